@@ -24,7 +24,7 @@ enum class SumOrder : std::uint8_t { arrival, positions };
 
 // What becomes of a gradient that is refused, not finite or wildly long: another worker computes it; and
 // whoever computed it rests for some rounds; or the job ends.
-enum class BadGradient : std::uint8_t { again, rest, stop };
+enum class BadGradient : std::uint8_t { recompute, rest, stop };
 
 struct Job {
   std::string name = "job";
@@ -55,7 +55,7 @@ struct Job {
   // A push whose gradient is more than so many times as long as usual is refused
   // (server/shard/held_pushes.h); 0: never, then only what is not finite is.
   double gradient_limit = 0;
-  BadGradient bad_gradient = BadGradient::again;
+  BadGradient bad_gradient = BadGradient::recompute;
 
   // Until when: whichever comes first. 0 means "not a reason to stop".
   std::uint64_t epochs = 10;
@@ -75,15 +75,15 @@ struct Job {
   std::uint32_t shards = 1;
   std::uint32_t replicas = 0;  // mirrors of each shard: 0 or 1
   SyncMode sync;
-  SumOrder sums = SumOrder::arrival;
+  SumOrder sum_order = SumOrder::arrival;
   // How floats are coded on their way: what is pushed; and what a worker pulls that has the version before.
-  FloatCode push = FloatCode::float32, pull = FloatCode::float32;
+  FloatCode push_encoding = FloatCode::float32, pull_encoding = FloatCode::float32;
   std::string policy = "steelyard";
   std::map<std::string, std::string> policy_options;
 
   // Timeouts, in seconds.
   double heartbeat = 0.5;
-  double dead_after = 10;  // a node silent for so long is lost
+  double heartbeat_timeout = 10;  // a node silent for so long is lost
   // So long the job waits for a silent server that has no mirror (scheduler/members/awaited.h); 0: for ever.
   double server_wait = 0;
   void serialize(auto& fields) {
@@ -93,9 +93,10 @@ struct Job {
            positive(labels), positive(grain), layout, global_batch, optimizer, outer_rate, outer_momentum,
            schedule, clip_norm, epochs, rounds, seconds, target_accuracy, evaluate_every, checkpoint_every,
            checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
-           upto(sums, SumOrder::positions), upto(push, FloatCode::int4), upto(pull, FloatCode::int4),
-           bounded(policy, limits::label), bounded(policy_options, limits::options, limits::value), heartbeat,
-           dead_after, gradient_limit, upto(bad_gradient, BadGradient::stop), server_wait);
+           upto(sum_order, SumOrder::positions), upto(push_encoding, FloatCode::int4),
+           upto(pull_encoding, FloatCode::int4), bounded(policy, limits::label),
+           bounded(policy_options, limits::options, limits::value), heartbeat, heartbeat_timeout,
+           gradient_limit, upto(bad_gradient, BadGradient::stop), server_wait);
   }
 };
 
@@ -117,7 +118,7 @@ inline FloatCode code_of(FloatCode of_job, const Job& job, const Slice& slice) {
 // How many floats a server keeps for each parameter beside it: what its rule keeps, and where pulls are
 // coded, what workers have not been told yet (server/shard/coded_slices.h).
 inline std::uint32_t state_slots(const Job& job) {
-  return nn::state_slots(server_rule(job)) + (job.pull == FloatCode::float32 ? 0 : 1);
+  return nn::state_slots(server_rule(job)) + (job.pull_encoding == FloatCode::float32 ? 0 : 1);
 }
 
 }  // namespace steelyard

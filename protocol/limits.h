@@ -19,10 +19,11 @@ inline constexpr std::size_t staleness = 65;       // staleness_places in protoc
 // That a worker knows of at a time: it ignores a further Start, which the scheduler repeats. What it says of
 // its pieces (held, own) is no longer.
 inline constexpr std::size_t pieces = 65'536;
-// Of Open::holes: between the rests of as many late workers as a job may have.
-inline constexpr std::size_t holes = members + 1;
-inline constexpr std::size_t gaps = 16;     // of a ShardBeat: the first ones; the next heartbeat has more
-inline constexpr std::size_t parts = 1024;  // of Want and Fetch: a window of 8 and one of 16 stay far below
+// Of BeginRound::skipped: the parts between what is left of as many late workers as a job may have.
+inline constexpr std::size_t skipped = members + 1;
+inline constexpr std::size_t gaps = 16;  // of a ShardBeat: the first ones; the next heartbeat has more
+inline constexpr std::size_t parts =
+    1024;  // of StateRequest and Fetch: a window of 8 and one of 16 stay far below
 // That one shard may hold: 128 GB in slices of 1 MB. A job with more is refused (config/prepare_job).
 inline constexpr std::size_t slices_of_shard = 131'072;
 
@@ -48,6 +49,7 @@ inline constexpr std::size_t text = 4096;     // for people: its sender cuts wha
 inline constexpr std::size_t job_file = 1 << 20;
 inline constexpr std::size_t policy_state = 8 << 20;
 inline constexpr std::size_t journal_part = 64 << 10;  // that a standby is sent at a time
-inline constexpr std::size_t forwarded = 3 << 20;      // the header of a message for a mirror, holes and all
+inline constexpr std::size_t forwarded =
+    3 << 20;  // the header of a message for a mirror, with BeginRound::skipped
 
 }  // namespace steelyard::limits

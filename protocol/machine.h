@@ -95,10 +95,10 @@ template <class Said, class... Those>
 concept OneOf = (std::same_as<Said, Those> || ...);
 template <class Said>
 concept OfReplica =  // server/mirror/replica.h, around a shard
-    OneOf<Said, Mirror, MirrorOf, Promote, Forward, ForwardAck, Arbitrate, Claim>;
+    OneOf<Said, Mirror, MirrorOf, Promote, Replicate, ReplicateAck, Arbitrate, LeaderClaim>;
 template <class Said>
 concept OfStandbyFeed =  // scheduler/recovery/standby_feed.h, beside a scheduler
-    OneOf<Said, Follow, JournalAck, Arbitrates, Granted>;
+    OneOf<Said, Follow, JournalAck, Arbitrates, LeaderGrant>;
 template <class Said>
 concept OfModelIntake =  // server/checkpoint/model_intake.h, before a scheduler
     OneOf<Said, ModelDescription, Weights>;

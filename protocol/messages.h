@@ -110,20 +110,20 @@ struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optim
   friend auto operator<=>(const StatePart&, const StatePart&) = default;
   void serialize(auto& fields) { fields(slice, slot); }
 };
-struct Offer {  // checkpointer -> shard: the state to begin with can be had; with every roster
+struct StateOffer {  // checkpointer -> shard: the state to begin with can be had; with every roster
   Term term = 0;
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(term); }
 };
-// Shard -> checkpointer: send these parts, a few at a time. Answers every Offer.
-struct Want {
+// Shard -> checkpointer: send these parts, a few at a time. Answers every StateOffer.
+struct StateRequest {
   Term term = 0;
   std::vector<StatePart> parts;
   bool loaded = false;  // I have them all
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, bounded(parts, limits::parts), loaded); }
 };
-struct Load {  // checkpointer, or primary -> shard: a part of the state to begin with
+struct StateChunk {  // checkpointer, or primary -> shard: a part of the state to begin with
   Term term = 0;
   Version version = 0;
   std::uint32_t slice = 0;
@@ -160,21 +160,22 @@ struct Piece {
 };
 
 // Scheduler -> shards: the round exists. Shards learn what a round is from this alone.
-struct Open {
+struct BeginRound {
   Term term = 0;
   Round round = 0;
   std::uint64_t epoch = 0;
   Interval positions;
-  std::uint64_t need = 0;  // positions that close a slice
-  bool gate = false;       // a covered slice waits for Commit
-  bool save = false;       // keep the version that this round makes until the checkpointer has it
-  LocalSteps local{};      // what is pushed is how far local steps came, not gradients
+  std::uint64_t quorum = 0;   // positions that close a slice
+  bool clip_barrier = false;  // a covered slice waits for Commit
+  bool save = false;          // keep the version that this round makes until the checkpointer has it
+  LocalSteps local{};         // what is pushed is how far local steps came, not gradients
   // Parts of `positions` that are not of this round, in their order (SyncMode::backup): nothing is added
   // there, and they count as covered.
-  std::vector<Interval> holes{};
+  std::vector<Interval> skipped{};
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) {
-    fields(term, round, epoch, positions, need, gate, save, local, bounded(holes, limits::holes));
+    fields(term, round, epoch, positions, quorum, clip_barrier, save, local,
+           bounded(skipped, limits::skipped));
   }
 };
 
@@ -226,12 +227,12 @@ struct Parameters {
   Blob values;
   std::uint64_t ticket = 0;
   std::uint64_t steps = 0;  // that the slice has made, in all: what staleness is counted from
-  bool difference = false;  // coded as Job::pull says, and to be added to the version before
+  bool difference = false;  // coded as Job::pull_encoding says, and to be added to the version before
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, version, slice, values, ticket, steps, difference); }
 };
 // Shard -> worker: that version is past and can no longer be had.
-struct Gone {
+struct VersionExpired {
   Version wanted = 0, oldest = 0;
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(wanted, oldest); }
@@ -265,7 +266,7 @@ struct Report {
   }
 };
 
-struct NonFinite {  // shard -> scheduler: a push was refused, for such numbers or for its length
+struct GradientRejected {  // shard -> scheduler: a push was refused, for such numbers or for its length
   Term term = 0;
   Piece piece;
   std::uint32_t slice = 0;
@@ -275,8 +276,9 @@ struct NonFinite {  // shard -> scheduler: a push was refused, for such numbers 
   void serialize(auto& fields) { fields(term, piece, slice, worker, excess); }
 };
 
-// With a gate. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of squares of
-// their averaged gradients. Scheduler -> shard, when all shards have told: apply, times this scale.
+// With a clip barrier. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of
+// squares of their averaged gradients. Scheduler -> shard, when all shards have told: apply, times this
+// scale.
 struct Covered {
   Term term = 0;
   Round round = 0;
@@ -302,7 +304,8 @@ struct Closed {
   void serialize(auto& fields) { fields(term, version, bounded(staleness, limits::staleness)); }
 };
 
-// Scheduler -> worker: shards still miss this piece that you reported; push it again.
+// Scheduler -> worker: shards still miss this piece that you reported; push it again. Follows from
+// ShardBeat::gaps (Assignments::repair_gap).
 struct Resend {
   Term term = 0;
   Round round = 0;
@@ -335,7 +338,7 @@ struct ShardBeat {
   // Of its oldest open round: what single slices miss, each gap once and none joined, the first ones. Two
   // slices that miss a half of a piece each are not repaired by pushing the whole again.
   std::vector<Interval> gaps;
-  bool covered = false;     // with a gate: it waits for Commit
+  bool covered = false;     // with a clip barrier: it waits for Commit
   std::uint64_t added = 0;  // pushes added to a slice since it started: grows while pushes get through
   std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
   std::uint64_t parts_in_all = 0;
@@ -378,7 +381,7 @@ struct Fetch {  // checkpointer -> shard: these parts of this version, a few at 
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
 // Shard -> checkpointer: some of what was fetched is still to come: I have not closed that round.
-struct Later {
+struct NotYet {
   Version version = 0;
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(version); }
@@ -415,7 +418,7 @@ struct Stop {
   }
 };
 // Worker, shard -> scheduler: I go; what a worker owes is others' now.
-struct Leave {
+struct Goodbye {
   std::string failure;  // why it cannot go on, and would not a second time; empty: it was told to leave
   static constexpr Roles senders{Role::worker, Role::shard};
   void serialize(auto& fields) { fields(for_people(failure, limits::text)); }
@@ -450,18 +453,20 @@ struct Computed {  // compute -> worker
 
 // ---- one variant per receiver
 using ToScheduler =
-    std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, NonFinite,
-                 Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Leave, Follow, JournalAck,
-                 Arbitrates, Granted, Disconnected, VersionMismatch, Interrupt>;
-using ToShard = std::variant<Welcome, Refuse, Offer, Load, Ping, Open, Pull, PullAck, Push, Commit, Fetch,
-                             Saved, Mirror, MirrorOf, Promote, Forward, ForwardAck, Quiet, Arbitrate, Claim,
-                             SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
-using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
-                              Gone, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried,
-                              Computed, Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft>;
-using ToCheckpointer = std::variant<Roster, Want, Save, State, Later, Gone, SchedulerBeat, Stop, Disconnected,
-                                    VersionMismatch, Unreachable>;
-using ToStandby = std::variant<Following, JournalPart, Granted, Stop, Disconnected, VersionMismatch,
+    std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, GradientRejected,
+                 Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Goodbye, Follow, JournalAck,
+                 Arbitrates, LeaderGrant, Disconnected, VersionMismatch, Interrupt>;
+using ToShard =
+    std::variant<Welcome, Refuse, StateOffer, StateChunk, Ping, BeginRound, Pull, PullAck, Push, Commit,
+                 Fetch, Saved, Mirror, MirrorOf, Promote, Replicate, ReplicateAck, IdleTick, Arbitrate,
+                 LeaderClaim, SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
+using ToWorker =
+    std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
+                 Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried, Computed,
+                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft>;
+using ToCheckpointer = std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, SchedulerBeat,
+                                    Stop, Disconnected, VersionMismatch, Unreachable>;
+using ToStandby = std::variant<Following, JournalPart, LeaderGrant, Stop, Disconnected, VersionMismatch,
                                Unreachable, Interrupt>;
 using ToCompute = std::variant<Compute, Cut, Abandon>;
 using ToRecorder = std::variant<RoundRecord, Note, Ended>;

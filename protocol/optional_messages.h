@@ -21,10 +21,10 @@ struct RoundRecord {
   Purpose purpose = Purpose::train;
   std::uint64_t epoch = 0;
   Interval positions;
-  std::uint64_t passes = 1;  // epochs in which these positions were walked
-  double rate = 0;           // learning rate
-  std::uint64_t holes = 0;   // positions among them that are of other rounds (Open::holes)
-  [[nodiscard]] std::uint64_t samples() const { return (positions.size() - holes) * passes; }
+  std::uint64_t passes = 1;   // epochs in which these positions were walked
+  double rate = 0;            // learning rate
+  std::uint64_t skipped = 0;  // positions among them that are of other rounds (BeginRound::skipped)
+  [[nodiscard]] std::uint64_t samples() const { return (positions.size() - skipped) * passes; }
   // From its begin, or from when the round before it was done if that was later, to its last report: so
   // rounds that overlap have lengths that add up to the time of the training.
   double seconds = 0;
@@ -125,7 +125,7 @@ struct Arbitrates {  // shard -> scheduler
 
 // Scheduler or standby -> shard: the other one is lost to me. The first to claim an attempt goes on, and the
 // other ends.
-struct Claim {
+struct LeaderClaim {
   Term term = 0;
   std::uint64_t attempt = 0;
   NodeId shard{};                // that is asked; another process at its endpoint does not answer
@@ -134,7 +134,7 @@ struct Claim {
   static constexpr Roles senders{Role::scheduler, Role::standby};
   void serialize(auto& fields) { fields(term, attempt, shard, generation, standby); }
 };
-struct Granted {  // shard -> who claimed
+struct LeaderGrant {  // shard -> who claimed
   std::uint64_t attempt = 0;
   bool granted = false;  // false: the other one was first
   static constexpr Roles senders{Role::shard};
@@ -171,7 +171,7 @@ struct Promote {
   void serialize(auto& fields) { fields(term); }
 };
 // Shard -> its mirror: what I have heard, in this order. The first of an attempt begins with nothing loaded.
-struct Forward {
+struct Replicate {
   Term term = 0;
   std::uint64_t attempt = 0;
   std::uint64_t sequence = 0;  // counted from 0 in each attempt
@@ -183,7 +183,7 @@ struct Forward {
     fields(term, attempt, sequence, from, bounded(words, limits::forwarded), values);
   }
 };
-struct ForwardAck {  // mirror -> shard: I have all below, and shall act on them whatever happens to you
+struct ReplicateAck {  // mirror -> shard: I have all below, and shall act on them whatever happens to you
   Term term = 0;
   std::uint64_t attempt = 0;
   std::uint64_t below = 0;
@@ -191,9 +191,9 @@ struct ForwardAck {  // mirror -> shard: I have all below, and shall act on them
   void serialize(auto& fields) { fields(term, attempt, below); }
 };
 // Shard -> itself, with each heartbeat while pushes are gathered.
-struct Quiet {
+struct IdleTick {
   bool nothing_added = false;        // since the one before
-  static constexpr Roles senders{};  // it travels inside of Forward alone
+  static constexpr Roles senders{};  // it travels inside of Replicate alone
   void serialize(auto& fields) { fields(nothing_added); }
 };
 
@@ -207,7 +207,7 @@ struct MirrorState {
 };
 
 // What is said of a piece while it is computed, and where pieces change hands within a round
-// (SyncMode::hand_over).
+// (SyncMode::steals_work).
 
 // Worker -> scheduler, when it begins a piece and after every part of it: so many of its positions are done,
 // and it may be cut between its micro-batches, which have so many.

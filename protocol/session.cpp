@@ -4,10 +4,10 @@
 
 namespace steelyard {
 
-void Session::welcomed(Time now, Duration beat, Duration dead_after) {
+void Session::welcomed(Time now, Duration beat, Duration heartbeat_timeout) {
   joined_ = true;
   timeout_.beat = beat;
-  timeout_.wait = std::max(timeout_.wait, dead_after);
+  timeout_.wait = std::max(timeout_.wait, heartbeat_timeout);
   last_heard_ = now;
   next_ = now;
 }

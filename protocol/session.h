@@ -19,9 +19,9 @@ class Session {
   };
   explicit Session(Timeouts timeout) : timeout_(timeout) {}
 
-  // By a job with this heartbeat, whose scheduler calls others lost after `dead_after`: its own silence is
-  // borne for as long at least.
-  void welcomed(Time now, Duration beat, Duration dead_after);
+  // By a job with this heartbeat, whose scheduler calls others lost after `heartbeat_timeout`: its own
+  // silence is borne for as long at least.
+  void welcomed(Time now, Duration beat, Duration heartbeat_timeout);
   void heard(Time now) { last_heard_ = now; }
   [[nodiscard]] bool joined() const { return joined_; }
 

@@ -50,10 +50,10 @@ inline constexpr std::uint64_t most_open_rounds = 1024;
 struct SyncMode {
   enum class Span : std::uint8_t { batch, epoch, job };
   enum class Compensation : std::uint8_t { none, constant, adaptive };
-  struct Need {
+  struct Quorum {
     std::uint64_t parts = 0;  // 0: each push is a step of its own
     std::uint64_t of = 0;     // 0: as many as the job has workers
-    friend bool operator==(const Need&, const Need&) = default;
+    friend bool operator==(const Quorum&, const Quorum&) = default;
   };
 
   // Round k may begin once the reports cover all rounds below k - slack.
@@ -79,11 +79,11 @@ struct SyncMode {
   // Every piece has the weight 1.
   bool equal_weights = false;
   // Within a round, who is ahead takes over the tails of pieces of those who are behind.
-  bool hand_over = false;
+  bool steals_work = false;
   // Rounds do not wait for so many workers, the last ones. What they had is of the next round.
   std::uint64_t backup = 0;
   // On arrival: a slice steps when so large a share of a global batch has come since its last step.
-  Need need = {};
+  Quorum quorum = {};
   // A push that is tau steps late counts as 1 / tau of itself.
   bool damped = false;
   // What is known of how the parameters moved since they were pulled is added to the push
@@ -103,7 +103,7 @@ struct SyncMode {
   [[nodiscard]] bool has_fixed_rounds() const { return span == Span::batch && !paced; }
   [[nodiscard]] bool has_hubs() const { return hubs.count > 0; }
   // Whether one step may be of several pushes that arrived one by one.
-  [[nodiscard]] bool gathers() const { return need.parts > 0; }
+  [[nodiscard]] bool gathers() const { return quorum.parts > 0; }
   friend bool operator==(const SyncMode&, const SyncMode&) = default;
 };
 

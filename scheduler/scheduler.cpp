@@ -9,11 +9,12 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t longest_failure = 2000;  // letters of what a worker says of its own
-constexpr Duration longest_silence_of_all = std::chrono::seconds(60);  // or dead_after, if that is longer
+constexpr Duration longest_silence_of_all =
+    std::chrono::seconds(60);  // or heartbeat_timeout, if that is longer
 
 // Messages that are the training's business alone.
 template <class Said>
-concept OfTraining = OneOf<Said, PieceProgress, CutAnswer, Report, NonFinite, Covered, Closed>;
+concept OfTraining = OneOf<Said, PieceProgress, CutAnswer, Report, GradientRejected, Covered, Closed>;
 
 // Every member is heard several times a second.
 constexpr Duration unheard = std::chrono::seconds(2);
@@ -26,7 +27,7 @@ Scheduler::Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::P
       training_(job_, from, std::move(policy), members_, dispatch_),
       admission_(job_, members_, training_.rounds().states()),
       mirrors_(job_, term_, members_),
-      headway_watch_(job_, members_, training_.rounds().states()),
+      progress_monitor_(job_, members_, training_.rounds().states()),
       dispatch_(job_, term_, members_, admission_) {
   members_.reserve(from.workers);
 }
@@ -57,7 +58,7 @@ void Scheduler::wake(Time now, Outbox& out) {
 void Scheduler::restarted(Time now, Outbox& out) {
   if (finished()) return;
   members_.hear_all(now);
-  settling_.begin(now);
+  reconnect_grace_.begin(now);
   heard_ = now;
   training_.restarted(now);
   Dispatch::note("the scheduler was restarted; the job goes on", out);
@@ -108,7 +109,7 @@ void Scheduler::advance(Time now, Outbox& out) {
     dispatch_.roster_to_all(out);
   }
   if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) && mirrors_.all_filled() &&
-      headway_watch_.enough_workers(now)) {
+      progress_monitor_.enough_workers(now)) {
     training_.begin(now);
     watch_crowding(now, out);  // whoever has had no room till now gets no piece of the first round
   }
@@ -158,7 +159,7 @@ void Scheduler::refuse(Time now, NodeId from, const Refuse& why, Outbox& out) {
 // ---- signs of life
 
 bool Scheduler::hears_nobody(Time now) const {
-  const Duration silence = now - heard_, dead = from_seconds(job_.dead_after);
+  const Duration silence = now - heard_, dead = from_seconds(job_.heartbeat_timeout);
   return phase() != Phase::gathering && silence > dead / 2 &&
          silence < std::max<Duration>(dead, longest_silence_of_all);
 }
@@ -170,7 +171,7 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
   }
   settle_after_silence(now);
   if (hears_nobody(now)) silence_counts_from_ = now;
-  if (hears_nobody(now) && now - heard_ > from_seconds(job_.dead_after)) {
+  if (hears_nobody(now) && now - heard_ > from_seconds(job_.heartbeat_timeout)) {
     const auto seconds = std::chrono::round<std::chrono::seconds>(now - heard_).count();
     Dispatch::note("nobody was heard for " + std::to_string(seconds) +
                        " s: this process was stopped, or its line cut; the job goes on",
@@ -182,12 +183,12 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
 // Members that get no answer from here connect again: then the end of the former connection, of which this
 // process hears only now, is no loss.
 void Scheduler::settle_after_silence(Time now) {
-  if (phase() != Phase::gathering && now - heard_ > unheard) settling_.begin(now);
+  if (phase() != Phase::gathering && now - heard_ > unheard) reconnect_grace_.begin(now);
 }
 
 // Whether this is somebody back that had been given up.
 bool Scheduler::hear(Time now, NodeId from, Outbox& out) {
-  settling_.heard(from);
+  reconnect_grace_.heard(from);
   // It believes the scheduler at another place until it has a heartbeat of this one
   // (transport/leader.h).
   if (members_.is_doubtful(from)) dispatch_.heartbeat(from, out);
@@ -219,9 +220,9 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   }
   const bool lost_roster = beat.roster != admission_.roster_number();
   if (lost_roster && admission_.has_all_shards()) dispatch_.roster(from, out);
-  worker->headway.heard(now, beat);
+  worker->progress.heard(now, beat);
   worker->room.heard(now, beat.left);
-  if (HeadwayWatch::gets_on_again(now, *worker, beat)) {
+  if (ProgressMonitor::gets_on_again(now, *worker, beat)) {
     worker->stalled = false;
     Dispatch::note("worker '" + worker->name + "' gets on again", out);
     training_.may_be_idle(worker->slot);
@@ -231,7 +232,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
 }
 
 void Scheduler::handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out) {
-  state_watch_.heard(now, beat);
+  load_monitor_.heard(now, beat);
   if (members_.checkpointer == from) {
     const bool lost_roster = beat.roster != admission_.roster_number() && admission_.has_all_shards();
     return lost_roster ? dispatch_.roster_to_checkpointer(out) : void();
@@ -245,10 +246,10 @@ void Scheduler::beat(Time now, Outbox& out) {
   if (auto note = refusals_.due(now)) Dispatch::note(std::move(*note), out);
   if (phase() == Phase::stopping) return training_.beat(now, out);
   for (const std::uint32_t slot : members_.working()) training_.may_be_idle(slot);
-  for (const NodeId node : settling_.gone(now)) lose(now, node, out);
+  for (const NodeId node : reconnect_grace_.gone(now)) lose(now, node, out);
   beat_members(out);
   give_up_silent(now, out);
-  watch_headway(now, out);
+  watch_progress(now, out);
   watch_crowding(now, out);
   training_.beat(now, out);
   if (admission_.has_all_shards() && !members_.all_shards_loaded(job_.shards)) {
@@ -269,7 +270,7 @@ void Scheduler::beat_members(Outbox& out) {
 }
 
 void Scheduler::give_up_silent(Time now, Outbox& out) {
-  const Duration dead = from_seconds(job_.dead_after);
+  const Duration dead = from_seconds(job_.heartbeat_timeout);
   if (hears_nobody(now)) return;
   const auto gone = [&](const auto& it) {
     return now - std::max(it.last_heard, silence_counts_from_) > dead;
@@ -285,21 +286,21 @@ void Scheduler::give_up_silent(Time now, Outbox& out) {
   mirrors_.give_up_silent(gone, out);
 }
 
-void Scheduler::watch_headway(Time now, Outbox& out) {
+void Scheduler::watch_progress(Time now, Outbox& out) {
   for (auto& [slot, worker] : members_.workers) {
-    const bool cut_off = worker.present && !worker.ready && headway_watch_.is_cut_off(now, worker);
-    if (cut_off && !worker.cut_off_said) Dispatch::note(headway_watch_.what_is_missing(now, worker), out);
+    const bool cut_off = worker.present && !worker.ready && progress_monitor_.is_cut_off(now, worker);
+    if (cut_off && !worker.cut_off_said) Dispatch::note(progress_monitor_.what_is_missing(now, worker), out);
     worker.cut_off_said = cut_off;
   }
   if (phase() == Phase::gathering) {
-    for (std::string& sentence : headway_watch_.waiting_for(now)) Dispatch::note(std::move(sentence), out);
+    for (std::string& sentence : progress_monitor_.waiting_for(now)) Dispatch::note(std::move(sentence), out);
   }
-  if (phase() != Phase::running || !headway_watch_.shards_answer(now)) return;
+  if (phase() != Phase::running || !progress_monitor_.shards_answer(now)) return;
   for (const std::uint32_t slot : members_.working()) {
     WorkerMember& worker = members_.workers.at(slot);
-    if (!headway_watch_.is_stalled(now, worker)) continue;
+    if (!progress_monitor_.is_stalled(now, worker)) continue;
     worker.stalled = true;
-    Dispatch::note(headway_watch_.what_is_missing(now, worker), out);
+    Dispatch::note(progress_monitor_.what_is_missing(now, worker), out);
     training_.release(now, slot, out);
   }
 }
@@ -327,19 +328,19 @@ void Scheduler::watch_state(Time now, Outbox& out) {
   };
   if (phase() == Phase::gathering && admission_.has_all_shards() &&
       !members_.all_shards_loaded(job_.shards)) {
-    say(state_watch_.loading(now, members_));
-    const auto why = state_watch_.cannot_load(now, members_);
+    say(load_monitor_.loading(now, members_));
+    const auto why = load_monitor_.cannot_load(now, members_);
     if (why) return training_.end(now, Outcome::server_lost, *why, out);
   }
-  say(state_watch_.unreached(now, members_));
-  say(state_watch_.storage(now, !training_.checkpoints().pending().empty()));
+  say(load_monitor_.unreached(now, members_));
+  say(load_monitor_.storage(now, !training_.checkpoints().pending().empty()));
   if (phase() != Phase::saving) return;
-  if (const auto why = state_watch_.cannot_save(now)) training_.give_up_saving(*why);
+  if (const auto why = load_monitor_.cannot_save(now)) training_.give_up_saving(*why);
 }
 
 // ---- leaving
 
-void Scheduler::handle(Time now, NodeId from, const Leave& leave, Outbox& out) {
+void Scheduler::handle(Time now, NodeId from, const Goodbye& leave, Outbox& out) {
   training_.left(now, from, out);
   if (phase() >= Phase::stopping) return;
   if (from == link_node) {
@@ -367,7 +368,7 @@ void Scheduler::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) 
   training_.left(now, lost.node, out);
   if (phase() >= Phase::stopping) return;
   settle_after_silence(now);
-  if (settling_.defers(now, lost.node)) return members_.doubt(lost.node);
+  if (reconnect_grace_.defers(now, lost.node)) return members_.doubt(lost.node);
   lose(now, lost.node, out);
 }
 
@@ -404,7 +405,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   count(training_.hear(now, from, beat, out));
 }
 void Scheduler::handle(Time now, NodeId, const Saved& saved, Outbox& out) {
-  state_watch_.answered(now);
+  load_monitor_.answered(now);
   count(training_.hear(saved, out));
 }
 void Scheduler::handle(Time now, NodeId, const Interrupt&, Outbox& out) { training_.interrupt(now, out); }

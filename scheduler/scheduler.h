@@ -5,7 +5,7 @@
 //
 //  Members, Admission           which nodes are there, and which may join
 //  Mirrors                      which shards may be lost, and what follows
-//  StateWatch, HeadwayWatch     what makes no progress: loading and saving, workers
+//  LoadMonitor, ProgressMonitor     what makes no progress: loading and saving, workers
 //  Training                     takes the job from its first round to its end:
 //    Rounds                       what is begun next, what is done
 //    Assignments                  which worker owes which piece, as the balancing policy says
@@ -27,11 +27,11 @@
 #include "scheduler/members/admission.h"
 #include "scheduler/members/awaited.h"
 #include "scheduler/members/liveness.h"
+#include "scheduler/members/load_monitor.h"
 #include "scheduler/members/members.h"
 #include "scheduler/members/mirrors.h"
-#include "scheduler/members/state_watch.h"
 #include "scheduler/rounds/dispatch.h"
-#include "scheduler/rounds/headway_watch.h"
+#include "scheduler/rounds/progress_monitor.h"
 #include "scheduler/rounds/training.h"
 
 namespace steelyard {
@@ -83,7 +83,7 @@ class Scheduler {
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const CheckpointerBeat& beat, Outbox& out);
-  void handle(Time now, NodeId from, const Leave& leave, Outbox& out);
+  void handle(Time now, NodeId from, const Goodbye& leave, Outbox& out);
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void refuse(Time now, NodeId from, const Refuse& why, Outbox& out);
@@ -105,7 +105,7 @@ class Scheduler {
   void beat_members(Outbox& out);
   void give_up_silent(Time now, Outbox& out);
   void watch_state(Time now, Outbox& out);
-  void watch_headway(Time now, Outbox& out);
+  void watch_progress(Time now, Outbox& out);
   void watch_crowding(Time now, Outbox& out);
 
   // The training.
@@ -122,9 +122,9 @@ class Scheduler {
   Training training_;
   Admission admission_;
   Mirrors mirrors_;
-  StateWatch state_watch_;
-  HeadwayWatch headway_watch_;
-  Settling settling_;
+  LoadMonitor load_monitor_;
+  ProgressMonitor progress_monitor_;
+  ReconnectGrace reconnect_grace_;
   Refusals refusals_;
   Dispatch dispatch_;
   Time next_beat_;
@@ -135,8 +135,8 @@ class Scheduler {
 
  public:
   void serialize(auto& fields) {
-    fields(members_, training_, admission_, mirrors_, state_watch_, headway_watch_, settling_, refusals_,
-           next_beat_, heard_, silence_counts_from_, ignored_, shunned_);
+    fields(members_, training_, admission_, mirrors_, load_monitor_, progress_monitor_, reconnect_grace_,
+           refusals_, next_beat_, heard_, silence_counts_from_, ignored_, shunned_);
   }
 };
 

@@ -78,12 +78,12 @@ CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode), hubs_(mode.hub
   }
 }
 
-void CoverageProbe::open(const Open& open) {
+void CoverageProbe::open(const BeginRound& open) {
   if (open.round != rounds_.size()) return;
   Expected round{open.positions, gradient(open.positions), open.positions.size()};
-  for (const Interval& hole : open.holes) {
-    round.gradient -= gradient(hole);
-    round.positions -= hole.size();
+  for (const Interval& part : open.skipped) {
+    round.gradient -= gradient(part);
+    round.positions -= part.size();
   }
   rounds_.push_back(round);
   all_ += round.gradient / static_cast<double>(round.positions);

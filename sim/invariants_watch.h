@@ -73,7 +73,7 @@ class CoverageProbe {
   Blob pushed(const Compute& order);                        // the same, as a worker pushes it
 
   // A round as a shard is told of it. Rounds that were told before change nothing.
-  void open(const Open& open);
+  void open(const BeginRound& open);
 
   // Looks at what a shard has closed since it was looked at last. What is wrong, in words;
   // empty if nothing is.

@@ -52,8 +52,8 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   job.sync = parse_sync(scenario.sync);
   if (!trains) job.sync.lambda = 0;  // what is pushed are no gradients
   job.policy = scenario.policy;
-  job.push = scenario.network.push;
-  job.pull = scenario.network.pull;
+  job.push_encoding = scenario.network.push_encoding;
+  job.pull_encoding = scenario.network.pull_encoding;
   job.evaluate_every = 0;
   if (scenario.training) scenario.training->describe(job);
   job.checkpoint_every = 0;
@@ -73,7 +73,8 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
     job.clip_norm = 0;
     job.outer_rate = 1;
     job.outer_momentum = 0;
-    job.push = FloatCode::float32;  // the probe's whole numbers come as they are, and links charge for codes
+    job.push_encoding =
+        FloatCode::float32;  // the probe's whole numbers come as they are, and links charge for codes
   }
   job.workers = 1;
   if (!alone) {
@@ -87,7 +88,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   job.heartbeat = scenario.heartbeat_s > 0 ? scenario.heartbeat_s : std::max(0.5, by_size);
   // Whoever is lost is told of. Silence is no sign: a report holds back what its worker says behind it for as
   // long as the exchange takes.
-  job.dead_after = 1e8;
+  job.heartbeat_timeout = 1e8;
   return job;
 }
 

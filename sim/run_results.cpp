@@ -23,7 +23,7 @@ void RunResults::record(const RoundRecord& done) {
   round.samples = done.samples();
   round.shares.resize(workers_);
   round.compute_ms.resize(workers_);
-  tally_.batches += done.passes * batches_.in(done.positions.size() - done.holes);
+  tally_.batches += done.passes * batches_.in(done.positions.size() - done.skipped);
   tally_.updates += job_.sync.on_arrival ? done.parts.size() : 1;
   std::vector<double> times;
   times.reserve(done.parts.size());

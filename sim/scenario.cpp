@@ -164,8 +164,8 @@ void check_scenario(const Scenario& scenario) {
     refuse(scenario, "sync mode '" + scenario.sync + "' does not exist; choose one of " + sync_choices());
   }
   const SyncMode mode = parse_sync(scenario.sync);
-  for (const std::string& no_code : {code_trouble("push", scenario.network.push, mode),
-                                     code_trouble("pull", scenario.network.pull, mode)}) {
+  for (const std::string& no_code : {code_trouble("push", scenario.network.push_encoding, mode),
+                                     code_trouble("pull", scenario.network.pull_encoding, mode)}) {
     if (!no_code.empty()) refuse(scenario, no_code);
   }
   if (scenario.workers.empty()) refuse(scenario, "there is no worker; write at least one [[worker]]");

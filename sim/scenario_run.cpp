@@ -163,7 +163,7 @@ double ScenarioRun::seconds_for(NodeId worker, const Compute& order, Time now) {
 
 // Sixteen in an equal share.
 std::uint64_t ScenarioRun::micro_batch(const Compute& order) const {
-  if (!job_.sync.hand_over || order.piece.purpose == Purpose::evaluate) return 0;
+  if (!job_.sync.steals_work || order.piece.purpose == Purpose::evaluate) return 0;
   const std::uint64_t in_all = 16 * scenario_.workers.size() * job_.grain;
   return (scenario_.global_batch + in_all - 1) / in_all * job_.grain;
 }
@@ -204,7 +204,7 @@ void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
   if (node.id == scheduler_node) return begin_rounds(machine_of<Scheduler>(node));
   if (node.id.role != Role::shard || in == nullptr || trainer_) return;
   const auto* told = std::get_if<ToShard>(&in->message);
-  if (const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr) probe_.open(*open);
+  if (const auto* open = told != nullptr ? std::get_if<BeginRound>(told) : nullptr) probe_.open(*open);
   if (const std::string trouble = probe_.look(node.id, machine_of<Replica>(node).shard()); !trouble.empty())
     break_off(trouble);
 }
@@ -220,7 +220,7 @@ void ScenarioRun::begin_rounds(const Scheduler& scheduler) {
   }
 }
 
-void ScenarioRun::begin_round(const Open& open) {
+void ScenarioRun::begin_round(const BeginRound& open) {
   if (open.round == 0) begun_ = world_.now();
   const Round first = batches_.at(open.epoch, open.positions);
   const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);

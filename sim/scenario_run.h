@@ -62,7 +62,7 @@ class ScenarioRun final : ComputeModel, Observer {
   void stepped(const Hosted& node, const Envelope* in) override;
 
   void begin_rounds(const Scheduler& scheduler);
-  void begin_round(const Open& open);
+  void begin_round(const BeginRound& open);
   [[nodiscard]] double since_begin(Time at) const;  // seconds, of the first round
   [[nodiscard]] balancing::TrueCurves truth();
   void break_off(const std::string& why) const;

@@ -18,7 +18,7 @@ bool reports_training(const Message& message) {
 double NetworkOptions::model_ms() const { return bandwidth_gbps > 0 ? 8 * model_mb / bandwidth_gbps : 0; }
 
 double NetworkOptions::exchange_ms() const {
-  return step_ms + 2 * latency_ms + (coded_share(push) + coded_share(pull)) * model_ms();
+  return step_ms + 2 * latency_ms + (coded_share(push_encoding) + coded_share(pull_encoding)) * model_ms();
 }
 
 Network::Network(const NetworkOptions& options, std::uint64_t centre, std::uint64_t slices)
@@ -50,11 +50,11 @@ void Network::slow(NodeId outer, double factor) {
 
 // How many slices, as floats, take as long; 0 for words.
 double Network::coded_slices(const Message& message) const {
-  if (says<ToShard, Push>(message)) return coded_share(options_.push);
+  if (says<ToShard, Push>(message)) return coded_share(options_.push_encoding);
   const auto* told = std::get_if<ToWorker>(&message);
   const auto* parameters = told == nullptr ? nullptr : std::get_if<Parameters>(told);
   if (parameters == nullptr) return 0;
-  return parameters->difference ? coded_share(options_.pull) : 1;
+  return parameters->difference ? coded_share(options_.pull_encoding) : 1;
 }
 
 Network::Link Network::link_of(const Envelope& envelope) const {

@@ -29,8 +29,8 @@ struct NetworkOptions {
   double step_ms = 0;
   double latency_ms = 0;
   double bandwidth_gbps = 0;
-  double model_mb = 0;                                             // millions of bytes, as float32
-  FloatCode push = FloatCode::float32, pull = FloatCode::float32;  // how they travel
+  double model_mb = 0;  // millions of bytes, as float32
+  FloatCode push_encoding = FloatCode::float32, pull_encoding = FloatCode::float32;  // how they travel
 
   [[nodiscard]] double model_ms() const;     // one transfer of float32
   [[nodiscard]] double exchange_ms() const;  // what a round takes beside its computing

@@ -93,7 +93,7 @@ double ideal_seconds(const Scenario& scenario) {
   Scenario ideal = scenario;
   ideal.policy = oracle;
   ideal.sync = "bsp";
-  ideal.network.push = ideal.network.pull = FloatCode::float32;
+  ideal.network.push_encoding = ideal.network.pull_encoding = FloatCode::float32;
   return run(ideal, {ScenarioRun::Checks::never, {}, false}).total_s();
 }
 

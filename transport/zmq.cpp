@@ -12,7 +12,7 @@
 #include "transport/leader.h"
 #include "transport/nudges.h"
 #include "transport/security/curve.h"
-#include "transport/security/guests.h"
+#include "transport/security/peer_table.h"
 #include "transport/security/trust.h"
 
 namespace steelyard {
@@ -63,14 +63,14 @@ class ZmqLink::State {
   };
   struct Dealer {
     std::string endpoint;
-    std::vector<Line> lines;           // the scheduler may have several places, all others have one
-    std::unique_ptr<Lending> lending;  // of a single line; null: nothing is lent
-    Leader leader{};                   // of several places
+    std::vector<Line> lines;  // the scheduler may have several places, all others have one
+    std::unique_ptr<SharedMemoryTransfer> lending;  // of a single line; null: nothing is lent
+    Leader leader{};                                // of several places
   };
   struct Lane {  // to one peer
     ZmqSocket& socket;
     const RoutingId* id;  // null: a dealer's
-    std::unique_ptr<Lending>& lending;
+    std::unique_ptr<SharedMemoryTransfer>& lending;
   };
 
   // Of several places none is known to lead.
@@ -115,7 +115,7 @@ class ZmqLink::State {
   std::map<NodeId, Dealer> dealers_;
   Denied denied_;
   std::unique_ptr<ZmqSocket> router_;
-  Guests guests_{traffic_of(self_)};                                                    // of the router
+  PeerTable peers_{traffic_of(self_)};                                                  // of the router
   Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to it
   Nudges nudges_;
 };
@@ -132,7 +132,7 @@ ZmqLink::State::Dealer ZmqLink::State::dial(NodeId peer, const std::string& endp
   const std::vector<std::string> places = split_places(endpoint);
   for (const std::string& place : places) dealer.lines.push_back(dial_place(peer, place, places.size() > 1));
   if (trial_ && peer.role == Role::shard) {
-    dealer.lending = std::make_unique<Lending>(trial_.get(), memory_);
+    dealer.lending = std::make_unique<SharedMemoryTransfer>(trial_.get(), memory_);
     send_frames(dealer.lines[0].socket->socket(), nullptr, {dealer.lending->introduction(), std::nullopt});
   } else if (peer.role == Role::shard && on_exchange && !denied_.has(peer, endpoint)) {
     on_exchange(peer, false);
@@ -170,7 +170,7 @@ void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
 std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   if (const auto dealer = dealers_.find(node); dealer != dealers_.end())
     return Lane{*line_of(dealer->second).socket, nullptr, dealer->second.lending};
-  if (Guest* guest = guests_.find(node)) return Lane{*router_, &guest->id, guest->lending};
+  if (Guest* guest = peers_.find(node)) return Lane{*router_, &guest->id, guest->lending};
   return std::nullopt;
 }
 
@@ -207,7 +207,7 @@ void ZmqLink::State::send_batch(const Lane& lane) {
 void ZmqLink::State::send_batches() {
   for (auto& [node, it] : dealers_)
     if (it.lending) send_batch({*it.lines[0].socket, nullptr, it.lending});
-  for (auto& [node, it] : guests_.all())
+  for (auto& [node, it] : peers_.all())
     if (it.lending) send_batch({*router_, &it.id, it.lending});
 }
 
@@ -301,12 +301,12 @@ void ZmqLink::State::drain_router() {
       continue;
     }
     const bool for_us = peer_number(received->identity) == self_.number;
-    if (!for_us || !guests_.may_speak(*received, keys_.allowed())) {
+    if (!for_us || !peers_.may_speak(*received, keys_.allowed())) {
       ++dropped;
       continue;
     }
     const NodeId from = *received->from;
-    lose(guests_.remember(*received));
+    lose(peers_.remember(*received));
     nudges_.through(from, received->descriptor);
     accept(from, std::move(*received));
   }
@@ -373,7 +373,7 @@ void ZmqLink::State::watch_router() {
   for (int turns = 1; turns < drained_before_news && !router_->quiet; ++turns) drain_router();
   const std::vector<SocketEvent> events = router_->events();
   connections_.take(events, steady_now());
-  for (const NodeId node : guests_.take(events)) lose(node);
+  for (const NodeId node : peers_.take(events)) lose(node);
 }
 
 void ZmqLink::State::look_at_connections() {
@@ -389,7 +389,7 @@ void ZmqLink::State::look_at_connections() {
 // Whoever goes on after it was told twice that it may not take part is closed, and what it has sent is
 // dropped.
 void ZmqLink::State::refused(NodeId node) {
-  const auto descriptor = guests_.refused(node);
+  const auto descriptor = peers_.refused(node);
   if (!descriptor) return;
   inbox_.drop_from(node);
   connections_.condemn(*descriptor, steady_now());
@@ -413,7 +413,7 @@ void ZmqLink::State::look_at_list() {
       gone.push_back({peer, {split_key(revoked->place).address, revoked->key}});
   }
   for (const auto& [peer, place] : gone) deny(peer, revocation(place));
-  for (const NodeId node : guests_.keep_only(*keys_.allowed())) {
+  for (const NodeId node : peers_.keep_only(*keys_.allowed())) {
     trust_->say(to_string(node) + " has no key in the allow-list any more: it is not listened to");
     lose(node);
   }
@@ -446,14 +446,15 @@ void ZmqLink::State::hear(NodeId from, const Received& received) {
   const std::optional<Lane> lane = lane_to(from);
   const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);
   if (former || !received.payload.empty()) return void(++dropped);
-  if (!lane->lending) lane->lending = std::make_unique<Lending>(trial_.get(), memory_);
+  if (!lane->lending) lane->lending = std::make_unique<SharedMemoryTransfer>(trial_.get(), memory_);
   auto heard = lane->lending->hear({received.header.data<std::byte>(), received.header.size()});
   if (!heard) return void(++dropped);
   if (heard->answer) {
     (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
     if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->agreed().value_or(false));
   }
-  for (Lending::Arrived& it : heard->messages) accept(from, received.key, it.header, std::move(it.payload));
+  for (SharedMemoryTransfer::Arrived& it : heard->messages)
+    accept(from, received.key, it.header, std::move(it.payload));
 }
 
 void ZmqLink::State::accept(NodeId from, const std::string& key, std::span<const std::byte> header,

@@ -21,7 +21,8 @@
 // A shard has no Unreachable: it gets Disconnected at once.
 //
 // Payloads that lie in shared memory are lent to processes of the same host and user instead of being sent,
-// if both ends want it (transport/shared_memory/lending.h). Only connections to a shard have such payloads.
+// if both ends want it (transport/shared_memory/shared_memory_transfer.h). Only connections to a shard have
+// such payloads.
 #pragma once
 
 #include <functional>

@@ -82,7 +82,7 @@ bool VersionBuffer::whole(const ShardPlace& shard) const {
 }
 
 Blob as_pushed(const Job& job, const Slice& slice, const Piece& piece, const Blob& values) {
-  const FloatCode code = code_of(job.push, job, slice);
+  const FloatCode code = code_of(job.push_encoding, job, slice);
   if (code == FloatCode::float32) return values;
   return encode(code, values.floats(),
                 hash(job.seed, piece.round, piece.positions.begin, piece.positions.end, slice.begin));
@@ -98,7 +98,7 @@ Parameters added(const Job& job, const std::vector<Slice>& slices, const Paramet
   const Blob all = before.values(slices);
   auto sum = std::make_shared<std::vector<float>>(slice.size());
   const std::span<const float> base = all.floats().subspan(slice.begin, slice.size());
-  if (!add_decoded(job.pull, difference.values.bytes(), base, *sum)) return whole;
+  if (!add_decoded(job.pull_encoding, difference.values.bytes(), base, *sum)) return whole;
   const std::span<const float> view(*sum);
   whole.values = Blob::of_floats(std::move(sum), view);
   return whole;

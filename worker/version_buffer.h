@@ -47,8 +47,8 @@ struct VersionBuffer {
   std::shared_ptr<FloatBuffer> copy_;          // null: none had to be copied
 };
 
-// What a worker codes and decodes where what travels is coded (Job::push, Job::pull; protocol/float_code.h).
-// Pure functions.
+// What a worker codes and decodes where what travels is coded (Job::push_encoding, Job::pull_encoding;
+// protocol/float_code.h). Pure functions.
 
 // What is computed for a slice of a piece, as it is pushed. How it is rounded follows from these alone,
 // whoever computes it and whenever.

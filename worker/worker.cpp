@@ -86,7 +86,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
-  session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
+  session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.heartbeat_timeout));
 }
 
 void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
@@ -185,7 +185,7 @@ void Worker::begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out) {
 // From all shards that owe some of it, or from this one alone.
 void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   const bool has_before = current_.begun && current_.version + 1 == next_.version;
-  const bool difference = job_.pull != FloatCode::float32 && has_before;
+  const bool difference = job_.pull_encoding != FloatCode::float32 && has_before;
   const Pull message{term_, next_.version, next_.ticket, rule_->own(view()), difference, next_.hub};
   for (const ShardPlace& shard : shards_) {
     if (from && shard.node != *from) continue;
@@ -245,7 +245,7 @@ void Worker::turn_over(Outbox& out) {
 }
 
 // The version is past: nothing can be computed from it, and nobody needs it to be.
-void Worker::handle(Time now, NodeId, const Gone& gone, Outbox& out) {
+void Worker::handle(Time now, NodeId, const VersionExpired& gone, Outbox& out) {
   if (stop_) return leave(out);
   if (!next_.begun || gone.wanted != next_.version) return ignore();
   forget([&](const HeldPiece& piece) { return piece.round() <= gone.wanted; });
@@ -368,7 +368,7 @@ void Worker::leave(Outbox& out, const std::string& failure) {
   if (options_.last && stop_->has_last && current_.can_be_kept(stop_->last))
     options_.last(current_.values(slices_));
   exit_reason_.stopped(*stop_);
-  if (session_.joined()) out.send<ToScheduler>(scheduler_node, Leave{failure});
+  if (session_.joined()) out.send<ToScheduler>(scheduler_node, Goodbye{failure});
 }
 
 // Whatever was on its way to that node may be gone: say all of it again. The ledger drops what had arrived,

@@ -73,7 +73,7 @@ class Worker {
   void handle(Time now, NodeId from, const Start& start, Outbox& out);
   void handle(Time now, NodeId from, const Cut& cut, Outbox& out);
   void handle(Time now, NodeId from, const Parameters& parameters, Outbox& out);
-  void handle(Time now, NodeId from, const Gone& gone, Outbox& out);
+  void handle(Time now, NodeId from, const VersionExpired& gone, Outbox& out);
   void handle(Time now, NodeId from, const Resend& again, Outbox& out);
   void handle(Time, NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
@@ -81,7 +81,7 @@ class Worker {
   void handle(Time, NodeId, const ComputeProgress& advance, Outbox& out) {
     ++progress_;
     const PieceProgress told{term_, advance.piece_id, advance.done, advance.micro_batch};
-    if (job_.sync.hand_over) out.send<ToScheduler>(scheduler_node, told);
+    if (job_.sync.steals_work) out.send<ToScheduler>(scheduler_node, told);
   }
   void handle(Time now, NodeId from, const CutTried& tried, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);

@@ -171,7 +171,8 @@ void add_plan(CLI::App& parent, PlanCommand& it) {
       "--no-check", [&it] { it.check = false; }, "no trial of the best way at the end");
   app.footer(
       "Examples:\n  steelyard plan hosts.toml job.toml\n"
-      "  steelyard plan hosts.toml job.toml --measured runs/plan-job-1/measured.json --add big=desk-a*4");
+      "  steelyard plan hosts.toml job.toml --measured runs/plan-job-1/measured.json --add "
+      "big=desk-a*4");
 }
 
 void add_attend(CLI::App& parent, AttendOptions& it) {

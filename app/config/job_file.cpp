@@ -113,32 +113,32 @@ void JobReader::finish() {
   const std::string no_schedule = schedule_trouble(job.schedule);
   section("train").demand(no_schedule.empty(), "schedule", no_schedule);
   const TomlSection cluster = section("cluster");
-  cluster.demand(job.dead_after > 2 * job.heartbeat, "heartbeat_timeout",
-                 "heartbeat_timeout = " + number_text(job.dead_after) +
+  cluster.demand(job.heartbeat_timeout > 2 * job.heartbeat, "heartbeat_timeout",
+                 "heartbeat_timeout = " + number_text(job.heartbeat_timeout) +
                      " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
   job.sync = parse_sync(draft_.sync);
   const auto bad =
       std::ranges::find(bad_gradient_names(), draft_.bad_gradient) - bad_gradient_names().begin();
   job.bad_gradient = static_cast<BadGradient>(bad);
-  job.sums = draft_.sums == "ordered" ? SumOrder::positions : SumOrder::arrival;
+  job.sum_order = draft_.sum_order == "ordered" ? SumOrder::positions : SumOrder::arrival;
   const SyncMode& mode = job.sync;
-  job.push = float_code(draft_.push);
-  job.pull = float_code(draft_.pull);
+  job.push_encoding = float_code(draft_.push_encoding);
+  job.pull_encoding = float_code(draft_.pull_encoding);
   const auto demand_none = [](const TomlSection& in, const std::string& key, const std::string& trouble) {
     in.demand(trouble.empty(), key, trouble);
   };
   const TomlSection train = section("train");
   demand_none(train, "optimizer", optimizer_trouble(draft_.training.optimizer, job.optimizer, mode));
   demand_none(train, "outer_rate", outer_trouble(job, mode));
-  demand_none(cluster, "push_encoding", code_trouble("push_encoding", job.push, mode));
-  demand_none(cluster, "pull_encoding", code_trouble("pull_encoding", job.pull, mode));
+  demand_none(cluster, "push_encoding", code_trouble("push_encoding", job.push_encoding, mode));
+  demand_none(cluster, "pull_encoding", code_trouble("pull_encoding", job.pull_encoding, mode));
   demand_none(cluster, "sync", sync_trouble(mode, draft_.file.worker_specs.size()));
   demand_none(cluster, "sync", length_trouble(mode, job.epochs, job.rounds));
-  demand_none(cluster, "sum_order", order_trouble(job.sums, mode));
+  demand_none(cluster, "sum_order", order_trouble(job.sum_order, mode));
   if (draft_.reproducible) {
     const std::string not_so = reproducible_trouble(draft_.file, draft_.sync);
     cluster.demand(not_so.empty(), "reproducible", not_so);
-    job.sums = SumOrder::positions;
+    job.sum_order = SumOrder::positions;
     job.grain = nn::largest_micro_batch;  // each grain is computed at once, by one thread
   }
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);

@@ -42,22 +42,22 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
        "copies of each part in another server, so that one may be lost"},
       {"sync", &draft.sync, Limits::text(is_sync, "one of " + sync_choices()),
        "when a round is over: steelyard help sync"},
-      Key{"sum_order", &draft.sums, Limits::one_of({"arrival", "ordered"}),
+      Key{"sum_order", &draft.sum_order, Limits::one_of({"arrival", "ordered"}),
           "ordered: pushes are added in the order of their positions, whatever order they come in"}
           .formerly("sums"),
       {"reproducible",
        &draft.reproducible,
        {},
        "the same bits, however rounds are split and whoever fails: ordered, grain by grain"},
-      Key{"push_encoding", &draft.push, Limits::one_of(float_code_names()),
+      Key{"push_encoding", &draft.push_encoding, Limits::one_of(float_code_names()),
           "how gradients travel; int8 and int4 round to so many bits, at random and right on average"}
           .formerly("push"),
-      Key{"pull_encoding", &draft.pull, Limits::one_of(float_code_names()),
+      Key{"pull_encoding", &draft.pull_encoding, Limits::one_of(float_code_names()),
           "how changes of the parameters travel; what rounding leaves out goes with the next"}
           .formerly("pull"),
       {"policy", &job.policy, Limits::plain_name(), "how the batch is divided: steelyard help policy"},
       {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between signs of life"},
-      Key{"heartbeat_timeout", &job.dead_after, Limits::above(0, 86400),
+      Key{"heartbeat_timeout", &job.heartbeat_timeout, Limits::above(0, 86400),
           "seconds of silence after which a process is lost; more than two heartbeats"}
           .formerly("dead_after"),
       {"server_wait", &job.server_wait, Limits::at_least(0, billion),

@@ -31,9 +31,9 @@ struct JobDraft {
   TrainingWords training;
   std::string sync = "bsp";
   std::string bad_gradient = "recompute";
-  std::string sums = "arrival";
+  std::string sum_order = "arrival";
   bool reproducible = false;
-  std::string push = "float32", pull = "float32";
+  std::string push_encoding = "float32", pull_encoding = "float32";
   std::uint32_t shards_per_server = 1;
 };
 

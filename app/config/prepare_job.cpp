@@ -15,7 +15,7 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
   const std::string place = "reproducible = true in [cluster]: ";
   if (!(job.sync == SyncMode{}))
     return place + "under sync = \"" + sync + "\" the result depends on who was how fast: choose bsp";
-  if (job.push != FloatCode::float32 || job.pull != FloatCode::float32)
+  if (job.push_encoding != FloatCode::float32 || job.pull_encoding != FloatCode::float32)
     return place + "values that are coded were not shown to be the same: leave push and pull out";
   if (job.model == "external")
     return place + "who computes a model from outside need not get equal bits: choose a built-in model";
@@ -115,7 +115,7 @@ void complete(Job& job, const ModelDescription& model) {
   job.labels = model.labels;
   job.layout.slice_size = default_slice_size(job.layout.size(), job.shards);
   job.labels = model.labels;
-  const bool own_grain = model.grain > 1 || job.sums != SumOrder::positions;
+  const bool own_grain = model.grain > 1 || job.sum_order != SumOrder::positions;
   if (own_grain) job.grain = model.grain;  // otherwise the job file's
   check_grain(job);
   set_samples(job, model.train_samples, model.test_samples);

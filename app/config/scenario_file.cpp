@@ -97,8 +97,8 @@ void ScenarioReader::read_network() {
             "model_mb takes time on a link of bandwidth_gbps only: give that too");
   it.demand(it.given("model_mb") || !it.given("bandwidth_gbps"), "bandwidth_gbps",
             "bandwidth_gbps is how fast model_mb go: give that too");
-  scenario_.network.push = float_code(draft_.push);
-  scenario_.network.pull = float_code(draft_.pull);
+  scenario_.network.push_encoding = float_code(draft_.push_encoding);
+  scenario_.network.pull_encoding = float_code(draft_.pull_encoding);
   if (by_run) scenario_.network.step_ms = read_exchange_ms(beside(draft_.recorded));
 }
 

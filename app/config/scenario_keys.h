@@ -21,7 +21,7 @@ struct ScenarioDraft {
   TrainingWords training;
 
   std::string recorded;  // of [network]
-  std::string push = "float32", pull = "float32";
+  std::string push_encoding = "float32", pull_encoding = "float32";
   std::vector<std::string> policies;  // that the file may name
   OptionTexts policy_options;         // of the [policy.NAME] at hand
 

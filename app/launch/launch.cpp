@@ -14,7 +14,7 @@
 #include "app/launch/local_cluster.h"
 #include "app/launch/socket_directory.h"
 #include "app/launch/user_script.h"
-#include "app/processes/beginning.h"
+#include "app/processes/initial_state.h"
 #include "app/processes/processes.h"
 #include "app/processes/run_journal.h"
 #include "app/processes/signals.h"

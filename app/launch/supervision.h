@@ -6,7 +6,8 @@
 //  - When a host is lost, what ran there is gone for good, and the job goes on without. When it was the
 //    scheduler's, nothing goes on.
 //  - The end of the scheduler is the end of the job, and its exit code is the job's; but one that was killed
-//    is started again, as others are, and goes on where it was (app/processes/killed.h). When that has failed
+// is started again, as others are, and goes on where it was (app/processes/recovered_run.h). When that has
+// failed
 //    very often in a row, or the job was to end anyway, it is over.
 //  - A server or worker that was killed, or that lost sight of the scheduler (69), is started again: at once
 //    while it has starts in hand, else when the next one comes (Starts).

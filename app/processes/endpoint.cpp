@@ -43,7 +43,7 @@ std::unique_ptr<Trust> trust_for(const std::string& keys, KeyRole role, const st
   return std::make_unique<Trust>(std::move(loaded), speaker(steelyard::name(role), name, false));
 }
 
-void within_memory(const std::string& role, const Job& job, const std::function<void()>& work) {
+void memory_check(const std::string& role, const Job& job, const std::function<void()>& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {

@@ -15,7 +15,7 @@ namespace steelyard {
 // The keys of a process, from where its options say they are.
 
 // From then on no core file has this process's memory in it, and unless it lends some to others
-// (transport/shared_memory/lending.h), they cannot look into it either.
+// (transport/shared_memory/shared_memory_transfer.h), they cannot look into it either.
 void keep_memory_closed(bool lends);
 
 // Null where `keys` is empty: plain text. Otherwise memory is kept closed, too. Says whom it refuses on
@@ -26,7 +26,7 @@ std::unique_ptr<Trust> trust_for(const std::string& keys, KeyRole role, const st
 
 // Runs a part of `role` ("a scheduler"); memory that there is not becomes a Failure (failed) that says how
 // large the model is.
-void within_memory(const std::string& role, const Job& job, const std::function<void()>& work);
+void memory_check(const std::string& role, const Job& job, const std::function<void()>& work);
 
 // Bytes of memory that this machine has.
 std::uint64_t memory_of_machine();

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "app/processes/killed.h"
+#include "app/processes/recovered_run.h"
 #include "core/error.h"
 #include "protocol/message_text.h"
 #include "scheduler/recovery/journaled.h"

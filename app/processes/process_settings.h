@@ -42,7 +42,7 @@ struct StandbyOptions {
 };
 
 // Whether values are left in shared memory for processes of the same host and user to read there: "auto" if
-// that works, or "sockets" (transport/shared_memory/lending.h).
+// that works, or "sockets" (transport/shared_memory/shared_memory_transfer.h).
 inline const std::vector<std::string> exchanges{"auto", "sockets"};
 
 struct ServerOptions {

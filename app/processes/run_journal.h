@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/processes/journal_file.h"
-#include "app/processes/killed.h"
+#include "app/processes/recovered_run.h"
 #include "app/report/recorder.h"
 #include "scheduler/recovery/journaled.h"
 

@@ -11,12 +11,12 @@
 
 #include "app/config/job_source.h"
 #include "app/config/prepare_job.h"
-#include "app/processes/beginning.h"
 #include "app/processes/endpoint.h"
+#include "app/processes/initial_state.h"
 #include "app/processes/journal_thread.h"
-#include "app/processes/killed.h"
 #include "app/processes/leadership.h"
 #include "app/processes/processes.h"
+#include "app/processes/recovered_run.h"
 #include "app/processes/run_journal.h"
 #include "app/processes/signals.h"
 #include "app/processes/traced_link.h"
@@ -123,7 +123,7 @@ std::unique_ptr<TensorboardFile> board_for(const ResultOptions& results, const R
 }
 
 // What this process is about, whether the job begins here or goes on.
-struct Task {
+struct RunSetup {
   JobFile file;
   RunDirectory run;
   Snapshot initial{};
@@ -142,7 +142,7 @@ std::string recorded(const std::string& path) try {
 }
 
 // The chosen port has to be told even to those who want to hear nothing else.
-void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, bool quiet) {
+void show(RunWeb& web, const RunSetup& task, Recorder& recorder, ProgressBar& bar, bool quiet) {
   recorder.flush(steady_now());
   const RunDirectory& run = task.run;
   web.begin({run.path(), task.file.resolved, recorded(run.rounds()), recorded(run.events())});
@@ -154,9 +154,9 @@ void show(RunWeb& web, const Task& task, Recorder& recorder, ProgressBar& bar, b
 }
 
 // A job that nobody knows yet. `run`: the directory, where that is chosen already. `key`: of this process.
-Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
-                std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
-                const std::string& key) {
+RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
+                    std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
+                    const std::string& key) {
   const ResultOptions& results = options.results;
   Trained trained;
   if (file.job.model == external_model) {
@@ -170,13 +170,13 @@ Task begin_anew(const SchedulerOptions& options, JobFile file, std::optional<Run
     run = choose_run_directory(results, file.job.name);
     lock = std::make_unique<RunLock>(run->path(), results.lock);
   }
-  Task task{std::move(file), *run};
+  RunSetup task{std::move(file), *run};
   const Job& job = task.file.job;
   std::filesystem::remove(run->journal());  // of an earlier life
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
   task.place.key = key;
-  within_memory("the scheduler", job, [&] {
+  memory_check("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
   });
   write_text(run->job(), task.file.resolved);
@@ -194,15 +194,15 @@ void clear_unbegun(const std::string& directory) {
 }
 
 // One whose scheduler was killed.
-Task go_on(const Killed& killed, const RunDirectory& run) {
-  Task task{read_job_file(run.job(), {}), run, without_values(killed), killed.place};
+RunSetup go_on(const Killed& killed, const RunDirectory& run) {
+  RunSetup task{read_job_file(run.job(), {}), run, without_values(killed), killed.place};
   task.file.job = killed.job;
   cut_record(run, killed.place);
   return task;
 }
 
 // Where servers still wait for the first state, it is made once more.
-void restore_values(Task& task) {
+void restore_values(RunSetup& task) {
   const Job& job = task.file.job;
   if (job.model == external_model) {
     throw Failure(ExitCode::temporary,
@@ -210,7 +210,7 @@ void restore_values(Task& task) {
                   "begins anew only with new workers: start the job again");
   }
   const Progress from = task.initial.progress;
-  within_memory("the scheduler", job, [&] {
+  memory_check("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, built_here(job));
   });
   task.initial.progress = from;
@@ -240,7 +240,7 @@ class SchedulerProcess {
  public:
   // All of it belongs to the caller and outlives this. `killed`: the scheduler in whose place it goes on;
   // null: the job begins here. `web`: null: nobody can watch the run there.
-  SchedulerProcess(const SchedulerOptions& options, Task& task, Killed* killed, ZmqContext& context,
+  SchedulerProcess(const SchedulerOptions& options, RunSetup& task, Killed* killed, ZmqContext& context,
                    ZmqLink& link, RunWeb* web);
 
   int run();  // the exit code
@@ -259,7 +259,7 @@ class SchedulerProcess {
   int end();
 
   const SchedulerOptions& options_;
-  Task& task_;
+  RunSetup& task_;
   Killed* const killed_;
   ZmqContext& context_;
   ZmqLink& link_;
@@ -277,7 +277,7 @@ class SchedulerProcess {
   Journaled journaled_;
 };
 
-SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, Task& task, Killed* killed,
+SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, RunSetup& task, Killed* killed,
                                    ZmqContext& context, ZmqLink& link, RunWeb* web)
     : options_(options),
       task_(task),
@@ -383,7 +383,7 @@ void SchedulerProcess::host_all() {
   };
   const SignalWatch signals([&](int) { tell(Interrupt{}); },
                             {"Ctrl-C again ends at once", [this] { return task_.run.way_back(); }},
-                            [&] { tell(Leave{}); });
+                            [&] { tell(Goodbye{}); });
   ZmqLink checkpointer_link(context_, checkpointer_node);
   checkpointer_link.connect(scheduler_node,
                             own_endpoint(task_.place.listen));  // it speaks like everybody else
@@ -443,7 +443,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file) {
       web_for(options.results);  // a taken port is told before anything begins
   ZmqContext context(1, std::move(trust));
   ZmqLink link(context, scheduler_node);
-  Task task =
+  RunSetup task =
       killed ? go_on(*killed, *run)
              : begin_anew(options, std::move(file), std::move(run), lock, link, link.listen(listen), key);
   return SchedulerProcess(options, task, killed ? &*killed : nullptr, context, link, web.get()).run();

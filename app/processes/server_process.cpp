@@ -1,9 +1,9 @@
 #include <thread>
 
 #include "app/processes/endpoint.h"
-#include "app/processes/narrator.h"
 #include "app/processes/processes.h"
 #include "app/processes/signals.h"
+#include "app/processes/status_logger.h"
 #include "app/processes/traced_link.h"
 #include "core/error.h"
 #include "protocol/keys.h"
@@ -85,10 +85,10 @@ int run_server(const ServerOptions& given) {
   for (const auto& seat : seats) {
     threads.emplace_back([&seat = *seat, &say, &options] {
       try {
-        Narrator narrator(seat.link, seat.name, "", say);
-        const auto trace = traced(narrator, options.trace, seat.node, seat.name);
-        host(*seat.shard, seat.node, trace ? *trace : narrator);
-        narrator.over(seat.shard->exit_reason());
+        StatusLogger status_logger(seat.link, seat.name, "", say);
+        const auto trace = traced(status_logger, options.trace, seat.node, seat.name);
+        host(*seat.shard, seat.node, trace ? *trace : status_logger);
+        status_logger.over(seat.shard->exit_reason());
       } catch (const Failure& failure) {
         seat.failure = failure;
       } catch (const std::bad_alloc&) {

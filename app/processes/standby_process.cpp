@@ -5,8 +5,8 @@
 
 #include "app/processes/endpoint.h"
 #include "app/processes/journal_file.h"
-#include "app/processes/killed.h"
 #include "app/processes/processes.h"
+#include "app/processes/recovered_run.h"
 #include "app/processes/run_journal.h"
 #include "app/processes/signals.h"
 #include "app/report/output_file.h"

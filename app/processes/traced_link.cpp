@@ -32,7 +32,7 @@ std::string flow_of(const Message& message) {
   const auto one = Overloaded{
       [](const Start& it) { return numbered("start ", it.piece.id); },
       [](const Report& it) { return numbered("report ", it.piece.id); },
-      [](const Open& it) { return numbered("open ", it.round); },
+      [](const BeginRound& it) { return numbered("open ", it.round); },
       [](const Closed& it) { return numbered("closed ", it.version); },
       [](const Pull& it) { return numbered("pull ", it.version); },
       [](const Parameters& it) { return numbered("parameters ", it.version) + numbered("/", it.slice); },

@@ -2,8 +2,8 @@
 
 #include "app/config/prepare_job.h"
 #include "app/config/registry.h"
-#include "app/processes/beginning.h"
 #include "app/processes/endpoint.h"
+#include "app/processes/initial_state.h"
 #include "app/processes/processes.h"
 #include "app/processes/signals.h"
 #include "app/processes/worker_session.h"

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/processes/endpoint.h"
-#include "app/processes/narrator.h"
 #include "app/processes/processes.h"
+#include "app/processes/status_logger.h"
 #include "app/processes/traced_link.h"
 #include "transport/host.h"
 #include "worker/compute/polite.h"
@@ -60,27 +60,27 @@ const ExitReason& WorkerSession::run() {
   const auto say = speaker("worker", name, setup_.options.quiet);
   const std::string scheduler = scheduler_places(setup_.options.scheduler);
   say("looking for the scheduler at " + scheduler);
-  Narrator narrator(link_, name, setup_.device, say);
-  link_.on_exchange([&](NodeId shard, bool lent) { narrator.exchange(shard, lent); });
-  const auto trace = traced(narrator, setup_.options.trace, self_, name);
+  StatusLogger status_logger(link_, name, setup_.device, say);
+  link_.on_exchange([&](NodeId shard, bool lent) { status_logger.exchange(shard, lent); });
+  const auto trace = traced(status_logger, setup_.options.trace, self_, name);
   link_.connect(scheduler_node, scheduler);
   std::optional<LeftWatch> watch;
   if (spec.background && setup_.hello.kind == DeviceKind::cpu)
     watch.emplace(thread_count(spec.threads), [this](double share) { tell_left(share); });
   try {
-    within_memory("a worker", job_, [&] {
-      host(worker_, self_, trace ? *trace : narrator, [&](const Envelope& envelope) {
+    memory_check("a worker", job_, [&] {
+      host(worker_, self_, trace ? *trace : status_logger, [&](const Envelope& envelope) {
         const auto* message = std::get_if<ToCompute>(&envelope.message);
         if (compute_ && message != nullptr) compute_->give(*message);
       });
     });
   } catch (const std::exception& trouble) {
     // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
-    link_.send({self_, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{trouble.what()})});
+    link_.send({self_, scheduler_node, Message(std::in_place_type<ToScheduler>, Goodbye{trouble.what()})});
     throw;
   }
   if (compute_ && compute_->failure()) throw Failure(*compute_->failure());  // which the worker has told
-  narrator.over(worker_.exit_reason());
+  status_logger.over(worker_.exit_reason());
   return worker_.exit_reason();
 }
 

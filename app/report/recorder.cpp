@@ -55,7 +55,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"efficiency", of_training(work.efficiency())},
                {"loss", told ? Json(r.loss) : Json()},
                {"accuracy", told ? Json(r.accuracy) : Json()}};
-  if (r.holes > 0) line["holes"] = r.holes;
+  if (r.skipped > 0) line["holes"] = r.skipped;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and need not be UTF-8.
   return dump_json(line);

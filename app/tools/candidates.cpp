@@ -171,8 +171,8 @@ sim::Scenario scenario_of(const Job& job, const std::vector<MeasuredWorker>& mea
   scenario.sync = mode.sync;
   scenario.servers = job.shards;
   scenario.network.model_mb = megabytes(job);
-  scenario.network.push = mode.coded ? FloatCode::int4 : job.push;
-  scenario.network.pull = mode.coded ? FloatCode::int4 : job.pull;
+  scenario.network.push_encoding = mode.coded ? FloatCode::int4 : job.push_encoding;
+  scenario.network.pull_encoding = mode.coded ? FloatCode::int4 : job.pull_encoding;
   for (const std::size_t i : workers) scenario.workers.push_back(device_of(measured[i], megabytes(job)));
   return scenario;
 }
@@ -185,7 +185,7 @@ std::vector<Candidate> ranked_candidates(const Job& job, const std::vector<Measu
     for (const PlanMode& mode : modes) {
       if (interrupted && interrupted()) break;
       const SyncMode sync = parse_sync(mode.sync);
-      if (!sync_trouble(sync, workers.size()).empty() || (sync.hand_over && workers.size() == 1)) continue;
+      if (!sync_trouble(sync, workers.size()).empty() || (sync.steals_work && workers.size() == 1)) continue;
       all.push_back(judged(scenario_of(job, measured, workers, mode), mode));
     }
   }

@@ -42,8 +42,8 @@ struct Prepared {
   std::optional<sim::Scenario> scenario;
 };
 
-void enter(Comparison& comparison, const std::vector<Entrant>& entrants) {
-  for (const Entrant& entrant : entrants) comparison.entries.push_back({entrant, {}});
+void enter(Comparison& comparison, const std::vector<Contender>& contenders) {
+  for (const Contender& contender : contenders) comparison.entries.push_back({contender, {}});
 }
 
 Prepared prepare_scenario(const CompareCommand& command, const std::string& file) {
@@ -98,10 +98,10 @@ Prepared prepare_job(const CompareCommand& command, const std::string& path) {
   it.comparison.target = job.target_accuracy;
   const auto known =
       command.policies.empty() ? sensible_policies() : balancing::policy_names(registry().policies);
-  const std::vector<Entrant> entrants =
+  const std::vector<Contender> contenders =
       read_entrants(command.policies, command.sync, known, sync_text(job.sync));
-  enter(it.comparison, entrants);
-  for (const std::string& reason : refusals(*it.job, entrants)) {
+  enter(it.comparison, contenders);
+  for (const std::string& reason : refusals(*it.job, contenders)) {
     std::fprintf(stderr, "steelyard: will not run: %s\n", reason.c_str());
   }
   return it;
@@ -154,8 +154,8 @@ void settle(Prepared& it, const CompareCommand& command) {
 
 // A line a run, on the way to the table.
 void tell_progress(Contest& contest) {
-  contest.begins = [](const Entrant& entrant, std::uint64_t repeat, std::size_t done, std::size_t of) {
-    std::fprintf(stderr, "[%zu/%zu] %s, repeat %llu: ", done + 1, of, label(entrant).c_str(),
+  contest.begins = [](const Contender& contender, std::uint64_t repeat, std::size_t done, std::size_t of) {
+    std::fprintf(stderr, "[%zu/%zu] %s, repeat %llu: ", done + 1, of, label(contender).c_str(),
                  static_cast<unsigned long long>(repeat) + 1);
     std::fflush(stderr);
   };

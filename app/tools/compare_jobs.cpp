@@ -16,8 +16,8 @@
 namespace steelyard {
 namespace {
 
-std::vector<std::string> settings(const Entrant& entrant, std::uint64_t seed) {
-  return {"cluster.policy=" + entrant.policy, "cluster.sync=" + entrant.sync,
+std::vector<std::string> settings(const Contender& contender, std::uint64_t seed) {
+  return {"cluster.policy=" + contender.policy, "cluster.sync=" + contender.sync,
           "job.seed=" + std::to_string(seed)};
 }
 
@@ -34,14 +34,14 @@ class Clusters {
   Clusters(ComparedJob job, std::string directory, std::uint64_t seed, const std::atomic<bool>& interrupted)
       : job_(std::move(job)), directory_(std::move(directory)), seed_(seed), interrupted_(interrupted) {}
 
-  Trial run(const Entrant& entrant, std::uint64_t repeat) {
-    const std::string run = directory_ + "/" + plain_label(entrant) + "-" + std::to_string(repeat + 1);
+  Trial run(const Contender& contender, std::uint64_t repeat) {
+    const std::string run = directory_ + "/" + plain_label(contender) + "-" + std::to_string(repeat + 1);
     const std::string log = run + ".log";
-    const ChildEnd end = run_child(arguments(entrant, repeat, run), log, interrupted_);
+    const ChildEnd end = run_child(arguments(contender, repeat, run), log, interrupted_);
     const std::string result = read_text(run + "/result.json");
-    Trial trial = trial_of(read_text(run + "/rounds.jsonl"), result, entrant.sync);
+    Trial trial = trial_of(read_text(run + "/rounds.jsonl"), result, contender.sync);
     trial.directory = run;
-    if (!entrant.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
+    if (!contender.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
     if (end.code() == 0) return trial;
     // The scheduler knows why it ended, unless it was told to.
     const bool decided =
@@ -54,17 +54,17 @@ class Clusters {
   }
 
  private:
-  [[nodiscard]] std::vector<std::string> arguments(const Entrant& entrant, std::uint64_t repeat,
+  [[nodiscard]] std::vector<std::string> arguments(const Contender& contender, std::uint64_t repeat,
                                                    const std::string& run) const {
     std::vector<std::string> words{job_.script ? "run" : "train", "--run-dir", run};
     std::vector<std::string> overrides = job_.overrides;
     std::string file = job_.path;
-    if (!entrant.alone.empty()) {
-      file = directory_ + "/" + plain_label(entrant) + ".toml";
-      write_text(file, job_alone(job_.file.resolved, entrant.alone));
+    if (!contender.alone.empty()) {
+      file = directory_ + "/" + plain_label(contender) + ".toml";
+      write_text(file, job_alone(job_.file.resolved, contender.alone));
       overrides.clear();  // they are in it
     }
-    for (const auto& list : {overrides, settings(entrant, seed_ + repeat)}) {
+    for (const auto& list : {overrides, settings(contender, seed_ + repeat)}) {
       for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
     }
     if (job_.script) words.insert(words.end(), {"-n", std::to_string(job_.script->workers)});
@@ -84,20 +84,20 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
                     const std::atomic<bool>& interrupted) {
   auto clusters = std::make_shared<Clusters>(job, directory, seed, interrupted);
   Contest contest;
-  contest.run = [clusters](const Entrant& entrant, std::uint64_t repeat) {
-    return clusters->run(entrant, repeat);
+  contest.run = [clusters](const Contender& contender, std::uint64_t repeat) {
+    return clusters->run(contender, repeat);
   };
   contest.interrupted = [&interrupted] { return interrupted.load(); };
   if (job.script || job.file.worker_specs.size() == 1) return contest;
-  contest.best_alone = [](const Comparison& so_far) -> std::optional<Entrant> {
+  contest.best_alone = [](const Comparison& so_far) -> std::optional<Contender> {
     const std::string worker = fastest_worker(so_far);
     if (worker.empty()) return std::nullopt;
-    return Entrant{"equal", "bsp", worker};
+    return Contender{"equal", "bsp", worker};
   };
   return contest;
 }
 
-std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants) {
+std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Contender>& contenders) {
   if (!job.script) {
     Job whole = job.file.job;
     whole.policy = "equal";  // its own need not take part
@@ -107,15 +107,15 @@ std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entr
   }
   std::vector<std::string> reasons;
   std::size_t others = 0;
-  for (const Entrant& entrant : entrants) {
-    if (entrant != equal_bsp) ++others;
+  for (const Contender& contender : contenders) {
+    if (contender != equal_bsp) ++others;
     std::vector<std::string> overrides = job.overrides;
-    for (const std::string& setting : settings(entrant, 1)) overrides.push_back(setting);
+    for (const std::string& setting : settings(contender, 1)) overrides.push_back(setting);
     try {
       const Job chosen = with(job, overrides);
       (void)policy_of(chosen);
     } catch (const Failure& failure) {
-      reasons.push_back(label(entrant) + ": " + failure.what());
+      reasons.push_back(label(contender) + ": " + failure.what());
     }
   }
   if (!reasons.empty() && reasons.size() >= others) throw Failure(ExitCode::configuration, reasons.front());

@@ -9,7 +9,7 @@
 
 #include "app/config/job_file.h"
 #include "app/launch/launch_plan.h"
-#include "app/report/compare/entrants.h"
+#include "app/report/compare/compared_runs.h"
 
 namespace steelyard {
 
@@ -21,7 +21,7 @@ struct ComparedJob {
   std::optional<ScriptOptions> script{};  // in the place of a job file
 };
 
-// Runs go to `directory`/<entrant>-<repeat>, with what the processes said in a .log beside it. Repeat r has
+// Runs go to `directory`/<contender>-<repeat>, with what the processes said in a .log beside it. Repeat r has
 // seed `seed` + r. When `interrupted` becomes true the cluster at hand is told to end, as by Ctrl-C, and
 // waited for; the kernel ends it if this process dies.
 //
@@ -30,8 +30,8 @@ struct ComparedJob {
 Contest job_contest(const ComparedJob& job, const std::string& directory, std::uint64_t seed,
                     const std::atomic<bool>& interrupted);
 
-// The entrants that cannot run because the set-up is wrong, with the reason: told before anything long
+// The contenders that cannot run because the set-up is wrong, with the reason: told before anything long
 // begins. Throws Failure if the job itself is wrong, or if only the baseline is left.
-std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Entrant>& entrants);
+std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Contender>& contenders);
 
 }  // namespace steelyard

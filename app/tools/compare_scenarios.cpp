@@ -23,21 +23,21 @@ Trial trial_of(const sim::Result& result) {
   return trial;
 }
 
-// Simulates entrants; knows the ideal of each seed once it was asked for.
+// Simulates contenders; knows the ideal of each seed once it was asked for.
 class Simulator {
  public:
   Simulator(sim::Scenario scenario, std::uint64_t seed) : scenario_(std::move(scenario)), seed_(seed) {}
 
-  Trial run(const Entrant& entrant, std::uint64_t repeat) {
+  Trial run(const Contender& contender, std::uint64_t repeat) {
     sim::Scenario scenario = scenario_;
     scenario.seed = seed_ + repeat;
-    scenario.policy = entrant.policy;
-    scenario.sync = entrant.sync;
+    scenario.policy = contender.policy;
+    scenario.sync = contender.sync;
     // Nothing is measured: what went wrong would go wrong again.
     try {
-      if (!entrant.alone.empty()) return run_alone(scenario, entrant.alone);
+      if (!contender.alone.empty()) return run_alone(scenario, contender.alone);
       Trial trial = trial_of(sim::simulate(scenario, ideal(scenario)));
-      if (entrant == equal_bsp) equal_ = trial;
+      if (contender == equal_bsp) equal_ = trial;
       return trial;
     } catch (const Failure& failure) {
       Trial trial;
@@ -47,12 +47,12 @@ class Simulator {
     }
   }
 
-  [[nodiscard]] std::optional<Entrant> best_alone() const {
+  [[nodiscard]] std::optional<Contender> best_alone() const {
     sim::Scenario scenario = scenario_;
     scenario.seed = seed_;
     const auto best = sim::best_single_device(scenario);
     if (!best) return std::nullopt;
-    return Entrant{"equal", "bsp", scenario_.workers[*best].name};
+    return Contender{"equal", "bsp", scenario_.workers[*best].name};
   }
 
  private:
@@ -88,8 +88,8 @@ class Simulator {
 Contest scenario_contest(const sim::Scenario& scenario, std::uint64_t seed) {
   auto simulator = std::make_shared<Simulator>(scenario, seed);
   Contest contest;
-  contest.run = [simulator](const Entrant& entrant, std::uint64_t repeat) {
-    return simulator->run(entrant, repeat);
+  contest.run = [simulator](const Contender& contender, std::uint64_t repeat) {
+    return simulator->run(contender, repeat);
   };
   contest.best_alone = [simulator](const Comparison&) { return simulator->best_alone(); };
   return contest;

@@ -37,9 +37,9 @@ Comparison compared(const ReplayCommand& command, const Replay& replay, const si
   for (const std::string& name : command.without) comparison.name += ", without " + name;
   comparison.seed = scenario.seed;
   const std::string policies = command.policies.empty() ? replay.policy : command.policies;
-  for (const Entrant& entrant :
+  for (const Contender& contender :
        read_entrants(policies, command.sync, sim::simulated_policies(registry().policies), replay.sync))
-    comparison.entries.push_back({entrant, {}});
+    comparison.entries.push_back({contender, {}});
   Contest contest = scenario_contest(scenario, scenario.seed);
   contest.interrupted = [] { return false; };
   run_all(comparison, contest);

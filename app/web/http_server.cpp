@@ -38,9 +38,9 @@ const httplib::Headers safe_headers{
     {"Cache-Control", "no-store"}};
 
 // A connection with an end: in time, in bytes, and when the server ends.
-class Visit : public httplib::Stream {
+class Connection : public httplib::Stream {
  public:
-  Visit(int socket, const std::atomic<bool>& ended) : socket_(socket), ended_(ended) {}
+  Connection(int socket, const std::atomic<bool>& ended) : socket_(socket), ended_(ended) {}
 
   bool is_readable() const override { return from_ < to_ || ready(POLLIN); }
   bool is_writable() const override { return ready(POLLOUT); }
@@ -88,9 +88,9 @@ class Visit : public httplib::Stream {
   std::size_t from_ = 0, to_ = 0, read_ = 0;
 };
 
-class Visitors : public httplib::TaskQueue {
+class ConnectionThreads : public httplib::TaskQueue {
  public:
-  Visitors() {
+  ConnectionThreads() {
     for (std::size_t i = 0; i < most_served; ++i) {
       threads_.emplace_back([this] {
         while (const auto visit = waiting_.pop()) (*visit)();
@@ -117,7 +117,7 @@ class Server : public httplib::Server {
 
  private:
   bool process_and_close_socket(socket_t socket) override {
-    Visit visit(socket, ended_);
+    Connection visit(socket, ended_);
     bool closed = false;
     const bool answered = process_request(visit, true, closed, nullptr);
     ::shutdown(socket, SHUT_RDWR);
@@ -199,7 +199,7 @@ class HttpServer::State {
     std::promise<void> begun;
     server_.new_task_queue = [&begun] {
       begun.set_value();
-      return new Visitors;  // the server's own from here on
+      return new ConnectionThreads;  // the server's own from here on
     };
     thread_ = std::jthread([this] { server_.listen_after_bind(); });
     begun.get_future().wait();  // what has not begun cannot be stopped

@@ -34,7 +34,7 @@ const Standing* first(const std::vector<Standing>& workers, std::uint32_t but) {
 
 }  // namespace
 
-std::optional<HandOver> FlexRR::next(const std::vector<Standing>& workers) {
+std::optional<WorkTransfer> FlexRR::next(const std::vector<Standing>& workers) {
   const Standing* helpee = last(workers);
   if (helpee == nullptr) return std::nullopt;
   const Standing* helper = first(workers, helpee->slot);
@@ -43,7 +43,7 @@ std::optional<HandOver> FlexRR::next(const std::vector<Standing>& workers) {
   const double ahead = helper->done - done + meanwhile(helper->since, helpee->usual, 1 - checkpoint);
   if (ahead <= behind || left <= least) return std::nullopt;
   const double work = std::min(ahead, left) / 2;
-  return HandOver{helpee->slot, helper->slot, helper->free ? work : std::min(work, least)};
+  return WorkTransfer{helpee->slot, helper->slot, helper->free ? work : std::min(work, least)};
 }
 
 }  // namespace steelyard::balancing

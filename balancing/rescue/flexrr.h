@@ -34,7 +34,7 @@ struct Standing {
   bool may_be_cut = false;  // it works on something that has a tail
 };
 
-struct HandOver {
+struct WorkTransfer {
   std::uint32_t helpee = 0, helper = 0;  // slots
   double work = 0;                       // of the helpee's
 };
@@ -48,7 +48,7 @@ class FlexRR {
 
   // What the last of these workers hands to the first of them. Nothing: it is not behind enough, or nobody
   // may help.
-  [[nodiscard]] static std::optional<HandOver> next(const std::vector<Standing>& workers);
+  [[nodiscard]] static std::optional<WorkTransfer> next(const std::vector<Standing>& workers);
 };
 
 }  // namespace steelyard::balancing

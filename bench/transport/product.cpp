@@ -105,7 +105,7 @@ class Steward {
     for (std::uint32_t slice = 0; slice < all.size(); ++slice) {
       const std::vector<float> zeros(all[slice].size());
       say<ToShard>(checkpointer_, checkpointer_node, shard_node,
-                   Load{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
+                   StateChunk{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
     }
     while (!await<ShardBeat, ToScheduler>(link_, "the server's word that it is loaded").loaded) {
     }
@@ -118,7 +118,8 @@ class Steward {
     if (round + 1 < opened_) return;
     for (; opened_ <= round + opened_ahead; ++opened_) {
       const Interval all{0, share * exchange_.workers};
-      say<ToShard>(link_, scheduler_node, shard_node, Open{term, opened_, 0, all, all.size(), false, false});
+      say<ToShard>(link_, scheduler_node, shard_node,
+                   BeginRound{term, opened_, 0, all, all.size(), false, false});
     }
     while (link_.receive(Time{})) {
     }

@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include "app/processes/beginning.h"
+#include "app/processes/initial_state.h"
 #include "app/processes/processes.h"
 #include "app/processes/worker_session.h"
 #include "bindings/c/c_error.h"
 #include "bindings/c/description.h"
-#include "bindings/c/desk.h"
 #include "bindings/c/numbers.h"
+#include "bindings/c/task_queue.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "worker/compute/feed.h"
@@ -97,29 +97,29 @@ class Worker {
 
   ~Worker() {
     leave({});
-    desk_.give_up();
+    task_queue_.give_up();
     thread_.join();
-    desk_.close();
+    task_queue_.close();
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  [[nodiscard]] Desk& desk() { return desk_; }
+  [[nodiscard]] TaskQueue& task_queue() { return task_queue_; }
   void leave(const std::string& failure) {
     session_->leave(failure);  // first, so that nothing of a task that is given up is taken for a gradient
-    desk_.leave();
+    task_queue_.leave();
   }
 
   void next(double seconds, steelyard_task& task) {
     task = {};
-    desk_.give_up();
+    task_queue_.give_up();
     const Time deadline = steady_now() + from_seconds(seconds);
     do {
       if (is_news()) {
         task.kind = STEELYARD_JOINED;
-      } else if (const Desk::Task* taken = desk_.take(deadline)) {
+      } else if (const TaskQueue::Task* taken = task_queue_.take(deadline)) {
         describe(*taken, task);
-      } else if (desk_.closed()) {
+      } else if (task_queue_.closed()) {
         describe_end(task);
       }
     } while (task.kind == STEELYARD_WAIT && steady_now() < deadline);
@@ -176,9 +176,9 @@ class Worker {
       news_ = true;
     }
     std::vector<float>().swap(weights_);  // the servers have theirs
-    desk_.wake();
+    task_queue_.wake();
     return {.layout = description_.model.layout,
-            .make_engine = [this] { return engine_of(desk_); },
+            .make_engine = [this] { return engine_of(task_queue_); },
             .data = data_,
             .grain = description_.model.grain};
   }
@@ -200,7 +200,7 @@ class Worker {
       ending_ = std::move(ending);
       keeps_ = keeps;
     }
-    desk_.close();
+    task_queue_.close();
   }
 
   bool is_news() {
@@ -213,7 +213,7 @@ class Worker {
     return *seed_;
   }
 
-  static void describe(const Desk::Task& from, steelyard_task& task) {
+  static void describe(const TaskQueue::Task& from, steelyard_task& task) {
     task.kind = from.gradient.empty() ? STEELYARD_EVALUATE : STEELYARD_TRAIN;
     task.parameters = from.parameters.data();
     task.gradient = from.gradient.data();
@@ -234,7 +234,7 @@ class Worker {
   const Description description_;
   const DataSets data_;
   std::vector<float> weights_;  // the session's thread
-  Desk desk_;
+  TaskQueue task_queue_;
 
   std::mutex mutex_;
   std::string job_text_;
@@ -290,18 +290,18 @@ int steelyard_weigh(steelyard_worker* worker, double weight) {
   return guarded([&] {
     if (!(weight >= 0 && weight <= std::numeric_limits<float>::max()))
       throw steelyard::Failure(steelyard::ExitCode::usage, "a weight is a number of at least 0");
-    worker->desk().weigh(std::max(weight, steelyard::c_api::least_weight));
+    worker->task_queue().weigh(std::max(weight, steelyard::c_api::least_weight));
   });
 }
 
 int steelyard_final(steelyard_worker* worker, uint64_t begin, uint64_t end) {
-  return guarded([&] { worker->desk().final(begin, end); });
+  return guarded([&] { worker->task_queue().final(begin, end); });
 }
 
-int steelyard_wanted(steelyard_worker* worker) { return worker->desk().wanted() ? 1 : 0; }
+int steelyard_wanted(steelyard_worker* worker) { return worker->task_queue().wanted() ? 1 : 0; }
 
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct) {
-  return guarded([&] { worker->desk().finish({loss, correct}); });
+  return guarded([&] { worker->task_queue().finish({loss, correct}); });
 }
 
 void steelyard_leave(steelyard_worker* worker, const char* failure) {

@@ -9,7 +9,7 @@ ModeEntry eager_mode_rows() {
           .parse = [](std::string_view text) -> std::optional<SyncMode> {
             if (text != "eager") return std::nullopt;
             SyncMode mode = asynchronous();
-            mode.need = {1, 2};
+            mode.quorum = {1, 2};
             return mode;
           },
           .write = [](const SyncMode&) { return std::string("eager"); },

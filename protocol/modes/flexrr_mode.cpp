@@ -12,7 +12,7 @@ ModeEntry flexrr_mode_rows() {
                 "with"}},
           .parse =
               [](std::string_view text) {
-                return text == "flexrr" ? std::optional(SyncMode{.hand_over = true}) : std::nullopt;
+                return text == "flexrr" ? std::optional(SyncMode{.steals_work = true}) : std::nullopt;
               },
           .write = [](const SyncMode&) { return std::string("flexrr"); },
           .tried = {"flexrr"}};

@@ -13,15 +13,15 @@ ModeEntry ksoft_mode_rows() {
             const auto shares = number_from(after("ksoft:", text).value_or(""), 1, max_shares);
             if (!shares) return std::nullopt;
             SyncMode mode = asynchronous();
-            mode.need = {*shares, 0};
+            mode.quorum = {*shares, 0};
             return mode;
           },
-          .write = [](const SyncMode& mode) { return "ksoft:" + std::to_string(mode.need.parts); },
+          .write = [](const SyncMode& mode) { return "ksoft:" + std::to_string(mode.quorum.parts); },
           .tried = {"ksoft:2", "ksoft:3"},
           .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
-            if (mode.need.parts <= workers) return {};
+            if (mode.quorum.parts <= workers) return {};
             return "of " + std::to_string(workers) + " workers there are never " +
-                   std::to_string(mode.need.parts) + " shares: give ksoft:" + std::to_string(workers) +
+                   std::to_string(mode.quorum.parts) + " shares: give ksoft:" + std::to_string(workers) +
                    " at most";
           }};
 }

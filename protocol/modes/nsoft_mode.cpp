@@ -15,10 +15,10 @@ ModeEntry nsoft_mode_rows() {
         const auto parts = number_from(after("nsoft:", text).value_or(""), 1, max_parts);
         if (!parts) return std::nullopt;
         SyncMode mode = asynchronous();
-        mode.need = {1, *parts}, mode.damped = true;
+        mode.quorum = {1, *parts}, mode.damped = true;
         return mode;
       },
-      .write = [](const SyncMode& mode) { return "nsoft:" + std::to_string(mode.need.of); },
+      .write = [](const SyncMode& mode) { return "nsoft:" + std::to_string(mode.quorum.of); },
       .tried = {"nsoft:1", "nsoft:2"}};
 }
 

@@ -9,7 +9,7 @@ namespace steelyard {
 void Scheduler::end_wait_for(Time now, ShardMember& server, Outbox& out) {
   if (!std::exchange(server.awaited, false)) return;
   Dispatch::note(is_back(server, now), out);
-  for (auto& [slot, worker] : members_.workers) worker.headway.interrupted(now);
+  for (auto& [slot, worker] : members_.workers) worker.progress.interrupted(now);
 }
 
 bool Scheduler::promote_mirror(std::uint32_t slot, Outbox& out) {

@@ -129,7 +129,7 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
   const auto former = members_.shards.find(*slot);
   if (former != members_.shards.end()) {
     if (former->second.node == from) return Admitted{*slot};
-    if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.dead_after)) {
+    if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.heartbeat_timeout)) {
       return Refused{Refusal::full,
                      "a server named '" + hello.name + "' is at work here: give this one another --name"};
     }

@@ -19,7 +19,7 @@ EndOfWait end_of_wait(const ShardMember& server, Time now, Time counts_from, boo
                       const Job& job) {
   const Time heard = std::max(server.last_heard, counts_from);
   const bool closed =
-      server.broken && now - std::max(heard, server.broken_since) > from_seconds(job.dead_after);
+      server.broken && now - std::max(heard, server.broken_since) > from_seconds(job.heartbeat_timeout);
   if (closed) return EndOfWait::proof;
   if (told_to_end) return EndOfWait::told_to_end;
   const bool over = job.server_wait > 0 && now - heard > from_seconds(job.server_wait);

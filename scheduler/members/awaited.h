@@ -4,7 +4,8 @@
 // Silence is no proof that a process has ended: one that is stopped, starved or cut off comes back with all
 // that it has. Its end is proved by
 //
-//  - its connection, closed for dead_after: the system closes the connections of a process that ends, and a
+// - its connection, closed for heartbeat_timeout: the system closes the connections of a process that ends,
+// and a
 //    process that lives connects again within a second;
 //  - a message of the supervisor that some process is gone, while this connection is closed;
 //  - another process under its name (scheduler/members/admission.h).
@@ -20,7 +21,7 @@
 
 namespace steelyard {
 
-// Why the job waits no longer for a server that has been silent for dead_after.
+// Why the job waits no longer for a server that has been silent for heartbeat_timeout.
 enum class EndOfWait { none, proof, time_is_up, told_to_end };
 
 // `counts_from`: no silence before that counts. `told_to_end`: somebody asked the job to end.

@@ -24,7 +24,7 @@ inline Duration timeout_of(const Job& job) { return from_seconds(2 * job.heartbe
 // that are busy are heard late, and again and again. A false alarm costs a share that is computed twice, or a
 // mirror that is filled anew, and never the result; so it may come long before a member counts as lost.
 inline constexpr int unusual_times = 4;  // a heartbeat, and the longest silence so far
-inline constexpr int unusual_part = 5;   // of dead_after, at least
+inline constexpr int unusual_part = 5;   // of heartbeat_timeout, at least
 
 // `member` has a last_heard and a longest_silence.
 template <class Member>
@@ -36,17 +36,17 @@ void heard(Member& member, Time now) {
 template <class Member>
 [[nodiscard]] bool unusually_silent(const Member& member, Time now, const Job& job) {
   const Duration usual = std::max<Duration>(member.longest_silence, from_seconds(job.heartbeat));
-  const Duration shortest = from_seconds(job.dead_after / unusual_part);
+  const Duration shortest = from_seconds(job.heartbeat_timeout / unusual_part);
   return now - member.last_heard > std::max<Duration>(shortest, unusual_times * usual);
 }
 
-// Settling: lost connections in the first second after the scheduler's process was replaced, was stopped, or
-// was cut off from all members.
+// ReconnectGrace: lost connections in the first second after the scheduler's process was replaced, was
+// stopped, or was cut off from all members.
 //
 // Members connect again by themselves, and may do so twice: the transport first, the machine behind it a
 // moment later, which closes what the transport had opened. Such an end says nothing of its member. So
 // whoever is lost in that second is judged when it is over: gone is who has not been heard since.
-class Settling {
+class ReconnectGrace {
  public:
   static constexpr Duration lasts = std::chrono::seconds(1);
 

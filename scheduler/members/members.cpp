@@ -27,7 +27,7 @@ Member* of_node(std::map<std::uint32_t, Member>& members, NodeId node) {
 
 }  // namespace
 
-void Headway::heard(Time now, const WorkerBeat& beat) {
+void WorkerProgress::heard(Time now, const WorkerBeat& beat) {
   if (beat.held.empty()) {
     moved_ = now;
   } else if (beat.progress != progress_) {
@@ -43,12 +43,12 @@ void Headway::heard(Time now, const WorkerBeat& beat) {
   }
 }
 
-void Headway::interrupted(Time now) {
+void WorkerProgress::interrupted(Time now) {
   moved_ = now;
   if (cut_off_since_) cut_off_since_ = now;
 }
 
-bool Headway::too_long(Duration standstill, Time now, Duration dead) const {
+bool WorkerProgress::too_long(Duration standstill, Time now, Duration dead) const {
   if (cut_off(now) > dead) return standstill > dead;
   return standstill > std::max<Duration>(patient * dead, exceeding * longest_);
 }
@@ -147,7 +147,7 @@ void Members::hear_all(Time now) {
     worker.last_heard = now;
     worker.doubtful = true;
     worker.contest.reset();
-    worker.headway.interrupted(now);
+    worker.progress.interrupted(now);
   }
   for (auto& [slot, shard] : shards) {
     shard.last_heard = now;

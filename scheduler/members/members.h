@@ -15,13 +15,13 @@
 
 namespace steelyard {
 
-// Headway: whether a worker gets on with what it owes, as its heartbeats tell.
+// WorkerProgress: whether a worker gets on with what it owes, as its heartbeats tell.
 //
 // A worker may be alive and still not get on: a server that it cannot reach, data that cannot be read. Its
 // heartbeats count the slices that arrive and the micro-batches that are done; while that count stands still
-// although there is something to do, it makes no headway. How long is too long depends on the machine, so the
-// longest standstill that ended by itself is kept.
-class Headway {
+// although there is something to do, it makes no progress. How long is too long depends on the machine, so
+// the longest standstill that ended by itself is kept.
+class WorkerProgress {
  public:
   void heard(Time now, const WorkerBeat& beat);
   // Nothing could be heard until now: that was no standstill.
@@ -41,7 +41,7 @@ class Headway {
 
  private:
   std::uint64_t progress_ = 0;
-  Time moved_{};        // when it last made headway, or had nothing to do
+  Time moved_{};        // when it last made progress, or had nothing to do
   Duration longest_{};  // standstill that ended by itself
   std::vector<NodeId> unreached_;
   std::optional<Time> cut_off_since_;
@@ -102,7 +102,7 @@ struct WorkerMember {
   bool present = true;     // its connection lives and it is not silent
   Time last_heard;
   double cpu = -1, memory = -1;  // as last reported
-  Headway headway{};
+  WorkerProgress progress{};
   bool stalled = false;                // what it owed was given to others, for it does not get on
   bool cut_off_said = false;           // that some server does not answer it
   std::optional<Round> rests_until{};  // it gets nothing before this round
@@ -118,7 +118,7 @@ struct WorkerMember {
 
   [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
   void serialize(auto& fields) {
-    fields(node, slot, name, kind, most, ready, present, last_heard, cpu, memory, headway, stalled,
+    fields(node, slot, name, kind, most, ready, present, last_heard, cpu, memory, progress, stalled,
            cut_off_said, rests_until, doubtful, contest, longest_silence, room);
   }
 };

@@ -23,7 +23,7 @@ Reclaim::Reclaim(Term term, const StandbyFeed::Follower& follower, const Members
 void Reclaim::step(Time now, const Envelope& in, Outbox& out) {
   (void)now;
   const auto* message = std::get_if<ToStandby>(&in.message);
-  const auto* granted = message == nullptr ? nullptr : std::get_if<Granted>(message);
+  const auto* granted = message == nullptr ? nullptr : std::get_if<LeaderGrant>(message);
   if (finished() || granted == nullptr || granted->attempt != attempt_) return;
   if (std::ranges::find(asked_, in.from, &Asked::node) == asked_.end()) return;
   if (!granted->granted) {
@@ -47,7 +47,8 @@ void Reclaim::wake(Time now, Outbox& out) {
     return;
   }
   next_ = now + ask_every;
-  for (const Asked& it : asked_) out.send<ToShard>(it.node, Claim{term_, attempt_, it.node, generation_});
+  for (const Asked& it : asked_)
+    out.send<ToShard>(it.node, LeaderClaim{term_, attempt_, it.node, generation_});
 }
 
 static_assert(Machine<Reclaim>);

@@ -24,7 +24,7 @@ void Standby::step(Time now, const Envelope& in, Outbox& out) {
   std::visit(
       Overloaded{[&](const Following& it) { handle(now, it); },
                  [&](const JournalPart& it) { handle(it, out); },
-                 [&](const Granted& it) { handle(now, in.from, it, out); },
+                 [&](const LeaderGrant& it) { handle(now, in.from, it, out); },
                  [&](const Stop& it) { exit_reason_.stopped(it); },
                  [&](const Interrupt&) {
                    exit_reason_.stopped({Outcome::interrupted, {}});
@@ -126,10 +126,10 @@ void Standby::claim(Time now, Outbox& out) {
   }
   next_ = now + claim_every;
   out.send<ToShard>(claimed_from_->node,
-                    Claim{term_, *counted_, claimed_from_->node, claimed_from_->generation, true});
+                    LeaderClaim{term_, *counted_, claimed_from_->node, claimed_from_->generation, true});
 }
 
-void Standby::handle(Time now, NodeId from, const Granted& granted, Outbox& out) {
+void Standby::handle(Time now, NodeId from, const LeaderGrant& granted, Outbox& out) {
   if (!claimed_from_ || from != claimed_from_->node || granted.attempt != *counted_) return;
   out.send<ToLink>(link_node, Disconnect{claimed_from_->node});
   claimed_from_.reset();

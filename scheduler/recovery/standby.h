@@ -55,7 +55,7 @@ class Standby {
  private:
   void handle(Time now, const Following& following);
   void handle(const JournalPart& part, Outbox& out);
-  void handle(Time now, NodeId from, const Granted& granted, Outbox& out);
+  void handle(Time now, NodeId from, const LeaderGrant& granted, Outbox& out);
   bool take_records();
   void claim(Time now, Outbox& out);
   void follow_anew();

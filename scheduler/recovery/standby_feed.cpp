@@ -159,7 +159,7 @@ void StandbyFeed::claim(Time now, const Members& members, Outbox& out) {
         "again with --resume");
   }
   const auto ask = [&](NodeId shard) {
-    out.send<ToShard>(shard, Claim{term_, attempt_, shard, members.generation});
+    out.send<ToShard>(shard, LeaderClaim{term_, attempt_, shard, members.generation});
   };
   for (const Arbiter& it : arbiters_) ask(it.node);
   others_.clear();
@@ -170,7 +170,7 @@ void StandbyFeed::claim(Time now, const Members& members, Outbox& out) {
   }
 }
 
-void StandbyFeed::handle(Time, NodeId from, const Granted& granted, Outbox&) {
+void StandbyFeed::handle(Time, NodeId from, const LeaderGrant& granted, Outbox&) {
   if (state_ != State::claiming || granted.attempt != attempt_) return;
   const bool decides = std::ranges::find(arbiters_, from, &Arbiter::node) != arbiters_.end();
   if (!decides && std::ranges::find(others_, from) == others_.end()) return;

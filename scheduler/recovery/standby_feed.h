@@ -103,7 +103,7 @@ class StandbyFeed {
   void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
   void handle(Time now, NodeId from, const JournalAck& ack, Outbox& out);
   void handle(Time now, NodeId from, const Arbitrates& confirmed, Outbox& out);
-  void handle(Time now, NodeId from, const Granted& granted, Outbox& out);
+  void handle(Time now, NodeId from, const LeaderGrant& granted, Outbox& out);
   void look_at_arbiter(Time now, const Members& members, Outbox& out);
   void claim(Time now, const Members& members, Outbox& out);
   void count_if_ready();

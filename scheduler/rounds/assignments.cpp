@@ -23,7 +23,7 @@ Assignments::Assignments(const Job& job, const Progress& from, std::unique_ptr<b
       planner_(job, from, std::move(policy), members),
       members_(members),
       rounds_(rounds),
-      hand_overs_(job, members, planner_) {}
+      work_stealing_(job, members, planner_) {}
 
 Assignments::Found Assignments::find(PieceId id) {
   for (RoundState& round : rounds_) {
@@ -42,7 +42,7 @@ Duration Assignments::push_timeout() const {
 Orders Assignments::begin(Time now, RoundState& round) {
   if (round.untaken().empty()) {
     Orders orders;
-    if (round.open().holes.empty()) {
+    if (round.open().skipped.empty()) {
       issue(now, round, {round.open().positions}, orders);
     } else {
       const std::vector<Planner::Share> shares = shares_between_holes(planner_, round, grain_);
@@ -51,7 +51,7 @@ Orders Assignments::begin(Time now, RoundState& round) {
       for (const Interval& part : between_holes(round.open()))
         round.add(next_piece_++, {part, {}, false, now});
     }
-    if (mode_.hand_over && round.purpose() == Purpose::train) hand_overs_.begin(round);
+    if (mode_.steals_work && round.purpose() == Purpose::train) work_stealing_.begin(round);
     return orders;
   }
   round.quotas = planner_.quotas(round);
@@ -78,7 +78,7 @@ void Assignments::give(Time now, RoundState& round, const ToDo& what, std::uint3
 
 Assign Assignments::assign(const RoundState& round, PieceId id) const {
   const OwedPiece& piece = *round.find(id);
-  const Open& open = round.open();
+  const BeginRound& open = round.open();
   LocalSteps local = open.local;
   local.batch = round.batch;
   return {*piece.owner,
@@ -282,7 +282,7 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   }
   found.round->report(id, report, now);
   if (report.piece.purpose != Purpose::train) return orders;
-  if (mode_.hand_over) hand_overs_.observe(worker.slot, report);
+  if (mode_.steals_work) work_stealing_.observe(worker.slot, report);
   if (!planner_.tells(*found.round, worker.slot)) return orders;
   const auto sample = planner_.sample(worker, report, unknown ? -1 : waited, found.round);
   if (!sample) return orders;
@@ -327,14 +327,14 @@ PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Repo
 
 bool Assignments::told(Time now, std::uint32_t slot, const PieceProgress& progress) {
   const Found found = find(progress.piece_id);
-  return mode_.hand_over && found.piece != nullptr && found.piece->owner == slot &&
-         HandOvers::told(now, *found.piece, progress);
+  return mode_.steals_work && found.piece != nullptr && found.piece->owner == slot &&
+         WorkStealing::told(now, *found.piece, progress);
 }
 
-Orders Assignments::hand_over(Time now) {
+Orders Assignments::steal_work(Time now) {
   Orders orders;
-  if (!mode_.hand_over || rounds_.empty()) return orders;
-  while (const auto ask = hand_overs_.next(now, rounds_.back())) {
+  if (!mode_.steals_work || rounds_.empty()) return orders;
+  while (const auto ask = work_stealing_.next(now, rounds_.back())) {
     OwedPiece& piece = *rounds_.back().find(ask->piece);
     piece.cut = ask->cut;
     orders.emplace_back(Shorten{*piece.owner, {term_, ask->piece, ask->cut.end}});

@@ -15,10 +15,10 @@
 #include <set>
 
 #include "scheduler/members/members.h"
-#include "scheduler/rounds/hand_overs.h"
 #include "scheduler/rounds/order.h"
 #include "scheduler/rounds/planner.h"
 #include "scheduler/rounds/round_state.h"
+#include "scheduler/rounds/work_stealing.h"
 
 namespace steelyard {
 
@@ -51,14 +51,14 @@ class Assignments {
   // A report. Nothing: it is late, repeated or of nothing that is owed.
   [[nodiscard]] std::optional<Orders> report(Time now, const WorkerMember& worker, const Report& report);
   // A shard refused a push: its numbers are not finite. Nothing: the piece has been issued again already.
-  [[nodiscard]] std::optional<Orders> refuse(Time now, const NonFinite& refused);
+  [[nodiscard]] std::optional<Orders> refuse(Time now, const GradientRejected& refused);
 
   // With hand-over: a worker tells how far it is, or where a piece ends that it was to cut. False: late,
   // repeated or of nothing that is owed.
   bool told(Time now, std::uint32_t slot, const PieceProgress& progress);
   [[nodiscard]] std::optional<Orders> answer(Time now, std::uint32_t slot, const CutAnswer& answer);
   // Asks for what can be handed over now.
-  [[nodiscard]] Orders hand_over(Time now);
+  [[nodiscard]] Orders steal_work(Time now);
 
   // Gives the pieces of this worker to others, as far as there are any.
   [[nodiscard]] Orders release(Time now, std::uint32_t slot);
@@ -122,7 +122,7 @@ class Assignments {
   Planner planner_;
   const Members& members_;
   std::list<RoundState>& rounds_;
-  HandOvers hand_overs_;
+  WorkStealing work_stealing_;
   std::set<std::uint32_t> maybe_idle_;  // slots; only with slack
   PieceId next_piece_ = 1;
   Duration longest_push_{};  // of recent pieces, from Report until every shard had it; it fades
@@ -130,7 +130,7 @@ class Assignments {
 
  public:
   void serialize(auto& fields) {
-    fields(planner_, hand_overs_, maybe_idle_, next_piece_, longest_push_, longest_wait_);
+    fields(planner_, work_stealing_, maybe_idle_, next_piece_, longest_push_, longest_wait_);
   }
 };
 

@@ -33,14 +33,16 @@ void Dispatch::roster_to_checkpointer(Outbox& out) const {
   if (members_.checkpointer) out.send<ToCheckpointer>(*members_.checkpointer, admission_.roster());
 }
 
-void Dispatch::open(Time now, const Open& open, Outbox& out) {
+void Dispatch::open(Time now, const BeginRound& open, Outbox& out) {
   for (auto& [slot, shard] : members_.shards) {
     shard.opens_sent = now;
     out.send<ToShard>(shard.node, open);
   }
 }
 
-void Dispatch::open_again(NodeId shard, const Open& open, Outbox& out) { out.send<ToShard>(shard, open); }
+void Dispatch::open_again(NodeId shard, const BeginRound& open, Outbox& out) {
+  out.send<ToShard>(shard, open);
+}
 
 void Dispatch::commit_to_all(Round round, double scale, Outbox& out) const {
   for (const auto& [slot, shard] : members_.shards) commit(shard.node, round, scale, out);

@@ -26,8 +26,8 @@ class Dispatch {
   void roster_to_all(Outbox& out) const;  // not while shards are missing
   void roster_to_checkpointer(Outbox& out) const;
 
-  void open(Time now, const Open& open, Outbox& out);                   // to all shards
-  static void open_again(NodeId shard, const Open& open, Outbox& out);  // it did not get it
+  void open(Time now, const BeginRound& open, Outbox& out);                   // to all shards
+  static void open_again(NodeId shard, const BeginRound& open, Outbox& out);  // it did not get it
   void commit_to_all(Round round, double scale, Outbox& out) const;
   void commit(NodeId shard, Round round, double scale, Outbox& out) const;
   void assign(const Assign& it, Outbox& out) const;

@@ -53,8 +53,8 @@ std::string Invariants::check_round(const Scheduler& scheduler, const RoundState
   }
   if (!round.untaken().empty() && !seen.add_if_absent(round.untaken()))
     return name + "what is owed can be taken";
-  for (const Interval& hole : round.open().holes) {
-    if (!seen.add_if_absent(hole)) return name + "what is owed is of another round";
+  for (const Interval& part : round.open().skipped) {
+    if (!seen.add_if_absent(part)) return name + "what is owed is of another round";
   }
   if (seen.count() != round.open().positions.size()) return name + "the pieces do not cover the positions";
   return {};

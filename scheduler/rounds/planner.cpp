@@ -50,7 +50,7 @@ Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing
       global_batch_(job.global_batch),
       hubs_(job.sync.hubs),
       paced_(job.sync.paced),
-      grain_by_grain_(job.sums == SumOrder::positions && job.grain > 1 && job.sync == SyncMode{}),
+      grain_by_grain_(job.sum_order == SumOrder::positions && job.grain > 1 && job.sync == SyncMode{}),
       policy_(std::move(policy)),
       members_(members) {
   CHECK(!paced_ || policy_->pacing() != nullptr,
@@ -151,7 +151,7 @@ void Planner::observe(const balancing::Sample& sample) {
 }
 
 std::uint64_t Planner::batch_for(const RoundState& round) const {
-  const Open& open = round.open();
+  const BeginRound& open = round.open();
   return paced_ ? batch_of(global_batch_, 1) : batch_of(open.positions.size(), open.local.steps);
 }
 
@@ -263,10 +263,10 @@ void Planner::doubt(const std::string& why) {
            "); rounds in which that happens are divided equally";
 }
 
-std::vector<Interval> between_holes(const Open& open) {
-  IntervalSet holes;
-  for (const Interval& hole : open.holes) holes.add(hole);
-  return holes.gaps(open.positions);
+std::vector<Interval> between_holes(const BeginRound& open) {
+  IntervalSet skipped;
+  for (const Interval& part : open.skipped) skipped.add(part);
+  return skipped.gaps(open.positions);
 }
 
 // Only a round of whole grains may begin with any share: the last one may end in a part of a grain.

@@ -119,11 +119,11 @@ class Planner {
 // positions.
 
 // The parts of a round's positions that are of it, in their order.
-std::vector<Interval> between_holes(const Open& open);
+std::vector<Interval> between_holes(const BeginRound& open);
 
-// The policy's shares, laid over what is between the holes one after the other; a share that goes across a
-// hole is in several parts. What was left over comes first, and each round it is the next worker that has it:
-// nobody gets his own back for ever. Nothing if no worker is there.
+// The policy's shares, laid one after the other over what is between the skipped parts; a share that goes
+// across a skipped part is in several parts. What was left over comes first, and each round it is the next
+// worker that has it: nobody gets his own back for ever. Nothing if no worker is there.
 std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundState& round,
                                                  std::uint64_t grain);
 

@@ -16,7 +16,7 @@ std::string place_of(const RoundState& round, Interval positions) {
 
 }  // namespace
 
-std::optional<Orders> Assignments::refuse(Time now, const NonFinite& refused) {
+std::optional<Orders> Assignments::refuse(Time now, const GradientRejected& refused) {
   const Found found = find(refused.piece.id);
   if (found.piece == nullptr) return std::nullopt;
   const WorkerMember* worker = members_.worker(refused.worker);

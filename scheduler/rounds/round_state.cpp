@@ -74,10 +74,10 @@ std::size_t RoundState::owing() const {
 void RoundState::leave_over(PieceId id) {
   const Interval positions = find(id)->positions;
   remove(id);
-  IntervalSet holes, all;
-  for (const Interval& hole : open_.holes) holes.add(hole);
-  holes.add(positions);
-  open_.holes = holes.intervals();
+  IntervalSet skipped, all;
+  for (const Interval& part : open_.skipped) skipped.add(part);
+  skipped.add(positions);
+  open_.skipped = skipped.intervals();
   for (const Interval& part : left_over_) all.add(part);
   all.add(positions);
   left_over_ = all.intervals();

@@ -64,12 +64,12 @@ class RoundState {
  public:
   // `least`: the version to compute from, as in Start. With `untaken`, pieces are added by take() as workers
   // come for them.
-  RoundState(Open open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
+  RoundState(BeginRound open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
       : open_(std::move(open)), purpose_(purpose), least_(least), started_(started) {
     if (untaken) untaken_ = open_.positions;
   }
 
-  [[nodiscard]] const Open& open() const { return open_; }
+  [[nodiscard]] const BeginRound& open() const { return open_; }
   [[nodiscard]] Round round() const { return open_.round; }
   [[nodiscard]] Purpose purpose() const { return purpose_; }
   [[nodiscard]] Version least() const { return least_; }
@@ -136,7 +136,8 @@ class RoundState {
   [[nodiscard]] double loss() const;
   [[nodiscard]] double accuracy(std::uint32_t labels) const;
 
-  // With a gate: sums of squares by shard, as far as shards have told, and the scale once it is decided.
+  // With a clip barrier: sums of squares by shard, as far as shards have told, and the scale once it is
+  // decided.
   std::map<std::uint32_t, std::vector<double>> squares;
   std::optional<double> scale;
 
@@ -155,7 +156,7 @@ class RoundState {
   [[nodiscard]] Pieces::const_iterator place(PieceId id) const;
   [[nodiscard]] double mean(double (*value)(const OwedPiece&)) const;
 
-  Open open_;
+  BeginRound open_;
   Purpose purpose_;
   Version least_;
   Time started_;

@@ -58,7 +58,7 @@ Rounds::Next Rounds::next(Time now, bool ending) {
   const bool evaluates = job_.evaluate_every > 0 && job_.test_samples > 0 && !evaluated_last_;
   if (evaluates && (evaluation_due_ || over)) return BeginEvaluation{};
   if (over) return EndJob{Outcome::finished, last_done_ ? "" : "nothing was left to do"};
-  return BeginRound{};
+  return BeginTrainingRound{};
 }
 
 bool Rounds::can_be_saved() const {
@@ -89,14 +89,14 @@ void Rounds::take_fresh() {
   done_.take(batch - left);
 }
 
-Interval Rounds::dealt(std::vector<Interval>& holes) const {
+Interval Rounds::dealt(std::vector<Interval>& skipped) const {
   if (left_over_.empty()) return ahead_.positions();
   IntervalSet its;
   for (const Interval& part : left_over_) its.add(part);
   const Interval fresh = ahead_.positions();
   its.add(fresh);
   const Interval all{its.intervals().front().begin, fresh.end};
-  holes = its.gaps(all);
+  skipped = its.gaps(all);
   return all;
 }
 
@@ -112,11 +112,11 @@ bool Rounds::may_run_ahead(Time now) const {
 
 RoundState& Rounds::begin(Time now, bool save) {
   if (std::exchange(pause_, false)) barrier_ = ahead_.round();
-  std::vector<Interval> holes;
-  const Interval positions = dealt(holes);
-  const bool gate = job_.clip_norm > 0 && mode_.has_versions() && !mode_.is_local();
-  const Open open{term_, ahead_.round(), ahead_.epoch(), positions, positions.size(),
-                  gate,  save,           ahead_.local(), holes};
+  std::vector<Interval> skipped;
+  const Interval positions = dealt(skipped);
+  const bool clip_barrier = job_.clip_norm > 0 && mode_.has_versions() && !mode_.is_local();
+  const BeginRound open{term_,        ahead_.round(), ahead_.epoch(), positions, positions.size(),
+                        clip_barrier, save,           ahead_.local(), skipped};
   pause_ = save || (ahead_.evaluates_after_next() && job_.test_samples > 0);
   const Version least = open.round > mode_.slack ? std::max(barrier_, open.round - mode_.slack) : barrier_;
   ahead_.advance();
@@ -126,7 +126,7 @@ RoundState& Rounds::begin(Time now, bool save) {
 }
 
 RoundState& Rounds::begin_evaluation(Time now) {
-  const Open open{term_, done_.round(), done_.epoch(), {0, job_.test_samples}, 0, false, false, {}};
+  const BeginRound open{term_, done_.round(), done_.epoch(), {0, job_.test_samples}, 0, false, false, {}};
   return states_.emplace_back(open, Purpose::evaluate, now, done_.round());
 }
 
@@ -153,7 +153,7 @@ RoundRecord Rounds::record(Time now, const RoundState& round, const Members& mem
   record.purpose = round.purpose();
   record.epoch = round.open().epoch;
   record.positions = round.open().positions;
-  for (const Interval& hole : round.open().holes) record.holes += hole.size();
+  for (const Interval& part : round.open().skipped) record.skipped += part.size();
   record.passes = round.open().local.passes;
   const double epochs = static_cast<double>(record.epoch) +
                         static_cast<double>(record.positions.begin) / static_cast<double>(job_.train_samples);

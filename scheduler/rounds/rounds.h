@@ -46,9 +46,9 @@ class Rounds {
   struct Wait {};        // for reports, unless a worker is idle and may_run_ahead()
   struct OpenOldest {};  // enough of it is reported, and shards are to know which
   struct FinishOldest {};
-  struct BeginRound {};
+  struct BeginTrainingRound {};
   struct BeginEvaluation {};
-  using Next = std::variant<Wait, OpenOldest, FinishOldest, BeginRound, BeginEvaluation, EndJob>;
+  using Next = std::variant<Wait, OpenOldest, FinishOldest, BeginTrainingRound, BeginEvaluation, EndJob>;
   // `ending`: the job is to end.
   [[nodiscard]] Next next(Time now, bool ending);
   // Whether the next round may begin although others are open.
@@ -75,7 +75,7 @@ class Rounds {
   // Whether a training round below this version is not closed by all shards.
   [[nodiscard]] bool any_unclosed_below(Version version) const;
 
-  // With a gate: a shard has covered the round.
+  // With a clip barrier: a shard has covered the round.
   struct Uncovered {};  // other shards have not told
   struct CommitAll {
     double scale = 1;
@@ -88,8 +88,8 @@ class Rounds {
 
  private:
   void take_fresh();
-  // What the next round has; of it, `holes` are other rounds'.
-  [[nodiscard]] Interval dealt(std::vector<Interval>& holes) const;
+  // What the next round has; of it, `skipped` are other rounds'.
+  [[nodiscard]] Interval dealt(std::vector<Interval>& skipped) const;
   [[nodiscard]] bool may_leave_over(Time now, const RoundState& round) const;
 
   const Job& job_;
@@ -113,7 +113,7 @@ class Rounds {
            last_done_, count);
     if (std::remove_cvref_t<decltype(fields)>::is_loading::value) {
       states_.clear();
-      while (count-- > 0) fields(states_.emplace_back(Open{}, Purpose::train, Time{}));
+      while (count-- > 0) fields(states_.emplace_back(BeginRound{}, Purpose::train, Time{}));
     } else {
       for (RoundState& state : states_) fields(state);
     }

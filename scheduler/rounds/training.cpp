@@ -54,7 +54,7 @@ bool Training::go_on(Time now, Outbox& out) {
   if (std::holds_alternative<Rounds::Wait>(next)) return run_ahead(now, out);
   std::visit(Overloaded{[](const Rounds::Wait&) {}, [&](const Rounds::OpenOldest&) { open_oldest(now, out); },
                         [&](const Rounds::FinishOldest&) { finish_oldest(now, out); },
-                        [&](const Rounds::BeginRound&) { begin_round(now, out); },
+                        [&](const Rounds::BeginTrainingRound&) { begin_round(now, out); },
                         [&](const Rounds::BeginEvaluation&) { begin_evaluation(now, out); },
                         [&](const EndJob& it) { end(now, it.outcome, it.text, out); }},
              next);
@@ -167,7 +167,7 @@ bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
   worker->memory = report.memory;
   if (report.piece.purpose == Purpose::train) worker->room.did(report.piece.positions.size());
   apply(now, *orders, out);
-  apply(now, assignments_.hand_over(now), out);
+  apply(now, assignments_.steal_work(now), out);
   return true;
 }
 
@@ -175,7 +175,7 @@ bool Training::hear(Time now, NodeId from, const PieceProgress& progress, Outbox
   const WorkerMember* worker = members_.worker(from);
   if (worker == nullptr || progress.term != term_ || !assignments_.told(now, worker->slot, progress))
     return false;
-  apply(now, assignments_.hand_over(now), out);
+  apply(now, assignments_.steal_work(now), out);
   return true;
 }
 
@@ -185,11 +185,11 @@ bool Training::hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out)
   const auto orders = assignments_.answer(now, worker->slot, answer);
   if (!orders) return false;
   apply(now, *orders, out);
-  apply(now, assignments_.hand_over(now), out);
+  apply(now, assignments_.steal_work(now), out);
   return true;
 }
 
-bool Training::hear(Time now, NodeId from, const NonFinite& refused, Outbox& out) {
+bool Training::hear(Time now, NodeId from, const GradientRejected& refused, Outbox& out) {
   if (members_.shard(from) == nullptr || refused.term != term_ || phase() >= Phase::stopping) return false;
   const auto orders = assignments_.refuse(now, refused);
   if (!orders) return false;

@@ -44,7 +44,7 @@ class Training {
   bool hear(Time now, NodeId from, const Report& report, Outbox& out);
   bool hear(Time now, NodeId from, const PieceProgress& progress, Outbox& out);
   bool hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
-  bool hear(Time now, NodeId from, const NonFinite& refused, Outbox& out);
+  bool hear(Time now, NodeId from, const GradientRejected& refused, Outbox& out);
   bool hear(Time now, NodeId from, const Covered& covered, Outbox& out);
   bool hear(Time now, NodeId from, const Closed& closed, Outbox&);
   bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);

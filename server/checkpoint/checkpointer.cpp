@@ -99,12 +99,12 @@ void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
     if (now_ - contact.offered > silence) contact.asked.reset();
     contact.offered = now_;
     if (!contact.asked) contact.asked = now_;
-    out.send<ToShard>(shard.node, Offer{about_.progress.term});
+    out.send<ToShard>(shard.node, StateOffer{about_.progress.term});
   }
   ask(out);
 }
 
-void Checkpointer::handle(NodeId from, const Want& want, Outbox& out) {
+void Checkpointer::handle(NodeId from, const StateRequest& want, Outbox& out) {
   const ShardPlace* shard = place(from);
   if (shard == nullptr || !initial_ || want.term != about_.progress.term) return ignore();
   contacts_.at(from).loaded = want.loaded;
@@ -118,12 +118,12 @@ void Checkpointer::handle(NodeId from, const Want& want, Outbox& out) {
 }
 
 // Its values are those of the snapshot, and keep it.
-Load Checkpointer::load(StatePart part) const {
+StateChunk Checkpointer::load(StatePart part) const {
   const Slice& slice = slices_[part.slice];
   const auto view = [&](const std::vector<float>& whole) {
     return Blob::of_floats(initial_, std::span(whole).subspan(slice.begin, slice.size()));
   };
-  Load message{about_.progress.term, about_.progress.version, part.slice, part.slot, about_.steps, {}};
+  StateChunk message{about_.progress.term, about_.progress.version, part.slice, part.slot, about_.steps, {}};
   if (part.slot == 0) {
     message.values = view(initial_->parameters);
   } else if (part.slot - 1 < initial_->state.size()) {
@@ -214,7 +214,7 @@ void Checkpointer::put(const State& state, Outbox& out) {
   answer(saved, out);
 }
 
-void Checkpointer::handle(NodeId, const Gone& gone, Outbox& out) {
+void Checkpointer::handle(NodeId, const VersionExpired& gone, Outbox& out) {
   if (!asked_.contains(gone.wanted)) return ignore();
   answer({gone.wanted, false, "version " + std::to_string(gone.wanted) + " was replaced before it was saved"},
          out);

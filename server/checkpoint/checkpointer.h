@@ -58,18 +58,18 @@ class Checkpointer {
   };
 
   void handle(NodeId from, const Roster& roster, Outbox& out);
-  void handle(NodeId from, const Want& want, Outbox& out);
+  void handle(NodeId from, const StateRequest& want, Outbox& out);
   void handle(NodeId from, const Save& save, Outbox& out);
   void handle(NodeId from, const State& state, Outbox& out);
-  void handle(NodeId, const Later&, Outbox&) {}  // it is there, and that is all it says
-  void handle(NodeId from, const Gone& gone, Outbox& out);
+  void handle(NodeId, const NotYet&, Outbox&) {}  // it is there, and that is all it says
+  void handle(NodeId from, const VersionExpired& gone, Outbox& out);
   void handle(NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(NodeId, const Stop&, Outbox&) { finished_ = true; }
   void handle(NodeId from, const Disconnected& lost, Outbox& out);
   void handle(NodeId, const VersionMismatch&, Outbox&) { ignore(); }
   void handle(NodeId from, const Unreachable& it, Outbox& out);
 
-  [[nodiscard]] Load load(StatePart part) const;
+  [[nodiscard]] StateChunk load(StatePart part) const;
   void begin(Outbox& out);  // the next gathering
   void ask(Outbox& out);
   void put(const State& state, Outbox& out);

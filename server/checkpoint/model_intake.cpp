@@ -15,14 +15,14 @@ void ModelIntake::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
   if (message == nullptr || finished()) return;
   // Of a process that is gone for good, the scheduler's own host says so.
-  const bool hopeless = in.from == link_node && std::holds_alternative<Leave>(*message);
+  const bool hopeless = in.from == link_node && std::holds_alternative<Goodbye>(*message);
   if (hopeless || std::holds_alternative<Interrupt>(*message)) ended_ = true;
   if (const auto* hello = std::get_if<Hello>(message)) return hear(now, in.from, *hello, out);
   if (in.from != asked_) return;
   heard_ = now;
   if (const auto* model = std::get_if<ModelDescription>(message)) hear(now, *model, out);
   if (const auto* part = std::get_if<Weights>(message)) hear(now, *part, out);
-  if (const auto* left = std::get_if<Leave>(message))
+  if (const auto* left = std::get_if<Goodbye>(message))
     give_up(left->failure.empty() ? "it has left" : left->failure, out);
   if (std::holds_alternative<Disconnected>(*message)) give_up("its connection is gone", out);
 }

@@ -29,7 +29,7 @@ class Claims {
     return true;
   }
   // Whether the claimant leads. A scheduler needs no permission to ask, only that its standby gets no grant.
-  [[nodiscard]] bool answer(const Claim& claim) {
+  [[nodiscard]] bool answer(const LeaderClaim& claim) {
     if (claim.generation < generation_) return false;
     const auto known = std::ranges::find(granted_, claim.attempt, &Grant::attempt);
     if (known != granted_.end()) return known->to_standby == claim.standby;

@@ -20,10 +20,10 @@ bool is_forwarded(const ToShard& message) {
   return std::visit(Overloaded{[](const Disconnected& it) {
                                  return it.node.role == Role::worker || it.node.role == Role::checkpointer;
                                },
-                               [](const Open&) { return true; }, [](const Pull&) { return true; },
+                               [](const BeginRound&) { return true; }, [](const Pull&) { return true; },
                                [](const PullAck&) { return true; }, [](const Push&) { return true; },
                                [](const Commit&) { return true; }, [](const Fetch&) { return true; },
-                               [](const Saved&) { return true; }, [](const Quiet&) { return true; },
+                               [](const Saved&) { return true; }, [](const IdleTick&) { return true; },
                                [](const auto&) { return false; }},
                     message);
 }
@@ -140,13 +140,13 @@ void Replica::fill(Time now, Outbox& out) {
   if (!snapshot) return;
   mirror_->begun = true;
   for (const Envelope& it : *snapshot) forward(now, it.from, std::get<ToShard>(it.message), out);
-  forward(now, options_.self, Quiet{}, out);
+  forward(now, options_.self, IdleTick{}, out);
   mirror_->room = mirror_->sent + room;
 }
 
 void Replica::forward(Time now, NodeId from, const ToShard& message, Outbox& out) {
   if (mirror_->sent == mirror_->below) mirror_->asked = now;
-  Forward copy{shard_->term(), attempt_, mirror_->sent++, from, {}, {}};
+  Replicate copy{shard_->term(), attempt_, mirror_->sent++, from, {}, {}};
   if (const auto* lost = std::get_if<Disconnected>(&message)) {
     copy.from = lost->node;
   } else {
@@ -157,7 +157,7 @@ void Replica::forward(Time now, NodeId from, const ToShard& message, Outbox& out
   out.send<ToShard>(mirror_->node, std::move(copy));
 }
 
-void Replica::handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out) {
+void Replica::handle(Time now, NodeId from, const ReplicateAck& ack, Outbox& out) {
   if (!mirror_ || from != mirror_->node || ack.attempt != attempt_ || ack.below <= mirror_->below ||
       ack.below > mirror_->sent) {
     return ignore();
@@ -187,7 +187,7 @@ void Replica::handle(Time, NodeId, const MirrorOf& mirror_of, Outbox& out) {
   say(out);
 }
 
-void Replica::handle(Time now, NodeId from, const Forward& forward, Outbox& out) {
+void Replica::handle(Time now, NodeId from, const Replicate& forward, Outbox& out) {
   if (forward.term != shard_->term() || !welcome_ || promoted_ || mirror_) return ignore();
   if (named_ == from && forward.attempt == attempt_ && forward.sequence == 0) {
     named_.reset();
@@ -203,7 +203,7 @@ void Replica::handle(Time now, NodeId from, const Forward& forward, Outbox& out)
     if (message == nullptr) return ignore();
     said = std::get<ToShard>(*message);
   }
-  out.send<ToShard>(from, ForwardAck{forward.term, forward.attempt, ++source_->next});
+  out.send<ToShard>(from, ReplicateAck{forward.term, forward.attempt, ++source_->next});
   if (waiting_.empty()) since_ = now;
   waiting_.push_back({source_->next, envelope(forward.from, options_.self, std::move(said))});
   if (waiting_.size() > room) act_on_forwarded(now);
@@ -260,10 +260,10 @@ void Replica::handle(Time, NodeId from, const Arbitrate& arbitrate, Outbox& out)
   out.send<ToScheduler>(from, Arbitrates{arbitrate.attempt});
 }
 
-void Replica::handle(Time, NodeId from, const Claim& claim, Outbox& out) {
+void Replica::handle(Time, NodeId from, const LeaderClaim& claim, Outbox& out) {
   const bool of_this_job = !welcome_ || claim.term == shard_->term();
   if (!of_this_job || claim.shard != options_.self) return ignore();
-  const Granted answer{claim.attempt, claims_.answer(claim)};
+  const LeaderGrant answer{claim.attempt, claims_.answer(claim)};
   if (from.role == Role::standby) {
     out.send<ToStandby>(from, answer);
   } else {

@@ -3,8 +3,8 @@
 // A shard is pure (protocol/machine.h): two that hear the same, in the same order, are the same. So the
 // primary forwards to its mirror whatever it hears, and does nothing about it before the mirror has it:
 //
-//  primary  Forward to the mirror, wait for ForwardAck, then act. What it shows, its mirror could show.
-//  mirror   ForwardAck, then act, and say nothing. When the primary is lost, it is promoted and speaks in
+//  primary  Replicate to the mirror, wait for ReplicateAck, then act. What it shows, its mirror could show.
+//  mirror   ReplicateAck, then act, and say nothing. When the primary is lost, it is promoted and speaks in
 //           its place.
 //
 // A primary that is cut off from its mirror does nothing more: the scheduler decides whether the mirror is
@@ -74,12 +74,12 @@ class Replica {
   };
 
   void handle(Time now, NodeId from, const Mirror& mirror, Outbox& out);
-  void handle(Time now, NodeId from, const Forward& forward, Outbox& out);
-  void handle(Time now, NodeId from, const ForwardAck& ack, Outbox& out);
+  void handle(Time now, NodeId from, const Replicate& forward, Outbox& out);
+  void handle(Time now, NodeId from, const ReplicateAck& ack, Outbox& out);
   void handle(Time now, NodeId from, const Promote& promote, Outbox& out);
   void handle(Time now, NodeId from, const MirrorOf& mirror_of, Outbox& out);
   void handle(Time now, NodeId from, const Arbitrate& arbitrate, Outbox& out);
-  void handle(Time now, NodeId from, const Claim& claim, Outbox& out);
+  void handle(Time now, NodeId from, const LeaderClaim& claim, Outbox& out);
 
   void hear(Time now, const Envelope& in, Outbox& out);
   void forward(Time now, NodeId from, const ToShard& message, Outbox& out);

@@ -22,13 +22,13 @@ class ExactVersions final : public CloseRule {
   [[nodiscard]] bool takes(const Push& push, const SliceMemory& slice) const override {
     return push.piece.round == slice.version() && push.piece.hub == whole_model;
   }
-  bool add(NodeId, const Push& push, const Open&, SliceMemory& slice) override {
+  bool add(NodeId, const Push& push, const BeginRound&, SliceMemory& slice) override {
     if (!slice.add(push.piece.positions, push.weight, push.values)) return false;
     slice.release_previous();  // whoever computed this has seen every slice closed
     return true;
   }
-  void settle(const Open&, SliceMemory&) const override {}
-  void close(std::span<SliceMemory> slices, const Open& open, double scale) override {
+  void settle(const BeginRound&, SliceMemory&) const override {}
+  void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) override {
     if (slices[0].in_norm_group()) {
       SliceMemory::apply_together(slices, optimizer_, rate(open), scale);
     } else {
@@ -60,7 +60,7 @@ class OnArrival final : public CloseRule {
     return push.piece.hub == whole_model;
   }
 
-  bool add(NodeId worker, const Push& push, const Open& open, SliceMemory& slice) override {
+  bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) override {
     if (!slice.cover(push.piece.round, push.piece.positions)) return false;
     const std::uint64_t late = slice.steps() - std::min(push.steps, slice.steps());
     ++staleness_[std::min<std::uint64_t>(late, staleness_places - 1)];
@@ -68,8 +68,10 @@ class OnArrival final : public CloseRule {
     if (slice.gathered() >= need_) step(push, open, slice);
     return true;
   }
-  void settle(const Open& newest, SliceMemory& slice) const override { slice.step(optimizer_, rate(newest)); }
-  void close(std::span<SliceMemory> slices, const Open&, double) override { slices[0].next_version(); }
+  void settle(const BeginRound& newest, SliceMemory& slice) const override {
+    slice.step(optimizer_, rate(newest));
+  }
+  void close(std::span<SliceMemory> slices, const BeginRound&, double) override { slices[0].next_version(); }
   [[nodiscard]] bool answers_each_push() const override { return true; }
 
   // Of that version at least, with all of the asker's own pushes in.
@@ -87,8 +89,9 @@ class OnArrival final : public CloseRule {
  private:
   // Rounded down: where the batch is not a multiple of the workers, some of their shares are shorter.
   static std::uint64_t needed(const Job& job) {
-    const SyncMode::Need& need = job.sync.need;
-    return job.global_batch * need.parts / std::max<std::uint64_t>(1, need.of > 0 ? need.of : job.workers);
+    const SyncMode::Quorum& quorum = job.sync.quorum;
+    return job.global_batch * quorum.parts /
+           std::max<std::uint64_t>(1, quorum.of > 0 ? quorum.of : job.workers);
   }
 
   // What is gathered of the push. Other than gradients (Rule in core/layout.h) are taken as they are.
@@ -102,7 +105,7 @@ class OnArrival final : public CloseRule {
   }
 
   // Weight decay belongs to an update, so a push that is only a part of one has its part of the decay.
-  void step(const Push& push, const Open& open, SliceMemory& slice) const {
+  void step(const Push& push, const BeginRound& open, SliceMemory& slice) const {
     if (mode_.divide_by_push) return slice.step(optimizer_, rate(open));
     const auto whole = static_cast<double>(open.positions.size());
     nn::Optimizer optimizer = optimizer_;
@@ -170,7 +173,7 @@ class HubRule final : public CloseRule {
     const HubNumber hub = push.piece.hub;
     return push.piece.round == slice.version() && hub != whole_model && hub <= hubs_.count;
   }
-  bool add(NodeId, const Push& push, const Open&, SliceMemory& slice) override {
+  bool add(NodeId, const Push& push, const BeginRound&, SliceMemory& slice) override {
     if (!slice.cover(push.piece.round, push.piece.positions)) return false;
     Copies& copies = of(slice);
     HubCopy& its = copies[push.piece.hub - 1];
@@ -181,9 +184,9 @@ class HubRule final : public CloseRule {
     for (HubCopy& copy : copies) copy.slice.release_previous();
     return true;
   }
-  void settle(const Open&, SliceMemory&) const override {}
+  void settle(const BeginRound&, SliceMemory&) const override {}
 
-  void close(std::span<SliceMemory> slices, const Open& open, double) override {
+  void close(std::span<SliceMemory> slices, const BeginRound& open, double) override {
     SliceMemory& slice = slices[0];
     Copies& copies = of(slice);
     for (HubCopy& copy : copies) {

@@ -1,6 +1,6 @@
 // CloseRule: how pushes become the next version of a slice, and which pulls it can answer. What a sync mode
 // changes in a shard is here and nowhere else. Whether a round is covered is the same in all modes:
-// Shard::close_covered compares the ledger of the slice with Open::need, and then calls close().
+// Shard::close_covered compares the ledger of the slice with BeginRound::quorum, and then calls close().
 //
 //  exact versions      Pushes are summed. When the round is covered, the average takes one step and the slice
 //                      has the next version.
@@ -81,15 +81,15 @@ class CloseRule {
   // Whether a push of an open round fits this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
   // Adds it. False if any of its positions is covered already: nothing changes.
-  virtual bool add(NodeId worker, const Push& push, const Open& open, SliceMemory& slice) = 0;
+  virtual bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) = 0;
   // All that has been opened is in: whatever is gathered will do for a step.
-  virtual void settle(const Open& newest, SliceMemory& slice) const = 0;
+  virtual void settle(const BeginRound& newest, SliceMemory& slice) const = 0;
   // This worker is sent the slice as it is now; this one is gone.
   virtual void answered(NodeId, const SliceMemory&) {}
   virtual void gone(NodeId) {}
   // The oldest round, which is covered in all of these slices: makes the next version. They are one, or all
   // of a norm group.
-  virtual void close(std::span<SliceMemory> slices, const Open& open, double scale) = 0;
+  virtual void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
   [[nodiscard]] virtual bool answers_each_push() const = 0;
   // Whether the slice has what is asked for, and if not, whether it will.
@@ -105,7 +105,7 @@ class CloseRule {
   [[nodiscard]] virtual std::uint64_t uncompensated() const { return 0; }
 
  protected:
-  [[nodiscard]] double rate(const Open& open) const {
+  [[nodiscard]] double rate(const BeginRound& open) const {
     return outer_rate_ * round_rate(schedule_, samples_, open.epoch, open.positions, open.local);
   }
   const nn::Optimizer optimizer_;  // what a version is stepped by

@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-ToldSlice::ToldSlice(FloatCode code, const SliceMemory& slice) : code_(code) {
+DeltaSlice::DeltaSlice(FloatCode code, const SliceMemory& slice) : code_(code) {
   auto told = std::make_shared<std::vector<float>>(slice.place().size());
   const std::span<const float> w = slice.current().floats(), missing = slice.last_slot();
   for (std::size_t i = 0; i < told->size(); ++i) (*told)[i] = w[i] + missing[i];
@@ -17,7 +17,7 @@ ToldSlice::ToldSlice(FloatCode code, const SliceMemory& slice) : code_(code) {
   if (slice.previous()) previous_.whole = *slice.previous();
 }
 
-void ToldSlice::advance(SliceMemory& slice) {
+void DeltaSlice::advance(SliceMemory& slice) {
   const std::span<const float> w = slice.current().floats(), before = current_.whole.floats();
   const std::span<float> missing = slice.last_slot();
   for (std::size_t i = 0; i < w.size(); ++i) missing[i] = w[i] - before[i];
@@ -31,8 +31,8 @@ void ToldSlice::advance(SliceMemory& slice) {
 
 CodedSlices::CodedSlices(const Job& job, std::span<const SliceMemory> slices) {
   for (const SliceMemory& slice : slices) {
-    push_.push_back(code_of(job.push, job, slice.place()));
-    pull_.push_back(code_of(job.pull, job, slice.place()));
+    push_.push_back(code_of(job.push_encoding, job, slice.place()));
+    pull_.push_back(code_of(job.pull_encoding, job, slice.place()));
   }
 }
 
@@ -65,7 +65,7 @@ std::optional<Push> CodedSlices::decoded(std::size_t index, const Push& push, st
 
 void CodedSlices::put_into(Parameters& answer, std::size_t index, const Pull& pull, bool current) const {
   if (!told_[index]) return;
-  const ToldSlice::Version& told = current ? told_[index]->current() : told_[index]->previous();
+  const DeltaSlice::Version& told = current ? told_[index]->current() : told_[index]->previous();
   answer.difference = pull.difference && !told.difference.empty();
   answer.values = answer.difference ? told.difference : told.whole;
 }

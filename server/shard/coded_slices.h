@@ -1,4 +1,5 @@
-// CodedSlices: what of a shard's pushes and pulls is coded (Job::push, Job::pull; protocol/float_code.h).
+// CodedSlices: what of a shard's pushes and pulls is coded (Job::push_encoding, Job::pull_encoding;
+// protocol/float_code.h).
 //
 // Slices are numbered from the shard's first one. Owned and used by one shard, on one thread.
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace steelyard {
 
-// ToldSlice: one slice as workers have it, where pulls are coded (Job::pull).
+// DeltaSlice: one slice as workers have it, where pulls are coded (Job::pull_encoding).
 //
 // A worker that has version k whole is told what is to be added to it, in few bits:
 //
@@ -25,7 +26,7 @@ namespace steelyard {
 // has not version k gets told(k+1) whole. A checkpoint keeps told - w in the slice's last slot of state.
 //
 // Owned and used by one shard, on one thread.
-class ToldSlice {
+class DeltaSlice {
  public:
   struct Version {
     Blob whole;
@@ -33,7 +34,7 @@ class ToldSlice {
   };
 
   // The slice has its first state. If it has a version before, that is what was told of it.
-  ToldSlice(FloatCode code, const SliceMemory& slice);
+  DeltaSlice(FloatCode code, const SliceMemory& slice);
   // The slice has its next version, whose last slot of state is written.
   void advance(SliceMemory& slice);
 
@@ -70,7 +71,7 @@ class CodedSlices {
 
  private:
   std::vector<FloatCode> push_, pull_;
-  std::vector<std::optional<ToldSlice>> told_;  // from begin() on; nothing where pulls are not coded
+  std::vector<std::optional<DeltaSlice>> told_;  // from begin() on; nothing where pulls are not coded
 };
 
 }  // namespace steelyard

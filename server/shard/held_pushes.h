@@ -1,4 +1,4 @@
-// HeldPushes: pushes that came before the Open of their round, within limits.
+// HeldPushes: pushes that came before the BeginRound of their round, within limits.
 //
 // A worker may be told of a round before a shard is. Where versions are exact it is ahead by one round at
 // most, so two pieces of all slices are what one worker can have here, and all workers together have no more

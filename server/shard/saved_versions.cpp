@@ -32,7 +32,7 @@ SavedVersions::Part SavedVersions::part(StatePart part, const SliceMemory& slice
   if (!state_changes && slice.version() == version + 1 && slice.previous()) {
     return State{version, number, slot, slice.steps() - 1, *slice.previous()};
   }
-  if (slice.version() > version) return Gone{version, slice.version()};
+  if (slice.version() > version) return VersionExpired{version, slice.version()};
   awaited_.insert(part);
   return {};
 }

@@ -31,7 +31,7 @@ class SavedVersions {
   [[nodiscard]] std::optional<Version> gathered() const { return gathered_; }
   // A part of it: as it was, or past; nothing if its slice has not closed that round. What is still to come
   // is remembered. `state_changes`: a version has state besides the parameters.
-  using Part = std::variant<std::monostate, State, Gone>;
+  using Part = std::variant<std::monostate, State, VersionExpired>;
   Part part(StatePart part, const SliceMemory& slice, bool state_changes);
   // Parts of this slice that were to come when they were asked for; asking forgets them.
   std::vector<StatePart> take_awaited(std::uint32_t slice);

@@ -56,7 +56,7 @@ std::optional<std::vector<Envelope>> Shard::snapshot() const {
   for (const SliceMemory& slice : slices_) {
     const auto load = [&](std::uint32_t slot, Blob values, bool before) {
       add(options_.self,
-          Load{term_, slice.version(), number(slice), slot, slice.steps(), std::move(values), before});
+          StateChunk{term_, slice.version(), number(slice), slot, slice.steps(), std::move(values), before});
     };
     if (slice.previous()) load(0, coded_.told_before(number(slice) - first_, slice), true);
     for (std::uint32_t slot = 0; slot < slice.slots(); ++slot) load(slot, slice.copy_of(slot), false);
@@ -65,11 +65,11 @@ std::optional<std::vector<Envelope>> Shard::snapshot() const {
   return messages;
 }
 
-std::optional<Quiet> Shard::due_quiet(Time now) const {
+std::optional<IdleTick> Shard::due_quiet(Time now) const {
   const auto gathers = [](const SliceMemory& slice) { return slice.gathered() > 0; };
   if (!session_.joined() || now < session_.deadline() || std::ranges::none_of(slices_, gathers))
     return std::nullopt;
-  return Quiet{told_added_ == counts_.added};
+  return IdleTick{told_added_ == counts_.added};
 }
 
 SliceMemory* Shard::find(std::uint32_t slice) {
@@ -82,7 +82,7 @@ void Shard::beat(Outbox& out) {
   for (const SliceMemory& slice : slices_) beat.parts += slice.loaded_slots();
   beat.parts_in_all = slices_.size() * slots();
   if (!open_.empty()) {
-    const Open& oldest = open_.begin()->second;
+    const BeginRound& oldest = open_.begin()->second;
     beat.covered = reported_covered_.contains(oldest.round);
     beat.gaps = first_gaps(oldest, slices_);
   }
@@ -102,7 +102,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   first_ = borders[welcome.slot];
   for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], state_slots(job_),
-                         job_.sums == SumOrder::positions);
+                         job_.sum_order == SumOrder::positions);
     slices_.back().make_versions_in(options_.versions, job_.layout.size());
   }
   norms_ = NormLimit(job_.gradient_limit, slices_.size());
@@ -112,7 +112,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   coded_ = CodedSlices(job_, slices_);
   saved_.emplace(slots());
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
-  session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.dead_after));
+  session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.heartbeat_timeout));
   beat(out);
 }
 
@@ -121,7 +121,7 @@ void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
   exit_reason_.refused(refuse);
 }
 
-void Shard::handle(Time now, NodeId from, const Offer& offer, Outbox& out) {
+void Shard::handle(Time now, NodeId from, const StateOffer& offer, Outbox& out) {
   if (!session_.joined() || offer.term != term_) return ignore();
   checkpointer_ = from;
   want(now, true, out);
@@ -129,12 +129,12 @@ void Shard::handle(Time now, NodeId from, const Offer& offer, Outbox& out) {
 
 // Asks for what comes next of the first state. `answer`: says so even if nothing does.
 void Shard::want(Time now, bool answer, Outbox& out) {
-  Want want{term_, {}, loaded()};
+  StateRequest want{term_, {}, loaded()};
   if (loading_) want.parts = parts_of(loading_->ask(now), first_, slots());
   if (answer || !want.parts.empty()) out.send<ToCheckpointer>(*checkpointer_, std::move(want));
 }
 
-void Shard::handle(Time now, NodeId from, const Load& load, Outbox& out) {
+void Shard::handle(Time now, NodeId from, const StateChunk& load, Outbox& out) {
   SliceMemory* slice = find(load.slice);
   if (load.term != term_ || slice == nullptr || !loading_) return ignore();
   if (from.role == Role::checkpointer) checkpointer_ = from;  // not from a primary
@@ -159,7 +159,7 @@ void Shard::handle(Time, NodeId from, const Ping& ping, Outbox& out) {
 
 // ---- a round
 
-void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
+void Shard::handle(Time, NodeId, const BeginRound& open, Outbox& out) {
   if (open.term != term_ || !loaded() || (open.round != opened_ && !slices_.empty()) ||
       open_.size() > most_open_rounds || open.local.passes == 0 ||
       open.local.steps > most_steps_in_round / open.local.passes || !cover_holes(open, slices_)) {
@@ -171,8 +171,9 @@ void Shard::handle(Time, NodeId, const Open& open, Outbox& out) {
   for (const HeldPushes::Held& it : held_.take()) handle(Time{}, it.from, it.push, out);
 }
 
-// A small model may have fewer slices than the job has shards. With a gate, nothing is asked of such a shard.
-void Shard::close_empty(const Open& open, Outbox& out) {
+// A small model may have fewer slices than the job has shards. With a clip barrier, nothing is asked of such
+// a shard.
+void Shard::close_empty(const BeginRound& open, Outbox& out) {
   open_.erase(open.round);
   out.send<ToScheduler>(scheduler_node, Closed{term_, version(), {}});
 }
@@ -212,7 +213,7 @@ bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice
   const bool current = rule_->has(pull, slice);
   if (!current && rule_->will_have(pull, slice)) return false;
   if (!current && (slice.version() > pull.version + 1 || !slice.previous())) {
-    out.send<ToWorker>(worker, Gone{pull.version, slice.version()});
+    out.send<ToWorker>(worker, VersionExpired{pull.version, slice.version()});
     return true;
   }
   if (waiting.sent - waiting.arrived >= pull_window(job_)) return false;
@@ -248,7 +249,8 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
     return malformed();
   if (const auto excess = norms_.refused(push.slice - first_, plain->values.floats(), push.weight)) {
     ++counts_.refused;
-    return out.send<ToScheduler>(scheduler_node, NonFinite{term_, push.piece, push.slice, from, *excess});
+    return out.send<ToScheduler>(scheduler_node,
+                                 GradientRejected{term_, push.piece, push.slice, from, *excess});
   }
   if (!rule_->add(from, *plain, open->second, *slice)) return repeated();
   ++counts_.added;
@@ -265,17 +267,17 @@ void Shard::close_covered(SliceMemory& slice, Outbox& out, bool quiet) {
   while (slice.gathered() == 0) {
     const auto oldest = open_.find(slice.version());
     if (oldest == open_.end()) return;
-    const Open open = oldest->second;  // closed() erases it when the last slice is done
-    const auto is_covered = [&](const SliceMemory& it) { return it.coverage().count() >= open.need; };
+    const BeginRound open = oldest->second;  // closed() erases it when the last slice is done
+    const auto is_covered = [&](const SliceMemory& it) { return it.coverage().count() >= open.quorum; };
     if (!is_covered(slice)) return;
-    if (open.gate) return covered(open, out);
+    if (open.clip_barrier) return covered(open, out);
     const std::span<SliceMemory> together = closing_with(slice, slices_);
     if (!std::ranges::all_of(together, is_covered)) return;
     close(together, open, 1.0, out);
   }
 }
 
-void Shard::handle(Time, NodeId, const Quiet& quiet, Outbox& out) {
+void Shard::handle(Time, NodeId, const IdleTick& quiet, Outbox& out) {
   for (SliceMemory& slice : slices_) {
     if (slice.gathered() > 0) close_covered(slice, out, quiet.nothing_added);
   }
@@ -286,16 +288,16 @@ void Shard::hold(NodeId from, const Push& push) {
   ++(near && held_.add(from, push) ? counts_.held : counts_.malformed);
 }
 
-void Shard::covered(const Open& open, Outbox& out) {
+void Shard::covered(const BeginRound& open, Outbox& out) {
   const bool all = std::ranges::all_of(slices_, [&](const SliceMemory& slice) {
-    return slice.version() > open.round || slice.coverage().count() >= open.need;
+    return slice.version() > open.round || slice.coverage().count() >= open.quorum;
   });
   if (!all) return;
   reported_covered_.insert(open.round);
   report_covered(open, out);
 }
 
-void Shard::report_covered(const Open& open, Outbox& out) {
+void Shard::report_covered(const BeginRound& open, Outbox& out) {
   Covered message{term_, open.round, first_, {}};
   for (SliceMemory& slice : slices_) message.squares.push_back(slice.sum_of_squares());
   out.send<ToScheduler>(scheduler_node, std::move(message));
@@ -305,7 +307,7 @@ void Shard::handle(Time, NodeId, const Commit& commit, Outbox& out) {
   const auto open = open_.find(commit.round);
   if (commit.term != term_ || open == open_.end() || !reported_covered_.contains(commit.round))
     return ignore();
-  const Open round = open->second;  // close() erases it when the last slice is done
+  const BeginRound round = open->second;  // close() erases it when the last slice is done
   reported_covered_.erase(commit.round);
   for (SliceMemory& slice : slices_) {
     if (slice.version() == round.round) close(closing_with(slice, slices_), round, commit.scale, out);
@@ -316,7 +318,7 @@ std::uint32_t Shard::number(const SliceMemory& slice) const {
   return static_cast<std::uint32_t>(first_ + (&slice - slices_.data()));
 }
 
-void Shard::close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out) {
+void Shard::close(std::span<SliceMemory> slices, const BeginRound& open, double scale, Outbox& out) {
   rule_->close(slices, open, scale);
   for (SliceMemory& slice : slices) {
     coded_.advance(number(slice) - first_, slice);
@@ -326,7 +328,7 @@ void Shard::close(std::span<SliceMemory> slices, const Open& open, double scale,
 }
 
 // The slice has the version that this round makes.
-void Shard::closed(SliceMemory& slice, const Open& open, Outbox& out) {
+void Shard::closed(SliceMemory& slice, const BeginRound& open, Outbox& out) {
   const std::uint32_t its = number(slice);
   const Round round = open.round;
   if (open.save) saved_->keep(slice, its);
@@ -353,7 +355,7 @@ void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
       later |= !send_part(part, out);
     }
   }
-  if (later) out.send<ToCheckpointer>(*checkpointer_, Later{fetch.version});
+  if (later) out.send<ToCheckpointer>(*checkpointer_, NotYet{fetch.version});
 }
 
 // False: it is still to come.
@@ -361,7 +363,7 @@ bool Shard::send_part(StatePart part, Outbox& out) {
   SavedVersions::Part found = saved_->part(part, *find(part.slice), state_slots(job_) > 0);
   if (auto* state = std::get_if<State>(&found)) {
     out.send<ToCheckpointer>(*checkpointer_, std::move(*state));
-  } else if (const auto* gone = std::get_if<Gone>(&found)) {
+  } else if (const auto* gone = std::get_if<VersionExpired>(&found)) {
     out.send<ToCheckpointer>(*checkpointer_, *gone);
   } else {
     return false;
@@ -376,14 +378,14 @@ void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
 // ---- at all times
 
 void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
-  // With a gate, a lost Covered or Commit is made good here.
+  // With a clip barrier, a lost Covered or Commit is made good here.
   const auto oldest = open_.begin();
   if (oldest != open_.end() && reported_covered_.contains(oldest->first)) report_covered(oldest->second, out);
 }
 
 void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
   exit_reason_.stopped(stop);
-  out.send<ToScheduler>(scheduler_node, Leave{});
+  out.send<ToScheduler>(scheduler_node, Goodbye{});
 }
 
 // A scheduler that is back, perhaps as another process, learns at once what it has to say again.
@@ -405,7 +407,7 @@ void Shard::handle(Time, NodeId from, const VersionMismatch& version_mismatch, O
 
 void Shard::handle(Time, NodeId, const Interrupt&, Outbox& out) {
   // The scheduler saves what there is and ends the job.
-  if (session_.joined()) return out.send<ToScheduler>(scheduler_node, Leave{});
+  if (session_.joined()) return out.send<ToScheduler>(scheduler_node, Goodbye{});
   exit_reason_.stopped({Outcome::interrupted, {}});
 }
 

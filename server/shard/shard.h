@@ -1,9 +1,9 @@
 // Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is
 // covered, answers pulls.
 //
-// A shard does not decide which rounds there are: it learns that from Open alone; a push that comes before
-// its Open is held, within limits. Unusable and repeated input is dropped and counted. See docs/protocol.md
-// for the rules in context.
+// A shard does not decide which rounds there are: it learns that from BeginRound alone; a push that comes
+// before its BeginRound is held, within limits. Unusable and repeated input is dropped and counted. See
+// docs/protocol.md for the rules in context.
 //
 // How pushes become the next version is the sync mode's rule (server/shard/close_rule.h).
 #pragma once
@@ -42,7 +42,7 @@ class Shard {
   struct Counts {
     std::uint64_t added = 0;
     std::uint64_t repeated = 0;       // covered already, or for a version that is past
-    std::uint64_t held = 0;           // came before their Open
+    std::uint64_t held = 0;           // came before their BeginRound
     std::uint64_t malformed = 0;      // fits no slice, no round or no rule
     std::uint64_t refused = 0;        // not finite, or wildly long
     std::uint64_t uncompensated = 0;  // added, but not as the sync mode would have it
@@ -73,7 +73,7 @@ class Shard {
     return {nodes.begin(), nodes.end()};
   }
   // While pushes are gathered and the next heartbeat is due: the message that it has to hear before that.
-  [[nodiscard]] std::optional<Quiet> due_quiet(Time now) const;
+  [[nodiscard]] std::optional<IdleTick> due_quiet(Time now) const;
   // Its heartbeats say this of its mirror from now on.
   void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
   void beat(Outbox& out);  // once it has joined
@@ -87,17 +87,17 @@ class Shard {
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
   void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
-  void handle(Time now, NodeId from, const Offer& offer, Outbox& out);
-  void handle(Time now, NodeId from, const Load& load, Outbox& out);
+  void handle(Time now, NodeId from, const StateOffer& offer, Outbox& out);
+  void handle(Time now, NodeId from, const StateChunk& load, Outbox& out);
   void handle(Time now, NodeId from, const Ping& ping, Outbox& out);
-  void handle(Time now, NodeId from, const Open& open, Outbox& out);
+  void handle(Time now, NodeId from, const BeginRound& open, Outbox& out);
   void handle(Time now, NodeId from, const Pull& pull, Outbox& out);
   void handle(Time now, NodeId from, const PullAck& ack, Outbox& out);
   void handle(Time now, NodeId from, const Push& push, Outbox& out);
   void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
   void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
-  void handle(Time now, NodeId from, const Quiet& quiet, Outbox& out);
+  void handle(Time now, NodeId from, const IdleTick& quiet, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
@@ -109,15 +109,15 @@ class Shard {
   void malformed() { ++counts_.malformed; }
   void repeated() { ++counts_.repeated; }
   void hold(NodeId from, const Push& push);
-  void close_empty(const Open& open, Outbox& out);
-  void covered(const Open& open, Outbox& out);
-  void report_covered(const Open& open, Outbox& out);
+  void close_empty(const BeginRound& open, Outbox& out);
+  void covered(const BeginRound& open, Outbox& out);
+  void report_covered(const BeginRound& open, Outbox& out);
   // Closes the slice's open rounds, the oldest first, as long as the ledger holds the positions that they
-  // need (Open::need). With a gate it tells the scheduler instead. `quiet`: nothing came since the last
-  // heartbeat; gaps of later rounds are told once this one is closed.
+  // need (BeginRound::quorum). With a clip barrier it tells the scheduler instead. `quiet`: nothing came
+  // since the last heartbeat; gaps of later rounds are told once this one is closed.
   void close_covered(SliceMemory& slice, Outbox& out, bool quiet = false);
-  void close(std::span<SliceMemory> slices, const Open& open, double scale, Outbox& out);
-  void closed(SliceMemory& slice, const Open& open, Outbox& out);
+  void close(std::span<SliceMemory> slices, const BeginRound& open, double scale, Outbox& out);
+  void closed(SliceMemory& slice, const BeginRound& open, Outbox& out);
   void answer_waiting(const SliceMemory& slice, Outbox& out);
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
@@ -144,8 +144,8 @@ class Shard {
   CodedSlices coded_;
   NormLimit norms_{0, 0};  // once it has joined, of its slices
 
-  std::map<Round, Open> open_;           // rounds that not every slice here has closed
-  std::set<Round> reported_covered_;     // with a gate
+  std::map<Round, BeginRound> open_;     // rounds that not every slice here has closed
+  std::set<Round> reported_covered_;     // with a clip barrier
   Round opened_ = 0;                     // rounds below are known
   HeldPushes held_{0};                   // once it has joined, of its slices
   std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts

@@ -251,7 +251,7 @@ std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>
   return {its.begin(), its.end()};
 }
 
-std::vector<Interval> first_gaps(const Open& open, std::span<const SliceMemory> slices) {
+std::vector<Interval> first_gaps(const BeginRound& open, std::span<const SliceMemory> slices) {
   std::set<Interval> gaps;
   for (const SliceMemory& slice : slices) {
     if (slice.version() > open.round) continue;
@@ -261,17 +261,17 @@ std::vector<Interval> first_gaps(const Open& open, std::span<const SliceMemory> 
   return {gaps.begin(), gaps.end()};
 }
 
-bool cover_holes(const Open& open, std::span<SliceMemory> slices) {
-  if (open.holes.empty()) return true;
-  IntervalSet holes;
-  for (const Interval& hole : open.holes) {
-    if (!hole.valid() || hole.empty() || !open.positions.contains(hole) || !holes.add_if_absent(hole))
+bool cover_holes(const BeginRound& open, std::span<SliceMemory> slices) {
+  if (open.skipped.empty()) return true;
+  IntervalSet skipped;
+  for (const Interval& part : open.skipped) {
+    if (!part.valid() || part.empty() || !open.positions.contains(part) || !skipped.add_if_absent(part))
       return false;
   }
   const auto is_at = [&](const SliceMemory& it) { return it.version() == open.round; };
-  if (holes.count() >= open.positions.size() || !std::ranges::all_of(slices, is_at)) return false;
+  if (skipped.count() >= open.positions.size() || !std::ranges::all_of(slices, is_at)) return false;
   for (SliceMemory& slice : slices) {
-    for (const Interval& hole : holes.intervals()) slice.cover(open.round, hole);
+    for (const Interval& part : skipped.intervals()) slice.cover(open.round, part);
   }
   return true;
 }

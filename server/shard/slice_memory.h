@@ -146,14 +146,14 @@ std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>
 
 // Of the slices that have not closed it: each gap once and none joined, the first ones. Two slices that miss
 // a half of a piece each are not repaired by pushing the whole again.
-std::vector<Interval> first_gaps(const Open& open, std::span<const SliceMemory> slices);
+std::vector<Interval> first_gaps(const BeginRound& open, std::span<const SliceMemory> slices);
 
-// The holes of a round (Open::holes, under backup workers): what lies between its positions and is of other
-// rounds counts as covered in every slice, so it is neither missed nor added, whoever pushes it.
+// The skipped of a round (BeginRound::skipped, under backup workers): what lies between its positions and is
+// of other rounds counts as covered in every slice, so it is neither missed nor added, whoever pushes it.
 
 // Enters them in the ledgers, once, before anything of the round is added. False, and no change, if they
 // make no sense, or if some slice has not the round's version: somebody has computed from it where there are
-// holes.
-bool cover_holes(const Open& open, std::span<SliceMemory> slices);
+// skipped.
+bool cover_holes(const BeginRound& open, std::span<SliceMemory> slices);
 
 }  // namespace steelyard

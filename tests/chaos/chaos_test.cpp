@@ -32,7 +32,7 @@ class Chaos {
     mode_ = modes[random_.below(modes.size())];
     Job job = job_for(mode_, 60 + 12 * random_.below(6), 24, 2);
     job.replicas = 1;
-    job.dead_after = 5;
+    job.heartbeat_timeout = 5;
     job.checkpoint_rounds = random_.below(3);
     job.grain = std::vector{1U, 1U, 4U}[random_.below(3)];
     return job;

@@ -10,11 +10,11 @@ constexpr NodeId mirror_node{Role::shard, 7};
 
 // A round of millions of local steps is allowed, and takes its time: that is no finding.
 bool takes_long(const Message& message) {
-  const auto* forward = std::get_if<Forward>(&std::get<ToShard>(message));
+  const auto* forward = std::get_if<Replicate>(&std::get<ToShard>(message));
   if (forward == nullptr) return false;
   const auto inner = steelyard::decode(Role::shard, std::as_bytes(std::span(forward->words)), {});
   const auto* said = std::get_if<Message>(&inner);
-  const auto* open = said == nullptr ? nullptr : std::get_if<Open>(&std::get<ToShard>(*said));
+  const auto* open = said == nullptr ? nullptr : std::get_if<BeginRound>(&std::get<ToShard>(*said));
   return open != nullptr && (open->local.steps > 64 || open->local.passes > 64);
 }
 
@@ -58,7 +58,7 @@ std::vector<std::vector<std::byte>> mirror_inputs() {
         ++below;
       }
       if (below == before) return;
-      answers = primary.tell(mirror_node, ForwardAck{ShardCase::term, 1, below});
+      answers = primary.tell(mirror_node, ReplicateAck{ShardCase::term, 1, below});
     }
   };
   primary.load();
@@ -66,7 +66,7 @@ std::vector<std::vector<std::byte>> mirror_inputs() {
   inputs.push_back(said);
   for (Round round = 0; round < 2; ++round) {
     const Interval positions{round * 8, round * 8 + 8};
-    hear(scheduler_node, Open{ShardCase::term, round, 0, positions, positions.size()});
+    hear(scheduler_node, BeginRound{ShardCase::term, round, 0, positions, positions.size()});
     for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
       hear(test::worker_node(1), primary.push(round, positions, slice));
     hear(test::worker_node(1), Pull{ShardCase::term, round + 1});

@@ -40,14 +40,14 @@ class Follower {
   void hear(Time now, NodeId from, const Message& message) {
     Outbox out(standby_node);
     standby_.wake(now, out);
-    for (const Claim& it : heard<Claim>(out.take())) claimed_ = it.attempt;
+    for (const LeaderClaim& it : heard<LeaderClaim>(out.take())) claimed_ = it.attempt;
     if (standby_.finished()) return;
     standby_.step(now, {from, standby_node, message}, out);
     const auto& words = std::get<ToStandby>(message);
     if (const auto acks = heard<JournalAck>(out.take()); !acks.empty())
       confirmed(std::get<JournalPart>(words), acks.at(0));
     if (!standby_.leads()) return;
-    const auto* granted = std::get_if<Granted>(&words);
+    const auto* granted = std::get_if<LeaderGrant>(&words);
     CHECK(granted != nullptr && granted->granted && from == arbiter, "it leads, and nobody let it");
     CHECK(claimed_ == granted->attempt, "it leads, and has not claimed the job");
   }
@@ -111,7 +111,7 @@ class Leader {
         confirmed_ = std::max(confirmed_, ack->below);
     }
     feed_.hear(now, {from, scheduler_node, message}, out);
-    const auto* granted = std::get_if<Granted>(&words);
+    const auto* granted = std::get_if<LeaderGrant>(&words);
     CHECK(!waited || is(StandbyFeed::State::claiming) || granted != nullptr,
           "it stops to wait without an answer");
     if (waited && !is(StandbyFeed::State::claiming) && feed_.ended().empty()) {
@@ -126,7 +126,7 @@ class Leader {
   }
   void say(Outbox& out) {
     Outbox said(scheduler_node);
-    said.send<ToWorker>({Role::worker, 3}, Gone{held_.size(), 0});
+    said.send<ToWorker>({Role::worker, 3}, VersionExpired{held_.size(), 0});
     held_.push_back(is(StandbyFeed::State::counting) || is(StandbyFeed::State::claiming) ? journal_.size()
                                                                                          : 0);
     answers_.hold(said.take(), journal_.size());
@@ -148,7 +148,7 @@ class Leader {
         CHECK(std::equal(bytes.begin(), bytes.end(), &journal_[part.begin]), "a part of another journal");
         sent_ += bytes.size();
       }
-      for (const Gone& gone : heard<Gone>({it})) {
+      for (const VersionExpired& gone : heard<VersionExpired>({it})) {
         CHECK(gone.wanted == left_++, "words leave in another order");
         CHECK(gone.wanted < let_go_ || held_.at(gone.wanted) <= confirmed_, "said before the standby knows");
       }
@@ -194,7 +194,7 @@ std::vector<std::vector<std::byte>> standby_inputs() {
                    JournalPart{first_attempt, begin,
                                std::string(reinterpret_cast<const char*>(part.data()), part.size())});
   }
-  put<ToStandby>(said, later | 1, Granted{first_attempt, true});
+  put<ToStandby>(said, later | 1, LeaderGrant{first_attempt, true});
   return {said};
 }
 
@@ -219,8 +219,8 @@ std::vector<std::vector<std::byte>> feed_inputs() {
   std::vector<std::vector<std::byte>> inputs;
   for (const bool granted : {true, false}) {
     inputs.push_back(said);
-    put<ToScheduler>(inputs.back(), lost, Granted{first_attempt, granted});  // the standby's own: nothing
-    put<ToScheduler>(inputs.back(), 2, Granted{first_attempt, granted});
+    put<ToScheduler>(inputs.back(), lost, LeaderGrant{first_attempt, granted});  // the standby's own: nothing
+    put<ToScheduler>(inputs.back(), 2, LeaderGrant{first_attempt, granted});
     put<ToScheduler>(inputs.back(), 1, Follow{"build", first_attempt + 1});
   }
   return inputs;
@@ -237,7 +237,7 @@ bool hear_claims(std::span<const std::byte> said) {
     const NodeId from = take_before(said) % 2 == 0 ? scheduler_node : standby_node;
     const auto message = take_message(said, Role::shard);
     const auto* to_shard = message ? &std::get<ToShard>(*message) : nullptr;
-    const auto* claim = to_shard == nullptr ? nullptr : std::get_if<Claim>(to_shard);
+    const auto* claim = to_shard == nullptr ? nullptr : std::get_if<LeaderClaim>(to_shard);
     const auto* arbitrate = to_shard == nullptr ? nullptr : std::get_if<Arbitrate>(to_shard);
     all_read = all_read && (claim != nullptr || arbitrate != nullptr);
     if (arbitrate != nullptr) {
@@ -246,7 +246,7 @@ bool hear_claims(std::span<const std::byte> said) {
     }
     if (claim == nullptr) continue;
     const auto& answers = shard.tell(from, *claim);
-    const auto words = heard<Granted>(answers);
+    const auto words = heard<LeaderGrant>(answers);
     const bool is_for_it = claim->term == test::ShardCase::term && claim->shard == test::shard_node;
     CHECK(words.size() == (is_for_it ? 1 : 0), "one answer, to this job's, from the shard that is asked");
     if (words.empty()) continue;
@@ -267,7 +267,7 @@ std::vector<std::vector<std::byte>> claims() {
     for (const unsigned from : {0U, 1U, 1U, 0U}) {
       const bool standby = (from + attempt) % 2 == 1;
       put<ToShard>(said, standby ? 1 : 0,
-                   Claim{test::ShardCase::term, attempt, test::shard_node, attempt / 3, standby});
+                   LeaderClaim{test::ShardCase::term, attempt, test::shard_node, attempt / 3, standby});
     }
   }
   return {said};

@@ -55,7 +55,7 @@ class SpoiltOnce {
 
 TEST(BadGradients, AWorkerWhoseGradientWasRefusedMayRest) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  SpoiltOnce again(BadGradient::again, nan), rest(BadGradient::rest, nan);
+  SpoiltOnce again(BadGradient::recompute, nan), rest(BadGradient::rest, nan);
   expect_whole(again.world, again.job, "again");
   expect_whole(rest.world, rest.job, "rest");
   EXPECT_GE(again.fewest_rounds(), 19U) << "another one did that piece";
@@ -73,7 +73,7 @@ TEST(BadGradients, ARefusedGradientMayEndTheJob) {
 }
 
 TEST(BadGradients, AWildlyLongGradientIsComputedOnceMore) {
-  SpoiltOnce limited(BadGradient::again, 1e9F, 100);
+  SpoiltOnce limited(BadGradient::recompute, 1e9F, 100);
   expect_whole(limited.world, limited.job, "limited");
 }
 

@@ -46,7 +46,7 @@ Job job_for(const Case& c) {
   job.evaluate_every = 0;
   job.checkpoint_every = 0;
   job.heartbeat = 0.1;
-  job.dead_after = 60;
+  job.heartbeat_timeout = 60;
   return job;
 }
 

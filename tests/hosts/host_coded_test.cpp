@@ -31,7 +31,7 @@ class CodedPulls : public ::testing::TestWithParam<const char*> {};
 TEST_P(CodedPulls, AreToldAlikeToAll) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Job job = job_for(GetParam(), 150, 24, 2);
-    job.pull = seed % 2 == 0 ? FloatCode::int4 : FloatCode::int8;
+    job.pull_encoding = seed % 2 == 0 ? FloatCode::int4 : FloatCode::int8;
     World::Options options;
     options.seed = seed;
     World world(job, options);
@@ -52,7 +52,7 @@ class CodedPushes : public ::testing::TestWithParam<const char*> {};
 TEST_P(CodedPushes, EndTheJobWithEverythingCounted) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Job job = job_for(GetParam(), 150, 24, 2);
-    job.push = job.pull = FloatCode::int4;
+    job.push_encoding = job.pull_encoding = FloatCode::int4;
     World::Options options;
     options.seed = seed;
     World world(job, options);
@@ -77,8 +77,8 @@ INSTANTIATE_TEST_SUITE_P(All, CodedPushes, ::testing::Values("bsp", "local:3", "
 // A round of pieces that are issued again whole: whoever dies whenever, not a bit changes.
 TEST(CodedPushes, ADeathChangesNoBit) {
   Job job = job_for("local:1", 24, 24, 1);
-  job.push = FloatCode::int4;
-  job.sums = SumOrder::positions;
+  job.push_encoding = FloatCode::int4;
+  job.sum_order = SumOrder::positions;
   World quiet(job, {});
   quiet.populate(3, 2);
   quiet.run();

@@ -27,7 +27,7 @@ class Faults : public ::testing::TestWithParam<const char*> {
       Random random(seed * 31);
       Job job = job_for(GetParam());
       job.grain = std::vector{1U, 4U, 8U}[seed % 3];
-      job.dead_after = 5;
+      job.heartbeat_timeout = 5;
       World::Options options;
       options.seed = seed;
       options.faults = faults(random);

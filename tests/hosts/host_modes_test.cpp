@@ -130,7 +130,7 @@ TEST_P(Modes, ManySlices) {
 // False suspicion: nothing that a worker says to the scheduler arrives, and yet it works on.
 TEST_P(Modes, ASilentWorkerIsReplaced) {
   Job job = job_for(GetParam(), 96, 24, 1);
-  job.dead_after = 2;
+  job.heartbeat_timeout = 2;
   World world(job, {});
   world.populate(3, 2);
   world.hush(world.workers()[1]);
@@ -209,18 +209,18 @@ std::uint64_t rounds_with_holes(const std::string& sync) {
   const Job job = job_for(sync, 240, 12, 1);
   World world(job, {});
   world.populate(3, 2);
-  std::set<Round> with_holes;
+  std::set<Round> with_skipped;
   const NodeId slow = world.workers()[0];
   world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
   world.on_delivery = [&](const Envelope& envelope) {
     const auto* told = std::get_if<ToShard>(&envelope.message);
-    const auto* open = told != nullptr ? std::get_if<Open>(told) : nullptr;
-    if (open != nullptr && !open->holes.empty()) with_holes.insert(open->round);
+    const auto* open = told != nullptr ? std::get_if<BeginRound>(told) : nullptr;
+    if (open != nullptr && !open->skipped.empty()) with_skipped.insert(open->round);
     return true;
   };
   world.run();
   expect_whole(world, job, sync);
-  return with_holes.size();
+  return with_skipped.size();
 }
 
 TEST(Backup, RoundsEndWithoutTheSlowAndLoseNothing) {

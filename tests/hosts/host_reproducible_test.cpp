@@ -25,7 +25,7 @@ Job reproducible_job(std::uint32_t workers, std::uint32_t shards) {
   job.model = "lenet5";
   job.global_batch = 128;
   job.grain = 32;
-  job.sums = SumOrder::positions;
+  job.sum_order = SumOrder::positions;
   job.epochs = 3;
   job.workers = workers;
   job.shards = shards;
@@ -34,7 +34,7 @@ Job reproducible_job(std::uint32_t workers, std::uint32_t shards) {
   job.evaluate_every = 0;
   job.checkpoint_every = 0;
   job.heartbeat = 0.1;
-  job.dead_after = 60;
+  job.heartbeat_timeout = 60;
   return job;
 }
 
@@ -75,8 +75,8 @@ TEST(Reproducible, IsNotWhatOrderAloneGives) {
 TEST(Reproducible, ADeathChangesNoBit) {
   Job job = job_for("bsp", 48, 24, 1);
   job.grain = 4;
-  job.sums = SumOrder::positions;
-  job.push = FloatCode::int4;
+  job.sum_order = SumOrder::positions;
+  job.push_encoding = FloatCode::int4;
   World quiet(job, {});
   quiet.populate(3, 2);
   quiet.run();

@@ -85,7 +85,7 @@ TEST(World, RandomGrainsPoliciesAndLosses) {
                       static_cast<std::uint32_t>(shards));
     job.grain = static_cast<std::uint32_t>(grain);
     job.sync = parse_sync(seed % 3 == 0 ? "local:3" : "bsp");
-    job.dead_after = 5;
+    job.heartbeat_timeout = 5;
     World::Options options;
     options.seed = seed;
     options.policy = policies[random.below(policies.size())];
@@ -187,7 +187,7 @@ TEST(World, KillsJoinsAndBrokenConnectionsTogether) {
 
 TEST(World, ASilentWorkerIsReplacedAndItsLatePushIsHarmless) {
   Job job = toy_job(96, 32, 1, 3, 2);
-  job.dead_after = 2;
+  job.heartbeat_timeout = 2;
   World world(job, {});
   world.populate(3, 2);
   world.hush(world.workers()[1]);
@@ -286,7 +286,8 @@ TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
   int rounds = 0;
   first.on_delivery = [&](const Envelope& envelope) {
     const auto* message = std::get_if<ToShard>(&envelope.message);
-    if (message != nullptr && std::holds_alternative<Open>(*message) && ++rounds == 14) first.interrupt();
+    if (message != nullptr && std::holds_alternative<BeginRound>(*message) && ++rounds == 14)
+      first.interrupt();
     return true;
   };
   ASSERT_TRUE(first.run());
@@ -307,7 +308,7 @@ TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
 
 TEST(World, ALostServerEndsTheJobWithAMessage) {
   Job job = toy_job(100, 32, 50, 2, 2);
-  job.dead_after = 2;
+  job.heartbeat_timeout = 2;
   World world(job, {});
   world.populate(2, 2);
   int rounds = 0;

@@ -32,7 +32,7 @@ Job job_for(const std::string& sync, const char* model = "mlp") {
   job.schedule.base = 0.05;
   job.schedule.epochs = 8;
   job.heartbeat = 0.1;
-  job.dead_after = 60;
+  job.heartbeat_timeout = 60;
   return job;
 }
 
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(All, ModeTraining,
 
 std::vector<float> end_of(const std::string& sync, double warmup, std::uint64_t policy_seed) {
   Job job = job_for(sync);
-  job.sums = SumOrder::positions;
+  job.sum_order = SumOrder::positions;
   job.schedule.kind = nn::Schedule::Kind::cosine;
   job.schedule.warmup = warmup;
   const Trained trained = train(job, policy_seed);
@@ -137,7 +137,7 @@ TEST(SameBits, OneHubIsLocalSteps) {
 TEST(SameEnd, HubsThatMixWithAllInEveryRoundAreLocalSteps) {
   const auto end = [](const std::string& sync) {
     Job job = job_for(sync, "softmax");
-    job.sums = SumOrder::positions;
+    job.sum_order = SumOrder::positions;
     const Trained trained = train(job);
     EXPECT_EQ(trained.result.stop.outcome, Outcome::finished) << trained.result.stop.text;
     return trained.result.stored.empty() ? std::vector<float>() : trained.result.stored.back().parameters;
@@ -160,7 +160,7 @@ TEST(Coded, LearnsFromFewBits) {
   for (const char* sync : {"bsp", "local:3", "diloco:3"}) {
     for (const FloatCode code : {FloatCode::bf16, FloatCode::int8, FloatCode::int4}) {
       Job job = job_for(sync);
-      job.push = job.pull = code;
+      job.push_encoding = job.pull_encoding = code;
       const Trained trained = train(job);
       ASSERT_EQ(trained.result.stop.outcome, Outcome::finished) << trained.result.stop.text;
       EXPECT_GT(trained.result.accuracy, 0.9) << sync << " in code " << static_cast<int>(code);

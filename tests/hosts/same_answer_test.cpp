@@ -47,7 +47,7 @@ Job job_for(const Case& c, std::uint32_t workers) {
   job.evaluate_every = 0;
   job.checkpoint_every = 0;
   job.heartbeat = 0.1;
-  job.dead_after = 60;
+  job.heartbeat_timeout = 60;
   return job;
 }
 

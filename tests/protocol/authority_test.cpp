@@ -27,8 +27,8 @@ TEST(Authority, AKeySpeaksAsItsOwnRoleAlone) {
 bool is_between_shards(const Message& message) {
   const auto* said = std::get_if<ToShard>(&message);
   return said != nullptr &&
-         (std::holds_alternative<Forward>(*said) || std::holds_alternative<ForwardAck>(*said) ||
-          std::holds_alternative<Quiet>(*said));
+         (std::holds_alternative<Replicate>(*said) || std::holds_alternative<ReplicateAck>(*said) ||
+          std::holds_alternative<IdleTick>(*said));
 }
 
 // What travels is some role's business, and never its receiver's own.
@@ -41,7 +41,7 @@ TEST(Authority, EveryMessageHasASpeakerAndNoneSpeaksToItself) {
     if (is_between_shards(made.message)) {
       const auto& said = std::get<ToShard>(made.message);
       const std::set<Role> none, shards{Role::shard};
-      EXPECT_EQ(speakers, std::holds_alternative<Quiet>(said) ? none : shards);
+      EXPECT_EQ(speakers, std::holds_alternative<IdleTick>(said) ? none : shards);
       continue;
     }
     EXPECT_FALSE(speakers.empty()) << made.name();
@@ -61,19 +61,19 @@ Message message(Said said) {
 TEST(Authority, OnlyTheSchedulerDecides) {
   for (const Role role : {Role::shard, Role::worker, Role::checkpointer, Role::standby}) {
     EXPECT_FALSE(may_say(role, message<ToShard>(Welcome{})));
-    EXPECT_FALSE(may_say(role, message<ToShard>(Open{})));
+    EXPECT_FALSE(may_say(role, message<ToShard>(BeginRound{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(Stop{})));
     EXPECT_FALSE(may_say(role, message<ToWorker>(Start{})));
   }
-  EXPECT_TRUE(may_say(Role::scheduler, message<ToShard>(Open{})));
+  EXPECT_TRUE(may_say(Role::scheduler, message<ToShard>(BeginRound{})));
 }
 
 TEST(Authority, StateComesFromTheCheckpointerAndSumsFromShards) {
-  EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(Load{})));
-  EXPECT_FALSE(may_say(Role::worker, message<ToShard>(Load{})));
-  EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(Offer{})));
-  EXPECT_FALSE(may_say(Role::worker, message<ToCheckpointer>(Want{})));
-  EXPECT_TRUE(may_say(Role::shard, message<ToCheckpointer>(Later{})));
+  EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(StateChunk{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToShard>(StateChunk{})));
+  EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(StateOffer{})));
+  EXPECT_FALSE(may_say(Role::worker, message<ToCheckpointer>(StateRequest{})));
+  EXPECT_TRUE(may_say(Role::shard, message<ToCheckpointer>(NotYet{})));
   EXPECT_TRUE(may_say(Role::shard, message<ToScheduler>(Closed{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Closed{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Saved{})));

@@ -110,7 +110,7 @@ TEST(CodecDamage, AMissingPayloadIsABlobThatFitsNoSlice) {
     EXPECT_TRUE(again.payload.value().empty()) << made.name();
     ++checked;
   }
-  EXPECT_EQ(checked, 6) << "Weights, Load, Push, Forward, Parameters, State";
+  EXPECT_EQ(checked, 6) << "Weights, StateChunk, Push, Replicate, Parameters, State";
 }
 
 TEST(CodecDamage, MessagesForOthersAreRefused) {
@@ -188,7 +188,7 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
       {"Report.purpose", Role::scheduler, header_of<ToScheduler>(Report{}), 6 + 24, 1},
       {"Stop.outcome", Role::shard, header_of<ToShard>(Stop{}), 6,
        static_cast<unsigned>(Outcome::worker_failed)},
-      {"NonFinite.worker", Role::scheduler, header_of<ToScheduler>(NonFinite{}), 6 + 97,
+      {"GradientRejected.worker", Role::scheduler, header_of<ToScheduler>(GradientRejected{}), 6 + 97,
        static_cast<unsigned>(Role::link)},
   };
   for (const Case& it : cases) {
@@ -210,7 +210,8 @@ TEST(CodecDamage, AGrainAndTheLabelsAreNever0) {
 }
 
 TEST(CodecDamage, ATruthIsZeroOrOne) {
-  Bytes header = header_of<ToShard>(Open{});  // gate and save, then 24 bytes of local steps and 4 of no holes
+  Bytes header =
+      header_of<ToShard>(BeginRound{});  // clip_barrier, save, 24 bytes of local steps, 4 of skipped
   for (unsigned value = 0; value < 256; ++value) {
     header.at(header.size() - 29) = static_cast<std::byte>(value);
     EXPECT_EQ(std::holds_alternative<Message>(decode(Role::shard, header, {})), value <= 1) << value;

@@ -72,9 +72,9 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   job.seconds = 0.15, job.target_accuracy = 0.16;
   job.evaluate_every = 17, job.checkpoint_every = 18;
   job.workers = 19, job.shards = 20;
-  job.sync = parse_sync("local:3:equal"), job.sums = SumOrder::positions, job.policy = "equal";
+  job.sync = parse_sync("local:3:equal"), job.sum_order = SumOrder::positions, job.policy = "equal";
   job.policy_options = {{"a", "b"}, {"c", "d"}};
-  job.heartbeat = 0.21, job.dead_after = 0.22;
+  job.heartbeat = 0.21, job.heartbeat_timeout = 0.22;
   job.gradient_limit = 0.23, job.bad_gradient = BadGradient::stop;
 
   const auto back = there_and_back<ToWorker>(Role::worker, Welcome{7, 3, job});
@@ -95,11 +95,12 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   EXPECT_EQ(it.schedule.rates, job.schedule.rates);
   EXPECT_EQ(
       std::tie(it.clip_norm, it.epochs, it.rounds, it.seconds, it.target_accuracy, it.evaluate_every,
-               it.checkpoint_every, it.workers, it.shards, it.sync, it.sums, it.policy, it.policy_options,
-               it.heartbeat, it.dead_after, it.gradient_limit, it.bad_gradient),
+               it.checkpoint_every, it.workers, it.shards, it.sync, it.sum_order, it.policy,
+               it.policy_options, it.heartbeat, it.heartbeat_timeout, it.gradient_limit, it.bad_gradient),
       std::tie(job.clip_norm, job.epochs, job.rounds, job.seconds, job.target_accuracy, job.evaluate_every,
-               job.checkpoint_every, job.workers, job.shards, job.sync, job.sums, job.policy,
-               job.policy_options, job.heartbeat, job.dead_after, job.gradient_limit, job.bad_gradient));
+               job.checkpoint_every, job.workers, job.shards, job.sync, job.sum_order, job.policy,
+               job.policy_options, job.heartbeat, job.heartbeat_timeout, job.gradient_limit,
+               job.bad_gradient));
   EXPECT_EQ(fingerprint(it), fingerprint(job));
 }
 
@@ -139,16 +140,16 @@ TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
   differs([](Job& it) { it.epochs = 11; });
   differs([](Job& it) { it.shards = 2; });
   differs([](Job& it) { it.sync = parse_sync("asp"); });
-  differs([](Job& it) { it.sums = SumOrder::positions; });
-  differs([](Job& it) { it.dead_after = 11; });
+  differs([](Job& it) { it.sum_order = SumOrder::positions; });
+  differs([](Job& it) { it.heartbeat_timeout = 11; });
   EXPECT_EQ(fingerprint(job), fingerprint(Job{}));
 }
 
 TEST(Codec, TheMessagesOfARoundFieldByField) {
   const auto open =
-      there_and_back<ToShard>(Role::shard, Open{1, 2, 3, {4, 5}, 6, true, true, {7, 8}, {{9, 10}}});
-  EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.need, open.gate, open.save,
-                     open.local, open.holes),
+      there_and_back<ToShard>(Role::shard, BeginRound{1, 2, 3, {4, 5}, 6, true, true, {7, 8}, {{9, 10}}});
+  EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.quorum, open.clip_barrier,
+                     open.save, open.local, open.skipped),
             std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true, LocalSteps{7, 8},
                             std::vector<Interval>{{9, 10}}));
   const auto start = there_and_back<ToWorker>(

@@ -21,7 +21,7 @@ std::vector<std::byte> some_journal() {
   head.from.policy_state = std::string("a\0b", 3);
   std::vector<std::byte> journal;
   append(journal, {Time{Duration(1)}, head});
-  append(journal, {Time{Duration(2)}, heard(worker, Leave{"why"})});
+  append(journal, {Time{Duration(2)}, heard(worker, Goodbye{"why"})});
   append(journal, {Time{Duration(3)}, heard(link_node, Disconnected{worker})});
   append(journal, {Time{Duration(4)}, heard(worker, VersionMismatch{9})});
   append(journal, {Time{Duration(5)}, heard(link_node, Interrupt{"no more"})});
@@ -51,7 +51,7 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(head.from.policy_state, std::string("a\0b", 3));
   EXPECT_EQ(head.remarks, "tcp://127.0.0.1:7070");
   EXPECT_EQ(head.record, "recorded");
-  EXPECT_EQ(said_in<Leave>(reader.next(), worker).failure, "why");
+  EXPECT_EQ(said_in<Goodbye>(reader.next(), worker).failure, "why");
   EXPECT_EQ(said_in<Disconnected>(reader.next(), link_node).node, worker);
   EXPECT_EQ(said_in<VersionMismatch>(reader.next(), worker).protocol, 9U);
   EXPECT_EQ(said_in<Interrupt>(reader.next(), link_node).failure, "no more");

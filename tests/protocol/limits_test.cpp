@@ -52,10 +52,10 @@ TEST(Limits, ListsInsideOfListsHaveTheirOwn) {
 TEST(Limits, ATextForPeopleIsCutByItsSenderBetweenTwoLetters) {
   const std::string umlaut = "\xc3\xa4";
   std::string text(limits::text - 1, 'x');
-  const auto decoded = decode(Role::scheduler, header_of<ToScheduler>(Leave{text + umlaut + umlaut}), {});
+  const auto decoded = decode(Role::scheduler, header_of<ToScheduler>(Goodbye{text + umlaut + umlaut}), {});
   const auto* message = std::get_if<Message>(&decoded);
   ASSERT_NE(message, nullptr);
-  EXPECT_EQ(std::get<Leave>(std::get<ToScheduler>(*message)).failure, text);
+  EXPECT_EQ(std::get<Goodbye>(std::get<ToScheduler>(*message)).failure, text);
 }
 
 // What an honest member sends at its longest is one frame that the scheduler takes.
@@ -70,8 +70,8 @@ TEST(Limits, TheLongestOfAMemberIsNotTooLongForTheScheduler) {
 }
 
 TEST(Limits, AMirrorIsForwardedAnythingThatAShardIsTold) {
-  Open open;
-  open.holes.resize(limits::holes);
+  BeginRound open;
+  open.skipped.resize(limits::skipped);
   EXPECT_LT(header_of<ToShard>(open).size(), limits::forwarded);
   Pull pull;
   pull.own.resize(limits::pieces);

@@ -14,7 +14,8 @@ TEST(MessageText, HasTheNameAndAllFields) {
 }
 
 TEST(MessageText, KeepsOneLineAndLeavesPayloadsOut) {
-  EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Leave{"two\nlines"})), "Leave \"two?lines\"");
+  EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Goodbye{"two\nlines"})),
+            "Goodbye \"two?lines\"");
   const Blob values = Blob::copy_of(std::vector<float>(3));
   EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Weights{{0, 3}, values})),
             "Weights 0 3 (12 bytes)");

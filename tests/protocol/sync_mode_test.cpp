@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 TEST(SyncMode, EachNameIsItsNumbers) {
   EXPECT_EQ(parse_sync("bsp"), SyncMode());
   EXPECT_EQ(parse_sync("ssp:0"), SyncMode()) << "no slack is bsp";
-  EXPECT_EQ(parse_sync("flexrr"), (SyncMode{.hand_over = true}));
+  EXPECT_EQ(parse_sync("flexrr"), (SyncMode{.steals_work = true}));
   EXPECT_EQ(parse_sync("backup:2"), (SyncMode{.backup = 2}));
   EXPECT_EQ(parse_sync("ssp:3"), (SyncMode{.slack = 3, .on_arrival = true}));
   const SyncMode asp = parse_sync("asp");
@@ -30,11 +30,11 @@ TEST(SyncMode, EachNameIsItsNumbers) {
     EXPECT_EQ(parse_sync(text), mode) << text;
   }
   SyncMode gathers = asp;
-  gathers.need = {1, 2};
+  gathers.quorum = {1, 2};
   EXPECT_EQ(parse_sync("eager"), gathers);
-  gathers.need = {3, 0};
+  gathers.quorum = {3, 0};
   EXPECT_EQ(parse_sync("ksoft:3"), gathers);
-  gathers.need = {1, 4}, gathers.damped = true;
+  gathers.quorum = {1, 4}, gathers.damped = true;
   EXPECT_EQ(parse_sync("nsoft:4"), gathers);
   EXPECT_EQ(parse_sync("local:8"), (SyncMode{.local = 8}));
   EXPECT_EQ(parse_sync("local:8:equal"), (SyncMode{.local = 8, .equal_weights = true}));

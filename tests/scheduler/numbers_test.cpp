@@ -72,7 +72,7 @@ class Members {
     job.sync = parse_sync(mode);
     job.policy = job.sync.paced ? "orchestra" : policy;
     job.clip_norm = seed % 2 == 0 ? 1 : 0;
-    job.dead_after = 1e6;
+    job.heartbeat_timeout = 1e6;
     return job;
   }
   [[nodiscard]] std::unique_ptr<Scheduler> make() const {

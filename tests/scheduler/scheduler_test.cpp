@@ -61,8 +61,8 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
     case 5:
       return make(s, Closed{1, round});
     case 6:
-      return make(
-          s, NonFinite{rarely ? 1U : 0U, {some_report(random, scheduler).piece.id, 0, {}, 0, gap}, 0, w});
+      return make(s, GradientRejected{
+                         rarely ? 1U : 0U, {some_report(random, scheduler).piece.id, 0, {}, 0, gap}, 0, w});
     case 7:
       return make(s, Covered{1, round, 0, {1.0}});
     case 8:
@@ -74,7 +74,7 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
       return make(link_node, Disconnected{rarely ? s : w});
     case 11:
       if (random.below(4) != 0) return make(w, Ready{});
-      return make(w, Leave{});
+      return make(w, Goodbye{});
     default:
       return make(w, some_report(random, scheduler));
   }
@@ -86,7 +86,7 @@ TEST(Scheduler, NoGossipBreaksAnInvariant) {
     Random random(seed);
     Job job = test::toy_job(80, 40, 50, 2, 2);
     job.clip_norm = seed % 3 == 0 ? 1 : 0;
-    job.dead_after = 1e6;
+    job.heartbeat_timeout = 1e6;
     Scheduler scheduler = toy(job);
     Invariants invariants;
     Time now{std::chrono::seconds(1)};
@@ -129,7 +129,8 @@ TEST(Scheduler, IsAPureMachine) {
 TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
   Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
   Outbox out(scheduler_node);
-  scheduler.step({}, {scheduler_node, scheduler_node, Message(std::in_place_type<ToShard>, Open{})}, out);
+  scheduler.step({}, {scheduler_node, scheduler_node, Message(std::in_place_type<ToShard>, BeginRound{})},
+                 out);
   scheduler.step({}, {{Role::worker, 9}, scheduler_node, Message(std::in_place_type<ToScheduler>, Report{})},
                  out);
   EXPECT_EQ(scheduler.ignored(), 2U);
@@ -199,7 +200,7 @@ TEST(Scheduler, WhatIsLateRepeatedOrUnknownIsCounted) {
   script.say("w1: Ready");
   script.say("s1: Closed 9");
   script.say("s1: Covered 5 1");
-  script.say("s1: NonFinite 99 w1");
+  script.say("s1: GradientRejected 99 w1");
   EXPECT_EQ(script.scheduler().ignored(), 9U) << "repeated, and of rounds and pieces that are not there";
   script.say("w1: Report 1");
   EXPECT_EQ(script.scheduler().ignored(), 9U);

@@ -51,12 +51,12 @@ std::string words(const Resend& it) { return "Resend round " + text(it.round) + 
 std::string words(const Cut& it) { return "Cut piece " + text(it.piece_id) + " at " + text(it.end); }
 std::string words(const SchedulerBeat&) { return "Beat"; }
 std::string words(const Stop& it) { return "Stop " + text(it.outcome) + quoted(it.text); }
-std::string words(const Open& it) {
-  std::string holes;
-  for (const Interval& hole : it.holes) holes += (holes.empty() ? " without " : " ") + text(hole);
-  return "Open round " + text(it.round) + " epoch " + text(it.epoch) + ' ' + text(it.positions) +
-         (it.need == it.positions.size() ? "" : " need " + text(it.need)) + (it.gate ? " gate" : "") +
-         (it.save ? " save" : "") + text(it.local) + holes;
+std::string words(const BeginRound& it) {
+  std::string skipped;
+  for (const Interval& part : it.skipped) skipped += (skipped.empty() ? " without " : " ") + text(part);
+  return "BeginRound " + text(it.round) + " epoch " + text(it.epoch) + ' ' + text(it.positions) +
+         (it.quorum == it.positions.size() ? "" : " quorum " + text(it.quorum)) +
+         (it.clip_barrier ? " clip_barrier" : "") + (it.save ? " save" : "") + text(it.local) + skipped;
 }
 std::string words(const Commit& it) { return "Commit round " + text(it.round) + " scale " + text(it.scale); }
 std::string words(const Save& it) {

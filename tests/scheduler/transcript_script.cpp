@@ -76,7 +76,7 @@ std::vector<std::string> Script::say(const std::string& line) {
     return answers_;
   }
   if (first == "gone") {
-    tell(link_node, Leave{});
+    tell(link_node, Goodbye{});
     return answers_;
   }
   const Words words(in);
@@ -167,8 +167,8 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
     tell(from, hello);
   } else if (what == "Ready") {
     tell(from, Ready{});
-  } else if (what == "Leave") {
-    tell(from, Leave{words.rest(0)});
+  } else if (what == "Goodbye") {
+    tell(from, Goodbye{words.rest(0)});
   } else if (what == "Report") {
     tell(from, report_of(words.number(0), words));
   } else if (what == "Progress") {
@@ -182,9 +182,9 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
     for (const std::string& square : parts(words.plain.at(1), ','))
       covered.squares.push_back(std::stod(square));
     tell(from, covered);
-  } else if (what == "NonFinite") {
+  } else if (what == "GradientRejected") {
     const Report it = report_of(words.number(0), words);
-    tell(from, NonFinite{1, it.piece, 0, node_of_word(words.plain.at(1))});
+    tell(from, GradientRejected{1, it.piece, 0, node_of_word(words.plain.at(1))});
   } else if (what == "Saved" || what == "Failed") {
     tell(from, Saved{words.number(0), what == "Saved", words.rest(1)});
   } else if (what == "Beat" && from.role == Role::shard) {

@@ -7,13 +7,13 @@
 //   job samples=64 batch=32 epochs=1 workers=2 shards=1
 //       A job; policy `equal` and sync `bsp` unless told otherwise. Also save= save_rounds= save_minutes=
 //       (when there are checkpoints), server_wait=, and version= epoch= offset= names=ann,ben (a resume).
-//   w1: Hello ann / Ready / Leave / Leave why it failed
+//   w1: Hello ann / Ready / Goodbye / Goodbye why it failed
 //   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= unless it goes by the last one;
 //                                           left= of a polite worker's machine
 //   w1: Report 3 loss=1                     piece 3; also seconds= correct=
 //   s1: Hello left / Closed 1 / Covered 0 4,5
 //   s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered added=3
-//   s1: NonFinite 2 w1                      piece 2, computed by w1
+//   s1: GradientRejected 2 w1                      piece 2, computed by w1
 //   k: Beat / Saved 2 path / Failed 2 reason
 //   lost w1 / version_mismatch w1 7 / interrupt / wait 0.5 (seconds)
 //   killed                                  its process was, and another one goes on from its journal

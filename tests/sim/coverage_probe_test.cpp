@@ -26,7 +26,7 @@ class WitnessOfAShard : public testing::Test {
     job.schedule.base = 1;
     const float zero = 0;
     tell(scheduler_node, Welcome{1, 0, job});
-    tell(checkpointer, Load{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
+    tell(checkpointer, StateChunk{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
     EXPECT_TRUE(shard_.loaded());
   }
 
@@ -37,7 +37,7 @@ class WitnessOfAShard : public testing::Test {
                 out);
   }
   void open(Round round, Interval positions, const LocalSteps& local = {}) {
-    tell(scheduler_node, Open{1, round, 0, positions, positions.size(), false, false, local});
+    tell(scheduler_node, BeginRound{1, round, 0, positions, positions.size(), false, false, local});
     probe_.open({.round = round, .positions = positions});
   }
   void push(const Piece& piece, double gradient) {

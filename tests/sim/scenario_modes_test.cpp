@@ -116,9 +116,9 @@ TEST(SimulatedModes, CodedBytesAreChargedToTheLinks) {
   scenario.network = {.latency_ms = 20, .bandwidth_gbps = 0.01, .model_mb = 0.25};  // 200 ms a transfer
   const double whole_s = 0.060 + 2 * 0.200 + 2 * 0.020;
   EXPECT_NEAR(under("bsp", scenario).rounds.at(5).round_ms, 1000 * whole_s, 1);
-  scenario.network.push = FloatCode::int4;
+  scenario.network.push_encoding = FloatCode::int4;
   EXPECT_NEAR(under("bsp", scenario).rounds.at(5).round_ms, 1000 * (whole_s - 0.200) + 200 * 4.125 / 32, 1);
-  scenario.network.pull = FloatCode::int8;
+  scenario.network.pull_encoding = FloatCode::int8;
   EXPECT_NEAR(under("bsp", scenario).rounds.at(5).round_ms,
               1000 * (whole_s - 0.400) + 200 * (4.125 + 8.125) / 32, 1);
   EXPECT_THROW(under("ssp:2", scenario), Failure);

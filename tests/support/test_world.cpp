@@ -273,7 +273,7 @@ double World::seconds_for(NodeId worker, const Compute&, Time) {
 }
 
 std::uint64_t World::micro_batch(const Compute& order) const {
-  return mode_.hand_over && order.piece.purpose == Purpose::train ? 2 : 0;
+  return mode_.steals_work && order.piece.purpose == Purpose::train ? 2 : 0;
 }
 
 // Adds toy gradients, slice by slice, from the last to the first.

@@ -47,12 +47,12 @@ void VersionChecks::complain(const std::string& trouble) {
   if (!trouble.empty()) violations_.push_back(trouble);
 }
 
-void VersionChecks::opened(const Open& open) {
+void VersionChecks::opened(const BeginRound& open) {
   if (mode_.backup == 0 || !opens_.emplace(open.round, open).second) return;
-  IntervalSet holes;
-  for (const Interval& hole : open.holes) holes.add(hole);
+  IntervalSet skipped;
+  for (const Interval& part : open.skipped) skipped.add(part);
   IntervalSet& taken = taken_[open.epoch];
-  for (const Interval& part : holes.gaps(open.positions)) {
+  for (const Interval& part : skipped.gaps(open.positions)) {
     if (!taken.add_if_absent(part))
       complain("round " + std::to_string(open.round) + " has positions of another");
   }
@@ -62,7 +62,7 @@ void VersionChecks::opened(const Open& open) {
 
 bool VersionChecks::arrives(const Envelope& envelope) {
   if (const auto* told = std::get_if<ToShard>(&envelope.message)) {
-    if (const auto* open = std::get_if<Open>(told)) opened(*open);
+    if (const auto* open = std::get_if<BeginRound>(told)) opened(*open);
   }
   if (const auto* told = std::get_if<ToScheduler>(&envelope.message)) {
     if (const auto* lost = std::get_if<Disconnected>(told)) footprints_.given_up(lost->node);
@@ -88,7 +88,7 @@ void VersionChecks::ordered(NodeId worker, const Compute& order) {
   if (mode_.on_arrival) {
     const std::string trouble = footprints_.look(worker, order);
     if (!trouble.empty()) complain("parameters of " + to_string(worker) + ": " + trouble);
-  } else if (job_.push != FloatCode::float32 || job_.pull != FloatCode::float32) {
+  } else if (job_.push_encoding != FloatCode::float32 || job_.pull_encoding != FloatCode::float32) {
     const std::span told = order.parameters.floats();
     const auto first = told_.try_emplace(order.piece.round, told.begin(), told.end()).first;
     if (!std::ranges::equal(told, first->second))
@@ -110,7 +110,7 @@ void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
       if (!trouble.empty()) complain("a shard: " + trouble);
     } else if (mode_.has_hubs()) {
       complain(hubs_.look(slice.version(), whole_model, slice.place().begin, current));
-    } else if (job_.push != FloatCode::float32) {
+    } else if (job_.push_encoding != FloatCode::float32) {
       continue;  // what was rounded is right on average only
     } else if (const std::span whole(expected(slice.version()));
                !std::ranges::equal(current, whole.subspan(slice.place().begin, slice.place().size()))) {
@@ -137,13 +137,13 @@ const std::vector<float>& VersionChecks::expected(Version version) {
 }
 
 void VersionChecks::advance() {
-  Open open{.epoch = cursor_.epoch(), .positions = cursor_.positions(), .local = cursor_.local()};
+  BeginRound open{.epoch = cursor_.epoch(), .positions = cursor_.positions(), .local = cursor_.local()};
   if (mode_.backup > 0) open = opens_.at(first_ + versions_.size() - 1);
   std::vector<float> sum(job_.layout.size()), next(job_.layout.size());
-  IntervalSet holes;
-  for (const Interval& hole : open.holes) holes.add(hole);
-  const std::uint64_t count = open.positions.size() - holes.count();
-  for (const Interval& part : holes.gaps(open.positions)) {
+  IntervalSet skipped;
+  for (const Interval& part : open.skipped) skipped.add(part);
+  const std::uint64_t count = open.positions.size() - skipped.count();
+  for (const Interval& part : skipped.gaps(open.positions)) {
     for (Position p = part.begin; p < part.end; ++p) {
       for (std::uint64_t e = 0; e < sum.size(); ++e) sum[e] += toy_gradient(p, open.epoch, e);
     }

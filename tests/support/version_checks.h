@@ -56,7 +56,7 @@ class VersionChecks final : public sim::Observer {
 
  private:
   void advance();
-  void opened(const Open& open);
+  void opened(const BeginRound& open);
 
   const Job& job_;
   const SyncMode mode_;
@@ -69,7 +69,7 @@ class VersionChecks final : public sim::Observer {
   std::vector<float> momentum_;
   std::vector<std::vector<float>> versions_;  // from first_ on
   // With backup workers rounds are what the scheduler says, and no position of an epoch is in two of them.
-  std::map<Round, Open> opens_;
+  std::map<Round, BeginRound> opens_;
   std::map<std::uint64_t, IntervalSet> taken_;  // by epoch
   // Where what travels is coded: what those were told who computed first from a version.
   std::map<Round, std::vector<float>> told_;

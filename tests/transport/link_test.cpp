@@ -171,20 +171,20 @@ TEST_P(AnyLink, ALostListenerIsToldAndReachedAgainWhenItIsBack) {
       if (const Push* said = get<Push>(envelope)) got = *said;
     }
     ASSERT_TRUE(got) << "it never came back";
-    hub->send({server, caller, Message(std::in_place_type<ToWorker>, Gone{1, 2})});
-    EXPECT_TRUE(next<Gone>(*link)) << "and the way back works too";
+    hub->send({server, caller, Message(std::in_place_type<ToWorker>, VersionExpired{1, 2})});
+    EXPECT_TRUE(next<VersionExpired>(*link)) << "and the way back works too";
   }
 }
 
 TEST_P(AnyLink, WhatIsSentToNobodyIsDropped) {
   const auto hub = net->listener(server);
-  hub->send({server, caller, Message(std::in_place_type<ToWorker>, Gone{1, 2})});
+  hub->send({server, caller, Message(std::in_place_type<ToWorker>, VersionExpired{1, 2})});
   const auto link = net->caller(caller, server);
   link->send(push(caller, 1, 4));
   ASSERT_TRUE(next<Push>(*hub));
-  hub->send({server, {Role::worker, 4711}, Message(std::in_place_type<ToWorker>, Gone{3, 4})});
-  hub->send({server, caller, Message(std::in_place_type<ToWorker>, Gone{5, 6})});
-  const auto gone = next<Gone>(*link);
+  hub->send({server, {Role::worker, 4711}, Message(std::in_place_type<ToWorker>, VersionExpired{3, 4})});
+  hub->send({server, caller, Message(std::in_place_type<ToWorker>, VersionExpired{5, 6})});
+  const auto gone = next<VersionExpired>(*link);
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->wanted, 5U);
 }

@@ -15,7 +15,7 @@ class CodedTest : public WorkerTest {
  protected:
   static Job coded_job() {
     Job job = make_job();
-    job.push = job.pull = FloatCode::int4;
+    job.push_encoding = job.pull_encoding = FloatCode::int4;
     return job;
   }
   void join_coded() {
@@ -88,7 +88,7 @@ TEST_F(CodedTest, PullsWholeWhatItHasMissedTheVersionBeforeOf) {
   arrive_all(0);
   for (std::uint32_t slice = 0; slice < 3; ++slice) final(0, 1, slice);
   computed(0, 1, {0, 8});
-  tell(left, Gone{1, 2});
+  tell(left, VersionExpired{1, 2});
   tell(scheduler_node, start(4, 2, {8, 16}));
   for (const Pull& pull : heard<Pull>()) EXPECT_FALSE(pull.difference) << pull.version;
 }

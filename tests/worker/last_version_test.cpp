@@ -23,13 +23,13 @@ TEST_F(LastVersion, IsPulledByWhoWantsItAndDoesNotHaveIt) {
   tell(scheduler_node, stop(2));
   ASSERT_THAT(heard<Pull>(), SizeIs(2));
   EXPECT_EQ(heard<Pull>().front().version, 2);
-  EXPECT_THAT(heard<Leave>(), IsEmpty());
+  EXPECT_THAT(heard<Goodbye>(), IsEmpty());
   tell(scheduler_node, start(2, 9, {0, 8}));
   EXPECT_THAT(said, IsEmpty()) << "nothing is begun any more";
   tell(scheduler_node, stop(2));
   EXPECT_THAT(said, IsEmpty()) << "it was heard";
   arrive_all(2);
-  EXPECT_THAT(heard<Leave>(), SizeIs(1));
+  EXPECT_THAT(heard<Goodbye>(), SizeIs(1));
   ASSERT_THAT(taken, SizeIs(1));
   EXPECT_THAT(taken.front().floats(), Each(2.0F));
   EXPECT_TRUE(worker.finished());
@@ -39,14 +39,14 @@ TEST_F(LastVersion, IsTakenAtOnceWhereItIsHere) {
   tell(scheduler_node, start(1, 1, {0, 8}, Purpose::evaluate));
   arrive_all(1);
   tell(scheduler_node, stop(1));
-  EXPECT_THAT(heard<Leave>(), SizeIs(1));
+  EXPECT_THAT(heard<Goodbye>(), SizeIs(1));
   ASSERT_THAT(taken, SizeIs(1));
   EXPECT_THAT(taken.front().floats(), Each(1.0F));
 }
 
 TEST_F(LastVersion, IsNotWaitedForWhereItIsGoneOrDoesNotCome) {
   tell(scheduler_node, stop(2));
-  tell(left, Gone{2, 3});
+  tell(left, VersionExpired{2, 3});
   EXPECT_TRUE(worker.finished());
   EXPECT_THAT(taken, IsEmpty());
 }

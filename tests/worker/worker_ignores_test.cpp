@@ -31,7 +31,7 @@ TEST_F(WorkerTest, WhatIsIgnoredInARoundIsCounted) {
   arrive(3, 0, 1);
   arrive(4, 3, 1);
   tell(left, Parameters{term, 4, 0, Blob::copy_of(std::vector<float>(5, 1.0F))});
-  tell(right, Gone{7, 9});
+  tell(right, VersionExpired{7, 9});
   EXPECT_EQ(worker.ignored(), 7U) << "another version, slice, size, question";
   arrive_all(4);
   EXPECT_EQ(worker.ignored(), 7U);
@@ -57,7 +57,7 @@ TEST_F(WorkerTest, WhatIsIgnoredInARoundIsCounted) {
 
 TEST_F(WorkerTest, WhatIsForOthersIsIgnoredAndCounted) {
   Outbox out(self);
-  worker.step(now, {scheduler_node, self, Message(std::in_place_type<ToShard>, Open{})}, out);
+  worker.step(now, {scheduler_node, self, Message(std::in_place_type<ToShard>, BeginRound{})}, out);
   EXPECT_EQ(worker.ignored(), 1U);
   EXPECT_THAT(out.take(), ::testing::IsEmpty());
 }

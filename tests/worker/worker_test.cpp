@@ -301,10 +301,10 @@ TEST_F(WorkerTest, AVersionThatDoesNotComeIsAskedForAgain) {
 TEST_F(WorkerTest, WhatIsGoneIsGivenUp) {
   join();
   tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(right, Gone{7, 9});
+  tell(right, VersionExpired{7, 9});
   wake(0.1);
   EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(1)) << "not the version that it waits for";
-  tell(right, Gone{0, 2});
+  tell(right, VersionExpired{0, 2});
   tell(scheduler_node, start(2, 2, {8, 16}));
   ASSERT_FALSE(heard<Pull>().empty());
   EXPECT_EQ(heard<Pull>()[0].version, 2U);
@@ -317,7 +317,7 @@ TEST_F(WorkerTest, APieceOfALaterRoundIsNotForgottenWhenAVersionIsGone) {
   tell(scheduler_node, start(2, 1, {0, 8}));
   tell(scheduler_node, start(1, 2, {8, 16}));  // an older piece, issued again
   EXPECT_EQ(heard<Pull>().at(0).version, 1U);
-  tell(right, Gone{1, 2});
+  tell(right, VersionExpired{1, 2});
   ASSERT_EQ(heard<Pull>().size(), 2U);
   EXPECT_EQ(heard<Pull>()[0].version, 2U);
   arrive_all(2);
@@ -354,7 +354,7 @@ TEST_F(WorkerTest, StartsThatMakeNoSenseAreIgnored) {
 TEST_F(WorkerTest, EndsOnStopAndInterrupt) {
   join();
   tell(scheduler_node, Stop{Outcome::finished, "done"});
-  EXPECT_EQ(heard<Leave>().size(), 1U);
+  EXPECT_EQ(heard<Goodbye>().size(), 1U);
   EXPECT_EQ(heard<Abandon>().size(), 1U);
   EXPECT_TRUE(worker.finished());
   EXPECT_EQ(worker.exit_reason().stop().text, "done");
@@ -375,7 +375,8 @@ TEST_F(WorkerTest, ASchedulerThatIsSilentIsGivenUp) {
   wake(5);
   tell(scheduler_node, SchedulerBeat{term});
   wake(59);
-  EXPECT_FALSE(worker.finished()) << "longer than dead_after, which is when the scheduler calls it lost";
+  EXPECT_FALSE(worker.finished())
+      << "longer than heartbeat_timeout, which is when the scheduler calls it lost";
   EXPECT_FALSE(heard<WorkerBeat>().empty()) << "the word that brings it back";
   wake(2);
   EXPECT_TRUE(worker.exit_reason().unreachable());

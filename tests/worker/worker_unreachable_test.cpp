@@ -13,7 +13,7 @@ TEST_F(WorkerTest, AShardThatCannotBeConnectedToIsNamedAndWaitedFor) {
   tell(link_node, Unreachable{right, "tcp://b", "does not let this key in"});
   ASSERT_EQ(heard<WorkerBeat>().size(), 1U) << "at once";
   EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
-  EXPECT_THAT(heard<Leave>(), IsEmpty());
+  EXPECT_THAT(heard<Goodbye>(), IsEmpty());
   EXPECT_FALSE(worker.finished());
   tell(link_node, Unreachable{{Role::shard, 99}, "tcp://c", "nonsense"});
   wake(1);

@@ -59,8 +59,8 @@ TEST_F(WorkerWindowTest, ANewQuestionBeginsANewCount) {
 TEST_F(WorkerTest, WhoCannotGoOnLeavesOnceAndSaysWhy) {
   join();
   tell(compute_node, Interrupt{"the disk is full"});
-  ASSERT_EQ(heard<Leave>().size(), 1U);
-  EXPECT_EQ(heard<Leave>()[0].failure, "the disk is full");
+  ASSERT_EQ(heard<Goodbye>().size(), 1U);
+  EXPECT_EQ(heard<Goodbye>()[0].failure, "the disk is full");
   EXPECT_TRUE(worker.finished());
 }
 

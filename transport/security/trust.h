@@ -1,5 +1,6 @@
 // Trust: the keys of this process, and whom it lets in. The list is watched: who is taken from it while the
-// job runs is let in no more, and what its connections still say is ignored (transport/security/guests.h).
+// job runs is let in no more, and what its connections still say is ignored
+// (transport/security/peer_table.h).
 //
 // A list that cannot be read any more changes nothing, and that is said: half a file must not end a training.
 // So a list is taken once it has been the same at two looks, for somebody may still be writing it; one that

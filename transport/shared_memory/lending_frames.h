@@ -1,6 +1,6 @@
 // What the links of two processes say to each other, beside the messages of their nodes, so that a payload
 // need not travel between processes of one host: its bytes stay where they are, and the other side reads them
-// there (transport/shared_memory/lending.h).
+// there (transport/shared_memory/shared_memory_transfer.h).
 //
 //   frame: 'S' 'L' | protocol u16 | kind u8 | fields, little-endian
 //

@@ -53,7 +53,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       test_samples_(workload.data.test ? workload.data.test->size() : 0),
       grain_(job.grain),
       local_(job.sync.is_local()),
-      hand_over_(job.sync.hand_over),
+      steals_work_(job.sync.steals_work),
       clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       micro_batch_(engine_->micro_batch_sizes().front()),
@@ -201,7 +201,7 @@ class ComputeNode::PieceSamples final : public Samples {
   void allow(std::uint64_t samples) { left_ = samples; }  // next() ends after so many
 
   const nn::MicroBatch* next() override {
-    if (node_.hand_over_ && left_ > 0) cut();
+    if (node_.steals_work_ && left_ > 0) cut();
     if (start_) tell();
     if (left_ == 0 || abandoned_) return nullptr;
     const nn::MicroBatch* batch = node_.feed_.next(task_.request);
@@ -224,7 +224,7 @@ class ComputeNode::PieceSamples final : public Samples {
   void begin() {
     node_.begin_to_measure();
     start_ = steady_now();
-    if (node_.hand_over_) node_.tell_progress(task_.compute.piece.id, 0);
+    if (node_.steals_work_) node_.tell_progress(task_.compute.piece.id, 0);
   }
 
   // Now and then; with hand-over, part by part.
@@ -233,7 +233,7 @@ class ComputeNode::PieceSamples final : public Samples {
     const std::uint64_t done = end_ - left_ - piece.positions.begin;
     const std::uint64_t part = done * parts_told / piece.positions.size();
     const bool is_new =
-        node_.hand_over_ && piece.purpose == Purpose::train && part > std::exchange(part_, part);
+        node_.steals_work_ && piece.purpose == Purpose::train && part > std::exchange(part_, part);
     if (is_new || steady_now() - node_.progress_told_ >= progress_every) node_.tell_progress(piece.id, done);
   }
 

@@ -111,7 +111,7 @@ class ComputeNode {
   const std::uint64_t train_samples_, test_samples_;
   const std::uint64_t grain_;
   const bool local_;        // the job has local steps
-  const bool hand_over_;    // pieces are cut while they are computed
+  const bool steals_work_;  // pieces are cut while they are computed
   const double clip_norm_;  // of a piece's mean gradient; 0: never
 
   // The worker's thread.

@@ -8,7 +8,8 @@
 // An engine that computes elsewhere (Engine::work_place), on a GPU or on other threads, would go on during
 // such a sleep. It does its work undisturbed, and what it came to is held back: a range of the gradient, and
 // the end, by (slow / cpu - 1) times the time since the one before. There what others cost is multiplied
-// too; and what is held back for longer than a job's dead_after looks like a worker that does not get on.
+// too; and what is held back for longer than a job's heartbeat_timeout looks like a worker that does not get
+// on.
 #pragma once
 
 #include <steelyard/engine.h>

@@ -18,8 +18,8 @@ bool has_curve(const Entry& entry, std::size_t repeat) {
 }
 
 // The class of its colour: by its place in the comparison.
-std::string colour_of(const Comparison& comparison, const Entrant& entrant) {
-  const auto found = std::ranges::find(comparison.entries, entrant, &Entry::entrant);
+std::string colour_of(const Comparison& comparison, const Contender& contender) {
+  const auto found = std::ranges::find(comparison.entries, contender, &Entry::contender);
   return nth_colour(static_cast<std::size_t>(found - comparison.entries.begin()));
 }
 
@@ -182,9 +182,9 @@ std::string accuracy_chart(const Comparison& comparison) {
   std::string curves, legend;
   for (const Entry& entry : comparison.entries) {
     if (!has_curve(entry, *repeat)) continue;
-    const std::string kind = colour_of(comparison, entry.entrant);
-    curves += curve(plane, entry.trials[*repeat], kind, label(entry.entrant) + seed);
-    legend += legend_item(kind, label(entry.entrant));
+    const std::string kind = colour_of(comparison, entry.contender);
+    curves += curve(plane, entry.trials[*repeat], kind, label(entry.contender) + seed);
+    legend += legend_item(kind, label(entry.contender));
   }
   std::string target;
   if (comparison.target > 0) {
@@ -209,9 +209,9 @@ std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ra
   for (const Row& row : ranking) {
     if (!row.percent_of_ideal) continue;
     const double least = row.percent_of_ideal->least / 100, highest = row.percent_of_ideal->most / 100;
-    rows += "<div class=\"name\">" + escaped(label(row.entrant)) + "</div><div class=\"track\" title=\"" +
+    rows += "<div class=\"name\">" + escaped(label(row.contender)) + "</div><div class=\"track\" title=\"" +
             fixed(100 * least, 1) + " to " + fixed(100 * highest, 1) + " %\"><i class=\"bar " +
-            colour_of(comparison, row.entrant) +
+            colour_of(comparison, row.contender) +
             "\" style=\"width:" + at(row.percent_of_ideal->median / 100) + "\"></i>";
     // How far the runs lie apart.
     if (highest > least)

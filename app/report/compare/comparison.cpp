@@ -4,12 +4,12 @@
 
 namespace steelyard {
 
-std::string label(const Entrant& entrant) {
-  return entrant.alone.empty() ? entrant.policy + " " + entrant.sync : entrant.alone + " alone";
+std::string label(const Contender& contender) {
+  return contender.alone.empty() ? contender.policy + " " + contender.sync : contender.alone + " alone";
 }
 
-std::string plain_label(const Entrant& entrant) {
-  std::string text = label(entrant);
+std::string plain_label(const Contender& contender) {
+  std::string text = label(contender);
   std::ranges::replace_if(
       text, [](char c) { return c == ' ' || c == ':' || c == '/'; }, '-');
   return text;

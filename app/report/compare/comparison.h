@@ -12,15 +12,15 @@
 
 namespace steelyard {
 
-// An entrant: a policy and a sync mode, on all workers or on one of them alone.
-struct Entrant {
+// A contender: a policy and a sync mode, on all workers or on one of them alone.
+struct Contender {
   std::string policy, sync = "bsp";
   std::string alone;  // the only worker; empty: all take part
 
-  bool operator==(const Entrant&) const = default;
+  bool operator==(const Contender&) const = default;
 };
-std::string label(const Entrant& entrant);        // "lb-bsp bsp", "gtx1070-b alone"
-std::string plain_label(const Entrant& entrant);  // the same as a part of file names: "equal-ssp-2"
+std::string label(const Contender& contender);        // "lb-bsp bsp", "gtx1070-b alone"
+std::string plain_label(const Contender& contender);  // the same as a part of file names: "equal-ssp-2"
 
 // The test set, looked at once during a run.
 struct Evaluation {
@@ -35,7 +35,7 @@ struct WorkerSpeed {
   double samples = 0, seconds = 0;
 };
 
-// One run of an entrant.
+// One run of a contender.
 struct Trial {
   std::string failure;    // why there is no result; empty: there is one
   bool hopeless = false;  // the set-up is wrong: it would fail again
@@ -54,7 +54,7 @@ struct Trial {
 };
 
 struct Entry {
-  Entrant entrant;
+  Contender contender;
   std::vector<Trial> trials;  // trial r of all entries has the same seed
 };
 

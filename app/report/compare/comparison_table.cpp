@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/report/compare/entrants.h"
+#include "app/report/compare/compared_runs.h"
 #include "app/report/compare/summary.h"
 #include "app/report/page/page.h"
 #include "app/report/terminal_text.h"
@@ -40,9 +40,9 @@ Json run_json(const Trial& trial, std::uint64_t seed) {
 Json method_json(const Row& row, const Entry& entry, std::uint64_t seed) {
   Json runs = Json::array();
   for (std::size_t i = 0; i < entry.trials.size(); ++i) runs.push_back(run_json(entry.trials[i], seed + i));
-  return {{"policy", row.entrant.policy},
-          {"sync", row.entrant.sync},
-          {"alone", or_null(row.entrant.alone)},
+  return {{"policy", row.contender.policy},
+          {"sync", row.contender.sync},
+          {"alone", or_null(row.contender.alone)},
           {"runs_good", row.good},
           {"runs_failed", row.failed},
           {"runs_at_target", row.reached},
@@ -151,7 +151,7 @@ std::string behind_text(const std::vector<Row>& ranking, const std::vector<const
       "; ranked behind all that keep the accuracy, more than a point below " + percent(best) + ":";
   for (std::size_t i = 0; i < std::min(behind.size(), behind_named); ++i) {
     text +=
-        (i == 0 ? " " : ", ") + label(behind[i]->entrant) + " with " + percent(behind[i]->accuracy->median);
+        (i == 0 ? " " : ", ") + label(behind[i]->contender) + " with " + percent(behind[i]->accuracy->median);
   }
   const std::size_t more = behind.size() - std::min(behind.size(), behind_named);
   return more == 0 ? text : text + " and " + std::to_string(more) + " more";
@@ -210,7 +210,7 @@ std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
   const std::optional<Spread>& updates = timed ? row.updates_to_target : row.updates;
   std::optional<Spread> accuracy = row.accuracy;
   if (accuracy) *accuracy = {100 * accuracy->median, 100 * accuracy->least, 100 * accuracy->most};
-  return {label(row.entrant),
+  return {label(row.contender),
           timed ? time_to_target(row) : with_spread(row.seconds, 2),
           with_spread(updates, 0),
           with_spread(row.samples_per_s, row.samples_per_s && row.samples_per_s->median < 1000 ? 1 : 0),
@@ -238,17 +238,17 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
   // The device alone is no method: it is what the methods have to beat.
   std::vector<const Row*> methods, behind;
   for (const Row& row : ranking) {
-    if (row.entrant.alone.empty() && number(row)) (row.behind ? behind : methods).push_back(&row);
+    if (row.contender.alone.empty() && number(row)) (row.behind ? behind : methods).push_back(&row);
   }
   if (methods.empty() || methods.size() + behind.size() < 2) return "";
   const Row& first = *methods.front();
-  std::string text = label(first.entrant) + " is first";
-  if (first.gain_on_equal && first.entrant != equal_bsp)
+  std::string text = label(first.contender) + " is first";
+  if (first.gain_on_equal && first.contender != equal_bsp)
     text += ", " + times_as_fast(*first.gain_on_equal) + "equal bsp";
   if (first.gain_on_alone) text += ", " + times_as_fast(*first.gain_on_alone) + "the best device alone";
   if (methods.size() > 1) {
     const double lead = *number(*methods[1]) / *number(first);
-    text += "; " + label(methods[1]->entrant) +
+    text += "; " + label(methods[1]->contender) +
             (lead < 1 + as_soon ? " is as fast within 1 %"
                                 : " takes " + fixed(100 * (lead - 1), lead < 1.1 ? 1 : 0) + " % longer");
   }
@@ -282,7 +282,7 @@ std::string comparison_table(const Comparison& comparison, std::size_t width) {
   }
   for (const Row& row : ranking) {
     if (row.failed == 0) continue;
-    text += sentence("  " + label(row.entrant) + " failed in " + std::to_string(row.failed) + " of " +
+    text += sentence("  " + label(row.contender) + " failed in " + std::to_string(row.failed) + " of " +
                          std::to_string(row.good + row.failed) + " runs: " + row.failure,
                      4);
   }

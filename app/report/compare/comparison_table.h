@@ -31,7 +31,7 @@ std::string comparison_table(const Comparison& comparison, std::size_t width = a
 
 // What the table is about, in a line: "demo, a job, 3 repeats from seed 1; target 85.0 % of the test set".
 std::string headline(const Comparison& comparison);
-// Which entrant is first and by how much, and which are behind in accuracy; empty if that cannot be said.
+// Which contender is first and by how much, and which are behind in accuracy; empty if that cannot be said.
 std::string verdict_line(const Comparison& comparison, const std::vector<Row>& ranking);
 
 // The cells of a row as text, and what stands above them: shared with the report.

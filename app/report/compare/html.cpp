@@ -61,7 +61,7 @@ std::string section(const Comparison& comparison) {
   text += "<h2>All numbers</h2>\n" + table(comparison, ranking);
   for (const Row& row : ranking) {
     if (row.failed > 0)
-      text += "<p>" + escaped(label(row.entrant)) + " failed: " + escaped(row.failure) + "</p>\n";
+      text += "<p>" + escaped(label(row.contender)) + " failed: " + escaped(row.failure) + "</p>\n";
   }
   return text + "</section>\n";
 }

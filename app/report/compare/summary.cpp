@@ -56,7 +56,7 @@ std::optional<Spread> gain(const Entry* base, const Entry& entry, double target)
 
 Row summary(const Entry& entry, double target) {
   Row row;
-  row.entrant = entry.entrant;
+  row.contender = entry.contender;
   for (const Trial& trial : entry.trials) {
     ++(trial.good() ? row.good : row.failed);
     if (!trial.good()) row.failure = trial.failure;
@@ -97,8 +97,8 @@ const Evaluation* first_at(const Trial& trial, double target) {
 std::vector<Row> summarise(const Comparison& comparison) {
   const Entry *equal = nullptr, *alone = nullptr;
   for (const Entry& entry : comparison.entries) {
-    if (!entry.entrant.alone.empty()) alone = &entry;
-    if (entry.entrant.alone.empty() && entry.entrant.policy == "equal" && entry.entrant.sync == "bsp")
+    if (!entry.contender.alone.empty()) alone = &entry;
+    if (entry.contender.alone.empty() && entry.contender.policy == "equal" && entry.contender.sync == "bsp")
       equal = &entry;
   }
   std::vector<Row> rows;

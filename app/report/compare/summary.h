@@ -1,4 +1,4 @@
-// What many runs come to: one row an entrant, with medians over the repeats. Pure.
+// What many runs come to: one row a contender, with medians over the repeats. Pure.
 //
 //   seconds to target   of training, until the first evaluation at or above the target
 //   gain                over equal BSP, or over the best device alone: its time over this one's. Repeats are
@@ -8,7 +8,7 @@
 // A run that misses the target counts as infinitely long. If the median is infinite, there is no number; if
 // it is not, such runs count in the median and do not widen the range.
 //
-// Without a target, speed alone would put a method first that learns little. So an entrant that ends more
+// Without a target, speed alone would put a method first that learns little. So a contender that ends more
 // than a point of accuracy below the best is `behind`, and is listed after all that are not.
 #pragma once
 
@@ -30,7 +30,7 @@ struct Spread {
 inline constexpr double kept_accuracy = 0.01;  // below the best, and still as good
 
 struct Row {
-  Entrant entrant;
+  Contender contender;
   std::size_t good = 0, failed = 0, reached = 0;  // runs: with a result, without, at the target
   std::string failure;                            // of the last that failed
   std::optional<Spread> seconds, samples_per_s, updates, percent_of_ideal, efficiency,

@@ -87,7 +87,7 @@ TEST_F(ProcessStall, AStoppedServerMakesRoundsWait) {
   ends_well(run);
 }
 
-// No other process has its part of the model: whatever `dead_after` says, the job waits for it.
+// No other process has its part of the model: whatever `heartbeat_timeout` says, the job waits for it.
 TEST_F(ProcessStall, AStoppedServerWithoutAMirrorIsWaitedFor) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));

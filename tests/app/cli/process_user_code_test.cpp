@@ -73,7 +73,7 @@ TEST(WithinMemory, TellsForWhomAndHowLargeTheModelIs) {
   job.model = "wide";
   append(job.layout, "w", {1'000'000});
   try {
-    within_memory("a worker", job, [] { throw std::bad_alloc(); });
+    memory_check("a worker", job, [] { throw std::bad_alloc(); });
     FAIL();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::failed);

@@ -21,9 +21,9 @@ TEST(JobCodes, OfPushesAndPulls) {
   const JobFile file = parse_job(
       "[cluster]\nsync = \"diloco:64\"\npush_encoding = \"int4\"\npull_encoding = \"bf16\"\n" + one_worker,
       "j.toml");
-  EXPECT_EQ(file.job.push, FloatCode::int4);
-  EXPECT_EQ(file.job.pull, FloatCode::bf16);
-  EXPECT_EQ(parse_job(file.resolved, "again").job.push, FloatCode::int4);
+  EXPECT_EQ(file.job.push_encoding, FloatCode::int4);
+  EXPECT_EQ(file.job.pull_encoding, FloatCode::bf16);
+  EXPECT_EQ(parse_job(file.resolved, "again").job.push_encoding, FloatCode::int4);
   EXPECT_THAT(refusal("[cluster]\npush_encoding = \"int2\"\n"), HasSubstr("\"bf16\", \"int8\", \"int4\""));
 }
 
@@ -77,8 +77,8 @@ TEST(ScenarioCodes, AreOfTheLinks) {
     return parse_scenario(
         "[job]\nsync = \"" + sync + "\"\n[network]\npush = \"int4\"\npull = \"int8\"\n" + workers, "s.toml");
   };
-  EXPECT_EQ(scenario("diloco:8").network.push, FloatCode::int4);
-  EXPECT_EQ(scenario("bsp").network.pull, FloatCode::int8);
+  EXPECT_EQ(scenario("diloco:8").network.push_encoding, FloatCode::int4);
+  EXPECT_EQ(scenario("bsp").network.pull_encoding, FloatCode::int8);
   EXPECT_THAT(complaint_of([&] { scenario("ssp:2"); }), HasSubstr("does not go with sync = \"ssp:2\""));
 }
 

@@ -152,7 +152,7 @@ background = true
   EXPECT_EQ(job.policy, "boa");
   EXPECT_THAT(job.policy_options, ElementsAre(Pair("gain", "0.05"), Pair("period", "5")));
   EXPECT_EQ(job.heartbeat, 0.25);
-  EXPECT_EQ(job.dead_after, 3);
+  EXPECT_EQ(job.heartbeat_timeout, 3);
   EXPECT_EQ(job.server_wait, 600);
   EXPECT_EQ(job.workers, 2U);
   const WorkerSpec& a = file.worker_specs.at(0);
@@ -286,11 +286,11 @@ TEST(JobFile, FormerNamesAreStillReadWithANotice) {
   const JobFile file = parse_job(
       "[train]\nbad_gradient = \"again\"\n[cluster]\nsums = \"ordered\"\npush = \"int8\"\n[[worker]]\nslow = "
       "2\n",
-      "j.toml", {"cluster.dead_after=33", "worker.worker-0.polite=true"});
-  EXPECT_EQ(file.job.sums, SumOrder::positions);
-  EXPECT_EQ(file.job.push, FloatCode::int8);
-  EXPECT_EQ(file.job.dead_after, 33);
-  EXPECT_EQ(file.job.bad_gradient, BadGradient::again);
+      "j.toml", {"cluster.heartbeat_timeout=33", "worker.worker-0.polite=true"});
+  EXPECT_EQ(file.job.sum_order, SumOrder::positions);
+  EXPECT_EQ(file.job.push_encoding, FloatCode::int8);
+  EXPECT_EQ(file.job.heartbeat_timeout, 33);
+  EXPECT_EQ(file.job.bad_gradient, BadGradient::recompute);
   EXPECT_EQ(file.worker_specs.at(0).simulate_slowdown, "2");
   EXPECT_TRUE(file.worker_specs.at(0).background);
   EXPECT_THAT(file.notices,

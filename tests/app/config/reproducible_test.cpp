@@ -25,7 +25,7 @@ std::string refusal(const std::string& rest) {
 
 TEST(Reproducible, IsOrderedGrainByGrain) {
   const Job job = read("[[worker]]\n");
-  EXPECT_EQ(job.sums, SumOrder::positions);
+  EXPECT_EQ(job.sum_order, SumOrder::positions);
   EXPECT_EQ(job.grain, 32U);
 }
 

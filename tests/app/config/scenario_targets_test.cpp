@@ -183,7 +183,7 @@ TEST(ScenarioExamples, LabsThatAreFarApartComputeNearlyAllTheTime) {
     sim::Scenario it = scenario;
     it.sync = sync;
     it.policy = policy;
-    it.network.push = it.network.pull = code;
+    it.network.push_encoding = it.network.pull_encoding = code;
     return 100 * ideal_s / sim::simulate(it, 1.0).total_s();
   };
   EXPECT_GE(percent("diloco:64", FloatCode::int4, "steelyard"), 80);

@@ -1,4 +1,4 @@
-#include "app/processes/beginning.h"
+#include "app/processes/initial_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

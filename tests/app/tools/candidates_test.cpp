@@ -57,8 +57,9 @@ TEST(PlanCandidates, TheScenarioHasTheirLines) {
   EXPECT_EQ(scenario.workers[0].name, "b");
   EXPECT_DOUBLE_EQ(sim::network_of(scenario, 0).model_ms(), 200);
   EXPECT_DOUBLE_EQ(scenario.workers[0].latency_ms, 0.5);
-  EXPECT_EQ(scenario.network.push, FloatCode::int4);
-  EXPECT_EQ(scenario_of(job(), {worker("a", 1)}, {0}, {"bsp", false}).network.push, FloatCode::float32);
+  EXPECT_EQ(scenario.network.push_encoding, FloatCode::int4);
+  EXPECT_EQ(scenario_of(job(), {worker("a", 1)}, {0}, {"bsp", false}).network.push_encoding,
+            FloatCode::float32);
 }
 
 TEST(PlanCandidates, EqualWorkersOnGoodLinesAreAllTaken) {

@@ -126,7 +126,7 @@ TEST_F(AdmissionTest, OfManyThatLeftOnlyThoseWithAPartInARoundAreKept) {
     hello(1, worker(i + 1), "w" + std::to_string(i));
     members.worker(worker(i + 1))->present = false;
   }
-  RoundState round(Open{1, 0, 0, {0, 10}, 10, false, false}, Purpose::train, Time{});
+  RoundState round(BeginRound{1, 0, 0, {0, 10}, 10, false, false}, Purpose::train, Time{});
   round.add(1, {{0, 10}, 7});
   rounds.push_back(round);
   hello(2, worker(100), "new");

@@ -22,7 +22,7 @@ class CrowdingTest : public testing::Test {
       it.ready = true;
       members.add(it);
     }
-    rounds.emplace_back(Open{1, 0, 0, {0, 90}, 90}, Purpose::train, at(0));
+    rounds.emplace_back(BeginRound{1, 0, 0, {0, 90}, 90}, Purpose::train, at(0));
     for (std::uint32_t slot : {0, 1, 2})
       rounds.back().add(slot + 1, {{30 * slot, 30 * (slot + 1)}, slot, false, at(0)});
   }

@@ -16,14 +16,14 @@ class HeldAnswersTest : public testing::Test {
  protected:
   static std::vector<Envelope> answers(std::initializer_list<Round> rounds) {
     Outbox said(scheduler_node);
-    for (const Round round : rounds) said.send<ToWorker>({Role::worker, 1}, Gone{round, 0});
+    for (const Round round : rounds) said.send<ToWorker>({Role::worker, 1}, VersionExpired{round, 0});
     return said.take();
   }
   std::vector<Round> left(HeldAnswers& held, std::uint64_t have) {
     Outbox out(scheduler_node);
     held.release(have, out);
     std::vector<Round> rounds;
-    for (const Gone& it : test::heard<Gone>(out.take())) rounds.push_back(it.wanted);
+    for (const VersionExpired& it : test::heard<VersionExpired>(out.take())) rounds.push_back(it.wanted);
     return rounds;
   }
 };

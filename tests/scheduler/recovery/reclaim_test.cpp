@@ -31,7 +31,7 @@ struct Reclaiming : testing::Test {
     reclaim->wake(at(when), out);
     for (Envelope& it : out.take()) left.push_back(std::move(it));
   }
-  void hear(NodeId from, Granted granted) {
+  void hear(NodeId from, LeaderGrant granted) {
     Outbox out(self);
     reclaim->step(at(1), {from, self, Message(ToStandby(granted))}, out);
   }
@@ -44,16 +44,16 @@ struct Reclaiming : testing::Test {
 TEST_F(Reclaiming, AsksAllServersOfTheJournal) {
   begin({arbiter});
   EXPECT_EQ(test::heard<Connect>(left).size(), 3u);
-  const auto claims = test::heard<Claim>(left);
+  const auto claims = test::heard<LeaderClaim>(left);
   ASSERT_EQ(claims.size(), 3u);
   EXPECT_EQ(claims[1].shard, arbiter);
   EXPECT_EQ(claims[1].attempt, 7u);
   EXPECT_EQ(claims[1].generation, 2u);
   EXPECT_FALSE(claims[1].standby);
   wake(1.01);
-  EXPECT_EQ(test::heard<Claim>(left).size(), 3u);
+  EXPECT_EQ(test::heard<LeaderClaim>(left).size(), 3u);
   wake(1.1);
-  EXPECT_EQ(test::heard<Claim>(left).size(), 6u);
+  EXPECT_EQ(test::heard<LeaderClaim>(left).size(), 6u);
 }
 
 TEST_F(Reclaiming, LeadsWhenAllThatDecideHaveGrantedIt) {

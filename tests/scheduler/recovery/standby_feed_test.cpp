@@ -32,7 +32,7 @@ struct Feed : testing::Test {
   }
   void say(Round round) {
     Outbox said(scheduler_node), out(scheduler_node);
-    said.send<ToWorker>(worker, Gone{round, 0});
+    said.send<ToWorker>(worker, VersionExpired{round, 0});
     said.send<ToRecorder>(recorder_node, Note{"said"});
     hold(said.take(), out);
     release(feed, out);
@@ -86,7 +86,7 @@ struct Feed : testing::Test {
   std::vector<NodeId> asked() const {
     std::vector<NodeId> nodes;
     for (const Envelope& it : left) {
-      if (sim::says<ToShard, Claim>(it.message)) nodes.push_back(it.to);
+      if (sim::says<ToShard, LeaderClaim>(it.message)) nodes.push_back(it.to);
     }
     return nodes;
   }
@@ -118,13 +118,13 @@ TEST_F(Feed, GoesThroughItsStates) {
   hear(standby, Follow{"build", 8});
   EXPECT_EQ(feed.state(), State::claiming) << "it has lost what it had";
   wake(1);
-  hear(arbiter, Granted{7, true});
+  hear(arbiter, LeaderGrant{7, true});
   EXPECT_EQ(feed.state(), State::alone);
   expect_change(0, {});
   follow();
   hear(standby, Disconnected{standby});
   wake(1);
-  hear(arbiter, Granted{7, false});
+  hear(arbiter, LeaderGrant{7, false});
   EXPECT_EQ(feed.state(), State::ended);
 }
 
@@ -157,10 +157,10 @@ TEST_F(Feed, HasNoMoreUnderWayThanAFewMegabytes) {
 
 TEST_F(Feed, WaitsForTheStandbyOnceItCounts) {
   say(1);
-  EXPECT_EQ(heard<Gone>().size(), 1u) << "there is none";
+  EXPECT_EQ(heard<VersionExpired>().size(), 1u) << "there is none";
   hear(standby, Follow{"build", 7});
   say(2);
-  EXPECT_EQ(heard<Gone>().size(), 2u) << "it does not count yet";
+  EXPECT_EQ(heard<VersionExpired>().size(), 2u) << "it does not count yet";
   EXPECT_FALSE(feed.take_change());
   wake(1);
   confirm();
@@ -171,11 +171,11 @@ TEST_F(Feed, WaitsForTheStandbyOnceItCounts) {
   expect_change(7, arbiter);
   write(10);
   say(3);
-  EXPECT_EQ(heard<Gone>().size(), 2u);
+  EXPECT_EQ(heard<VersionExpired>().size(), 2u);
   EXPECT_EQ(heard<Note>().size(), 3u) << "people need not wait";
   confirm();
-  ASSERT_EQ(heard<Gone>().size(), 3u);
-  EXPECT_EQ(heard<Gone>()[2].wanted, 3u);
+  ASSERT_EQ(heard<VersionExpired>().size(), 3u);
+  EXPECT_EQ(heard<VersionExpired>()[2].wanted, 3u);
 }
 
 TEST_F(Feed, WithoutItsStandbyItClaimsTheJobBeforeItSpeaks) {
@@ -189,12 +189,12 @@ TEST_F(Feed, WithoutItsStandbyItClaimsTheJobBeforeItSpeaks) {
   EXPECT_EQ(asked().size(), 2u) << "not at once";
   wake(2.1);
   EXPECT_EQ(asked().size(), 4u);
-  EXPECT_TRUE(heard<Gone>().empty());
-  hear(arbiter, Granted{7, true});
-  EXPECT_EQ(heard<Gone>().size(), 1u);
+  EXPECT_TRUE(heard<VersionExpired>().empty());
+  hear(arbiter, LeaderGrant{7, true});
+  EXPECT_EQ(heard<VersionExpired>().size(), 1u);
   expect_change(0, {});
   say(2);
-  EXPECT_EQ(heard<Gone>().size(), 2u);
+  EXPECT_EQ(heard<VersionExpired>().size(), 2u);
 }
 
 TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
@@ -202,18 +202,18 @@ TEST_F(Feed, WhoIsRefusedSaysNothingMore) {
   write(10);
   say(1);
   hear(link_node, Disconnected{standby});
-  hear(arbiter, Granted{7, false});
+  hear(arbiter, LeaderGrant{7, false});
   EXPECT_THAT(feed.ended(), testing::HasSubstr("leads the job"));
   EXPECT_TRUE(feed.superseded());
   say(2);
-  EXPECT_TRUE(heard<Gone>().empty());
+  EXPECT_TRUE(heard<VersionExpired>().empty());
 }
 
 TEST_F(Feed, OnlyAShardThatItAskedRefusesIt) {
   follow();
   hear(link_node, Disconnected{standby});
   wake(2);
-  hear(its_mirror, Granted{7, false});
+  hear(its_mirror, LeaderGrant{7, false});
   EXPECT_TRUE(feed.ended().empty());
 }
 
@@ -223,28 +223,28 @@ TEST_F(Feed, EveryShardThatItAskedMayRefuseIt) {
   hear(link_node, Disconnected{standby});
   wake(2);
   say(1);
-  hear(first, Granted{7, true});
-  EXPECT_TRUE(heard<Gone>().empty()) << "it does not decide";
-  hear(first, Granted{7, false});
+  hear(first, LeaderGrant{7, true});
+  EXPECT_TRUE(heard<VersionExpired>().empty()) << "it does not decide";
+  hear(first, LeaderGrant{7, false});
   EXPECT_THAT(feed.ended(), testing::HasSubstr("leads the job"));
 }
 
 TEST_F(Feed, AStandbyThatDoesNotAnswerIsLost) {
   follow();
   wake(5);
-  EXPECT_TRUE(heard<Claim>().empty()) << "there is nothing to answer";
+  EXPECT_TRUE(heard<LeaderClaim>().empty()) << "there is nothing to answer";
   write(10);
   wake(1.9);
-  EXPECT_TRUE(heard<Claim>().empty());
+  EXPECT_TRUE(heard<LeaderClaim>().empty());
   wake(2.1);
-  EXPECT_EQ(heard<Claim>().size(), 2u);
+  EXPECT_EQ(heard<LeaderClaim>().size(), 2u);
 }
 
 TEST_F(Feed, OneThatDoesNotCountYetMayGo) {
   hear(standby, Follow{"build", 7});
   hear(link_node, Disconnected{standby});
   wake(2);
-  EXPECT_TRUE(heard<Claim>().empty());
+  EXPECT_TRUE(heard<LeaderClaim>().empty());
   hear(other, Follow{"build", 8});
   EXPECT_EQ(heard<Following>().size(), 2u);
 }
@@ -254,7 +254,7 @@ TEST_F(Feed, BeforeThereAreShardsNobodyHasToBeAsked) {
   hear(link_node, Disconnected{standby});
   say(1);
   wake(2, {});
-  EXPECT_EQ(heard<Gone>().size(), 1u);
+  EXPECT_EQ(heard<VersionExpired>().size(), 1u);
 }
 
 TEST_F(Feed, AsksWhomeverItsStandbyMayAsk) {
@@ -268,13 +268,14 @@ TEST_F(Feed, AsksWhomeverItsStandbyMayAsk) {
   hear(link_node, Disconnected{standby});
   wake(2, its_mirror);
   EXPECT_THAT(asked(), testing::ElementsAre(arbiter, its_mirror, first));
-  hear(its_mirror, Granted{7, true});
-  EXPECT_TRUE(heard<Gone>().empty()) << "the standby may have asked the other one, which it knows of";
+  hear(its_mirror, LeaderGrant{7, true});
+  EXPECT_TRUE(heard<VersionExpired>().empty())
+      << "the standby may have asked the other one, which it knows of";
   left.clear();
   wake(2.1, its_mirror);
   EXPECT_THAT(asked(), testing::ElementsAre(arbiter, first, its_mirror));
-  hear(arbiter, Granted{7, true});
-  EXPECT_EQ(heard<Gone>().size(), 1u);
+  hear(arbiter, LeaderGrant{7, true});
+  EXPECT_EQ(heard<VersionExpired>().size(), 1u);
 }
 
 TEST_F(Feed, AsksNobodyWhomItsStandbyKnowsToBeReplaced) {
@@ -302,13 +303,13 @@ TEST_F(Feed, EndsWhereNobodyDecides) {
   say(1);
   hear(link_node, Disconnected{standby});
   wake(2, its_mirror);
-  hear(its_mirror, Granted{7, true});
+  hear(its_mirror, LeaderGrant{7, true});
   wake(61, its_mirror);
   EXPECT_TRUE(feed.ended().empty());
   wake(63, its_mirror);
   EXPECT_THAT(feed.ended(), testing::HasSubstr("--resume"));
   EXPECT_FALSE(feed.superseded());
-  EXPECT_TRUE(heard<Gone>().empty());
+  EXPECT_TRUE(heard<VersionExpired>().empty());
 }
 
 TEST_F(Feed, RefusesWhomItCannotServe) {
@@ -330,7 +331,7 @@ TEST_F(Feed, AStandbyThatFollowsAnewCountsWhenTheShardHasConfirmedThat) {
   hear(standby, Follow{"build", 8});
   wake(2);
   EXPECT_TRUE(heard<Following>().size() <= 1u);
-  hear(arbiter, Granted{7, true});
+  hear(arbiter, LeaderGrant{7, true});
   hear(standby, Follow{"build", 9});
   left.clear();
   wake(3);

@@ -94,15 +94,15 @@ TEST_F(FollowingStandby, WritesWhatComesOnItsOwnClockAndConfirmsIt) {
 TEST_F(FollowingStandby, LeadsWhenTheSchedulerIsSilentAndAShardGrantsIt) {
   count();
   wake(103.9);
-  EXPECT_TRUE(heard<Claim>().empty());
+  EXPECT_TRUE(heard<LeaderClaim>().empty());
   wake(104.2);
-  ASSERT_EQ(heard<Claim>().size(), 1u);
-  EXPECT_EQ(heard<Claim>()[0].attempt, 7u);
-  EXPECT_EQ(heard<Claim>()[0].term, 4u);
+  ASSERT_EQ(heard<LeaderClaim>().size(), 1u);
+  EXPECT_EQ(heard<LeaderClaim>()[0].attempt, 7u);
+  EXPECT_EQ(heard<LeaderClaim>()[0].term, 4u);
   EXPECT_EQ(heard<Connect>().size(), 1u);
   wake(104.3);
-  EXPECT_EQ(heard<Claim>().size(), 1u) << "again";
-  hear(arbiter, Granted{7, true}, 104.3);
+  EXPECT_EQ(heard<LeaderClaim>().size(), 1u) << "again";
+  hear(arbiter, LeaderGrant{7, true}, 104.3);
   EXPECT_TRUE(standby.leads());
   const std::vector<Disconnect> left_alone = heard<Disconnect>();
   ASSERT_EQ(left_alone.size(), 2u) << "nothing waits for the former scheduler";
@@ -121,18 +121,18 @@ TEST_F(FollowingStandby, ConfirmsNothingAnyMoreOnceItHasClaimed) {
 TEST_F(FollowingStandby, WhenItIsRefusedItFollowsAnew) {
   count();
   wake(104.2);
-  hear(arbiter, Granted{7, false}, 104.3);
+  hear(arbiter, LeaderGrant{7, false}, 104.3);
   EXPECT_FALSE(standby.finished());
   wake(104.4);
   ASSERT_EQ(heard<Follow>().size(), 1u);
   EXPECT_EQ(heard<Follow>()[0].attempt, 8u);
-  EXPECT_TRUE(heard<Claim>().empty());
+  EXPECT_TRUE(heard<LeaderClaim>().empty());
 }
 
 TEST_F(FollowingStandby, OneThatDoesNotCountNeverLeads) {
   begin();
   wake(150);
-  EXPECT_TRUE(heard<Claim>().empty());
+  EXPECT_TRUE(heard<LeaderClaim>().empty());
   wake(170);
   EXPECT_TRUE(standby.exit_reason().unreachable());
 }
@@ -184,9 +184,9 @@ TEST_F(FollowingStandby, TimesThatNoClockTellsAreNotBelieved) {
 TEST_F(FollowingStandby, OnlyTheShardThatItAskedGrantsTheJob) {
   count();
   wake(104.2);
-  hear({Role::shard, 3}, Granted{7, true}, 104.3);
+  hear({Role::shard, 3}, LeaderGrant{7, true}, 104.3);
   EXPECT_FALSE(standby.leads());
-  hear(arbiter, Granted{7, true}, 104.4);
+  hear(arbiter, LeaderGrant{7, true}, 104.4);
   EXPECT_TRUE(standby.leads());
 }
 

@@ -55,7 +55,7 @@ class AssignmentsTest : public ::testing::Test {
       members.add(worker);
     }
     assignments.emplace(job, Progress{}, balancing::make_policy("equal"), members, rounds);
-    rounds.emplace_back(Open{1, 0, 0, {0, 30}, 30, false, false}, Purpose::train, at(1), 0,
+    rounds.emplace_back(BeginRound{1, 0, 0, {0, 30}, 30, false, false}, Purpose::train, at(1), 0,
                         parse_sync(sync).on_demand);
   }
   RoundState& round() { return rounds.front(); }
@@ -192,7 +192,7 @@ TEST_F(AssignmentsTest, NumbersThatAreNotFiniteAreComputedElsewhereOnce) {
   begin();
   const auto first = assignments->report(at(2), worker(0), report_of(1, NAN));
   EXPECT_THAT(in_words(*first), ElementsAre("remark", "1:[0, 10)"));
-  NonFinite refused;
+  GradientRejected refused;
   refused.piece.id = 1;
   EXPECT_FALSE(assignments->refuse(at(2), refused)) << "it has been issued again";
   refused.piece.id = round().owed_by(1).back();
@@ -267,7 +267,7 @@ class HandingOver : public AssignmentsTest {
   void tell(PieceId id, std::uint64_t done) {
     EXPECT_TRUE(assignments->told(at(2), *round().find(id)->owner, {1, id, done, 2}));
   }
-  std::vector<std::string> hand_over() { return in_words(assignments->hand_over(at(2))); }
+  std::vector<std::string> steal_work() { return in_words(assignments->steal_work(at(2))); }
   std::vector<std::string> answer(PieceId id, Position asked, Position end, std::uint32_t slot = 1) {
     const auto orders = assignments->answer(at(2), slot, {1, id, asked, end});
     return orders ? in_words(*orders) : std::vector<std::string>{"ignored"};
@@ -275,8 +275,8 @@ class HandingOver : public AssignmentsTest {
 };
 
 TEST_F(HandingOver, TheTailIsTheHelpersOnceTheCutIsKnownToHaveComeInTime) {
-  EXPECT_THAT(hand_over(), ElementsAre("cut 2 at 16"));
-  EXPECT_THAT(hand_over(), IsEmpty()) << "it was said";
+  EXPECT_THAT(steal_work(), ElementsAre("cut 2 at 16"));
+  EXPECT_THAT(steal_work(), IsEmpty()) << "it was said";
   EXPECT_EQ(round().find(2)->positions, (Interval{10, 20})) << "and is not known";
   EXPECT_THAT(answer(2, 16, 16, 0), ElementsAre("ignored")) << "somebody else's answer";
   EXPECT_THAT(answer(2, 14, 14), ElementsAre("ignored")) << "to no question";
@@ -286,21 +286,21 @@ TEST_F(HandingOver, TheTailIsTheHelpersOnceTheCutIsKnownToHaveComeInTime) {
 }
 
 TEST_F(HandingOver, ACutThatCameTooLateChangesNothing) {
-  ASSERT_THAT(hand_over(), SizeIs(1));
+  ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(answer(2, 16, 20), IsEmpty());
   EXPECT_EQ(round().find(2)->positions, (Interval{10, 20}));
-  EXPECT_THAT(hand_over(), ElementsAre("cut 2 at 18")) << "it has done six, then";
+  EXPECT_THAT(steal_work(), ElementsAre("cut 2 at 18")) << "it has done six, then";
   EXPECT_THAT(answer(2, 16, 20), ElementsAre("ignored")) << "the answer before, once more";
 }
 
 TEST_F(HandingOver, WithoutAHelperTheTailIsDivided) {
-  ASSERT_THAT(hand_over(), SizeIs(1));
+  ASSERT_THAT(steal_work(), SizeIs(1));
   lose(0);
   EXPECT_THAT(answer(2, 16, 16), ElementsAre("1:[16, 18)", "2:[18, 20)"));
 }
 
 TEST_F(HandingOver, AReportUpToTheCutIsAnAnswerToo) {
-  ASSERT_THAT(hand_over(), SizeIs(1));
+  ASSERT_THAT(steal_work(), SizeIs(1));
   Report report = report_of(2);
   report.piece.positions.end = 16;
   EXPECT_THAT(in_words(*assignments->report(at(3), worker(1), report)), ElementsAre("0:[16, 20)"));
@@ -308,13 +308,13 @@ TEST_F(HandingOver, AReportUpToTheCutIsAnAnswerToo) {
 }
 
 TEST_F(HandingOver, AReportOfTheWholeLeavesNothingToHandOver) {
-  ASSERT_THAT(hand_over(), SizeIs(1));
+  ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(in_words(*assignments->report(at(3), worker(1), report_of(2))), IsEmpty());
   EXPECT_THAT(answer(2, 16, 16), ElementsAre("ignored"));
 }
 
 TEST_F(HandingOver, AnOpenCutIsABorderOfWhatIsIssuedAgain) {
-  ASSERT_THAT(hand_over(), SizeIs(1));
+  ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(lose(1), ElementsAre("0:[10, 13)", "2:[13, 16)", "0:[16, 18)", "2:[18, 20)"));
   Report late;
   late.piece.id = 2;
@@ -323,7 +323,7 @@ TEST_F(HandingOver, AnOpenCutIsABorderOfWhatIsIssuedAgain) {
 }
 
 TEST_F(HandingOver, AQuestionWithoutAnAnswerIsAskedAgain) {
-  ASSERT_THAT(hand_over(), SizeIs(1));
+  ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(in_words(assignments->repeat_lost(at(3), 1, {2})), IsEmpty()) << "it may be under way";
   EXPECT_THAT(in_words(assignments->repeat_lost(at(4.5), 1, {2})), ElementsAre("cut 2 at 16"));
 }
@@ -381,7 +381,7 @@ TEST_F(Overlapping, APolicySeesRoundsOneAfterTheOther) {
   assignments.emplace(job, Progress{}, std::make_unique<Watching>(seen), members, rounds);
   begin();
   RoundState& next =
-      rounds.emplace_back(Open{1, 1, 0, {30, 60}, 30, false, false}, Purpose::train, at(1), 0, false);
+      rounds.emplace_back(BeginRound{1, 1, 0, {30, 60}, 30, false, false}, Purpose::train, at(1), 0, false);
   EXPECT_THAT(assignments->begin(at(1), next), SizeIs(3));
   for (const auto& [id, piece] : RoundState::Pieces(next.pieces())) {
     Report report;

@@ -56,7 +56,7 @@ TEST_F(DispatchTest, ARosterIsSentOnceAllShardsAreThere) {
 
 TEST_F(DispatchTest, AnOpenGoesToAllShardsAndItsTimeIsKept) {
   add_shard(1, right);
-  dispatch.open(Time{} + from_seconds(3), Open{}, out);
+  dispatch.open(Time{} + from_seconds(3), BeginRound{}, out);
   EXPECT_THAT(receivers(), ElementsAre(left, right));
   EXPECT_EQ(members.shards.at(1).opens_sent, Time{} + from_seconds(3));
 }

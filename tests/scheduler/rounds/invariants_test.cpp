@@ -90,10 +90,10 @@ TEST_F(InvariantsTest, RoundsOutOfOrderAreSeen) {
 
 TEST_F(InvariantsTest, NothingIsBegunDuringAnEvaluation) {
   auto& rounds = const_cast<std::list<RoundState>&>(scheduler().rounds());
-  RoundState evaluation(Open{1, 0, 0, {0, 10}, 0, false, false}, Purpose::evaluate, Time{});
+  RoundState evaluation(BeginRound{1, 0, 0, {0, 10}, 0, false, false}, Purpose::evaluate, Time{});
   evaluation.add(50, {{0, 10}, 0});
   rounds.push_front(evaluation);
-  RoundState later(Open{1, 1, 0, {32, 64}, 32, false, false}, Purpose::train, Time{});
+  RoundState later(BeginRound{1, 1, 0, {32, 64}, 32, false, false}, Purpose::train, Time{});
   later.add(51, {{32, 64}, 0});
   rounds.back() = later;
   EXPECT_THAT(check(), HasSubstr("during an evaluation"));

@@ -54,10 +54,11 @@ class LeftOver : public ::testing::Test {
     }
     return words;
   }
-  std::vector<std::string> begin(Round number, Interval positions, std::vector<Interval> holes) {
+  std::vector<std::string> begin(Round number, Interval positions, std::vector<Interval> skipped) {
     rounds.clear();
-    rounds.emplace_back(Open{1, number, 0, positions, positions.size(), false, false, {}, std::move(holes)},
-                        Purpose::train, Time{});
+    rounds.emplace_back(
+        BeginRound{1, number, 0, positions, positions.size(), false, false, {}, std::move(skipped)},
+        Purpose::train, Time{});
     return in_words(assignments->begin(Time{}, rounds.front()));
   }
 

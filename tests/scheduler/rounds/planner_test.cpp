@@ -29,7 +29,7 @@ void join(Members& members, std::uint64_t most) {
 }
 
 RoundState round_of(Interval positions, LocalSteps local = {}) {
-  Open open{1, 0, 0, positions, positions.size(), false, false};
+  BeginRound open{1, 0, 0, positions, positions.size(), false, false};
   open.local = local;
   return {open, Purpose::train, Time{}};
 }

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 
 RoundState round() {
-  RoundState state(Open{1, 4, 0, {0, 30}, 30, false, false}, Purpose::train, Time{});
+  RoundState state(BeginRound{1, 4, 0, {0, 30}, 30, false, false}, Purpose::train, Time{});
   state.add(1, {{0, 10}, 0});
   state.add(2, {{10, 30}, 1});
   return state;
@@ -47,7 +47,7 @@ TEST(RoundState, MeansAreOverTheSamplesReported) {
 
 TEST(RoundState, WhatWouldBeLeftOfLessThanHalfAShareIsTakenToo) {
   const auto taken = [](std::uint64_t share, std::uint64_t most) {
-    return RoundState(Open{1, 4, 0, {10, 40}, 30, false, false}, Purpose::train, Time{}, 0, true)
+    return RoundState(BeginRound{1, 4, 0, {10, 40}, 30, false, false}, Purpose::train, Time{}, 0, true)
         .take(share, most);
   };
   EXPECT_EQ(taken(10, 100), (Interval{10, 20}));
@@ -80,7 +80,7 @@ TEST(RoundState, PartsAreSumsByWorker) {
 }
 
 TEST(RoundState, AnOwnerOwesWhatItHasNotReportedInTheOrderOfIds) {
-  RoundState state(Open{1, 4, 0, {0, 50}, 50, false, false}, Purpose::train, Time{});
+  RoundState state(BeginRound{1, 4, 0, {0, 50}, 50, false, false}, Purpose::train, Time{});
   for (PieceId id = 1; id <= 5; ++id) state.add(id, {{10 * id - 10, 10 * id}, id == 3 ? 1U : 0U});
   state.report(2, report(1, 0, 0), Time{});
   EXPECT_THAT(state.owed_by(0), ElementsAre(1, 4, 5));

@@ -45,7 +45,7 @@ TEST_F(RoundsTest, OneRoundFollowsTheOtherUntilAllEpochsAreDone) {
   Rounds rounds(job, {});
   rounds.begin_training(at(1));
   for (Round round = 0; round < 4; ++round) {
-    ASSERT_TRUE(is<Rounds::BeginRound>(rounds.next(at(1), false)));
+    ASSERT_TRUE(is<Rounds::BeginTrainingRound>(rounds.next(at(1), false)));
     RoundState& state = rounds.begin(at(1), false);
     EXPECT_EQ(state.round(), round);
     EXPECT_EQ(state.least(), round) << "it computes from all before it";
@@ -80,7 +80,7 @@ TEST_F(RoundsTest, AnEvaluationFollowsItsEpochAndLeavesNothingBehind) {
   EXPECT_EQ(rounds.training(2), nullptr) << "it is no training round";
   finish_oldest(rounds, 3);
   EXPECT_THAT(rounds.states(), SizeIs(2));
-  EXPECT_TRUE(is<Rounds::BeginRound>(rounds.next(at(3), false)));
+  EXPECT_TRUE(is<Rounds::BeginTrainingRound>(rounds.next(at(3), false)));
 }
 
 void add_three_workers(Members& members) {
@@ -118,14 +118,14 @@ TEST_F(RoundsTest, WhatTheLastWorkersHadIsOfTheNextRound) {
   EXPECT_TRUE(is<Rounds::Wait>(rounds.next(at(2), true))) << "before the end nothing is left over";
   first.leave_over(2);
   first.opened = true;
-  EXPECT_THAT(first.open().holes, ElementsAre(Interval{10, 20}));
+  EXPECT_THAT(first.open().skipped, ElementsAre(Interval{10, 20}));
   ASSERT_TRUE(is<Rounds::FinishOldest>(rounds.next(at(2), false)));
   EXPECT_EQ(rounds.record(at(2), first, members).samples(), 30U);
   rounds.finish(at(2), first);
   EXPECT_FALSE(rounds.can_be_saved()) << "a position before it is left over";
   const RoundState& second = rounds.begin(at(3), false);
   EXPECT_EQ(second.open().positions, (Interval{10, 70})) << "what was left over, and thirty new";
-  EXPECT_THAT(second.open().holes, ElementsAre(Interval{20, 40}));
+  EXPECT_THAT(second.open().skipped, ElementsAre(Interval{20, 40}));
   EXPECT_EQ(rounds.done().positions(), (Interval{40, 70}));
 }
 
@@ -257,7 +257,7 @@ TEST_F(RoundsTest, TheGateOpensWhenAllShardsHaveTold) {
   job.clip_norm = 1;
   Rounds rounds(job, {});
   RoundState& round = rounds.begin(at(1), false);
-  EXPECT_TRUE(round.open().gate);
+  EXPECT_TRUE(round.open().clip_barrier);
   EXPECT_TRUE(std::holds_alternative<Rounds::Uncovered>(rounds.cover(round, 0, {9})));
   const auto all = rounds.cover(round, 1, {7, 9});
   EXPECT_DOUBLE_EQ(std::get<Rounds::CommitAll>(all).scale, 1.0 / 5);

@@ -37,7 +37,7 @@ TEST_F(CheckpointerRosterTest, AnOlderRosterChangesNothing) {
   next.shards[1].node = {Role::shard, 12};
   tell(scheduler_node, next);
   tell(scheduler_node, late);
-  EXPECT_THAT((heard<ToShard, Offer>()), IsEmpty());
+  EXPECT_THAT((heard<ToShard, StateOffer>()), IsEmpty());
   wake(1);
   const auto beats = heard<ToScheduler, CheckpointerBeat>();
   ASSERT_EQ(beats.size(), 1U);

@@ -26,15 +26,15 @@ class CheckpointerTest : public test::CheckpointerCase {};
 TEST_F(CheckpointerTest, GivesEachShardWhatItAsksForOfTheBeginning) {
   tell(scheduler_node, roster());
   EXPECT_EQ((heard<ToLink, Connect>().size()), 2U);
-  const auto offers = heard<ToShard, Offer>();
+  const auto offers = heard<ToShard, StateOffer>();
   ASSERT_EQ(offers.size(), 2U);
   EXPECT_EQ(offers[0].second.term, 2U);
-  EXPECT_THAT((heard<ToShard, Load>()), IsEmpty()) << "nobody has asked";
+  EXPECT_THAT((heard<ToShard, StateChunk>()), IsEmpty()) << "nobody has asked";
   std::vector<float> parameters;
   for (const auto& [shard, part] : {std::pair(left, StatePart{0, 0}), std::pair(right, StatePart{1, 0}),
                                     std::pair(right, StatePart{2, 0}), std::pair(right, StatePart{2, 1})}) {
-    tell(shard, Want{2, {part}, false});
-    const auto loads = heard<ToShard, Load>();
+    tell(shard, StateRequest{2, {part}, false});
+    const auto loads = heard<ToShard, StateChunk>();
     ASSERT_EQ(loads.size(), 1U);
     const auto& [to, load] = loads[0];
     EXPECT_EQ(to, shard);
@@ -52,17 +52,17 @@ TEST_F(CheckpointerTest, GivesEachShardWhatItAsksForOfTheBeginning) {
 
 TEST_F(CheckpointerTest, NeverSendsMoreThanTheWindowNorWhatIsOthers) {
   tell(scheduler_node, roster());
-  tell(right, Want{2, std::vector<StatePart>(20, {1, 0}), false});
-  EXPECT_EQ((heard<ToShard, Load>().size()), transfer_window);
-  tell(right, Want{2, {{0, 0}}, false});
+  tell(right, StateRequest{2, std::vector<StatePart>(20, {1, 0}), false});
+  EXPECT_EQ((heard<ToShard, StateChunk>().size()), transfer_window);
+  tell(right, StateRequest{2, {{0, 0}}, false});
   EXPECT_THAT(said, IsEmpty()) << "left's";
-  tell(right, Want{2, {{3, 0}}, false});
+  tell(right, StateRequest{2, {{3, 0}}, false});
   EXPECT_THAT(said, IsEmpty()) << "no such slice";
-  tell(right, Want{2, {{1, 2}}, false});
+  tell(right, StateRequest{2, {{1, 2}}, false});
   EXPECT_THAT(said, IsEmpty()) << "no such slot";
-  tell(right, Want{1, {{1, 0}}, false});
+  tell(right, StateRequest{1, {{1, 0}}, false});
   EXPECT_THAT(said, IsEmpty()) << "of another term";
-  tell({Role::shard, 12}, Want{2, {{1, 0}}, false});
+  tell({Role::shard, 12}, StateRequest{2, {{1, 0}}, false});
   EXPECT_THAT(said, IsEmpty()) << "nobody knows it";
 }
 
@@ -97,13 +97,13 @@ TEST_F(CheckpointerTest, AnOlderVersionThatIsAskedForMeanwhileIsNotMixedIn) {
 
 TEST_F(CheckpointerTest, HoldsTheBeginningUntilTheTrainingIsUnderWay) {
   tell(scheduler_node, roster());
-  tell(left, Want{2, {{0, 0}}, false});
-  const Blob values = heard<ToShard, Load>().at(0).second.values;
+  tell(left, StateRequest{2, {{0, 0}}, false});
+  const Blob values = heard<ToShard, StateChunk>().at(0).second.values;
   EXPECT_GT(values.owner().use_count(), 1) << "it is sent from where it lies";
   said.clear();
   tell(scheduler_node, save(8));
   EXPECT_EQ(values.owner().use_count(), 1);
-  tell(left, Want{2, {{0, 0}}, false});
+  tell(left, StateRequest{2, {{0, 0}}, false});
   EXPECT_THAT(said, IsEmpty());
 }
 
@@ -190,13 +190,13 @@ TEST_F(CheckpointerTest, ParametersThatAreNoNumbersReplaceNoCheckpoint) {
 TEST_F(CheckpointerTest, AVersionThatIsGoneIsToldAsFailed) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
-  tell(left, Gone{7, 9});
+  tell(left, VersionExpired{7, 9});
   EXPECT_THAT(said, IsEmpty());
-  tell(left, Gone{8, 9});
+  tell(left, VersionExpired{8, 9});
   ASSERT_EQ(told().size(), 1U);
   EXPECT_FALSE(told()[0].ok);
   EXPECT_THAT(told()[0].text, HasSubstr("version 8"));
-  tell(right, Gone{8, 9});
+  tell(right, VersionExpired{8, 9});
   EXPECT_THAT(said, IsEmpty()) << "told once";
 }
 
@@ -274,14 +274,14 @@ TEST_F(CheckpointerTest, AShardThatIsNotThereYetIsNotSilent) {
   tell(scheduler_node, roster());
   tell(scheduler_node, save(8));
   for (int s = 0; s < 1800; s += 5) {
-    tell(left, Later{8});
-    tell(right, Later{8});
+    tell(left, NotYet{8});
+    tell(right, NotYet{8});
     wake(5);
     EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty());
     EXPECT_THAT(told(), IsEmpty());
   }
-  tell(left, Later{8});
-  tell(right, Later{8});
+  tell(left, NotYet{8});
+  tell(right, NotYet{8});
   wake(1);
   ASSERT_EQ(told().size(), 1U);
   EXPECT_THAT(told()[0].text, HasSubstr("nothing of it has come for 180"));
@@ -290,16 +290,16 @@ TEST_F(CheckpointerTest, AShardThatIsNotThereYetIsNotSilent) {
 TEST_F(CheckpointerTest, AShardThatCannotBeLoadedIsNamed) {
   for (int i = 0; i < 12; ++i) {
     tell(scheduler_node, roster());
-    tell(left, Want{2, {}, false});
+    tell(left, StateRequest{2, {}, false});
     wake(0.5);
   }
   const auto silent = heard<ToScheduler, CheckpointerBeat>().at(0).second.silent;
   ASSERT_EQ(silent.size(), 1U);
   EXPECT_EQ(silent[0].node, right);
-  tell(right, Want{2, {}, true});
+  tell(right, StateRequest{2, {}, true});
   for (int i = 0; i < 12; ++i) {
     tell(scheduler_node, roster());
-    tell(left, Want{2, {}, false});
+    tell(left, StateRequest{2, {}, false});
     wake(0.5);
   }
   EXPECT_THAT((heard<ToScheduler, CheckpointerBeat>().at(0).second.silent), IsEmpty()) << "it has all";
@@ -318,7 +318,7 @@ TEST_F(CheckpointerTest, AFirstStateThatIsNotKnownIsGivenToNobody) {
   };
   hear(scheduler_node, roster());
   (void)out.take();
-  hear(left, Want{2, {{0, 0}}, false});
+  hear(left, StateRequest{2, {{0, 0}}, false});
   EXPECT_THAT(out.take(), IsEmpty());
   EXPECT_EQ(restarted.ignored(), 1U);
 }
@@ -347,7 +347,7 @@ TEST_F(CheckpointerTest, WhatIsIgnoredIsCounted) {
   const auto first = said;
   tell(scheduler_node, save(8));
   EXPECT_EQ(checkpointer.ignored(), 1U) << "it is being gathered";
-  tell(left, Gone{7, 9});
+  tell(left, VersionExpired{7, 9});
   EXPECT_EQ(checkpointer.ignored(), 2U) << "nobody asked for it";
   tell(left, VersionMismatch{7});
   EXPECT_EQ(checkpointer.ignored(), 3U);
@@ -356,8 +356,8 @@ TEST_F(CheckpointerTest, WhatIsIgnoredIsCounted) {
   tell(scheduler_node, save(8));
   EXPECT_EQ(checkpointer.ignored(), 3U) << "answered again";
   Outbox out(checkpointer_self);
-  checkpointer.step(now, {scheduler_node, checkpointer_self, Message(std::in_place_type<ToShard>, Open{})},
-                    out);
+  checkpointer.step(
+      now, {scheduler_node, checkpointer_self, Message(std::in_place_type<ToShard>, BeginRound{})}, out);
   EXPECT_EQ(checkpointer.ignored(), 4U) << "not for it";
   tell(scheduler_node, Stop{});
   tell(scheduler_node, save(9));

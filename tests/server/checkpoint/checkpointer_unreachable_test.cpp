@@ -34,7 +34,7 @@ TEST_F(CheckpointerUnreachable, WhatKeepsItFromAShardIsToldUntilThatIsOver) {
   tell(link_node, Disconnected{right});
   EXPECT_THAT(silent(), IsEmpty()) << "it was connected";
   tell(link_node, Unreachable{right, "tcp://b:2", "its list does not let us in"});
-  tell(right, Want{2, {}, true});
+  tell(right, StateRequest{2, {}, true});
   EXPECT_THAT(silent(), IsEmpty()) << "it was heard";
 }
 
@@ -43,7 +43,7 @@ TEST_F(CheckpointerUnreachable, ACheckpointThatIsGivenUpSaysWhatKeptItFromTheSha
   tell(scheduler_node, save(8));
   tell(link_node, Unreachable{right, "tcp://b:2", "its list does not let us in"});
   for (int i = 0; i < 100; ++i) {
-    tell(left, Later{8});
+    tell(left, NotYet{8});
     wake(1);
     if (!told().empty()) break;
   }

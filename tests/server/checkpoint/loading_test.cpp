@@ -14,7 +14,8 @@ namespace {
 
 constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 
-// Parameters and momentum in 40 slices of 1 KB. Every Load takes its time on the line; all else is small.
+// Parameters and momentum in 40 slices of 1 KB. Every StateChunk takes its time on the line; all else is
+// small.
 class SlowLine {
  public:
   explicit SlowLine(double seconds_a_part) : each_(from_seconds(seconds_a_part)) {
@@ -79,7 +80,7 @@ class SlowLine {
       if (it.to == checkpointer_node) {
         give(*checkpointer_, it);
       } else if (const auto* message = std::get_if<ToShard>(&it.message)) {
-        if (!std::holds_alternative<Load>(*message)) {
+        if (!std::holds_alternative<StateChunk>(*message)) {
           give(*shards_.at(it.to), it);
           continue;
         }

@@ -204,11 +204,11 @@ TEST_F(ModelIntakeTest, WeightsOfAnotherSizeAreNotTaken) {
 
 TEST_F(ModelIntakeTest, EndsWhenTheJobIsToEndOrAProcessIsGoneForGood) {
   hello(ann);
-  tell(ann, Leave{"no memory"});
+  tell(ann, Goodbye{"no memory"});
   EXPECT_FALSE(intake.finished()) << "others may come";
   ModelIntake other{seed, from_seconds(10), memory};
   Outbox out(scheduler_node);
-  other.step(now, {link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Leave{})}, out);
+  other.step(now, {link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Goodbye{})}, out);
   EXPECT_TRUE(other.finished());
   EXPECT_FALSE(other.complete());
   tell(link_node, Interrupt{});

@@ -7,10 +7,10 @@
 namespace steelyard::test::claims_test {
 namespace {
 
-Claim by_scheduler(std::uint64_t attempt, std::uint64_t generation = 0) {
+LeaderClaim by_scheduler(std::uint64_t attempt, std::uint64_t generation = 0) {
   return {ShardCase::term, attempt, shard_node, generation, false};
 }
-Claim by_standby(std::uint64_t attempt, std::uint64_t generation = 0) {
+LeaderClaim by_standby(std::uint64_t attempt, std::uint64_t generation = 0) {
   return {ShardCase::term, attempt, shard_node, generation, true};
 }
 constexpr NodeId standby{Role::standby, 9};
@@ -50,24 +50,24 @@ TEST(Claims, AShardAnswersTheOneThatAsks) {
   const auto confirmed = heard<Arbitrates>(shard.tell(scheduler_node, Arbitrate{ShardCase::term, 7, 0}));
   ASSERT_EQ(confirmed.size(), 1u);
   EXPECT_EQ(confirmed[0].attempt, 7u);
-  const auto to_standby = heard<Granted>(shard.tell(standby, by_standby(7)));
+  const auto to_standby = heard<LeaderGrant>(shard.tell(standby, by_standby(7)));
   ASSERT_EQ(to_standby.size(), 1u);
   EXPECT_TRUE(to_standby[0].granted);
-  const auto to_scheduler = heard<Granted>(shard.tell(scheduler_node, by_scheduler(7)));
+  const auto to_scheduler = heard<LeaderGrant>(shard.tell(scheduler_node, by_scheduler(7)));
   ASSERT_EQ(to_scheduler.size(), 1u);
   EXPECT_FALSE(to_scheduler[0].granted);
-  Claim other = by_standby(8);
+  LeaderClaim other = by_standby(8);
   other.term = ShardCase::term + 1;
-  EXPECT_TRUE(heard<Granted>(shard.tell(standby, other)).empty()) << "another job's";
+  EXPECT_TRUE(heard<LeaderGrant>(shard.tell(standby, other)).empty()) << "another job's";
   other = by_standby(8);
   other.shard.number = 99;
-  EXPECT_TRUE(heard<Granted>(shard.tell(standby, other)).empty()) << "for another process at this place";
+  EXPECT_TRUE(heard<LeaderGrant>(shard.tell(standby, other)).empty()) << "for another process at this place";
 }
 
 TEST(Claims, AHeartbeatTellsWhichSchedulerLeads) {
   ShardCase shard(shard_job(10, 4));
   shard.tell(scheduler_node, SchedulerBeat{ShardCase::term, 1});
-  const auto former = heard<Granted>(shard.tell(standby, by_scheduler(7, 0)));
+  const auto former = heard<LeaderGrant>(shard.tell(standby, by_scheduler(7, 0)));
   ASSERT_EQ(former.size(), 1u);
   EXPECT_FALSE(former[0].granted);
 }
@@ -77,8 +77,8 @@ TEST(Claims, AShardAnswersBeforeItIsWelcome) {
   Replica shard({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}});
   Outbox out(shard_node);
   shard.step(Time{}, {scheduler_node, shard_node, Message(ToShard(Arbitrate{4, 7, 0}))}, out);
-  shard.step(Time{}, {standby, shard_node, Message(ToShard(Claim{4, 7, shard_node, 0, true}))}, out);
-  const auto answers = heard<Granted>(out.take());
+  shard.step(Time{}, {standby, shard_node, Message(ToShard(LeaderClaim{4, 7, shard_node, 0, true}))}, out);
+  const auto answers = heard<LeaderGrant>(out.take());
   ASSERT_EQ(answers.size(), 1u);
   EXPECT_TRUE(answers[0].granted);
 }

@@ -22,14 +22,14 @@ class Promoted : public ::testing::Test {
   void tell(NodeId from, auto message) {
     std::vector<Envelope> said = primary.tell(from, std::move(message));
     while (!said.empty()) {
-      std::vector<ForwardAck> acks;
+      std::vector<ReplicateAck> acks;
       for (Envelope& it : said) {
         if (it.to != mirror_node) continue;
         for (const Envelope& ack : step(shard_node, std::get<ToShard>(it.message)))
-          acks.push_back(std::get<ForwardAck>(std::get<ToShard>(ack.message)));
+          acks.push_back(std::get<ReplicateAck>(std::get<ToShard>(ack.message)));
       }
       said.clear();
-      for (const ForwardAck& ack : acks) {
+      for (const ReplicateAck& ack : acks) {
         const auto& more = primary.tell(mirror_node, ack);
         said.insert(said.end(), more.begin(), more.end());
       }

@@ -60,7 +60,7 @@ struct Replicas : testing::Test {
     travel();
   }
   void open(Round round, Interval positions) {
-    tell(scheduler_node, Open{ShardCase::term, round, 0, positions, positions.size()});
+    tell(scheduler_node, BeginRound{ShardCase::term, round, 0, positions, positions.size()});
   }
   void begin_round() {
     primary.load();
@@ -301,8 +301,8 @@ TEST_F(Replicas, AnOlderWordOfTheSchedulerChangesNothing) {
 TEST_F(Replicas, AMirrorBelievesOnlyThePrimaryThatTheSchedulerNamed) {
   primary.load();
   pair();
-  const Frames frames = encode(Message(ToShard(Quiet{})));
-  Forward false_primary{ShardCase::term, UINT64_MAX, 0, scheduler_node};
+  const Frames frames = encode(Message(ToShard(IdleTick{})));
+  Replicate false_primary{ShardCase::term, UINT64_MAX, 0, scheduler_node};
   false_primary.words.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
   for (const std::uint64_t attempt : {std::uint64_t{1}, std::uint64_t{2}, UINT64_MAX}) {
     false_primary.attempt = attempt;
@@ -318,8 +318,8 @@ TEST_F(Replicas, AMirrorBelievesOnlyThePrimaryThatTheSchedulerNamed) {
 
 TEST_F(Replicas, APrimaryIsNoMirrorWhateverItIsSent) {
   primary.load();
-  const Frames frames = encode(Message(ToShard(Quiet{})));
-  Forward forward{ShardCase::term, 1, 0, worker_node(1)};
+  const Frames frames = encode(Message(ToShard(IdleTick{})));
+  Replicate forward{ShardCase::term, 1, 0, worker_node(1)};
   forward.words.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
   tell(mirror_node, forward);
   EXPECT_FALSE(primary.replica.is_mirror());
@@ -337,7 +337,7 @@ TEST_F(Replicas, WordsThatAreNoneAreLeftOut) {
   primary.load();
   pair();
   open(0, {0, 8});
-  std::get<Forward>(std::get<ToShard>(between.front().message)).words = "SY";
+  std::get<Replicate>(std::get<ToShard>(between.front().message)).words = "SY";
   travel();
   others.clear();
   wake_primary(1);

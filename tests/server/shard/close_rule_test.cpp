@@ -40,7 +40,7 @@ std::unique_ptr<CloseRule> rule_for(const std::string& sync, const nn::Optimizer
 }
 
 const NodeId worker{Role::worker, 1};
-const Open open_round{.round = 3, .positions = {0, 8}, .need = 8};
+const BeginRound open_round{.round = 3, .positions = {0, 8}, .quorum = 8};
 
 TEST(CloseRule, ExactVersionsStepOnceARound) {
   const auto rule = rule_for("bsp", sgd);
@@ -101,7 +101,7 @@ TEST(CloseRule, AllSharesMakeOneSynchronousStep) {
       EXPECT_TRUE(slice->load(slot, 3, 0, Blob::copy_of(std::vector<float>{1})));
   }
   for (Round round = 3; round < 6; ++round) {
-    const Open open{.round = round, .positions = {0, 8}, .need = 8};
+    const BeginRound open{.round = round, .positions = {0, 8}, .quorum = 8};
     for (const Interval share : {Interval{0, 3}, {3, 6}, {6, 8}}) {
       EXPECT_EQ(value_of(gathered), value_of(summed)) << "nothing moves before the last";
       for (const auto& [rule, slice] : {std::pair(soft.get(), &gathered), {bsp.get(), &summed}})

@@ -17,14 +17,14 @@ using ::testing::SizeIs;
 
 Job coded_job(FloatCode push, FloatCode pull) {
   Job job = test::shard_job();
-  job.push = push;
-  job.pull = pull;
+  job.push_encoding = push;
+  job.pull_encoding = pull;
   return job;
 }
 
 Push coded(const ShardCase& it, Interval positions, std::uint32_t slice) {
   Push push = it.push(0, positions, slice);
-  push.values = encode(it.job.push, push.values.floats());
+  push.values = encode(it.job.push_encoding, push.values.floats());
   return push;
 }
 
@@ -59,7 +59,7 @@ TEST(ShardCoded, RefusesWhatIsNoCode) {
   Push endless = it.push(0, {0, 1}, 0);
   endless.values = encode(FloatCode::int4, std::vector<float>{1, 2, 3, INFINITY});
   it.tell(worker_node(1), endless);
-  EXPECT_THAT(it.heard<NonFinite>(), SizeIs(1));
+  EXPECT_THAT(it.heard<GradientRejected>(), SizeIs(1));
   EXPECT_EQ(it.shard.counts().added, 0U);
   it.tell(worker_node(1), coded(it, {0, 1}, 0));
   EXPECT_EQ(it.shard.counts().added, 1U);
@@ -124,7 +124,7 @@ TEST(OuterRule, IsNesterovOfHowFarLocalStepsCame) {
   ShardCase it(job);
   it.load();
   for (Round round = 0; round < 2; ++round) {
-    Open open{ShardCase::term, round, 0, {round, round + 1}, 1};
+    BeginRound open{ShardCase::term, round, 0, {round, round + 1}, 1};
     open.local = {1, 1};
     it.tell(scheduler_node, open);
     Push push = it.push(round, {round, round + 1}, 0);
@@ -144,7 +144,7 @@ TEST(OuterRule, TheAverageKeepsNoState) {
   EXPECT_EQ(state_slots(job), 1U);
   job.sync = parse_sync("local:4");
   EXPECT_EQ(state_slots(job), 0U) << "the momentum is the workers' own";
-  job.pull = FloatCode::int8;
+  job.pull_encoding = FloatCode::int8;
   EXPECT_EQ(state_slots(job), 1U) << "what workers have not been told";
   job.outer_momentum = 0.5;
   EXPECT_EQ(state_slots(job), 2U);

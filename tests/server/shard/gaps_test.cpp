@@ -20,7 +20,7 @@ struct Gaps : testing::Test {
     slices[slice].add(positions, 1, Blob::copy_of(std::vector<float>(2)));
   }
   [[nodiscard]] std::vector<Interval> gaps(Interval round, Round number = 3) const {
-    Open open;
+    BeginRound open;
     open.round = number;
     open.positions = round;
     return first_gaps(open, slices);

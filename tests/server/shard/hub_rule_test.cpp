@@ -29,8 +29,8 @@ class HubRuleTest : public ::testing::Test {
     return push;
   }
   bool add(const Push& it) { return rule->takes(it, slice) && rule->add(worker, it, open(), slice); }
-  [[nodiscard]] Open open() const {
-    return {.round = slice.version(), .positions = {0, 8}, .need = 8, .local = {1}};
+  [[nodiscard]] BeginRound open() const {
+    return {.round = slice.version(), .positions = {0, 8}, .quorum = 8, .local = {1}};
   }
   void close() { rule->close({&slice, 1}, open(), 1); }
   [[nodiscard]] float told(HubNumber hub, bool current = true) const {

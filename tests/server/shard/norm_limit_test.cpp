@@ -79,8 +79,8 @@ TEST(NormLimit, AWildlyLongGradientIsToldAndNotAdded) {
   Push push = it.push(8, {64, 72}, 1);
   push.values = ShardCase::constant(push.values.floats().size(), 1e7F);
   it.tell(worker_node(7), push);
-  ASSERT_EQ(it.heard<NonFinite>().size(), 1U);
-  EXPECT_GT(it.heard<NonFinite>()[0].excess, 100);
+  ASSERT_EQ(it.heard<GradientRejected>().size(), 1U);
+  EXPECT_GT(it.heard<GradientRejected>()[0].excess, 100);
   EXPECT_EQ(it.shard.counts().refused, 1U);
   it.finish(8, {64, 72});
   EXPECT_EQ(it.shard.version(), 9U) << "the right numbers still count";

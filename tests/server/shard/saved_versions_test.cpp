@@ -41,7 +41,7 @@ TEST(ShardSaving, AMarkedVersionStaysWhileLaterRoundsGoOn) {
   it.tell(checkpointer_node, Saved{1, true, "path"});
   it.tell(checkpointer_node, it.fetch(1));
   EXPECT_THAT(it.heard<State>(), IsEmpty()) << "it is safe: no need to keep it";
-  EXPECT_EQ(it.heard<Gone>().size(), 6U) << "each part is past";
+  EXPECT_EQ(it.heard<VersionExpired>().size(), 6U) << "each part is past";
 }
 
 TEST(ShardSaving, OnlyWhatIsAskedForIsSent) {
@@ -63,7 +63,7 @@ TEST(ShardSaving, AnUnmarkedVersionCanBeHadWhileItIsTheCurrentOne) {
   it.tell(checkpointer_node, it.fetch(4));
   EXPECT_EQ(it.heard<State>().size(), 3U);
   it.tell(checkpointer_node, it.fetch(3));
-  EXPECT_EQ(it.heard<Gone>().size(), 3U);
+  EXPECT_EQ(it.heard<VersionExpired>().size(), 3U);
 }
 
 // A job that is told to end in mid-round asks for the version before it, and some slices may have closed.
@@ -88,7 +88,7 @@ TEST(ShardSaving, MomentumOfTheVersionBeforeIsGone) {
   it.tell(test::worker_node(1), it.push(4, {0, 8}, 1));
   it.tell(checkpointer_node, it.fetch(4));
   EXPECT_EQ(it.heard<State>().size(), 4U) << "parameters and momentum of two slices";
-  EXPECT_EQ(it.heard<Gone>().size(), 2U);
+  EXPECT_EQ(it.heard<VersionExpired>().size(), 2U);
 }
 
 TEST(ShardSaving, AVersionToComeIsSentSliceBySlice) {
@@ -97,7 +97,7 @@ TEST(ShardSaving, AVersionToComeIsSentSliceBySlice) {
   it.open(0, {0, 8}, false, true);
   it.tell(checkpointer_node, it.fetch(1));
   ASSERT_EQ(it.said.size(), 1U);
-  EXPECT_EQ(it.heard<Later>().size(), 1U) << "it is there, and has not got it yet";
+  EXPECT_EQ(it.heard<NotYet>().size(), 1U) << "it is there, and has not got it yet";
   for (std::uint32_t slice = 0; slice < 3; ++slice) {
     it.tell(test::worker_node(1), it.push(0, {0, 8}, slice));
     const auto states = it.heard<State>();
@@ -114,7 +114,7 @@ TEST(ShardSaving, NothingIsSentBeforeThereIsAnything) {
   ShardCase it(shard_job());
   it.tell(checkpointer_node, it.fetch(0));
   ASSERT_EQ(it.said.size(), 1U);
-  EXPECT_EQ(it.heard<Later>().size(), 1U);
+  EXPECT_EQ(it.heard<NotYet>().size(), 1U);
 }
 
 }  // namespace

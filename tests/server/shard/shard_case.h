@@ -66,12 +66,12 @@ class ShardCase {
     for (std::uint32_t number = 0; number < slices.size(); ++number) {
       for (std::uint32_t slot = 0; slot <= state_slots(job); ++slot) {
         tell(checkpointer_node,
-             Load{term, version, number, slot, version, constant(slices[number].size(), 0)});
+             StateChunk{term, version, number, slot, version, constant(slices[number].size(), 0)});
       }
     }
   }
-  void open(Round round, Interval positions, bool gate = false, bool save = false) {
-    tell(scheduler_node, Open{term, round, 0, positions, positions.size(), gate, save});
+  void open(Round round, Interval positions, bool clip_barrier = false, bool save = false) {
+    tell(scheduler_node, BeginRound{term, round, 0, positions, positions.size(), clip_barrier, save});
   }
   [[nodiscard]] Push push(Round round, Interval positions, std::uint32_t slice) const {
     std::vector<float> sum(slices.at(slice).size());

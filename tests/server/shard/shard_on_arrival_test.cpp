@@ -66,7 +66,7 @@ TEST(ShardOnArrival, DecayBelongsToAWholeUpdate) {
     job.optimizer.weight_decay = 0.5;
     ShardCase it(job);
     for (std::uint32_t slice = 0; slice < it.slices.size(); ++slice)
-      it.tell(test::checkpointer_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(4, 1)});
+      it.tell(test::checkpointer_node, StateChunk{it.term, 0, slice, 0, 0, ShardCase::constant(4, 1)});
     it.open(0, {0, 32});
     Push nothing = it.push(0, {0, 8}, 0);
     nothing.values = ShardCase::constant(4, 0);
@@ -278,7 +278,8 @@ TEST(ShardLocal, TheStepIsPlainSgdWithoutDecayAndMomentum) {
   ShardCase it(job);
   it.load();
   for (Round round = 0; round < 2; ++round) {
-    it.tell(scheduler_node, Open{it.term, round, 0, {round * 64, round * 64 + 64}, 64, false, false, {2, 1}});
+    it.tell(scheduler_node,
+            BeginRound{it.term, round, 0, {round * 64, round * 64 + 64}, 64, false, false, {2, 1}});
     it.tell(worker_node(1), ones(it, round, {round * 64, round * 64 + 64}, 0));
     EXPECT_EQ(it.parameters()[0], -0.5F * static_cast<float>(round + 1));
   }
@@ -289,21 +290,21 @@ TEST(ShardLocal, TheVersionBeforeALongRoundCanBeSavedAlthoughItsLastPiecesCame) 
   job.sync = parse_sync("oneshot:epoch");
   ShardCase it(job);
   it.load();
-  it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, {2, 1}});
+  it.tell(scheduler_node, BeginRound{it.term, 0, 0, {0, 64}, 64, false, false, {2, 1}});
   it.tell(worker_node(1), ones(it, 0, {0, 64}, 0));
   ASSERT_EQ(it.shard.version(), 1U);
   it.tell(test::checkpointer_node, it.fetch(0));
   ASSERT_EQ(it.heard<State>().size(), 1U) << "parameters: local steps leave no state";
   EXPECT_EQ(it.heard<State>()[0].values.floats()[0], 0);
   EXPECT_EQ(it.heard<State>()[0].steps, 0U);
-  EXPECT_THAT(it.heard<Gone>(), IsEmpty());
+  EXPECT_THAT(it.heard<VersionExpired>(), IsEmpty());
 }
 
 TEST(ShardLocal, StepsBeyondReasonAreNotOpened) {
   ShardCase it(on_arrival_job("local:2", 4));
   it.load();
   for (const LocalSteps local : {LocalSteps{UINT64_MAX, 2}, LocalSteps{1, 0}, LocalSteps{1, UINT64_MAX}}) {
-    it.tell(scheduler_node, Open{it.term, 0, 0, {0, 64}, 64, false, false, local});
+    it.tell(scheduler_node, BeginRound{it.term, 0, 0, {0, 64}, 64, false, false, local});
     it.tell(worker_node(1), ones(it, 0, {0, 64}, 0));
     EXPECT_EQ(it.shard.version(), 0U);
   }
@@ -318,7 +319,7 @@ TEST(OrderedSums, AreAddedByPositionWhateverTheOrderOfArrival) {
   do {
     for (const bool ordered : {true, false}) {
       Job job = shard_job(1, 1);
-      job.sums = ordered ? SumOrder::positions : SumOrder::arrival;
+      job.sum_order = ordered ? SumOrder::positions : SumOrder::arrival;
       ShardCase it(job);
       it.load();
       it.open(0, {0, 32});

@@ -74,7 +74,7 @@ Held trained(const Job& job, const Held& from, Round first, Round last) {
       for (std::uint32_t state = 0; state < from.slots.size(); ++state) {
         const auto values = std::span(from.slots[state]).subspan(slice.begin, slice.size());
         it.tell(test::checkpointer_node,
-                Load{ShardCase::term, first, number, state, from.steps, Blob::copy_of(values)});
+                StateChunk{ShardCase::term, first, number, state, from.steps, Blob::copy_of(values)});
       }
     }
     for (Round round = first; round < last; ++round) {
@@ -152,12 +152,12 @@ TEST(ShardOptimizers, TheRatioIsThatOfTheWholeTensor) {
 }
 
 TEST(ShardOptimizers, ATensorClosesWhenTheLastOfItsSlicesIsCovered) {
-  for (const bool gate : {false, true}) {
+  for (const bool clip_barrier : {false, true}) {
     ShardCase it(job_of(Kind::lars, 40));
     it.load();
     ASSERT_EQ(it.slices[0].range, it.slices[2].range) << "a.weight";
     ASSERT_NE(it.slices[2].range, it.slices[3].range) << "a.bias";
-    it.open(0, {0, 8}, gate);
+    it.open(0, {0, 8}, clip_barrier);
     it.tell(worker_node(1), it.push(0, {0, 8}, 2));
     it.tell(worker_node(1), it.push(0, {0, 8}, 0));
     EXPECT_EQ(it.shard.slices()[0].version(), 0U);
@@ -165,11 +165,12 @@ TEST(ShardOptimizers, ATensorClosesWhenTheLastOfItsSlicesIsCovered) {
     EXPECT_EQ(it.shard.counts().repeated, 1U);
     it.tell(worker_node(1), it.push(0, {0, 4}, 1));
     it.tell(worker_node(1), it.push(0, {4, 8}, 1));
-    for (const std::uint32_t slice : {0, 1, 2}) EXPECT_EQ(it.shard.slices()[slice].version(), gate ? 0U : 1U);
+    for (const std::uint32_t slice : {0, 1, 2})
+      EXPECT_EQ(it.shard.slices()[slice].version(), clip_barrier ? 0U : 1U);
     for (std::uint32_t slice = 3; slice < it.slices.size(); ++slice)
       it.tell(worker_node(1), it.push(0, {0, 8}, slice));
-    EXPECT_THAT(it.heard<Covered>(), SizeIs(gate ? 1 : 0));
-    if (gate) it.tell(scheduler_node, Commit{it.term, 0, 0.5});
+    EXPECT_THAT(it.heard<Covered>(), SizeIs(clip_barrier ? 1 : 0));
+    if (clip_barrier) it.tell(scheduler_node, Commit{it.term, 0, 0.5});
     EXPECT_EQ(it.shard.version(), 1U);
     EXPECT_THAT(it.heard<Closed>(), SizeIs(1));
   }

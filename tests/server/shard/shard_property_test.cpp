@@ -29,8 +29,8 @@ class Storm {
 
   void run() {
     for (round_ = 0; round_ < rounds; ++round_) {
-      for (int i = 0; i < 20; ++i) disturb();  // before its Open
-      it_.open(round_, round_positions(round_), gate_ = random_.below(3) == 0);
+      for (int i = 0; i < 20; ++i) disturb();  // before its BeginRound
+      it_.open(round_, round_positions(round_), clip_barrier_ = random_.below(3) == 0);
       opened_ = round_ + 1;
       for (const auto& [from, push] : std::exchange(held_, {})) expect_counted(push);
       credit_.clear();
@@ -172,7 +172,7 @@ class Storm {
     for (int i = 0; i < 200 && it_.shard.version() == round_; ++i) {
       it_.wake(0.5);
       it_.tell(scheduler_node, SchedulerBeat{it_.term});
-      if (gate_ && !it_.heard<Covered>().empty()) {
+      if (clip_barrier_ && !it_.heard<Covered>().empty()) {
         it_.tell(scheduler_node, Commit{it_.term, round_, 1.0});
         continue;
       }
@@ -191,7 +191,7 @@ class Storm {
   ShardCase it_;
   test::PlainLoop plain_;
   Round round_ = 0, opened_ = 0;
-  bool gate_ = false;
+  bool clip_barrier_ = false;
   std::vector<Bits> covered_;  // by slice
   std::vector<Push> history_;
   std::vector<std::pair<NodeId, Push>> held_;

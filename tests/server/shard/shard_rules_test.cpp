@@ -46,7 +46,7 @@ TEST(ShardRules, DifferencesAreAddedByTheirMeanWhateverTheOptimizer) {
   for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::adamw, Kind::lars, Kind::lamb}) {
     for (const SumOrder order : {SumOrder::arrival, SumOrder::positions}) {
       Job job = job_of_two_rules(kind);
-      job.sums = order;
+      job.sum_order = order;
       ShardCase it(job);
       it.load();
       for (Round round = 0; round < 2; ++round) {
@@ -89,13 +89,13 @@ TEST(ShardRules, ADifferenceThatIsNoNumberIsRefusedAsAGradientIs) {
   it.tell(worker_node(1), it.push(0, {0, 8}, weights));
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     it.tell(worker_node(1), pushed(it, 0, {0, 8}, differences, {1, bad, 1}));
-    ASSERT_THAT(it.heard<NonFinite>(), SizeIs(1));
-    EXPECT_EQ(it.heard<NonFinite>()[0].slice, differences);
-    EXPECT_EQ(it.heard<NonFinite>()[0].worker, worker_node(1));
+    ASSERT_THAT(it.heard<GradientRejected>(), SizeIs(1));
+    EXPECT_EQ(it.heard<GradientRejected>()[0].slice, differences);
+    EXPECT_EQ(it.heard<GradientRejected>()[0].worker, worker_node(1));
   }
   EXPECT_EQ(it.shard.version(), 0U);
   it.tell(worker_node(1), pushed(it, 0, {0, 8}, differences, {1, 2, 3}));
-  EXPECT_THAT(it.heard<NonFinite>(), IsEmpty());
+  EXPECT_THAT(it.heard<GradientRejected>(), IsEmpty());
   EXPECT_THAT(values_of(it, differences), ElementsAre(1, 2, 3));
   EXPECT_EQ(it.shard.version(), 1U);
 }

@@ -37,14 +37,14 @@ TEST(Shard, OwnsTheSlicesOfItsSlot) {
 
 TEST(Shard, ALoadThatDoesNotFitIsCounted) {
   ShardCase it(shard_job());
-  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(3, 0)});
-  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 1, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 0, 0, 0, 0, ShardCase::constant(3, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 0, 0, 1, 0, ShardCase::constant(4, 0)});
   EXPECT_EQ(it.shard.counts().malformed, 2U);
-  it.tell(test::checkpointer_node, Load{it.term, 0, 99, 0, 0, ShardCase::constant(4, 0)});
-  it.tell(test::checkpointer_node, Load{it.term + 1, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 0, 99, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term + 1, 0, 0, 0, 0, ShardCase::constant(4, 0)});
   it.load();
   EXPECT_TRUE(it.shard.loaded());
-  it.tell(test::checkpointer_node, Load{it.term, 5, 0, 0, 5, ShardCase::constant(4, 9)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 5, 0, 0, 5, ShardCase::constant(4, 9)});
   EXPECT_EQ(it.parameters()[0], 0.0F) << "loaded once and for all";
 }
 
@@ -89,8 +89,8 @@ TEST(Shard, BeatsTellTheFirstGapsOfTheOldestRound) {
 
 TEST(Shard, BeatsTellHowMuchHasComeIn) {
   ShardCase it(shard_job(10, 4, nn::Optimizer::Kind::momentum));
-  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
-  it.tell(test::checkpointer_node, Load{it.term, 0, 1, 1, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 0, 1, 1, 0, ShardCase::constant(4, 0)});
   it.wake(1);
   EXPECT_EQ(it.heard<ShardBeat>()[0].parts, 2U);
   it.load();
@@ -106,40 +106,40 @@ TEST(Shard, BeatsTellHowMuchHasComeIn) {
 
 TEST(Shard, AsksForItsStateAWindowAtATime) {
   ShardCase it(shard_job(40, 2));  // 20 slices
-  it.tell(test::checkpointer_node, Offer{it.term + 1});
+  it.tell(test::checkpointer_node, StateOffer{it.term + 1});
   EXPECT_THAT(it.said, IsEmpty()) << "of another term";
-  it.tell(test::checkpointer_node, Offer{it.term});
-  ASSERT_EQ(it.heard<Want>().size(), 1U);
-  EXPECT_EQ(it.heard<Want>()[0].parts.size(), 1U);
-  it.tell(test::checkpointer_node, Offer{it.term});
-  ASSERT_EQ(it.heard<Want>().size(), 1U) << "it is there";
-  EXPECT_THAT(it.heard<Want>()[0].parts, IsEmpty()) << "and waits for what it asked for";
-  EXPECT_FALSE(it.heard<Want>()[0].loaded);
+  it.tell(test::checkpointer_node, StateOffer{it.term});
+  ASSERT_EQ(it.heard<StateRequest>().size(), 1U);
+  EXPECT_EQ(it.heard<StateRequest>()[0].parts.size(), 1U);
+  it.tell(test::checkpointer_node, StateOffer{it.term});
+  ASSERT_EQ(it.heard<StateRequest>().size(), 1U) << "it is there";
+  EXPECT_THAT(it.heard<StateRequest>()[0].parts, IsEmpty()) << "and waits for what it asked for";
+  EXPECT_FALSE(it.heard<StateRequest>()[0].loaded);
   std::size_t asked = 1;
   for (std::uint32_t slice = 0; slice < 20; ++slice) {
-    it.tell(test::checkpointer_node, Load{it.term, 0, slice, 0, 0, ShardCase::constant(2, 0)});
-    for (const Want& want : it.heard<Want>()) asked += want.parts.size();
+    it.tell(test::checkpointer_node, StateChunk{it.term, 0, slice, 0, 0, ShardCase::constant(2, 0)});
+    for (const StateRequest& want : it.heard<StateRequest>()) asked += want.parts.size();
     EXPECT_LE(asked - slice - 1, transfer_window) << "in flight";
   }
   EXPECT_EQ(asked, 20U);
-  ASSERT_EQ(it.heard<Want>().size(), 1U);
-  EXPECT_TRUE(it.heard<Want>()[0].loaded);
-  it.tell(test::checkpointer_node, Offer{it.term});
-  EXPECT_TRUE(it.heard<Want>().at(0).loaded);
+  ASSERT_EQ(it.heard<StateRequest>().size(), 1U);
+  EXPECT_TRUE(it.heard<StateRequest>()[0].loaded);
+  it.tell(test::checkpointer_node, StateOffer{it.term});
+  EXPECT_TRUE(it.heard<StateRequest>().at(0).loaded);
 }
 
 TEST(Shard, WhatALostConnectionHadUnderWayIsAskedForAgain) {
   ShardCase it(shard_job());
-  it.tell(test::checkpointer_node, Offer{it.term});
+  it.tell(test::checkpointer_node, StateOffer{it.term});
   it.wake(1);
-  EXPECT_THAT(it.heard<Want>(), IsEmpty());
+  EXPECT_THAT(it.heard<StateRequest>(), IsEmpty());
   it.tell(link_node, Disconnected{test::checkpointer_node});
-  it.tell(test::checkpointer_node, Offer{it.term});
-  EXPECT_EQ(it.heard<Want>().at(0).parts.size(), 1U);
+  it.tell(test::checkpointer_node, StateOffer{it.term});
+  EXPECT_EQ(it.heard<StateRequest>().at(0).parts.size(), 1U);
   it.wake(1);
-  EXPECT_THAT(it.heard<Want>(), IsEmpty());
+  EXPECT_THAT(it.heard<StateRequest>(), IsEmpty());
   it.wake(2);
-  EXPECT_EQ(it.heard<Want>().size(), 1U) << "nothing has come for long";
+  EXPECT_EQ(it.heard<StateRequest>().size(), 1U) << "nothing has come for long";
 }
 
 // Two slices of 8 MB: four times that is what it holds of all senders together, and twice of each.
@@ -199,7 +199,7 @@ TEST(Shard, WhatIsIgnoredIsCounted) {
   it.load();
   it.tell(scheduler_node, Welcome{it.term, 0, it.job});
   it.tell(scheduler_node, Refuse{});
-  it.tell(test::checkpointer_node, Load{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
+  it.tell(test::checkpointer_node, StateChunk{it.term, 0, 0, 0, 0, ShardCase::constant(4, 0)});
   EXPECT_EQ(it.shard.counts().ignored, 4U) << "it belongs, and has what it needs";
   it.open(0, {0, 8});
   EXPECT_EQ(it.shard.counts().ignored, 4U);
@@ -237,7 +237,7 @@ TEST(Shard, OpensAreTakenInOrderAndOnce) {
   it.open(1, {8, 16});
   it.open(0, {0, 8});
   it.open(0, {0, 4}) /* repeated, and changed on the way: the first one counts */;
-  it.tell(scheduler_node, Open{it.term + 1, 1, 0, {8, 16}, 8, false, false});
+  it.tell(scheduler_node, BeginRound{it.term + 1, 1, 0, {8, 16}, 8, false, false});
   it.finish(0, {0, 4});
   EXPECT_EQ(it.shard.version(), 0U);
   it.finish(0, {4, 8});
@@ -270,9 +270,10 @@ TEST(Shard, PullsAreAnsweredNowLaterOrNever) {
   it.open(1, {8, 16});
   it.tell(worker_node(2), it.push(1, {8, 9}, 0));
   it.tell(worker_node(4), Pull{it.term, 0});
-  ASSERT_EQ(it.heard<Gone>().size(), 1U) << "a push of the next round proves that nobody needs it any more";
-  EXPECT_EQ(it.heard<Gone>()[0].wanted, 0U);
-  EXPECT_EQ(it.heard<Gone>()[0].oldest, 1U);
+  ASSERT_EQ(it.heard<VersionExpired>().size(), 1U)
+      << "a push of the next round proves that nobody needs it any more";
+  EXPECT_EQ(it.heard<VersionExpired>()[0].wanted, 0U);
+  EXPECT_EQ(it.heard<VersionExpired>()[0].oldest, 1U);
   EXPECT_EQ(it.heard<Parameters>().size(), 2U);
   it.tell(worker_node(4), Pull{it.term + 1, 1});
   EXPECT_THAT(it.said, IsEmpty()) << "another history";
@@ -328,8 +329,8 @@ TEST(Shard, NumbersThatAreNotFiniteAreToldAndNotAdded) {
     push.piece.id = 42;
     push.values = ShardCase::constant(4, bad);
     it.tell(worker_node(7), push);
-    ASSERT_EQ(it.heard<NonFinite>().size(), 1U);
-    const NonFinite told = it.heard<NonFinite>()[0];
+    ASSERT_EQ(it.heard<GradientRejected>().size(), 1U);
+    const GradientRejected told = it.heard<GradientRejected>()[0];
     EXPECT_EQ(std::tie(told.piece.id, told.slice, told.worker), std::make_tuple(42U, 1U, worker_node(7)));
   }
   EXPECT_EQ(it.shard.counts().refused, 2U);
@@ -357,7 +358,7 @@ TEST(Shard, AShardWithoutSlicesIsDoneAtOnce) {
 TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
   ShardCase stopped(shard_job());
   stopped.tell(scheduler_node, Stop{Outcome::storage, "full"});
-  EXPECT_EQ(stopped.heard<Leave>().size(), 1U);
+  EXPECT_EQ(stopped.heard<Goodbye>().size(), 1U);
   EXPECT_TRUE(stopped.shard.finished());
   EXPECT_EQ(stopped.shard.exit_reason().stop().text, "full");
   EXPECT_EQ(stopped.shard.deadline(), Time::max());
@@ -379,7 +380,7 @@ TEST(Shard, EndsOnStopRefusalSilenceAndInterrupt) {
 
   ShardCase interrupted(shard_job());
   interrupted.tell(link_node, Interrupt{});
-  EXPECT_EQ(interrupted.heard<Leave>().size(), 1U);
+  EXPECT_EQ(interrupted.heard<Goodbye>().size(), 1U);
   EXPECT_FALSE(interrupted.shard.finished()) << "the scheduler saves first";
 
   ShardCase version_mismatch(shard_job());

@@ -104,8 +104,8 @@ TEST(ShardWindow, WhoIsTooLateIsToldSo) {
   EXPECT_EQ(it.heard<Parameters>()[0].version, 0U);
   it.open(1, {8, 16});
   it.finish(1, {8, 16});
-  ASSERT_THAT(it.heard<Gone>(), SizeIs(1)) << "of the last slice";
-  EXPECT_EQ(it.heard<Gone>()[0].wanted, 0U);
+  ASSERT_THAT(it.heard<VersionExpired>(), SizeIs(1)) << "of the last slice";
+  EXPECT_EQ(it.heard<VersionExpired>()[0].wanted, 0U);
   it.tell(worker_node(1), PullAck{it.term, 7, 8});
   EXPECT_THAT(it.said, IsEmpty()) << "all is said";
 }

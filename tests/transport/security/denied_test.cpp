@@ -1,4 +1,4 @@
-#include "transport/security/guests.h"
+#include "transport/security/peer_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,12 +15,12 @@ TEST_F(WorkerTest, WhatIsReportedIsAcknowledgedBeforeItLeaves) {
   for (std::uint32_t slice = 0; slice < 3; ++slice) final(0, 1, slice);
   computed(0, 1, {0, 8});
   tell(link_node, Interrupt{});
-  EXPECT_THAT(heard<Leave>(), IsEmpty()) << "its pushes may be on their way";
+  EXPECT_THAT(heard<Goodbye>(), IsEmpty()) << "its pushes may be on their way";
   EXPECT_EQ(heard<Abandon>().size(), 1U);
   tell(scheduler_node, start(1, 2, {8, 16}));
   EXPECT_THAT(said, IsEmpty()) << "nothing is begun any more";
   arrive_all(1);
-  EXPECT_EQ(heard<Leave>().size(), 1U);
+  EXPECT_EQ(heard<Goodbye>().size(), 1U);
   EXPECT_TRUE(worker.finished());
   EXPECT_EQ(worker.exit_reason().stop().outcome, Outcome::interrupted);
 }
@@ -35,13 +35,13 @@ TEST_F(WorkerTest, AnAcknowledgementIsNotWaitedForLong) {
   EXPECT_FALSE(worker.finished());
   wake(0.2);
   EXPECT_TRUE(worker.finished());
-  EXPECT_EQ(heard<Leave>().size(), 1U);
+  EXPECT_EQ(heard<Goodbye>().size(), 1U);
 }
 
 TEST_F(WorkerTest, AnInterruptLeavesInOrder) {
   join();
   tell(link_node, Interrupt{});
-  EXPECT_EQ(heard<Leave>().size(), 1U) << "what it owes is others' now";
+  EXPECT_EQ(heard<Goodbye>().size(), 1U) << "what it owes is others' now";
   EXPECT_TRUE(worker.finished());
   EXPECT_EQ(worker.exit_reason().stop().outcome, Outcome::interrupted);
 }

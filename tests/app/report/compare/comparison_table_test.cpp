@@ -84,7 +84,7 @@ TEST(CompareTable, WhoIsFastAndLearnsLittleIsNotFirst) {
                               "with 44.00 %\n")));
   for (int i = 0; i < 5; ++i) {
     comparison.entries.push_back(comparison.entries[2]);
-    comparison.entries.back().entrant.sync = "ssp:" + std::to_string(i + 1);
+    comparison.entries.back().contender.sync = "ssp:" + std::to_string(i + 1);
   }
   EXPECT_THAT(comparison_table(comparison), HasSubstr("equal ssp:3 with 44.00 % and 2 more\n"));
   comparison.entries.resize(4);
@@ -110,7 +110,7 @@ TEST(CompareTable, FitsTheTerminal) {
       {{"steelyard", "oneshot:epoch", ""}, {failed_trial("\033[2Jit\nsaid: " + std::string(50, 'x'))}});
   comparison.entries.back().trials[0].failure +=
       " and more words than there is room for in a line of a terminal";
-  comparison.entries[3].entrant.alone = std::string(300, 'n');
+  comparison.entries[3].contender.alone = std::string(300, 'n');
   for (const std::size_t width : {60U, 80U, 100U, 120U}) {
     const std::string table = comparison_table(comparison, width);
     for (const std::string& line : lines_of(table)) {

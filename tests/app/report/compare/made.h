@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "app/report/compare/entrants.h"
+#include "app/report/compare/compared_runs.h"
 #include "core/error.h"
 
 namespace steelyard {

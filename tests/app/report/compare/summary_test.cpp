@@ -36,7 +36,7 @@ TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
   EXPECT_FALSE(rows[1].seconds_to_target);
   EXPECT_FALSE(rows[1].updates_to_target);
   EXPECT_FALSE(rows[1].gain_on_equal);
-  EXPECT_EQ(label(ranked(rows, true).back().entrant), "lb-bsp bsp");
+  EXPECT_EQ(label(ranked(rows, true).back().contender), "lb-bsp bsp");
   comparison.entries[1].trials[0] = made_trial(6);
   const Row balanced = summarise(comparison)[1];
   EXPECT_DOUBLE_EQ(balanced.seconds_to_target->median, 6) << "4, 6 and for ever";
@@ -71,7 +71,7 @@ TEST(CompareSummary, WhoLearnsLittleComesAfterWhoLearns) {
   const auto order = [&] {
     std::string text;
     for (const Row& row : ranked(summarise(comparison), comparison.target > 0))
-      text += label(row.entrant) + ", ";
+      text += label(row.contender) + ", ";
     return text;
   };
   EXPECT_EQ(order(), "lb-bsp bsp, fast alone, equal bsp, equal asp, ");

@@ -1,0 +1,247 @@
+#include "app/processes/initial_state.h"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "app/config/prepare_job.h"
+#include "app/processes/endpoint.h"
+#include "app/processes/processes.h"
+#include "app/processes/signals.h"
+#include "core/error.h"
+#include "protocol/codec.h"
+#include "protocol/limits.h"
+#include "server/checkpoint/model_intake.h"
+#include "transport/host.h"
+#include "worker/data/samples.h"
+
+namespace steelyard {
+namespace {
+
+constexpr std::chrono::seconds between_trials{1};
+
+// What went wrong; empty: nothing, and the checkpointer has finished.
+std::string trouble_of_hosting(Checkpointer& checkpointer, NodeId node, Link& link) {
+  try {
+    host(checkpointer, node, link);
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "no memory is left to load or save the model";
+  } catch (const std::exception& trouble) {
+    return std::string("loading and saving the model failed: ") + trouble.what();
+  } catch (...) {
+    return "loading and saving the model failed, and nothing says why";
+  }
+}
+
+// A worker answers at once; its framework may be busy for a while with what it had begun.
+const Duration upload_patience = from_seconds(30);
+
+// The scheduler would cut a connection that brings more.
+void require_that_it_travels(const ModelDescription& model) {
+  const Frames frames = encode(Message(std::in_place_type<ToScheduler>, model));
+  const bool fits = frames.header.size() <= limits::to_scheduler &&
+                    std::holds_alternative<Message>(decode(Role::scheduler, frames.header, {}));
+  if (fits) return;
+  throw Failure(ExitCode::configuration,
+                "the description of the model cannot be sent to the scheduler: it takes " +
+                    std::to_string(frames.header.size() / 1000 + 1) +
+                    " kB, or one of its lists is too long; the scheduler takes " +
+                    std::to_string(limits::to_scheduler / 1000) + " kB, " + std::to_string(limits::tensors) +
+                    " tensors and " + std::to_string(limits::channels) +
+                    " channels: make names of tensors shorter, or join small tensors");
+}
+
+constexpr std::uint64_t most_looked_at = 64;  // samples
+
+[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
+
+std::string number(std::uint64_t value) { return std::to_string(value); }
+
+void require_same_order(const std::string& path, const Manifest& from, const Job& job,
+                        const SampleSource& source) {
+  const std::string place = "the checkpoint " + path + " is in the middle of an epoch, at sample " +
+                            number(from.progress.offset) + ", and the rest of it follows from ";
+  const std::string otherwise = ", or go on from a checkpoint at the end of an epoch";
+  if (from.seed != job.seed) {
+    refuse("seed = " + number(job.seed) + " in [job]: " + place + "seed " + number(from.seed) +
+           ": resume with that" + otherwise);
+  }
+  const SampleSource& then = from.source;
+  if (then.samples == 0) return;  // not known
+  if (then.samples != source.samples) {
+    refuse("name = \"" + source.data + "\" in [data] has " + number(source.samples) +
+           " training samples: " + place + "the " + number(then.samples) + " of \"" + then.data +
+           "\": resume with those" + otherwise);
+  }
+  if (then.hash != source.hash) {
+    refuse("name = \"" + source.data + "\" in [data] gives other training samples than were trained on: " +
+           place + "those of \"" + then.data + "\": resume with the same [data]" + otherwise);
+  }
+}
+
+// A number that no other run that begins here will draw, above that of the checkpoint: of two checkpoints of
+// one version, the later term is the newer one. 32 bits of it leave room for billions of resumptions.
+Term later_term(Term term) { return term + 1 + (new_node(Role::scheduler).number >> 32); }
+
+// Whether the optimizer goes on with this state: moments of another kind would be steps of another length.
+bool keeps_state(const Layout& layout, std::size_t slots, const Job& job) {
+  const auto has_norms = [](const Layout& it) {
+    return std::ranges::any_of(it.ranges, [](const Range& range) { return range.norm_group != 0; });
+  };
+  return slots == state_slots(job) && has_norms(layout) == has_norms(job.layout);
+}
+
+Snapshot completed(Snapshot snapshot, const Job& job, const SampleSource& source) {
+  snapshot.layout = job.layout;
+  snapshot.seed = job.seed;
+  snapshot.fingerprint = fingerprint(job);
+  snapshot.source = source;
+  return snapshot;
+}
+
+}  // namespace
+
+void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link,
+          const std::function<void(const std::string&)>& say) {
+  const std::stop_callback stop(told, [&] {
+    link.post({{link_node, node, Message(std::in_place_type<ToCheckpointer>, Stop{})}});
+  });
+  std::string former;
+  while (!checkpointer.finished()) {
+    const std::string trouble = trouble_of_hosting(checkpointer, node, link);
+    if (trouble.empty()) continue;
+    if (std::exchange(former, trouble) != trouble)
+      say(trouble + "; no checkpoint is written until that works again");
+    if (told.stop_requested()) return;  // the link may fail for good, and would never deliver Stop
+    std::this_thread::sleep_for(between_trials);
+  }
+}
+
+std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
+                                             const std::function<void(const std::string&)>& say) {
+  const auto post = [&](auto message) {
+    link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))}});
+  };
+  const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
+                            [&] { post(Goodbye{}); });
+  ModelIntake intake(seed, upload_patience, memory_of_machine());
+  host(intake, scheduler_node, link, [&](const Envelope& envelope) {
+    const auto* message = std::get_if<ToRecorder>(&envelope.message);
+    if (const auto* note = message != nullptr ? std::get_if<Note>(message) : nullptr) say(note->text);
+  });
+  if (!intake.complete()) return std::nullopt;
+  return WorkersModel{intake.model(), intake.take_weights()};
+}
+
+Worker::Options::Model model_to_tell(const Workload& workload) {
+  struct Drawn {
+    std::optional<std::uint64_t> seed;
+    std::vector<float> weights;
+  };
+  ModelDescription description = describe(workload);
+  require_that_it_travels(description);
+  return {std::move(description),
+          [workload, drawn = std::make_shared<Drawn>()](std::uint64_t seed, Interval floats) {
+            if (drawn->seed != seed) drawn->weights = first_weights(workload, seed);
+            drawn->seed = seed;
+            return Blob::copy_of(std::span(drawn->weights).subspan(floats.begin, floats.size()));
+          }};
+}
+
+ModelDescription describe(const Workload& workload) {
+  ModelDescription model = described(workload);
+  const DataSet& train = *workload.data.train;
+  const std::uint64_t features = train.shape().size(), looks = std::min(most_looked_at, train.size());
+  std::vector<float> values(looks * features);
+  std::vector<std::uint32_t> labels(looks * train.labels());
+  for (std::uint64_t i = 0; i < looks; ++i) {
+    const std::uint64_t index = i * train.size() / looks;
+    read_sample(train, index, values.data() + i * features, labels.data() + i * train.labels(),
+                [&] { return "data set '" + model.data + "', training sample " + number(index); });
+  }
+  const auto value_bytes = std::as_bytes(std::span(values)), label_bytes = std::as_bytes(std::span(labels));
+  std::vector<std::byte> all(value_bytes.begin(), value_bytes.end());
+  all.insert(all.end(), label_bytes.begin(), label_bytes.end());
+  model.data_hash = seal(all).xxh3_128;
+  model.mean = workload.data.normalization.mean;
+  model.deviation = workload.data.normalization.deviation;
+  return model;
+}
+
+SampleSource sample_source(const Job& job, const ModelDescription& model) {
+  return {model.data,      model.train_samples, model.data_hash, job.global_batch, model.mean,
+          model.deviation, model.height,        model.width,     model.channels,   model.classes};
+}
+
+void require_checkpoint(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path + "/" + manifest_file, ignored)) return;
+  std::string near = "runs/job-1/checkpoints/1180";
+  for (const std::string& place : {path + "/checkpoints", path}) {
+    const std::vector<std::string> there = list_checkpoints(place);
+    if (!there.empty()) near = there.front();
+  }
+  throw Failure(ExitCode::usage, "--resume-from " + path + ": this is no checkpoint, there is no " +
+                                     manifest_file + " in it: name the directory of one, as in " + near);
+}
+
+std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,
+                                         const SampleSource& source) {
+  if (checkpoint.layout.tensors != job.layout.tensors) {
+    refuse("the checkpoint " + path + " is of another model than '" + job.model +
+           "': resume with the job that wrote it");
+  }
+  if (checkpoint.progress.offset > 0) require_same_order(path, checkpoint, job, source);
+  if (checkpoint.progress.offset >= job.train_samples) {
+    refuse("the checkpoint " + path + " stands at sample " + number(checkpoint.progress.offset) +
+           " of its epoch, and the data set has " + number(job.train_samples) +
+           ": resume with the data that it was trained on");
+  }
+  std::vector<std::string> notes;
+  if (checkpoint.seed != job.seed) {
+    notes.push_back("seed = " + number(job.seed) + " in [job]: from here on; it was " +
+                    number(checkpoint.seed) + " before");
+  }
+  const bool other = checkpoint.source.hash != source.hash || checkpoint.source.samples != source.samples;
+  if (checkpoint.source.samples > 0 && other) {
+    notes.push_back("[data]: other training samples from here on; they were " +
+                    number(checkpoint.source.samples) + " of \"" + checkpoint.source.data + "\" before");
+  }
+  if (checkpoint.state_slots > 0 && !keeps_state(checkpoint.layout, checkpoint.state_slots, job)) {
+    notes.emplace_back("optimizer in [train]: another from here on; its state begins at zero");
+  }
+  return notes;
+}
+
+std::vector<float> first_weights(const Workload& workload, std::uint64_t seed) {
+  std::vector<float> weights(workload.layout.size());
+  workload.initialize(weights, seed);
+  return weights;
+}
+
+Snapshot fresh_beginning(const Job& job, const SampleSource& source, std::vector<float> weights) {
+  Snapshot snapshot;
+  snapshot.parameters = std::move(weights);
+  // Words of a former run on the same ports belong to another history.
+  snapshot.progress.term = new_node(Role::scheduler).number >> 16;
+  return completed(std::move(snapshot), job, source);
+}
+
+Snapshot resumed_beginning(const std::string& path, const Job& job, const SampleSource& source) {
+  (void)check_resumable(path, read_manifest(path), job, source);
+  Snapshot snapshot = read_checkpoint(path);
+  snapshot.progress.term = later_term(snapshot.progress.term);
+  if (!keeps_state(snapshot.layout, snapshot.state.size(), job)) {
+    snapshot.state.clear();
+    snapshot.steps = 0;
+  }
+  return completed(std::move(snapshot), job, source);
+}
+
+}  // namespace steelyard

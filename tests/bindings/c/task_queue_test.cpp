@@ -1,0 +1,197 @@
+#include "bindings/c/task_queue.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <future>
+
+#include "core/error.h"
+
+namespace steelyard::c_api::task_queue_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+// Numbers of samples from 10 on, in two micro-batches.
+class Numbers final : public Samples {
+ public:
+  const nn::MicroBatch* next() override {
+    ++asked;
+    if (given_ == 2) return nullptr;
+    batch_ = {.inputs = nullptr,
+              .labels = labels_.data() + 3 * given_,
+              .positions = positions_.data() + 3 * given_,
+              .size = 4,
+              .count = 3,
+              .seed = 1,
+              .epoch = 7};
+    ++given_;
+    return &batch_;
+  }
+  [[nodiscard]] bool at_end() const override { return given_ == 2; }
+  [[nodiscard]] bool wanted() const override { return wanted_; }
+  void cancel() { wanted_ = false; }
+
+  std::atomic<int> asked = 0;
+
+ private:
+  const std::vector<std::uint32_t> labels_{10, 11, 12, 13, 14, 15, 0};
+  const std::vector<std::uint64_t> positions_{40, 41, 42, 43, 44, 45, 0};
+  std::size_t given_ = 0;
+  std::atomic<bool> wanted_ = true;
+  nn::MicroBatch batch_;
+};
+
+// The engine computes on a thread of its own; the test is the caller.
+class TaskQueueTest : public testing::Test {
+ protected:
+  void train() {
+    sums_ = std::async(std::launch::async, [this] {
+      return engine_->train(parameters_, samples_, gradient_, [this](std::uint64_t begin, std::uint64_t end) {
+        weights_.push_back(engine_->weight());
+        finals_.emplace_back(begin, end);
+      });
+    });
+  }
+  const TaskQueue::Task* take() { return task_queue_.take(steady_now() + from_seconds(30)); }
+  template <class Work>
+  static std::string refusal(Work work) {
+    try {
+      work();
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return "";
+  }
+
+  TaskQueue task_queue_;
+  Numbers samples_;
+  const std::unique_ptr<Engine> engine_ = engine_of(task_queue_);
+  const std::vector<float> parameters_{1, 2, 3, 4};
+  std::vector<float> gradient_ = std::vector<float>(4);
+  Ranges finals_;
+  std::vector<std::optional<double>> weights_;
+  std::future<nn::Sums> sums_;
+};
+
+TEST_F(TaskQueueTest, ATaskGoesToTheCallerAndItsSumsBack) {
+  train();
+  const TaskQueue::Task* task = take();
+  ASSERT_NE(task, nullptr);
+  EXPECT_THAT(task->samples, ElementsAre(10, 11, 12, 13, 14, 15));
+  EXPECT_EQ(task->epoch, 7);
+  EXPECT_EQ(task->position, 40);
+  EXPECT_EQ(task->parameters.data(), parameters_.data());
+  task->gradient[2] = 5;
+  task_queue_.finish({1.5, 4});
+  EXPECT_EQ(sums_.get(), (nn::Sums{1.5, 4}));
+  EXPECT_EQ(gradient_[2], 5);
+}
+
+TEST_F(TaskQueueTest, RangesArePassedOnWithTheWeightThatWasSaidBefore) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  task_queue_.weigh(2.5);
+  task_queue_.final(1, 4);
+  task_queue_.final(0, 1);
+  EXPECT_THAT(refusal([&] { task_queue_.weigh(3); }), HasSubstr("say its weight before"));
+  task_queue_.finish({});
+  sums_.get();
+  std::vector<bool> final(4);
+  for (const auto& [begin, end] : finals_) {
+    for (std::uint64_t at = begin; at < end; ++at) {
+      EXPECT_FALSE(final[at]) << "told twice: " << at;
+      final[at] = true;
+    }
+  }
+  EXPECT_THAT(final, testing::Each(true));
+  EXPECT_THAT(weights_, testing::Each(testing::Optional(2.5)));
+  EXPECT_THAT(refusal([&] { task_queue_.final(0, 1); }), HasSubstr("no task is being computed"));
+}
+
+TEST_F(TaskQueueTest, WhatLiesOutsideOfTheGradientIsRefused) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  EXPECT_THAT(refusal([&] { task_queue_.final(2, 5); }),
+              HasSubstr("floats 2 to 5 are not all in a gradient of 4"));
+  EXPECT_THAT(refusal([&] { task_queue_.final(3, 2); }), HasSubstr("floats 3 to 2"));
+  task_queue_.finish({});
+  sums_.get();
+  EXPECT_THAT(finals_, testing::IsEmpty());
+}
+
+TEST_F(TaskQueueTest, AnUnwantedTaskEndsWhenTheCallerGoesOn) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  EXPECT_TRUE(task_queue_.wanted());
+  samples_.cancel();
+  EXPECT_FALSE(task_queue_.wanted());
+  EXPECT_EQ(sums_.wait_for(std::chrono::seconds(0)), std::future_status::timeout)
+      << "the caller may still write to the gradient";
+  task_queue_.give_up();
+  sums_.get();
+}
+
+TEST_F(TaskQueueTest, AWantedTaskThatIsGivenUpIsAMistake) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  task_queue_.give_up();
+  EXPECT_THAT(refusal([&] { sums_.get(); }), HasSubstr("neither done nor unwanted"));
+}
+
+TEST_F(TaskQueueTest, WhoLeavesMayGiveUpWhatIsWanted) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  task_queue_.leave();
+  task_queue_.give_up();
+  EXPECT_EQ(refusal([&] { sums_.get(); }), "");
+}
+
+TEST_F(TaskQueueTest, SignsOfLifeArePassedOn) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  const int before = samples_.asked;
+  EXPECT_TRUE(task_queue_.wanted());
+  while (samples_.asked == before) std::this_thread::yield();
+  task_queue_.finish({});
+  sums_.get();
+}
+
+TEST_F(TaskQueueTest, AClosedDeskHasNoTasks) {
+  train();
+  ASSERT_NE(take(), nullptr);
+  task_queue_.close();
+  EXPECT_FALSE(task_queue_.wanted());
+  EXPECT_EQ(take(), nullptr);
+  task_queue_.give_up();
+  sums_.get();
+  EXPECT_TRUE(task_queue_.closed());
+}
+
+TEST_F(TaskQueueTest, ATaskThatNobodyTakesEndsWithTheDesk) {
+  train();
+  task_queue_.close();
+  sums_.get();
+}
+
+TEST_F(TaskQueueTest, AnEvaluationHasNoGradient) {
+  sums_ = std::async(std::launch::async, [this] { return engine_->evaluate(parameters_, samples_); });
+  const TaskQueue::Task* task = take();
+  ASSERT_NE(task, nullptr);
+  EXPECT_TRUE(task->gradient.empty());
+  EXPECT_THAT(refusal([&] { task_queue_.weigh(1); }), HasSubstr("no gradient"));
+  task_queue_.finish({3, 2});
+  EXPECT_EQ(sums_.get(), (nn::Sums{3, 2}));
+}
+
+TEST_F(TaskQueueTest, WhoWaitsCanBeWoken) {
+  task_queue_.wake();
+  EXPECT_EQ(take(), nullptr);
+  EXPECT_EQ(task_queue_.take(steady_now()), nullptr);
+}
+
+}  // namespace
+}  // namespace steelyard::c_api::task_queue_test

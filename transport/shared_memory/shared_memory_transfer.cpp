@@ -1,0 +1,121 @@
+#include "transport/shared_memory/shared_memory_transfer.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace steelyard {
+
+// What keeps borrowed bytes mapped; with the last copy of the blob the lease ends.
+class SharedMemoryTransfer::Borrowed {
+ public:
+  Borrowed(std::shared_ptr<const PeerSegment> segment, std::shared_ptr<Ended> ended, std::uint64_t lease)
+      : segment_(std::move(segment)), ended_(std::move(ended)), lease_(lease) {}
+  ~Borrowed() { ended_->try_push(lease_); }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+ private:
+  const std::shared_ptr<const PeerSegment> segment_;
+  const std::shared_ptr<Ended> ended_;
+  const std::uint64_t lease_;
+};
+
+SharedMemoryTransfer::SharedMemoryTransfer(const Segment* trial, PeerMemory& memory)
+    : trial_(trial), memory_(memory), ended_(std::make_shared<Ended>(most_lent)) {}
+
+SharedMemoryTransfer::~SharedMemoryTransfer() {
+  ended_->close();
+  for (const auto& [lease, blob] : lent_) blob.segment()->retire();
+  memory_.forget_unused();
+}
+
+SharedMemoryTransfer::Bytes SharedMemoryTransfer::introduction() const {
+  if (trial_ == nullptr) return encode_lending(Introduction{0, 0, {}, Reading::impossible});
+  return encode_lending(Introduction{static_cast<std::uint32_t>(getpid()),
+                                     static_cast<std::uint32_t>(trial_->descriptor()), trial_->name(),
+                                     reading_});
+}
+
+std::optional<bool> SharedMemoryTransfer::agreed() const {
+  if (!peer_ || peer_->reading == Reading::untried) return std::nullopt;
+  return peer_->reading == Reading::possible && reading_ == Reading::possible;
+}
+
+bool SharedMemoryTransfer::take(const Frames& frames) {
+  if (!agreed().value_or(false) || frames.header.size() > most_pending_bytes) return false;
+  Loan loan;
+  if (frames.payload && !frames.payload->empty()) {
+    const Blob& payload = *frames.payload;
+    const Segment* segment = payload.segment();
+    if (segment == nullptr || lent_.size() >= most_lent) return false;
+    loan = {++last_lease_, segment->name().number, static_cast<std::uint32_t>(segment->descriptor()),
+            static_cast<std::uint64_t>(payload.bytes().data() - segment->data()), payload.size()};
+    lent_.emplace(loan.lease, payload);
+  }
+  pending_.emplace_back(loan, frames.header);
+  pending_bytes_ += frames.header.size();
+  return true;
+}
+
+std::optional<SharedMemoryTransfer::Bytes> SharedMemoryTransfer::batch() {
+  Batch batch;
+  while (ended_->size() > 0) batch.returned.push_back(*ended_->pop());
+  for (const auto& [loan, header] : pending_) batch.messages.push_back({loan, header});
+  if (batch.returned.empty() && batch.messages.empty()) return std::nullopt;
+  Bytes frame = encode_lending(batch);
+  pending_.clear();
+  pending_bytes_ = 0;
+  return frame;
+}
+
+std::optional<SharedMemoryTransfer::Heard> SharedMemoryTransfer::hear(std::span<const std::byte> frame) {
+  const auto decoded = decode_lending(frame);
+  const auto* said = std::get_if<LendingFrame>(&decoded);
+  if (said == nullptr) return std::nullopt;
+  return std::visit([&](const auto& it) -> std::optional<Heard> { return hear(it); }, *said);
+}
+
+// The first is answered; the second only tells how the trial went.
+SharedMemoryTransfer::Heard SharedMemoryTransfer::hear(const Introduction& introduction) {
+  const bool first = !peer_;
+  if (first) {
+    const bool readable =
+        trial_ != nullptr && introduction.process != 0 &&
+        memory_.find(introduction.process, introduction.descriptor, introduction.segment) != nullptr;
+    reading_ = readable ? Reading::possible : Reading::impossible;
+    peer_ = introduction;
+  } else {
+    peer_->reading = introduction.reading;
+  }
+  Heard heard;
+  if (first) heard.answer = this->introduction();
+  return heard;
+}
+
+// A message whose payload cannot be read is lost, and the lender hears that its loans are of no use.
+std::optional<SharedMemoryTransfer::Heard> SharedMemoryTransfer::hear(const Batch& batch) {
+  if (trial_ == nullptr || !peer_ || peer_->process == 0) return std::nullopt;
+  for (const std::uint64_t lease : batch.returned) lent_.erase(lease);
+  Heard heard;
+  for (const LentMessage& message : batch.messages) {
+    if (auto payload = borrow(message.loan)) {
+      heard.messages.push_back({message.header, std::move(*payload)});
+    } else {
+      reading_ = Reading::impossible;
+      heard.answer = introduction();
+    }
+  }
+  return heard;
+}
+
+std::optional<Blob> SharedMemoryTransfer::borrow(const Loan& loan) {
+  if (loan.size == 0) return Blob();
+  auto segment = memory_.find(peer_->process, loan.descriptor, {peer_->segment.process, loan.segment});
+  const auto bytes = segment ? segment->values(loan.offset, loan.size) : std::nullopt;
+  auto borrowed = std::make_shared<const Borrowed>(std::move(segment), ended_, loan.lease);
+  if (!bytes) return std::nullopt;
+  return Blob(std::move(borrowed), *bytes);
+}
+
+}  // namespace steelyard

@@ -100,7 +100,7 @@ class Op {
   virtual void forward(const Pass& pass, const Forward& call) = 0;
   virtual void backward(const Pass& pass, const Backward& call) = 0;
 
-  [[nodiscard]] virtual Traits traits() const = 0;
+  [[nodiscard]] virtual Traits traits() const { return {}; }
   // Bytes that it keeps, for good or from forward to backward.
   [[nodiscard]] virtual std::uint64_t bytes() const { return 0; }
   // What does the work, for tests and reports: "reference", "direct", "onednn jit:avx512_core".

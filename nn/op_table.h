@@ -13,16 +13,36 @@ namespace steelyard::nn {
 #define STEELYARD_MAKE(Kind, word) std::unique_ptr<Op> make(const Kind& op, const OpPlace& place);
 #define STEELYARD_MAKE_HERE(Kind, word) \
   std::unique_ptr<Op> make(const Kind& op, const OpPlace& place, const Context& context);
+// Define the two, for an op whose class is made of the same arguments.
+#define STEELYARD_OP(Kind, Class)                                  \
+  std::unique_ptr<Op> make(const Kind& op, const OpPlace& place) { \
+    return std::make_unique<Class>(op, place);                     \
+  }
+#define STEELYARD_OP_HERE(Kind, Class)                                                     \
+  std::unique_ptr<Op> make(const Kind& op, const OpPlace& place, const Context& context) { \
+    return std::make_unique<Class>(op, place, context);                                    \
+  }
 
 // Each op as plain loops with sums in double, in the order of samples. What the other columns are compared
 // with.
 namespace reference {
 STEELYARD_OPS(STEELYARD_MAKE, STEELYARD_MAKE, STEELYARD_MAKE)
+
+class ReferenceOp : public Op {
+ public:
+  [[nodiscard]] std::string implementation() const override { return "reference"; }
+};
 }  // namespace reference
 
 // Each op as fast as it gets on one thread of a CPU.
 namespace cpu {
 STEELYARD_OPS(STEELYARD_MAKE, STEELYARD_MAKE, STEELYARD_MAKE)
+
+// By kernels of our own.
+class DirectOp : public Op {
+ public:
+  [[nodiscard]] std::string implementation() const override { return "direct"; }
+};
 
 // output = relu(batch_norm(x) + residual), or without one of them: several nodes of a graph in one sweep,
 // which the planner puts in their place. Backward reads x, never the residual, and with a ReLU the output;

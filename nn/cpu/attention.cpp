@@ -10,7 +10,7 @@ namespace {
 
 // Keeps nothing: to find the probabilities again takes one product of six and no memory that grows with the
 // square of the tokens times heads and samples.
-class AttentionOp final : public Op {
+class AttentionOp final : public DirectOp {
  public:
   AttentionOp(const Attention& op, const OpPlace& place)
       : in_(place.inputs[0].size()),
@@ -40,7 +40,6 @@ class AttentionOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.adds = true, .workspace = attention_scratch(shape_)};
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   std::uint64_t in_, out_;
@@ -49,8 +48,6 @@ class AttentionOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Attention& op, const OpPlace& place) {
-  return std::make_unique<AttentionOp>(op, place);
-}
+STEELYARD_OP(Attention, AttentionOp)
 
 }  // namespace steelyard::nn::cpu

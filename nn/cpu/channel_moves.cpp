@@ -8,13 +8,15 @@
 namespace steelyard::nn::cpu {
 namespace {
 
-class ChannelShuffleOp final : public Op {
+class ChannelShuffleOp final : public DirectOp {
  public:
-  ChannelShuffleOp(std::size_t groups, Shape shape)
+  ChannelShuffleOp(const ChannelShuffle& op, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
-        pixels_(std::size_t{shape.height} * shape.width),
-        groups_(groups),
-        length_(shape.channels / groups) {}
+        pixels_(std::size_t{place.output.height} * place.output.width),
+        groups_(op.groups),
+        length_(place.output.channels / op.groups) {
+    CHECK(place.order == Order::samples, "channels are shuffled in the order of samples");
+  }
 
   void forward(const Pass& pass, const Forward& call) override {
     kernels_.shuffle(pass.size() * pixels_, groups_, length_, call.inputs[0], false, call.output);
@@ -27,30 +29,22 @@ class ChannelShuffleOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const RowsTable& kernels_;
   std::size_t pixels_, groups_, length_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ChannelShuffle& op, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "channels are shuffled in the order of samples");
-  return std::make_unique<ChannelShuffleOp>(op.groups, place.output);
-}
-
-namespace {
-
-class ChannelSliceOp final : public Op {
+class ChannelSliceOp final : public DirectOp {
  public:
-  ChannelSliceOp(const ChannelSlice& op, Shape in)
+  ChannelSliceOp(const ChannelSlice& op, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
-        pixels_(std::size_t{in.height} * in.width),
-        channels_(in.channels),
+        pixels_(std::size_t{place.output.height} * place.output.width),
+        channels_(place.inputs[0].channels),
         begin_(op.begin),
-        length_(op.end - op.begin) {}
+        length_(op.end - op.begin) {
+    CHECK(place.order == Order::samples, "channels are sliced in the order of samples");
+  }
 
   void forward(const Pass& pass, const Forward& call) override {
     kernels_.copy(pass.size() * pixels_, length_, call.inputs[0] + begin_, channels_, call.output, length_);
@@ -70,28 +64,19 @@ class ChannelSliceOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const RowsTable& kernels_;
   std::size_t pixels_, channels_, begin_, length_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ChannelSlice& op, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "channels are sliced in the order of samples");
-  return std::make_unique<ChannelSliceOp>(op, place.inputs[0]);
-}
-
-namespace {
-
-class ConcatOp final : public Op {
+class ConcatOp final : public DirectOp {
  public:
-  explicit ConcatOp(const OpPlace& place)
+  ConcatOp(const Concat& /*op*/, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
         pixels_(std::size_t{place.output.height} * place.output.width),
         channels_(place.output.channels) {
+    CHECK(place.order == Order::samples, "channels are joined in the order of samples");
     for (const Shape& in : place.inputs) parts_.push_back(in.channels);
   }
 
@@ -114,7 +99,6 @@ class ConcatOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const RowsTable& kernels_;
@@ -124,9 +108,8 @@ class ConcatOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Concat& /*op*/, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "channels are joined in the order of samples");
-  return std::make_unique<ConcatOp>(place);
-}
+STEELYARD_OP(ChannelShuffle, ChannelShuffleOp)
+STEELYARD_OP(ChannelSlice, ChannelSliceOp)
+STEELYARD_OP(Concat, ConcatOp)
 
 }  // namespace steelyard::nn::cpu

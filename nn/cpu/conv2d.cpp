@@ -10,7 +10,7 @@ namespace steelyard::nn::cpu {
 namespace {
 
 // The kernels read weights channels last, where a pixel's few channels are neighbours.
-class DirectConv2d final : public Op {
+class DirectConv2d final : public DirectOp {
  public:
   DirectConv2d(const Conv2d& options, const OpPlace& place, FusedRelu relu)
       : in_(place.inputs[0]),
@@ -47,7 +47,6 @@ class DirectConv2d final : public Op {
 
   [[nodiscard]] Traits traits() const override { return {.reads_output = relu_ == FusedRelu::yes}; }
   [[nodiscard]] std::uint64_t bytes() const override { return 2 * weights_.size() * sizeof(float); }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   [[nodiscard]] std::uint32_t kernel() const { return options_.kernel.rows; }

@@ -3,6 +3,7 @@
 #include "core/check.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::direct {
 namespace {
@@ -107,7 +108,7 @@ void from_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const flo
 namespace steelyard::nn::cpu {
 namespace {
 
-class TransposeOp final : public Op {
+class TransposeOp final : public DirectOp {
  public:
   explicit TransposeOp(const OpPlace& place) : shape_(place.output), to_(place.order) {}
 
@@ -121,7 +122,6 @@ class TransposeOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   void turn(const Pass& pass, Order to, const float* input, float* output) const {

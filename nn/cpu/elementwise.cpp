@@ -18,12 +18,12 @@ bool reads_input(Activation::Kind kind) {
          kind == Activation::Kind::silu || kind == Activation::Kind::hard_swish;
 }
 
-class ActivationOp final : public Op {
+class ActivationOp final : public DirectOp {
  public:
-  ActivationOp(Activation::Kind kind, const OpPlace& place)
+  ActivationOp(const Activation& op, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::activation, v3::activation, v4::activation)),
-        kind_(static_cast<std::size_t>(kind)),
-        reads_input_(reads_input(kind)),
+        kind_(static_cast<std::size_t>(op.kind)),
+        reads_input_(reads_input(op.kind)),
         features_(place.output.size()),
         order_(place.order) {}
 
@@ -46,7 +46,6 @@ class ActivationOp final : public Op {
             .reads_output = !reads_input_,
             .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const ActivationTable& kernels_;
@@ -56,17 +55,9 @@ class ActivationOp final : public Op {
   Order order_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Activation& op, const OpPlace& place) {
-  return std::make_unique<ActivationOp>(op.kind, place);
-}
-
-namespace {
-
-class AddOp final : public Op {
+class AddOp final : public DirectOp {
  public:
-  explicit AddOp(const OpPlace& place)
+  AddOp(const Add& /*op*/, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
         features_(place.output.size()),
         order_(place.order) {}
@@ -92,7 +83,6 @@ class AddOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const RowsTable& kernels_;
@@ -100,19 +90,15 @@ class AddOp final : public Op {
   Order order_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Add& /*op*/, const OpPlace& place) { return std::make_unique<AddOp>(place); }
-
-namespace {
-
-class ScaleOp final : public Op {
+class ScaleOp final : public DirectOp {
  public:
-  explicit ScaleOp(Shape shape)
+  ScaleOp(const Scale& /*op*/, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::scale, v3::scale, v4::scale)),
-        pixels_(std::size_t{shape.height} * shape.width),
-        channels_(shape.channels),
-        unwanted_(channels_) {}
+        pixels_(std::size_t{place.output.height} * place.output.width),
+        channels_(place.output.channels),
+        unwanted_(channels_) {
+    CHECK(place.order == Order::samples, "channels are scaled in the order of samples");
+  }
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::size_t s = 0; s < pass.size(); ++s) {
@@ -136,7 +122,6 @@ class ScaleOp final : public Op {
   // Where a vector is scaled, d_output is read after the sums for the factors are begun.
   [[nodiscard]] Traits traits() const override { return {.d_in_place = pixels_ > 1, .adds = true}; }
   [[nodiscard]] std::uint64_t bytes() const override { return channels_ * sizeof(float); }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const ScaleTable& kernels_;
@@ -144,16 +129,7 @@ class ScaleOp final : public Op {
   std::vector<float> unwanted_;  // sums that nobody asked for
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Scale& /*op*/, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "channels are scaled in the order of samples");
-  return std::make_unique<ScaleOp>(place.output);
-}
-
-namespace {
-
-class DropoutOp final : public Op {
+class DropoutOp final : public DirectOp {
  public:
   DropoutOp(const Dropout& op, const OpPlace& place)
       : shape_(place.output),
@@ -173,7 +149,6 @@ class DropoutOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   void drop(const Pass& pass, const float* from, bool add, float* to) const {
@@ -201,8 +176,9 @@ class DropoutOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Dropout& op, const OpPlace& place) {
-  return std::make_unique<DropoutOp>(op, place);
-}
+STEELYARD_OP(Activation, ActivationOp)
+STEELYARD_OP(Add, AddOp)
+STEELYARD_OP(Scale, ScaleOp)
+STEELYARD_OP(Dropout, DropoutOp)
 
 }  // namespace steelyard::nn::cpu

@@ -4,6 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 
+// The table of this name at each level.
+// clang-format off
+#define STEELYARD_LEVELED(Table, name)            \
+  namespace baseline { extern const Table name; } \
+  namespace v3 { extern const Table name; }       \
+  namespace v4 { extern const Table name; }
+// clang-format on
+
 namespace steelyard::nn::direct {
 
 // What the direct kernels and their dispatch share: shapes and tables of functions, one table
@@ -52,23 +60,9 @@ struct TransposeTable {
                      const float* picture, float* samples);
 };
 
-namespace baseline {
-extern const ConvolutionTable convolution;
-extern const PoolTable pool;
-extern const TransposeTable transpose;
-}  // namespace baseline
-
-namespace v3 {
-extern const ConvolutionTable convolution;
-extern const PoolTable pool;
-extern const TransposeTable transpose;
-}  // namespace v3
-
-namespace v4 {
-extern const ConvolutionTable convolution;
-extern const PoolTable pool;
-extern const TransposeTable transpose;
-}  // namespace v4
+STEELYARD_LEVELED(ConvolutionTable, convolution)
+STEELYARD_LEVELED(PoolTable, pool)
+STEELYARD_LEVELED(TransposeTable, transpose)
 
 }  // namespace steelyard::nn::direct
 
@@ -88,11 +82,7 @@ struct ActivationTable {
   Backward add_backward[kinds];
 };
 
-// clang-format off
-namespace baseline { extern const ActivationTable activation; }
-namespace v3 { extern const ActivationTable activation; }
-namespace v4 { extern const ActivationTable activation; }
-// clang-format on
+STEELYARD_LEVELED(ActivationTable, activation)
 
 // What attention and its kernels share.
 //
@@ -111,11 +101,7 @@ struct AttentionTable {
                    float* scratch);
 };
 
-// clang-format off
-namespace baseline { extern const AttentionTable attention; }
-namespace v3 { extern const AttentionTable attention; }
-namespace v4 { extern const AttentionTable attention; }
-// clang-format on
+STEELYARD_LEVELED(AttentionTable, attention)
 
 // What the norms and their kernels share; nn/cpu/columns.h says what each function is for. Matrices of `rows`
 // x `channels` floats without gaps.
@@ -137,11 +123,7 @@ struct ColumnsTable {
                    bool add, float* to);
 };
 
-// clang-format off
-namespace baseline { extern const ColumnsTable columns; }
-namespace v3 { extern const ColumnsTable columns; }
-namespace v4 { extern const ColumnsTable columns; }
-// clang-format on
+STEELYARD_LEVELED(ColumnsTable, columns)
 
 // What the sweeps of dropout and their kernels share.
 struct DropoutSweep {
@@ -157,11 +139,7 @@ struct DropoutTable {
   void (*samples)(const DropoutSweep& sweep, const float* from, bool add, float* to);
 };
 
-// clang-format off
-namespace baseline { extern const DropoutTable dropout; }
-namespace v3 { extern const DropoutTable dropout; }
-namespace v4 { extern const DropoutTable dropout; }
-// clang-format on
+STEELYARD_LEVELED(DropoutTable, dropout)
 
 // What layer norm and its kernels share. Matrices of `rows` x `channels` floats without gaps.
 struct LayerNormTable {
@@ -174,11 +152,7 @@ struct LayerNormTable {
                    float* d_x);
 };
 
-// clang-format off
-namespace baseline { extern const LayerNormTable layer_norm; }
-namespace v3 { extern const LayerNormTable layer_norm; }
-namespace v4 { extern const LayerNormTable layer_norm; }
-// clang-format on
+STEELYARD_LEVELED(LayerNormTable, layer_norm)
 
 // What pools over pictures in the order of samples and their kernels share.
 struct PoolWindows {
@@ -203,11 +177,7 @@ struct PoolTable {
   void (*average_backward)(const PoolWindows&, const float* d_output, bool add, float* d_input);
 };
 
-// clang-format off
-namespace baseline { extern const PoolTable pool; }
-namespace v3 { extern const PoolTable pool; }
-namespace v4 { extern const PoolTable pool; }
-// clang-format on
+STEELYARD_LEVELED(PoolTable, pool)
 
 // What sums of rows and their kernels share.
 
@@ -221,11 +191,7 @@ struct RowSumsTable {
   void (*add)(Rows, const float* from, const float* row, float* to);
 };
 
-// clang-format off
-namespace baseline { extern const RowSumsTable row_sums; }
-namespace v3 { extern const RowSumsTable row_sums; }
-namespace v4 { extern const RowSumsTable row_sums; }
-// clang-format on
+STEELYARD_LEVELED(RowSumsTable, row_sums)
 
 // Kernels of the ops that only move and add: matrices of `rows` x `channels` floats, without gaps unless a
 // step (in floats, from row to row) is given.
@@ -248,11 +214,7 @@ struct RowsTable {
                   float* to);
 };
 
-// clang-format off
-namespace baseline { extern const RowsTable rows; }
-namespace v3 { extern const RowsTable rows; }
-namespace v4 { extern const RowsTable rows; }
-// clang-format on
+STEELYARD_LEVELED(RowsTable, rows)
 
 // What scale and its kernels share: a matrix of `rows` x `channels` floats without gaps, and one factor a
 // channel.
@@ -264,11 +226,7 @@ struct ScaleTable {
                    const float* d_output, bool add, float* d_a, float* d_factors);
 };
 
-// clang-format off
-namespace baseline { extern const ScaleTable scale; }
-namespace v3 { extern const ScaleTable scale; }
-namespace v4 { extern const ScaleTable scale; }
-// clang-format on
+STEELYARD_LEVELED(ScaleTable, scale)
 
 // What softmax and its kernels share.
 
@@ -281,10 +239,6 @@ struct SoftmaxTable {
   SoftmaxSums (*softmax)(const float* scores, std::size_t size, float scale, float shift, float* to);
 };
 
-// clang-format off
-namespace baseline { extern const SoftmaxTable softmax_kernels; }
-namespace v3 { extern const SoftmaxTable softmax_kernels; }
-namespace v4 { extern const SoftmaxTable softmax_kernels; }
-// clang-format on
+STEELYARD_LEVELED(SoftmaxTable, softmax_kernels)
 
 }  // namespace steelyard::nn

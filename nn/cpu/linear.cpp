@@ -51,14 +51,6 @@ class TokenLinearOp final : public Op {
   onednn::Products products_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const TokenLinear& op, const OpPlace& place) {
-  return std::make_unique<TokenLinearOp>(op, place);
-}
-
-namespace {
-
 // Lanes behind the samples are zero in gradients. Sixteen sums side by side, so that the compiler uses
 // vectors.
 float sum_of_lanes(const float* values, std::uint64_t lanes) {
@@ -149,8 +141,7 @@ class LinearOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Linear& op, const OpPlace& place) {
-  return std::make_unique<LinearOp>(op, place);
-}
+STEELYARD_OP(TokenLinear, TokenLinearOp)
+STEELYARD_OP(Linear, LinearOp)
 
 }  // namespace steelyard::nn::cpu

@@ -21,7 +21,7 @@ namespace {
 
 enum : std::size_t { weight, bias, running_mean, running_var };  // the parameters
 
-class BatchNormOp final : public Op {
+class BatchNormOp final : public DirectOp {
  public:
   BatchNormOp(const BatchNorm& op, Shape shape, FusedTail tail)
       : epsilon_(op.epsilon),
@@ -86,7 +86,6 @@ class BatchNormOp final : public Op {
   [[nodiscard]] std::uint64_t bytes() const override {
     return 8 * columns_.width() * sizeof(float) + 3 * channels_ * sizeof(double);
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   // Variances are found from the squares of what is left after the first value of a channel is subtracted, so
@@ -123,23 +122,12 @@ class BatchNormOp final : public Op {
   std::vector<float> by_x_, constant_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail) {
-  CHECK(place.order == Order::samples, "batch norm works in the order of samples");
-  return std::make_unique<BatchNormOp>(op, place.output, tail);
-}
-
-std::unique_ptr<Op> make(const BatchNorm& op, const OpPlace& place) { return make_batch_norm(op, place, {}); }
-
 // Group norm, one sample after the other, so that the second sweep finds the sample in the caches: the sums
 // of each channel by nn/cpu/columns.h, and from them those of its group. With g = d_output weight,
 // r = 1 / deviation and N numbers in a group:
 //   d_x = r (g - sum g / N - (x - mean) r^2 sum g (x - mean) / N)
 
-namespace {
-
-class GroupNormOp final : public Op {
+class GroupNormOp final : public DirectOp {
  public:
   GroupNormOp(const GroupNorm& op, const OpPlace& place)
       : epsilon_(op.epsilon),
@@ -152,6 +140,7 @@ class GroupNormOp final : public Op {
         statistics_(groups_ * place.micro_batch),
         d_weight_(channels_),
         d_bias_(channels_) {
+    CHECK(place.order == Order::samples, "group norm works in the order of samples");
     for (auto* const each : {&mean_, &scale_, &bias_, &by_x_, &constant_}) each->resize(columns_.width());
   }
 
@@ -184,7 +173,6 @@ class GroupNormOp final : public Op {
     return statistics_.size() * sizeof(Statistics) + 5 * columns_.width() * sizeof(float) +
            2 * (channels_ + columns_.width()) * sizeof(double);
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   struct Statistics {
@@ -257,16 +245,7 @@ class GroupNormOp final : public Op {
   std::vector<double> d_weight_, d_bias_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const GroupNorm& op, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "group norm works in the order of samples");
-  return std::make_unique<GroupNormOp>(op, place);
-}
-
-namespace {
-
-class LayerNormOp final : public Op {
+class LayerNormOp final : public DirectOp {
  public:
   LayerNormOp(const LayerNorm& op, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::layer_norm, v3::layer_norm, v4::layer_norm)),
@@ -275,7 +254,9 @@ class LayerNormOp final : public Op {
         channels_(place.output.channels),
         statistics_(2 * tokens_ * place.micro_batch),
         of_sample_(2 * channels_),
-        of_all_(2 * channels_) {}
+        of_all_(2 * channels_) {
+    CHECK(place.order == Order::samples, "layer norm works in the order of samples");
+  }
 
   void forward(const Pass& pass, const Forward& call) override {
     kernels_.forward(pass.size() * tokens_, channels_, call.inputs[0], call.parameters[0], call.parameters[1],
@@ -305,7 +286,6 @@ class LayerNormOp final : public Op {
   [[nodiscard]] std::uint64_t bytes() const override {
     return (statistics_.size() + of_sample_.size()) * sizeof(float) + of_all_.size() * sizeof(double);
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const LayerNormTable& kernels_;
@@ -318,9 +298,14 @@ class LayerNormOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const LayerNorm& op, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "layer norm works in the order of samples");
-  return std::make_unique<LayerNormOp>(op, place);
+std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail) {
+  CHECK(place.order == Order::samples, "batch norm works in the order of samples");
+  return std::make_unique<BatchNormOp>(op, place.output, tail);
 }
+
+std::unique_ptr<Op> make(const BatchNorm& op, const OpPlace& place) { return make_batch_norm(op, place, {}); }
+
+STEELYARD_OP(GroupNorm, GroupNormOp)
+STEELYARD_OP(LayerNorm, LayerNormOp)
 
 }  // namespace steelyard::nn::cpu

@@ -33,7 +33,7 @@ void require_direct(const Pool& op) {
 
 // Remembers where the greatest were, in two bytes for each number of the output, so that nobody has to keep
 // or read again the input, which is four times as large and more.
-class SamplesMaxPoolOp final : public Op {
+class SamplesMaxPoolOp final : public DirectOp {
  public:
   SamplesMaxPoolOp(const MaxPool& op, const OpPlace& place)
       : windows_(windows_of(op, place)), places_(place.output.size() * place.micro_batch + slack) {}
@@ -52,14 +52,13 @@ class SamplesMaxPoolOp final : public Op {
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
   [[nodiscard]] std::uint64_t bytes() const override { return places_.size() * sizeof(PlaceInWindow); }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   PoolWindows windows_;
   std::vector<PlaceInWindow> places_;
 };
 
-class LanesMaxPoolOp final : public Op {
+class LanesMaxPoolOp final : public DirectOp {
  public:
   LanesMaxPoolOp(const MaxPool& op, const OpPlace& place, bool relu)
       : op_(op), input_(place.inputs[0]), relu_(relu) {}
@@ -74,34 +73,13 @@ class LanesMaxPoolOp final : public Op {
                               call.d_inputs[0].to);
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
-
  private:
   MaxPool op_;
   Shape input_;
   bool relu_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place) {
-  if (place.order == Order::lanes) return make_max_pool(op, place, false);
-  if (op.size > 256) {
-    throw Failure(ExitCode::configuration, "has windows of size " + std::to_string(op.size) +
-                                               ": at most 256 are possible; pool twice instead");
-  }
-  return std::make_unique<SamplesMaxPoolOp>(op, place);
-}
-
-std::unique_ptr<Op> make_max_pool(const MaxPool& op, const OpPlace& place, bool relu) {
-  require_direct(op);
-  return std::make_unique<LanesMaxPoolOp>(op, place, relu);
-}
-
-namespace {
-
-class SamplesAveragePoolOp final : public Op {
+class SamplesAveragePoolOp final : public DirectOp {
  public:
   SamplesAveragePoolOp(const AveragePool& op, const OpPlace& place) : windows_(windows_of(op, place)) {}
 
@@ -118,13 +96,12 @@ class SamplesAveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   PoolWindows windows_;
 };
 
-class LanesAveragePoolOp final : public Op {
+class LanesAveragePoolOp final : public DirectOp {
  public:
   LanesAveragePoolOp(const AveragePool& op, const OpPlace& place) : op_(op), input_(place.inputs[0]) {}
 
@@ -138,29 +115,20 @@ class LanesAveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   AveragePool op_;
   Shape input_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const AveragePool& op, const OpPlace& place) {
-  if (place.order == Order::samples) return std::make_unique<SamplesAveragePoolOp>(op, place);
-  require_direct(op);
-  return std::make_unique<LanesAveragePoolOp>(op, place);
-}
-
-namespace {
-
-class GlobalAveragePoolOp final : public Op {
+class GlobalAveragePoolOp final : public DirectOp {
  public:
-  explicit GlobalAveragePoolOp(Shape in)
+  GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
-        pixels_(std::size_t{in.height} * in.width),
-        channels_(in.channels) {}
+        pixels_(std::size_t{place.inputs[0].height} * place.inputs[0].width),
+        channels_(place.inputs[0].channels) {
+    CHECK(place.order == Order::samples, "the global average pool works in the order of samples");
+  }
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::size_t s = 0; s < pass.size(); ++s) {
@@ -179,7 +147,6 @@ class GlobalAveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   const RowsTable& kernels_;
@@ -188,9 +155,26 @@ class GlobalAveragePoolOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const GlobalAveragePool& /*op*/, const OpPlace& place) {
-  CHECK(place.order == Order::samples, "the global average pool works in the order of samples");
-  return std::make_unique<GlobalAveragePoolOp>(place.inputs[0]);
+std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place) {
+  if (place.order == Order::lanes) return make_max_pool(op, place, false);
+  if (op.size > 256) {
+    throw Failure(ExitCode::configuration, "has windows of size " + std::to_string(op.size) +
+                                               ": at most 256 are possible; pool twice instead");
+  }
+  return std::make_unique<SamplesMaxPoolOp>(op, place);
 }
+
+std::unique_ptr<Op> make_max_pool(const MaxPool& op, const OpPlace& place, bool relu) {
+  require_direct(op);
+  return std::make_unique<LanesMaxPoolOp>(op, place, relu);
+}
+
+std::unique_ptr<Op> make(const AveragePool& op, const OpPlace& place) {
+  if (place.order == Order::samples) return std::make_unique<SamplesAveragePoolOp>(op, place);
+  require_direct(op);
+  return std::make_unique<LanesAveragePoolOp>(op, place);
+}
+
+STEELYARD_OP(GlobalAveragePool, GlobalAveragePoolOp)
 
 }  // namespace steelyard::nn::cpu

@@ -6,7 +6,7 @@
 namespace steelyard::nn::cpu {
 namespace {
 
-class EmbeddingOp final : public Op {
+class EmbeddingOp final : public DirectOp {
  public:
   EmbeddingOp(const Embedding& op, const OpPlace& place)
       : tokens_(place.output.width), rows_(op.rows), features_(op.features) {}
@@ -30,7 +30,6 @@ class EmbeddingOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   // Where the row of this number begins.
@@ -42,16 +41,8 @@ class EmbeddingOp final : public Op {
   std::uint64_t tokens_, rows_, features_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Embedding& op, const OpPlace& place) {
-  return std::make_unique<EmbeddingOp>(op, place);
-}
-
-namespace {
-
 // What the table is added to in one go is a row: a sample, or a token if all take the same.
-class PositionEmbeddingOp final : public Op {
+class PositionEmbeddingOp final : public DirectOp {
  public:
   PositionEmbeddingOp(const PositionEmbedding& op, const OpPlace& place)
       : size_(place.output.size()),
@@ -75,7 +66,6 @@ class PositionEmbeddingOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   std::uint64_t size_;   // floats of a sample
@@ -83,17 +73,9 @@ class PositionEmbeddingOp final : public Op {
   std::uint64_t table_;  // floats
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const PositionEmbedding& op, const OpPlace& place) {
-  return std::make_unique<PositionEmbeddingOp>(op, place);
-}
-
-namespace {
-
-class ClassTokenOp final : public Op {
+class ClassTokenOp final : public DirectOp {
  public:
-  explicit ClassTokenOp(const OpPlace& place)
+  ClassTokenOp(const ClassToken& /*op*/, const OpPlace& place)
       : features_(place.output.channels), in_(place.inputs[0].size()), out_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
@@ -119,21 +101,12 @@ class ClassTokenOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   std::uint64_t features_, in_, out_;  // of one token, and of a sample
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ClassToken&, const OpPlace& place) {
-  return std::make_unique<ClassTokenOp>(place);
-}
-
-namespace {
-
-class SelectTokenOp final : public Op {
+class SelectTokenOp final : public DirectOp {
  public:
   SelectTokenOp(const SelectToken& op, const OpPlace& place)
       : features_(place.output.channels), in_(place.inputs[0].size()), begin_(op.token * features_) {}
@@ -155,25 +128,16 @@ class SelectTokenOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "direct"; }
 
  private:
   std::uint64_t features_, in_, begin_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const SelectToken& op, const OpPlace& place) {
-  return std::make_unique<SelectTokenOp>(op, place);
-}
-
-namespace {
-
 // The places of a picture already lie in the order of its tokens, whatever the order of the buffers: in
 // place, nothing is to be done.
 class TokensOp final : public Op {
  public:
-  explicit TokensOp(const OpPlace& place) : size_(place.output.size()), order_(place.order) {}
+  TokensOp(const Tokens& /*op*/, const OpPlace& place) : size_(place.output.size()), order_(place.order) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     if (call.output == call.inputs[0]) return;
@@ -200,6 +164,10 @@ class TokensOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Tokens&, const OpPlace& place) { return std::make_unique<TokensOp>(place); }
+STEELYARD_OP(Embedding, EmbeddingOp)
+STEELYARD_OP(PositionEmbedding, PositionEmbeddingOp)
+STEELYARD_OP(ClassToken, ClassTokenOp)
+STEELYARD_OP(SelectToken, SelectTokenOp)
+STEELYARD_OP(Tokens, TokensOp)
 
 }  // namespace steelyard::nn::cpu

@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -279,18 +278,18 @@ __global__ void key_gradients(Sizes sizes, const float* x, const float* d_output
 
 // n and strips for heads of up to 16 n strips features.
 template <unsigned n, unsigned strips>
-class AttentionOp final : public Op {
+class AttentionOp final : public CudaOp {
  public:
   AttentionOp(const Attention& op, const OpPlace& place, const Context& context)
-      : heads_(op.heads),
+      : CudaOp(context),
+        heads_(op.heads),
         sizes_{.tokens = place.output.width,
                .features = place.output.channels,
                .length = place.output.channels / op.heads,
                .causal = op.causal,
                .scale = 1 / sqrtf(static_cast<float>(place.output.channels / op.heads))},
         workspace_(std::uint64_t{sizes_.tokens} * heads_ * place.micro_batch),
-        logarithms_(workspace_),
-        context_(context) {}
+        logarithms_(workspace_) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     launch(context_.stream, blocks(pass, tile), {side, side}, &attend<n, strips>, sizes_, call.inputs[0],
@@ -312,7 +311,6 @@ class AttentionOp final : public Op {
     return {.reads_output = true, .adds = true, .workspace = workspace_};
   }
   [[nodiscard]] std::uint64_t bytes() const override { return logarithms_.size() * sizeof(float); }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   [[nodiscard]] Extent blocks(const Pass& pass, unsigned tokens) const {
@@ -323,7 +321,6 @@ class AttentionOp final : public Op {
   Sizes sizes_;
   std::uint64_t workspace_;
   DeviceArray<float> logarithms_;  // of the sum of exponentials of each query's scores
-  const Context& context_;
 };
 
 }  // namespace

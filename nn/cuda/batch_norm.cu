@@ -9,7 +9,6 @@
 // Gradients of parameters are sums over the groups.
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -240,18 +239,18 @@ struct InputGradients {
   }
 };
 
-class BatchNormOp final : public Op {
+class BatchNormOp final : public CudaOp {
  public:
   BatchNormOp(const BatchNorm& op, const OpPlace& place, FusedTail tail, const Context& context)
-      : epsilon_(static_cast<float>(op.epsilon)),
+      : CudaOp(context),
+        epsilon_(static_cast<float>(op.epsilon)),
         tail_(tail),
         pixels_(std::uint64_t{place.output.height} * place.output.width),
         channels_(place.output.channels),
         grain_(context.grain),
         workspace_(2 * sums_size(runs(place.micro_batch))),
         sets_(std::uint64_t{runs(place.micro_batch).count()} * channels_),
-        kept_(5 * sets_),
-        context_(context) {}
+        kept_(5 * sets_) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const Runs grouped = runs(pass.size());
@@ -315,7 +314,6 @@ class BatchNormOp final : public Op {
             .workspace = workspace_};
   }
   [[nodiscard]] std::uint64_t bytes() const override { return kept_.size() * sizeof(float); }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   [[nodiscard]] std::uint32_t samples_of_group(std::uint32_t samples) const {
@@ -338,7 +336,6 @@ class BatchNormOp final : public Op {
   std::uint32_t channels_, grain_;
   std::uint64_t workspace_, sets_;
   DeviceArray<float> kept_;  // Statistics
-  const Context& context_;
 };
 
 }  // namespace

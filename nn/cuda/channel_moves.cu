@@ -2,7 +2,6 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 
@@ -20,13 +19,13 @@ __global__ void shuffle(std::uint32_t all, std::uint32_t groups, std::uint32_t l
   to[sample + i] = add ? to[sample + i] + value : value;
 }
 
-class ChannelShuffleOp final : public Op {
+class ChannelShuffleOp final : public CudaOp {
  public:
-  ChannelShuffleOp(std::uint32_t groups, Shape shape, const Context& context)
-      : all_(static_cast<std::uint32_t>(shape.size())),
-        groups_(groups),
-        length_(shape.channels / groups),
-        context_(context) {}
+  ChannelShuffleOp(const ChannelShuffle& op, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        all_(static_cast<std::uint32_t>(place.output.size())),
+        groups_(op.groups),
+        length_(place.output.channels / op.groups) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     launch_in_samples(context_.stream, pass.size(), all_, &shuffle, all_, groups_, length_, call.inputs[0],
@@ -41,21 +40,12 @@ class ChannelShuffleOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint32_t all_, groups_, length_;  // all_: numbers of a sample
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ChannelShuffle& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<ChannelShuffleOp>(op.groups, place.output, context);
-}
-
 // A slice: one sweep in both directions; backward writes the zeros beside the slice on the way.
-namespace {
 
 template <unsigned n>
 __global__ void put_back(std::uint32_t all, std::uint32_t channels, std::uint32_t begin, std::uint32_t length,
@@ -69,14 +59,14 @@ __global__ void put_back(std::uint32_t all, std::uint32_t channels, std::uint32_
   store<n>(d_input + sample * all + i, values);
 }
 
-class ChannelSliceOp final : public Op {
+class ChannelSliceOp final : public CudaOp {
  public:
-  ChannelSliceOp(const ChannelSlice& op, Shape in, const Context& context)
-      : places_(std::uint64_t{in.height} * in.width),
-        channels_(in.channels),
+  ChannelSliceOp(const ChannelSlice& op, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        places_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.inputs[0].channels),
         begin_(op.begin),
-        length_(op.end - op.begin),
-        context_(context) {}
+        length_(op.end - op.begin) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     copy_columns(context_.stream, {pass.size(), places_, length_}, call.inputs[0] + begin_, channels_, false,
@@ -99,29 +89,20 @@ class ChannelSliceOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t places_;
   std::uint32_t channels_, begin_, length_;
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ChannelSlice& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<ChannelSliceOp>(op, place.inputs[0], context);
-}
-
 // Concat: one copy for each input.
-namespace {
 
-class ConcatOp final : public Op {
+class ConcatOp final : public CudaOp {
  public:
-  ConcatOp(const OpPlace& place, const Context& context)
-      : places_(std::uint64_t{place.output.height} * place.output.width),
-        channels_(place.output.channels),
-        context_(context) {
+  ConcatOp(const Concat& /*op*/, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        places_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.output.channels) {
     for (const Shape& in : place.inputs) parts_.push_back(in.channels);
   }
 
@@ -144,19 +125,17 @@ class ConcatOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t places_;
   std::uint32_t channels_;
   std::vector<std::uint32_t> parts_;  // channels of each input
-  const Context& context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Concat& /*op*/, const OpPlace& place, const Context& context) {
-  return std::make_unique<ConcatOp>(place, context);
-}
+STEELYARD_OP_HERE(ChannelShuffle, ChannelShuffleOp)
+STEELYARD_OP_HERE(ChannelSlice, ChannelSliceOp)
+STEELYARD_OP_HERE(Concat, ConcatOp)
 
 }  // namespace steelyard::nn::cuda

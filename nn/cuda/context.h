@@ -10,6 +10,7 @@
 
 #include "nn/cuda/products.h"
 #include "nn/cuda/runtime.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 
@@ -26,6 +27,16 @@ struct Context {
   const std::uint64_t* positions;  // of each sample
   const std::uint32_t* labels;
   std::uint32_t grain = 0;  // samples that batch norm takes together; 0: the whole micro-batch
+};
+
+// By kernels of our own, unless it says otherwise.
+class CudaOp : public Op {
+ public:
+  explicit CudaOp(const Context& context) : context_(context) {}
+  [[nodiscard]] std::string implementation() const override { return "cuda"; }
+
+ protected:
+  const Context& context_;
 };
 
 }  // namespace steelyard::nn::cuda

@@ -9,7 +9,6 @@
 // Bound by loads from the first cache, two to five for 16 products. For the gather, weights are put in the
 // order that it reads them; where a window leaves the picture, it reads a pixel of zeros behind them.
 #include "nn/cuda/context.h"
-#include "nn/op_table.h"
 
 #include <algorithm>
 
@@ -288,13 +287,13 @@ Picture picture(Shape shape, std::uint32_t groups) {
   return {shape.height, shape.width, shape.channels, shape.channels / groups};
 }
 
-class DirectConv2d final : public Op {
+class DirectConv2d final : public CudaOp {
  public:
   DirectConv2d(const Conv2d& op, const OpPlace& place, const Context& context)
-      : ahead_(geometry(op, place.inputs[0], place.output, false)),
+      : CudaOp(context),
+        ahead_(geometry(op, place.inputs[0], place.output, false)),
         back_(geometry(op, place.output, place.inputs[0], true)),
-        bias_(op.bias),
-        context_(context) {
+        bias_(op.bias) {
     const std::uint64_t partial = chunks(places(place.micro_batch)) * row_of_partial(ahead_);
     workspace_ = std::max({arranged(ahead_), arranged(back_), partial});
   }
@@ -380,7 +379,6 @@ class DirectConv2d final : public Op {
   Geometry ahead_, back_;
   bool bias_;
   std::uint64_t workspace_ = 0;
-  const Context& context_;
 };
 
 }  // namespace

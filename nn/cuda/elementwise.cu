@@ -7,7 +7,6 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -100,10 +99,10 @@ struct AddedGradient {
 };
 
 template <class Kind>
-class ActivationOp final : public Op {
+class ActivationOp final : public CudaOp {
  public:
   ActivationOp(const OpPlace& place, const Context& context)
-      : features_(place.output.size()), context_(context) {}
+      : CudaOp(context), features_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     elementwise(context_.stream, features_ * pass.size(), Value<Kind>(), call.output, call.inputs[0]);
@@ -130,43 +129,14 @@ class ActivationOp final : public Op {
             .reads_output = !Kind::by_input,
             .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t features_;
-  const Context& context_;
 };
-
-}  // namespace
-
-std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Context& context) {
-  switch (op.kind) {
-    case Activation::Kind::relu:
-      return std::make_unique<ActivationOp<Relu>>(place, context);
-    case Activation::Kind::relu6:
-      return std::make_unique<ActivationOp<Relu6>>(place, context);
-    case Activation::Kind::gelu:
-      return std::make_unique<ActivationOp<Gelu>>(place, context);
-    case Activation::Kind::gelu_tanh:
-      return std::make_unique<ActivationOp<GeluTanh>>(place, context);
-    case Activation::Kind::silu:
-      return std::make_unique<ActivationOp<Silu>>(place, context);
-    case Activation::Kind::hard_swish:
-      return std::make_unique<ActivationOp<HardSwish>>(place, context);
-    case Activation::Kind::hard_sigmoid:
-      return std::make_unique<ActivationOp<HardSigmoid>>(place, context);
-    case Activation::Kind::sigmoid:
-      return std::make_unique<ActivationOp<Sigmoid>>(place, context);
-    case Activation::Kind::tanh:
-      return std::make_unique<ActivationOp<Tanh>>(place, context);
-  }
-  CHECK(false, "an activation that is none");
-}
 
 // Dropout: the mask of nn/cpu/kernel_calls.h, drawn on the way in forward and in backward. On a GPU the
 // draws, two mixes of 64 bits for four numbers, cost about as much as the memory that is moved: so a thread
 // makes the key of its sample once and takes several fours.
-namespace {
 
 constexpr unsigned four = 4, fours_each = 4;
 
@@ -200,13 +170,13 @@ __global__ void drop(Draw draw, const BatchNumbers* numbers, const std::uint64_t
   }
 }
 
-class DropoutOp final : public Op {
+class DropoutOp final : public CudaOp {
  public:
   DropoutOp(const Dropout& op, const OpPlace& place, const Context& context)
-      : features_(static_cast<std::uint32_t>(place.output.size())),
+      : CudaOp(context),
+        features_(static_cast<std::uint32_t>(place.output.size())),
         draw_{place.key, static_cast<std::uint32_t>(std::lround(op.probability * 65536)),
-              static_cast<float>(1 / (1 - op.probability))},
-        context_(context) {}
+              static_cast<float>(1 / (1 - op.probability))} {}
 
   void forward(const Pass& pass, const Forward& call) override {
     if (pass.training) return sweep(pass, call.inputs[0], false, call.output);
@@ -221,7 +191,6 @@ class DropoutOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   void sweep(const Pass& pass, const float* from, bool add, float* to) const {
@@ -232,21 +201,14 @@ class DropoutOp final : public Op {
 
   std::uint32_t features_;
   Draw draw_;
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Dropout& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<DropoutOp>(op, place, context);
-}
-
 // A sum, and copies of its gradient.
-namespace {
 
-class AddOp final : public Op {
+class AddOp final : public CudaOp {
  public:
-  AddOp(const OpPlace& place, const Context& context) : features_(place.output.size()), context_(context) {}
+  AddOp(const Add& /*op*/, const OpPlace& place, const Context& context)
+      : CudaOp(context), features_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     elementwise(context_.stream, features_ * pass.size(), Sum(), call.output, call.inputs[0], call.inputs[1]);
@@ -269,21 +231,12 @@ class AddOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t features_;
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Add& /*op*/, const OpPlace& place, const Context& context) {
-  return std::make_unique<AddOp>(place, context);
-}
-
 // Channels that are scaled: one sweep forward, one backward for each gradient.
-namespace {
 
 struct Times {
   __device__ float operator()(float a, float b) const { return a * b; }
@@ -292,10 +245,12 @@ struct AddedTimes {
   __device__ float operator()(float factor, float d, float before) const { return before + factor * d; }
 };
 
-class ScaleOp final : public Op {
+class ScaleOp final : public CudaOp {
  public:
-  ScaleOp(Shape shape, const Context& context)
-      : places_(std::uint64_t{shape.height} * shape.width), channels_(shape.channels), context_(context) {}
+  ScaleOp(const Scale& /*op*/, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        places_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.output.channels) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     by_channel(context_.stream, {pass.size(), places_, channels_}, Times(), call.inputs[1], call.output,
@@ -321,18 +276,40 @@ class ScaleOp final : public Op {
   // Where a vector is scaled, the gradient of the factors has the output's shape too, and would overwrite
   // it.
   [[nodiscard]] Traits traits() const override { return {.d_in_place = places_ > 1, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t places_;
   std::uint32_t channels_;
-  const Context& context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Scale& /*op*/, const OpPlace& place, const Context& context) {
-  return std::make_unique<ScaleOp>(place.output, context);
+std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Context& context) {
+  switch (op.kind) {
+    case Activation::Kind::relu:
+      return std::make_unique<ActivationOp<Relu>>(place, context);
+    case Activation::Kind::relu6:
+      return std::make_unique<ActivationOp<Relu6>>(place, context);
+    case Activation::Kind::gelu:
+      return std::make_unique<ActivationOp<Gelu>>(place, context);
+    case Activation::Kind::gelu_tanh:
+      return std::make_unique<ActivationOp<GeluTanh>>(place, context);
+    case Activation::Kind::silu:
+      return std::make_unique<ActivationOp<Silu>>(place, context);
+    case Activation::Kind::hard_swish:
+      return std::make_unique<ActivationOp<HardSwish>>(place, context);
+    case Activation::Kind::hard_sigmoid:
+      return std::make_unique<ActivationOp<HardSigmoid>>(place, context);
+    case Activation::Kind::sigmoid:
+      return std::make_unique<ActivationOp<Sigmoid>>(place, context);
+    case Activation::Kind::tanh:
+      return std::make_unique<ActivationOp<Tanh>>(place, context);
+  }
+  CHECK(false, "an activation that is none");
 }
+
+STEELYARD_OP_HERE(Dropout, DropoutOp)
+STEELYARD_OP_HERE(Add, AddOp)
+STEELYARD_OP_HERE(Scale, ScaleOp)
 
 }  // namespace steelyard::nn::cuda

@@ -2,7 +2,6 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 
@@ -45,15 +44,15 @@ __global__ void sum_rows(Sorted sorted, std::uint32_t tokens, std::uint32_t feat
   to = all;
 }
 
-class EmbeddingOp final : public Op {
+class EmbeddingOp final : public CudaOp {
  public:
   EmbeddingOp(const Embedding& op, const OpPlace& place, const Context& context)
-      : tokens_(place.output.width),
+      : CudaOp(context),
+        tokens_(place.output.width),
         rows_(op.rows),
         features_(op.features),
         sorted_rows_(std::uint64_t{tokens_} * place.micro_batch),
-        sorted_tokens_(sorted_rows_.size()),
-        context_(context) {}
+        sorted_tokens_(sorted_rows_.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t tokens = std::uint64_t{tokens_} * pass.size();
@@ -77,24 +76,15 @@ class EmbeddingOp final : public Op {
   [[nodiscard]] std::uint64_t bytes() const override {
     return (sorted_rows_.size() + sorted_tokens_.size()) * sizeof(std::uint32_t);
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint32_t tokens_, rows_, features_;
   DeviceArray<std::uint32_t> sorted_rows_, sorted_tokens_;
-  const Context& context_;
 };
-
-}  // namespace
-
-std::unique_ptr<Op> make(const Embedding& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<EmbeddingOp>(op, place, context);
-}
 
 // Position embedding: samples are rows as long as the used part of the table (tokens, if
 // all take the first row), so each thread fetches its numbers of the table once for several rows, and the
 // gradient is a sum over rows.
-namespace {
 
 struct AddTable {
   const float *x, *table;
@@ -112,14 +102,14 @@ struct AddTable {
   }
 };
 
-class PositionEmbeddingOp final : public Op {
+class PositionEmbeddingOp final : public CudaOp {
  public:
   PositionEmbeddingOp(const PositionEmbedding& op, const OpPlace& place, const Context& context)
-      : size_(place.output.size()),
+      : CudaOp(context),
+        size_(place.output.size()),
         used_(static_cast<std::uint32_t>(op.first_only ? place.output.channels : size_)),
         table_(op.rows == 0 ? size_ : std::uint64_t{op.rows} * place.output.channels),
-        workspace_(column_sums_workspace(size_ / used_ * place.micro_batch, used_)),
-        context_(context) {}
+        workspace_(column_sums_workspace(size_ / used_ * place.micro_batch, used_)) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t rows = size_ / used_ * pass.size();
@@ -147,20 +137,17 @@ class PositionEmbeddingOp final : public Op {
     return {
         .in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true, .workspace = workspace_};
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t size_;   // floats of a sample
   std::uint32_t used_;   // of the table: the rest is never added
   std::uint64_t table_;  // floats
   std::uint64_t workspace_;
-  const Context& context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const PositionEmbedding& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<PositionEmbeddingOp>(op, place, context);
-}
+STEELYARD_OP_HERE(Embedding, EmbeddingOp)
+STEELYARD_OP_HERE(PositionEmbedding, PositionEmbeddingOp)
 
 }  // namespace steelyard::nn::cuda

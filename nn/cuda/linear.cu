@@ -4,27 +4,36 @@
 #include "nn/cuda/context.h"
 #include "nn/cuda/kernel.h"
 #include "nn/cuda/products.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 
-// Pictures lie pixel by pixel, the weights take them channel by channel: they are turned on the way.
 namespace {
 
-class LinearOp final : public Op {
+// Linear layers, of samples and of all their tokens. Pictures lie pixel by pixel, the weights take them channel
+// by channel: they are turned on the way.
+class LinearOp final : public CudaOp {
  public:
   LinearOp(const Linear& op, const OpPlace& place, const Context& context)
-      : in_(place.inputs[0]),
+      : CudaOp(context),
+        in_(place.inputs[0]),
         inputs_(static_cast<std::uint32_t>(in_.size())),
         outputs_(op.outputs),
         bias_(op.bias),
         turned_(in_.channels > 1 && in_.height * in_.width > 1),
-        workspace_(turned_ ? in_.size() * place.micro_batch : 0),
-        context_(context) {}
+        workspace_(turned_ ? in_.size() * place.micro_batch : 0) {}
+  LinearOp(const TokenLinear& op, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        in_(place.inputs[0]),
+        tokens_(in_.height * in_.width),
+        inputs_(in_.channels),
+        outputs_(op.outputs),
+        bias_(op.bias),
+        of_tokens_(true),
+        workspace_(bias_ ? column_sums_workspace(std::uint64_t{tokens_} * place.micro_batch, outputs_) : 0) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const float* const x = by_channel(pass, call.inputs[0], call.workspace);
-    context_.products.multiply({.rows = pass.size(),
+    context_.products.multiply({.rows = pass.size() * tokens_,
                                 .columns = outputs_,
                                 .inner = inputs_,
                                 .a = x,
@@ -35,32 +44,36 @@ class LinearOp final : public Op {
   }
 
   void backward(const Pass& pass, const Backward& call) override {
+    const std::uint32_t rows = pass.size() * tokens_;
     const float* const x = by_channel(pass, call.inputs[0], call.workspace);
     context_.products.multiply({.rows = outputs_,
                                 .columns = inputs_,
-                                .inner = pass.size(),
+                                .inner = rows,
                                 .a = call.d_output,
                                 .b = x,
                                 .c = call.d_parameters[0],
                                 .a_transposed = true,
                                 .add = call.add});
-    if (bias_) {
-      column_sums(context_.stream, call.d_output, pass.size(), outputs_, call.add, call.d_parameters[1]);
+    if (bias_ && of_tokens_) {
+      column_sums(context_.stream, call.d_output, rows, outputs_, call.add, call.d_parameters[1],
+                  call.workspace);
+    } else if (bias_) {
+      column_sums(context_.stream, call.d_output, rows, outputs_, call.add, call.d_parameters[1]);
     }
-    if (call.d_inputs[0].to == nullptr) return;
-    float* const d_x = turned_ ? call.workspace : call.d_inputs[0].to;
-    context_.products.multiply({.rows = pass.size(),
+    const auto [to, add] = call.d_inputs[0];
+    if (to == nullptr) return;
+    float* const d_x = turned_ ? call.workspace : to;
+    context_.products.multiply({.rows = rows,
                                 .columns = inputs_,
                                 .inner = outputs_,
                                 .a = call.d_output,
                                 .b = call.parameters[0],
-                                .c = d_x});
-    if (turned_) {
-      turn(context_.stream, pass.size(), in_.channels, in_.height * in_.width, d_x, call.d_inputs[0].to);
-    }
+                                .c = d_x,
+                                .add = add});
+    if (turned_) turn(context_.stream, pass.size(), in_.channels, in_.height * in_.width, d_x, to);
   }
 
-  [[nodiscard]] Traits traits() const override { return {.workspace = workspace_}; }
+  [[nodiscard]] Traits traits() const override { return {.adds = of_tokens_, .workspace = workspace_}; }
   [[nodiscard]] std::string implementation() const override { return context_.products.implementation(); }
 
  private:
@@ -71,83 +84,10 @@ class LinearOp final : public Op {
   }
 
   Shape in_;
-  std::uint32_t inputs_, outputs_;
-  bool bias_, turned_;
+  std::uint32_t tokens_ = 1, inputs_, outputs_;
+  bool bias_, turned_ = false, of_tokens_ = false;
   std::uint64_t workspace_;
-  const Context& context_;
 };
-
-}  // namespace
-
-std::unique_ptr<Op> make(const Linear& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<LinearOp>(op, place, context);
-}
-
-// The same layer for every token: products over all tokens of the micro-batch.
-namespace {
-
-class TokenLinearOp final : public Op {
- public:
-  TokenLinearOp(const TokenLinear& op, const OpPlace& place, const Context& context)
-      : tokens_(place.output.height * place.output.width),
-        inputs_(place.inputs[0].channels),
-        outputs_(op.outputs),
-        bias_(op.bias),
-        workspace_(bias_ ? column_sums_workspace(std::uint64_t{tokens_} * place.micro_batch, outputs_) : 0),
-        context_(context) {}
-
-  void forward(const Pass& pass, const Forward& call) override {
-    context_.products.multiply({.rows = pass.size() * tokens_,
-                                .columns = outputs_,
-                                .inner = inputs_,
-                                .a = call.inputs[0],
-                                .b = call.parameters[0],
-                                .c = call.output,
-                                .b_transposed = true,
-                                .bias = bias_ ? call.parameters[1] : nullptr});
-  }
-
-  void backward(const Pass& pass, const Backward& call) override {
-    const std::uint32_t rows = pass.size() * tokens_;
-    context_.products.multiply({.rows = outputs_,
-                                .columns = inputs_,
-                                .inner = rows,
-                                .a = call.d_output,
-                                .b = call.inputs[0],
-                                .c = call.d_parameters[0],
-                                .a_transposed = true,
-                                .add = call.add});
-    if (bias_) {
-      column_sums(context_.stream, call.d_output, rows, outputs_, call.add, call.d_parameters[1],
-                  call.workspace);
-    }
-    if (call.d_inputs[0].to == nullptr) return;
-    context_.products.multiply({.rows = rows,
-                                .columns = inputs_,
-                                .inner = outputs_,
-                                .a = call.d_output,
-                                .b = call.parameters[0],
-                                .c = call.d_inputs[0].to,
-                                .add = call.d_inputs[0].add});
-  }
-
-  [[nodiscard]] Traits traits() const override { return {.adds = true, .workspace = workspace_}; }
-  [[nodiscard]] std::string implementation() const override { return context_.products.implementation(); }
-
- private:
-  std::uint32_t tokens_, inputs_, outputs_;
-  bool bias_;
-  std::uint64_t workspace_;
-  const Context& context_;
-};
-
-}  // namespace
-
-std::unique_ptr<Op> make(const TokenLinear& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<TokenLinearOp>(op, place, context);
-}
-
-namespace {
 
 constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads of a block
 constexpr unsigned each = tile / threads;                // rows, and columns, of a thread
@@ -200,5 +140,8 @@ void tiled_product(Stream& stream, const Product& product) {
   const Product p = product.with_rows();
   launch(stream, {groups_of(p.columns, tile), groups_of(p.rows, tile)}, {threads, threads}, &multiply, p);
 }
+
+STEELYARD_OP_HERE(Linear, LinearOp)
+STEELYARD_OP_HERE(TokenLinear, LinearOp)
 
 }  // namespace steelyard::nn::cuda

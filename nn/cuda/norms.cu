@@ -3,21 +3,17 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
 
 constexpr unsigned warps = 4;  // of a block: each has a token, or a group
 
-}  // namespace
-
 // Layer norm: a warp takes a token, reads it twice (the second time from the cache) and
 // writes it once; mean and reciprocal deviation are kept. Backward reads input and gradient in two sweeps,
 // one by columns for the parameters and one by tokens. With g = d_output weight, y = (x - mean) r and n
 // features:
 //   d_x = r (g - sum g / n - y sum g y / n)
-namespace {
 
 // Mean and reciprocal deviation of a token, in float2. The variance is found from what is left after the
 // first feature is subtracted, so that a mean far from zero costs no digits.
@@ -75,15 +71,15 @@ __global__ void gradient(const float* x, std::uint64_t tokens, std::uint32_t fea
   }
 }
 
-class LayerNormOp final : public Op {
+class LayerNormOp final : public CudaOp {
  public:
   LayerNormOp(const LayerNorm& op, const OpPlace& place, const Context& context)
-      : epsilon_(static_cast<float>(op.epsilon)),
+      : CudaOp(context),
+        epsilon_(static_cast<float>(op.epsilon)),
         tokens_(std::uint64_t{place.output.height} * place.output.width),
         features_(place.output.channels),
         workspace_(SumsOfTokens::sums * sums_size(runs(place.micro_batch))),
-        statistics_(tokens_ * place.micro_batch),
-        context_(context) {}
+        statistics_(tokens_ * place.micro_batch) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t tokens = pass.size() * tokens_;
@@ -109,7 +105,6 @@ class LayerNormOp final : public Op {
     return {.d_in_place = true, .adds = true, .workspace = workspace_};
   }
   [[nodiscard]] std::uint64_t bytes() const override { return statistics_.size() * sizeof(float2); }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   [[nodiscard]] Runs runs(std::uint32_t samples) const {
@@ -121,20 +116,12 @@ class LayerNormOp final : public Op {
   std::uint32_t features_;
   std::uint64_t workspace_;
   DeviceArray<float2> statistics_;
-  const Context& context_;
 };
-
-}  // namespace
-
-std::unique_ptr<Op> make(const LayerNorm& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<LayerNormOp>(op, place, context);
-}
 
 // Group norm: forward reads the input twice, backward input and gradient twice. Sums are
 // taken by channels and pieces of a sample (sum_columns), and a warp puts those of a group
 // together. With g = d_output weight, y = (x - mean) r and N numbers in a group:
 //   d_x = r (g - sum g / N - y sum g y / N)
-namespace {
 
 struct Groups {
   std::uint32_t number, length, channels;
@@ -292,16 +279,16 @@ struct InputGradients {
   }
 };
 
-class GroupNormOp final : public Op {
+class GroupNormOp final : public CudaOp {
  public:
   GroupNormOp(const GroupNorm& op, const OpPlace& place, const Context& context)
-      : epsilon_(static_cast<float>(op.epsilon)),
+      : CudaOp(context),
+        epsilon_(static_cast<float>(op.epsilon)),
         groups_{op.groups, place.output.channels / op.groups, place.output.channels,
                 std::uint64_t{place.output.height} * place.output.width},
         workspace_(2 * sums_size(runs(place.micro_batch))),
         statistics_(std::uint64_t{place.micro_batch} * op.groups),
-        means_(statistics_.size()),
-        context_(context) {}
+        means_(statistics_.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const Runs samples = runs(pass.size());
@@ -338,7 +325,6 @@ class GroupNormOp final : public Op {
   [[nodiscard]] std::uint64_t bytes() const override {
     return (statistics_.size() + means_.size()) * sizeof(float2);
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   [[nodiscard]] Runs runs(std::uint32_t samples) const {
@@ -352,13 +338,11 @@ class GroupNormOp final : public Op {
   Groups groups_;
   std::uint64_t workspace_;
   DeviceArray<float2> statistics_, means_;
-  const Context& context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const GroupNorm& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<GroupNormOp>(op, place, context);
-}
+STEELYARD_OP_HERE(LayerNorm, LayerNormOp)
+STEELYARD_OP_HERE(GroupNorm, GroupNormOp)
 
 }  // namespace steelyard::nn::cuda

@@ -3,7 +3,6 @@
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
 #include "nn/cuda/windows.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 
@@ -37,14 +36,14 @@ __global__ void average(Windows all, float share, const float* from, bool add, f
   store<n>(at, result);
 }
 
-class AveragePoolOp final : public Op {
+class AveragePoolOp final : public CudaOp {
  public:
   AveragePoolOp(const AveragePool& op, const OpPlace& place, const Context& context)
-      : windows_(windows_of(op, place)),
+      : CudaOp(context),
+        windows_(windows_of(op, place)),
         share_(static_cast<float>(1 / (1.0 * op.size * op.size))),
         in_(place.inputs[0].size()),
-        out_(place.output.size()),
-        context_(context) {}
+        out_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     with_packs(can_pack(windows_.channels, call.inputs[0], call.output), [&](auto n) {
@@ -63,25 +62,16 @@ class AveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   Windows windows_;
   float share_;
   std::uint64_t in_, out_;  // numbers of a sample
-  const Context& context_;
 };
-
-}  // namespace
-
-std::unique_ptr<Op> make(const AveragePool& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<AveragePoolOp>(op, place, context);
-}
 
 // Max pool: the input is read once, forward. Where the greatest were is kept, in two bytes for each
 // number of the output, so that backward reads neither input nor output: a thread has some neighbouring
 // channels of one place and gathers from the windows over it, which needs no atomics where windows overlap.
-namespace {
 
 // In its window: row * size + column.
 using PlaceInWindow = std::uint16_t;
@@ -141,14 +131,14 @@ __global__ void give_back(Windows all, const PlaceInWindow* kept, const float* d
   store<n>(d_in + to, sum);
 }
 
-class MaxPoolOp final : public Op {
+class MaxPoolOp final : public CudaOp {
  public:
   MaxPoolOp(const MaxPool& op, const OpPlace& place, const Context& context)
-      : windows_(windows_of(op, place)),
+      : CudaOp(context),
+        windows_(windows_of(op, place)),
         in_(place.inputs[0].size()),
         out_(place.output.size()),
-        kept_(out_ * place.micro_batch),
-        context_(context) {}
+        kept_(out_ * place.micro_batch) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     with_packs(can_pack(windows_.channels, call.inputs[0], call.output), [&](auto n) {
@@ -168,28 +158,14 @@ class MaxPoolOp final : public Op {
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
   [[nodiscard]] std::uint64_t bytes() const override { return kept_.size() * sizeof(PlaceInWindow); }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   Windows windows_;
   std::uint64_t in_, out_;  // numbers of a sample
   DeviceArray<PlaceInWindow> kept_;
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place, const Context& context) {
-  if (op.size > largest_window) {
-    throw Failure(ExitCode::configuration, "has windows of size " + std::to_string(op.size) + ": at most " +
-                                               std::to_string(largest_window) +
-                                               " are possible; pool twice instead");
-  }
-  return std::make_unique<MaxPoolOp>(op, place, context);
-}
-
 // Means of channels: each number is read or written once.
-namespace {
 
 struct Itself {
   __device__ float operator()(float x) const { return x; }
@@ -203,13 +179,13 @@ struct AddedShare {
   __device__ float operator()(float d, float before) const { return before + share * d; }
 };
 
-class GlobalAveragePoolOp final : public Op {
+class GlobalAveragePoolOp final : public CudaOp {
  public:
-  GlobalAveragePoolOp(Shape in, const Context& context)
-      : places_(std::uint64_t{in.height} * in.width),
-        channels_(in.channels),
-        share_(static_cast<float>(1 / static_cast<double>(places_))),
-        context_(context) {}
+  GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        places_(std::uint64_t{place.inputs[0].height} * place.inputs[0].width),
+        channels_(place.inputs[0].channels),
+        share_(static_cast<float>(1 / static_cast<double>(places_))) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     channel_sums(context_.stream, {pass.size(), places_, channels_}, Itself(), share_, false, call.output,
@@ -228,19 +204,25 @@ class GlobalAveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   std::uint64_t places_;
   std::uint32_t channels_;
   float share_;
-  const Context& context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const GlobalAveragePool& /*op*/, const OpPlace& place, const Context& context) {
-  return std::make_unique<GlobalAveragePoolOp>(place.inputs[0], context);
+std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place, const Context& context) {
+  if (op.size > largest_window) {
+    throw Failure(ExitCode::configuration, "has windows of size " + std::to_string(op.size) + ": at most " +
+                                               std::to_string(largest_window) +
+                                               " are possible; pool twice instead");
+  }
+  return std::make_unique<MaxPoolOp>(op, place, context);
 }
+
+STEELYARD_OP_HERE(AveragePool, AveragePoolOp)
+STEELYARD_OP_HERE(GlobalAveragePool, GlobalAveragePoolOp)
 
 }  // namespace steelyard::nn::cuda

@@ -2,17 +2,16 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 
 // The places of a picture already lie in the order of its tokens: in place, nothing is to be done.
 namespace {
 
-class TokensOp final : public Op {
+class TokensOp final : public CudaOp {
  public:
-  TokensOp(const OpPlace& place, const Context& context)
-      : features_(place.output.size()), context_(context) {}
+  TokensOp(const Tokens& /*op*/, const OpPlace& place, const Context& context)
+      : CudaOp(context), features_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     if (call.output == call.inputs[0]) return;
@@ -36,17 +35,9 @@ class TokensOp final : public Op {
 
  private:
   std::uint64_t features_;
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Tokens& /*op*/, const OpPlace& place, const Context& context) {
-  return std::make_unique<TokensOp>(place, context);
-}
-
 // A learned token before each sequence: one sweep of copies in each direction, and a sum over the samples.
-namespace {
 
 // Rows are the tokens of the output.
 struct PutBefore : PlainColumns {
@@ -88,13 +79,13 @@ struct OfFirst {
   }
 };
 
-class ClassTokenOp final : public Op {
+class ClassTokenOp final : public CudaOp {
  public:
-  ClassTokenOp(const OpPlace& place, const Context& context)
-      : tokens_(place.inputs[0].width),
+  ClassTokenOp(const ClassToken& /*op*/, const OpPlace& place, const Context& context)
+      : CudaOp(context),
+        tokens_(place.inputs[0].width),
         features_(place.output.channels),
-        workspace_(sums_size(rows(place.micro_batch))),
-        context_(context) {}
+        workspace_(sums_size(rows(place.micro_batch))) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const PutBefore f{{}, call.inputs[0], call.parameters[0], call.output, tokens_ + 1, features_};
@@ -117,24 +108,15 @@ class ClassTokenOp final : public Op {
   [[nodiscard]] Traits traits() const override {
     return {.reads_inputs = false, .adds = true, .workspace = workspace_};
   }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   [[nodiscard]] Runs rows(std::uint64_t number) const { return {number, number, features_}; }
 
   std::uint32_t tokens_, features_;
   std::uint64_t workspace_;
-  const Context& context_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ClassToken&, const OpPlace& place, const Context& context) {
-  return std::make_unique<ClassTokenOp>(place, context);
-}
-
 // One token of each sample: a sweep of copies in each direction.
-namespace {
 
 struct Selected {
   std::uint32_t length, selected, features;
@@ -181,10 +163,10 @@ struct Spread : PlainColumns {
   }
 };
 
-class SelectTokenOp final : public Op {
+class SelectTokenOp final : public CudaOp {
  public:
   SelectTokenOp(const SelectToken& op, const OpPlace& place, const Context& context)
-      : tokens_{place.inputs[0].width, op.token, place.output.channels}, context_(context) {}
+      : CudaOp(context), tokens_{place.inputs[0].width, op.token, place.output.channels} {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const Select f{{}, call.inputs[0], call.output, tokens_};
@@ -204,19 +186,17 @@ class SelectTokenOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
-  [[nodiscard]] std::string implementation() const override { return "cuda"; }
 
  private:
   [[nodiscard]] Runs rows(std::uint64_t number) const { return {number, number, tokens_.features}; }
 
   Selected tokens_;
-  const Context& context_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const SelectToken& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<SelectTokenOp>(op, place, context);
-}
+STEELYARD_OP_HERE(Tokens, TokensOp)
+STEELYARD_OP_HERE(ClassToken, ClassTokenOp)
+STEELYARD_OP_HERE(SelectToken, SelectTokenOp)
 
 }  // namespace steelyard::nn::cuda

@@ -7,7 +7,7 @@
 namespace steelyard::nn::reference {
 namespace {
 
-class AttentionOp final : public Op {
+class AttentionOp final : public ReferenceOp {
  public:
   AttentionOp(const Attention& op, const OpPlace& place)
       : tokens_(place.output.width),
@@ -56,9 +56,6 @@ class AttentionOp final : public Op {
     for (std::size_t i = 0; i < sums.size(); ++i) call.d_inputs[0].to[i] = static_cast<float>(sums[i]);
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
  private:
   enum Part : std::uint8_t { query, key, value };
 
@@ -101,8 +98,6 @@ class AttentionOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Attention& op, const OpPlace& place) {
-  return std::make_unique<AttentionOp>(op, place);
-}
+STEELYARD_OP(Attention, AttentionOp)
 
 }  // namespace steelyard::nn::reference

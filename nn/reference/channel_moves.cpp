@@ -12,10 +12,36 @@ struct Source {
   std::uint64_t channel;
 };
 
-class ChannelMoveOp final : public Op {
+std::vector<Source> sources_of(const ChannelShuffle& op, const OpPlace& place) {
+  const std::uint64_t length = place.output.channels / op.groups;
+  std::vector<Source> sources;
+  for (std::uint64_t c = 0; c < place.output.channels; ++c) {
+    sources.push_back({0, c % op.groups * length + c / op.groups});
+  }
+  return sources;
+}
+
+std::vector<Source> sources_of(const ChannelSlice& op, const OpPlace& /*place*/) {
+  std::vector<Source> sources;
+  for (std::uint64_t c = op.begin; c < op.end; ++c) sources.push_back({0, c});
+  return sources;
+}
+
+std::vector<Source> sources_of(const Concat& /*op*/, const OpPlace& place) {
+  std::vector<Source> sources;
+  for (std::size_t i = 0; i < place.inputs.size(); ++i) {
+    for (std::uint64_t c = 0; c < place.inputs[i].channels; ++c) sources.push_back({i, c});
+  }
+  return sources;
+}
+
+class ChannelMoveOp final : public ReferenceOp {
  public:
-  ChannelMoveOp(const OpPlace& place, std::vector<Source> sources)
-      : place_(place), pixels_(std::uint64_t{place.output.height} * place.output.width), sources_(sources) {}
+  template <class Kind>
+  ChannelMoveOp(const Kind& op, const OpPlace& place)
+      : place_(place),
+        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        sources_(sources_of(op, place)) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     each(pass, [&](std::uint64_t to, const Source& source, std::uint64_t from) {
@@ -35,7 +61,6 @@ class ChannelMoveOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   // Calls move(place in the output, source, place in the input).
@@ -56,27 +81,8 @@ class ChannelMoveOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const ChannelShuffle& op, const OpPlace& place) {
-  const std::uint64_t length = place.output.channels / op.groups;
-  std::vector<Source> sources;
-  for (std::uint64_t c = 0; c < place.output.channels; ++c) {
-    sources.push_back({0, c % op.groups * length + c / op.groups});
-  }
-  return std::make_unique<ChannelMoveOp>(place, std::move(sources));
-}
-
-std::unique_ptr<Op> make(const ChannelSlice& op, const OpPlace& place) {
-  std::vector<Source> sources;
-  for (std::uint64_t c = op.begin; c < op.end; ++c) sources.push_back({0, c});
-  return std::make_unique<ChannelMoveOp>(place, std::move(sources));
-}
-
-std::unique_ptr<Op> make(const Concat& /*op*/, const OpPlace& place) {
-  std::vector<Source> sources;
-  for (std::size_t i = 0; i < place.inputs.size(); ++i) {
-    for (std::uint64_t c = 0; c < place.inputs[i].channels; ++c) sources.push_back({i, c});
-  }
-  return std::make_unique<ChannelMoveOp>(place, std::move(sources));
-}
+STEELYARD_OP(ChannelShuffle, ChannelMoveOp)
+STEELYARD_OP(ChannelSlice, ChannelMoveOp)
+STEELYARD_OP(Concat, ChannelMoveOp)
 
 }  // namespace steelyard::nn::reference

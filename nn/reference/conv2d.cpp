@@ -4,7 +4,7 @@ namespace steelyard::nn::reference {
 namespace {
 
 // The equation of include/steelyard/layers.h, term by term; all sums in double.
-class ReferenceConv2d final : public Op {
+class ReferenceConv2d final : public ReferenceOp {
  public:
   ReferenceConv2d(const Conv2d& options, const OpPlace& place)
       : in_(place.inputs[0]), out_(place.output), options_(options) {}
@@ -38,9 +38,6 @@ class ReferenceConv2d final : public Op {
     if (options_.bias) put(d_bias, call.add, call.d_parameters[1]);
     put(d_input, false, call.d_inputs[0].to);
   }
-
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   static void put(const std::vector<double>& sums, bool add, float* to) {
@@ -87,8 +84,6 @@ class ReferenceConv2d final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place) {
-  return std::make_unique<ReferenceConv2d>(op, place);
-}
+STEELYARD_OP(Conv2d, ReferenceConv2d)
 
 }  // namespace steelyard::nn::reference

@@ -68,9 +68,9 @@ double derivative(Kind kind, double x) {
   return 1;
 }
 
-class ActivationOp final : public Op {
+class ActivationOp final : public ReferenceOp {
  public:
-  ActivationOp(Kind kind, std::uint64_t features) : kind_(kind), features_(features) {}
+  ActivationOp(const Activation& op, const OpPlace& place) : kind_(op.kind), features_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t i = 0; i < features_ * pass.size(); ++i) {
@@ -86,25 +86,14 @@ class ActivationOp final : public Op {
     }
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
  private:
   Kind kind_;
   std::uint64_t features_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Activation& op, const OpPlace& place) {
-  return std::make_unique<ActivationOp>(op.kind, place.output.size());
-}
-
-namespace {
-
-class AddOp final : public Op {
+class AddOp final : public ReferenceOp {
  public:
-  explicit AddOp(std::uint64_t features) : features_(features) {}
+  AddOp(const Add& /*op*/, const OpPlace& place) : features_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t i = 0; i < features_ * pass.size(); ++i) {
@@ -119,24 +108,15 @@ class AddOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   std::uint64_t features_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Add& /*op*/, const OpPlace& place) {
-  return std::make_unique<AddOp>(place.output.size());
-}
-
-namespace {
-
-class ScaleOp final : public Op {
+class ScaleOp final : public ReferenceOp {
  public:
-  explicit ScaleOp(Shape shape)
-      : pixels_(std::uint64_t{shape.height} * shape.width), channels_(shape.channels) {}
+  ScaleOp(const Scale& /*op*/, const OpPlace& place)
+      : pixels_(std::uint64_t{place.output.height} * place.output.width), channels_(place.output.channels) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t i = 0; i < pass.size() * pixels_ * channels_; ++i) {
@@ -159,9 +139,6 @@ class ScaleOp final : public Op {
     }
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
  private:
   [[nodiscard]] std::uint64_t factor_of(std::uint64_t i) const {
     return i / (pixels_ * channels_) * channels_ + i % channels_;
@@ -170,16 +147,8 @@ class ScaleOp final : public Op {
   std::uint64_t pixels_, channels_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Scale& /*op*/, const OpPlace& place) {
-  return std::make_unique<ScaleOp>(place.output);
-}
-
-namespace {
-
 // Draws the mask that nn/cpu/kernel_calls.h tells of.
-class DropoutOp final : public Op {
+class DropoutOp final : public ReferenceOp {
  public:
   DropoutOp(const Dropout& op, const OpPlace& place)
       : size_(place.output.size()),
@@ -199,7 +168,6 @@ class DropoutOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   [[nodiscard]] float passed(const Pass& pass, std::uint64_t i, float value) const {
@@ -217,8 +185,9 @@ class DropoutOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Dropout& op, const OpPlace& place) {
-  return std::make_unique<DropoutOp>(op, place);
-}
+STEELYARD_OP(Activation, ActivationOp)
+STEELYARD_OP(Add, AddOp)
+STEELYARD_OP(Scale, ScaleOp)
+STEELYARD_OP(Dropout, DropoutOp)
 
 }  // namespace steelyard::nn::reference

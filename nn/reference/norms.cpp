@@ -7,12 +7,12 @@
 namespace steelyard::nn::reference {
 namespace {
 
-class BatchNormOp final : public Op {
+class BatchNormOp final : public ReferenceOp {
  public:
-  BatchNormOp(const BatchNorm& op, Shape shape)
+  BatchNormOp(const BatchNorm& op, const OpPlace& place)
       : op_(op),
-        pixels_(std::uint64_t{shape.height} * shape.width),
-        channels_(shape.channels),
+        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.output.channels),
         mean_(channels_),
         variance_(channels_) {}
 
@@ -60,9 +60,7 @@ class BatchNormOp final : public Op {
     }
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
   [[nodiscard]] std::uint64_t bytes() const override { return 2 * channels_ * sizeof(double); }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   void measure(const Pass& pass, const float* x, std::uint64_t c) {
@@ -82,23 +80,23 @@ class BatchNormOp final : public Op {
   std::vector<double> mean_, variance_;  // of the batch, from forward to backward
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const BatchNorm& op, const OpPlace& place) {
-  return std::make_unique<BatchNormOp>(op, place.output);
-}
-
 // Group norm and layer norm, which is the same with one place and one group: both normalise sets of numbers
 // of one sample, each number with the weight and bias of its channel.
 
-namespace {
-
-class SetNormOp final : public Op {
+class SetNormOp final : public ReferenceOp {
  public:
-  // `sets` sets in each of samples x `blocks` blocks of `pixels` x `channels`.
-  SetNormOp(double epsilon, std::uint64_t blocks, std::uint64_t pixels, std::uint64_t channels,
-            std::uint64_t sets)
-      : epsilon_(epsilon), blocks_(blocks), pixels_(pixels), channels_(channels), sets_(sets) {}
+  SetNormOp(const GroupNorm& op, const OpPlace& place)
+      : epsilon_(op.epsilon),
+        blocks_(1),
+        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        channels_(place.output.channels),
+        sets_(op.groups) {}
+  SetNormOp(const LayerNorm& op, const OpPlace& place)
+      : epsilon_(op.epsilon),
+        blocks_(std::uint64_t{place.output.height} * place.output.width),
+        pixels_(1),
+        channels_(place.output.channels),
+        sets_(1) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t set = 0; set < pass.size() * blocks_ * sets_; ++set) {
@@ -136,9 +134,6 @@ class SetNormOp final : public Op {
     }
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
  private:
   struct Statistics {
     double mean, deviation;
@@ -167,21 +162,14 @@ class SetNormOp final : public Op {
   }
 
   double epsilon_;
+  // sets_ sets in each of samples x blocks_ blocks of pixels_ x channels_.
   std::uint64_t blocks_, pixels_, channels_, sets_;
 };
 
 }  // namespace
 
-std::unique_ptr<Op> make(const GroupNorm& op, const OpPlace& place) {
-  const Shape shape = place.output;
-  return std::make_unique<SetNormOp>(op.epsilon, 1, std::uint64_t{shape.height} * shape.width, shape.channels,
-                                     op.groups);
-}
-
-std::unique_ptr<Op> make(const LayerNorm& op, const OpPlace& place) {
-  const Shape shape = place.output;
-  return std::make_unique<SetNormOp>(op.epsilon, std::uint64_t{shape.height} * shape.width, 1, shape.channels,
-                                     1);
-}
+STEELYARD_OP(BatchNorm, BatchNormOp)
+STEELYARD_OP(GroupNorm, SetNormOp)
+STEELYARD_OP(LayerNorm, SetNormOp)
 
 }  // namespace steelyard::nn::reference

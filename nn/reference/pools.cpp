@@ -31,7 +31,7 @@ struct Windows {
   }
 };
 
-class MaxPoolOp final : public Op {
+class MaxPoolOp final : public ReferenceOp {
  public:
   MaxPoolOp(const MaxPool& op, const OpPlace& place)
       : windows_{place.inputs[0], place.output, op.size, op.stride, op.padding} {}
@@ -49,9 +49,6 @@ class MaxPoolOp final : public Op {
     for (std::uint64_t i = 0; i < best.size(); ++i) d_input[best[i]] += call.d_output[i];
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
  private:
   // Where the greatest of each window is: the first of several, or the first NaN.
   [[nodiscard]] std::vector<std::uint64_t> greatest(const Pass& pass, const float* input) const {
@@ -67,15 +64,7 @@ class MaxPoolOp final : public Op {
   Windows windows_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place) {
-  return std::make_unique<MaxPoolOp>(op, place);
-}
-
-namespace {
-
-class AveragePoolOp final : public Op {
+class AveragePoolOp final : public ReferenceOp {
  public:
   AveragePoolOp(const AveragePool& op, const OpPlace& place)
       : windows_{place.inputs[0], place.output, op.size, op.stride, op.padding},
@@ -97,25 +86,17 @@ class AveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   Windows windows_;
   double share_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const AveragePool& op, const OpPlace& place) {
-  return std::make_unique<AveragePoolOp>(op, place);
-}
-
-namespace {
-
-class GlobalAveragePoolOp final : public Op {
+class GlobalAveragePoolOp final : public ReferenceOp {
  public:
-  explicit GlobalAveragePoolOp(Shape in)
-      : pixels_(std::uint64_t{in.height} * in.width), channels_(in.channels) {}
+  GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place)
+      : pixels_(std::uint64_t{place.inputs[0].height} * place.inputs[0].width),
+        channels_(place.inputs[0].channels) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t s = 0; s < pass.size(); ++s) {
@@ -137,7 +118,6 @@ class GlobalAveragePoolOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   std::uint64_t pixels_, channels_;
@@ -145,8 +125,8 @@ class GlobalAveragePoolOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const GlobalAveragePool& /*op*/, const OpPlace& place) {
-  return std::make_unique<GlobalAveragePoolOp>(place.inputs[0]);
-}
+STEELYARD_OP(MaxPool, MaxPoolOp)
+STEELYARD_OP(AveragePool, AveragePoolOp)
+STEELYARD_OP(GlobalAveragePool, GlobalAveragePoolOp)
 
 }  // namespace steelyard::nn::reference

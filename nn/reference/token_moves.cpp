@@ -6,7 +6,7 @@
 namespace steelyard::nn::reference {
 namespace {
 
-class EmbeddingOp final : public Op {
+class EmbeddingOp final : public ReferenceOp {
  public:
   EmbeddingOp(const Embedding& op, const OpPlace& place)
       : tokens_(place.output.width), rows_(op.rows), features_(op.features) {}
@@ -31,9 +31,6 @@ class EmbeddingOp final : public Op {
     if (call.d_inputs[0].to != nullptr) std::fill_n(call.d_inputs[0].to, pass.size() * tokens_, 0.0F);
   }
 
-  [[nodiscard]] Traits traits() const override { return {}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
-
  private:
   [[nodiscard]] std::uint64_t row(float number) const {
     return number >= 0 && number < static_cast<float>(rows_) ? static_cast<std::uint64_t>(number) : 0;
@@ -42,15 +39,7 @@ class EmbeddingOp final : public Op {
   std::uint64_t tokens_, rows_, features_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const Embedding& op, const OpPlace& place) {
-  return std::make_unique<EmbeddingOp>(op, place);
-}
-
-namespace {
-
-class PositionEmbeddingOp final : public Op {
+class PositionEmbeddingOp final : public ReferenceOp {
  public:
   PositionEmbeddingOp(const PositionEmbedding& op, const OpPlace& place)
       : size_(place.output.size()),
@@ -73,7 +62,6 @@ class PositionEmbeddingOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   std::uint64_t size_;   // floats of a sample
@@ -81,17 +69,9 @@ class PositionEmbeddingOp final : public Op {
   std::uint64_t table_;  // floats
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const PositionEmbedding& op, const OpPlace& place) {
-  return std::make_unique<PositionEmbeddingOp>(op, place);
-}
-
-namespace {
-
-class ClassTokenOp final : public Op {
+class ClassTokenOp final : public ReferenceOp {
  public:
-  explicit ClassTokenOp(const OpPlace& place) : in_(place.inputs[0]) {}
+  ClassTokenOp(const ClassToken& /*op*/, const OpPlace& place) : in_(place.inputs[0]) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t s = 0; s < pass.size(); ++s) {
@@ -116,21 +96,12 @@ class ClassTokenOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   Shape in_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const ClassToken&, const OpPlace& place) {
-  return std::make_unique<ClassTokenOp>(place);
-}
-
-namespace {
-
-class SelectTokenOp final : public Op {
+class SelectTokenOp final : public ReferenceOp {
  public:
   SelectTokenOp(const SelectToken& op, const OpPlace& place) : in_(place.inputs[0]), token_(op.token) {}
 
@@ -148,7 +119,6 @@ class SelectTokenOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   [[nodiscard]] std::uint64_t place(std::uint64_t i) const {
@@ -159,17 +129,9 @@ class SelectTokenOp final : public Op {
   std::uint64_t token_;
 };
 
-}  // namespace
-
-std::unique_ptr<Op> make(const SelectToken& op, const OpPlace& place) {
-  return std::make_unique<SelectTokenOp>(op, place);
-}
-
-namespace {
-
-class TokensOp final : public Op {
+class TokensOp final : public ReferenceOp {
  public:
-  explicit TokensOp(const OpPlace& place) : size_(place.output.size()) {}
+  TokensOp(const Tokens& /*op*/, const OpPlace& place) : size_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     std::copy_n(call.inputs[0], pass.size() * size_, call.output);
@@ -179,7 +141,6 @@ class TokensOp final : public Op {
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false}; }
-  [[nodiscard]] std::string implementation() const override { return "reference"; }
 
  private:
   std::uint64_t size_;
@@ -187,6 +148,10 @@ class TokensOp final : public Op {
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Tokens&, const OpPlace& place) { return std::make_unique<TokensOp>(place); }
+STEELYARD_OP(Embedding, EmbeddingOp)
+STEELYARD_OP(PositionEmbedding, PositionEmbeddingOp)
+STEELYARD_OP(ClassToken, ClassTokenOp)
+STEELYARD_OP(SelectToken, SelectTokenOp)
+STEELYARD_OP(Tokens, TokensOp)
 
 }  // namespace steelyard::nn::reference

@@ -14,7 +14,6 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/device/native.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -71,15 +70,15 @@ struct Way {
   cudnnConvolutionBwdFilterAlgo_t filter{};
 };
 
-class CudnnConv2d final : public Op {
+class CudnnConv2d final : public CudaOp {
  public:
   CudnnConv2d(const Conv2d& op, const OpPlace& place, const Context& context)
-      : in_(place.inputs[0]),
+      : CudaOp(context),
+        in_(place.inputs[0]),
         out_(place.output),
         group_inputs_(in_.channels / op.groups),
         pixels_(op.kernel.rows * op.kernel.columns),
         bias_(op.bias),
-        context_(context),
         weights_(std::uint64_t{op.channels} * group_inputs_ * pixels_),
         d_weights_(weights_.size()) {
     check(cudnnCreateFilterDescriptor(&filter_), "describe weights");
@@ -205,7 +204,6 @@ class CudnnConv2d final : public Op {
   Shape in_, out_;
   std::uint32_t group_inputs_, pixels_;  // of the kernel
   bool bias_;
-  const Context& context_;
   std::shared_ptr<Handle> handle_ = Handle::mine();
   cudnnFilterDescriptor_t filter_ = nullptr;
   cudnnConvolutionDescriptor_t convolution_ = nullptr;

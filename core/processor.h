@@ -16,6 +16,13 @@ enum class Level { baseline, v3, v4 };  // x86-64, x86-64-v3 (AVX2 and FMA), x86
 Level cpu_level();
 const char* name(Level level);
 
+// Of one thing for each level, such as a table of kernels (nn/cpu/kernels.h), that of this level.
+template <class Table>
+const Table& at_level(Level level, const Table& baseline, const Table& v3, const Table& v4) {
+  if (level == Level::baseline) return baseline;
+  return level == Level::v3 ? v3 : v4;
+}
+
 // Whether it multiplies bfloat16 (AVX-512 BF16) and nothing lowers its level.
 bool cpu_has_bf16();
 

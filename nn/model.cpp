@@ -2,7 +2,6 @@
 #include <steelyard/model.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "core/check.h"

@@ -54,12 +54,6 @@ void Network::predict(std::span<const float> parameters, const MicroBatch& batch
   }
 }
 
-std::vector<std::string> Network::implementations() const {
-  std::vector<std::string> all;
-  for (const Step& step : plan_.steps) all.push_back(step.name + ": " + step.op->implementation());
-  return all;
-}
-
 void Network::forward(std::span<const float> parameters, const MicroBatch& batch, bool training) {
   check_batch(model_, parameters, batch);
   onednn::use_this_thread_only();  // here, not once at the start: a network may move between threads

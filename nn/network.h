@@ -49,8 +49,7 @@ class Network {
 
   [[nodiscard]] const Model& model() const { return model_; }
 
-  // What computes each step, as "conv1: direct".
-  [[nodiscard]] std::vector<std::string> implementations() const;
+  [[nodiscard]] std::vector<std::string> implementations() const { return plan_.implementations(); }
 
  private:
   void forward(std::span<const float> parameters, const MicroBatch& batch, bool training);

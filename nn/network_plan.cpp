@@ -4,9 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
-#include "nn/plan_memory.h"
 
 namespace steelyard::nn {
 namespace {
@@ -244,6 +242,12 @@ class Planner {
 std::uint64_t Plan::bytes() const {
   std::uint64_t all = arena * sizeof(float);
   for (const Step& step : steps) all += step.op->bytes();
+  return all;
+}
+
+std::vector<std::string> Plan::implementations() const {
+  std::vector<std::string> all;
+  for (const Step& step : steps) all.push_back(step.name + ": " + step.op->implementation());
   return all;
 }
 

@@ -71,7 +71,12 @@ struct Plan {
   std::uint64_t arena = 0, workspace = 0, aside = 0;  // floats in all; where the two begin
 
   [[nodiscard]] std::uint64_t bytes() const;  // of the arena, and of what the ops keep
+  // What computes each step, as "conv1: direct".
+  [[nodiscard]] std::vector<std::string> implementations() const;
 };
+
+// Completes a plan whose steps and values are there: gives, places, sizes of the arena (nn/plan_memory.cpp).
+void plan_memory(Plan& plan);
 
 // Both throw Failure (configuration) if the model is not complete.
 Plan make_plan(const Model& model, Backend backend);

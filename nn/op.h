@@ -18,7 +18,6 @@
 #include <steelyard/shape.h>
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +30,8 @@ enum class Order : std::uint8_t { samples, lanes };
 
 // Lanes for so many samples.
 constexpr std::uint32_t lanes_of(std::uint32_t samples) { return samples > 16 ? 32 : 16; }
+
+constexpr std::uint64_t pixels_of(Shape shape) { return std::uint64_t{shape.height} * shape.width; }
 
 // The circumstances of one call, the same for all ops.
 struct Pass {
@@ -92,6 +93,10 @@ struct Traits {
   bool adds = false;          // to gradients of its inputs, if asked
   std::uint64_t workspace = 0;
 };
+
+// Of what moves or adds numbers where they lie.
+inline constexpr Traits in_place_traits{
+    .in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
 
 class Op {
  public:

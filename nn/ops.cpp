@@ -71,6 +71,11 @@ ParameterSpecs norm_parameters(std::uint64_t features) {
           {.name = "bias", .shape = {features}, .decay = false}};
 }
 
+void require_groups(std::uint32_t groups, Shape in) {
+  require(groups > 0 && in.channels % groups == 0,
+          "has " + std::to_string(groups) + " groups: give a number that divides the channels");
+}
+
 void require_sequence(Shape in) { require(in.height == 1, "is for sequences: put tokens() before it"); }
 
 }  // namespace
@@ -110,8 +115,7 @@ Shape MaxPool::shape(Shapes in) const { return pooled(*this, in[0]); }
 Shape AveragePool::shape(Shapes in) const { return pooled(*this, in[0]); }
 
 Shape ChannelShuffle::shape(Shapes in) const {
-  require(groups > 0 && in[0].channels % groups == 0,
-          "has " + std::to_string(groups) + " groups: give a number that divides the channels");
+  require_groups(groups, in[0]);
   return in[0];
 }
 
@@ -163,8 +167,7 @@ ParameterSpecs BatchNorm::parameters(Shapes in) const {
 ParameterSpecs LayerNorm::parameters(Shapes in) const { return norm_parameters(in[0].channels); }
 
 Shape GroupNorm::shape(Shapes in) const {
-  require(groups > 0 && in[0].channels % groups == 0,
-          "has " + std::to_string(groups) + " groups: give a number that divides the channels");
+  require_groups(groups, in[0]);
   return in[0];
 }
 ParameterSpecs GroupNorm::parameters(Shapes in) const { return norm_parameters(in[0].channels); }

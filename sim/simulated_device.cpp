@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "balancing/cost/curves.h"
-#include "core/check.h"
 #include "core/random.h"
 #include "core/text.h"
 

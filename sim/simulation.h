@@ -1,13 +1,10 @@
 // A scenario, simulated: under its policy, under the oracle, and with one device alone.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "protocol/messages.h"
-#include "sim/hosted.h"
 #include "sim/scenario.h"
 #include "sim/scenario_result.h"
 #include "sim/scenario_run.h"

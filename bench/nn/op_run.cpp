@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "core/random.h"
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 
 namespace steelyard::bench {

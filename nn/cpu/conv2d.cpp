@@ -1,5 +1,3 @@
-#include "nn/cpu/planned_ops.h"
-
 #include <vector>
 
 #include "core/check.h"

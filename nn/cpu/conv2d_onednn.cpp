@@ -6,10 +6,9 @@
 
 #include <dnnl.hpp>
 
-#include "core/check.h"
 #include "core/processor.h"
 #include "nn/cpu/onednn.h"
-#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "core/check.h"
 #include "nn/cpu/kernel_calls.h"
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::direct {
@@ -11,13 +10,31 @@ namespace {
 const ConvolutionTable& convolution_table(Level level) {
   return at_level(level, baseline::convolution, v3::convolution, v4::convolution);
 }
+const PoolTable& pool_table(Level level) { return at_level(level, baseline::pool, v3::pool, v4::pool); }
+const TransposeTable& transpose_table(Level level) {
+  return at_level(level, baseline::transpose, v3::transpose, v4::transpose);
+}
+
+void check_lanes(std::uint32_t lanes) {
+  CHECK(lanes == 16 || lanes == 32, "direct kernels work on 16 or 32 lanes");
+}
 
 void check(const Convolution& c) {
-  CHECK(c.lanes == 16 || c.lanes == 32, "direct kernels work on 16 or 32 lanes");
+  check_lanes(c.lanes);
   CHECK(c.in > 0 && c.out > 0 && c.height > 0 && c.width > 0, "a convolution of nothing");
   CHECK(c.kernel > 0 && c.padding < c.kernel, "the padding of a convolution is less than its kernel");
   CHECK(c.height + 2 * c.padding >= c.kernel && c.width + 2 * c.padding >= c.kernel,
         "the kernel of a convolution is larger than its padded picture");
+}
+
+void check(const Pool& p) {
+  check_lanes(p.lanes);
+  CHECK(p.size > 0 && p.size <= p.height && p.size <= p.width, "a pool's window is larger than the picture");
+}
+
+void check(std::uint32_t lanes, std::uint32_t count) {
+  check_lanes(lanes);
+  CHECK(count <= lanes, "more samples than lanes");
 }
 
 }  // namespace
@@ -39,17 +56,6 @@ void backward_data(const Convolution& shape, const float* d_output, const float*
   check(shape);
   convolution_table(level).backward_data(shape, d_output, weights, d_input);
 }
-
-namespace {
-
-const PoolTable& pool_table(Level level) { return at_level(level, baseline::pool, v3::pool, v4::pool); }
-
-void check(const Pool& p) {
-  CHECK(p.lanes == 16 || p.lanes == 32, "direct kernels work on 16 or 32 lanes");
-  CHECK(p.size > 0 && p.size <= p.height && p.size <= p.width, "a pool's window is larger than the picture");
-}
-
-}  // namespace
 
 void relu_backward(const float* output, float* gradient, std::size_t size, Level level) {
   CHECK(size % 16 == 0, "direct kernels work on 16 or 32 lanes");
@@ -76,19 +82,6 @@ void average_pool_backward(const Pool& shape, const float* d_output, float* d_in
   check(shape);
   pool_table(level).average_backward(shape, d_output, d_input);
 }
-
-namespace {
-
-const TransposeTable& transpose_table(Level level) {
-  return at_level(level, baseline::transpose, v3::transpose, v4::transpose);
-}
-
-void check(std::uint32_t lanes, std::uint32_t count) {
-  CHECK(lanes == 16 || lanes == 32, "direct kernels work on 16 or 32 lanes");
-  CHECK(count <= lanes, "more samples than lanes");
-}
-
-}  // namespace
 
 void to_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* samples, float* picture,
               Level level) {

@@ -12,7 +12,6 @@
 //
 // Taps outside the picture are left out, not multiplied by zero: the columns near the border run one by one.
 #include <cstddef>
-#include <cstdint>
 
 #include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"

@@ -127,16 +127,10 @@ void average_backward(const Pool& p, const float* d_output, float* d_input) {
   clear_uncovered(p, d_input);
 }
 
-}  // namespace
-
-const PoolTable pool = {relu_backward, max_forward, max_backward, average_forward, average_backward};
-
 // ---- between samples (channels last, one behind the other) and lanes
 //
 // Both ways a square of `width` samples by `width` features goes through the registers. The features of a
 // sample are in the order [pixel][channel], the rows of lanes in the order [channel][pixel].
-
-namespace {
 
 // Walks the rows of lanes in the order of a sample's features.
 class Row {
@@ -208,6 +202,7 @@ void from_lanes(std::uint32_t pixels, std::uint32_t channels, std::uint32_t lane
 
 }  // namespace
 
+const PoolTable pool = {relu_backward, max_forward, max_backward, average_forward, average_backward};
 const TransposeTable transpose = {to_lanes, from_lanes};
 
 }  // namespace steelyard::nn::direct::STEELYARD_LEVEL

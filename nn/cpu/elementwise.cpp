@@ -57,13 +57,10 @@ class ActivationOp final : public DirectOp {
 
 class AddOp final : public DirectOp {
  public:
-  AddOp(const Add& /*op*/, const OpPlace& place)
-      : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
-        features_(place.output.size()),
-        order_(place.order) {}
+  AddOp(const Add& /*op*/, const OpPlace& place) : features_(place.output.size()), order_(place.order) {}
 
   void forward(const Pass& pass, const Forward& call) override {
-    kernels_.sum(features_ * pass.places(order_), call.inputs[0], call.inputs[1], call.output);
+    rows_kernels().sum(features_ * pass.places(order_), call.inputs[0], call.inputs[1], call.output);
   }
 
   // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a value
@@ -72,20 +69,17 @@ class AddOp final : public DirectOp {
     const std::size_t size = features_ * pass.places(order_);
     for (const InputGradient& d_input : call.d_inputs) {
       if (d_input.to == call.d_output) {
-        if (d_input.add) kernels_.sum(size, call.d_output, call.d_output, d_input.to);
+        if (d_input.add) rows_kernels().sum(size, call.d_output, call.d_output, d_input.to);
         continue;
       }
       if (d_input.to == nullptr) continue;
-      (d_input.add ? kernels_.add : kernels_.copy)(1, size, call.d_output, 0, d_input.to, 0);
+      (d_input.add ? rows_kernels().add : rows_kernels().copy)(1, size, call.d_output, 0, d_input.to, 0);
     }
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
-  const RowsTable& kernels_;
   std::uint64_t features_;
   Order order_;
 };
@@ -94,7 +88,7 @@ class ScaleOp final : public DirectOp {
  public:
   ScaleOp(const Scale& /*op*/, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::scale, v3::scale, v4::scale)),
-        pixels_(std::size_t{place.output.height} * place.output.width),
+        pixels_(pixels_of(place.output)),
         channels_(place.output.channels),
         unwanted_(channels_) {
     CHECK(place.order == Order::samples, "channels are scaled in the order of samples");
@@ -146,9 +140,7 @@ class DropoutOp final : public DirectOp {
     if (d_input.to != nullptr) drop(pass, call.d_output, d_input.add, d_input.to);
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
   void drop(const Pass& pass, const float* from, bool add, float* to) const {
@@ -161,7 +153,7 @@ class DropoutOp final : public DirectOp {
     for (std::uint32_t s = 0; s < pass.size(); ++s) {
       keys[s] = hash(pass.batch.seed, pass.batch.epoch, pass.batch.positions[s], key_);
     }
-    const std::uint64_t pixels = std::uint64_t{shape_.height} * shape_.width;
+    const std::uint64_t pixels = pixels_of(shape_);
     const DropoutSweep sweep{pixels, shape_.channels, places, keys.data(), dropped_, scale_};
     if (order_ == Order::lanes) return drop_in_lanes(sweep, from, add, to);
     drop_in_samples(sweep, from, add, to);

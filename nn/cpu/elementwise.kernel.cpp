@@ -94,14 +94,7 @@ constexpr ActivationTable table_of() {
   return {{forward<Kinds>...}, {backward<Kinds>...}, {add_backward<Kinds>...}};
 }
 
-}  // namespace
-
-const ActivationTable activation =
-    table_of<Relu, Relu6, Gelu, GeluTanh, Silu, HardSwish, HardSigmoid, Sigmoid, Tanh>();
-
 // ---- dropout: loops of constant length
-
-namespace {
 
 using Bits = std::uint16_t;
 
@@ -179,22 +172,14 @@ void samples_of(const DropoutSweep& sweep, const float* from, float* to) {
 }
 
 void lanes(const DropoutSweep& sweep, const float* from, bool add, float* to) {
-  if (add) return lanes_of<true>(sweep, from, to);
-  lanes_of<false>(sweep, from, to);
+  (add ? lanes_of<true> : lanes_of<false>)(sweep, from, to);
 }
 
 void samples(const DropoutSweep& sweep, const float* from, bool add, float* to) {
-  if (add) return samples_of<true>(sweep, from, to);
-  samples_of<false>(sweep, from, to);
+  (add ? samples_of<true> : samples_of<false>)(sweep, from, to);
 }
 
-}  // namespace
-
-const DropoutTable dropout = {lanes, samples};
-
 // ---- scale: one sweep each way
-
-namespace {
 
 using std::size_t;
 
@@ -232,6 +217,9 @@ void scale_backward(size_t rows, size_t channels, const float* a, const float* f
 
 }  // namespace
 
+const ActivationTable activation =
+    table_of<Relu, Relu6, Gelu, GeluTanh, Silu, HardSwish, HardSigmoid, Sigmoid, Tanh>();
+const DropoutTable dropout = {lanes, samples};
 const ScaleTable scale = {scale_forward, scale_backward};
 
 }  // namespace steelyard::nn::STEELYARD_LEVEL

@@ -1,5 +1,5 @@
 // Kernels at the level of this processor: those that several ops call (softmax, sums of rows, dropout), and
-// the tables of pools and attention.
+// the tables of pools, rows and attention.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,6 @@
 #include "nn/cpu/kernels.h"
 
 namespace steelyard::nn {
-
-// Picks the table of kernels of a processor level; the pattern is told in nn/cpu/kernels.h.
-template <class Table>
-const Table& at_level(Level level, const Table& baseline, const Table& v3, const Table& v4) {
-  switch (level) {
-    case Level::v4:
-      return v4;
-    case Level::v3:
-      return v3;
-    case Level::baseline:
-      break;
-  }
-  return baseline;
-}
 
 // Softmax of one row of scores.
 
@@ -61,6 +47,10 @@ namespace steelyard::nn::cpu {
 // What both pools of the CPU share.
 inline const PoolTable& pool_kernels(Level level = cpu_level()) {
   return at_level(level, baseline::pool, v3::pool, v4::pool);
+}
+
+inline const RowsTable& rows_kernels(Level level = cpu_level()) {
+  return at_level(level, baseline::rows, v3::rows, v4::rows);
 }
 
 inline const AttentionTable& attention_kernels(Level level = cpu_level()) {

@@ -15,7 +15,7 @@ namespace {
 class TokenLinearOp final : public Op {
  public:
   TokenLinearOp(const TokenLinear& op, const OpPlace& place)
-      : tokens_(std::uint64_t{place.output.height} * place.output.width),
+      : tokens_(pixels_of(place.output)),
         inputs_(place.inputs[0].channels),
         outputs_(op.outputs),
         bias_(op.bias),

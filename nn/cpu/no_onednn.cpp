@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "nn/cpu/onednn.h"
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::onednn {

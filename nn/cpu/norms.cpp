@@ -6,7 +6,6 @@
 #include "nn/cpu/columns.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
@@ -26,7 +25,7 @@ class BatchNormOp final : public DirectOp {
   BatchNormOp(const BatchNorm& op, Shape shape, FusedTail tail)
       : epsilon_(op.epsilon),
         tail_(tail),
-        pixels_(std::size_t{shape.height} * shape.width),
+        pixels_(pixels_of(shape)),
         channels_(shape.channels),
         columns_(channels_),
         variance_(channels_) {
@@ -132,7 +131,7 @@ class GroupNormOp final : public DirectOp {
   GroupNormOp(const GroupNorm& op, const OpPlace& place)
       : epsilon_(op.epsilon),
         groups_(op.groups),
-        pixels_(std::size_t{place.output.height} * place.output.width),
+        pixels_(pixels_of(place.output)),
         channels_(place.output.channels),
         length_(channels_ / groups_),
         numbers_(static_cast<double>(pixels_ * length_)),
@@ -250,7 +249,7 @@ class LayerNormOp final : public DirectOp {
   LayerNormOp(const LayerNorm& op, const OpPlace& place)
       : kernels_(at_level(cpu_level(), baseline::layer_norm, v3::layer_norm, v4::layer_norm)),
         epsilon_(static_cast<float>(op.epsilon)),
-        tokens_(std::size_t{place.output.height} * place.output.width),
+        tokens_(pixels_of(place.output)),
         channels_(place.output.channels),
         statistics_(2 * tokens_ * place.micro_batch),
         of_sample_(2 * channels_),

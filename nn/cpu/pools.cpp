@@ -5,7 +5,6 @@
 #include "nn/cpu/direct.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
@@ -124,16 +123,14 @@ class LanesAveragePoolOp final : public DirectOp {
 class GlobalAveragePoolOp final : public DirectOp {
  public:
   GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place)
-      : kernels_(at_level(cpu_level(), baseline::rows, v3::rows, v4::rows)),
-        pixels_(std::size_t{place.inputs[0].height} * place.inputs[0].width),
-        channels_(place.inputs[0].channels) {
+      : pixels_(pixels_of(place.inputs[0])), channels_(place.inputs[0].channels) {
     CHECK(place.order == Order::samples, "the global average pool works in the order of samples");
   }
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::size_t s = 0; s < pass.size(); ++s) {
-      kernels_.mean(pixels_, channels_, call.inputs[0] + s * pixels_ * channels_,
-                    call.output + s * channels_);
+      rows_kernels().mean(pixels_, channels_, call.inputs[0] + s * pixels_ * channels_,
+                          call.output + s * channels_);
     }
   }
 
@@ -141,15 +138,14 @@ class GlobalAveragePoolOp final : public DirectOp {
     const InputGradient d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
     for (std::size_t s = 0; s < pass.size(); ++s) {
-      kernels_.spread(pixels_, channels_, call.d_output + s * channels_, d_input.add,
-                      d_input.to + s * pixels_ * channels_);
+      rows_kernels().spread(pixels_, channels_, call.d_output + s * channels_, d_input.add,
+                            d_input.to + s * pixels_ * channels_);
     }
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
 
  private:
-  const RowsTable& kernels_;
   std::size_t pixels_, channels_;
 };
 

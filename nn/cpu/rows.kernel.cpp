@@ -101,13 +101,7 @@ void shuffle(size_t rows, size_t groups, size_t length, const float* from, bool 
   (add_ ? shuffle_to<true> : shuffle_to<false>)(rows, groups, length, from, to);
 }
 
-}  // namespace
-
-const RowsTable rows = {sum, copy, add, clear, mean, spread, shuffle};
-
 // ---- sums of rows
-
-namespace {
 
 // The sums of `vectors` neighbouring vectors of columns stay in registers.
 template <int vectors>
@@ -140,14 +134,8 @@ void add_row(Rows rows, const float* from, const float* row, float* to) {
   }
 }
 
-}  // namespace
-
-const RowSumsTable row_sums = {sum_rows, add_row};
-
 // ---- softmax
 // Three sweeps over a row that stays in the nearest cache.
-
-namespace {
 
 SoftmaxSums softmax(const float* scores, std::size_t size, float scale, float shift, float* to) {
   const std::size_t whole = size - size % width;
@@ -191,6 +179,8 @@ SoftmaxSums softmax(const float* scores, std::size_t size, float scale, float sh
 
 }  // namespace
 
+const RowsTable rows = {sum, copy, add, clear, mean, spread, shuffle};
+const RowSumsTable row_sums = {sum_rows, add_row};
 const SoftmaxTable softmax_kernels = {softmax};
 
 }  // namespace steelyard::nn::STEELYARD_LEVEL

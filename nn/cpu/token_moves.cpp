@@ -63,9 +63,7 @@ class PositionEmbeddingOp final : public DirectOp {
     std::copy_n(call.d_output, all, d_input.to);
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
   std::uint64_t size_;   // floats of a sample
@@ -152,9 +150,7 @@ class TokensOp final : public Op {
     std::copy_n(call.d_output, all, d_input.to);
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
   [[nodiscard]] std::string implementation() const override { return "none"; }
 
  private:

@@ -18,17 +18,8 @@ __global__ void add_to_rows(const float* bias, std::uint64_t rows, std::uint32_t
   if (r < rows) to[r * row + c] += bias[c];
 }
 
-}  // namespace
-
-void add_bias(Stream& stream, const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
-              float* to) {
-  launch(stream, groups_of(rows * columns, 256), 256, &add_to_rows, bias, rows, columns, row, to);
-}
-
 // A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and meet
 // in shared memory.
-namespace {
-
 constexpr unsigned summing_warps = 8;
 
 __global__ void sum_rows(const float* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
@@ -56,26 +47,7 @@ struct Itself {
 
 Runs one_run(std::uint64_t rows, std::uint32_t columns) { return {rows, rows, columns}; }
 
-}  // namespace
-
-void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
-                 float* out) {
-  launch(stream, groups_of(columns, 32), {32, summing_warps}, &sum_rows, in, rows, columns, add, out);
-}
-
-std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns) {
-  return sums_size(one_run(rows, columns));
-}
-
-void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
-                 float* out, float* workspace) {
-  sum_columns(stream, one_run(rows, columns), Itself{in}, workspace);
-  column_sums(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
-}
-
 // Bound by memory; 16 bytes at once where both pictures allow it.
-namespace {
-
 template <unsigned n>
 __global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t count, const float* from,
                           std::uint32_t from_row, bool add, float* to, std::uint32_t to_row) {
@@ -86,20 +58,7 @@ __global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t
   store<n>(to + row * to_row + column, load<n>(from + row * from_row + column), add);
 }
 
-}  // namespace
-
-void copy_columns(Stream& stream, const Columns& columns, const float* from, std::uint32_t from_row, bool add,
-                  float* to, std::uint32_t to_row) {
-  const std::uint64_t all = columns.places * columns.count;
-  with_packs(can_pack(columns.count | from_row | to_row, from, to), [&](auto n) {
-    launch_in_samples(stream, columns.samples, all / n, &copy_some<n>, all, columns.places, columns.count,
-                      from, from_row, add, to, to_row);
-  });
-}
-
 // A tile at a time through shared memory, so that both sides are read and written side by side.
-namespace {
-
 constexpr unsigned turned_tile = 32, rows_of_threads = 8, max_matrices = 1024;
 
 __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
@@ -124,20 +83,9 @@ __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint3
   }
 }
 
-}  // namespace
-
-void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
-          float* out, bool add) {
-  launch(stream,
-         {groups_of(columns, turned_tile), groups_of(rows, turned_tile), std::min(matrices, max_matrices)},
-         {turned_tile, rows_of_threads}, &turn_tile, matrices, rows, columns, in, out, add);
-}
-
 // Each token counts those that come before it: tokens x tokens comparisons of integers, 256 from shared
 // memory at a time. Nothing beside the rest of a network for the tens of thousands of tokens that a
 // micro-batch has.
-namespace {
-
 constexpr unsigned sorting_threads = 256;
 
 __global__ void count_before(const float* numbers, std::uint32_t tokens, std::uint32_t rows, Sorted sorted) {
@@ -159,6 +107,42 @@ __global__ void count_before(const float* numbers, std::uint32_t tokens, std::ui
 }
 
 }  // namespace
+
+void add_bias(Stream& stream, const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
+              float* to) {
+  launch(stream, groups_of(rows * columns, 256), 256, &add_to_rows, bias, rows, columns, row, to);
+}
+
+void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+                 float* out) {
+  launch(stream, groups_of(columns, 32), {32, summing_warps}, &sum_rows, in, rows, columns, add, out);
+}
+
+std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns) {
+  return sums_size(one_run(rows, columns));
+}
+
+void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+                 float* out, float* workspace) {
+  sum_columns(stream, one_run(rows, columns), Itself{in}, workspace);
+  column_sums(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
+}
+
+void copy_columns(Stream& stream, const Columns& columns, const float* from, std::uint32_t from_row, bool add,
+                  float* to, std::uint32_t to_row) {
+  const std::uint64_t all = columns.places * columns.count;
+  with_packs(can_pack(columns.count | from_row | to_row, from, to), [&](auto n) {
+    launch_in_samples(stream, columns.samples, all / n, &copy_some<n>, all, columns.places, columns.count,
+                      from, from_row, add, to, to_row);
+  });
+}
+
+void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
+          float* out, bool add) {
+  launch(stream,
+         {groups_of(columns, turned_tile), groups_of(rows, turned_tile), std::min(matrices, max_matrices)},
+         {turned_tile, rows_of_threads}, &turn_tile, matrices, rows, columns, in, out, add);
+}
 
 void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std::uint32_t rows,
                  Sorted sorted) {

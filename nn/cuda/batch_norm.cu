@@ -245,7 +245,7 @@ class BatchNormOp final : public CudaOp {
       : CudaOp(context),
         epsilon_(static_cast<float>(op.epsilon)),
         tail_(tail),
-        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        pixels_(pixels_of(place.output)),
         channels_(place.output.channels),
         grain_(context.grain),
         workspace_(2 * sums_size(runs(place.micro_batch))),

@@ -63,7 +63,7 @@ class ChannelSliceOp final : public CudaOp {
  public:
   ChannelSliceOp(const ChannelSlice& op, const OpPlace& place, const Context& context)
       : CudaOp(context),
-        places_(std::uint64_t{place.output.height} * place.output.width),
+        places_(pixels_of(place.output)),
         channels_(place.inputs[0].channels),
         begin_(op.begin),
         length_(op.end - op.begin) {}
@@ -100,9 +100,7 @@ class ChannelSliceOp final : public CudaOp {
 class ConcatOp final : public CudaOp {
  public:
   ConcatOp(const Concat& /*op*/, const OpPlace& place, const Context& context)
-      : CudaOp(context),
-        places_(std::uint64_t{place.output.height} * place.output.width),
-        channels_(place.output.channels) {
+      : CudaOp(context), places_(pixels_of(place.output)), channels_(place.output.channels) {
     for (const Shape& in : place.inputs) parts_.push_back(in.channels);
   }
 

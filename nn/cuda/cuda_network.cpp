@@ -13,7 +13,6 @@
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
 #include "nn/network_plan.h"
-#include "nn/op_table.h"
 #include "nn/step_calls.h"
 
 namespace steelyard::nn::cuda {
@@ -287,10 +286,6 @@ Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
 
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 
-std::vector<std::string> Network::implementations() const {
-  std::vector<std::string> all;
-  for (const Step& step : impl_->plan().steps) all.push_back(step.name + ": " + step.op->implementation());
-  return all;
-}
+std::vector<std::string> Network::implementations() const { return impl_->plan().implementations(); }
 
 }  // namespace steelyard::nn::cuda

@@ -1,5 +1,6 @@
 // Ops whose numbers do not meet their neighbours: activations, dropout, a sum, channels that are scaled. They
 // are bound by memory, so 16 bytes at a time are all there is to gain.
+#include <array>
 #include <cmath>
 
 #include "core/check.h"
@@ -134,6 +135,11 @@ class ActivationOp final : public CudaOp {
   std::uint64_t features_;
 };
 
+template <class Kind>
+std::unique_ptr<Op> make_kind(const OpPlace& place, const Context& context) {
+  return std::make_unique<ActivationOp<Kind>>(place, context);
+}
+
 // Dropout: the mask of nn/cpu/kernel_calls.h, drawn on the way in forward and in backward. On a GPU the
 // draws, two mixes of 64 bits for four numbers, cost about as much as the memory that is moved: so a thread
 // makes the key of its sample once and takes several fours.
@@ -188,9 +194,7 @@ class DropoutOp final : public CudaOp {
     if (to != nullptr) sweep(pass, call.d_output, add, to);
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
   void sweep(const Pass& pass, const float* from, bool add, float* to) const {
@@ -228,9 +232,7 @@ class AddOp final : public CudaOp {
     }
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
   std::uint64_t features_;
@@ -248,9 +250,7 @@ struct AddedTimes {
 class ScaleOp final : public CudaOp {
  public:
   ScaleOp(const Scale& /*op*/, const OpPlace& place, const Context& context)
-      : CudaOp(context),
-        places_(std::uint64_t{place.output.height} * place.output.width),
-        channels_(place.output.channels) {}
+      : CudaOp(context), places_(pixels_of(place.output)), channels_(place.output.channels) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     by_channel(context_.stream, {pass.size(), places_, channels_}, Times(), call.inputs[1], call.output,
@@ -285,27 +285,13 @@ class ScaleOp final : public CudaOp {
 }  // namespace
 
 std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Context& context) {
-  switch (op.kind) {
-    case Activation::Kind::relu:
-      return std::make_unique<ActivationOp<Relu>>(place, context);
-    case Activation::Kind::relu6:
-      return std::make_unique<ActivationOp<Relu6>>(place, context);
-    case Activation::Kind::gelu:
-      return std::make_unique<ActivationOp<Gelu>>(place, context);
-    case Activation::Kind::gelu_tanh:
-      return std::make_unique<ActivationOp<GeluTanh>>(place, context);
-    case Activation::Kind::silu:
-      return std::make_unique<ActivationOp<Silu>>(place, context);
-    case Activation::Kind::hard_swish:
-      return std::make_unique<ActivationOp<HardSwish>>(place, context);
-    case Activation::Kind::hard_sigmoid:
-      return std::make_unique<ActivationOp<HardSigmoid>>(place, context);
-    case Activation::Kind::sigmoid:
-      return std::make_unique<ActivationOp<Sigmoid>>(place, context);
-    case Activation::Kind::tanh:
-      return std::make_unique<ActivationOp<Tanh>>(place, context);
-  }
-  CHECK(false, "an activation that is none");
+  // In the order of Activation::Kind.
+  static constexpr std::array makers{make_kind<Relu>,        make_kind<Relu6>,   make_kind<Gelu>,
+                                     make_kind<GeluTanh>,    make_kind<Silu>,    make_kind<HardSwish>,
+                                     make_kind<HardSigmoid>, make_kind<Sigmoid>, make_kind<Tanh>};
+  const auto kind = static_cast<std::size_t>(op.kind);
+  CHECK(kind < makers.size(), "an activation that is none");
+  return makers[kind](place, context);
 }
 
 STEELYARD_OP_HERE(Dropout, DropoutOp)

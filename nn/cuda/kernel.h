@@ -11,7 +11,6 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "nn/cuda/runtime.h"
 
@@ -132,7 +131,6 @@ __device__ float over_block(float value, Combine combine) {
 }
 
 __device__ inline float warp_sum(float value) { return over_warp(value, Plus()); }
-__device__ inline float warp_max(float value) { return over_warp(value, Greater()); }
 __device__ inline float block_sum(float value) { return over_block(value, Plus()); }
 __device__ inline float block_max(float value) { return over_block(value, Greater()); }
 

@@ -76,7 +76,7 @@ class LayerNormOp final : public CudaOp {
   LayerNormOp(const LayerNorm& op, const OpPlace& place, const Context& context)
       : CudaOp(context),
         epsilon_(static_cast<float>(op.epsilon)),
-        tokens_(std::uint64_t{place.output.height} * place.output.width),
+        tokens_(pixels_of(place.output)),
         features_(place.output.channels),
         workspace_(SumsOfTokens::sums * sums_size(runs(place.micro_batch))),
         statistics_(tokens_ * place.micro_batch) {}
@@ -284,8 +284,7 @@ class GroupNormOp final : public CudaOp {
   GroupNormOp(const GroupNorm& op, const OpPlace& place, const Context& context)
       : CudaOp(context),
         epsilon_(static_cast<float>(op.epsilon)),
-        groups_{op.groups, place.output.channels / op.groups, place.output.channels,
-                std::uint64_t{place.output.height} * place.output.width},
+        groups_{op.groups, place.output.channels / op.groups, place.output.channels, pixels_of(place.output)},
         workspace_(2 * sums_size(runs(place.micro_batch))),
         statistics_(std::uint64_t{place.micro_batch} * op.groups),
         means_(statistics_.size()) {}

@@ -183,7 +183,7 @@ class GlobalAveragePoolOp final : public CudaOp {
  public:
   GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place, const Context& context)
       : CudaOp(context),
-        places_(std::uint64_t{place.inputs[0].height} * place.inputs[0].width),
+        places_(pixels_of(place.inputs[0])),
         channels_(place.inputs[0].channels),
         share_(static_cast<float>(1 / static_cast<double>(places_))) {}
 

@@ -10,7 +10,6 @@
 // thread at a time. Whatever the device refuses is thrown as Failure.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

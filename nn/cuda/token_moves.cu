@@ -28,9 +28,7 @@ class TokensOp final : public CudaOp {
     }
   }
 
-  [[nodiscard]] Traits traits() const override {
-    return {.in_place = true, .d_in_place = true, .reads_inputs = false, .adds = true};
-  }
+  [[nodiscard]] Traits traits() const override { return in_place_traits; }
   [[nodiscard]] std::string implementation() const override { return "none"; }
 
  private:

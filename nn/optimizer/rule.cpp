@@ -13,17 +13,7 @@ namespace {
 
 using Kind = Optimizer::Kind;
 
-const RuleTable& rule_table(Level level) {
-  switch (level) {
-    case Level::v4:
-      return v4::rules;
-    case Level::v3:
-      return v3::rules;
-    case Level::baseline:
-      break;
-  }
-  return baseline::rules;
-}
+const RuleTable& rule_table(Level level) { return at_level(level, baseline::rules, v3::rules, v4::rules); }
 
 void check(const Update& u) {
   CHECK(u.out.size() == u.parameters.size() && u.out.size() == u.sum.size() &&

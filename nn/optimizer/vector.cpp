@@ -10,15 +10,7 @@ namespace steelyard::nn {
 namespace {
 
 const VectorTable& vector_table(Level level) {
-  switch (level) {
-    case Level::v4:
-      return v4::vectors;
-    case Level::v3:
-      return v3::vectors;
-    case Level::baseline:
-      break;
-  }
-  return baseline::vectors;
+  return at_level(level, baseline::vectors, v3::vectors, v4::vectors);
 }
 
 }  // namespace

@@ -39,9 +39,7 @@ class ChannelMoveOp final : public ReferenceOp {
  public:
   template <class Kind>
   ChannelMoveOp(const Kind& op, const OpPlace& place)
-      : place_(place),
-        pixels_(std::uint64_t{place.output.height} * place.output.width),
-        sources_(sources_of(op, place)) {}
+      : place_(place), pixels_(pixels_of(place.output)), sources_(sources_of(op, place)) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     each(pass, [&](std::uint64_t to, const Source& source, std::uint64_t from) {

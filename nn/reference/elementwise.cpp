@@ -116,7 +116,7 @@ class AddOp final : public ReferenceOp {
 class ScaleOp final : public ReferenceOp {
  public:
   ScaleOp(const Scale& /*op*/, const OpPlace& place)
-      : pixels_(std::uint64_t{place.output.height} * place.output.width), channels_(place.output.channels) {}
+      : pixels_(pixels_of(place.output)), channels_(place.output.channels) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t i = 0; i < pass.size() * pixels_ * channels_; ++i) {

@@ -11,7 +11,7 @@ class LinearOp final : public ReferenceOp {
       : in_(place.inputs[0]), inputs_(in_.size()), outputs_(op.outputs), bias_(op.bias) {}
   LinearOp(const TokenLinear& op, const OpPlace& place)
       : in_{1, 1, place.inputs[0].channels},
-        tokens_(std::uint64_t{place.output.height} * place.output.width),
+        tokens_(pixels_of(place.output)),
         inputs_(in_.size()),
         outputs_(op.outputs),
         bias_(op.bias) {}
@@ -50,7 +50,7 @@ class LinearOp final : public ReferenceOp {
 
  private:
   [[nodiscard]] std::uint64_t place(std::uint64_t row, std::uint64_t feature) const {
-    const std::uint64_t pixels = std::uint64_t{in_.height} * in_.width;
+    const std::uint64_t pixels = pixels_of(in_);
     return row * inputs_ + feature % pixels * in_.channels + feature / pixels;
   }
 

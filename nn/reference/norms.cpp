@@ -11,7 +11,7 @@ class BatchNormOp final : public ReferenceOp {
  public:
   BatchNormOp(const BatchNorm& op, const OpPlace& place)
       : op_(op),
-        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        pixels_(pixels_of(place.output)),
         channels_(place.output.channels),
         mean_(channels_),
         variance_(channels_) {}
@@ -88,12 +88,12 @@ class SetNormOp final : public ReferenceOp {
   SetNormOp(const GroupNorm& op, const OpPlace& place)
       : epsilon_(op.epsilon),
         blocks_(1),
-        pixels_(std::uint64_t{place.output.height} * place.output.width),
+        pixels_(pixels_of(place.output)),
         channels_(place.output.channels),
         sets_(op.groups) {}
   SetNormOp(const LayerNorm& op, const OpPlace& place)
       : epsilon_(op.epsilon),
-        blocks_(std::uint64_t{place.output.height} * place.output.width),
+        blocks_(pixels_of(place.output)),
         pixels_(1),
         channels_(place.output.channels),
         sets_(1) {}

@@ -95,8 +95,7 @@ class AveragePoolOp final : public ReferenceOp {
 class GlobalAveragePoolOp final : public ReferenceOp {
  public:
   GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place)
-      : pixels_(std::uint64_t{place.inputs[0].height} * place.inputs[0].width),
-        channels_(place.inputs[0].channels) {}
+      : pixels_(pixels_of(place.inputs[0])), channels_(place.inputs[0].channels) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     for (std::uint64_t s = 0; s < pass.size(); ++s) {

@@ -3,7 +3,6 @@
 // models.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "sim/training_model.h"

@@ -1,12 +1,10 @@
 #include "worker/compute/workload.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "core/check.h"
 #include "core/error.h"
-#include "nn/optimizer/rule.h"
 #include "worker/compute/engines.h"
 #include "worker/compute/parallel_engine.h"
 

@@ -6,7 +6,6 @@
 // method is a Failure (io) that names file and entry.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <source_location>
@@ -14,8 +13,6 @@
 #define __global__
 #define __device__
 #define __host__
-#define __forceinline__ inline
-#define __launch_bounds__(...)
 
 // The macros that CUDA's own headers would be: fields of the thread that runs.
 #define threadIdx (::steelyard::nn::cuda::host::here->thread)
@@ -34,9 +31,6 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
-
-// The others are C's.
-inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 
 using Where = std::source_location;
 

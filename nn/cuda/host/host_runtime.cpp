@@ -6,7 +6,6 @@
 #include <cstring>
 #include <deque>
 #include <new>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,6 @@
 #include "nn/cuda/context.h"
 #include "nn/cuda/host/executor.h"
 #include "nn/cuda_devices.h"
-#include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {
 namespace {

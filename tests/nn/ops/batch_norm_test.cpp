@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 #include "tests/nn/ops/op_checks.h"
 

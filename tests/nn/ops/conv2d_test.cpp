@@ -1,4 +1,4 @@
-#include "nn/cpu/planned_ops.h"
+#include "nn/op_table.h"
 
 #include "tests/nn/ops/op_checks.h"
 

@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "nn/cpu/kernel_calls.h"
-#include "nn/cpu/planned_ops.h"
 #include "nn/op_table.h"
 #include "tests/nn/ops/op_checks.h"
 

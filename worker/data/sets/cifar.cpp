@@ -40,6 +40,22 @@ std::shared_ptr<CifarDataSet> opened(const std::vector<std::filesystem::path>& p
   return std::make_shared<CifarDataSet>(std::move(files), format);
 }
 
+DataSets make_cifar_10(const Options& options) {
+  const std::filesystem::path dir = given_file(options, "dir");
+  std::vector<std::filesystem::path> train;
+  for (const char* part : {"1", "2", "3", "4", "5"})
+    train.push_back(file_in_folder(dir, "data_batch_" + std::string(part) + ".bin"));
+  return with_picture_options(open_cifar(train, {file_in_folder(dir, "test_batch.bin")}, {}), options);
+}
+
+DataSets make_cifar_100(const Options& options) {
+  const std::filesystem::path dir = given_file(options, "dir");
+  const bool fine = options.text("labels") == "fine";
+  const CifarFormat format{.label_bytes = 2, .label_at = fine ? 1U : 0U, .classes = fine ? 100U : 20U};
+  return with_picture_options(
+      open_cifar({file_in_folder(dir, "train.bin")}, {file_in_folder(dir, "test.bin")}, format), options);
+}
+
 }  // namespace
 
 CifarDataSet::CifarDataSet(std::vector<FileBytes> files, CifarFormat format)
@@ -91,26 +107,6 @@ DataSets open_cifar(const std::vector<std::filesystem::path>& train,
   second->normalize(normalization);
   return {first, second, {}, normalization};
 }
-
-namespace {
-
-DataSets make_cifar_10(const Options& options) {
-  const std::filesystem::path dir = given_file(options, "dir");
-  std::vector<std::filesystem::path> train;
-  for (const char* part : {"1", "2", "3", "4", "5"})
-    train.push_back(file_in_folder(dir, "data_batch_" + std::string(part) + ".bin"));
-  return with_picture_options(open_cifar(train, {file_in_folder(dir, "test_batch.bin")}, {}), options);
-}
-
-DataSets make_cifar_100(const Options& options) {
-  const std::filesystem::path dir = given_file(options, "dir");
-  const bool fine = options.text("labels") == "fine";
-  const CifarFormat format{.label_bytes = 2, .label_at = fine ? 1U : 0U, .classes = fine ? 100U : 20U};
-  return with_picture_options(
-      open_cifar({file_in_folder(dir, "train.bin")}, {file_in_folder(dir, "test.bin")}, format), options);
-}
-
-}  // namespace
 
 DataTable cifar_rows() {
   return {{"cifar-10", make_cifar_10,

@@ -69,6 +69,40 @@ void check_labels(const IdxArray& labels, std::uint32_t classes) {
   refuse_idx(labels.file, 8 + index, "a label below " + std::to_string(classes), std::to_string(*wrong));
 }
 
+IdxFiles files_in(const std::filesystem::path& dir) {
+  return {.train_images = file_in_folder(dir, "train-images-idx3-ubyte"),
+          .train_labels = file_in_folder(dir, "train-labels-idx1-ubyte"),
+          .test_images = file_in_folder(dir, "t10k-images-idx3-ubyte"),
+          .test_labels = file_in_folder(dir, "t10k-labels-idx1-ubyte")};
+}
+
+DataSets make_fashion_mnist(const Options& options) {
+  const std::string& dir = options.text("dir");
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(dir, ignored)) {
+    throw Failure(
+        ExitCode::configuration,
+        "there is no folder " + dir +
+            ": install the Debian package dataset-fashion-mnist (script/setup does), or point data.dir to the"
+            " folder with the four IDX files");
+  }
+  return with_picture_options(open_idx(files_in(dir), 10), options);
+}
+
+// Single files go before the folder, so that one of the four can be exchanged.
+DataSets make_idx(const Options& options) {
+  IdxFiles files;
+  if (options.has("dir")) files = files_in(options.text("dir"));
+  const auto choose = [&](const char* key, std::filesystem::path& file) {
+    if (options.has(key) || file.empty()) file = given_file(options, key, ", or dir");
+  };
+  choose("train_images", files.train_images);
+  choose("train_labels", files.train_labels);
+  choose("test_images", files.test_images);
+  choose("test_labels", files.test_labels);
+  return with_picture_options(open_idx(files, given_classes(options)), options);
+}
+
 }  // namespace
 
 IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions) {
@@ -158,44 +192,6 @@ DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
                                                  *classes, normalization);
   return {std::move(train), std::move(test), {}, normalization};
 }
-
-namespace {
-
-IdxFiles files_in(const std::filesystem::path& dir) {
-  return {.train_images = file_in_folder(dir, "train-images-idx3-ubyte"),
-          .train_labels = file_in_folder(dir, "train-labels-idx1-ubyte"),
-          .test_images = file_in_folder(dir, "t10k-images-idx3-ubyte"),
-          .test_labels = file_in_folder(dir, "t10k-labels-idx1-ubyte")};
-}
-
-DataSets make_fashion_mnist(const Options& options) {
-  const std::string& dir = options.text("dir");
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(dir, ignored)) {
-    throw Failure(
-        ExitCode::configuration,
-        "there is no folder " + dir +
-            ": install the Debian package dataset-fashion-mnist (script/setup does), or point data.dir to the"
-            " folder with the four IDX files");
-  }
-  return with_picture_options(open_idx(files_in(dir), 10), options);
-}
-
-// Single files go before the folder, so that one of the four can be exchanged.
-DataSets make_idx(const Options& options) {
-  IdxFiles files;
-  if (options.has("dir")) files = files_in(options.text("dir"));
-  const auto choose = [&](const char* key, std::filesystem::path& file) {
-    if (options.has(key) || file.empty()) file = given_file(options, key, ", or dir");
-  };
-  choose("train_images", files.train_images);
-  choose("train_labels", files.train_labels);
-  choose("test_images", files.test_images);
-  choose("test_labels", files.test_labels);
-  return with_picture_options(open_idx(files, given_classes(options)), options);
-}
-
-}  // namespace
 
 DataTable idx_rows() {
   return {

@@ -19,6 +19,29 @@ float scatter(std::uint64_t bits) {
   return (static_cast<float>(bits & 0xFFFF) - 32767.5F) * scale;
 }
 
+// Far beyond anything useful, and small enough that no product of them overflows.
+constexpr std::uint64_t most_samples = std::uint64_t{1} << 40;
+constexpr std::uint64_t most_prototype_floats = std::uint64_t{1} << 28;
+
+DataSets make_synthetic(const Options& options) {
+  const auto small = [&](const char* key) { return static_cast<std::uint32_t>(options.whole(key)); };
+  SyntheticOptions train;
+  train.classes = small("classes");
+  train.shape = {small("height"), small("width"), small("channels")};
+  train.noise = options.number("noise");
+  train.seed = options.whole("seed");
+  if (train.classes * train.shape.size() > most_prototype_floats) {
+    throw Failure(ExitCode::configuration, "classes x height x width x channels is more than " +
+                                               std::to_string(most_prototype_floats) +
+                                               ": make the pictures smaller");
+  }
+  SyntheticOptions test = train;
+  test.part = 1;
+  train.samples = options.whole("train");
+  test.samples = options.whole("test");
+  return {std::make_shared<const SyntheticDataSet>(train), std::make_shared<const SyntheticDataSet>(test)};
+}
+
 }  // namespace
 
 SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(options) {
@@ -53,33 +76,6 @@ void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t* lab
     for (std::uint64_t i = start; i < end; ++i, bits >>= 16) into[i] = center[i] + noise * scatter(bits);
   }
 }
-
-namespace {
-
-// Far beyond anything useful, and small enough that no product of them overflows.
-constexpr std::uint64_t most_samples = std::uint64_t{1} << 40;
-constexpr std::uint64_t most_prototype_floats = std::uint64_t{1} << 28;
-
-DataSets make_synthetic(const Options& options) {
-  const auto small = [&](const char* key) { return static_cast<std::uint32_t>(options.whole(key)); };
-  SyntheticOptions train;
-  train.classes = small("classes");
-  train.shape = {small("height"), small("width"), small("channels")};
-  train.noise = options.number("noise");
-  train.seed = options.whole("seed");
-  if (train.classes * train.shape.size() > most_prototype_floats) {
-    throw Failure(ExitCode::configuration, "classes x height x width x channels is more than " +
-                                               std::to_string(most_prototype_floats) +
-                                               ": make the pictures smaller");
-  }
-  SyntheticOptions test = train;
-  test.part = 1;
-  train.samples = options.whole("train");
-  test.samples = options.whole("test");
-  return {std::make_shared<const SyntheticDataSet>(train), std::make_shared<const SyntheticDataSet>(test)};
-}
-
-}  // namespace
 
 DataTable synthetic_rows() {
   const auto side = [](const char* name, std::uint64_t otherwise) {

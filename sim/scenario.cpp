@@ -152,6 +152,14 @@ NetworkOptions network_of(const Scenario& scenario, std::size_t worker) {
   return network;
 }
 
+std::uint32_t count_first_workers(const Scenario& scenario) {
+  std::vector<bool> late(scenario.workers.size(), false);
+  for (const Event& event : scenario.events) {
+    if (event.join && event.from > 0 && event.worker) late[*event.worker] = true;
+  }
+  return static_cast<std::uint32_t>(std::ranges::count(late, false));
+}
+
 std::uint64_t count_rounds(const Scenario& scenario) {
   const std::uint64_t batch = scenario.global_batch, samples = scenario.samples_per_epoch;
   const std::uint64_t in_an_epoch = samples / batch + (samples % batch == 0 ? 0 : 1);
@@ -202,11 +210,7 @@ void check_scenario(const Scenario& scenario) {
       refuse(scenario, "two workers are named '" + device.name + "'; give each a name of its own");
   }
   for (const Event& event : scenario.events) check_event(scenario, event);
-  std::vector<bool> late(scenario.workers.size(), false);
-  for (const Event& event : scenario.events) {
-    if (event.join && event.from > 0 && event.worker) late[*event.worker] = true;
-  }
-  if (std::find(late.begin(), late.end(), false) == late.end()) {
+  if (count_first_workers(scenario) == 0) {
     refuse(scenario, "every worker joins later; at least one must be there in round 0");
   }
   if (scenario.target_accuracy == 0) check_somebody_is_there(scenario);

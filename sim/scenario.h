@@ -73,7 +73,8 @@ struct Scenario {
 // The network as this worker has it.
 NetworkOptions network_of(const Scenario& scenario, std::size_t worker);
 
-// How many rounds it has.
+// How many of its workers are there from the beginning, and how many rounds it has.
+std::uint32_t count_first_workers(const Scenario& scenario);
 std::uint64_t count_rounds(const Scenario& scenario);
 
 // Throws Failure (configuration) for what cannot be simulated: no worker, nothing that ends it, a curve that

@@ -105,7 +105,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"scheduler/rounds/refused_pieces.cpp",
      "tests/scheduler/rounds/assignments_test.cpp: the class that it is a part of"},
     {"sim/invariants_watch.cpp", "tests/hosts/host_world_test.cpp: looks after every step there"},
-    {"sim/job_of.cpp", "tests/sim/scenario_run_test.cpp: what the machines of a scenario are told"},
     {"transport/local.cpp", "tests/transport/link_test.cpp: one body for every kind of link"},
     {"transport/zmq_context.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/security/curve.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
@@ -113,7 +112,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
     {"worker/contact.cpp", "tests/worker/reach_test.cpp: which shards answer"},
     {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
-    {"worker/data/set_options.cpp", "tests/worker/data/data_sets_test.cpp: through the sets that have them"},
     {"worker/data/sets/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
 };
 

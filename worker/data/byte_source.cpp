@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "core/check.h"
-#include "core/error.h"
+#include "worker/data/file_bytes.h"
 
 namespace steelyard {
 namespace {
@@ -22,10 +22,10 @@ class ByteSource::State {
  public:
   explicit State(const std::filesystem::path& path) : file(path) {
     std::error_code trouble;
-    if (!std::filesystem::is_regular_file(path, trouble)) refuse("is not there, or is not a file");
+    if (!std::filesystem::is_regular_file(path, trouble)) refuse_file(file, "is not there, or is not a file");
     stored_ = std::filesystem::file_size(path, trouble);
     stream_.open(path, std::ios::binary);
-    if (trouble || !stream_) refuse("cannot be opened for reading");
+    if (trouble || !stream_) refuse_file(file, "cannot be opened for reading");
     // The content decides: packed files are often renamed, and plain ones keep the name they had.
     refill();
     packed = zip_.avail_in >= 2 && block_[0] == 0x1F && block_[1] == 0x8B;
@@ -55,7 +55,8 @@ class ByteSource::State {
     std::size_t done = 0;
     while (done < into.size()) {
       if (zip_.avail_in == 0 && !refill()) {
-        if (member_open_) refuse("breaks off inside its gzip stream, at byte " + std::to_string(taken_));
+        if (member_open_)
+          refuse_file(file, "breaks off inside its gzip stream, at byte " + std::to_string(taken_));
         break;
       }
       member_open_ = true;
@@ -70,7 +71,8 @@ class ByteSource::State {
         CHECK(inflateReset(&zip_) == Z_OK, "zlib does not start again");
         // Z_BUF_ERROR is no error: there was not enough input to go on.
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
-        refuse("has a damaged gzip stream near its byte " + std::to_string(taken_ - zip_.avail_in));
+        refuse_file(file,
+                    "has a damaged gzip stream near its byte " + std::to_string(taken_ - zip_.avail_in));
       }
     }
     return done;
@@ -88,15 +90,11 @@ class ByteSource::State {
  private:
   bool refill() {
     stream_.read(reinterpret_cast<char*>(block_.data()), block_size);
-    if (stream_.bad()) refuse("cannot be read");
+    if (stream_.bad()) refuse_file(file, "cannot be read");
     zip_.next_in = block_.data();
     zip_.avail_in = static_cast<uInt>(stream_.gcount());
     taken_ += zip_.avail_in;
     return zip_.avail_in > 0;
-  }
-
-  [[noreturn]] void refuse(const std::string& trouble) const {
-    throw Failure(ExitCode::io, file.string() + " " + trouble + ": get the file again, or correct its path");
   }
 
   std::ifstream stream_;
@@ -113,6 +111,17 @@ std::size_t ByteSource::read(std::span<std::uint8_t> into) {
   const std::size_t done = state_->packed ? state_->unpack(into) : state_->copy(into);
   state_->offset += done;
   return done;
+}
+
+void ByteSource::read_up_to(std::uint64_t count, std::vector<std::uint8_t>& values) {
+  constexpr std::uint64_t step = 1 << 20;
+  while (values.size() < count) {
+    const std::uint64_t before = values.size(), part = std::min(step, count - before);
+    values.resize(before + part);
+    const std::size_t done = read(std::span(values).subspan(before));
+    values.resize(before + done);
+    if (done < part) return;
+  }
 }
 
 bool ByteSource::is_packed() const { return state_->packed; }

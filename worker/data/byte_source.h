@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace steelyard {
 
@@ -25,6 +26,9 @@ class ByteSource {
   // Fills `into`, or as much of it as there is; returns how much. Throws Failure (io) if the gzip stream is
   // damaged or breaks off.
   std::size_t read(std::span<std::uint8_t> into);
+  // Reads on until `values` has so many bytes, or all that there are. Memory grows with what comes, whatever a
+  // file says of itself.
+  void read_up_to(std::uint64_t count, std::vector<std::uint8_t>& values);
 
   [[nodiscard]] bool is_packed() const;
   [[nodiscard]] std::uint64_t offset() const;  // unpacked bytes read so far

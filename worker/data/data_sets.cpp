@@ -1,7 +1,11 @@
 #include "worker/data/data_sets.h"
 
+#include <algorithm>
+#include <system_error>
+
 #include "core/error.h"
 #include "core/options.h"
+#include "worker/data/normalization.h"
 
 namespace steelyard {
 namespace {
@@ -29,6 +33,55 @@ DataSets open_data(const std::string& name, const OptionTexts& options, const Da
   DataSets sets = make_choice("data set", name, options, extra, built_in_data_sets());
   in_name_of("data set '" + name + "'", [&] { check(sets); });
   sets.name = name;
+  return sets;
+}
+
+std::filesystem::path given_file(const Options& options, const char* key, const char* or_else) {
+  if (options.has(key)) return options.text(key);
+  throw Failure(ExitCode::configuration, std::string("no option ") + key + ": give this file" + or_else);
+}
+
+std::filesystem::path file_in_folder(const std::filesystem::path& folder, const std::string& name) {
+  const std::filesystem::path plain = folder / name, packed = folder / (name + ".gz");
+  std::error_code ignored;
+  const bool only_packed =
+      !std::filesystem::exists(plain, ignored) && std::filesystem::exists(packed, ignored);
+  return only_packed ? packed : plain;
+}
+
+std::optional<std::uint32_t> given_classes(const Options& options) {
+  if (!options.has("classes")) return std::nullopt;
+  return static_cast<std::uint32_t>(options.whole("classes"));
+}
+
+Option normalize_option() {
+  return flag_option("normalize", true, "each channel or column to mean 0 and deviation 1");
+}
+
+std::vector<Option> picture_options(std::vector<Option> options) {
+  options.push_back(whole_option("pad", std::nullopt, 1, longest_side,
+                                 "black border up to a square of so many pixels a side"));
+  options.push_back(whole_option("crop", 0, 0, longest_side,
+                                 "shift training pictures at random, by up to so many pixels (4 is usual)"));
+  options.push_back(flag_option("flip", false, "mirror half of the training pictures, at random"));
+  return options;
+}
+
+DataSets with_picture_options(DataSets sets, const Options& options) {
+  const std::vector<float> black = zero_inputs(sets.normalization, sets.train->shape().channels);
+  if (options.has("pad")) {
+    const auto side = static_cast<std::uint32_t>(options.whole("pad"));
+    for (auto* set : {&sets.train, &sets.test})
+      *set = std::make_shared<const PaddedDataSet>(std::move(*set), side, side, black);
+  }
+  sets.augmentation = {static_cast<std::uint32_t>(options.whole("crop")), options.flag("flip"), black};
+  const nn::Shape shape = sets.train->shape();
+  if (sets.augmentation.crop >= std::min(shape.height, shape.width) && sets.augmentation.crop > 0) {
+    throw Failure(ExitCode::configuration, "crop = " + std::to_string(sets.augmentation.crop) +
+                                               ": samples are " + std::to_string(shape.height) + " x " +
+                                               std::to_string(shape.width) +
+                                               ": give less than their height and width, or leave it out");
+  }
   return sets;
 }
 

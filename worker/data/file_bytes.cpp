@@ -15,26 +15,24 @@
 namespace steelyard {
 namespace {
 
-[[noreturn]] void refuse_file(const std::filesystem::path& file, const std::string& trouble) {
-  throw Failure(ExitCode::io, file.string() + " " + trouble + ": get the file again, or correct its path");
-}
-
-// Memory grows with what comes, whatever a file says of itself.
 FileBytes unpacked(ByteSource& source) {
-  constexpr std::size_t step = 1 << 20;
   auto values = std::make_shared<std::vector<std::uint8_t>>();
-  for (;;) {
-    const std::size_t before = values->size();
-    values->resize(before + step);
-    const std::size_t done = source.read(std::span(*values).subspan(before));
-    values->resize(before + done);
-    if (done < step) break;
-  }
+  source.read_up_to(UINT64_MAX, *values);
   const std::span<const std::uint8_t> bytes(*values);
   return {source.file(), bytes, std::move(values)};
 }
 
 }  // namespace
+
+void refuse_file(const std::filesystem::path& file, const std::string& trouble) {
+  throw Failure(ExitCode::io, file.string() + " " + trouble + ": " + get_again);
+}
+
+void refuse_byte(const std::filesystem::path& file, std::uint64_t offset, const std::string& trouble,
+                 const std::string& remedy) {
+  throw Failure(ExitCode::io,
+                file.string() + ", byte " + std::to_string(offset) + ": " + trouble + ": " + remedy);
+}
 
 FileBytes map_bytes(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);

@@ -9,8 +9,15 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 
 namespace steelyard {
+
+// Throw Failure (io): of a file, or of what is at one of its bytes.
+inline constexpr const char* get_again = "get the file again, or correct its path";
+[[noreturn]] void refuse_file(const std::filesystem::path& file, const std::string& trouble);
+[[noreturn]] void refuse_byte(const std::filesystem::path& file, std::uint64_t offset,
+                              const std::string& trouble, const std::string& remedy = get_again);
 
 struct FileBytes {
   std::filesystem::path file{};

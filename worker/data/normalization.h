@@ -43,6 +43,17 @@ Normalization normalization_of(const Histograms& counts);
 // Of the values that this set reads; one mean and deviation for each channel.
 Normalization measure(const DataSet& data);
 
+// Both sets; `normalized`: each channel by what measure() says of the training set.
+template <class Set>
+DataSets sets_of(const std::shared_ptr<Set>& train, const std::shared_ptr<Set>& test, bool normalized) {
+  DataSets sets{train, test};
+  if (!normalized) return sets;
+  sets.normalization = measure(*train);
+  train->normalize(sets.normalization);
+  test->normalize(sets.normalization);
+  return sets;
+}
+
 // The input for each byte of a channel, and of each channel for a value of zero: what is beyond a picture.
 std::array<float, 256> floats_of_bytes(const Normalization& by, std::size_t channel);
 std::vector<float> zero_inputs(const Normalization& by, std::size_t channels);

@@ -11,7 +11,6 @@
 namespace steelyard {
 namespace {
 
-constexpr const char* get_again = "get the file again, or correct its path";
 constexpr const char* make_again = "make the archive again, with numpy.savez or numpy.savez_compressed";
 
 [[noreturn]] void refuse_archive(const FileBytes& archive, const std::string& trouble,

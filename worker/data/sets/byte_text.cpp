@@ -5,7 +5,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "worker/data/set_options.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard {
 namespace {

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "core/error.h"
+#include "worker/data/data_sets.h"
 #include "worker/data/normalization.h"
-#include "worker/data/set_options.h"
 
 namespace steelyard {
 namespace {
@@ -14,23 +13,18 @@ constexpr std::uint64_t plane = 32 * 32, channels = 3;
 
 std::uint64_t record_size(const CifarFormat& format) { return format.label_bytes + channels * plane; }
 
-[[noreturn]] void refuse_records(const FileBytes& file, std::uint64_t offset, const std::string& what) {
-  throw Failure(ExitCode::io, file.file.string() + ", byte " + std::to_string(offset) + ": " + what +
-                                  ": get the file again, or correct its path");
-}
-
 void check(const FileBytes& file, const CifarFormat& format) {
   const std::uint64_t record = record_size(format), whole = file.size() / record * record;
   if (file.size() != whole || whole == 0) {
-    refuse_records(file, whole,
-                   "expected records of " + std::to_string(record) + " bytes, found " +
-                       (whole == 0 ? "none" : std::to_string(file.size() - whole) + " bytes after the last"));
+    refuse_byte(file.file, whole,
+                "expected records of " + std::to_string(record) + " bytes, found " +
+                    (whole == 0 ? "none" : std::to_string(file.size() - whole) + " bytes after the last"));
   }
   for (std::uint64_t at = format.label_at; at < file.size(); at += record) {
     if (file.bytes[at] < format.classes) continue;
-    refuse_records(file, at,
-                   "expected a label below " + std::to_string(format.classes) + ", found " +
-                       std::to_string(file.bytes[at]));
+    refuse_byte(file.file, at,
+                "expected a label below " + std::to_string(format.classes) + ", found " +
+                    std::to_string(file.bytes[at]));
   }
 }
 

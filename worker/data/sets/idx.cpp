@@ -5,9 +5,9 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "worker/data/byte_source.h"
+#include "worker/data/data_sets.h"
 #include "worker/data/file_bytes.h"
 #include "worker/data/normalization.h"
-#include "worker/data/set_options.h"
 
 namespace steelyard {
 namespace {
@@ -17,8 +17,7 @@ constexpr std::uint8_t unsigned_bytes = 8;  // byte 2 of the format
 // Offsets count unpacked bytes: what a hex dump of the unpacked file shows.
 [[noreturn]] void refuse_idx(const std::filesystem::path& file, std::uint64_t offset,
                              const std::string& expected, const std::string& found) {
-  throw Failure(ExitCode::io, file.string() + ", byte " + std::to_string(offset) + ": expected " + expected +
-                                  ", found " + found + ": get the file again, or correct its path");
+  refuse_byte(file, offset, "expected " + expected + ", found " + found);
 }
 
 std::uint32_t read_u32(ByteSource& source, const std::string& expected) {
@@ -47,18 +46,8 @@ std::uint64_t read_sizes(ByteSource& source, unsigned dimensions, std::vector<st
   return product;
 }
 
-// Grows with what comes: a gzipped file can announce a thousand times its size and then not have it.
-void read_values(ByteSource& source, std::uint64_t count, std::vector<std::uint8_t>& values) {
-  constexpr std::uint64_t step = 1 << 20, taken_on_trust = 64 * step;
-  values.reserve(std::min(count, taken_on_trust));
-  while (values.size() < count) {
-    const std::uint64_t before = values.size(), part = std::min(step, count - before);
-    values.resize(before + part);
-    const std::size_t done = source.read(std::span(values).subspan(before));
-    values.resize(before + done);
-    if (done < part) return;
-  }
-}
+// A gzipped file can announce a thousand times its size and then not have it.
+constexpr std::uint64_t taken_on_trust = 64 << 20;
 
 // The header of a label file is eight bytes long.
 void check_labels(const IdxArray& labels, std::uint32_t classes) {
@@ -119,7 +108,8 @@ IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions) {
   bool more = false;
   if (source.is_packed()) {
     auto values = std::make_shared<std::vector<std::uint8_t>>();
-    read_values(source, count, *values);
+    values->reserve(std::min(count, taken_on_trust));
+    source.read_up_to(count, *values);
     array.values = *values;
     array.owner = std::move(values);
     // Also makes the file show its checksum.

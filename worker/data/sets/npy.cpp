@@ -7,8 +7,8 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "worker/data/data_sets.h"
 #include "worker/data/normalization.h"
-#include "worker/data/set_options.h"
 #include "worker/data/zip.h"
 
 namespace steelyard {
@@ -17,12 +17,6 @@ namespace {
 constexpr std::uint64_t longest_header = 1 << 16;
 constexpr std::uint64_t longest_axis = 1 << 24;
 constexpr std::uint32_t most_labels = 1 << 24;
-
-[[noreturn]] void refuse(const FileBytes& file, std::uint64_t offset, const std::string& what,
-                         const std::string& remedy = "get the file again, or correct its path") {
-  throw Failure(ExitCode::io,
-                file.file.string() + ", byte " + std::to_string(offset) + ": " + what + ": " + remedy);
-}
 
 // Reads the dictionary of a header: what NumPy writes, and no other Python.
 class HeaderReader {
@@ -57,7 +51,7 @@ class HeaderReader {
 
  private:
   [[noreturn]] void wrong(const std::string& expected) const {
-    refuse(file_, begin_ + at_, "expected " + expected + " in the header");
+    refuse_byte(file_.file, begin_ + at_, "expected " + expected + " in the header");
   }
   char next() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
@@ -93,8 +87,8 @@ class HeaderReader {
                                                                        : "";
     const bool order = type.size() == 3 && (type[0] == '<' || type[0] == '|' || type[0] == '=');
     if (!order || widths.find(type[2]) == std::string_view::npos) {
-      refuse(file_, place, "its values are of type '" + type + "'",
-             "save it as little-endian floats or integers, as in array.astype('<f4')");
+      refuse_byte(file_.file, place, "its values are of type '" + type + "'",
+                  "save it as little-endian floats or integers, as in array.astype('<f4')");
     }
     array.kind = type[1] == 'b' ? 'u' : type[1];
     array.width = static_cast<std::uint64_t>(type[2] - '0');
@@ -102,11 +96,11 @@ class HeaderReader {
   void read_order() {
     next();
     const std::uint64_t place = begin_ + at_;
-    if (text_.substr(at_).starts_with("False")) {
-      at_ += 5;
-    } else {
-      refuse(file_, place, "its values lie column by column", "save it with numpy.ascontiguousarray");
+    if (!text_.substr(at_).starts_with("False")) {
+      refuse_byte(file_.file, place, "its values lie column by column",
+                  "save it with numpy.ascontiguousarray");
     }
+    at_ += 5;
   }
   void read_shape(NpyArray& array) {
     expect('(');
@@ -139,12 +133,12 @@ void check_size(const NpyArray& array) {
   std::uint64_t wanted = array.width;
   for (const std::uint64_t size : array.shape) {
     if (wanted > there / size) {
-      refuse(array.bytes, array.bytes.size(), "expected more values, found the end of the file");
+      refuse_byte(array.bytes.file, array.bytes.size(), "expected more values, found the end of the file");
     }
     wanted *= size;
   }
   if (wanted != there)
-    refuse(array.bytes, array.begin + wanted, "expected the end of the file, found more bytes");
+    refuse_byte(array.bytes.file, array.begin + wanted, "expected the end of the file, found more bytes");
 }
 
 template <class T>
@@ -173,12 +167,12 @@ void with_type(const NpyArray& array, const Work& work) {
 nn::Shape shape_of(const NpyArray& inputs) {
   const std::vector<std::uint64_t>& s = inputs.shape;
   if (s.size() < 2 || s.size() > 4) {
-    refuse(inputs.bytes, 0, "it has " + std::to_string(s.size()) + " dimensions",
-           "give (samples, values), (samples, height, width) or (samples, height, width, channels)");
+    refuse_byte(inputs.bytes.file, 0, "it has " + std::to_string(s.size()) + " dimensions",
+                "give (samples, values), (samples, height, width) or (samples, height, width, channels)");
   }
   for (std::size_t i = 1; i < s.size(); ++i) {
     if (s[i] > longest_axis)
-      refuse(inputs.bytes, 0, "it has a dimension of " + std::to_string(s[i]), "make it smaller");
+      refuse_byte(inputs.bytes.file, 0, "it has a dimension of " + std::to_string(s[i]), "make it smaller");
   }
   const auto side = [&](std::size_t i) { return static_cast<std::uint32_t>(s[i]); };
   if (s.size() == 2) return {1, 1, side(1)};
@@ -187,14 +181,14 @@ nn::Shape shape_of(const NpyArray& inputs) {
 
 std::vector<std::uint32_t> labels_of(const NpyArray& labels) {
   if (labels.kind == 'f')
-    refuse(labels.bytes, 0, "labels are whole numbers, and these are floats", "save integers");
+    refuse_byte(labels.bytes.file, 0, "labels are whole numbers, and these are floats", "save integers");
   std::vector<std::uint32_t> result;
   with_type(labels, [&](auto read) {
     for (std::uint64_t at = labels.begin; at < labels.bytes.size(); at += labels.width) {
       const auto value = static_cast<std::int64_t>(read(labels.bytes.bytes.data() + at));
       if (value < 0 || value >= most_labels) {
-        refuse(labels.bytes, at, "expected a label from 0 to " + std::to_string(most_labels - 1),
-               "correct it");
+        refuse_byte(labels.bytes.file, at, "expected a label from 0 to " + std::to_string(most_labels - 1),
+                    "correct it");
       }
       result.push_back(static_cast<std::uint32_t>(value));
     }
@@ -245,14 +239,15 @@ NpyArray open_npy(const std::filesystem::path& file) {
   NpyArray array{.bytes = open_array(file), .begin = 0, .kind = 'f', .width = 4, .shape = {}};
   const FileBytes& whole = array.bytes;
   if (whole.size() < 12 || !begins_with(whole, "\x93NUMPY"))
-    refuse(whole, 0, "expected an array of NumPy (.npy)");
+    refuse_byte(whole.file, 0, "expected an array of NumPy (.npy)");
   const std::uint8_t version = whole.bytes[6];
   if (version < 1 || version > 3)
-    refuse(whole, 6, "it has version " + std::to_string(version) + " of the format");
+    refuse_byte(whole.file, 6, "it has version " + std::to_string(version) + " of the format");
   const std::uint64_t length = version == 1 ? value_at<std::uint16_t>(whole.bytes.data() + 8)
                                             : value_at<std::uint32_t>(whole.bytes.data() + 8);
   const std::uint64_t header = version == 1 ? 10 : 12;
-  if (length > longest_header || length > whole.size() - header) refuse(whole, 8, "its header breaks off");
+  if (length > longest_header || length > whole.size() - header)
+    refuse_byte(whole.file, 8, "its header breaks off");
   array.begin = header + length;
   HeaderReader(whole, header, array.begin).read(array);
   check_size(array);
@@ -262,19 +257,19 @@ NpyArray open_npy(const std::filesystem::path& file) {
 NpyDataSet::NpyDataSet(NpyArray inputs, const NpyArray& labels, std::optional<std::uint32_t> classes)
     : inputs_(std::move(inputs)), shape_(shape_of(inputs_)), labels_(labels_of(labels)) {
   if (labels.shape[0] != inputs_.shape[0] || labels.shape.size() > 2) {
-    refuse(labels.bytes, 0,
-           "expected labels for " + std::to_string(inputs_.shape[0]) + " samples, as many as in " +
-               inputs_.bytes.file.string() + ", found " + std::to_string(labels.shape[0]),
-           "give the two files that belong together");
+    refuse_byte(labels.bytes.file, 0,
+                "expected labels for " + std::to_string(inputs_.shape[0]) + " samples, as many as in " +
+                    inputs_.bytes.file.string() + ", found " + std::to_string(labels.shape[0]),
+                "give the two files that belong together");
   }
   labels_each_ = static_cast<std::uint32_t>(labels.row());
   const auto highest = std::ranges::max_element(labels_);
   classes_ = classes.value_or(*highest + 1);
   if (*highest < classes_) return;
   const auto at = static_cast<std::uint64_t>(highest - labels_.begin());
-  refuse(labels.bytes, labels.begin + at * labels.width,
-         "expected labels below " + std::to_string(classes_) + ", found " + std::to_string(*highest),
-         "correct it");
+  refuse_byte(labels.bytes.file, labels.begin + at * labels.width,
+              "expected labels below " + std::to_string(classes_) + ", found " + std::to_string(*highest),
+              "correct it");
 }
 
 void NpyDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
@@ -297,12 +292,7 @@ DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> class
       std::make_shared<NpyDataSet>(open_npy(files.train_inputs), open_npy(files.train_labels), classes);
   auto test = std::make_shared<NpyDataSet>(open_npy(files.test_inputs), open_npy(files.test_labels),
                                            train->classes());
-  DataSets sets{train, test};
-  if (!normalized) return sets;
-  sets.normalization = measure(*train);
-  train->normalize(sets.normalization);
-  test->normalize(sets.normalization);
-  return sets;
+  return sets_of(train, test, normalized);
 }
 
 DataTable npy_rows() {

@@ -6,7 +6,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/random.h"
-#include "worker/data/set_options.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard {
 namespace {

@@ -6,9 +6,9 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "worker/data/data_sets.h"
 #include "worker/data/normalization.h"
 #include "worker/data/samples.h"
-#include "worker/data/set_options.h"
 
 namespace steelyard {
 
@@ -30,16 +30,6 @@ void TableDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels)
   CHECK(index < labels_.size(), "a sample is read that does not exist");
   std::copy_n(values_.data() + index * columns_, columns_, into);
   *labels = labels_[index];
-}
-
-DataSets normalized_tables(const std::shared_ptr<TableDataSet>& train,
-                           const std::shared_ptr<TableDataSet>& test, bool normalized) {
-  DataSets sets{train, test};
-  if (!normalized) return sets;
-  sets.normalization = measure(*train);
-  train->normalize(sets.normalization);
-  test->normalize(sets.normalization);
-  return sets;
 }
 
 namespace {
@@ -125,10 +115,6 @@ std::shared_ptr<TableDataSet> set_of(const FileBytes& file, Table table, const C
 
 constexpr std::uint32_t most_columns = 1 << 24;
 
-[[noreturn]] void refuse_line(const FileBytes& file, std::uint64_t line, const std::string& what) {
-  throw Failure(ExitCode::io, file.file.string() + ":" + std::to_string(line) + ": " + what);
-}
-
 // The next word of a line, which is taken off it.
 std::string_view take_word(std::string_view& line) {
   constexpr std::string_view space = " \t\r";
@@ -143,7 +129,7 @@ void add(const FileBytes& file, std::uint64_t number, std::string_view line, std
   const std::string_view label = take_word(line);
   if (label.empty()) return;
   if (!finite_number(label)) {
-    refuse_line(file, number, "label '" + std::string(label.substr(0, 40)) + "' is no number: correct it");
+    refuse_row(file, number, "label '" + std::string(label.substr(0, 40)) + "' is no number: correct it");
   }
   std::uint32_t before = 0;
   for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
@@ -151,15 +137,15 @@ void add(const FileBytes& file, std::uint64_t number, std::string_view line, std
     const auto column = number_in<std::uint32_t>(word.substr(0, colon));
     const auto value = colon < word.size() ? finite_number(word.substr(colon + 1)) : std::nullopt;
     if (!column || !value) {
-      refuse_line(
+      refuse_row(
           file, number,
           "'" + std::string(word.substr(0, 40)) + "' is no index:value with a finite number: correct it");
     }
     if (*column <= before || *column > most) {
-      refuse_line(file, number,
-                  "index " + std::to_string(*column) +
-                      (*column <= before ? " after " + std::to_string(before) : "") +
-                      ": give indices from 1 to " + std::to_string(most) + ", each above the one before");
+      refuse_row(file, number,
+                 "index " + std::to_string(*column) +
+                     (*column <= before ? " after " + std::to_string(before) : "") +
+                     ": give indices from 1 to " + std::to_string(most) + ", each above the one before");
     }
     before = *column;
     rows.columns.push_back(*column - 1);
@@ -236,7 +222,7 @@ DataSets open_csv(const CsvOptions& options) {
   const ClassNames classes(train.labels);
   const auto first = set_of(train_file, std::move(train), classes),
              second = set_of(test_file, std::move(test), classes);
-  return normalized_tables(first, second, options.normalize);
+  return sets_of(first, second, options.normalize);
 }
 
 SparseRows read_libsvm(const FileBytes& file, std::uint32_t most) {
@@ -247,7 +233,7 @@ SparseRows read_libsvm(const FileBytes& file, std::uint32_t most) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     add(file, number, line.substr(0, line.find('#')), most == 0 ? most_columns : most, rows);
   }
-  if (rows.labels.empty()) refuse_line(file, 1, "it has no samples: give at least one");
+  if (rows.labels.empty()) refuse_row(file, 1, "it has no samples: give at least one");
   return rows;
 }
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,10 +29,6 @@ class TableDataSet final : public DataSet {
   const std::vector<std::uint32_t> labels_;
   const std::uint32_t classes_, columns_;
 };
-
-// Both sets; `normalized`: each column by what measure() says of the training set.
-DataSets normalized_tables(const std::shared_ptr<TableDataSet>& train,
-                           const std::shared_ptr<TableDataSet>& test, bool normalized);
 
 // CSV (RFC 4180): records of fields between commas, in lines that end in LF or CRLF; a field in quotes may
 // hold commas, line ends and doubled quotes. One column is the label, the others are finite numbers in the

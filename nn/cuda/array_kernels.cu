@@ -5,9 +5,15 @@
 #include "nn/cuda/sweeps.h"
 
 namespace steelyard::nn::cuda {
+
 void add_up(Stream& stream, std::uint64_t n, const float* from, float* to) {
   const float* const before = to;
   elementwise(stream, n, Sum(), to, from, before);
+}
+
+void give(Stream& stream, std::uint64_t n, const float* from, bool add, float* to) {
+  if (add) return add_up(stream, n, from, to);
+  if (to != from) stream.copy_array(to, from, n);
 }
 
 namespace {

@@ -10,6 +10,8 @@ namespace steelyard::nn::cuda {
 
 // to[i] += from[i], of n floats.
 void add_up(Stream& stream, std::uint64_t n, const float* from, float* to);
+// The same with `add`, and to[i] = from[i] without, which is nothing where the two are one buffer.
+void give(Stream& stream, std::uint64_t n, const float* from, bool add, float* to);
 
 // to[r][c] += bias[c], of a matrix whose rows begin `row` floats behind each other: where neither cuBLASLt
 // nor cuDNN adds the bias itself.

@@ -186,8 +186,7 @@ class DropoutOp final : public CudaOp {
 
   void forward(const Pass& pass, const Forward& call) override {
     if (pass.training) return sweep(pass, call.inputs[0], false, call.output);
-    if (call.output != call.inputs[0])
-      context_.stream.copy_array(call.output, call.inputs[0], std::uint64_t{features_} * pass.size());
+    give(context_.stream, std::uint64_t{features_} * pass.size(), call.inputs[0], false, call.output);
   }
   void backward(const Pass& pass, const Backward& call) override {
     const auto [to, add] = call.d_inputs[0];
@@ -221,14 +220,8 @@ class AddOp final : public CudaOp {
   // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a
   // value is added to itself.
   void backward(const Pass& pass, const Backward& call) override {
-    const std::uint64_t n = features_ * pass.size();
     for (const auto& [to, add] : call.d_inputs) {
-      if (to == nullptr || (to == call.d_output && !add)) continue;
-      if (add) {
-        add_up(context_.stream, n, call.d_output, to);
-      } else {
-        context_.stream.copy_array(to, call.d_output, n);
-      }
+      if (to != nullptr) give(context_.stream, features_ * pass.size(), call.d_output, add, to);
     }
   }
 

@@ -124,13 +124,7 @@ class PositionEmbeddingOp final : public CudaOp {
     if (!call.add && table_ > used_)
       context_.stream.fill_zero(d_table + used_, (table_ - used_) * sizeof(float));
     const auto [to, add] = call.d_inputs[0];
-    const std::uint64_t all = size_ * pass.size();
-    if (to == nullptr) return;
-    if (add) {
-      add_up(context_.stream, all, call.d_output, to);
-    } else if (to != call.d_output) {
-      context_.stream.copy_array(to, call.d_output, all);
-    }
+    if (to != nullptr) give(context_.stream, size_ * pass.size(), call.d_output, add, to);
   }
 
   [[nodiscard]] Traits traits() const override {

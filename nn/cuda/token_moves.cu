@@ -14,18 +14,12 @@ class TokensOp final : public CudaOp {
       : CudaOp(context), features_(place.output.size()) {}
 
   void forward(const Pass& pass, const Forward& call) override {
-    if (call.output == call.inputs[0]) return;
-    context_.stream.copy_array(call.output, call.inputs[0], features_ * pass.size());
+    give(context_.stream, features_ * pass.size(), call.inputs[0], false, call.output);
   }
 
   void backward(const Pass& pass, const Backward& call) override {
     const auto [to, add] = call.d_inputs[0];
-    if (to == nullptr || to == call.d_output) return;
-    if (add) {
-      add_up(context_.stream, features_ * pass.size(), call.d_output, to);
-    } else {
-      context_.stream.copy_array(to, call.d_output, features_ * pass.size());
-    }
+    if (to != nullptr) give(context_.stream, features_ * pass.size(), call.d_output, add, to);
   }
 
   [[nodiscard]] Traits traits() const override { return in_place_traits; }

@@ -9,8 +9,8 @@ namespace steelyard::nn::cuda {
 
 namespace {
 
-// Linear layers, of samples and of all their tokens. Pictures lie pixel by pixel, the weights take them channel
-// by channel: they are turned on the way.
+// Linear layers, of samples and of all their tokens. Pictures lie pixel by pixel, the weights take them
+// channel by channel: they are turned on the way.
 class LinearOp final : public CudaOp {
  public:
   LinearOp(const Linear& op, const OpPlace& place, const Context& context)

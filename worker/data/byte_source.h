@@ -26,8 +26,8 @@ class ByteSource {
   // Fills `into`, or as much of it as there is; returns how much. Throws Failure (io) if the gzip stream is
   // damaged or breaks off.
   std::size_t read(std::span<std::uint8_t> into);
-  // Reads on until `values` has so many bytes, or all that there are. Memory grows with what comes, whatever a
-  // file says of itself.
+  // Reads on until `values` has so many bytes, or all that there are. Memory grows with what comes, whatever
+  // a file says of itself.
   void read_up_to(std::uint64_t count, std::vector<std::uint8_t>& values);
 
   [[nodiscard]] bool is_packed() const;

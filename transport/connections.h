@@ -8,7 +8,7 @@
 //  - With keys, one that brings more than a handshake has, and has not ended it, is closed.
 //  - Of connections at the door, which have brought neither a handshake nor a message, sixteen are kept. More
 //    are kept for as long as they get on: the oldest that has sent nothing for a second is closed, or the
-//    oldest of all where there are more than 1,024. A thousand members may come at once, and what they wait
+//    oldest of all where there are more than 4,096. A thousand members may come at once, and what they wait
 //    for then is this process.
 //  - One that was condemned is closed at the next look, so that what was sent to it last can leave; it may
 //    never stop to send.
@@ -89,7 +89,7 @@ class Mailbox {
 class Connections {
  public:
   static constexpr std::size_t most_at_door = 16;
-  static constexpr std::size_t most_at_door_ever = 1024;
+  static constexpr std::size_t most_at_door_ever = 4096;
 
   Connections(std::size_t largest_frame, bool keyed) : largest_(largest_frame), keyed_(keyed) {}
 

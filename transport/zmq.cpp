@@ -331,6 +331,8 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
   const bool of_several = dealer.lines.size() > 1;
   if (!of_several || dealer.leader.disconnected(number))
     lose(peer);  // else it is not the one that is believed
+  // The old socket has a connection again by now, or will have: what waits in it must not be sent any more.
+  line.socket->socket().set(zmq::sockopt::linger, 0);
   try {
     if (of_several) {
       line = dial_place(peer, std::string(line.place), true);

@@ -13,6 +13,9 @@ char folded(char c) {
 
 }  // namespace
 
+void refuse_setup(const std::string& what) { throw Failure(ExitCode::configuration, what); }
+void refuse_usage(const std::string& what) { throw Failure(ExitCode::usage, what); }
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Rows of the table of distances between the first i letters of a and the first j of b.
   std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);

@@ -10,6 +10,10 @@
 
 namespace steelyard {
 
+// Throw Failure: what a person has written cannot work (configuration), or a command line is wrong (usage).
+[[noreturn]] void refuse_setup(const std::string& what);
+[[noreturn]] void refuse_usage(const std::string& what);
+
 // "Did you mean ...?": the known word that is nearest to a wrong one.
 
 // Edits that turn one into the other, where an edit inserts, removes or replaces a letter or swaps two

@@ -14,6 +14,14 @@ using Json = nlohmann::ordered_json;  // objects keep the order in which they we
 Json parse_json(std::string_view text);
 Json parse_json_strictly(std::string_view text);
 
+// What an object has under a key, if it is of this kind.
+double number_at(const Json& object, const char* key, double otherwise);
+std::string text_at(const Json& object, const char* key);  // otherwise ""
+
+// A value that is not negative; null for one that is, as all unknown values are: a reader that adds them up
+// notices.
+Json known_or_null(double value);
+
 // In one line, or a line for each value, with `indent` blanks for each level. Bytes that are no UTF-8 become
 // U+FFFD.
 std::string dump_json(const Json& value, int indent = -1);

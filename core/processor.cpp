@@ -1,7 +1,9 @@
 #include "core/processor.h"
 
 #include <sched.h>
+#include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -31,6 +33,11 @@ Level detect() {
 }
 
 }  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 const char* release() { return STEELYARD_VERSION; }
 

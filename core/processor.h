@@ -26,6 +26,8 @@ const Table& at_level(Level level, const Table& baseline, const Table& v3, const
 // Whether it multiplies bfloat16 (AVX-512 BF16) and nothing lowers its level.
 bool cpu_has_bf16();
 
+std::string host_name();  // of this machine; empty if it has none
+
 // "AMD EPYC 9655", or "2 x AMD EPYC 9655" where there are several; of the text of /proc/cpuinfo.
 std::string processor_name(std::string_view cpuinfo);
 std::string processor_name();

@@ -1,6 +1,7 @@
 // Texts that people write as numbers. No locale has a say: a file means the same everywhere.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -16,6 +17,16 @@ namespace steelyard {
 double mean(std::span<const double> values);             // 0 if there are none
 double median(std::vector<double> values);               // by value: it is reordered; 0 if there are none
 double relative_spread(std::span<const double> values);  // (max - min) / mean: the straggler effect, SE
+
+// Calls `take` with each line, without its end. What ends without a newline is a line, too.
+template <class Take>
+void for_each_line(std::string_view text, const Take& take) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    take(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
 
 // Without blanks and tabs at its ends.
 std::string_view trimmed(std::string_view text);

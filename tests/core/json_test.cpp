@@ -12,6 +12,21 @@ TEST(Json, WhatIsNoJsonIsDiscardedOrThrown) {
   EXPECT_THROW((void)parse_json_strictly("{\"a\": "), Json::parse_error);
 }
 
+TEST(Json, GivesWhatIsOfTheKindThatIsAskedFor) {
+  const Json object = parse_json(R"({"number": 2.5, "text": "a"})");
+  EXPECT_EQ(number_at(object, "number", -1), 2.5);
+  EXPECT_EQ(number_at(object, "text", -1), -1);
+  EXPECT_EQ(number_at(object, "neither", -1), -1);
+  EXPECT_EQ(text_at(object, "text"), "a");
+  EXPECT_EQ(text_at(object, "number"), "");
+  EXPECT_EQ(text_at(object, "neither"), "");
+}
+
+TEST(Json, WhatIsNegativeIsNotKnown) {
+  EXPECT_TRUE(known_or_null(-1).is_null());
+  EXPECT_EQ(known_or_null(0), Json(0.0));
+}
+
 TEST(Json, KeepsTheOrderOfKeysAndTheLastOfTwo) {
   EXPECT_EQ(dump_json(parse_json(R"({"b": 1, "a": [2, 3], "b": 4})")), R"({"b":4,"a":[2,3]})");
 }

@@ -17,6 +17,8 @@ TEST(Processor, HasTheNameOfItsModel) {
   EXPECT_FALSE(processor_name().empty());
 }
 
+TEST(Processor, TheMachineHasAName) { EXPECT_FALSE(host_name().empty()); }
+
 TEST(Processor, CoresAreThoseThatTheProcessMayUse) {
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);

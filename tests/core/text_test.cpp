@@ -14,6 +14,17 @@ TEST(Text, IsTrimmedAtItsEndsOnly) {
   EXPECT_EQ(trimmed(""), "");
 }
 
+TEST(Text, HasLinesWithoutTheirEnds) {
+  const auto lines = [](std::string_view text) {
+    std::string all;
+    for_each_line(text, [&](std::string_view line) { all += "[" + std::string(line) + "]"; });
+    return all;
+  };
+  EXPECT_EQ(lines("a\n\nb\n"), "[a][][b]");
+  EXPECT_EQ(lines("a\nb"), "[a][b]");
+  EXPECT_EQ(lines(""), "");
+}
+
 TEST(Text, ANumberIsAllOfIt) {
   EXPECT_EQ(number_in<double>("-1.5e3"), -1500.0);
   EXPECT_EQ(number_in<std::uint64_t>("18446744073709551615"), UINT64_MAX);

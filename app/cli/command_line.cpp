@@ -2,15 +2,23 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <map>
 
 #include "app/cli/commands.h"
-#include "app/cli/help.h"
+#include "app/config/hosts_file.h"
+#include "app/config/job_keys.h"
+#include "app/config/prepare_job.h"
 #include "app/config/registry.h"
+#include "app/config/scenario_keys.h"
 #include "app/launch/user_script.h"
 #include "app/report/output_file.h"
+#include "balancing/policies.h"
 #include "core/error.h"
+#include "nn/models.h"
+#include "protocol/sync_mode.h"
 #include "sim/simulation.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard {
 namespace {
@@ -49,14 +57,6 @@ constexpr const char* exit_codes = R"(Exit status:
   75  ended on request, resume later
   76  another release or another job
   78  wrong configuration)";
-
-// Which directory a run goes on in is nobody's guess.
-void require_directory(const ResultOptions& results) {
-  if (!results.resume || !results.directory.empty()) return;
-  throw Failure(
-      ExitCode::usage,
-      "--resume needs --run-dir: the directory of the run to go on with, as in --run-dir runs/job-1");
-}
 
 // The command at hand, or all of it.
 const CLI::App& command_of(const CLI::App& app) {
@@ -97,7 +97,7 @@ std::string help_topic(const CLI::App& app, const std::string& topic, const std:
     if (command->get_name() == topic) return command->help("steelyard");
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
-  throw Failure(ExitCode::usage, "help " + topic + ": there is no such topic" + among(topic, known));
+  refuse_usage("help " + topic + ": there is no such topic" + among(topic, known));
 }
 
 // The words that may stand where the option's value does; none: a file, or anything.
@@ -175,25 +175,101 @@ int words_before_script(const CLI::App& app, int argc, const char* const* argv) 
   return argc;
 }
 
-// Of what was read, which is about a script.
-void take_scripts(Commands& commands, std::vector<std::string> behind) {
-  LaunchOptions &run = commands.run, &launch = commands.launch;
-  if (!run.script->path.empty() && !is_script(run.script->path)) {
-    throw Failure(ExitCode::usage,
-                  "run " + run.script->path + ": this is a job file: run it with `steelyard train`");
-  }
-  if (!launch.job_file.empty() && is_script(launch.job_file))
-    launch.script = ScriptOptions{launch.job_file, behind, 1, ""};
-  run.script->arguments = std::move(behind);
+// Help and versions: to standard output.
+Command shown(const std::string& text) {
+  return [text] {
+    std::fputs(text.c_str(), stdout);
+    return static_cast<int>(ExitCode::ok);
+  };
 }
 
-// Workers have to come from somewhere.
-void require_workers(const ScriptOptions& script) {
-  if (!script.path.empty() || !script.sockets.empty()) return;
-  throw Failure(
-      ExitCode::usage,
-      "run needs a script, as in `steelyard run -n 2 train.py`, or --sockets DIR where workers come by "
-      "themselves");
+constexpr std::size_t name_column = 15, value_column = 28;
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(text.size() + 1, width), ' ');
+  return text;
+}
+
+std::string option_text(const Option& option) {
+  const std::string value = option.otherwise.empty() ? "" : " = " + option.otherwise;
+  std::string text = padded("    " + option.name + value, value_column);
+  if (text.size() > value_column) text += "\n" + std::string(value_column, ' ');
+  text += option.help + "\n";
+  if (option.allowed != "a text") text += std::string(value_column + 2, ' ') + option.allowed + "\n";
+  return text;
+}
+
+template <class Make>
+std::string rows_text(const Choices<Make>& own, const Choices<Make>& built_in) {
+  std::string text;
+  for (const Choices<Make>* rows : {&own, &built_in}) {
+    for (const Choice<Make>& row : *rows) {
+      text += padded("  " + row.name, name_column + 2) +
+              (row.help.empty() ? "of this program's own" : row.help) + "\n";
+      for (const Option& option : row.options) text += option_text(option);
+    }
+  }
+  return text;
+}
+
+std::string describe_models() {
+  return "[model] name = \"...\", and its options in the same section:\n" +
+         rows_text(registry().engines, {}) + rows_text(registry().models, nn::built_in_models()) +
+         padded(std::string("  ") + external_model, name_column + 2) +
+         "comes with the workers: the first one that joins tells layout and first weights\n";
+}
+
+std::string describe_data() {
+  return "[data] name = \"...\", and its options in the same section:\n" +
+         rows_text(registry().data_sets, built_in_data_sets());
+}
+
+std::string describe_policies() {
+  return "[cluster] policy = \"...\", and its options in [policy.NAME]:\n" +
+         rows_text(registry().policies, balancing::built_in_policies(registry().predictors)) +
+         padded("  oracle", name_column + 2) + "knows the true time curves; in simulations only\n" +
+         "Predictors that lb-bsp can be told:\n" +
+         rows_text(registry().predictors, balancing::built_in_predictors());
+}
+
+std::string describe_sync() {
+  std::string text = "[cluster] sync = \"...\":\n";
+  for (const SyncForm& form : sync_forms()) {
+    text += padded("  " + form.text, name_column + 2) + form.meaning + "\n";
+    if (!form.parameter.empty()) text += std::string(name_column + 4, ' ') + form.parameter + "\n";
+  }
+  return text;
+}
+
+template <class Draft>
+std::string keys_of() {
+  Draft draft;
+  return steelyard::describe(schema_of(draft));
+}
+
+template <class Draft>
+std::string schema_for() {
+  Draft draft;
+  return json_schema(schema_of(draft));
+}
+
+struct Topic {
+  std::string name;
+  std::string (*text)();
+};
+
+const std::vector<Topic>& topics() {
+  static const std::vector<Topic> all{{"job", keys_of<JobDraft>},
+                                      {"scenario", keys_of<ScenarioDraft>},
+                                      {"hosts", keys_of<HostsDraft>},
+                                      {"model", describe_models},
+                                      {"data", describe_data},
+                                      {"policy", describe_policies},
+                                      {"sync", describe_sync},
+                                      {"schema", schema_for<JobDraft>},
+                                      {"schema-scenario", schema_for<ScenarioDraft>},
+                                      {"schema-hosts", schema_for<HostsDraft>}};
+  return all;
 }
 
 }  // namespace
@@ -205,9 +281,9 @@ Command read_command_line(int argc, const char* const* argv) {
   bool version = false;
   app.add_flag("--version", version, "release, protocol, and what this machine can compute with");
 
-  Commands commands;
+  Commands commands(app);
   std::string topic;
-  add_commands(app, commands);
+  add_commands(commands);
   CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
   std::string completion;
   help.add_option("--completion", completion)
@@ -217,23 +293,35 @@ Command read_command_line(int argc, const char* const* argv) {
 
   const std::string all = app.help();
   const int ours = words_before_script(app, argc, argv);
+  for (ScriptOptions* script : commands.scripts) script->arguments.assign(argv + ours, argv + argc);
   try {
     app.parse(ours, argv);
   } catch (const CLI::CallForHelp&) {
     const CLI::App& command = command_of(app);
-    return TextCommand{&command == &app ? all : command.help("steelyard")};
+    return shown(&command == &app ? all : command.help("steelyard"));
   } catch (const CLI::ParseError& error) {
-    throw Failure(ExitCode::usage, complaint(app, error));
+    refuse_usage(complaint(app, error));
   }
-  if (version) return TextCommand{version_text()};
-  for (const ResultOptions* results : {&commands.train.results, &commands.run.results,
-                                       &commands.launch.results, &commands.scheduler.options.results})
-    require_directory(*results);
-  take_scripts(commands, {argv + ours, argv + argc});
-  if (app.got_subcommand("run")) require_workers(*commands.run.script);
-  if (const auto command = chosen(app, commands)) return *command;
-  if (!completion.empty()) return TextCommand{bash_completion(app)};
-  return TextCommand{help_topic(app, topic, all)};
+  if (version) return shown(version_text());
+  if (commands.chosen) return commands.chosen;
+  if (!completion.empty()) return shown(bash_completion(app));
+  return shown(help_topic(app, topic, all));
+}
+
+const std::vector<std::string>& help_topics() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const Topic& topic : topics()) list.push_back(topic.name);
+    return list;
+  }();
+  return names;
+}
+
+std::optional<std::string> describe(const std::string& topic) {
+  for (const Topic& it : topics()) {
+    if (it.name == topic) return it.text();
+  }
+  return std::nullopt;
 }
 
 }  // namespace steelyard

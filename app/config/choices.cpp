@@ -4,7 +4,6 @@
 
 #include "app/config/prepare_job.h"
 #include "app/config/registry.h"
-#include "core/device_name.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {

@@ -3,7 +3,6 @@
 // chooses them.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>

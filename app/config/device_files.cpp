@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 
+#include "app/config/job_file.h"
 #include "app/config/job_source.h"
+#include "app/config/toml_section.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {
@@ -16,21 +22,18 @@ namespace {
 constexpr std::size_t most_mb = 256;  // a run of a million rounds with a few workers
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
-  throw Failure(ExitCode::configuration, place + ": " + what);
+  refuse_setup(place + ": " + what);
 }
 
 // Calls `take` with each line that is not empty, and its place.
-void for_each_line(const std::string& path, const std::string& text,
-                   const std::function<void(std::string_view, const std::string&)>& take) {
+void for_each_place(const std::string& path, const std::string& text,
+                    const std::function<void(std::string_view, const std::string&)>& take) {
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line(text.data() + begin, end - begin);
+  for_each_line(text, [&](std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++number;
     if (!line.empty()) take(line, path + ":" + std::to_string(number));
-    begin = end + 1;
-  }
+  });
 }
 
 // ---- profiles
@@ -69,7 +72,7 @@ struct RecordedRound {
 std::vector<RecordedRound> read_rounds(const std::string& path) {
   std::vector<RecordedRound> rounds;
   const std::string text = read_input(path, {"recorded run", most_mb, recording_remedy});
-  for_each_line(path, text, [&](std::string_view line, const std::string& place) {
+  for_each_place(path, text, [&](std::string_view line, const std::string& place) {
     RecordedRound round;
     try {
       const Json json = parse_json_strictly(line);
@@ -118,6 +121,42 @@ void add_step(sim::SpeedTrace& trace, std::string_view line, const std::string& 
   }
   trace.at_s.push_back(*at);
   trace.levels.push_back(*level);
+}
+
+namespace fs = std::filesystem;
+
+std::string line(const std::string& key, const std::string& value) { return key + " = " + value + "\n"; }
+
+std::string policy_section(const Job& job) {
+  if (job.policy_options.empty()) return "";
+  std::string text = "[policy." + job.policy + "]\n";
+  for (const auto& [name, value] : job.policy_options) text += line(name, option_text(value));
+  return text;
+}
+
+// What the job file says of a worker; one that came by itself is a CPU as any other.
+WorkerSpec spec_of(const JobFile& job, const std::string& name) {
+  const auto found = std::ranges::find(job.worker_specs, name, &WorkerSpec::name);
+  return found == job.worker_specs.end() ? WorkerSpec{} : *found;
+}
+
+std::string worker_section(const JobFile& job, const std::string& name, const std::string& rounds) {
+  const WorkerSpec spec = spec_of(job, name);
+  const std::optional<Device> device = device_in(spec.device);
+  const bool gpu = device && kind(*device) == DeviceKind::gpu;
+  return "[[worker]]\n" + line("name", steelyard::toml_quoted(name)) + (gpu ? line("kind", "\"gpu\"") : "") +
+         (spec.max_batch > 0 ? line("max_batch", std::to_string(spec.max_batch)) : "") +
+         line("recorded", steelyard::toml_quoted(rounds));
+}
+
+void require_known(const std::vector<std::string>& without, const RecordedRun& record,
+                   const std::string& run) {
+  for (const std::string& name : without) {
+    if (std::ranges::find(record.workers, name, &RecordedWorker::name) != record.workers.end()) continue;
+    std::vector<std::string> names;
+    for (const RecordedWorker& worker : record.workers) names.push_back(worker.name);
+    refuse_setup("--without " + name + ": no worker of " + run + " is called so" + among(name, names));
+  }
 }
 
 }  // namespace
@@ -189,7 +228,7 @@ sim::SpeedTrace read_trace(const std::string& path) {
   sim::SpeedTrace trace;
   bool headed = false;
   const std::string text = read_input(path, {"trace", most_mb, trace_remedy});
-  for_each_line(path, text, [&](std::string_view line, const std::string& place) {
+  for_each_place(path, text, [&](std::string_view line, const std::string& place) {
     if (line.starts_with('#')) return;
     if (headed) return add_step(trace, line, place);
     if (line != "time_s,speed" && line != "time_s,cpu") refuse(place, trace_remedy);
@@ -198,6 +237,42 @@ sim::SpeedTrace read_trace(const std::string& path) {
   });
   if (trace.empty()) refuse(path, std::string("has no steps: ") + trace_remedy);
   return trace;
+}
+
+Replay replay_of(const std::string& run, const std::vector<std::string>& without) {
+  const std::string directory = fs::absolute(run).lexically_normal().string();
+  const std::string rounds = directory + "/rounds.jsonl", path = directory + "/job.toml";
+  const JobFile job =
+      parse_job(read_input(path, {"job", 16, "give the directory of a run, as in runs/demo-1"}), path, {});
+  const SyncMode sync = job.job.sync;
+  if (sync.is_local()) {
+    refuse_setup(run + " took local steps (" + sync_text(sync) +
+                 "): its rounds do not tell how long a step takes: replay a run under bsp, ssp or asp");
+  }
+  const RecordedRun record = read_record(rounds);
+  require_known(without, record, run);
+  Replay replay{"", job.job.policy, sync_text(sync), record.seconds, record.rounds};
+  replay.scenario =
+      "# " + run + " again, for `steelyard simulate` and `steelyard compare`.\n[job]\n" +
+      line("global_batch", std::to_string(job.job.global_batch)) +
+      line("samples_per_epoch", std::to_string(record.epoch_samples)) +
+      line("rounds", std::to_string(record.rounds)) + line("seed", std::to_string(job.job.seed)) +
+      line("sync", steelyard::toml_quoted(replay.sync)) +
+      line("policy", steelyard::toml_quoted(replay.policy)) + policy_section(job.job) + "[network]\n" +
+      line("servers", std::to_string(job.job.shards)) + line("step_ms", number_text(record.exchange_ms));
+  std::string events;
+  std::size_t there = 0;
+  for (const RecordedWorker& worker : record.workers) {
+    if (std::ranges::find(without, worker.name) != without.end()) continue;
+    ++there;
+    replay.scenario += worker_section(job, worker.name, rounds);
+    if (worker.first_round == 0) continue;
+    events += "[[event]]\n" + line("worker", steelyard::toml_quoted(worker.name)) + "join = true\n" +
+              line("from_round", std::to_string(worker.first_round));
+  }
+  if (there == 0) refuse_setup("--without: no worker of " + run + " is left");
+  replay.scenario += events;
+  return replay;
 }
 
 }  // namespace steelyard

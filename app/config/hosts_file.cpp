@@ -26,26 +26,6 @@ std::string_view take_number(std::string_view& text) {
   return number;
 }
 
-}  // namespace
-
-bool natural_less(std::string_view a, std::string_view b) {
-  const std::string_view whole_a = a, whole_b = b;
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a[0]) && is_digit(b[0])) {
-      const std::string_view x = take_number(a), y = take_number(b);
-      if (x != y) return std::tuple(x.size(), x) < std::tuple(y.size(), y);
-    } else {
-      if (a[0] != b[0]) return static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]);
-      a.remove_prefix(1);
-      b.remove_prefix(1);
-    }
-  }
-  if (a.empty() != b.empty()) return a.empty();
-  return whole_a < whole_b;  // they differ in leading zeros at most
-}
-
-namespace {
-
 bool is_numeric(const std::string& address) { return is_ipv4(address) || is_ipv6(address); }
 
 class HostsReader {
@@ -62,10 +42,69 @@ class HostsReader {
   }
 
  private:
-  void read_host(const TomlSection& section);
-  static void complete_place(const TomlSection& section, HostSpec& host);
-  void read_worker(const TomlSection& section);
-  void finish() const;
+  void read_host(const TomlSection& section) {
+    draft_.host = {};
+    HostSpec& host = draft_.host;
+    host.name = section.part();
+    section.read();
+    section.demand(hosts_.insert(host.name).second, "name",
+                   "two hosts are called " + toml_quoted(host.name) + ": give each its own name");
+    complete_place(section, host);
+    section.demand(
+        host.scheduler || !section.given("port"), "port",
+        "port is the scheduler's, and " + toml_quoted(host.name) + " has none: add scheduler = true");
+    section.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
+                   "a second scheduler: let one host alone have scheduler = true");
+    for (const TomlSection& worker : section.all_below("worker")) read_worker(worker);
+    file_.hosts.push_back(std::move(host));
+  }
+
+  static void complete_place(const TomlSection& section, HostSpec& host) {
+    section.demand(host.ssh.empty() || host.netns.empty(), "netns",
+                   "host " + toml_quoted(host.name) + " is reached by ssh or by netns: give one of the two");
+    section.demand(
+        host.netns.empty() || section.given("address"), "address",
+        "host " + toml_quoted(host.name) + " is a network namespace: give the address that it has there");
+    if (host.address.empty()) {
+      host.address = host.ssh.empty() ? "127.0.0.1" : host.ssh.substr(host.ssh.find('@') + 1);
+    }
+    if (host.listen.empty()) host.listen = is_numeric(host.address) ? host.address : "0.0.0.0";
+    if (host.steelyard.empty() && !host.ssh.empty()) host.steelyard = "steelyard";
+  }
+
+  void read_worker(const TomlSection& section) {
+    draft_.worker = {};
+    draft_.data.clear();
+    HostWorker& worker = draft_.worker;
+    worker.spec.name = "worker-" + std::to_string(workers_.size());
+    section.read();
+    section.demand_none(device_trouble(worker.spec), "device");
+    for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
+    for (const WorkerSpec& spec : each_worker(worker.spec)) {
+      section.demand(workers_.insert(spec.name).second, "name",
+                     "two workers are called " + toml_quoted(spec.name) + ": give each its own name");
+      draft_.host.workers.push_back({spec, worker.data_options});
+    }
+  }
+
+  void finish() const {
+    const auto demand = [&](bool holds, const std::string& what) {
+      if (!holds) source_.refuse("", {}, what);
+    };
+    demand(!file_.hosts.empty(), "no host: write [[host]] once for each machine");
+    demand(schedulers_ == 1, "no host has the scheduler: add scheduler = true to one of them");
+    demand(file_.shards() > 0, "no host has a server: add servers = 1 to one of them");
+    demand(!workers_.empty(), "no host has a worker: write [[host.worker]] below one of them");
+    for (const HostSpec& host : file_.hosts) {
+      const bool here = host.ssh.empty() && host.netns.empty();
+      const bool spoken_to = host.scheduler || host.servers > 0;
+      const bool alone = std::ranges::all_of(
+          file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
+      demand(!here || !spoken_to || alone || host.address != "127.0.0.1",
+             "the others cannot reach host " + toml_quoted(host.name) +
+                 ", this machine, at 127.0.0.1: give its address");
+    }
+  }
 
   JobSource& source_;
   HostsDraft draft_;
@@ -74,99 +113,6 @@ class HostsReader {
   std::set<std::string> hosts_, workers_;  // names
   std::uint32_t schedulers_ = 0;
 };
-
-void HostsReader::read_host(const TomlSection& section) {
-  draft_.host = {};
-  HostSpec& host = draft_.host;
-  host.name = section.part();
-  section.read();
-  section.demand(hosts_.insert(host.name).second, "name",
-                 "two hosts are called " + toml_quoted(host.name) + ": give each its own name");
-  complete_place(section, host);
-  section.demand(
-      host.scheduler || !section.given("port"), "port",
-      "port is the scheduler's, and " + toml_quoted(host.name) + " has none: add scheduler = true");
-  section.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
-                 "a second scheduler: let one host alone have scheduler = true");
-  for (const TomlSection& worker : section.all_below("worker")) read_worker(worker);
-  file_.hosts.push_back(std::move(host));
-}
-
-void HostsReader::complete_place(const TomlSection& section, HostSpec& host) {
-  section.demand(host.ssh.empty() || host.netns.empty(), "netns",
-                 "host " + toml_quoted(host.name) + " is reached by ssh or by netns: give one of the two");
-  section.demand(
-      host.netns.empty() || section.given("address"), "address",
-      "host " + toml_quoted(host.name) + " is a network namespace: give the address that it has there");
-  if (host.address.empty()) {
-    host.address = host.ssh.empty() ? "127.0.0.1" : host.ssh.substr(host.ssh.find('@') + 1);
-  }
-  if (host.listen.empty()) host.listen = is_numeric(host.address) ? host.address : "0.0.0.0";
-  if (host.steelyard.empty() && !host.ssh.empty()) host.steelyard = "steelyard";
-}
-
-void HostsReader::read_worker(const TomlSection& section) {
-  draft_.worker = {};
-  draft_.data.clear();
-  HostWorker& worker = draft_.worker;
-  worker.spec.name = "worker-" + std::to_string(workers_.size());
-  section.read();
-  section.demand(device_trouble(worker.spec).empty(), "device", device_trouble(worker.spec));
-  for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
-  for (const WorkerSpec& spec : each_worker(worker.spec)) {
-    section.demand(workers_.insert(spec.name).second, "name",
-                   "two workers are called " + toml_quoted(spec.name) + ": give each its own name");
-    draft_.host.workers.push_back({spec, worker.data_options});
-  }
-}
-
-void HostsReader::finish() const {
-  const auto demand = [&](bool holds, const std::string& what) {
-    if (!holds) source_.refuse("", {}, what);
-  };
-  demand(!file_.hosts.empty(), "no host: write [[host]] once for each machine");
-  demand(schedulers_ == 1, "no host has the scheduler: add scheduler = true to one of them");
-  demand(file_.shards() > 0, "no host has a server: add servers = 1 to one of them");
-  demand(!workers_.empty(), "no host has a worker: write [[host.worker]] below one of them");
-  for (const HostSpec& host : file_.hosts) {
-    const bool here = host.ssh.empty() && host.netns.empty();
-    const bool spoken_to = host.scheduler || host.servers > 0;
-    const bool alone = std::ranges::all_of(
-        file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
-    demand(!here || !spoken_to || alone || host.address != "127.0.0.1",
-           "the others cannot reach host " + toml_quoted(host.name) +
-               ", this machine, at 127.0.0.1: give its address");
-  }
-}
-
-}  // namespace
-
-const HostSpec& HostsFile::scheduler() const {
-  const auto found = std::ranges::find_if(hosts, [](const HostSpec& host) { return host.scheduler; });
-  CHECK(found != hosts.end(), "a hosts file without a scheduler was let through");
-  return *found;
-}
-
-std::uint32_t HostsFile::shards() const {
-  std::uint32_t sum = 0;
-  for (const HostSpec& host : hosts) sum += host.servers * host.shards;
-  return sum;
-}
-
-HostsFile parse_hosts(std::string_view text, const std::string& name) {
-  JobSource source(text, name, {});
-  return HostsReader(source).read();
-}
-
-HostsFile read_hosts_file(const std::string& path) {
-  const InputKind kind{"hosts file", 1,
-                       "check the name, or begin with a copy of examples/hosts.toml (steelyard help hosts "
-                       "lists all keys)"};
-  return parse_hosts(read_input(path, kind), path);
-}
-
-namespace {
-
 bool is_one_line(std::string_view text) { return text.find('\n') == std::string_view::npos; }
 
 // What could be taken for an option, or for two words, by the programs that get it.
@@ -207,7 +153,67 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
   };
 }
 
+// The keys whose values are not those of `plain`, a section of a draft that nothing was read into.
+std::string changed_lines(const Section& section, const Section& plain) {
+  std::string text;
+  for (std::size_t i = 0; i < section.keys.size(); ++i) {
+    const std::string value = value_text(section.keys[i]);
+    if (value != value_text(plain.keys[i])) text += section.keys[i].name + " = " + value + "\n";
+  }
+  return text;
+}
+
+std::string data_line(const std::vector<std::string>& options) {
+  std::string list;
+  for (const std::string& option : options) {
+    const std::size_t equals = option.find('=');
+    list += (list.empty() ? " " : ", ") + option.substr(0, equals) + " = " +
+            option_text(option.substr(equals + 1));
+  }
+  return list.empty() ? "" : "data = {" + list + " }\n";
+}
+
 }  // namespace
+
+bool natural_less(std::string_view a, std::string_view b) {
+  const std::string_view whole_a = a, whole_b = b;
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a[0]) && is_digit(b[0])) {
+      const std::string_view x = take_number(a), y = take_number(b);
+      if (x != y) return std::tuple(x.size(), x) < std::tuple(y.size(), y);
+    } else {
+      if (a[0] != b[0]) return static_cast<unsigned char>(a[0]) < static_cast<unsigned char>(b[0]);
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+    }
+  }
+  if (a.empty() != b.empty()) return a.empty();
+  return whole_a < whole_b;  // they differ in leading zeros at most
+}
+
+const HostSpec& HostsFile::scheduler() const {
+  const auto found = std::ranges::find_if(hosts, [](const HostSpec& host) { return host.scheduler; });
+  CHECK(found != hosts.end(), "a hosts file without a scheduler was let through");
+  return *found;
+}
+
+std::uint32_t HostsFile::shards() const {
+  std::uint32_t sum = 0;
+  for (const HostSpec& host : hosts) sum += host.servers * host.shards;
+  return sum;
+}
+
+HostsFile parse_hosts(std::string_view text, const std::string& name) {
+  JobSource source(text, name, {});
+  return HostsReader(source).read();
+}
+
+HostsFile read_hosts_file(const std::string& path) {
+  const InputKind kind{"hosts file", 1,
+                       "check the name, or begin with a copy of examples/hosts.toml (steelyard help hosts "
+                       "lists all keys)"};
+  return parse_hosts(read_input(path, kind), path);
+}
 
 Schema schema_of(HostsDraft& draft) {
   using Kind = Section::Kind;
@@ -220,6 +226,34 @@ Schema schema_of(HostsDraft& draft) {
       "It replaces the servers and workers of the job.\n",
       {{"host", "one for each machine, at least one", keys_of_a_host(draft.host), Kind::list, true},
        {"host.worker", "below its host, one for each; at least one in all", std::move(worker), Kind::list}}};
+}
+
+std::string hosts_text(const HostsFile& hosts) {
+  HostsDraft draft, plain;
+  const Schema schema = schema_of(draft), defaults = schema_of(plain);
+  std::string text;
+  for (const HostSpec& host : hosts.hosts) {
+    draft.host = host;
+    text += "[[host]]\n" + changed_lines(schema.at("host"), defaults.at("host"));
+    for (const HostWorker& worker : host.workers) {
+      draft.worker = worker;
+      text += "[[host.worker]]\n" + changed_lines(schema.at("host.worker"), defaults.at("host.worker")) +
+              data_line(worker.data_options);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names) {
+  for (HostSpec& host : hosts.hosts)
+    std::erase_if(host.workers, [&](const HostWorker& worker) {
+      return std::ranges::find(names, worker.spec.name) == names.end();
+    });
+  std::erase_if(hosts.hosts, [](const HostSpec& host) {
+    return !host.scheduler && host.servers == 0 && host.workers.empty();
+  });
+  return hosts;
 }
 
 }  // namespace steelyard

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 
 #include "app/config/choices.h"
 #include "app/config/job_keys.h"
@@ -13,6 +14,7 @@
 #include "app/config/toml_section.h"
 #include "balancing/policies.h"
 #include "core/error.h"
+#include "nn/models.h"
 #include "protocol/local_steps.h"
 #include "protocol/sync_limits.h"
 #include "transport/zmq.h"
@@ -48,11 +50,105 @@ class JobReader {
   }
 
  private:
-  void check_kind() const;
-  void read_policies();
-  void read_workers();
-  void finish();
-  void check_lengths();
+  // Not by the first of its keys that no job has. One with [train] or [cluster] is a job with a slip in it.
+  void check_kind() const {
+    const std::string sign = scenario_sign(source_);
+    if (sign.empty() || source_.root().contains("train") || source_.root().contains("cluster")) return;
+    source_.refuse("", {},
+                   "this is a scenario, it has " + sign +
+                       ": run it with `steelyard simulate`, or give a job (steelyard help job)");
+  }
+  // Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked
+  // at, those of the chosen one count.
+  void read_policies() {
+    Job& job = draft_.file.job;
+    const std::vector<std::string> known = balancing::policy_names(registry().policies);
+    for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
+      draft_.policy_options.clear();
+      policy.read();
+      policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, known), "");
+      if (policy.part() == job.policy) job.policy_options = draft_.policy_options;
+    }
+  }
+  // Names are given before they are compared: a worker may be called like the default of another.
+  void read_workers() {
+    std::set<std::string> names;
+    for (const TomlSection& section : TomlSection::all_of(source_, schema_, "worker")) {
+      draft_.worker = {};
+      draft_.worker.name = section.part();
+      section.read();
+      section.demand_none(device_trouble(draft_.worker), "device");
+      for (const WorkerSpec& worker : each_worker(draft_.worker)) {
+        section.demand(
+            names.insert(worker.name).second, "",
+            "two workers are called " + toml_quoted(worker.name) + ": give each its own name in [[worker]]");
+        draft_.file.worker_specs.push_back(worker);
+      }
+    }
+    if (names.empty() && cluster_ == nullptr)
+      source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");
+  }
+
+  // What follows from several keys, once all of them are known.
+  void finish() {
+    Job& job = draft_.file.job;
+    draft_.training.put_into(job);
+    check_lengths();
+    const TomlSection train = section("train");
+    train.demand_none(schedule_trouble(job.schedule), "schedule");
+    const TomlSection cluster = section("cluster");
+    cluster.demand(job.heartbeat_timeout > 2 * job.heartbeat, "heartbeat_timeout",
+                   "heartbeat_timeout = " + number_text(job.heartbeat_timeout) +
+                       " in [cluster]: give more than two heartbeats, above " +
+                       number_text(2 * job.heartbeat));
+    job.sync = parse_sync(draft_.sync);
+    const auto bad =
+        std::ranges::find(bad_gradient_names(), draft_.bad_gradient) - bad_gradient_names().begin();
+    job.bad_gradient = static_cast<BadGradient>(bad);
+    job.sum_order = draft_.sum_order == "ordered" ? SumOrder::positions : SumOrder::arrival;
+    const SyncMode& mode = job.sync;
+    job.push_encoding = float_code(draft_.push_encoding);
+    job.pull_encoding = float_code(draft_.pull_encoding);
+    train.demand_none(optimizer_trouble(draft_.training.optimizer, job.optimizer, mode), "optimizer");
+    train.demand_none(outer_trouble(job, mode), "outer_rate");
+    cluster.demand_none(code_trouble("push_encoding", job.push_encoding, mode), "push_encoding");
+    cluster.demand_none(code_trouble("pull_encoding", job.pull_encoding, mode), "pull_encoding");
+    cluster.demand_none(sync_trouble(mode, draft_.file.worker_specs.size()), "sync");
+    cluster.demand_none(length_trouble(mode, job.epochs, job.rounds), "sync");
+    cluster.demand_none(order_trouble(job.sum_order, mode), "sum_order");
+    if (draft_.reproducible) {
+      cluster.demand_none(reproducible_trouble(draft_.file, draft_.sync), "reproducible");
+      job.sum_order = SumOrder::positions;
+      job.grain = nn::largest_micro_batch;  // each grain is computed at once, by one thread
+    }
+    if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+    job.shards = draft_.file.servers * draft_.shards_per_server;
+    cluster.demand(job.shards <= most_connections, "servers",
+                   "servers x shards_per_server = " + std::to_string(job.shards) +
+                       " in [cluster]: every worker is connected with each of them, and " +
+                       std::to_string(most_connections) + " is the most: give fewer");
+    cluster.demand(
+        job.replicas == 0 || draft_.file.servers > 1, "replicas",
+        "replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and there is "
+        "one server: give servers = 2 or more, or leave replicas out");
+    job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
+    draft_.file.resolved = resolved_text(draft_);
+  }
+
+  void check_lengths() {
+    Job& job = draft_.file.job;
+    const TomlSection train = section("train");
+    if (!train.given("epochs") && (job.rounds > 0 || job.seconds > 0)) job.epochs = 0;
+    train.demand(job.epochs > 0 || job.rounds > 0 || job.seconds > 0, "epochs",
+                 "training would never end: give [train] epochs, rounds or seconds above 0");
+    train.demand(
+        job.epochs > 0 || job.rounds > 0 ||
+            (job.schedule.warmup == 0 && (job.schedule.kind == nn::Schedule::Kind::constant ||
+                                          job.schedule.kind == nn::Schedule::Kind::table)),
+        job.schedule.warmup > 0 ? "warmup" : "schedule",
+        "a warm-up or a changing learning rate needs the length of the training: give [train] epochs or "
+        "rounds beside seconds");
+  }
 
   [[nodiscard]] TomlSection section(const std::string& name) const {
     return TomlSection::of(source_, schema_, name);
@@ -64,110 +160,21 @@ class JobReader {
   const Schema schema_ = schema_of(draft_);
 };
 
-// Not by the first of its keys that no job has. One with [train] or [cluster] is a job with a slip in it.
-void JobReader::check_kind() const {
-  const std::string sign = scenario_sign(source_);
-  if (sign.empty() || source_.root().contains("train") || source_.root().contains("cluster")) return;
-  source_.refuse("", {},
-                 "this is a scenario, it has " + sign +
-                     ": run it with `steelyard simulate`, or give a job (steelyard help job)");
-}
-
-// Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked at,
-// those of the chosen one count.
-void JobReader::read_policies() {
-  Job& job = draft_.file.job;
-  const std::vector<std::string> known = balancing::policy_names(registry().policies);
-  for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
-    draft_.policy_options.clear();
-    policy.read();
-    policy.demand_none(policy_trouble(policy.part(), draft_.policy_options, known), "");
-    if (policy.part() == job.policy) job.policy_options = draft_.policy_options;
+// All keys of a section, whether the file had them or not: a resolved job does not change its meaning when a
+// default does. But for lists without numbers, which no file has.
+std::string key_lines(const Section& section) {
+  std::string text;
+  for (const Key& key : section.keys) {
+    const std::string value = key.name.empty() ? "" : value_text(key);
+    if (!value.empty()) text += key.name + " = " + value + "\n";
   }
+  return text;
 }
 
-// Names are given before they are compared: a worker may be called like the default of another.
-void JobReader::read_workers() {
-  std::set<std::string> names;
-  for (const TomlSection& section : TomlSection::all_of(source_, schema_, "worker")) {
-    draft_.worker = {};
-    draft_.worker.name = section.part();
-    section.read();
-    section.demand(device_trouble(draft_.worker).empty(), "device", device_trouble(draft_.worker));
-    for (const WorkerSpec& worker : each_worker(draft_.worker)) {
-      section.demand(
-          names.insert(worker.name).second, "",
-          "two workers are called " + toml_quoted(worker.name) + ": give each its own name in [[worker]]");
-      draft_.file.worker_specs.push_back(worker);
-    }
-  }
-  if (names.empty() && cluster_ == nullptr)
-    source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");
-}
-
-// What follows from several keys, once all of them are known.
-void JobReader::finish() {
-  Job& job = draft_.file.job;
-  draft_.training.put_into(job);
-  check_lengths();
-  const std::string no_schedule = schedule_trouble(job.schedule);
-  section("train").demand(no_schedule.empty(), "schedule", no_schedule);
-  const TomlSection cluster = section("cluster");
-  cluster.demand(job.heartbeat_timeout > 2 * job.heartbeat, "heartbeat_timeout",
-                 "heartbeat_timeout = " + number_text(job.heartbeat_timeout) +
-                     " in [cluster]: give more than two heartbeats, above " + number_text(2 * job.heartbeat));
-  job.sync = parse_sync(draft_.sync);
-  const auto bad =
-      std::ranges::find(bad_gradient_names(), draft_.bad_gradient) - bad_gradient_names().begin();
-  job.bad_gradient = static_cast<BadGradient>(bad);
-  job.sum_order = draft_.sum_order == "ordered" ? SumOrder::positions : SumOrder::arrival;
-  const SyncMode& mode = job.sync;
-  job.push_encoding = float_code(draft_.push_encoding);
-  job.pull_encoding = float_code(draft_.pull_encoding);
-  const auto demand_none = [](const TomlSection& in, const std::string& key, const std::string& trouble) {
-    in.demand(trouble.empty(), key, trouble);
-  };
-  const TomlSection train = section("train");
-  demand_none(train, "optimizer", optimizer_trouble(draft_.training.optimizer, job.optimizer, mode));
-  demand_none(train, "outer_rate", outer_trouble(job, mode));
-  demand_none(cluster, "push_encoding", code_trouble("push_encoding", job.push_encoding, mode));
-  demand_none(cluster, "pull_encoding", code_trouble("pull_encoding", job.pull_encoding, mode));
-  demand_none(cluster, "sync", sync_trouble(mode, draft_.file.worker_specs.size()));
-  demand_none(cluster, "sync", length_trouble(mode, job.epochs, job.rounds));
-  demand_none(cluster, "sum_order", order_trouble(job.sum_order, mode));
-  if (draft_.reproducible) {
-    const std::string not_so = reproducible_trouble(draft_.file, draft_.sync);
-    cluster.demand(not_so.empty(), "reproducible", not_so);
-    job.sum_order = SumOrder::positions;
-    job.grain = nn::largest_micro_batch;  // each grain is computed at once, by one thread
-  }
-  if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
-  job.shards = draft_.file.servers * draft_.shards_per_server;
-  cluster.demand(job.shards <= most_connections, "servers",
-                 "servers x shards_per_server = " + std::to_string(job.shards) +
-                     " in [cluster]: every worker is connected with each of them, and " +
-                     std::to_string(most_connections) + " is the most: give fewer");
-  cluster.demand(
-      job.replicas == 0 || draft_.file.servers > 1, "replicas",
-      "replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and there is "
-      "one server: give servers = 2 or more, or leave replicas out");
-  job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
-  draft_.file.resolved = resolved_text(draft_);
-}
-
-void JobReader::check_lengths() {
-  Job& job = draft_.file.job;
-  const TomlSection train = section("train");
-  if (!train.given("epochs") && (job.rounds > 0 || job.seconds > 0)) job.epochs = 0;
-  train.demand(job.epochs > 0 || job.rounds > 0 || job.seconds > 0, "epochs",
-               "training would never end: give [train] epochs, rounds or seconds above 0");
-  train.demand(
-      job.epochs > 0 || job.rounds > 0 ||
-          (job.schedule.warmup == 0 && (job.schedule.kind == nn::Schedule::Kind::constant ||
-                                        job.schedule.kind == nn::Schedule::Kind::table)),
-      job.schedule.warmup > 0 ? "warmup" : "schedule",
-      "a warm-up or a changing learning rate needs the length of the training: give [train] epochs or "
-      "rounds beside seconds");
+std::string option_lines(const std::map<std::string, std::string>& options) {
+  std::string text;
+  for (const auto& [name, value] : options) text += name + " = " + option_text(value) + "\n";
+  return text;
 }
 
 }  // namespace
@@ -213,18 +220,16 @@ std::string replica_note(const Job& job) {
 
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   if (train < job.global_batch) {
-    throw Failure(ExitCode::configuration,
-                  "batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
-                      "\" has only " + std::to_string(train) + " training samples: give no more than that");
+    refuse_setup("batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
+                 "\" has only " + std::to_string(train) + " training samples: give no more than that");
   }
   const SyncMode& mode = job.sync;
   const std::uint64_t steps = steps_of_longest_round(mode, train, job.global_batch, job.epochs);
   if (steps > most_steps_in_round) {
-    throw Failure(ExitCode::configuration,
-                  "sync = \"" + sync_text(mode) + "\" in [cluster]: one round would take " +
-                      std::to_string(steps) + " local steps, and " + std::to_string(most_steps_in_round) +
-                      " is the most: give [train] a larger batch" +
-                      (mode.span == SyncMode::Span::job ? " or fewer epochs, or choose oneshot:epoch" : ""));
+    refuse_setup("sync = \"" + sync_text(mode) + "\" in [cluster]: one round would take " +
+                 std::to_string(steps) + " local steps, and " + std::to_string(most_steps_in_round) +
+                 " is the most: give [train] a larger batch" +
+                 (mode.span == SyncMode::Span::job ? " or fewer epochs, or choose oneshot:epoch" : ""));
   }
   job.train_samples = train;
   job.test_samples = test;
@@ -240,6 +245,43 @@ void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   const std::uint64_t whole = job.rounds / per_epoch;
   const double length = static_cast<double>(whole) + std::min(1.0, rest);
   job.schedule.epochs = job.epochs == 0 ? length : std::min(length, static_cast<double>(job.epochs));
+}
+
+std::string resolved_text(JobDraft draft) {
+  const Job& job = draft.file.job;
+  const Schema schema = schema_of(draft);
+  const bool external = job.model == external_model;
+  std::string text = external
+                         ? "# The job of a script, with every default; model and data come with the script.\n"
+                         : "# This job with every default; steelyard train takes it again.\n";
+  for (const Section& section : schema.sections) {
+    if (section.kind != Section::Kind::one) continue;  // at the end
+    if (external && section.name == "data") continue;
+    text += "\n[" + section.name + "]\n" + key_lines(section);
+    if (section.name == "model") text += option_lines(nn::texts_of(job.model_options));
+    if (section.name == "data") text += option_lines(job.data_options);
+  }
+  if (!job.policy_options.empty())
+    text += "\n[policy." + job.policy + "]\n" + option_lines(job.policy_options);
+  for (const WorkerSpec& worker : draft.file.worker_specs) {
+    draft.worker = worker;
+    text += "\n[[worker]]\n" + key_lines(schema.at("worker"));
+  }
+  return text;
+}
+
+std::string job_alone(const std::string& resolved, const std::string& worker) {
+  const JobSource source(resolved, "resolved job", {});
+  toml::table root = source.root();
+  toml::array only;
+  for (const toml::node& node : *root["worker"].as_array()) {
+    const toml::table& table = *node.as_table();
+    if (table["name"].value_or(std::string()) == worker) only.push_back(table);
+  }
+  root.insert_or_assign("worker", only);
+  std::ostringstream text;
+  text << "# One worker alone, for `steelyard compare`.\n" << root << "\n";
+  return text.str();
 }
 
 }  // namespace steelyard

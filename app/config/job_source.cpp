@@ -22,11 +22,10 @@ std::string read_input(const std::string& path, const InputKind& kind) {
     text.resize(before + static_cast<std::size_t>(in.gcount()));
   }
   // A directory opens, and then cannot be read.
-  if (!in.is_open() || in.bad())
-    throw Failure(ExitCode::configuration, path + ": cannot be read: " + kind.remedy);
+  if (!in.is_open() || in.bad()) refuse_setup(path + ": cannot be read: " + kind.remedy);
   if (text.size() > most) {
-    throw Failure(ExitCode::configuration, path + ": is no " + kind.name + ": it has more than " +
-                                               std::to_string(kind.most_mb) + " MB");
+    refuse_setup(path + ": is no " + kind.name + ": it has more than " + std::to_string(kind.most_mb) +
+                 " MB");
   }
   return text;
 }
@@ -47,6 +46,49 @@ std::string first_of(const toml::table& table, const std::string& section,
     if (table.contains(key)) return std::string(key) + " in " + section;
   }
   return "";
+}
+
+// Some of the parser's explanations run over several lines; a message is one.
+std::string one_line(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += c == '\n' || c == '\r' ? ' ' : c;
+  return result;
+}
+
+// toml++ throws errors of its own; ours say what to look at in one line.
+toml::table parse(std::string_view text, const std::string& name) {
+  try {
+    return toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    refuse_setup(name + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
+                 ": this is not TOML: " + one_line(error.description()));
+  }
+}
+
+std::vector<std::string> split(const std::string& path) {
+  std::vector<std::string> parts;
+  std::stringstream in(path);
+  for (std::string part; std::getline(in, part, '.');) parts.push_back(part);
+  return parts;
+}
+
+// What stands behind "=" may be TOML, and usually is; a word without quotes is a text.
+void put(toml::table& section, const std::string& key, const std::string& value) {
+  try {
+    toml::table parsed = toml::parse("value = " + value);
+    // More than one key: there was a newline in the value.
+    if (parsed.size() == 1) {
+      section.insert_or_assign(key, std::move(*parsed.get("value")));
+      return;
+    }
+  } catch (const toml::parse_error&) {
+  }
+  section.insert_or_assign(key, value);
+}
+
+[[noreturn]] void refuse_argument(const std::string& argument, const std::string& what) {
+  refuse_usage("--set " + argument + ": " + what);
 }
 
 }  // namespace
@@ -75,65 +117,16 @@ FileKind kind_of(std::string_view text, const std::string& file) {
   const std::string scenario = scenario_sign(source), job = job_sign(source.root());
   // A scenario may train too; but what its cluster is, its workers say.
   if (!scenario.empty() && source.root().contains("cluster")) {
-    throw Failure(ExitCode::configuration, file + ": it has " + scenario +
-                                               ", as scenarios do, and [cluster], as jobs do: make two files "
-                                               "of it (steelyard help job, steelyard help scenario)");
+    refuse_setup(file + ": it has " + scenario +
+                 ", as scenarios do, and [cluster], as jobs do: make two files "
+                 "of it (steelyard help job, steelyard help scenario)");
   }
   if (!scenario.empty()) return FileKind::scenario;
   if (!job.empty()) return FileKind::job;
-  throw Failure(ExitCode::configuration,
-                file +
-                    ": it is neither a job, which has [model], [data] or [cluster], nor a scenario, whose "
-                    "[[worker]] have time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
+  refuse_setup(file +
+               ": it is neither a job, which has [model], [data] or [cluster], nor a scenario, whose "
+               "[[worker]] have time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
 }
-
-namespace {
-
-// Some of the parser's explanations run over several lines; a message is one.
-std::string one_line(std::string_view text) {
-  std::string result;
-  for (const char c : text) result += c == '\n' || c == '\r' ? ' ' : c;
-  return result;
-}
-
-// toml++ throws errors of its own; ours say what to look at in one line.
-toml::table parse(std::string_view text, const std::string& name) {
-  try {
-    return toml::parse(text, name);
-  } catch (const toml::parse_error& error) {
-    const toml::source_position at = error.source().begin;
-    throw Failure(ExitCode::configuration, name + ":" + std::to_string(at.line) + ":" +
-                                               std::to_string(at.column) +
-                                               ": this is not TOML: " + one_line(error.description()));
-  }
-}
-
-std::vector<std::string> split(const std::string& path) {
-  std::vector<std::string> parts;
-  std::stringstream in(path);
-  for (std::string part; std::getline(in, part, '.');) parts.push_back(part);
-  return parts;
-}
-
-// What stands behind "=" may be TOML, and usually is; a word without quotes is a text.
-void put(toml::table& section, const std::string& key, const std::string& value) {
-  try {
-    toml::table parsed = toml::parse("value = " + value);
-    // More than one key: there was a newline in the value.
-    if (parsed.size() == 1) {
-      section.insert_or_assign(key, std::move(*parsed.get("value")));
-      return;
-    }
-  } catch (const toml::parse_error&) {
-  }
-  section.insert_or_assign(key, value);
-}
-
-[[noreturn]] void refuse_argument(const std::string& argument, const std::string& what) {
-  throw Failure(ExitCode::usage, "--set " + argument + ": " + what);
-}
-
-}  // namespace
 
 JobSource::JobSource(std::string_view text, std::string name, const std::vector<std::string>& overrides)
     : name_(std::move(name)), root_(parse(text, name_)) {
@@ -231,7 +224,7 @@ void JobSource::refuse(const std::string& path, const toml::source_region& sourc
   } else if (source.begin.line > 0) {
     place += ":" + std::to_string(source.begin.line) + ":" + std::to_string(source.begin.column);
   }
-  throw Failure(ExitCode::configuration, place + ": " + what);
+  refuse_setup(place + ": " + what);
 }
 
 std::string shown(const toml::node& node) {

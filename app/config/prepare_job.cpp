@@ -1,6 +1,5 @@
 #include "app/config/prepare_job.h"
 
-#include "app/config/job_file.h"
 #include "app/config/registry.h"
 #include "balancing/policies.h"
 #include "core/error.h"
@@ -30,9 +29,9 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
 Workload workload_of(const Job& job, const Computing& computing) {
   if (job.model == external_model) {
     if (registry().workload) return registry().workload();
-    throw Failure(ExitCode::configuration,
-                  "model 'external' comes with the workers, and this program brings none: start workers with "
-                  "the program that has the model");
+    refuse_setup(
+        "model 'external' comes with the workers, and this program brings none: start workers with "
+        "the program that has the model");
   }
   DataSets data = open_data(job.data, job.data_options, registry().data_sets);
   if (!is_made_of_layers(job)) {
@@ -73,11 +72,10 @@ namespace {
 void check_grain(const Job& job) {
   const std::uint64_t batch = job.global_batch, below = batch / job.grain * job.grain;
   if (below == batch) return;
-  throw Failure(ExitCode::configuration,
-                "batch = " + std::to_string(batch) + " in [train]: model \"" + job.model +
-                    "\" takes its batch statistics (or a reproducible job its sums) over grains of " +
-                    std::to_string(job.grain) + " samples, and a round is a whole number of them: give " +
-                    (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
+  refuse_setup("batch = " + std::to_string(batch) + " in [train]: model \"" + job.model +
+               "\" takes its batch statistics (or a reproducible job its sums) over grains of " +
+               std::to_string(job.grain) + " samples, and a round is a whole number of them: give " +
+               (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
 }
 
 // Every process receives the description of the job in one message.
@@ -86,14 +84,13 @@ void require_that_it_travels(const Job& job) {
   const bool fits = frames.header.size() <= largest_header &&
                     std::holds_alternative<Message>(decode(Role::worker, frames.header, {}));
   if (!fits) {
-    throw Failure(ExitCode::configuration,
-                  "the description of job '" + job.name.substr(0, limits::name) + "' takes " +
-                      std::to_string(frames.header.size() / 1000 + 1) +
-                      " kB, or one of its lists is too long: a model has " + std::to_string(limits::tensors) +
-                      " tensors at the most, a tensor " + std::to_string(limits::dimensions) +
-                      " dimensions, a name " + std::to_string(limits::label) + " letters, and all takes " +
-                      std::to_string(largest_header / 1'000'000) +
-                      " MB: give the model fewer tensors, or shorten options and names");
+    refuse_setup("the description of job '" + job.name.substr(0, limits::name) + "' takes " +
+                 std::to_string(frames.header.size() / 1000 + 1) +
+                 " kB, or one of its lists is too long: a model has " + std::to_string(limits::tensors) +
+                 " tensors at the most, a tensor " + std::to_string(limits::dimensions) +
+                 " dimensions, a name " + std::to_string(limits::label) + " letters, and all takes " +
+                 std::to_string(largest_header / 1'000'000) +
+                 " MB: give the model fewer tensors, or shorten options and names");
   }
 }
 
@@ -101,10 +98,9 @@ void require_shards_for(const Job& job) {
   const std::vector<std::uint32_t> borders = shard_borders(job.layout, job.shards);
   for (std::size_t i = 1; i < borders.size(); ++i) {
     if (borders[i] - borders[i - 1] <= limits::slices_of_shard) continue;
-    throw Failure(ExitCode::configuration,
-                  "servers = " + std::to_string(job.shards) + " in [cluster]: a shard would hold " +
-                      std::to_string(borders[i] - borders[i - 1]) + " slices of the model, and " +
-                      std::to_string(limits::slices_of_shard) + " is the most: give more servers");
+    refuse_setup("servers = " + std::to_string(job.shards) + " in [cluster]: a shard would hold " +
+                 std::to_string(borders[i] - borders[i - 1]) + " slices of the model, and " +
+                 std::to_string(limits::slices_of_shard) + " is the most: give more servers");
   }
 }
 

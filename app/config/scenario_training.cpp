@@ -3,7 +3,6 @@
 #include "app/config/choices.h"
 #include "app/config/job_file.h"
 #include "app/config/prepare_job.h"
-#include "app/config/toml_section.h"
 #include "protocol/sync_limits.h"
 #include "sim/training/real_training.h"
 
@@ -73,13 +72,10 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   found_in(model, "model", model_trouble(job.model, job.model_options));
   found_in(data, "data", data_trouble(job.data, job.data_options));
   draft.training.put_into(job);
-  const std::string trouble =
-      optimizer_trouble(draft.training.optimizer, job.optimizer, parse_sync(scenario.sync));
-  section.demand(trouble.empty(), "optimizer", trouble);
-  const std::string no_outer = outer_trouble(job, parse_sync(scenario.sync));
-  section.demand(no_outer.empty(), "outer_rate", no_outer);
-  const std::string no_schedule = schedule_trouble(job.schedule);
-  section.demand(no_schedule.empty(), "schedule", no_schedule);
+  const SyncMode mode = parse_sync(scenario.sync);
+  section.demand_none(optimizer_trouble(draft.training.optimizer, job.optimizer, mode), "optimizer");
+  section.demand_none(outer_trouble(job, mode), "outer_rate");
+  section.demand_none(schedule_trouble(job.schedule), "schedule");
   job.seed = scenario.seed;
   job.global_batch = scenario.global_batch;
   job.epochs = scenario.epochs;

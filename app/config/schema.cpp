@@ -1,13 +1,12 @@
 #include "app/config/schema.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <sstream>
 
-#include "app/config/toml_text.h"
 #include "core/check.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "protocol/node.h"
 
@@ -60,6 +59,71 @@ std::string entry(const Key& key) {
   if (key.limits.in_help) text += entry("", allowed(key), help_column + 2);
   return text;
 }
+
+Json schema_of(const Key& key) {
+  const Limits& limits = key.limits;
+  Json schema{{"description", key.help + "\n" + allowed(key)}};
+  std::visit(
+      [&]<class Value>(const Value* value) {
+        if constexpr (std::is_same_v<Value, std::string>) {
+          schema["type"] = limits.may_be_number ? Json{"string", "number"} : Json("string");
+          if (!limits.choices.empty()) schema["enum"] = limits.choices;
+          if (!value->empty()) schema["default"] = *value;
+        } else if constexpr (std::is_same_v<Value, bool>) {
+          schema.update({{"type", "boolean"}, {"default", *value}});
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          schema["type"] = std::is_integral_v<Value> ? "integer" : "number";
+          schema[limits.without_least ? "exclusiveMinimum" : "minimum"] = limits.least;
+          if (std::isfinite(limits.most))
+            schema[limits.without_most ? "exclusiveMaximum" : "maximum"] = limits.most;
+          schema["default"] = *value;
+        } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
+          schema.update({{"type", "array"}, {"items", {{"type", "number"}}}});
+          if (std::isfinite(limits.least)) schema["items"]["minimum"] = limits.least;
+          schema.update({{"minItems", 1}, {"maxItems", limits.longest}});
+        } else {
+          schema["type"] = "object";
+        }
+      },
+      key.field);
+  if (key.example.empty()) return schema;
+  schema.erase("default");
+  Json example = parse_json(key.example);  // TOML that is JSON as well, but for tables
+  if (!example.is_discarded()) schema["examples"] = Json::array({std::move(example)});
+  return schema;
+}
+
+Json schema_of(const Section& section, const Schema& all) {
+  using Kind = Section::Kind;
+  Json properties = Json::object(), others = false;
+  for (const Key& key : section.keys) {
+    if (key.name.empty()) {
+      others = section.kind == Kind::named ? Json{{"type", "object"}} : Json(true);
+    } else {
+      properties[key.name] = schema_of(key);
+    }
+  }
+  for (const Section& it : all.sections) {
+    if (it.name.starts_with(section.name + "."))
+      properties[it.name.substr(section.name.size() + 1)] = schema_of(it, all);
+  }
+  const Json schema{{"type", "object"},
+                    {"description", section.help},
+                    {"properties", properties},
+                    {"additionalProperties", others}};
+  if (section.kind != Kind::list) return schema;
+  return {{"type", "array"}, {"minItems", int{section.required}}, {"items", schema}};
+}
+
+// Whether `text` is what `write` makes of the number it stands for. "007" and "1e3" are not, and "inf" and
+// "nan", which are numbers to TOML, are never options.
+template <class Number>
+bool reads_back(const std::string& text, std::string (*write)(Number)) {
+  const auto value = number_in<Number>(text);
+  return value && write(*value) == text;
+}
+
+std::string whole_text(std::int64_t value) { return std::to_string(value); }
 
 }  // namespace
 
@@ -121,12 +185,9 @@ std::string value_text(const Key& key) {
 bool take_text(const Key& key, const std::string& text) {
   const Limits& limits = key.limits;
   const auto number = [&]<class Number>(Number& into) {
-    Number value{};
-    const char* end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, value);
-    const auto as_double = static_cast<double>(value);
-    if (error != std::errc() || stopped != end || !limits.allow(as_double)) return false;
-    into = value;
+    const auto value = number_in<Number>(text);
+    if (!value || !limits.allow(static_cast<double>(*value))) return false;
+    into = *value;
     return true;
   };
   return std::visit(
@@ -183,6 +244,46 @@ std::vector<Key> joined(std::vector<std::vector<Key>> parts) {
 bool is_plain_name(std::string_view name) {
   return valid_name(name) && name[0] != '.' && name[0] != '-' &&
          name.find_first_of(":/@+") == std::string_view::npos;
+}
+
+std::string json_schema(const Schema& schema) {
+  Json properties = Json::object(), required = Json::array();
+  for (const Section& section : schema.sections) {
+    if (section.name.find('.') != std::string::npos) continue;
+    properties[section.name] = schema_of(section, schema);
+    if (section.required) required.push_back(section.name);
+  }
+  const Json whole{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                   {"title", schema.title},
+                   {"type", "object"},
+                   {"properties", properties},
+                   {"required", required},
+                   {"additionalProperties", false}};
+  return dump_json(whole, 2) + "\n";
+}
+
+std::string toml_quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (code < 0x20 || code == 0x7F) {
+      result += "\\u00";
+      result += "0123456789ABCDEF"[code >> 4];
+      result += "0123456789ABCDEF"[code & 15];
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+std::string option_text(const std::string& text) {
+  const bool bare = text == "true" || text == "false" || reads_back<std::int64_t>(text, whole_text) ||
+                    reads_back<double>(text, number_text);
+  return bare ? text : toml_quoted(text);
 }
 
 }  // namespace steelyard

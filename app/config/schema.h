@@ -141,6 +141,12 @@ std::string describe(const Schema& schema);
 // For editors that complete and check TOML by a JSON schema (draft 7).
 std::string json_schema(const Schema& schema);
 
+// Values as TOML writes them.
+std::string toml_quoted(std::string_view text);  // "so \"that\" any text can be read again"
+
+// An option's text as a value: bare if reading it bare gives the same text back, in quotes otherwise.
+std::string option_text(const std::string& text);
+
 // For tables that are made of parts.
 std::vector<Key> joined(std::vector<std::vector<Key>> parts);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 #include "app/config/job_source.h"
 #include "core/error.h"
@@ -97,9 +96,37 @@ struct TomlSection::Text {
                            const std::string& what) const {
     source.refuse(path() + "." + std::string(key), at, what);
   }
-  void read_value(const Key& key, const toml::node& node) const;
+  // Type first, then range: the message is the same, for it shows the value and says what may stand there.
+  void read_value(const Key& key, const toml::node& node) const {
+    if (!std::visit([&](auto* into) { return take(node, key.limits, *into); }, key.field)) {
+      refuse(key.name, node.source(),
+             key.name + " = " + shown(node) + " in " + title() + ": give " + allowed(key) +
+                 did_you_mean(node.value_or(std::string()), key.limits.choices));
+    }
+    if (const toml::table* options = node.as_table()) {
+      for (auto&& [name, option] : *options)
+        read_option(key, key.name + " of " + title(), std::string(name.str()), option);
+    }
+  }
+  // Which options a model, data set or policy has its own table says, once all are read; here an option only
+  // has to be a plain value that the resolved job can give back.
   void read_option(const Key& others, const std::string& title, const std::string& name,
-                   const toml::node& node) const;
+                   const toml::node& node) const {
+    auto* const* numbers = std::get_if<NumberOptions*>(&others.field);
+    const bool number = node.is_number() && std::isfinite(number_of(node));
+    const bool good = number || (numbers == nullptr && (node.is_string() || node.is_boolean()));
+    if (!good || !is_plain_name(name) || name.find('.') != std::string::npos) {
+      refuse(name, node.source(),
+             name + " = " + shown(node) + " in " + title + ": an option has a plain name and is " +
+                 (numbers != nullptr ? "a number" : "a text, a number, true or false"));
+    }
+    if (numbers != nullptr) {
+      (**numbers)[name] = number_of(node);
+      return;
+    }
+    (*std::get<OptionTexts*>(others.field))[name] =
+        node.is_boolean() ? shown(node) : text_or_number(node).value_or("");
+  }
   // Each [[name]] of a list.
   static std::vector<TomlSection> elements(const JobSource& source, const Schema& schema,
                                            const Section& section, const toml::node* list) {
@@ -187,39 +214,6 @@ void TomlSection::read() const {
   }
 }
 
-// Type first, then range: the message is the same, for it shows the value and says what may stand there.
-void TomlSection::Text::read_value(const Key& key, const toml::node& node) const {
-  if (!std::visit([&](auto* into) { return take(node, key.limits, *into); }, key.field)) {
-    refuse(key.name, node.source(),
-           key.name + " = " + shown(node) + " in " + title() + ": give " + allowed(key) +
-               did_you_mean(node.value_or(std::string()), key.limits.choices));
-  }
-  if (const toml::table* options = node.as_table()) {
-    for (auto&& [name, option] : *options)
-      read_option(key, key.name + " of " + title(), std::string(name.str()), option);
-  }
-}
-
-// Which options a model, data set or policy has its own table says, once all are read; here an option only
-// has to be a plain value that the resolved job can give back.
-void TomlSection::Text::read_option(const Key& others, const std::string& title, const std::string& name,
-                                    const toml::node& node) const {
-  auto* const* numbers = std::get_if<NumberOptions*>(&others.field);
-  const bool number = node.is_number() && std::isfinite(number_of(node));
-  const bool good = number || (numbers == nullptr && (node.is_string() || node.is_boolean()));
-  if (!good || !is_plain_name(name) || name.find('.') != std::string::npos) {
-    refuse(name, node.source(),
-           name + " = " + shown(node) + " in " + title + ": an option has a plain name and is " +
-               (numbers != nullptr ? "a number" : "a text, a number, true or false"));
-  }
-  if (numbers != nullptr) {
-    (**numbers)[name] = number_of(node);
-    return;
-  }
-  (*std::get<OptionTexts*>(others.field))[name] =
-      node.is_boolean() ? shown(node) : text_or_number(node).value_or("");
-}
-
 const std::string& TomlSection::part() const { return text_->part; }
 
 bool TomlSection::given(const std::string& key) const { return text_->table.contains(key); }
@@ -232,6 +226,10 @@ void TomlSection::demand(bool holds, const std::string& key, const std::string& 
 
 void TomlSection::demand_none(const std::optional<OptionTrouble>& trouble, const std::string& key) const {
   if (trouble) demand(false, trouble->option.empty() ? key : trouble->option, trouble->what);
+}
+
+void TomlSection::demand_none(const std::string& trouble, const std::string& key) const {
+  demand(trouble.empty(), key, trouble);
 }
 
 }  // namespace steelyard

@@ -5,11 +5,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "app/config/schema.h"
-#include "app/config/toml_text.h"
 #include "core/text.h"  // number_text
 
 namespace steelyard {
@@ -41,6 +39,8 @@ class TomlSection {
   void demand(bool holds, const std::string& key, const std::string& what) const;
   // The same for what a model, a data set or a policy says of its options; `key` is where its name stands.
   void demand_none(const std::optional<OptionTrouble>& trouble, const std::string& key) const;
+  // The same for trouble in words; empty: there is none.
+  void demand_none(const std::string& trouble, const std::string& key) const;
 
  private:
   struct Text;  // as the file has it; no header but one knows how

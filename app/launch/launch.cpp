@@ -2,22 +2,24 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <thread>
 
 #include "app/config/prepare_job.h"
-#include "app/launch/launch_plan.h"
 #include "app/launch/local_cluster.h"
+#include "app/launch/local_host.h"
 #include "app/launch/socket_directory.h"
 #include "app/launch/user_script.h"
 #include "app/processes/initial_state.h"
 #include "app/processes/processes.h"
 #include "app/processes/run_journal.h"
 #include "app/processes/signals.h"
+#include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
 #include "app/report/timeline.h"
 #include "app/web/run_web.h"
@@ -41,10 +43,7 @@ RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& sc
 // On the scheduler's host, where nobody here knows which names are taken. A scheduler that is started again
 // finds its run by it.
 std::string own_directory_there(const std::string& job_name) {
-  std::array<char, 16> mark{};
-  (void)std::snprintf(mark.data(), mark.size(), "%08x",
-                      static_cast<unsigned>(new_node(Role::scheduler).number >> 32));
-  return "runs/" + job_name + "-" + mark.data();
+  return "runs/" + job_name + printed("-%08x", static_cast<unsigned>(new_node(Role::scheduler).number >> 32));
 }
 
 std::string way_back_there(const std::string& directory) {
@@ -99,24 +98,14 @@ void require_all_reachable(const LaunchOptions& options, const LaunchPlan& plan)
   }
 }
 
-// Where processes of this machine find each other.
-class Sockets {
- public:
-  explicit Sockets(const LaunchOptions& options) {
-    if (options.hosts_file) return;
-    if (options.script && !options.script->sockets.empty()) {
-      path_ = fs::absolute(options.script->sockets).lexically_normal().string();
-      require_room_for_sockets(path_);
-    } else {
-      path_ = own_.emplace().path();
-    }
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }  // empty: they find each other elsewhere
-
- private:
-  std::optional<SocketDirectory> own_;
-  std::string path_;
-};
+// The directory where processes of this machine find each other; empty: they find each other elsewhere.
+std::string sockets_for(const LaunchOptions& options, std::optional<SocketDirectory>& own) {
+  if (options.hosts_file) return "";
+  if (!options.script || options.script->sockets.empty()) return own.emplace().path();
+  const std::string path = fs::absolute(options.script->sockets).lexically_normal().string();
+  require_room_for_sockets(path);
+  return path;
+}
 
 void show_timeline(const RunDirectory& run) {
   const Timeline timeline = timeline_of({run.trace()});
@@ -124,6 +113,10 @@ void show_timeline(const RunDirectory& run) {
   for (const std::string& note : timeline.notes) standard_error().line("steelyard: " + note);
   std::printf("  %s shows who did what when: open it in ui.perfetto.dev\n", run.timeline().c_str());
 }
+
+constexpr Duration attend_tick = std::chrono::milliseconds(20);
+constexpr Duration grace = std::chrono::seconds(10);  // for the scheduler to end the job
+constexpr Duration attend_farewell = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -176,16 +169,53 @@ int run_launch(const LaunchOptions& given) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },
                             {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
-  const Sockets sockets(options);
-  LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets.path());
+  std::optional<SocketDirectory> own_sockets;
+  const std::string sockets = sockets_for(options, own_sockets);
+  LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);
   if (plan.keyed) give_keys(plan);
   // Who starts a cluster without workers has them, or is one.
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
-  const int code = Cluster(plan, run, results.lock, options.quiet, way_back).run([&] {
-    return interrupted || left_alone();
-  });
+  const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
+                               [&] { return interrupted || left_alone(); });
   if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
   return code;
+}
+
+int run_attend(const AttendOptions& options) {
+  if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
+    refuse_setup("there is no directory " + options.directory +
+                 " to run in: make it, or correct directory = in the hosts file");
+  }
+  std::atomic<bool> told_to_end = false;
+  const SignalWatch signals([&](int) { told_to_end = true; }, {});
+  LineReader in(Descriptor(dup(STDIN_FILENO)), longest_launch_line);
+  LineWriter out(Descriptor(dup(STDOUT_FILENO)));
+  LocalHost host;
+  Time heard = steady_now(), timeout = Time::max();  // when whoever is left is asked, then killed
+  for (bool ending = false, asked = false;; std::this_thread::sleep_for(attend_tick)) {
+    const Time now = steady_now();
+    for (const std::string& line : in.read()) {
+      heard = now;
+      const std::optional<ToHost> message = to_host(line);
+      if (message && !ending) host.tell(*message);
+    }
+    const bool over = host.over();
+    for (const FromHost& message : host.hear(now)) out.add(to_line(message));
+    out.flush();
+    const bool alone = in.ended() || out.broken() || now - heard > from_seconds(options.silence);
+    if (ending && over) return static_cast<int>(ExitCode::ok);
+    if (!ending && (told_to_end || alone)) {
+      ending = true;
+      timeout = now + grace;
+      host.tell(SignalProcess{"scheduler", SIGTERM});
+    }
+    if (now > timeout) {
+      if (asked) return static_cast<int>(ExitCode::ok);  // and who is left is killed
+      host.signal_all(SIGTERM);
+      asked = true;
+      timeout = now + attend_farewell;
+    }
+  }
 }
 
 }  // namespace steelyard

@@ -18,4 +18,13 @@ namespace steelyard {
 // The job's exit code: the scheduler's, or why the cluster could not be kept up.
 int run_launch(const LaunchOptions& options);
 
+// `steelyard attend`: what `launch` runs on each host. It starts roles as it is told on its standard input,
+// passes on what they say, and ends them when that input ends: nothing outlives the launcher, whether it goes
+// in good order, is killed, or its connection breaks.
+//
+// At the end the scheduler, if it is here, is asked to end, and the others wait for it to tell them; who is
+// still there after ten seconds is asked as well, and five seconds later killed. People need not know this
+// command; the words are in app/launch/pipes.h.
+int run_attend(const AttendOptions& options);
+
 }  // namespace steelyard

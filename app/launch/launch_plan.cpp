@@ -125,7 +125,12 @@ class RolesOfCluster {
 };
 
 [[noreturn]] void refuse(const LaunchHost& host, const std::string& what) {
-  throw Failure(ExitCode::configuration, "host '" + host.spec.name + "': " + what);
+  refuse_setup("host '" + host.spec.name + "': " + what);
+}
+
+KeyRole key_role_of(const LaunchProcess& process) {
+  if (process.role == Role::scheduler) return KeyRole::scheduler;
+  return process.role == Role::shard ? KeyRole::server : KeyRole::worker;
 }
 
 }  // namespace
@@ -148,9 +153,8 @@ JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts) {
     const bool servers =
         argument.starts_with("cluster.servers=") || argument.starts_with("cluster.shards_per_server=");
     if (workers || servers) {
-      throw Failure(ExitCode::usage, "--set " + argument + ": the " + (workers ? "workers" : "servers") +
-                                         " are those of " + options.hosts_file.value_or("the hosts") +
-                                         ": change them there");
+      refuse_usage("--set " + argument + ": the " + (workers ? "workers" : "servers") + " are those of " +
+                   options.hosts_file.value_or("the hosts") + ": change them there");
     }
   }
   ClusterSpec cluster{hosts.shards(), {}};
@@ -275,13 +279,7 @@ std::string shell_word(const std::string& text) {
   };
   if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
   std::string word = "'";
-  for (const char c : text) {
-    if (c == '\'') {
-      word += "'\\''";
-    } else {
-      word += c;
-    }
-  }
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
   return word + "'";
 }
 
@@ -290,21 +288,6 @@ std::string shell_line(const std::vector<std::string>& words) {
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
   return line;
 }
-
-namespace {
-
-KeyRole key_role_of(const LaunchProcess& process) {
-  switch (process.role) {
-    case Role::scheduler:
-      return KeyRole::scheduler;
-    case Role::shard:
-      return KeyRole::server;
-    default:
-      return KeyRole::worker;
-  }
-}
-
-}  // namespace
 
 // A worker has to know the scheduler alone, which tells it of the servers.
 void give_keys(LaunchPlan& plan) {

@@ -7,10 +7,16 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "app/launch/local_host.h"
+#include "app/launch/pipes.h"
 #include "app/launch/remote_host.h"
+#include "app/launch/supervision.h"
 #include "app/processes/signals.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
@@ -34,183 +40,203 @@ bool shares_terminal(const LaunchPlan& plan, bool quiet) {
   return progress_style(true, 0, std::getenv("TERM"), nullptr, nullptr).terminal;
 }
 
+// One thread.
+class Cluster {
+ public:
+  // Plan and directory outlive this.
+  Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
+          std::function<std::string()> way_back)
+      : plan_(plan),
+        run_(run),
+        quiet_(quiet),
+        clears_line_(shares_terminal(plan, quiet)),
+        supervision_(plan, std::move(way_back)) {
+    for (const LaunchHost& it : plan.hosts) {
+      const std::string& name = it.spec.name;
+      if (plan.here) {
+        places_.push_back({name, std::make_unique<LocalHost>(run, lock)});
+      } else {
+        places_.push_back({name, std::make_unique<RemoteHost>(plan, it, run, tell_people)});
+      }
+    }
+  }
+
+  int run(const std::function<bool()>& interrupted) {
+    while (true) {
+      if (interrupted()) act(supervision_.interrupted());
+      look_after();
+      act(supervision_.wake(steady_now()));
+      if (code_) break;
+      std::this_thread::sleep_for(tick);
+    }
+    if (!scheduler_killed_ && !scheduler_lost_)
+      wait_for_scripts(interrupted, code_ == static_cast<int>(ExitCode::ok));
+    leave();
+    return *code_;
+  }
+
+ private:
+  struct Place {
+    std::string name;
+    std::unique_ptr<Host> host;
+    bool lost = false;
+  };
+
+  void look_after() {
+    const Time now = steady_now();
+    for (Place& place : places_) {
+      std::vector<FromHost> news;
+      try {
+        news = place.host->hear(now);
+      } catch (const Failure& why) {
+        lose(place, why);
+      }
+      for (const FromHost& message : news) {
+        if (!place.lost) std::visit([&](const auto& it) { hear(place, it); }, message);
+      }
+    }
+  }
+
+  void hear(Place& place, const HostReady&) {
+    if (!supervision_.host_ready(place.name)) return;
+    for (const LaunchProcess& process : plan_.processes) start(process);
+  }
+  void hear(Place& place, const Said& message) {
+    const bool scheduler = message.name == "scheduler", script = is_script(message.name);
+    if (quiet_ && !scheduler) return;
+    if (script && message.error) return;  // it is in the log, and shown from there if the script fails
+    const bool plain = scheduler || (script && plan_.workers() == 1);
+    const std::string before =
+        plain ? "" : message.name + (plan_.here ? std::string() : "@" + place.name) + ": ";
+    const std::string line = (clears_line_ ? "\r\033[K" : "") + before + shown_line(message.text);
+    if (message.error) return standard_error().line(line);
+    // The results of a script are its user's: none of it is dropped, and on a terminal it stays in order.
+    if (clears_line_) standard_error().settle();
+    std::fprintf(stdout, "%s\n", line.c_str());
+    std::fflush(stdout);
+  }
+
+  void hear(Place&, const ProcessEnded& message) {
+    const auto& [name, status] = message;
+    if (!running_.contains(name)) return;
+    running_[name] = false;
+    if (name == "scheduler") scheduler_killed_ = !WIFEXITED(status);
+    std::string words = "; its log is " + run_.log(name);
+    const bool script = is_script(name);
+    if (plan_.here || quiet_ || script) {  // what it said was not shown
+      words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
+      words.pop_back();
+    }
+    const bool counts = script && !restarted_.contains(name);  // it may have come too late for the job
+    if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
+      standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
+                            shown_lines(words));
+      code_ = static_cast<int>(ExitCode::failed);
+    }
+    act(supervision_.ended(steady_now(), name, status, words));
+  }
+
+  void lose(Place& place, const Failure& why) {
+    place.lost = true;
+    place.host->leave();
+    for (const LaunchProcess& process : plan_.processes) {
+      if (process.host != place.name) continue;
+      running_[process.name] = false;
+      scheduler_lost_ |= process.role == Role::scheduler;
+    }
+    act(supervision_.host_lost(place.name, why));
+  }
+  void act(const Steps& steps) {
+    if (code_) return;
+    for (const std::string& text : steps.says) tell_people(text);
+    for (const LaunchProcess& process : plan_.processes) {
+      if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
+    }
+    if (steps.tell) tell("scheduler", SignalProcess{"scheduler", somebody_is_gone});
+    if (steps.end) tell("scheduler", SignalProcess{"scheduler", SIGTERM});
+    code_ = steps.code;
+  }
+  void start(const LaunchProcess& process) {
+    const bool again = running_.contains(process.name);
+    if (again) restarted_.insert(process.name);
+    running_[process.name] = true;
+    std::vector<std::string> arguments = process.arguments;
+    if (process.role == Role::scheduler) scheduler_killed_ = false;
+    if (process.role == Role::scheduler && again) arguments.emplace_back("--recover");
+    tell(process.name, StartProcess{process.name, std::move(arguments), process.input, process.program,
+                                    process.environment, process.sharing, process.keys});
+  }
+  [[nodiscard]] bool is_script(const std::string& process) const {
+    return std::ranges::any_of(plan_.processes,
+                               [&](const LaunchProcess& it) { return it.name == process && it.is_script(); });
+  }
+  // A process's host.
+  void tell(const std::string& process, const ToHost& message) {
+    for (const LaunchProcess& it : plan_.processes) {
+      if (it.name != process) continue;
+      for (const Place& place : places_) {
+        if (place.name == it.host && !place.lost) place.host->tell(message);
+      }
+    }
+  }
+  [[nodiscard]] bool runs_script(bool restarted) const {
+    return std::ranges::any_of(plan_.processes, [&](const LaunchProcess& it) {
+      const auto found = running_.find(it.name);
+      return it.is_script() && found != running_.end() && found->second &&
+             restarted_.contains(it.name) == restarted;
+    });
+  }
+  // After a training that went well (`patient`) a script may have much to do, such as to keep the model. One
+  // that was started again may still look for the scheduler.
+  void wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
+    wait_until([&] { return !runs_script(false) || (patient && interrupted()); },
+               patient ? for_ever : last_wait);
+    wait_until([&] { return !runs_script(true) || interrupted(); }, last_wait);
+    for (const LaunchProcess& it : plan_.processes) {
+      if (it.is_script() && running_[it.name]) tell(it.name, SignalProcess{it.name, SIGTERM});
+    }
+  }
+  // A scheduler that has ended in good order has told the others. Whoever is left behind then, or was told
+  // nothing because the scheduler was killed, can do nothing more; where only its host is lost, a checkpoint
+  // may still be written.
+  void leave() {
+    const auto all_ended = [&] {
+      return std::ranges::none_of(running_, [](const auto& it) { return it.second; });
+    };
+    if (!scheduler_killed_) wait_until(all_ended, farewell);
+    for (const auto& [name, runs] : running_) {
+      if (runs) tell(name, SignalProcess{name, scheduler_lost_ ? SIGTERM : SIGKILL});
+    }
+    wait_until(all_ended, farewell);
+    for (const Place& place : places_) place.host->leave();
+    wait_until([&] { return std::ranges::all_of(places_, [](const Place& it) { return it.host->over(); }); },
+               last_wait);
+  }
+
+  void wait_until(const std::function<bool()>& is_so, Duration timeout) {
+    for (const Time end = steady_now() + timeout; !is_so() && steady_now() < end;) {
+      std::this_thread::sleep_for(tick);
+      look_after();
+    }
+  }
+
+  const LaunchPlan& plan_;
+  const RunDirectory& run_;
+  const bool quiet_;
+  const bool clears_line_;  // before what it says, where a scheduler may have begun one on the same terminal
+  Supervision supervision_;
+  std::map<std::string, bool> running_;  // processes
+  std::set<std::string> restarted_;
+  std::optional<int> code_;
+  // The scheduler may not have told the others to end: it was killed, or nothing is known of it.
+  bool scheduler_killed_ = false, scheduler_lost_ = false;
+  std::vector<Place> places_;  // first to go
+};
 }  // namespace
 
-Cluster::Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
-                 std::function<std::string()> way_back)
-    : plan_(plan),
-      run_(run),
-      quiet_(quiet),
-      clears_line_(shares_terminal(plan, quiet)),
-      supervision_(plan, std::move(way_back)) {
-  for (const LaunchHost& it : plan.hosts) {
-    const std::string& name = it.spec.name;
-    if (plan.here) {
-      places_.push_back({name, std::make_unique<LocalHost>(run, lock)});
-    } else {
-      places_.push_back({name, std::make_unique<RemoteHost>(plan, it, run, tell_people)});
-    }
-  }
-}
-
-int Cluster::run(const std::function<bool()>& interrupted) {
-  while (true) {
-    if (interrupted()) act(supervision_.interrupted());
-    look_after();
-    act(supervision_.wake(steady_now()));
-    if (code_) break;
-    std::this_thread::sleep_for(tick);
-  }
-  if (!scheduler_killed_ && !scheduler_lost_)
-    wait_for_scripts(interrupted, code_ == static_cast<int>(ExitCode::ok));
-  leave();
-  return *code_;
-}
-
-void Cluster::look_after() {
-  const Time now = steady_now();
-  for (Place& place : places_) {
-    std::vector<FromHost> news;
-    try {
-      news = place.host->hear(now);
-    } catch (const Failure& why) {
-      lose(place, why);
-    }
-    for (const FromHost& message : news) {
-      if (!place.lost) std::visit([&](const auto& it) { hear(place, it); }, message);
-    }
-  }
-}
-
-void Cluster::hear(Place& place, const HostReady&) {
-  if (!supervision_.host_ready(place.name)) return;
-  for (const LaunchProcess& process : plan_.processes) start(process);
-}
-
-void Cluster::hear(Place& place, const Said& message) {
-  const bool scheduler = message.name == "scheduler", script = is_script(message.name);
-  if (quiet_ && !scheduler) return;
-  if (script && message.error) return;  // it is in the log, and shown from there if the script fails
-  const bool plain = scheduler || (script && plan_.workers() == 1);
-  const std::string before =
-      plain ? "" : message.name + (plan_.here ? std::string() : "@" + place.name) + ": ";
-  const std::string line = (clears_line_ ? "\r\033[K" : "") + before + shown_line(message.text);
-  if (message.error) return standard_error().line(line);
-  // The results of a script are its user's: none of it is dropped, and on a terminal it stays in order.
-  if (clears_line_) standard_error().settle();
-  std::fprintf(stdout, "%s\n", line.c_str());
-  std::fflush(stdout);
-}
-
-void Cluster::hear(Place&, const ProcessEnded& message) {
-  const auto& [name, status] = message;
-  if (!running_.contains(name)) return;
-  running_[name] = false;
-  if (name == "scheduler") scheduler_killed_ = !WIFEXITED(status);
-  std::string words = "; its log is " + run_.log(name);
-  const bool script = is_script(name);
-  if (plan_.here || quiet_ || script) {  // what it said was not shown
-    words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
-    words.pop_back();
-  }
-  const bool counts = script && !restarted_.contains(name);  // it may have come too late for the job
-  if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
-    standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
-                          shown_lines(words));
-    code_ = static_cast<int>(ExitCode::failed);
-  }
-  act(supervision_.ended(steady_now(), name, status, words));
-}
-
-void Cluster::lose(Place& place, const Failure& why) {
-  place.lost = true;
-  place.host->leave();
-  for (const LaunchProcess& process : plan_.processes) {
-    if (process.host != place.name) continue;
-    running_[process.name] = false;
-    scheduler_lost_ |= process.role == Role::scheduler;
-  }
-  act(supervision_.host_lost(place.name, why));
-}
-
-void Cluster::act(const Steps& steps) {
-  if (code_) return;
-  for (const std::string& text : steps.says) tell_people(text);
-  for (const LaunchProcess& process : plan_.processes) {
-    if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
-  }
-  if (steps.tell) tell("scheduler", SignalProcess{"scheduler", somebody_is_gone});
-  if (steps.end) tell("scheduler", SignalProcess{"scheduler", SIGTERM});
-  code_ = steps.code;
-}
-
-void Cluster::start(const LaunchProcess& process) {
-  const bool again = running_.contains(process.name);
-  if (again) restarted_.insert(process.name);
-  running_[process.name] = true;
-  std::vector<std::string> arguments = process.arguments;
-  if (process.role == Role::scheduler) scheduler_killed_ = false;
-  if (process.role == Role::scheduler && again) arguments.emplace_back("--recover");
-  tell(process.name, StartProcess{process.name, std::move(arguments), process.input, process.program,
-                                  process.environment, process.sharing, process.keys});
-}
-
-bool Cluster::is_script(const std::string& process) const {
-  return std::ranges::any_of(plan_.processes,
-                             [&](const LaunchProcess& it) { return it.name == process && it.is_script(); });
-}
-
-// A process's host.
-void Cluster::tell(const std::string& process, const ToHost& message) {
-  for (const LaunchProcess& it : plan_.processes) {
-    if (it.name != process) continue;
-    for (const Place& place : places_) {
-      if (place.name == it.host && !place.lost) place.host->tell(message);
-    }
-  }
-}
-
-void Cluster::wait_until(const std::function<bool()>& is_so, Duration timeout) {
-  for (const Time end = steady_now() + timeout; !is_so() && steady_now() < end;) {
-    std::this_thread::sleep_for(tick);
-    look_after();
-  }
-}
-
-bool Cluster::runs_script(bool restarted) const {
-  return std::ranges::any_of(plan_.processes, [&](const LaunchProcess& it) {
-    const auto found = running_.find(it.name);
-    return it.is_script() && found != running_.end() && found->second &&
-           restarted_.contains(it.name) == restarted;
-  });
-}
-
-// After a training that went well (`patient`) a script may have much to do, such as to keep the model. One
-// that was started again may still look for the scheduler.
-void Cluster::wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
-  wait_until([&] { return !runs_script(false) || (patient && interrupted()); },
-             patient ? for_ever : last_wait);
-  wait_until([&] { return !runs_script(true) || interrupted(); }, last_wait);
-  for (const LaunchProcess& it : plan_.processes) {
-    if (it.is_script() && running_[it.name]) tell(it.name, SignalProcess{it.name, SIGTERM});
-  }
-}
-
-// A scheduler that has ended in good order has told the others. Whoever is left behind then, or was told
-// nothing because the scheduler was killed, can do nothing more; where only its host is lost, a checkpoint
-// may still be written.
-void Cluster::leave() {
-  const auto all_ended = [&] {
-    return std::ranges::none_of(running_, [](const auto& it) { return it.second; });
-  };
-  if (!scheduler_killed_) wait_until(all_ended, farewell);
-  for (const auto& [name, runs] : running_) {
-    if (runs) tell(name, SignalProcess{name, scheduler_lost_ ? SIGTERM : SIGKILL});
-  }
-  wait_until(all_ended, farewell);
-  for (const Place& place : places_) place.host->leave();
-  wait_until([&] { return std::ranges::all_of(places_, [](const Place& it) { return it.host->over(); }); },
-             last_wait);
+int run_cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
+                std::function<std::string()> way_back, const std::function<bool()>& interrupted) {
+  return Cluster(plan, run, lock, quiet, std::move(way_back)).run(interrupted);
 }
 
 }  // namespace steelyard

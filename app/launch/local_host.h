@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "app/launch/children.h"
-#include "app/launch/cluster_host.h"
 #include "app/launch/pipes.h"
 #include "app/report/line_file.h"
 #include "app/report/run_directory.h"

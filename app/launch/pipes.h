@@ -8,9 +8,11 @@
 #include <variant>
 #include <vector>
 
+#include "core/time.h"
+
 namespace steelyard {
 
-// What a launcher and each of its hosts (app/launch/cluster_host.h) say to each other. Between `steelyard
+// What a launcher and each of its hosts (Host) say to each other. Between `steelyard
 // launch` and the `steelyard attend` on another host each is a line of JSON over the standard input and
 // output of that process, whatever carries them there.
 //
@@ -50,6 +52,23 @@ struct ProcessEnded {
   int status = 0;  // as wait() gives it
 };
 using FromHost = std::variant<HostReady, Said, ProcessEnded>;
+
+// Where processes run, as their supervisor sees it. The messages cross a connection (RemoteHost) or stay in
+// this process (LocalHost).
+class Host {
+ public:
+  Host() = default;
+  virtual ~Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  virtual void tell(const ToHost& message) = 0;
+  // What has come since the last call, without waiting; HostReady is the first of all. Throws Failure when
+  // the host is lost; then it is to be left.
+  virtual std::vector<FromHost> hear(Time now) = 0;
+  virtual void leave() = 0;                     // nothing more is told
+  [[nodiscard]] virtual bool over() const = 0;  // it has been left, and nothing runs there
+};
 
 std::string to_line(const ToHost& message);
 std::string to_line(const FromHost& message);

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdio>
 
-#include "app/config/toml_text.h"
 #include "app/processes/process_keys.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -1,10 +1,14 @@
 #include "app/launch/remote_host.h"
 
-#include <optional>
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/report/terminal_text.h"
+#include "core/check.h"
 #include "protocol/codec.h"
+#include "protocol/machine.h"
+#include "protocol/node.h"
 
 namespace steelyard {
 namespace {
@@ -13,6 +17,8 @@ constexpr Duration between_beats = std::chrono::seconds(5);       // attend wait
 constexpr Duration first_word = std::chrono::minutes(1);          // from a host
 constexpr std::size_t kept_words = 5;                             // lines
 constexpr std::size_t longest_word = 300, longest_release = 100;  // columns, in a message for people
+
+constexpr Duration minute = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -90,6 +96,103 @@ void RemoteHost::leave() {
   if (std::exchange(left_, true)) return;
   in_.close();
   door_.close();
+}
+
+HostLog::HostLog(std::string path, std::string source, const HostLimits& limits, const Warning& warn)
+    : path_(std::move(path)), source_(std::move(source)), limits_(limits), warn_(warn) {}
+
+void HostLog::open() {
+  if (file_) return;
+  file_.emplace(path_, LineFile::Links::refuse);
+  std::error_code ignored;
+  room_ = limits_.bytes - std::min<std::uint64_t>(limits_.bytes, std::filesystem::file_size(path_, ignored));
+}
+
+bool HostLog::add(const std::string& line, Time now) {
+  if (now - minute_ >= minute) begin_minute(now);
+  if (++lines_ > limits_.lines_a_minute) {
+    ++left_out_;
+    if (!std::exchange(warned_, true))
+      warn_(source_ + " sends more than " + std::to_string(limits_.lines_a_minute) +
+            " lines a minute: the launcher leaves out the rest of each minute");
+    return false;
+  }
+  note(line.substr(0, longest_said), now);
+  return true;
+}
+
+void HostLog::note(const std::string& line, Time now) {
+  open();
+  if (full_) return;
+  full_ = line.size() >= room_;  // a line has a newline, too
+  if (!full_) {
+    room_ -= line.size() + 1;
+    return file_->add(line, now);
+  }
+  const std::string limit = std::to_string(limits_.bytes) + " bytes";
+  file_->add("steelyard: this log has " + limit + ": the launcher writes no more into it", now);
+  warn_(source_ + ": " + path_ + " has " + limit + ": the launcher writes no more into it");
+}
+
+void HostLog::begin_minute(Time now) {
+  if (left_out_ > 0) note("steelyard: " + std::to_string(left_out_) + " lines of a minute are left out", now);
+  minute_ = now;
+  lines_ = left_out_ = 0;
+}
+
+void HostLog::flush(Time now) {
+  if (left_out_ > 0 && now - minute_ >= minute) begin_minute(now);
+  if (file_) file_->flush(now);
+}
+
+HostDoor::HostDoor(const LaunchPlan& plan, const std::string& host, const RunDirectory& run, Warning warn,
+                   const HostLimits& limits)
+    : host_("host '" + host + "'"),
+      warn_(std::move(warn)),
+      limits_(limits),
+      own_(run.log("host-" + host), host_ + ": the connection", limits_, warn_) {
+  for (const LaunchProcess& it : plan.processes) {
+    if (it.host == host)
+      logs_.try_emplace(it.name, run.log(it.name), host_ + ": process '" + it.name + "'", limits_, warn_);
+  }
+}
+
+void HostDoor::open_log(const std::string& process) {
+  const auto found = logs_.find(process);
+  CHECK(found != logs_.end(), "the plan has a process that is started on its host");
+  found->second.open();
+}
+
+bool HostDoor::take(const FromHost& message, Time now) {
+  return std::visit(Overloaded{
+                        [](const HostReady&) { return true; },
+                        [&](const Said& it) {
+                          const auto log = logs_.find(it.name);
+                          return log == logs_.end() ? refuse(it.name) : log->second.add(it.text, now);
+                        },
+                        [&](const ProcessEnded& it) { return logs_.contains(it.name) || refuse(it.name); },
+                    },
+                    message);
+}
+
+// One line for people: a host that sends a million of them fills neither a terminal nor a log.
+bool HostDoor::refuse(const std::string& process) {
+  if (refused_++ == 0)
+    warn_(host_ + " sends a line about a process '" + shown_line(process, longest_name) +
+          "', which the job does not run there: the launcher ignores such lines; check which program answers "
+          "on that host");
+  return false;
+}
+
+void HostDoor::flush(Time now) {
+  own_.flush(now);
+  for (auto& [process, log] : logs_) log.flush(now);
+}
+
+void HostDoor::close() const {
+  if (refused_ > 1)
+    warn_(host_ + " has sent " + std::to_string(refused_) +
+          " lines about processes that the job does not run there");
 }
 
 }  // namespace steelyard

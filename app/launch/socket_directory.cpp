@@ -62,13 +62,11 @@ void require_room_for_sockets(const std::string& directory) {
   const std::size_t letters = directory.size() + 1 + longest_socket;
   std::error_code ignored;
   if (!fs::is_directory(directory, ignored)) {
-    throw Failure(ExitCode::configuration,
-                  "there is no directory " + directory + " for sockets: make it first");
+    refuse_setup("there is no directory " + directory + " for sockets: make it first");
   }
   if (letters <= longest_path) return;
-  throw Failure(ExitCode::configuration, "the directory " + directory + " is " +
-                                             std::to_string(letters - longest_path) +
-                                             " letters too long for sockets in it: take a shorter one");
+  refuse_setup("the directory " + directory + " is " + std::to_string(letters - longest_path) +
+               " letters too long for sockets in it: take a shorter one");
 }
 
 SocketDirectory::SocketDirectory() {
@@ -76,10 +74,9 @@ SocketDirectory::SocketDirectory() {
   const fs::path parent = fs::temp_directory_path(error);
   const std::size_t letters = parent.string().size() + std::string_view(prefix).size() + behind_the_prefix;
   if (!error && letters > longest_path) {
-    throw Failure(ExitCode::configuration,
-                  "the directory for temporary files, " + parent.string() + ", is " +
-                      std::to_string(letters - longest_path) +
-                      " letters too long for sockets in it: set TMPDIR to a shorter one, such as /tmp");
+    refuse_setup("the directory for temporary files, " + parent.string() + ", is " +
+                 std::to_string(letters - longest_path) +
+                 " letters too long for sockets in it: set TMPDIR to a shorter one, such as /tmp");
   }
   if (!error) remove_abandoned(parent);
   while (lock_ < 0) {

@@ -20,7 +20,6 @@ class SocketDirectory {
   SocketDirectory& operator=(const SocketDirectory&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string endpoint(const std::string& name) const { return "ipc://" + path_ + "/" + name; }
 
  private:
   std::string path_;

@@ -9,11 +9,9 @@
 
 #include "app/config/prepare_job.h"
 #include "app/config/schema.h"
-#include "app/config/toml_text.h"
 #include "app/processes/process_keys.h"
 #include "core/device_name.h"
 #include "core/error.h"
-#include "worker/compute/device_choice.h"
 
 namespace steelyard {
 namespace {
@@ -46,8 +44,6 @@ std::string job_text(const ScriptOptions& script, const ClusterSpec* cluster) {
   return text;
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
-
 // A path is not looked up in PATH.
 std::string as_path(const std::string& file) {
   return file.find('/') == std::string::npos ? "./" + file : file;
@@ -69,9 +65,9 @@ JobFile job_for_script(const LaunchOptions& options, const ClusterSpec* cluster)
   JobFile file =
       parse_job(job_text(*options.script, cluster), where_jobs_come_from, options.overrides, cluster);
   if (file.job.model != external_model) {
-    throw Failure(ExitCode::usage, "--set model.name=" + file.job.model +
-                                       ": the model of a script comes with the script: leave it out, or "
-                                       "train a job file with `steelyard train`");
+    refuse_usage("--set model.name=" + file.job.model +
+                 ": the model of a script comes with the script: leave it out, or "
+                 "train a job file with `steelyard train`");
   }
   return file;
 }
@@ -95,7 +91,7 @@ std::vector<std::string> environment_of(const HostWorker& worker, const std::str
   const std::vector<Key> keys = process_keys(given), defaults = process_keys(usual);
   const auto demand = [&](bool holds, const std::string& what) {
     if (!holds)
-      refuse(
+      refuse_setup(
           "worker '" + worker.spec.name + "': " + what +
           " is for workers of steelyard itself: a script takes name, device, simulate_slowdown and threads; "
           "leave it out");
@@ -121,18 +117,18 @@ void require_script(const ScriptOptions& script, const std::string& directory) {
   const fs::path path = fs::path(directory) / script.path;
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) {
-    refuse("there is no script " + path.string() +
-           ": correct its path; options of steelyard stand before it");
+    refuse_setup("there is no script " + path.string() +
+                 ": correct its path; options of steelyard stand before it");
   }
   if (is_python(script)) {
     const std::string python = command_of(script).front();
     if (is_runnable(python)) return;
-    refuse("there is no " + python + " to run " + script.path +
-           ": install Python, or say where it is with STEELYARD_PYTHON");
+    refuse_setup("there is no " + python + " to run " + script.path +
+                 ": install Python, or say where it is with STEELYARD_PYTHON");
   }
   if (!is_program(path)) {
-    refuse("the script " + path.string() + " cannot be run: make it executable (chmod +x " + path.string() +
-           "); one whose name ends in .py is run by Python");
+    refuse_setup("the script " + path.string() + " cannot be run: make it executable (chmod +x " +
+                 path.string() + "); one whose name ends in .py is run by Python");
   }
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <new>
 #include <optional>
 

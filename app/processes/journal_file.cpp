@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "app/processes/recovered_run.h"
+#include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "protocol/message_text.h"
 #include "scheduler/recovery/journaled.h"
@@ -77,39 +77,6 @@ std::string text_of(const JournalRecord::What& what) {
       what);
 }
 
-std::string in_seconds(Duration since) {
-  std::array<char, 32> text{};
-  (void)std::snprintf(text.data(), text.size(), "%.9f", seconds(since));
-  return text.data();
-}
-
-}  // namespace
-
-void print_journal(const RunDirectory& run, std::uint64_t until, std::ostream& out) {
-  std::optional<Killed> left = journal_of(run);
-  if (!left) {
-    throw Failure(ExitCode::configuration, run.journal() + ": there is none: the run is of another release");
-  }
-  Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from));
-  JournalReader journal(left->journal);
-  const Time began = journal.next().value().now;
-  std::uint64_t number = 0;
-  replay(journal, scheduler, [&](const JournalRecord& record, const std::vector<Envelope>& answers) {
-    if (++number > until) return;
-    out << '#' << number << ' ' << in_seconds(record.now - began) << ' ' << text_of(record.what) << '\n';
-    for (const Envelope& it : answers)
-      out << "    -> " << to_string(it.to) << ' ' << text_of(it.message) << '\n';
-  });
-  if (journal.read() == left->journal.size()) return;
-  if (journal.damaged()) {
-    out << "# what begins at byte " << journal.read() << " is not as it was written\n";
-  } else {
-    out << "# the last record was not written to its end\n";
-  }
-}
-
-namespace {
-
 std::string reason() { return std::generic_category().message(errno); }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -141,6 +108,30 @@ bool make_empty(const std::string& path) {
 }
 
 }  // namespace
+
+void print_journal(const RunDirectory& run, std::uint64_t until, std::ostream& out) {
+  std::optional<Killed> left = journal_of(run);
+  if (!left) {
+    throw Failure(ExitCode::configuration, run.journal() + ": there is none: the run is of another release");
+  }
+  Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from));
+  JournalReader journal(left->journal);
+  const Time began = journal.next().value().now;
+  std::uint64_t number = 0;
+  replay(journal, scheduler, [&](const JournalRecord& record, const std::vector<Envelope>& answers) {
+    if (++number > until) return;
+    out << '#' << number << ' ' << fixed(seconds(record.now - began), 9) << ' ' << text_of(record.what)
+        << '\n';
+    for (const Envelope& it : answers)
+      out << "    -> " << to_string(it.to) << ' ' << text_of(it.message) << '\n';
+  });
+  if (journal.read() == left->journal.size()) return;
+  if (journal.damaged()) {
+    out << "# what begins at byte " << journal.read() << " is not as it was written\n";
+  } else {
+    out << "# the last record was not written to its end\n";
+  }
+}
 
 JournalFile::JournalFile(std::string path, const std::vector<std::byte>& head, std::uint64_t limit)
     : path_(std::move(path)), limit_(limit) {

@@ -38,9 +38,49 @@ struct JournalThread::Answer {
 struct JournalThread::Shared {
   explicit Shared(std::unique_ptr<JournalFile> its) : file(std::move(its)) {}
 
-  void run();
-  void carry_out(const Order& order, std::size_t written);
-  std::optional<Order> join_following(Order& order, std::size_t& written);
+  // ---- the thread
+  void run() {
+    std::optional<Order> order = orders.pop();
+    while (order && !given_up) {
+      std::size_t written = order->what == Order::What::read ? 0 : 1;
+      std::optional<Order> next = join_following(*order, written);
+      carry_out(*order, written);
+      order = next ? std::move(next) : orders.pop();
+    }
+    if (given_up) {
+      const JournalFile::News news = file->give_up("its disk did not answer, and no more can wait for it");
+      answers.try_push({no_limit, news, file->text_of(news)});
+    }
+    done = true;
+    answers.close();
+  }
+  void carry_out(const Order& order, std::size_t written) {
+    Answer answer{written};
+    switch (order.what) {
+      case Order::What::write:
+        answer.news = file->write(order.bytes);
+        answer.text = file->text_of(answer.news);
+        break;
+      case Order::What::begin_anew:
+        file->begin_anew(order.bytes);
+        break;
+      case Order::What::read:
+        answer.number = order.number;
+        answer.read = read();
+        break;
+    }
+    answers.try_push(std::move(answer));
+  }
+  // Records that wait behind this one are written with it. Returns the order behind those, if it was taken.
+  std::optional<JournalThread::Order> join_following(Order& order, std::size_t& written) {
+    while (order.what == Order::What::write && order.bytes.size() < at_once && orders.size() > 0) {
+      std::optional<Order> next = orders.pop();
+      if (!next || next->what != Order::What::write) return next;
+      append_bytes(order.bytes, next->bytes);
+      ++written;
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] std::vector<std::byte> read() const;
 
   const std::unique_ptr<JournalFile> file;  // the thread's alone
@@ -49,54 +89,6 @@ struct JournalThread::Shared {
   std::atomic<bool> given_up{false};  // what is left in the orders is not carried out
   std::atomic<bool> done{false};
 };
-
-// ---- the thread
-
-void JournalThread::Shared::run() {
-  std::optional<Order> order = orders.pop();
-  while (order && !given_up) {
-    std::size_t written = order->what == Order::What::read ? 0 : 1;
-    std::optional<Order> next = join_following(*order, written);
-    carry_out(*order, written);
-    order = next ? std::move(next) : orders.pop();
-  }
-  if (given_up) {
-    const JournalFile::News news = file->give_up("its disk did not answer, and no more can wait for it");
-    answers.try_push({no_limit, news, file->text_of(news)});
-  }
-  done = true;
-  answers.close();
-}
-
-// Records that wait behind this one are written with it. Returns the order behind those, if it was taken.
-std::optional<JournalThread::Order> JournalThread::Shared::join_following(Order& order,
-                                                                          std::size_t& written) {
-  while (order.what == Order::What::write && order.bytes.size() < at_once && orders.size() > 0) {
-    std::optional<Order> next = orders.pop();
-    if (!next || next->what != Order::What::write) return next;
-    append_bytes(order.bytes, next->bytes);
-    ++written;
-  }
-  return std::nullopt;
-}
-
-void JournalThread::Shared::carry_out(const Order& order, std::size_t written) {
-  Answer answer{written};
-  switch (order.what) {
-    case Order::What::write:
-      answer.news = file->write(order.bytes);
-      answer.text = file->text_of(answer.news);
-      break;
-    case Order::What::begin_anew:
-      file->begin_anew(order.bytes);
-      break;
-    case Order::What::read:
-      answer.number = order.number;
-      answer.read = read();
-      break;
-  }
-  answers.try_push(std::move(answer));
-}
 
 // Where it cannot be read, nobody can follow: as if it had ended.
 std::vector<std::byte> JournalThread::Shared::read() const try {

@@ -3,12 +3,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <array>
 #include <random>
 
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
 #include "core/error.h"
+#include "core/processor.h"
 #include "protocol/node.h"
 
 namespace steelyard {
@@ -26,13 +26,9 @@ NodeId new_node(Role role) {
 }
 
 std::string default_name(const char* role) {
-  std::array<char, 64> host{};
-  gethostname(host.data(), host.size() - 1);
   const std::string before = std::string(role) + "-", behind = "-" + std::to_string(getpid());
   constexpr std::size_t of_a_shard = 3;  // "/63", which a server puts behind it
-  return before +
-         std::string(host.data()).substr(0, longest_name - before.size() - behind.size() - of_a_shard) +
-         behind;
+  return before + host_name().substr(0, longest_name - before.size() - behind.size() - of_a_shard) + behind;
 }
 
 Memory memory_for(const std::string& exchange) {

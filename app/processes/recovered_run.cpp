@@ -1,27 +1,20 @@
 #include "app/processes/recovered_run.h"
 
 #include <filesystem>
-#include <fstream>
 
 #include "app/config/prepare_job.h"
 #include "app/processes/journal_file.h"
 #include "app/report/output_file.h"
 #include "app/report/terminal_writer.h"
+#include "app/report/trace_file.h"
 #include "core/error.h"
 #include "core/json.h"
 
 namespace steelyard {
 namespace {
 
-// Changes with every start of the machine, and with it the origin of its clock.
-std::string boot() {
-  std::string id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
-  return id;
-}
-
 std::string remarks_of(const SchedulersPlace& it) {
-  return dump_json(Json{{"boot", boot()},
+  return dump_json(Json{{"boot", this_boot()},
                         {"listen", it.listen},
                         {"key", it.key},
                         {"job", it.job},
@@ -127,7 +120,7 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
 
 std::optional<Killed> left_by_killed(const RunDirectory& run) {
   std::optional<Killed> killed = journal_of(run);
-  if (killed && killed->place.boot != boot())
+  if (killed && killed->place.boot != this_boot())
     refuse_journal(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
   if (!killed) return killed;
   JournalReader reader(killed->journal);

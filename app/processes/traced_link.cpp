@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "app/report/trace_file.h"
+
 namespace steelyard {
 namespace {
 
@@ -42,43 +44,57 @@ std::string flow_of(const Message& message) {
   return std::visit([&](const auto& receiver) { return std::visit(one, receiver); }, message);
 }
 
+class TracedLink final : public Link {
+ public:
+  TracedLink(Link& link, const std::string& directory, NodeId self, const std::string& name)
+      : link_(link), file_(directory, self, name) {}
+
+  void connect(NodeId peer, const std::string& endpoint) override { link_.connect(peer, endpoint); }
+  void disconnect(NodeId peer) override { link_.disconnect(peer); }
+  void post(std::vector<Envelope> envelopes) override { link_.post(std::move(envelopes)); }
+
+  void send(Envelope envelope) override {
+    const std::string flow = flow_of(envelope.message);
+    if (!flow.empty()) file_.said(flow, envelope.to, steady_now());
+    link_.send(std::move(envelope));
+  }
+
+  std::optional<Envelope> receive(Time deadline) override {
+    const Time asked = steady_now();
+    const bool is_message = !handling_.empty();
+    if (is_message || (since_ != Time{} && asked - since_ > shortest_timer))
+      file_.busy(is_message ? handling_ : "timer", since_, asked);
+    std::optional<Envelope> in = link_.receive(deadline);
+    since_ = steady_now();
+    handling_ = in ? name_of(in->message) : "";
+    if (in) heard(*in);
+    return in;
+  }
+
+ private:
+  void heard(const Envelope& in) {
+    const std::string flow = flow_of(in.message);
+    if (!flow.empty()) file_.heard(flow, in.from, since_);
+    const auto* to_worker = std::get_if<ToWorker>(&in.message);
+    const auto* computed = to_worker != nullptr ? std::get_if<Computed>(to_worker) : nullptr;
+    if (computed == nullptr) return;
+    const Piece& piece = computed->report.piece;
+    const Time begun{since_.since_origin - from_seconds(computed->report.seconds)};
+    file_.computed(piece.purpose == Purpose::train ? numbered("round ", piece.round) : "evaluation",
+                   piece.positions.size(), begun, since_);
+  }
+
+  Link& link_;
+  TraceFile file_;
+  std::string handling_;  // since the last receive() gave it
+  Time since_{};
+};
+
 }  // namespace
-
-TracedLink::TracedLink(Link& link, std::unique_ptr<TraceFile> file) : link_(link), file_(std::move(file)) {}
-
-void TracedLink::send(Envelope envelope) {
-  const std::string flow = flow_of(envelope.message);
-  if (!flow.empty()) file_->said(flow, envelope.to, steady_now());
-  link_.send(std::move(envelope));
-}
-
-std::optional<Envelope> TracedLink::receive(Time deadline) {
-  const Time asked = steady_now();
-  const bool is_message = !handling_.empty();
-  if (is_message || (since_ != Time{} && asked - since_ > shortest_timer))
-    file_->busy(is_message ? handling_ : "timer", since_, asked);
-  std::optional<Envelope> in = link_.receive(deadline);
-  since_ = steady_now();
-  handling_ = in ? name_of(in->message) : "";
-  if (in) heard(*in);
-  return in;
-}
-
-void TracedLink::heard(const Envelope& in) {
-  const std::string flow = flow_of(in.message);
-  if (!flow.empty()) file_->heard(flow, in.from, since_);
-  const auto* to_worker = std::get_if<ToWorker>(&in.message);
-  const auto* computed = to_worker != nullptr ? std::get_if<Computed>(to_worker) : nullptr;
-  if (computed == nullptr) return;
-  const Piece& piece = computed->report.piece;
-  const Time begun{since_.since_origin - from_seconds(computed->report.seconds)};
-  file_->computed(piece.purpose == Purpose::train ? numbered("round ", piece.round) : "evaluation",
-                  piece.positions.size(), begun, since_);
-}
 
 std::unique_ptr<Link> traced(Link& link, const std::string& directory, NodeId self, const std::string& name) {
   if (directory.empty()) return nullptr;
-  return std::make_unique<TracedLink>(link, std::make_unique<TraceFile>(directory, self, name));
+  return std::make_unique<TracedLink>(link, directory, self, name);
 }
 
 }  // namespace steelyard

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/processor.h"
@@ -28,11 +29,7 @@ std::string date_text(std::chrono::system_clock::time_point now) {
 }
 
 std::string machine_text() {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  const unsigned cores = allowed_cores();
-  return std::string(host.data()) + ", " + processor_name() + ", " + std::to_string(cores) +
-         (cores == 1 ? " core" : " cores");
+  return host_name() + ", " + processor_name() + ", " + count_of(allowed_cores(), "core");
 }
 
 [[noreturn]] void refuse(const std::string& option, const std::string& path, int reason) {

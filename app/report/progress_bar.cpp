@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <ostream>
 #include <string_view>
 
@@ -51,12 +50,6 @@ constexpr BarLayout layouts[] = {
 };
 constexpr std::size_t listed_in_a_log = 16;  // shares
 
-std::string with_digits(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 std::string of_total(const char* what, std::uint64_t number, std::uint64_t total) {
   return std::string(what) + " " + std::to_string(number) + (total > 0 ? "/" + std::to_string(total) : "");
 }
@@ -69,7 +62,7 @@ std::string bar(double done) {
 
 std::string speed_text(double samples_per_second, bool whole) {
   const bool thousands = !whole && samples_per_second >= 99'999.5;
-  return with_digits(samples_per_second / (thousands ? 1000 : 1), 0) + (thousands ? "k" : "") + " samples/s";
+  return fixed(samples_per_second / (thousands ? 1000 : 1), 0) + (thousands ? "k" : "") + " samples/s";
 }
 
 std::string shares_text(const std::vector<std::uint64_t>& shares, Shares how) {
@@ -86,7 +79,7 @@ std::string shares_text(const std::vector<std::uint64_t>& shares, Shares how) {
 
 std::string loss_text(double loss, int digits) {
   if (!std::isfinite(loss)) return "loss not finite";
-  return loss >= 0 ? "loss " + with_digits(loss, digits) : "";
+  return loss >= 0 ? "loss " + fixed(loss, digits) : "";
 }
 
 std::string line_of(const ProgressView& v, const BarLayout& layout) {
@@ -99,12 +92,11 @@ std::string line_of(const ProgressView& v, const BarLayout& layout) {
   if (layout.round) add(of_total("round", v.round, v.rounds));
   if (layout.loss_digits >= 0) add(loss_text(v.loss, layout.loss_digits));
   if (layout.accuracy_digits >= 0 && v.accuracy >= 0) {
-    add((layout.whole_words ? "accuracy " : "acc ") + with_digits(100 * v.accuracy, layout.accuracy_digits) +
-        "%");
+    add((layout.whole_words ? "accuracy " : "acc ") + fixed(100 * v.accuracy, layout.accuracy_digits) + "%");
   }
   if (layout.speed && v.samples_per_second >= 0) add(speed_text(v.samples_per_second, layout.whole_words));
   add(shares_text(v.shares, layout.shares));
-  if (layout.ideal && v.percent_of_ideal >= 0) add(with_digits(v.percent_of_ideal, 0) + "% of ideal");
+  if (layout.ideal && v.percent_of_ideal >= 0) add(fixed(v.percent_of_ideal, 0) + "% of ideal");
   if (layout.left && v.seconds_left >= 0) add(duration_text(v.seconds_left) + " left");
   return line;
 }
@@ -129,13 +121,8 @@ unsigned terminal_width(int file) {
 std::string duration_text(double seconds) {
   constexpr double longest = 359999;  // 99:59:59
   const auto whole = static_cast<unsigned>(std::clamp(std::round(seconds), 0.0, longest));
-  char text[16];
-  if (whole < 3600) {
-    std::snprintf(text, sizeof text, "%u:%02u", whole / 60, whole % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
-  }
-  return text;
+  if (whole < 3600) return printed("%u:%02u", whole / 60, whole % 60);
+  return printed("%u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 // A line of the full width would make some terminals go to the next one. All pieces are plain letters, so

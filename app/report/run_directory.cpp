@@ -1,6 +1,6 @@
 #include "app/report/run_directory.h"
 
-#include <cerrno>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -44,8 +44,23 @@ void make(const std::string& path) {
   for (const fs::path& it : fresh) sync_name(it);
 }
 
-// Unknown is null in JSON: a reader that adds it up notices.
-Json or_null(double value) { return value < 0 ? Json() : Json(value); }
+struct OutcomeRow {
+  Outcome outcome;
+  const char* name;
+  ExitCode code;
+};
+
+const OutcomeRow& row_of(Outcome outcome) {
+  static constexpr OutcomeRow rows[] = {{Outcome::finished, "finished", ExitCode::ok},
+                                        {Outcome::interrupted, "interrupted", ExitCode::temporary},
+                                        {Outcome::server_lost, "server lost", ExitCode::unreachable},
+                                        {Outcome::storage, "storage", ExitCode::io},
+                                        {Outcome::non_finite, "non-finite", ExitCode::failed},
+                                        {Outcome::worker_failed, "worker failed", ExitCode::failed}};
+  static constexpr OutcomeRow running{Outcome::running, "not ended", ExitCode::failed};  // nobody said how
+  const auto found = std::ranges::find(rows, outcome, &OutcomeRow::outcome);
+  return found == std::end(rows) ? running : *found;
+}
 
 }  // namespace
 
@@ -73,6 +88,15 @@ std::string next_directory(const std::string& parent, const std::string& name) {
     }
   }
   fail(parent + "/" + name + "-N", "all numbers are taken", "remove old runs, or give --run-dir");
+}
+
+std::string fresh_directory(const std::string& given, const std::string& name) {
+  if (given.empty()) return next_directory("runs", name);
+  std::error_code error;
+  fs::create_directories(given, error);
+  if (error || !fs::is_empty(given, error))
+    fail(given, error ? error.message() : "it is not empty", "give --run-dir a new name");
+  return given;
 }
 
 RunDirectory RunDirectory::create(const std::string& path) {
@@ -124,57 +148,22 @@ std::string RunDirectory::way_back() const {
              : "go on from the last checkpoint with --run-dir " + path_ + " --resume";
 }
 
-ExitCode exit_code(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::finished:
-      return ExitCode::ok;
-    case Outcome::interrupted:
-      return ExitCode::temporary;
-    case Outcome::server_lost:
-      return ExitCode::unreachable;
-    case Outcome::storage:
-      return ExitCode::io;
-    case Outcome::non_finite:
-    case Outcome::worker_failed:
-    case Outcome::running:  // nobody said how it ended
-      break;
-  }
-  return ExitCode::failed;
-}
-
-const char* name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::finished:
-      return "finished";
-    case Outcome::interrupted:
-      return "interrupted";
-    case Outcome::server_lost:
-      return "server lost";
-    case Outcome::storage:
-      return "storage";
-    case Outcome::non_finite:
-      return "non-finite";
-    case Outcome::worker_failed:
-      return "worker failed";
-    case Outcome::running:
-      break;
-  }
-  return "not ended";
-}
+ExitCode exit_code(Outcome outcome) { return row_of(outcome).code; }
+const char* name(Outcome outcome) { return row_of(outcome).name; }
 
 std::string verdict_json(const Verdict& v) {
   const Json json = {{"format", 1},
                      {"outcome", name(v.outcome)},
                      {"text", v.text},
                      {"exit_code", static_cast<int>(exit_code(v.outcome))},
-                     {"accuracy", or_null(v.accuracy)},
+                     {"accuracy", known_or_null(v.accuracy)},
                      {"seconds", v.seconds},
                      {"rounds", v.rounds},
-                     {"samples_per_second", or_null(v.samples_per_second)},
-                     {"steady_samples_per_second", or_null(v.steady_samples_per_second)},
-                     {"percent_of_ideal", or_null(v.percent_of_ideal)},
-                     {"computing", or_null(v.computing)},
-                     {"efficiency", or_null(v.efficiency)},
+                     {"samples_per_second", known_or_null(v.samples_per_second)},
+                     {"steady_samples_per_second", known_or_null(v.steady_samples_per_second)},
+                     {"percent_of_ideal", known_or_null(v.percent_of_ideal)},
+                     {"computing", known_or_null(v.computing)},
+                     {"efficiency", known_or_null(v.efficiency)},
                      {"staleness", v.staleness},
                      {"checkpoint", v.checkpoint}};
   // A path may be any bytes; the verdict must come out whatever they are.

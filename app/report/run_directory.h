@@ -49,6 +49,9 @@ class RunDirectory {
 
 // Makes <parent>/<name>-<N> for the first N that is free, and gives its path. Throws Failure (io) likewise.
 std::string next_directory(const std::string& parent, const std::string& name);
+// A directory for the runs of one command: `given`, which must be empty if it is there, or runs/<name>-N
+// where none is given. Throws Failure (io) likewise.
+std::string fresh_directory(const std::string& given, const std::string& name);
 
 // Replaces a file as a whole, and returns when it is on the disk: a reader sees the old text or the new one,
 // also after a loss of power. Throws Failure (io).

@@ -1,7 +1,6 @@
 #include "app/report/run_totals.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 #include "app/config/hosts_file.h"
@@ -39,9 +38,7 @@ std::string staleness_text(const Staleness& staleness) {
     const std::uint64_t late = quantile_of(staleness, share);
     return std::to_string(late) + (late + 1 == staleness_places ? " or more" : "");
   };
-  char mean[32];
-  std::snprintf(mean, sizeof mean, "%.1f", mean_of(staleness));
-  return std::string(mean) + " updates on average, half within " + within(0.5) + ", 95 % within " +
+  return fixed(mean_of(staleness), 1) + " updates on average, half within " + within(0.5) + ", 95 % within " +
          within(0.95) + ", all within " + within(1);
 }
 
@@ -52,15 +49,12 @@ constexpr double keep = 0.9;           // of the recent sums, from one round to 
 
 constexpr std::size_t longest_title = 40;  // columns of the summary
 
-// One line of the summary: its name, then what snprintf makes of the rest. What is longer goes on below.
-template <class... Values>
-std::string row(const std::string& title, const char* format, Values... values) {
-  char text[512];
-  std::snprintf(text, sizeof text, format, values...);
+// One line of the summary. What is longer goes on below.
+std::string total_row(const std::string& title, const std::string& value) {
   std::string line = "  " + shown_line(title, longest_title);
   const std::size_t columns = columns_of(line);
   line.append(columns < summary_values_at ? summary_values_at - columns : 1, ' ');
-  return wrapped(line + shown_line(text), summary_width, summary_values_at) + "\n";
+  return wrapped(line + shown_line(value), summary_width, summary_values_at) + "\n";
 }
 
 }  // namespace
@@ -162,32 +156,29 @@ std::string RunTotals::summary(const Verdict& v) const {
   const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
   std::string text = wrapped(shown_line(outcome), summary_width, 2) + "\n";
   if (accuracy_ >= 0) {
-    text += row("test accuracy", "%.2f %%   (best %.2f %%, round %llu)", 100 * accuracy_,
-                100 * best_accuracy_, static_cast<unsigned long long>(best_round_));
+    text += total_row("test accuracy", fixed(100 * accuracy_, 2) + " %   (best " +
+                                           fixed(100 * best_accuracy_, 2) + " %, round " +
+                                           std::to_string(best_round_) + ")");
   }
-  text += row("time", "%s   (%llu rounds)", duration_text(v.seconds).c_str(),
-              static_cast<unsigned long long>(all_.rounds));
+  text += total_row("time", duration_text(v.seconds) + "   (" + std::to_string(all_.rounds) + " rounds)");
   if (all_.rounds > 0) {
-    if (steady_.rounds > 0) {
-      text += row("samples per second", "%.0f   (%.0f after the tenth round)", all_.rate(), steady_.rate());
-    } else {
-      text += row("samples per second", "%.0f", all_.rate());
-    }
-    if (waits_) text += row("percent of ideal", "%.1f   (%s)", percent_of_ideal(), steadily);
+    const std::string steady =
+        steady_.rounds > 0 ? "   (" + fixed(steady_.rate(), 0) + " after the tenth round)" : "";
+    text += total_row("samples per second", fixed(all_.rate(), 0) + steady);
+    if (waits_) text += total_row("percent of ideal", printed("%.1f   (%s)", percent_of_ideal(), steadily));
     if (const balancing::WorkTime it = work(); it.measured > 0) {
-      text += row("efficiency", "%.2f   (%.0f %% of a round is computing)", it.efficiency(),
-                  100 * it.computing());
+      text += total_row("efficiency", printed("%.2f   (%.0f %% of a round is computing)", it.efficiency(),
+                                              100 * it.computing()));
     }
   }
   for (const WorkerSums& sums : workers_) {
     const auto rounds = static_cast<double>(sums.rounds);
-    text +=
-        row(sums.name, "%.1f samples in %.2f ms a round", sums.share / rounds, 1e3 * sums.seconds / rounds);
+    text += total_row(sums.name, printed("%.1f samples in %.2f ms a round", sums.share / rounds,
+                                         1e3 * sums.seconds / rounds));
   }
   if (const std::string late = staleness_text(staleness_); !late.empty())
-    text += row("staleness", "%s", late.c_str());
-  text += row("checkpoint", "%s", v.checkpoint.empty() ? "none" : v.checkpoint.c_str());
-  return text;
+    text += total_row("staleness", late);
+  return text + total_row("checkpoint", v.checkpoint.empty() ? "none" : v.checkpoint);
 }
 
 }  // namespace steelyard

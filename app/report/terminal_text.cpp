@@ -1,7 +1,7 @@
 #include "app/report/terminal_text.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cstdarg>
 #include <cstdio>
 
 namespace steelyard {
@@ -40,21 +40,32 @@ bool harmless(std::uint32_t code) {
   return !control && !line_end && !direction;
 }
 
-std::string spelt(const char* format, std::uint32_t code) {
-  char text[16];
-  std::snprintf(text, sizeof text, format, code);
-  return text;
-}
-
 std::string shown(std::string_view bytes, const Character& character) {
-  if (!character.valid) return spelt("\\x%02x", static_cast<unsigned char>(bytes[0]));
+  if (!character.valid) return printed("\\x%02x", static_cast<unsigned char>(bytes[0]));
   if (harmless(character.code)) return std::string(bytes.substr(0, character.bytes));
   if (character.code == '\n') return "\\n";
   if (character.code == '\t') return "\\t";
-  return spelt(character.code < 0x100 ? "\\x%02x" : "\\u%04x", character.code);
+  return character.code < 0x100 ? printed("\\x%02x", character.code) : printed("\\u%04x", character.code);
 }
 
 }  // namespace
+
+std::string printed(const char* format, ...) {
+  std::va_list values, again;
+  va_start(values, format);
+  va_copy(again, values);
+  std::string text(static_cast<std::size_t>(std::vsnprintf(nullptr, 0, format, values)), '\0');
+  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  va_end(values);
+  return text;
+}
+
+std::string fixed(double value, int decimals) { return printed("%.*f", decimals, value); }
+
+std::string count_of(std::uint64_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
 
 std::string shown_line(std::string_view text, std::size_t most) {
   std::string line;

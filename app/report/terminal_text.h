@@ -3,10 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace steelyard {
+
+// A text as printf has it.
+[[gnu::format(printf, 1, 2)]] std::string printed(const char* format, ...);
+std::string fixed(double value, int decimals);
+std::string count_of(std::uint64_t number, const std::string& what);  // "1 core", "2 cores"
 
 // One line: what a terminal would act upon instead of showing it stands there as \n, \x1b or \u202e - control
 // characters (C0, DEL, C1), line separators, changes of the writing direction, and bytes that are no UTF-8.

@@ -51,6 +51,15 @@ std::thread thread_without_signals(Body body) {
   return thread;
 }
 
+template <int file>
+TerminalWriter& writer_of_process() {
+  static TerminalWriter* const writer = [] {
+    std::atexit([] { writer_of_process<file>().settle(); });
+    return new TerminalWriter(file);
+  }();
+  return *writer;
+}
+
 }  // namespace
 
 struct TerminalWriter::State {
@@ -60,28 +69,26 @@ struct TerminalWriter::State {
   };
 
   explicit State(int its) : file(its) {}
-  void run();
+  // A line behind a frame begins where the frame began, unless it says itself what becomes of that.
+  void run() {
+    bool read = true, behind_frame = false;
+    while (const auto next = waiting.pop()) {
+      if (next->mark) {
+        next->mark->try_push(true);
+        continue;
+      }
+      const bool in_the_way = behind_frame && next->text.front() != '\r' && next->text.front() != '\n';
+      read = read && write_all(file, in_the_way ? "\r\033[K" + next->text : next->text);
+      behind_frame = !next->text.ends_with('\n');
+    }
+    ended.try_push(true);
+  }
 
   const int file;
   BoundedQueue<Text> waiting{most_waiting_texts + most_marks};
   std::atomic<std::uint64_t> dropped{0};  // lines, not told yet
   Mark ended{1};
 };
-
-// A line behind a frame begins where the frame began, unless it says itself what becomes of that.
-void TerminalWriter::State::run() {
-  bool read = true, behind_frame = false;
-  while (const auto next = waiting.pop()) {
-    if (next->mark) {
-      next->mark->try_push(true);
-      continue;
-    }
-    const bool in_the_way = behind_frame && next->text.front() != '\r' && next->text.front() != '\n';
-    read = read && write_all(file, in_the_way ? "\r\033[K" + next->text : next->text);
-    behind_frame = !next->text.ends_with('\n');
-  }
-  ended.try_push(true);
-}
 
 TerminalWriter::TerminalWriter(int file)
     : state_(std::make_shared<State>(file)),
@@ -120,36 +127,14 @@ bool TerminalWriter::settle(Duration patience) {
   return written();
 }
 
-TerminalStream::int_type TerminalStream::overflow(int_type letter) {
-  if (!traits_type::eq_int_type(letter, traits_type::eof())) text_ += traits_type::to_char_type(letter);
-  return traits_type::not_eof(letter);
-}
-
-std::streamsize TerminalStream::xsputn(const char* text, std::streamsize size) {
-  text_.append(text, static_cast<std::size_t>(size));
-  return size;
-}
-
 int TerminalStream::sync() {
-  writer_.write(std::exchange(text_, {}));
+  writer_.write(str());
+  str({});
   return 0;
 }
 
-TerminalWriter& standard_error() {
-  static TerminalWriter* const writer = [] {
-    std::atexit([] { standard_error().settle(); });
-    return new TerminalWriter(STDERR_FILENO);
-  }();
-  return *writer;
-}
-
-TerminalWriter& standard_output() {
-  static TerminalWriter* const writer = [] {
-    std::atexit([] { standard_output().settle(); });
-    return new TerminalWriter(STDOUT_FILENO);
-  }();
-  return *writer;
-}
+TerminalWriter& standard_error() { return writer_of_process<STDERR_FILENO>(); }
+TerminalWriter& standard_output() { return writer_of_process<STDOUT_FILENO>(); }
 
 void show_notices(const std::vector<std::string>& notices) {
   for (const std::string& notice : notices) standard_error().line("steelyard: " + notice);

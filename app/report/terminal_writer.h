@@ -11,7 +11,7 @@
 #pragma once
 
 #include <memory>
-#include <streambuf>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,18 +43,15 @@ class TerminalWriter {
 };
 
 // A stream in front of a writer: what is flushed is one text. One thread; the writer outlives it.
-class TerminalStream : public std::streambuf {
+class TerminalStream : public std::stringbuf {
  public:
-  explicit TerminalStream(TerminalWriter& writer) : writer_(writer) {}
+  explicit TerminalStream(TerminalWriter& writer) : std::stringbuf(std::ios::out), writer_(writer) {}
 
  protected:
-  int_type overflow(int_type letter) override;
-  std::streamsize xsputn(const char* text, std::streamsize size) override;
   int sync() override;
 
  private:
   TerminalWriter& writer_;
-  std::string text_;  // since the last flush
 };
 
 // The one writer of this process to its standard error, and the one to its standard output. All that runs

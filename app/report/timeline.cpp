@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <tuple>
 
+#include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
 
@@ -134,11 +134,7 @@ class Clocks {
     const auto there = there_[node.machine], back = back_[node.machine];
     ahead_[node.machine] = there && back ? (*there - *back) / 2 : 0;
     std::string how = "no message there and back was traced: its times are its own clock's";
-    if (there && back) {
-      char within[64];
-      std::snprintf(within, sizeof within, "%.3f ms", (*there + *back) / 2000);
-      how = std::string("its clock is aligned within ") + within;
-    }
+    if (there && back) how = "its clock is aligned within " + fixed((*there + *back) / 2000, 3) + " ms";
     notes.push_back("the machine of '" + node.name + "': " + how);
   }
 
@@ -191,8 +187,7 @@ Timeline timeline_of(const std::vector<std::string>& paths) {
     }
   }
   if (nodes.empty()) {
-    throw Failure(ExitCode::configuration,
-                  paths.front() + ": there is no trace in it: train with --trace to have one");
+    refuse_setup(paths.front() + ": there is no trace in it: train with --trace to have one");
   }
   std::ranges::stable_sort(nodes, {}, &Node::id);  // by role
   const auto said = flows(nodes, &Node::said, true), heard = flows(nodes, &Node::heard, false);

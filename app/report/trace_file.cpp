@@ -20,23 +20,21 @@ std::string file_in(const std::string& directory, NodeId node) {
   return directory + "/" + to_string(node) + ".jsonl";
 }
 
-// Clocks of two machines have nothing to do with each other, and each begins anew when its machine does.
-std::string this_machine() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(in, id);
-  return id;
-}
-
 double microseconds(Time time) {
   return std::chrono::duration<double, std::micro>(time.since_origin).count();
 }
 
 }  // namespace
 
+std::string this_boot() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id;
+}
+
 TraceFile::TraceFile(const std::string& directory, NodeId node, const std::string& name)
     : file_(file_in(directory, node)) {
-  const Json line{{"node", to_string(node)}, {"name", name}, {"machine", this_machine()}};
+  const Json line{{"node", to_string(node)}, {"name", name}, {"machine", this_boot()}};
   add(dump_json(line), steady_now());
 }
 

@@ -20,6 +20,10 @@
 
 namespace steelyard {
 
+// Which start of this machine it is: clocks of two machines have nothing to do with each other, and each
+// begins anew when its machine does.
+std::string this_boot();
+
 class TraceFile {
  public:
   static constexpr std::uint64_t most_lines = 2'000'000;

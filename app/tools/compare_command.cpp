@@ -4,8 +4,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
-#include <optional>
 #include <sstream>
 
 #include "app/config/job_source.h"
@@ -47,14 +45,13 @@ void enter(Comparison& comparison, const std::vector<Contender>& contenders) {
 }
 
 Prepared prepare_scenario(const CompareCommand& command, const std::string& file) {
-  if (!command.run_directory.empty())
-    throw Failure(ExitCode::usage, file + " is a scenario: --run-dir is for jobs");
+  if (!command.run_directory.empty()) refuse_usage(file + " is a scenario: --run-dir is for jobs");
   Prepared it;
   it.scenario = read_scenario(file, command.overrides);
   if (command.target && it.scenario->training == nullptr) {
-    throw Failure(ExitCode::usage, "--target: " + file +
-                                       " does not train, and so comes to no accuracy: leave it out, or give "
-                                       "train = true in [job] (steelyard help scenario)");
+    refuse_usage("--target: " + file +
+                 " does not train, and so comes to no accuracy: leave it out, or give "
+                 "train = true in [job] (steelyard help scenario)");
   }
   tell_notes(*it.scenario);
   it.comparison.kind = "scenario";
@@ -127,25 +124,13 @@ std::vector<std::pair<CompareCommand, std::string>> swept(const CompareCommand& 
     all.back().first.overrides.push_back(setting);
   }
   if (!all.empty()) return all;
-  throw Failure(ExitCode::usage,
-                "--sweep " + command.sweep + ": give a key and its values, as in network.step_ms=5,50,500");
+  refuse_usage("--sweep " + command.sweep + ": give a key and its values, as in network.step_ms=5,50,500");
 }
 
 // A directory for all runs of one job, and the job in it as it is now: it may be edited while we run.
 void settle(Prepared& it, const CompareCommand& command) {
-  std::string& directory = it.comparison.directory;
-  if (command.run_directory.empty()) {
-    directory = next_directory("runs", "compare-" + it.job->file.job.name);
-  } else {
-    directory = command.run_directory;
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    if (error || !std::filesystem::is_empty(directory, error)) {
-      throw Failure(ExitCode::io, "run directory " + directory + ": " +
-                                      (error ? error.message() : "it is not empty") +
-                                      ": give --run-dir a new name");
-    }
-  }
+  const std::string& directory = it.comparison.directory =
+      fresh_directory(command.run_directory, "compare-" + it.job->file.job.name);
   if (it.job->script) return;
   const std::string text = read(it.job->path);
   it.job->path = directory + "/job.toml";
@@ -201,7 +186,7 @@ int exit_code(const std::vector<Comparison>& comparisons) {
 
 int run_compare(const CompareCommand& command) {
   if (command.json == "-" && command.html == "-")
-    throw Failure(ExitCode::usage, "--json - and --html -: one of them only can go to standard output");
+    refuse_usage("--json - and --html -: one of them only can go to standard output");
   check_output("--json", command.json);
   check_output("--html", command.html);
   std::vector<Prepared> all;
@@ -211,7 +196,7 @@ int run_compare(const CompareCommand& command) {
       all.push_back(prepare(one, file));
       all.back().comparison.name += which;
       if (all.back().job && ++jobs > 1 && !command.run_directory.empty())
-        throw Failure(ExitCode::usage, "--run-dir is one directory: give one job at a time, and no --sweep");
+        refuse_usage("--run-dir is one directory: give one job at a time, and no --sweep");
     }
   }
   std::atomic<bool> interrupted = false;

@@ -1,7 +1,6 @@
 #include "app/tools/compare_jobs.h"
 
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "app/config/prepare_job.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <vector>
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
@@ -45,8 +44,8 @@ DeviceLine processor_line() {
   const unsigned cores = allowed_cores();
   return {.device = {},
           .name = processor_name(),
-          .what = std::to_string(cores) + (cores == 1 ? " core" : " cores") + ", kernels for " +
-                  name(cpu_level()) + (cpu_has_bf16() ? ", bf16" : ""),
+          .what = count_of(cores, "core") + ", kernels for " + name(cpu_level()) +
+                  (cpu_has_bf16() ? ", bf16" : ""),
           .speed = measure_cpu(cores)};
 }
 
@@ -106,7 +105,7 @@ std::string devices_json(const std::vector<DeviceLine>& lines) {
   return dump_json(all, 1) + "\n";
 }
 
-int run_devices(const DevicesCommand& command) {
+void run_devices(const DevicesCommand& command) {
   check_output("--json", command.json);
   // How busy they are is asked before they are measured.
   const std::vector<nn::CudaDevice> found = nn::cuda_devices();
@@ -114,7 +113,6 @@ int run_devices(const DevicesCommand& command) {
   for (unsigned i = 0; i < found.size(); ++i) lines.push_back(cuda_line(found[i], i));
   if (!command.json.empty()) write_output("--json", command.json, devices_json(lines));
   if (command.json != "-") std::fputs(devices_table(lines, nn::built_with_cuda()).c_str(), stdout);
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

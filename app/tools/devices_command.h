@@ -27,6 +27,6 @@ struct DevicesCommand {
   std::string json;  // a file, or - for standard output; empty: none
 };
 
-int run_devices(const DevicesCommand& command);
+void run_devices(const DevicesCommand& command);
 
 }  // namespace steelyard

@@ -20,14 +20,13 @@
 
 namespace steelyard {
 
-int run_trace(const TraceCommand& command) {
+void run_trace(const TraceCommand& command) {
   check_output("--output", command.output);
   const Timeline timeline = timeline_of(command.paths);
   for (const std::string& note : timeline.notes)
     std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
   write_output("--output", command.output, timeline.json);
   if (command.output != "-") std::printf("%s: open it in ui.perfetto.dev\n", command.output.c_str());
-  return static_cast<int>(ExitCode::ok);
 }
 
 namespace {
@@ -42,10 +41,6 @@ std::string row(const std::string& title, const std::string& value) {
   std::string line = "  " + title;
   line.resize(std::max(line.size() + 1, values_at), ' ');
   return line + shown_line(value) + "\n";
-}
-
-std::string count(std::uint64_t number, const std::string& what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
 struct Tensor {
@@ -66,7 +61,7 @@ std::string tensors_text(const std::vector<Tensor>& tensors) {
       shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
     line += shape.empty() ? "one number" : shape;
     const auto odd = std::ranges::count_if(it.values, [](float value) { return !std::isfinite(value); });
-    if (odd > 0) line += "   (" + count(static_cast<std::uint64_t>(odd), "value") + " not finite)";
+    if (odd > 0) line += "   (" + count_of(static_cast<std::uint64_t>(odd), "value") + " not finite)";
     text += line + "\n";
   }
   return text;
@@ -75,7 +70,7 @@ std::string tensors_text(const std::vector<Tensor>& tensors) {
 std::string size_text(const std::vector<Tensor>& tensors) {
   std::uint64_t floats = 0;
   for (const Tensor& it : tensors) floats += it.values.size();
-  return std::to_string(floats) + " in " + count(tensors.size(), "tensor");
+  return std::to_string(floats) + " in " + count_of(tensors.size(), "tensor");
 }
 
 std::string file_text(const std::string& path) {
@@ -100,10 +95,7 @@ std::optional<std::string> accuracy_text(const std::string& rounds, Version vers
         json.value("round", Round{0}) != version)
       continue;
     if (!json["accuracy"].is_number() || !json["loss"].is_number()) continue;
-    char text[64];
-    std::snprintf(text, sizeof text, "%.2f %%, loss %.6g", 100 * json["accuracy"].get<double>(),
-                  json["loss"].get<double>());
-    found = text;
+    found = printed("%.2f %%, loss %.6g", 100 * json["accuracy"].get<double>(), json["loss"].get<double>());
   }
   return found;
 }
@@ -138,24 +130,23 @@ std::string checkpoint_text(const std::string& path) {
         accuracy_text(fs::path(job).replace_filename("rounds.jsonl").string(), it.progress.version);
     if (accuracy) text += row("test accuracy", *accuracy);
   }
-  text += row("optimizer",
-              count(it.steps, "step") + ", " + count(it.state.size(), "number") + " beside each parameter");
+  text += row("optimizer", count_of(it.steps, "step") + ", " + count_of(it.state.size(), "number") +
+                               " beside each parameter");
   if (it.source.samples > 0) {
-    text +=
-        row("trained on", count(it.source.samples, "sample") + " of " + it.source.data + ", inputs (raw - " +
-                              numbers_text(it.source.mean) + ") / " + numbers_text(it.source.deviation));
+    text += row("trained on", count_of(it.source.samples, "sample") + " of " + it.source.data +
+                                  ", inputs (raw - " + numbers_text(it.source.mean) + ") / " +
+                                  numbers_text(it.source.deviation));
   }
   return text + row("parameters", size_text(tensors)) + tensors_text(tensors);
 }
 
 }  // namespace
 
-int run_inspect(const InspectCommand& command) {
+void run_inspect(const InspectCommand& command) {
   std::error_code ignored;
   const bool file = fs::is_regular_file(command.path, ignored);
   const std::string text = file ? file_text(command.path) : checkpoint_text(find_checkpoint(command.path));
   std::fputs(text.c_str(), stdout);
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

@@ -13,12 +13,12 @@ struct TraceCommand {
   std::string output = "timeline.json";  // a file, or - for standard output
 };
 
-int run_trace(const TraceCommand& command);
+void run_trace(const TraceCommand& command);
 
 struct InspectCommand {
   std::string path;  // a run, a checkpoint or a safetensors file
 };
 
-int run_inspect(const InspectCommand& command);
+void run_inspect(const InspectCommand& command);
 
 }  // namespace steelyard

@@ -9,19 +9,17 @@
 namespace steelyard {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::usage, what); }
-
 KeyRole role_of(const std::string& text) {
   if (const auto role = key_role(text)) return *role;
-  refuse("'" + text + "' is no role: give scheduler, server or worker");
+  refuse_usage("'" + text + "' is no role: give scheduler, server or worker");
 }
 
 // A name stands for one key; a key, for one name.
 void enter(AllowList& list, const std::string& directory, const std::string& key, const Allowed& who) {
   for (const auto& [other, allowed] : list) {
     if (allowed.name == who.name && other != key)
-      refuse("there is another key of '" + who.name + "' in " + directory +
-             ": `steelyard keys revoke` it first, or take another name");
+      refuse_usage("there is another key of '" + who.name + "' in " + directory +
+                   ": `steelyard keys revoke` it first, or take another name");
   }
   list.insert_or_assign(key, who);
 }
@@ -30,7 +28,7 @@ void enter(AllowList& list, const std::string& directory, const std::string& key
 void make_new(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   const std::string name = command.name.empty() ? command.role : command.name;
-  if (!command.key.empty()) refuse("keys new makes the key itself: leave it out, or say keys add");
+  if (!command.key.empty()) refuse_usage("keys new makes the key itself: leave it out, or say keys add");
   check_key_name(name);
   make_key_directory(command.directory);
   const KeyPair pair = make_key(role, name);
@@ -51,7 +49,7 @@ void make_new(const KeysCommand& command) {
 void add(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   if (!is_key(command.key))
-    refuse(
+    refuse_usage(
         "keys add needs the name and the public key: 40 letters, in quotes, as `steelyard keys list` shows "
         "them on its own machine");
   check_key_name(command.name);
@@ -61,18 +59,18 @@ void add(const KeysCommand& command) {
 }
 
 void revoke(const KeysCommand& command) {
-  if (!command.name.empty()) refuse("keys revoke takes the directory and the name of a key");
+  if (!command.name.empty()) refuse_usage("keys revoke takes the directory and the name of a key");
   const std::string& name = command.role;  // which stands in its place
   change_allowed(command.directory, [&](AllowList& list) {
     const auto gone = std::erase_if(list, [&](const auto& it) { return it.second.name == name; });
     if (gone == 0)
-      refuse("no key of '" + name + "' is in " + command.directory +
-             "; `steelyard keys list` shows what there is");
+      refuse_usage("no key of '" + name + "' is in " + command.directory +
+                   "; `steelyard keys list` shows what there is");
   });
 }
 
 void show(const KeysCommand& command) {
-  if (!command.role.empty()) refuse("keys list takes a directory");
+  if (!command.role.empty()) refuse_usage("keys list takes a directory");
   AllowList list = read_allowed(command.directory);
   std::vector<std::string> lines;
   for (const auto& [key, allowed] : list) lines.push_back(allow_line(key, allowed));
@@ -82,7 +80,7 @@ void show(const KeysCommand& command) {
 
 }  // namespace
 
-int run_keys(const KeysCommand& command) {
+void run_keys(const KeysCommand& command) {
   if (command.action == "new") {
     make_new(command);
   } else if (command.action == "add") {
@@ -92,7 +90,6 @@ int run_keys(const KeysCommand& command) {
   } else {
     show(command);
   }
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

@@ -12,6 +12,6 @@ struct KeysCommand {
   std::string name, key;
 };
 
-int run_keys(const KeysCommand& command);
+void run_keys(const KeysCommand& command);
 
 }  // namespace steelyard

@@ -4,22 +4,18 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <set>
 
 #include "app/config/job_source.h"
 #include "app/config/prepare_job.h"
-#include "app/launch/launch_plan.h"
 #include "app/processes/signals.h"
 #include "app/report/output_file.h"
 #include "app/report/page/page.h"
 #include "app/report/run_directory.h"
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
-#include "app/tools/candidates.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -50,83 +46,6 @@ double best_rate(const std::vector<Candidate>& ranked, const std::string& worker
   return 0;
 }
 
-}  // namespace
-
-std::string measured_table(const std::vector<MeasuredWorker>& measured, std::uint64_t batch,
-                           double model_mb) {
-  std::vector<std::vector<std::string>> rows{{"worker", "samples/s alone", "latency ms", "line Mbit/s"}};
-  for (const MeasuredWorker& it : measured) {
-    const auto samples = static_cast<double>(batch);
-    rows.push_back({it.name, fixed(1000 * samples / sim::on_curve(it.curve, samples), 0),
-                    fixed(it.latency_ms, 2),
-                    it.transfer_ms > 0 ? fixed(8000 * model_mb / it.transfer_ms, 1) : "not felt"});
-  }
-  return "measured, each worker alone, computing only:\n" + table(rows);
-}
-
-std::string candidate_table(const std::vector<Candidate>& ranked) {
-  std::vector<std::vector<std::string>> rows{{"mode", "samples/s", "efficiency", "workers"}};
-  std::set<std::string> shown;
-  for (std::size_t i = 0; i < ranked.size(); ++i) {
-    const Candidate& it = ranked[i];
-    if (!shown.insert(it.mode.text()).second && i >= most_rows) continue;
-    rows.push_back({it.mode.text(), fixed(it.rate, 0), fixed(100 * it.efficiency, 1) + " %",
-                    joined(it.workers) + (it.resting.empty() ? "" : "; rests: " + joined(it.resting))});
-  }
-  return "predicted, under the policy steelyard, " + std::to_string(ranked.size()) +
-         " ways simulated; who is not named rests:\n" + table(rows, true);
-}
-
-std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<MeasuredWorker>& measured) {
-  if (measured.size() < 2) return "";
-  std::vector<std::vector<std::string>> rows{{"worker", "best with it", "best without", "worth"}};
-  for (const MeasuredWorker& it : measured) {
-    const double with = best_rate(ranked, it.name, true), without = best_rate(ranked, it.name, false);
-    const double more = without > 0 ? 100 * (with / without - 1) : 0;
-    rows.push_back(
-        {it.name, fixed(with, 0), fixed(without, 0), (more >= 0 ? "+" : "") + fixed(more, 1) + " %"});
-  }
-  return "what each is worth, in samples/s of the best way with it and without:\n" + table(rows);
-}
-
-std::string caution(const PlanMode& mode) {
-  if (parse_sync(mode.sync).local == 0) return "";
-  return mode.sync +
-         " takes steps of its own between exchanges: how well it learns depends on batch and rates, so try "
-         "its "
-         "accuracy first (docs/benchmarks.md has figures), or take the best way under bsp.\n";
-}
-
-std::string checked_text(double predicted, const RunRecord& trial) {
-  const double measured = steady_rate(trial);
-  std::size_t rounds = 0;
-  double seconds = 0;
-  for (const RunRound& round : trial.rounds)
-    if (round.train) ++rounds, seconds += round.seconds();
-  const std::string told = "predicted " + fixed(predicted, 0) + " samples/s, a trial of " +
-                           std::to_string(rounds) + " rounds, " + fixed(seconds, 1) + " s, gave ";
-  if (measured <= 0) return told + "none\n";
-  return told + fixed(measured, 0) + ": " + fixed(100 * std::abs(predicted / measured - 1), 1) + " % off" +
-         (rounds < few_rounds ? "; so few rounds say little, give more --seconds\n" : "\n");
-}
-
-std::string candidates_json(const std::vector<Candidate>& ranked) {
-  Json list = Json::array();
-  for (const Candidate& it : ranked) {
-    list.push_back({{"sync", it.mode.sync},
-                    {"coded", it.mode.coded},
-                    {"workers", it.workers},
-                    {"resting", it.resting},
-                    {"samples_per_second", it.rate},
-                    {"efficiency", it.efficiency}});
-  }
-  return dump_json(Json{{"candidates", list}}, 1) + "\n";
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr double all_trials_s = 45;  // of the default
 constexpr double checked_rounds = 12, longest_check_s = 60;
 
@@ -147,22 +66,21 @@ HostsFile hosts_of(const PlanCommand& command) {
   HostsFile hosts = read_hosts_file(command.hosts_file);
   show_notices(hosts.notices);
   if (const HostSpec& host = hosts.scheduler(); !host.ssh.empty()) {
-    throw Failure(ExitCode::configuration,
-                  command.hosts_file + ": the scheduler is on host '" + host.name +
-                      "', over ssh, and the plan "
-                      "reads what it records: run `steelyard plan` there, or give a host of this machine "
-                      "scheduler = true");
+    refuse_setup(command.hosts_file + ": the scheduler is on host '" + host.name +
+                 "', over ssh, and the plan "
+                 "reads what it records: run `steelyard plan` there, or give a host of this machine "
+                 "scheduler = true");
   }
   std::vector<std::string> names = names_of(hosts);
   for (const std::string& name : command.without) {
     if (std::ranges::find(names, name) == names.end())
-      throw Failure(ExitCode::usage, "--without " + name + ": no worker of " + command.hosts_file +
-                                         " is called so" + among(name, names));
+      refuse_usage("--without " + name + ": no worker of " + command.hosts_file + " is called so" +
+                   among(name, names));
   }
   std::erase_if(names, [&](const std::string& name) {
     return std::ranges::find(command.without, name) != command.without.end();
   });
-  if (names.empty()) throw Failure(ExitCode::usage, "--without: no worker is left");
+  if (names.empty()) refuse_usage("--without: no worker is left");
   return with_workers(std::move(hosts), names);
 }
 
@@ -263,10 +181,10 @@ class PlanSession {
     for (const std::string& name : names_) {
       const auto found = std::ranges::find(known, name, &MeasuredWorker::name);
       if (found == known.end()) {
-        throw Failure(ExitCode::configuration, command_.measured + ": worker '" + name +
-                                                   "' is not in it: measure anew without --measured, or "
-                                                   "leave it out with --without " +
-                                                   name);
+        refuse_setup(command_.measured + ": worker '" + name +
+                     "' is not in it: measure anew without --measured, or "
+                     "leave it out with --without " +
+                     name);
       }
       all.push_back(*found);
     }
@@ -280,18 +198,6 @@ class PlanSession {
   const double seconds_;
   const Trials trials_;
 };
-
-std::string directory_for(const PlanCommand& command, const std::string& job) {
-  if (command.run_directory.empty()) return next_directory("runs", "plan-" + job);
-  std::error_code error;
-  fs::create_directories(command.run_directory, error);
-  if (error || !fs::is_empty(command.run_directory, error)) {
-    throw Failure(ExitCode::io, "run directory " + command.run_directory + ": " +
-                                    (error ? error.message() : "it is not empty") +
-                                    ": give --run-dir a new name");
-  }
-  return command.run_directory;
-}
 
 std::string launch_line(const PlanCommand& command, const std::string& hosts, const PlanMode& mode) {
   std::vector<std::string> words{"steelyard", "launch", hosts, command.job_file};
@@ -313,7 +219,78 @@ const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vec
 
 }  // namespace
 
-int run_plan(const PlanCommand& command) {
+std::string measured_table(const std::vector<MeasuredWorker>& measured, std::uint64_t batch,
+                           double model_mb) {
+  std::vector<std::vector<std::string>> rows{{"worker", "samples/s alone", "latency ms", "line Mbit/s"}};
+  for (const MeasuredWorker& it : measured) {
+    const auto samples = static_cast<double>(batch);
+    rows.push_back({it.name, fixed(1000 * samples / sim::on_curve(it.curve, samples), 0),
+                    fixed(it.latency_ms, 2),
+                    it.transfer_ms > 0 ? fixed(8000 * model_mb / it.transfer_ms, 1) : "not felt"});
+  }
+  return "measured, each worker alone, computing only:\n" + table(rows);
+}
+
+std::string candidate_table(const std::vector<Candidate>& ranked) {
+  std::vector<std::vector<std::string>> rows{{"mode", "samples/s", "efficiency", "workers"}};
+  std::set<std::string> shown;
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    const Candidate& it = ranked[i];
+    if (!shown.insert(it.mode.text()).second && i >= most_rows) continue;
+    rows.push_back({it.mode.text(), fixed(it.rate, 0), fixed(100 * it.efficiency, 1) + " %",
+                    joined(it.workers) + (it.resting.empty() ? "" : "; rests: " + joined(it.resting))});
+  }
+  return "predicted, under the policy steelyard, " + std::to_string(ranked.size()) +
+         " ways simulated; who is not named rests:\n" + table(rows, true);
+}
+
+std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<MeasuredWorker>& measured) {
+  if (measured.size() < 2) return "";
+  std::vector<std::vector<std::string>> rows{{"worker", "best with it", "best without", "worth"}};
+  for (const MeasuredWorker& it : measured) {
+    const double with = best_rate(ranked, it.name, true), without = best_rate(ranked, it.name, false);
+    const double more = without > 0 ? 100 * (with / without - 1) : 0;
+    rows.push_back(
+        {it.name, fixed(with, 0), fixed(without, 0), (more >= 0 ? "+" : "") + fixed(more, 1) + " %"});
+  }
+  return "what each is worth, in samples/s of the best way with it and without:\n" + table(rows);
+}
+
+std::string caution(const PlanMode& mode) {
+  if (parse_sync(mode.sync).local == 0) return "";
+  return mode.sync +
+         " takes steps of its own between exchanges: how well it learns depends on batch and rates, so try "
+         "its "
+         "accuracy first (docs/benchmarks.md has figures), or take the best way under bsp.\n";
+}
+
+std::string checked_text(double predicted, const RunRecord& trial) {
+  const double measured = steady_rate(trial);
+  std::size_t rounds = 0;
+  double seconds = 0;
+  for (const RunRound& round : trial.rounds)
+    if (round.train) ++rounds, seconds += round.seconds();
+  const std::string told = "predicted " + fixed(predicted, 0) + " samples/s, a trial of " +
+                           std::to_string(rounds) + " rounds, " + fixed(seconds, 1) + " s, gave ";
+  if (measured <= 0) return told + "none\n";
+  return told + fixed(measured, 0) + ": " + fixed(100 * std::abs(predicted / measured - 1), 1) + " % off" +
+         (rounds < few_rounds ? "; so few rounds say little, give more --seconds\n" : "\n");
+}
+
+std::string candidates_json(const std::vector<Candidate>& ranked) {
+  Json list = Json::array();
+  for (const Candidate& it : ranked) {
+    list.push_back({{"sync", it.mode.sync},
+                    {"coded", it.mode.coded},
+                    {"workers", it.workers},
+                    {"resting", it.resting},
+                    {"samples_per_second", it.rate},
+                    {"efficiency", it.efficiency}});
+  }
+  return dump_json(Json{{"candidates", list}}, 1) + "\n";
+}
+
+void run_plan(const PlanCommand& command) {
   if (!command.output.empty()) check_output("--output", command.output);
   std::vector<AddedWorker> added;
   for (const std::string& text : command.added) added.push_back(parse_added(text));
@@ -321,7 +298,7 @@ int run_plan(const PlanCommand& command) {
   const std::vector<std::string> there = names_of(hosts);
   Job job;
   const std::vector<PlanMode> modes = possible_modes(command, hosts, job);
-  const std::string directory = directory_for(command, job.name);
+  const std::string directory = fresh_directory(command.run_directory, "plan-" + job.name);
 
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; }, {"ending the trial; Ctrl-C again ends at once",
@@ -345,7 +322,6 @@ int run_plan(const PlanCommand& command) {
   const std::string chosen = directory + "/hosts.toml";
   write_text(chosen, hosts_text(with_workers(hosts, best->workers)));
   say(caution(best->mode) + "to start it:\n  " + launch_line(command, chosen, best->mode) + "\n");
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

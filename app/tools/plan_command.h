@@ -2,7 +2,6 @@
 // simulator tries the ways in which they could train, and one more trial tells how near it was.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +44,6 @@ struct PlanCommand {
   bool check = true;
 };
 
-int run_plan(const PlanCommand& command);
+void run_plan(const PlanCommand& command);
 
 }  // namespace steelyard

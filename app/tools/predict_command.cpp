@@ -9,7 +9,6 @@
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
-#include "app/tools/saved_model.h"
 #include "core/error.h"
 #include "nn/network.h"
 #include "worker/compute/engines.h"
@@ -18,7 +17,7 @@
 
 namespace steelyard {
 
-int run_eval(const EvalCommand& command) {
+void run_eval(const EvalCommand& command) {
   SavedModel saved = find_saved(command.saved);
   open_workload(saved);
   const std::uint64_t samples = saved.workload.data.test->size(), answers = samples * saved.job.labels;
@@ -42,7 +41,6 @@ int run_eval(const EvalCommand& command) {
   std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
               100 * static_cast<double>(sums.correct) / static_cast<double>(answers), number(sums.correct),
               number(answers));
-  return static_cast<int>(ExitCode::ok);
 }
 
 namespace {
@@ -102,9 +100,8 @@ std::shared_ptr<const DataSet> samples_of(const std::string& path, const SampleS
     std::string there;
     for (const std::uint64_t extent : array.shape)
       there += (there.empty() ? "" : " x ") + std::to_string(extent);
-    throw Failure(ExitCode::configuration,
-                  path + ": is " + there + "; the model takes samples of " + to_string(model.input()) +
-                      " (row x column x channel), any number of them: the first extent is the sample");
+    refuse_setup(path + ": is " + there + "; the model takes samples of " + to_string(model.input()) +
+                 " (row x column x channel), any number of them: the first extent is the sample");
   }
   return std::make_shared<FileSamples>(array, model, source);
 }
@@ -141,10 +138,9 @@ Task task_of(const PredictCommand& command) {
   }
   open_workload(saved);
   if (!saved.workload.model) {
-    throw Failure(ExitCode::configuration,
-                  "model '" + saved.job.model +
-                      "' has an engine of its own, which gives no scores: predict takes "
-                      "models that are made of layers");
+    refuse_setup("model '" + saved.job.model +
+                 "' has an engine of its own, which gives no scores: predict takes "
+                 "models that are made of layers");
   }
   Task task{std::move(saved.snapshot), std::move(*saved.workload.model), std::move(saved.workload.data)};
   if (of_file) task.data.test = samples_of(command.input, task.snapshot.source, task.model);
@@ -153,7 +149,7 @@ Task task_of(const PredictCommand& command) {
 
 }  // namespace
 
-int run_predict(const PredictCommand& command) {
+void run_predict(const PredictCommand& command) {
   check_output("--out", command.output);
   const Task task = task_of(command);
   const nn::Model& model = task.model;
@@ -172,18 +168,15 @@ int run_predict(const PredictCommand& command) {
       for (std::uint32_t i = 0; i < batch->count; ++i, ++sample) {
         const Answer it =
             answer_of(std::span(scores).subspan((answers * (i + 1) - 1) * model.classes(), model.classes()));
-        char line[96];
-        std::snprintf(line, sizeof line, "%llu,%u,%.6f", static_cast<unsigned long long>(sample), it.best,
-                      it.probability);
-        parts[part] +=
-            line + (labelled ? "," + std::to_string(batch->labels[answers * (i + 1) - 1]) : "") + "\n";
+        parts[part] += std::to_string(sample) + "," + std::to_string(it.best) + "," +
+                       fixed(it.probability, 6) +
+                       (labelled ? "," + std::to_string(batch->labels[answers * (i + 1) - 1]) : "") + "\n";
       }
     }
   });
   std::string text = labelled ? "sample,class,probability,label\n" : "sample,class,probability\n";
   for (const std::string& part : parts) text += part;
   write_output("--out", command.output, text);
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

@@ -20,7 +20,7 @@ struct EvalCommand {
   SavedOptions saved;
 };
 
-int run_eval(const EvalCommand& command);
+void run_eval(const EvalCommand& command);
 
 struct PredictCommand {
   SavedOptions saved;
@@ -28,6 +28,6 @@ struct PredictCommand {
   std::string output = "-";  // a file, or - for standard output
 };
 
-int run_predict(const PredictCommand& command);
+void run_predict(const PredictCommand& command);
 
 }  // namespace steelyard

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 Job job_of(const SavedOptions& options, const std::string& checkpoint) {
   const std::string file = options.job_file.empty() ? job_beside(checkpoint) : options.job_file;
   if (file.empty()) {
-    throw Failure(ExitCode::usage, checkpoint +
-                                       ": there is no run around it, with a job.toml that says what it "
-                                       "is a checkpoint of: name the job file with --job");
+    refuse_usage(checkpoint +
+                 ": there is no run around it, with a job.toml that says what it "
+                 "is a checkpoint of: name the job file with --job");
   }
   JobFile read = read_job_file(file, options.overrides);
   show_notices(read.notices);
@@ -37,9 +37,8 @@ Job job_of(const SavedOptions& options, const std::string& checkpoint) {
 
 void require_tensors(const SavedModel& saved, const Layout& layout) {
   if (layout.tensors == saved.snapshot.layout.tensors) return;
-  throw Failure(ExitCode::configuration, "the checkpoint " + saved.path + " is of another model than '" +
-                                             saved.job.model + "' for data set '" + saved.job.data +
-                                             "': name the job that wrote it with --job");
+  refuse_setup("the checkpoint " + saved.path + " is of another model than '" + saved.job.model +
+               "' for data set '" + saved.job.data + "': name the job that wrote it with --job");
 }
 
 }  // namespace
@@ -49,9 +48,9 @@ std::string find_checkpoint(const std::string& path) {
   if (fs::is_regular_file(path + "/" + manifest_file, ignored)) return path;
   const std::string there = path + "/checkpoints";
   if (!fs::is_directory(there, ignored)) {
-    throw Failure(ExitCode::usage, path +
-                                       ": is neither a checkpoint nor a run: name one, as in "
-                                       "runs/job-1/checkpoints/1180 or runs/job-1");
+    refuse_usage(path +
+                 ": is neither a checkpoint nor a run: name one, as in "
+                 "runs/job-1/checkpoints/1180 or runs/job-1");
   }
   std::vector<std::string> warnings;
   const auto tell = [&] {
@@ -95,7 +94,7 @@ void open_workload(SavedModel& it) {
   it.workload = workload_of(it.job);
   require_tensors(it, it.workload.layout);
   if (!it.workload.data.test) {
-    throw Failure(ExitCode::configuration, "data set '" + it.job.data + "' has no test samples");
+    refuse_setup("data set '" + it.job.data + "' has no test samples");
   }
   complete(it.job, described(it.workload));
 }

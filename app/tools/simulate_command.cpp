@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "app/config/recorded_scenario.h"
+#include "app/config/device_files.h"
 #include "app/config/registry.h"
 #include "app/config/scenario_file.h"
 #include "app/report/compare/comparison_table.h"
@@ -46,36 +46,8 @@ Comparison compared(const ReplayCommand& command, const Replay& replay, const si
   return comparison;
 }
 
-}  // namespace
-
-int run_replay(const ReplayCommand& command) {
-  check_output("--output", command.output);
-  const Replay whole = replay_of(command.run, {});
-  const Replay replay = command.without.empty() ? whole : replay_of(command.run, command.without);
-  if (!command.output.empty()) {
-    write_output("--output", command.output, replay.scenario);
-    if (command.output == "-") return static_cast<int>(ExitCode::ok);
-  }
-  const std::string name = command.run + "/replay.toml";
-  const double again = sim::simulate(parse_scenario(whole.scenario, name)).total_s();
-  std::fputs(shown_lines(measured_and_replayed(command.run, whole, again)).c_str(), stdout);
-  const sim::Scenario scenario = parse_scenario(replay.scenario, name);
-  const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;
-  std::fputs(comparison_table(compared(command, replay, scenario), width).c_str(), stdout);
-  return static_cast<int>(ExitCode::ok);
-}
-
-namespace {
-
 constexpr std::size_t evaluations_shown = 10;  // the last ones
 constexpr std::size_t shares_shown = 16;       // more workers than that are told by count
-
-template <class... Values>
-std::string print(const char* format, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
 
 std::string shares_text(const sim::RoundResult& round) {
   std::string text;
@@ -90,11 +62,10 @@ void choose(sim::Scenario& scenario, const SimulateCommand& command) {
   const std::vector<std::string> known = sim::simulated_policies(scenario.own_policies);
   const std::string &policy = command.policy, &sync = command.sync;
   if (!policy.empty() && std::ranges::find(known, policy) == known.end()) {
-    throw Failure(ExitCode::usage, "--policy " + policy + ": there is no such policy" + among(policy, known));
+    refuse_usage("--policy " + policy + ": there is no such policy" + among(policy, known));
   }
   if (!sync.empty() && !is_sync(sync)) {
-    throw Failure(ExitCode::usage,
-                  "--sync " + sync + ": there is no such mode: choose one of " + sync_choices());
+    refuse_usage("--sync " + sync + ": there is no such mode: choose one of " + sync_choices());
   }
   if (!policy.empty()) scenario.policy = policy;
   if (!sync.empty()) scenario.sync = sync;
@@ -103,14 +74,14 @@ void choose(sim::Scenario& scenario, const SimulateCommand& command) {
 
 std::string training_text(const sim::Result& result) {
   if (!result.trained) return "";
-  std::string text = print("  training loss       %.4f in the first round, %.4f in the last\n",
-                           result.rounds.front().loss, result.rounds.back().loss);
+  std::string text = printed("  training loss       %.4f in the first round, %.4f in the last\n",
+                             result.rounds.front().loss, result.rounds.back().loss);
   const std::size_t count = result.evaluations.size(), skipped = count - std::min(count, evaluations_shown);
-  if (skipped > 0) text += print("  (%zu evaluations before these)\n", skipped);
+  if (skipped > 0) text += printed("  (%zu evaluations before these)\n", skipped);
   for (std::size_t i = skipped; i < count; ++i) {
     const sim::Evaluation& it = result.evaluations[i];
-    const std::string line = print("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
-                                   i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
+    const std::string line = printed("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
+                                     i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
     text += wrapped(line, summary_width, summary_values_at) + "\n";
   }
   return text;
@@ -124,26 +95,43 @@ std::string late_text(const sim::Result& result) {
 
 }  // namespace
 
+void run_replay(const ReplayCommand& command) {
+  check_output("--output", command.output);
+  const Replay whole = replay_of(command.run, {});
+  const Replay replay = command.without.empty() ? whole : replay_of(command.run, command.without);
+  if (!command.output.empty()) {
+    write_output("--output", command.output, replay.scenario);
+    if (command.output == "-") return;
+  }
+  const std::string name = command.run + "/replay.toml";
+  const double again = sim::simulate(parse_scenario(whole.scenario, name)).total_s();
+  std::fputs(shown_lines(measured_and_replayed(command.run, whole, again)).c_str(), stdout);
+  const sim::Scenario scenario = parse_scenario(replay.scenario, name);
+  const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;
+  std::fputs(comparison_table(compared(command, replay, scenario), width).c_str(), stdout);
+}
+
 std::string simulation_summary(const sim::Result& result) {
   const sim::RoundResult& last = result.last_full();
   const std::size_t tenth = std::min<std::size_t>(10, result.rounds.size()) - 1;
   const auto row = [](const std::string& text) {
     return wrapped(text, summary_width, summary_values_at) + "\n";
   };
-  return print("%s under %s, %s, seed %llu\n", result.scenario.c_str(), result.policy.c_str(),
-               result.sync.c_str(), static_cast<unsigned long long>(result.seed)) +
-         print("  rounds              %zu\n", result.rounds.size()) +
-         print("  seconds             %.3f\n", result.total_s()) +
-         print("  samples per second  %.1f\n", result.samples_per_s()) +
-         print("  percent of ideal    %.1f   (ideal: %.3f s)\n", result.percent_of_ideal(), result.ideal_s) +
+  return printed("%s under %s, %s, seed %llu\n", result.scenario.c_str(), result.policy.c_str(),
+                 result.sync.c_str(), static_cast<unsigned long long>(result.seed)) +
+         printed("  rounds              %zu\n", result.rounds.size()) +
+         printed("  seconds             %.3f\n", result.total_s()) +
+         printed("  samples per second  %.1f\n", result.samples_per_s()) +
+         printed("  percent of ideal    %.1f   (ideal: %.3f s)\n", result.percent_of_ideal(),
+                 result.ideal_s) +
          (result.work().measured > 0
-              ? print("  efficiency          %.2f   (%.0f %% of a round is computing)\n",
-                      result.work().efficiency(), 100 * result.work().computing())
+              ? printed("  efficiency          %.2f   (%.0f %% of a round is computing)\n",
+                        result.work().efficiency(), 100 * result.work().computing())
               : "") +
-         row(print("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f at last",
-                   result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +
-         print("  round               %.2f ms at first, %.2f ms at last\n", result.rounds.front().round_ms,
-               last.round_ms) +
+         row(printed("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f at last",
+                     result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +
+         printed("  round               %.2f ms at first, %.2f ms at last\n", result.rounds.front().round_ms,
+                 last.round_ms) +
          row("  final shares        " + shares_text(last)) + late_text(result) + training_text(result);
 }
 
@@ -153,7 +141,7 @@ void tell_notes(const sim::Scenario& scenario) {
   }
 }
 
-int run_simulate(const SimulateCommand& command) {
+void run_simulate(const SimulateCommand& command) {
   sim::Scenario scenario = read_scenario(command.scenario_file, command.overrides);
   choose(scenario, command);
   check_output("--json", command.json);
@@ -161,7 +149,6 @@ int run_simulate(const SimulateCommand& command) {
   const sim::Result result = sim::simulate(scenario);
   if (command.json != "-") std::fputs(simulation_summary(result).c_str(), stdout);
   if (!command.json.empty()) write_output("--json", command.json, sim::to_json(result));
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

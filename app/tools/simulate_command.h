@@ -12,7 +12,7 @@
 namespace steelyard {
 
 // `steelyard replay`: a recorded run again in virtual time: as it was, under other policies, or without some
-// of its workers (app/config/recorded_scenario.h).
+// of its workers (app/config/device_files.h).
 struct ReplayCommand {
   std::string run;                   // its directory
   std::string policies, sync;        // comma-separated; empty: the run's own
@@ -20,7 +20,7 @@ struct ReplayCommand {
   std::string output;                // a file for the scenario, or - for standard output; empty: none
 };
 
-int run_replay(const ReplayCommand& command);
+void run_replay(const ReplayCommand& command);
 
 struct SimulateCommand {
   std::string scenario_file;
@@ -30,9 +30,9 @@ struct SimulateCommand {
   std::string json;  // a file, or - for standard output; empty: none
 };
 
-// Returns the process's exit code. Throws Failure for a scenario that cannot be read or simulated, or a
+// Throws Failure for a scenario that cannot be read or simulated, or a
 // file that cannot be written.
-int run_simulate(const SimulateCommand& command);
+void run_simulate(const SimulateCommand& command);
 
 // Says on standard error what is simulated otherwise than it is written.
 void tell_notes(const sim::Scenario& scenario);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <vector>
 
 #include "app/config/hosts_file.h"
 #include "app/config/job_source.h"
@@ -21,7 +20,7 @@
 
 namespace steelyard {
 
-int run_report(const ReportCommand& command) {
+void run_report(const ReportCommand& command) {
   const std::string output = command.output.empty() ? command.runs.front() + "/report.html" : command.output;
   std::vector<ReportedRun> runs;
   for (const std::string& path : command.runs) {
@@ -34,7 +33,6 @@ int run_report(const ReportCommand& command) {
   check_output("--output", output);
   write_output("--output", output, run_page(runs));
   if (output != "-") std::printf("%s shows it\n", shown_line(output).c_str());
-  return static_cast<int>(ExitCode::ok);
 }
 
 namespace {
@@ -87,7 +85,7 @@ std::string newest_run(const std::string& folder) {
     latest = at;
     newest = run;
   }
-  if (newest.empty()) throw Failure(ExitCode::usage, folder + " has no run: name the directory of one");
+  if (newest.empty()) refuse_usage(folder + " has no run: name the directory of one");
   return newest;
 }
 
@@ -104,19 +102,18 @@ std::string told_by(const std::string& place) {
 
 }  // namespace
 
-int run_status(const StatusCommand& command) {
+void run_status(const StatusCommand& command) {
   std::error_code ignored;
   if (is_web_place(command.run) && !fs::exists(command.run, ignored)) {
     std::fputs(told_by(command.run).c_str(), stdout);
-    return static_cast<int>(ExitCode::ok);
+    return;
   }
   const std::string path = command.run.empty() ? newest_run("runs") : command.run;
   const ReportedRun run = read_run(path);
   std::fputs(status_text(run, state_of(path, run.record.result)).c_str(), stdout);
-  return static_cast<int>(ExitCode::ok);
 }
 
-int run_runs(const RunsCommand& command) {
+void run_runs(const RunsCommand& command) {
   const std::vector<std::string> runs = runs_in(command.folder);
   if (runs.empty()) std::printf("no run in %s\n", shown_line(command.folder).c_str());
   for (const std::string& run : runs) {
@@ -131,7 +128,6 @@ int run_runs(const RunsCommand& command) {
     if (state != "running" && state != "finished" && !checkpoints.empty())
       std::printf("  steelyard %s --run-dir %s --resume\n", begun_by(run).c_str(), shown_line(run).c_str());
   }
-  return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace steelyard

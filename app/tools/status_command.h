@@ -12,8 +12,8 @@ struct ReportCommand {
   std::string output;             // a file, or - for standard output; empty: report.html in the first run
 };
 
-// The process's exit code. Throws Failure for a directory without a run, and if the page cannot be written.
-int run_report(const ReportCommand& command);
+// Throws Failure for a directory without a run, and if the page cannot be written.
+void run_report(const ReportCommand& command);
 
 struct StatusCommand {
   std::string run;  // a directory; empty: of runs/, the one that wrote last
@@ -23,8 +23,8 @@ struct RunsCommand {
   std::string folder = "runs";
 };
 
-// The process's exit code. Both throw Failure for a directory without a run.
-int run_status(const StatusCommand& command);
-int run_runs(const RunsCommand& command);
+// Both throw Failure for a directory without a run.
+void run_status(const StatusCommand& command);
+void run_runs(const RunsCommand& command);
 
 }  // namespace steelyard

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/processor.h"
 #include "core/queue.h"
 #include "core/text.h"
 
@@ -148,11 +149,6 @@ std::string why(httplib::Error error) {
   return "what comes from there is no page";
 }
 
-std::string machine_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 std::string lowered(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c; });
@@ -176,11 +172,10 @@ class HttpServer::State {
                                                                   : -1;
     if (port_ > 0) return;
     const int why = errno;
-    throw Failure(ExitCode::configuration,
-                  option + " " + with_port(place.host, place.port) + ": cannot listen there" +
-                      (why != 0 ? ": " + std::generic_category().message(why) : "") +
-                      (why == EADDRINUSE ? ": give another port, or 0 for any that is free"
-                                         : ": give an address of this machine and a port that you may use"));
+    refuse_setup(option + " " + with_port(place.host, place.port) + ": cannot listen there" +
+                 (why != 0 ? ": " + std::generic_category().message(why) : "") +
+                 (why == EADDRINUSE ? ": give another port, or 0 for any that is free"
+                                    : ": give an address of this machine and a port that you may use"));
   }
 
   ~State() {
@@ -232,7 +227,7 @@ class HttpServer::State {
   }
 
   const HostPort place_;
-  const std::string machine_ = machine_name();
+  const std::string machine_ = host_name();
   int port_ = -1;
   std::atomic<bool> ended_{false};
   Server server_{ended_};

@@ -13,7 +13,7 @@ constexpr const char* here = "127.0.0.1";
 constexpr std::string_view http = "http://";
 
 [[noreturn]] void refuse_place(const std::string& text, const std::string& why) {
-  throw Failure(ExitCode::usage, "'" + text + "' is no place for a page: " + why);
+  refuse_usage("'" + text + "' is no place for a page: " + why);
 }
 
 std::string without_http(std::string text) {

@@ -13,7 +13,7 @@
 #include <variant>
 
 #include "app/report/live/live_run.h"
-#include "app/report/page/assets.h"
+#include "app/report/page/page.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
 #include "core/queue.h"

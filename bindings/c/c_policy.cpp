@@ -9,13 +9,13 @@
 #include "balancing/policies.h"
 #include "bindings/c/c_error.h"
 #include "bindings/c/json_object.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "protocol/local_steps.h"
 
 using steelyard::dump_json;
-using steelyard::ExitCode;
-using steelyard::Failure;
 using steelyard::Json;
+using steelyard::refuse_setup;
 using steelyard::c_api::JsonObject;
 using steelyard::c_api::kind_of;
 using steelyard::c_api::parse_object;
@@ -31,17 +31,16 @@ namespace {
 
 constexpr std::size_t most_workers = 1 << 16;
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
-
 balancing::PolicyOptions options(const Json& setup) {
   balancing::PolicyOptions options;
   const auto found = setup.find("options");
   if (found == setup.end()) return options;
   if (!found->is_object())
-    refuse("\"options\" of the set-up is not a JSON object: give {\"key\": \"value\"}");
+    refuse_setup("\"options\" of the set-up is not a JSON object: give {\"key\": \"value\"}");
   for (const auto& [key, value] : found->items()) {
     if (value.is_structured() || value.is_null()) {
-      refuse("option \"" + key + "\" is " + dump_json(value) + ": give a text, a number, true or false");
+      refuse_setup("option \"" + key + "\" is " + dump_json(value) +
+                   ": give a text, a number, true or false");
     }
     options[key] = value.is_string() ? value.get<std::string>() : dump_json(value);
   }
@@ -64,8 +63,8 @@ balancing::Request first_request(const Json& setup, const JsonObject& keys) {
   request.grain = keys.count("grain", 1, 1);
   const auto workers = setup.find("workers");
   if (workers == setup.end() || !workers->is_array() || workers->empty() || workers->size() > most_workers) {
-    refuse("\"workers\" of the set-up is not a list of 1 to " + std::to_string(most_workers) +
-           " workers: give one object for each, {} if there is nothing to say");
+    refuse_setup("\"workers\" of the set-up is not a list of 1 to " + std::to_string(most_workers) +
+                 " workers: give one object for each, {} if there is nothing to say");
   }
   for (const Json& one : *workers) {
     const auto slot = static_cast<std::uint32_t>(request.workers.size());
@@ -84,7 +83,7 @@ std::unique_ptr<steelyard_policy> make(const char* text_of_setup) {
 }
 
 void plan(steelyard_policy& it, std::uint64_t batch, std::uint64_t* shares) {
-  if (batch == 0) refuse("there is nothing to share: give a batch of at least 1");
+  if (batch == 0) refuse_setup("there is nothing to share: give a batch of at least 1");
   const std::uint64_t grain = it.request.grain;
   it.request.positions = steelyard::grains_in(batch, grain);
   std::vector<std::uint64_t> samples = it.policy->plan(it.request);
@@ -98,7 +97,7 @@ void plan(steelyard_policy& it, std::uint64_t batch, std::uint64_t* shares) {
 }
 
 void observe(steelyard_policy& it, const double* seconds) {
-  if (it.samples.empty()) refuse("nothing was planned yet: call steelyard_policy_plan() first");
+  if (it.samples.empty()) refuse_setup("nothing was planned yet: call steelyard_policy_plan() first");
   const std::uint64_t grain = it.request.grain;
   for (std::uint32_t slot = 0; slot < it.samples.size(); ++slot) {
     const std::uint64_t samples = it.samples[slot], grains = steelyard::grains_in(samples, grain);

@@ -15,7 +15,6 @@
 #include "app/processes/worker_session.h"
 #include "bindings/c/c_error.h"
 #include "bindings/c/description.h"
-#include "bindings/c/numbers.h"
 #include "bindings/c/task_queue.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -41,6 +40,24 @@ class SignalsOff {
 
  private:
   sigset_t before_{};
+};
+
+// A data set whose samples are their own numbers, for callers who have the samples themselves.
+class SampleNumbers final : public DataSet {
+ public:
+  explicit SampleNumbers(std::uint32_t samples) : samples_(samples) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return samples_; }
+  [[nodiscard]] nn::Shape shape() const override { return {1, 1, 1}; }
+  [[nodiscard]] std::uint32_t classes() const override { return samples_; }
+  // The label is the number; the input says nothing.
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    *into = 0;
+    *labels = static_cast<std::uint32_t>(index);
+  }
+
+ private:
+  const std::uint32_t samples_;
 };
 
 DataSets numbers_of(const ModelDescription& model) {

@@ -1,6 +1,5 @@
 #include "bindings/c/description.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "app/processes/process_keys.h"

@@ -6,25 +6,23 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/json.h"
 
 namespace steelyard::c_api {
 
 Json parse_object(const char* text, const std::string& name, const std::string& example) {
   Json json = text == nullptr ? Json(Json::value_t::discarded) : parse_json(text);
-  if (json.is_discarded())
-    throw Failure(ExitCode::configuration, name + " is not JSON: give an object such as " + example);
+  if (json.is_discarded()) refuse_setup(name + " is not JSON: give an object such as " + example);
   return json;
 }
 
 JsonObject::JsonObject(const Json& json, std::string name, const std::vector<std::string>& known)
     : json_(json), name_(std::move(name)) {
   if (!json.is_object()) {
-    throw Failure(ExitCode::configuration, name_ + " is not a JSON object: give one with " + joined(known));
+    refuse_setup(name_ + " is not a JSON object: give one with " + joined(known));
   }
   for (const auto& [key, value] : json.items()) {
     if (std::ranges::find(known, key) == known.end())
-      throw Failure(ExitCode::configuration, name_ + " has no key \"" + key + "\"" + among(key, known));
+      refuse_setup(name_ + " has no key \"" + key + "\"" + among(key, known));
   }
 }
 
@@ -35,9 +33,8 @@ const Json* JsonObject::find(const std::string& key) const {
 
 void JsonObject::refuse(const std::string& key, const std::string& remedy) const {
   const Json* value = find(key);
-  throw Failure(ExitCode::configuration, "\"" + key + "\" of " + name_ +
-                                             (value == nullptr ? " is missing" : " is " + value->dump()) +
-                                             ": give " + remedy);
+  refuse_setup("\"" + key + "\" of " + name_ + (value == nullptr ? " is missing" : " is " + value->dump()) +
+               ": give " + remedy);
 }
 
 std::string JsonObject::text(const std::string& key, std::string_view otherwise) const {
@@ -61,13 +58,6 @@ double JsonObject::number(const std::string& key, double otherwise, double least
   if (!value->is_number() || !(value->get<double>() >= least && value->get<double>() <= most))
     refuse(key, "a number from " + dump_json(Json(least)) + " to " + dump_json(Json(most)));
   return value->get<double>();
-}
-
-bool JsonObject::flag(const std::string& key, bool otherwise) const {
-  const Json* value = find(key);
-  if (value == nullptr) return otherwise;
-  if (!value->is_boolean()) refuse(key, "true or false");
-  return value->get<bool>();
 }
 
 namespace {
@@ -98,8 +88,7 @@ void JsonObject::take(const Key& key) const {
     const char* text = name.empty() ? nullptr : std::getenv(variable_name(name).c_str());
     if (text == nullptr || *text == '\0') continue;
     if (take_text(key, text)) return;
-    throw Failure(ExitCode::configuration,
-                  variable_name(name) + " = " + text + " in the environment: give " + allowed(key));
+    refuse_setup(variable_name(name) + " = " + text + " in the environment: give " + allowed(key));
   }
 }
 

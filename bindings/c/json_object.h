@@ -25,7 +25,6 @@ class JsonObject {
   [[nodiscard]] std::uint64_t count(const std::string& key, std::uint64_t otherwise,
                                     std::uint64_t least) const;
   [[nodiscard]] double number(const std::string& key, double otherwise, double least, double most) const;
-  [[nodiscard]] bool flag(const std::string& key, bool otherwise) const;
   // Fills the key, from its variable in the environment if it is left out and has one (app/config/schema.h).
   void take(const Key& key) const;
   // Null if it is left out.

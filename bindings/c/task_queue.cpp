@@ -1,7 +1,5 @@
 #include "bindings/c/task_queue.h"
 
-#include <utility>
-
 #include "core/error.h"
 
 namespace steelyard::c_api {

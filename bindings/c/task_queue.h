@@ -13,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

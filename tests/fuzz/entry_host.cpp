@@ -2,7 +2,7 @@
 #include <set>
 #include <sstream>
 
-#include "app/launch/host_door.h"
+#include "app/launch/remote_host.h"
 #include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"

@@ -1,6 +1,6 @@
 #include "app/config/device_files.h"
 #include "app/report/timeline.h"
-#include "app/tools/measured.h"
+#include "app/tools/candidates.h"
 #include "core/check.h"
 #include "tests/fuzz/believes.h"
 #include "tests/fuzz/entry.h"

@@ -71,7 +71,7 @@ const std::vector<Library> libraries{
      {"transport/zmq_socket.h", "transport/security/curve.h", "transport/security/curve.h",
       "transport/security/peer_table.h", "transport/security/peer_table.h", "transport/connections.h"}},
     {"^CLI/.*",
-     {"app/cli/command_line.cpp", "app/cli/commands.cpp", "app/cli/commands_of_runs.cpp",
+     {"app/cli/command_line.cpp", "app/cli/commands.cpp", "app/cli/commands_of_tools.cpp",
       "app/launch/process_options.cpp"},
      true,
      {}},

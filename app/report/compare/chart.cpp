@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "app/report/page/page.h"
 #include "core/text.h"
@@ -118,18 +117,14 @@ class Plane {
     std::string text = "<div class=\"up\">";
     for (const double value : heights_.values()) {
       const bool whole = std::abs(100 * value - std::round(100 * value)) < 1e-6;
-      text += "<span style=\"top:" + css_percent(heights_.y(value)) + "\">" +
-              fixed(100 * value, whole ? 0 : 1) + " %</span>";
+      text += axis_label("top", heights_.y(value), fixed(100 * value, whole ? 0 : 1) + " %");
     }
     return text + "</div>";
   }
   [[nodiscard]] std::string x_labels() const {
     std::string text = "<div class=\"along\">";
-    const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(x_step_) + 1e-9)));
-    for (int i = 0; i * x_step_ <= x_most_; ++i) {
-      text += "<span style=\"left:" + css_percent(i * x_step_ / x_most_) + "\">" +
-              fixed(i * x_step_, decimals) + "</span>";
-    }
+    for (int i = 0; i * x_step_ <= x_most_; ++i)
+      text += axis_label("left", i * x_step_ / x_most_, fixed(i * x_step_, axis_decimals(x_step_)));
     text += "</div><p class=\"axis\">seconds of training";
     if (heights_.stretched()) text += "; upwards accuracy, the error on a logarithmic scale";
     return text + "</p>";
@@ -222,7 +217,7 @@ std::string ideal_chart(const Comparison& comparison, const std::vector<Row>& ra
   if (rows.empty()) return "";
   std::string ticks;
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
-    ticks += "<span style=\"left:" + at(share) + "\">" + fixed(100 * share, 0) + " %</span>";
+    ticks += axis_label("left", share / most, fixed(100 * share, 0) + " %");
   }
   return "<div class=\"bars\">" + rows + "<div></div><div class=\"along\">" + ticks +
          "</div><div></div></div>\n";

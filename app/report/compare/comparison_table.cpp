@@ -1,10 +1,8 @@
 #include "app/report/compare/comparison_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/report/compare/compared_runs.h"
-#include "app/report/compare/summary.h"
 #include "app/report/page/page.h"
 #include "app/report/terminal_text.h"
 #include "core/json.h"
@@ -12,7 +10,6 @@
 namespace steelyard {
 namespace {
 
-Json or_null(double value) { return value < 0 ? Json() : Json(value); }
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 Json or_null(const std::optional<Spread>& value) {
   if (!value) return {};
@@ -29,10 +26,10 @@ Json run_json(const Trial& trial, std::uint64_t seed) {
           {"seconds", trial.seconds},
           {"samples", trial.samples},
           {"updates", trial.updates},
-          {"samples_per_s", or_null(trial.samples_per_s())},
-          {"percent_of_ideal", or_null(trial.percent_of_ideal)},
-          {"efficiency", or_null(trial.efficiency)},
-          {"accuracy", or_null(trial.accuracy)},
+          {"samples_per_s", known_or_null(trial.samples_per_s())},
+          {"percent_of_ideal", known_or_null(trial.percent_of_ideal)},
+          {"efficiency", known_or_null(trial.efficiency)},
+          {"accuracy", known_or_null(trial.accuracy)},
           {"directory", or_null(trial.directory)},
           {"evaluations", evaluations}};
 }

@@ -4,20 +4,11 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/text.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {
-
-double number(const Json& from, const char* key, double otherwise) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_number() ? found->get<double>() : otherwise;
-}
-
-std::string word(const Json& from, const char* key) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 Json list(const Json& from, const char* key) {
   const auto found = from.find(key);
@@ -30,17 +21,17 @@ class RunRecordReader {
   explicit RunRecordReader(bool barrier) : barrier_(barrier) {}
 
   void read(const Json& line) {
-    const double at = number(line, "at_ms", -1) / 1e3;
+    const double at = number_at(line, "at_ms", -1) / 1e3;
     if (at < 0) return;
-    if (word(line, "purpose") == "evaluate") {
-      evaluating_ += number(line, "round_ms", 0) / 1e3;
-      const double accuracy = number(line, "accuracy", -1);
+    if (text_at(line, "purpose") == "evaluate") {
+      evaluating_ += number_at(line, "round_ms", 0) / 1e3;
+      const double accuracy = number_at(line, "accuracy", -1);
       if (accuracy < 0) return;
       trial_.accuracy = accuracy;
       trial_.evaluations.push_back({at - evaluating_, trial_.updates, accuracy});
     } else {
       trial_.seconds = at - evaluating_;
-      trial_.samples += number(line, "end", 0) - number(line, "begin", 0) - number(line, "holes", 0);
+      trial_.samples += number_at(line, "end", 0) - number_at(line, "begin", 0) - number_at(line, "holes", 0);
       add_workers(line);
     }
   }
@@ -77,27 +68,25 @@ bool has_barrier(const std::string& sync) { return !is_sync(sync) || parse_sync(
 
 Trial trial_of(std::string_view rounds, const std::string& result, const std::string& sync) {
   RunRecordReader reader(has_barrier(sync));
-  while (!rounds.empty()) {
-    const std::size_t end = rounds.find('\n');
-    const Json line = parse_json(rounds.substr(0, end));
+  for_each_line(rounds, [&](std::string_view text) {
+    const Json line = parse_json(text);
     if (line.is_object()) reader.read(line);
-    rounds.remove_prefix(end == std::string_view::npos ? rounds.size() : end + 1);
-  }
+  });
   Trial trial = reader.finish();
   const Json verdict = parse_json(result);
   if (!verdict.is_object()) {
     trial.failure = "there is no result";
     return trial;
   }
-  if (const std::string outcome = word(verdict, "outcome"); outcome != "finished") {
-    const std::string text = word(verdict, "text");
+  if (const std::string outcome = text_at(verdict, "outcome"); outcome != "finished") {
+    const std::string text = text_at(verdict, "text");
     trial.failure = outcome + (text.empty() ? "" : ": " + text);
   } else if (trial.samples <= 0) {
     trial.failure = "nothing was trained";
   }
   if (has_barrier(sync)) {
-    trial.percent_of_ideal = number(verdict, "percent_of_ideal", -1);
-    trial.efficiency = number(verdict, "efficiency", -1);
+    trial.percent_of_ideal = number_at(verdict, "percent_of_ideal", -1);
+    trial.efficiency = number_at(verdict, "efficiency", -1);
   }
   return trial;
 }

@@ -12,7 +12,6 @@
 // than a point of accuracy below the best is `behind`, and is listed after all that are not.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,19 +1,20 @@
 #include "app/report/live/live_run.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "app/report/page/page.h"
 #include "app/report/run/run_page.h"
 #include "app/report/run/status_text.h"
 #include "core/json.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
 
 constexpr const char* state = "running";  // nobody can look at another
-
-Json known(double value) { return value < 0 ? Json() : Json(value); }
 
 Json workers_json(const RunStatus& status) {
   Json workers = Json::array();
@@ -28,6 +29,85 @@ Json workers_json(const RunStatus& status) {
           status.finding.barrier ? Json(it.waiting / std::max(status.finding.seconds, 1e-9)) : Json()}});
   }
   return workers;
+}
+
+// In the format backslashes, quotes and ends of lines have to be escaped; other control characters help
+// nobody.
+std::string label(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') {
+      result += '\\';
+      result += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (static_cast<unsigned char>(c) >= ' ') {
+      result += c;
+    }
+  }
+  return result;
+}
+
+// Counts in full; of what is measured, more digits than were.
+std::string digits(double value) {
+  if (std::trunc(value) == value) return number_text(value);
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::general, 12).ptr};
+}
+
+class Text {
+ public:
+  void begin(const std::string& name, const std::string& type, const std::string& help) {
+    name_ = "steelyard_" + name;
+    text_ += "# HELP " + name_ + " " + help + "\n# TYPE " + name_ + " " + type + "\n";
+  }
+  void sample(auto number, const std::string& labels = "", const std::string& ending = "") {
+    const auto value = static_cast<double>(number);
+    text_ += name_ + ending + (labels.empty() ? "" : "{" + labels + "}") + " " +
+             (std::isfinite(value) ? digits(value) : "NaN") + "\n";
+  }
+  void one(const std::string& name, const std::string& type, const std::string& help, auto value) {
+    begin(name, type, help);
+    sample(value);
+  }
+  void known(const std::string& name, const std::string& help, double value) {
+    if (std::isfinite(value) && value >= 0) one(name, "gauge", help, value);
+  }
+  [[nodiscard]] std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_, name_;
+};
+
+void round_seconds(Text& text, const RunCounters& it) {
+  text.begin("round_seconds", "histogram", "How long rounds of training took.");
+  std::uint64_t so_far = 0;
+  for (std::size_t i = 0; i < RunCounters::bounds.size(); ++i) {
+    so_far += it.rounds_within[i];
+    text.sample(so_far, "le=\"" + number_text(RunCounters::bounds[i]) + "\"", "_bucket");
+  }
+  text.sample(it.rounds, "le=\"+Inf\"", "_bucket");
+  text.sample(it.seconds, "", "_sum");
+  text.sample(it.rounds, "", "_count");
+}
+
+void by_worker(Text& text, const RunCounters& it, bool barrier) {
+  const auto all = [&](const std::string& name, const std::string& type, const std::string& help,
+                       auto WorkerCounters::*value) {
+    if (it.workers.empty()) return;
+    text.begin("worker_" + name, type, help);
+    for (const auto& [worker, counters] : it.workers)
+      text.sample(counters.*value, "worker=\"" + label(worker) + "\"");
+  };
+  all("rounds_total", "counter", "Rounds of training in which the worker computed.", &WorkerCounters::rounds);
+  all("samples_total", "counter", "Samples of training that the worker computed.", &WorkerCounters::samples);
+  all("computing_seconds_total", "counter", "Time in which the worker computed.", &WorkerCounters::computing);
+  if (barrier)
+    all("waiting_seconds_total", "counter",
+        "Time from when the worker had computed until the slowest worker of the round had.",
+        &WorkerCounters::waiting);
+  all("share_samples", "gauge", "Samples of the last round that the worker computed; 0: it was not in it.",
+      &WorkerCounters::share);
 }
 
 }  // namespace
@@ -70,11 +150,11 @@ std::string LiveRun::status() const {
                      {"text", status_text(it, state)},
                      {"epoch", status.epoch},
                      {"round", status.round},
-                     {"done", known(status.done)},
-                     {"seconds_left", known(status.seconds_left)},
+                     {"done", known_or_null(status.done)},
+                     {"seconds_left", known_or_null(status.seconds_left)},
                      {"samples_per_second", status.samples_per_second()},
-                     {"percent_of_ideal", known(100 * status.ideal())},
-                     {"accuracy", known(status.accuracy)},
+                     {"percent_of_ideal", known_or_null(100 * status.ideal())},
+                     {"accuracy", known_or_null(status.accuracy)},
                      {"workers", workers_json(status)}};
   return dump_json(json, 2) + "\n";
 }
@@ -82,6 +162,65 @@ std::string LiveRun::status() const {
 std::string LiveRun::metrics() const {
   const ReportedRun it = reported_run(path_, job_, {});
   return metrics_text(counters_, {it.name, it.policy, it.sync, it.terms.barrier}, last_round_);
+}
+
+WorkerCounters& RunCounters::counters_of(const std::string& name) {
+  const bool room = workers.size() < most_workers || workers.contains(name);
+  return workers[room ? name : others];
+}
+
+void RunCounters::add(const RunRound& it, const std::vector<std::string>& names) {
+  if (!it.train) {
+    ++evaluations;
+    test_loss = it.loss;
+    test_accuracy = it.accuracy;
+    return;
+  }
+  const double slowest = it.slowest();
+  ++rounds;
+  ++rounds_within[static_cast<std::size_t>(std::ranges::lower_bound(bounds, it.seconds()) - bounds.begin())];
+  samples += it.samples();
+  seconds += it.seconds();
+  exchange += std::max(it.seconds() - slowest, 0.0);
+  loss = it.loss;
+  accuracy = it.accuracy;
+  ideal = it.percent_of_ideal < 0 ? -1 : it.percent_of_ideal / 100;
+  epoch = it.epoch + 1;
+  round = it.round + 1;
+  for (auto& [name, of] : workers) of.share = 0;
+  for (const RunPart& part : it.parts) {
+    WorkerCounters& of = counters_of(names[part.worker]);
+    ++of.rounds;
+    of.samples += part.share;
+    of.share += part.share;
+    of.computing += part.seconds;
+    of.waiting += slowest - part.seconds;
+  }
+}
+
+std::string metrics_text(const RunCounters& it, const RunLabels& labels, double last_round) {
+  Text text;
+  text.begin("job_info", "gauge", "What trains here; always 1.");
+  text.sample(1, "job=\"" + label(labels.job) + "\",policy=\"" + label(labels.policy) + "\",sync=\"" +
+                     label(labels.sync) + "\"");
+  round_seconds(text, it);
+  if (labels.barrier)
+    text.one("exchange_seconds_total", "counter",
+             "What rounds took beyond their slowest worker: exchange of parameters and gradients.",
+             it.exchange);
+  text.one("samples_total", "counter", "Samples of training of all workers.", it.samples);
+  text.one("evaluations_total", "counter", "Evaluations on the test set.", it.evaluations);
+  text.one("epoch", "gauge", "The epoch of the last round, counted from 1.", it.epoch);
+  text.one("round", "gauge", "The last round, counted from 1.", it.round);
+  text.known("loss", "Mean over the samples of the last round.", it.loss);
+  text.known("accuracy_ratio", "Share of right answers in the last round.", it.accuracy);
+  text.known("test_loss", "At the last evaluation.", it.test_loss);
+  text.known("test_accuracy_ratio", "Share of right answers at the last evaluation.", it.test_accuracy);
+  text.known("ideal_ratio", "How fast the last round was, measured by its best split: 1 is ideal.", it.ideal);
+  if (last_round > 0)
+    text.one("last_round_timestamp_seconds", "gauge", "When the last round ended, since 1970.", last_round);
+  by_worker(text, it, labels.barrier);
+  return text.take();
 }
 
 }  // namespace steelyard

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <utility>
 
-#include "app/report/page/assets.h"
 #include "app/report/progress_bar.h"
-#include "app/report/terminal_text.h"
 
 namespace steelyard {
 
@@ -35,32 +33,14 @@ std::string live_page(const std::string& title, const std::string& part) {
 }
 
 std::string escaped(const std::string& text) {
+  static constexpr std::pair<char, const char*> entities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
   std::string result;
   for (const char c : shown_line(text)) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
+    const auto named = std::ranges::find(entities, c, &std::pair<char, const char*>::first);
+    result += named == std::end(entities) ? std::string(1, c) : named->second;
   }
   return result;
-}
-
-std::string fixed(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
 }
 
 std::string percent(double share, int decimals) { return fixed(100 * share, decimals) + " %"; }
@@ -82,6 +62,12 @@ double axis_step(double range, int most) {
     if (range / (factor * power) <= most * (1 + 1e-9)) return factor * power;
   }
   return 10 * power;
+}
+
+int axis_decimals(double step) { return std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9))); }
+
+std::string axis_label(const std::string& side, double share, const std::string& value) {
+  return "<span style=\"" + side + ":" + fixed(100 * share, 2) + "%\">" + value + "</span>";
 }
 
 std::string html_table(const std::vector<std::vector<std::string>>& rows) {

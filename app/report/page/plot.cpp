@@ -10,8 +10,8 @@ namespace steelyard {
 namespace {
 
 constexpr double units = 1000;                  // of the picture, each way; the page stretches it
-constexpr std::size_t most_rows = 25;           // of the table
-constexpr double nearly_all = 0.97;             // of the points
+constexpr std::size_t most_table_rows = 25;     // of the table
+constexpr double nearly_all_points = 0.97;      // of the points
 constexpr double far_above = 2.5, above = 1.3;  // of what nearly all are below
 
 struct Axis {
@@ -26,7 +26,8 @@ struct Axis {
 double top_of(std::vector<double> values) {
   if (values.empty()) return 0;
   std::ranges::sort(values);
-  const double usual = values[static_cast<std::size_t>(nearly_all * static_cast<double>(values.size() - 1))];
+  const double usual =
+      values[static_cast<std::size_t>(nearly_all_points * static_cast<double>(values.size() - 1))];
   return values.back() > far_above * usual ? above * usual : values.back();
 }
 
@@ -88,24 +89,19 @@ std::string band(const Plot& plot, const Axis& axis, const Series& it) {
 }
 
 std::string labels(const Plot& plot, const Axis& axis) {
-  const auto decimals = [](double step) {
-    return std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
-  };
   std::string text = "<div class=\"up\">";
   for (int i = 0; i * axis.step <= axis.top * (1 + 1e-9); ++i) {
-    text += "<span style=\"top:" + fixed(100 * (1 - i * axis.step / axis.top), 2) + "%\">" +
-            fixed(i * axis.step, decimals(axis.step)) + plot.unit + "</span>";
+    text += axis_label("top", 1 - i * axis.step / axis.top,
+                       fixed(i * axis.step, axis_decimals(axis.step)) + plot.unit);
   }
   return text + "</div>";
 }
 
 std::string along(const Plot& plot) {
   const double step = axis_step(plot.to, 6);
-  const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
   std::string text = "<div class=\"along\">";
   for (int i = 0; i * step <= plot.to * (1 + 1e-9); ++i) {
-    text += "<span style=\"left:" + fixed(100 * i * step / plot.to, 2) + "%\">" + fixed(i * step, decimals) +
-            "</span>";
+    text += axis_label("left", i * step / plot.to, fixed(i * step, axis_decimals(step)));
   }
   return text + "</div><p class=\"axis\">seconds since the first round began</p>";
 }
@@ -125,7 +121,7 @@ std::string table(const Plot& plot) {
   std::vector<std::vector<std::string>> rows;
   for (const Series& whole : plot.series) {
     head.push_back(whole.name);
-    const Series it = thinned(whole, most_rows);
+    const Series it = thinned(whole, most_table_rows);
     const std::size_t column = head.size() - 1;
     for (std::size_t i = 0; i < it.x.size(); ++i) {
       const std::string at = fixed(it.x[i], 2);

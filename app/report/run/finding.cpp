@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <map>
 #include <set>
 
 #include "app/report/page/page.h"

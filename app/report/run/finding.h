@@ -10,9 +10,7 @@
 // the stretch in which most was waited of those with ten rounds or more, with their median exchange.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <string>
 
 #include "app/report/run/run_record.h"
 
@@ -61,12 +59,6 @@ struct Finding {
 // Less waiting than this share of the time is not worth a word.
 inline constexpr double little_waiting = 0.05;
 
-// What the job says of it. `most`: samples that a worker has room for, by name.
-struct RunTerms {
-  bool barrier = true;
-  std::uint64_t grain = 1;
-  std::map<std::string, std::uint64_t> most{};
-};
 Finding finding_of(const RunRecord& record, const RunTerms& terms);
 
 }  // namespace steelyard

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/report/run/finding.h"
-#include "app/report/run/reported_run.h"
+#include "app/report/run/run_record.h"
 
 namespace steelyard {
 

@@ -121,13 +121,8 @@ std::string data_of(const LanesLayout& layout, const RunRecord& record,
   const Json all = {{"x", layout.starts}, {"round", numbers}, {"at", at},       {"ms", lengths},
                     {"names", names},     {"shares", shares}, {"times", times}, {"slowest", slowest}};
   std::string text;
-  for (const char c : dump_json(all)) {
-    if (c == '<') {
-      text += "\\u003c";  // no name can end the element
-    } else {
-      text += c;
-    }
-  }
+  // No name can end the element.
+  for (const char c : dump_json(all)) text += c == '<' ? "\\u003c" : std::string(1, c);
   return "<script type=\"application/json\">" + text + "</script>";
 }
 
@@ -137,8 +132,8 @@ std::string round_labels(const LanesLayout& layout, std::size_t from, std::size_
                span = std::max(static_cast<double>(layout.starts[to]) - left, 1.0);
   const std::size_t step = std::max<std::size_t>(1, (to - from) / 6);
   for (std::size_t i = from; i < to; i += step) {
-    text += "<span style=\"left:" + fixed(100 * (static_cast<double>(layout.starts[i]) - left) / span, 2) +
-            "%\">" + std::to_string(layout.rounds[i]->round) + "</span>";
+    text += axis_label("left", (static_cast<double>(layout.starts[i]) - left) / span,
+                       std::to_string(layout.rounds[i]->round));
   }
   return text + "</div><p class=\"axis\">number of the round; as wide as it took</p>";
 }

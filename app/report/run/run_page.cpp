@@ -11,6 +11,7 @@
 #include "app/report/run/finding_text.h"
 #include "app/report/run/lanes.h"
 #include "app/report/run/status_text.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -21,10 +22,10 @@ double length_of(const RunRecord& record) { return record.rounds.empty() ? 0 : r
 
 using OfRound = std::function<double(const RunRound&)>;
 Series over_rounds(const RunRecord& record, const std::string& name, const std::string& kind,
-                   const OfRound& value) {
-  Series it{name, kind, {}, {}, {}, {}, false};
+                   const OfRound& value, bool train = true) {
+  Series it{name, kind, {}, {}, {}, {}, !train};
   for (const RunRound& round : record.rounds) {
-    if (!round.train) continue;
+    if (round.train != train) continue;
     it.x.push_back(round.end);
     it.y.push_back(value(round));
   }
@@ -32,13 +33,8 @@ Series over_rounds(const RunRecord& record, const std::string& name, const std::
 }
 
 Series evaluations(const RunRecord& record, const std::string& name, const std::string& kind) {
-  Series it{name, kind, {}, {}, {}, {}, true};
-  for (const RunRound& round : record.rounds) {
-    if (round.train) continue;
-    it.x.push_back(round.end);
-    it.y.push_back(100 * round.accuracy);
-  }
-  return thinned(std::move(it), points);
+  return over_rounds(
+      record, name, kind, [](const RunRound& it) { return 100 * it.accuracy; }, false);
 }
 
 // Of some rounds in a row: where pushes are applied at once, rounds end close behind each other or far apart.
@@ -229,15 +225,10 @@ std::string about(const ReportedRun& run) {
           row("checkpoint", result.checkpoint) + row("job.toml", run.trouble);
   if (record.unreadable > 0)
     text += row("not complete", std::to_string(record.unreadable) + " lines of the record cannot be read");
-  return text + "</dl>\n<details><summary>the job, with every default</summary><pre>" + [&] {
-    std::string job;  // line by line: as one line its ends would be shown as \n
-    for (std::size_t from = 0; from < run.job.size();) {
-      const std::size_t end = std::min(run.job.find('\n', from), run.job.size());
-      job += escaped(run.job.substr(from, end - from)) + "\n";
-      from = end + 1;
-    }
-    return job;
-  }() + "</pre></details>\n";
+  text += "</dl>\n<details><summary>the job, with every default</summary><pre>";
+  // Line by line: as one line its ends would be shown as \n.
+  for_each_line(run.job, [&](std::string_view line) { text += escaped(std::string(line)) + "\n"; });
+  return text + "</pre></details>\n";
 }
 
 std::string section(const ReportedRun& run, const std::string& title) {

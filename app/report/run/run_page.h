@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/report/run/finding.h"
-#include "app/report/run/reported_run.h"
+#include "app/report/run/run_record.h"
 
 namespace steelyard {
 

@@ -9,40 +9,32 @@
 #include "app/config/hosts_file.h"
 #include "app/config/job_file.h"
 #include "app/config/job_source.h"
+#include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {
 namespace {
 
-double number(const Json& from, const char* key, double otherwise) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_number() ? found->get<double>() : otherwise;
-}
 std::uint64_t count(const Json& from, const char* key) {
   const auto found = from.find(key);
   return found != from.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
-}
-std::string word(const Json& from, const char* key) {
-  const auto found = from.find(key);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Calls `take` for each line that is an object, and counts those that are not. The last line may be half
 // written.
 template <class Take>
 void each_line(std::string_view text, std::uint64_t& unreadable, const Take& take) {
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const Json line = parse_json(text.substr(0, end));
-    if (line.is_object()) {
-      take(line);
-    } else {
+  for_each_line(text, [&](std::string_view line) {
+    const Json json = parse_json(line);
+    if (!json.is_object()) {
       ++unreadable;
+    } else {
+      take(json);
     }
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
+  });
 }
 
 // Box-9 before box-10.
@@ -65,13 +57,50 @@ RunResult result_of(const std::string& text) {
   const Json json = parse_json(text);
   if (!json.is_object()) return {};
   return {true,
-          word(json, "outcome"),
-          word(json, "text"),
-          word(json, "checkpoint"),
-          number(json, "accuracy", -1),
-          number(json, "seconds", -1),
-          number(json, "samples_per_second", -1),
-          number(json, "percent_of_ideal", -1)};
+          text_at(json, "outcome"),
+          text_at(json, "text"),
+          text_at(json, "checkpoint"),
+          number_at(json, "accuracy", -1),
+          number_at(json, "seconds", -1),
+          number_at(json, "samples_per_second", -1),
+          number_at(json, "percent_of_ideal", -1)};
+}
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_mb = 2048;  // of a file of lines
+
+std::string text_of(const std::string& path, const std::string& what, bool needed) {
+  std::error_code ignored;
+  if (!needed && !fs::exists(path, ignored)) return "";
+  return read_input(path, {what, most_mb, "name the directory of a run, such as runs/job-1"});
+}
+
+std::string last_part(const std::string& path) {
+  return fs::path(path + "/.").lexically_normal().parent_path().filename().string();
+}
+
+void take_job(ReportedRun& run) try {
+  const JobFile file = parse_job(run.job, run.path + "/job.toml", {});
+  const Job& job = file.job;
+  run.name = job.name;
+  run.policy = job.policy;
+  run.sync = sync_text(job.sync);
+  run.about = job.model + " on " + job.data + ", " + std::to_string(job.global_batch) + " samples a batch, " +
+              count_of(file.servers, "server") + ", mode " + run.sync + ", policy " + run.policy;
+  run.terms.barrier = job.sync.has_versions();
+  run.terms.grain = job.grain;
+  run.epochs = job.epochs;
+  run.rounds = job.rounds;
+  run.seconds = job.seconds;
+  for (const WorkerSpec& worker : file.worker_specs) {
+    if (worker.max_batch > 0) run.terms.most[worker.name] = worker.max_batch;
+  }
+} catch (const Failure& failure) {
+  run.trouble = failure.what();
+  // Rounds have a percentage of the ideal only where workers wait for each other.
+  run.terms.barrier =
+      std::ranges::any_of(run.record.rounds, [](const RunRound& it) { return it.percent_of_ideal >= 0; });
 }
 
 }  // namespace
@@ -92,20 +121,20 @@ std::uint64_t RunRound::samples() const {
 class RunReader::Lines {
  public:
   void read_round(const Json& line) {
-    const double at = number(line, "at_ms", -1) / 1e3, seconds = number(line, "round_ms", -1) / 1e3;
+    const double at = number_at(line, "at_ms", -1) / 1e3, seconds = number_at(line, "round_ms", -1) / 1e3;
     if (at < 0 || seconds < 0) return;
     if (starts_.empty() || at < last_at_) starts_.push_back(last_);  // of another process: its clock is new
     last_at_ = at;
     RunRound round;
     round.round = count(line, "round");
     round.epoch = count(line, "epoch");
-    round.train = word(line, "purpose") != "evaluate";
+    round.train = text_at(line, "purpose") != "evaluate";
     round.end = starts_.back() + at;
     round.begin = std::max(round.end - seconds, 0.0);
     const double none = std::numeric_limits<double>::quiet_NaN();
-    round.loss = number(line, "loss", none);
-    round.accuracy = number(line, "accuracy", none);
-    round.percent_of_ideal = number(line, "percent_of_ideal", -1);
+    round.loss = number_at(line, "loss", none);
+    round.accuracy = number_at(line, "accuracy", none);
+    round.percent_of_ideal = number_at(line, "percent_of_ideal", -1);
     add_parts(line, round);
     last_ = round.end;
     parts_ += round.parts.size() + 1;
@@ -116,16 +145,16 @@ class RunReader::Lines {
   // says so began the n-th stretch of rounds.
   void read_event(const Json& line) {
     if (line.contains("began")) {
-      record_.origins.push_back({word(line, "began"), word(line, "version"), word(line, "machine")});
+      record_.origins.push_back({text_at(line, "began"), text_at(line, "version"), text_at(line, "machine")});
       waiting_ = true;
       if (record_.origins.size() > 1) add_event("the run was resumed", started_, 0);
     } else if (line.contains("first_round")) {
       ++started_;
       waiting_ = false;
     } else if (line.contains("text")) {
-      const double at = std::max(number(line, "at_ms", 0), 0.0) / 1e3;
+      const double at = std::max(number_at(line, "at_ms", 0), 0.0) / 1e3;
       const bool placed = !waiting_ && started_ > 0;
-      add_event(word(line, "text"), placed ? started_ - 1 : started_, placed ? at : 0);
+      add_event(text_at(line, "text"), placed ? started_ - 1 : started_, placed ? at : 0);
     }
   }
 
@@ -219,6 +248,31 @@ RunRecord run_record(std::string_view rounds, std::string_view events, const std
   RunRecord record = reader.record();
   record.result = result_of(result);
   return record;
+}
+
+std::string short_path(const ReportedRun& run, const std::vector<ReportedRun>& among) {
+  const std::string part = last_part(run.path);
+  const auto same = std::ranges::count_if(
+      among, [&](const ReportedRun& it) { return it.path != run.path && last_part(it.path) == part; });
+  return same > 0 ? run.path : part;
+}
+
+ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record) {
+  ReportedRun run;
+  run.path = path;
+  run.job = job;
+  run.record = std::move(record);
+  run.name = last_part(path);
+  take_job(run);
+  return run;
+}
+
+ReportedRun read_run(const std::string& path) {
+  const std::string job = text_of(path + "/job.toml", "run", true);
+  return reported_run(path, job,
+                      run_record(text_of(path + "/rounds.jsonl", "rounds of a run", true),
+                                 text_of(path + "/events.jsonl", "events of a run", false),
+                                 text_of(path + "/result.json", "result of a run", false)));
 }
 
 }  // namespace steelyard

@@ -1,7 +1,5 @@
 #include "app/report/run/status_text.h"
 
-#include <algorithm>
-
 #include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"

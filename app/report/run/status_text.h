@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/report/run/reported_run.h"
+#include "app/report/run/finding.h"
 
 namespace steelyard {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "app/report/live/live_run.h"
-#include "app/report/page/assets.h"
+#include "app/report/page/page.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
 #include "tests/app/report/run/made_run.h"

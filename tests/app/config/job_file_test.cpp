@@ -5,7 +5,7 @@
 #include <map>
 
 #include "app/config/job_keys.h"
-#include "app/config/toml_text.h"
+#include "app/config/schema.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "protocol/sync_mode.h"

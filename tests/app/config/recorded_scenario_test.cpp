@@ -1,4 +1,4 @@
-#include "app/config/recorded_scenario.h"
+#include "app/config/device_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // `attend` as a process, with a launcher that is a test: two pipes.
-#include "app/launch/attend.h"
+#include "app/launch/launch.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

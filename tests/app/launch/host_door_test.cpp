@@ -1,4 +1,4 @@
-#include "app/launch/host_door.h"
+#include "app/launch/remote_host.h"
 
 #include <gmock/gmock.h>
 

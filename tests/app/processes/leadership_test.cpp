@@ -1,5 +1,5 @@
 // A scheduler in the place of a killed one leads only if nobody else does.
-#include "app/processes/leadership.h"
+#include "app/processes/run_journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

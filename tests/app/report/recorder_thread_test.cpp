@@ -1,4 +1,4 @@
-#include "app/report/recorder_thread.h"
+#include "app/report/recorder.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

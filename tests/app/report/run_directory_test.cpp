@@ -62,6 +62,15 @@ TEST_F(RunDirectoryTest, AnEmptyOneMayBeThere) {
               AllOf(HasSubstr(root_ + ": it is not empty"), HasSubstr("--resume")));
 }
 
+TEST_F(RunDirectoryTest, ADirectoryForSeveralRunsIsNewOrEmpty) {
+  const std::string given = folder_.path("several");
+  EXPECT_EQ(fresh_directory(given, "compare-job"), given);
+  EXPECT_EQ(fresh_directory(given, "compare-job"), given) << "it is still empty";
+  write_text(given + "/a", "");
+  EXPECT_EQ(refusal([&] { (void)fresh_directory(given, "compare-job"); }),
+            "run directory " + given + ": it is not empty: give --run-dir a new name");
+}
+
 TEST_F(RunDirectoryTest, OpensWhatIsARun) {
   EXPECT_THAT(refusal([&] { RunDirectory::open(root_); }), HasSubstr(root_ + ": there is no run in it"));
   EXPECT_THAT(refusal([&] { RunDirectory::open(root_ + "/none"); }), HasSubstr("there is no run in it"));

@@ -5,6 +5,13 @@
 namespace steelyard::terminal_text_test {
 namespace {
 
+TEST(TerminalText, NumbersAreAsPrintfHasThem) {
+  EXPECT_EQ(printed("%.2f %%, %s", 12.375, "twelve"), "12.38 %, twelve");
+  EXPECT_EQ(printed("%s", std::string(5000, 'a').c_str()), std::string(5000, 'a'));
+  EXPECT_EQ(fixed(0.125, 1), "0.1");
+  EXPECT_EQ(count_of(1, "core") + ", " + count_of(2, "core"), "1 core, 2 cores");
+}
+
 TEST(TerminalText, PlainTextStaysAsItIs) {
   EXPECT_EQ(shown_line("worker 'box-7' is lost (±3 %): größer, 東京"),
             "worker 'box-7' is lost (±3 %): größer, 東京");

@@ -1,4 +1,4 @@
-#include "app/tools/measured.h"
+#include "app/tools/candidates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/tools/candidates.h"
-#include "app/tools/measured.h"
 #include "app/tools/plan_command.h"
 #include "tests/support/process_run.h"
 

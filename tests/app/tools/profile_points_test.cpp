@@ -1,4 +1,4 @@
-#include "app/tools/profile_points.h"
+#include "app/tools/profile_command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -19,8 +19,8 @@ std::string refusal(Work work) {
   return "nothing was refused";
 }
 
-const Json json = parse_json(R"({"name": "ada", "number": 2.5, "count": 3, "yes": true, "kind": "gpu"})");
-const std::vector<std::string> known{"name", "number", "count", "yes", "kind", "left_out"};
+const Json json = parse_json(R"({"name": "ada", "number": 2.5, "count": 3, "kind": "gpu"})");
+const std::vector<std::string> known{"name", "number", "count", "kind", "left_out"};
 
 TEST(JsonObject, GivesWhatIsThereAndDefaults) {
   const JsonObject it(json, "the thing", known);
@@ -29,7 +29,6 @@ TEST(JsonObject, GivesWhatIsThereAndDefaults) {
   EXPECT_EQ(it.number("number", 0, 0, 3), 2.5);
   EXPECT_EQ(it.number("left_out", 7, 0, 1), 7);
   EXPECT_EQ(it.count("count", 0, 1), 3);
-  EXPECT_TRUE(it.flag("yes", false));
   EXPECT_EQ(it.find("left_out"), nullptr);
   EXPECT_EQ(kind_of(it), DeviceKind::gpu);
 }
@@ -42,7 +41,6 @@ TEST(JsonObject, NamesKeyObjectAndRemedy) {
   EXPECT_THAT(refusal([&] { (void)it.count("count", 0, 4); }), HasSubstr("give a whole number from 4"));
   EXPECT_THAT(refusal([&] { (void)it.number("number", 0, 0, 1); }),
               HasSubstr("give a number from 0.0 to 1.0"));
-  EXPECT_THAT(refusal([&] { (void)it.flag("name", true); }), HasSubstr("true or false"));
   EXPECT_THAT(refusal([&] { it.refuse("left_out", "it"); }),
               HasSubstr("\"left_out\" of the thing is missing"));
   EXPECT_THAT(refusal([&] { JsonObject(json, "the thing", {"name"}); }), HasSubstr("the thing has no key"));

@@ -1,5 +1,5 @@
 // What monitors read.
-#include "app/report/live/counters.h"
+#include "app/report/live/live_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

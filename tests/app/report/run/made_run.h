@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "app/report/run/reported_run.h"
+#include "app/report/run/run_record.h"
 
 namespace steelyard {
 

@@ -18,15 +18,14 @@ struct Rules {
   bool cold_start = true;     // a first batch twice as slow as the second is forgotten
   bool cpu_signal = true, memory_signal = true;
   // Of the split.
-  bool links = true;          // a slow link leaves less time to compute
-  bool link_changes = true;   // two waits that agree are a change of the link
-  bool rest = true;           // a worker that only delays rests
-  bool rest_doubt = true;     // but only if that is sure
-  bool trial_law = true;      // off: a trial every 64 rounds
-  bool shared_trials = true;  // a trial that delays no longer than another is in the same round
-  bool late_rest = true;      // for whom the rounds wait too long rests
-  bool one_round = true;      // no share moves by more than a twentieth on the word of one round
-  bool least_gain = true;     // off: shares move for any gain
+  bool links = true;         // a slow link leaves less time to compute
+  bool link_changes = true;  // two waits that agree are a change of the link
+  bool rest = true;          // a worker that only delays rests
+  bool rest_doubt = true;    // but only if that is sure
+  bool trial_law = true;     // off: a trial every 64 rounds
+  bool late_rest = true;     // for whom the rounds wait too long rests
+  bool one_round = true;     // no share moves by more than a twentieth on the word of one round
+  bool least_gain = true;    // off: shares move for any gain
 };
 
 }  // namespace steelyard::balancing

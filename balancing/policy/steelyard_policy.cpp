@@ -119,7 +119,7 @@ std::vector<Affine> Steelyard::curves(const Request& request, const std::vector<
 }
 
 std::vector<std::uint64_t> Steelyard::best_split(const Request& request, const std::vector<Affine>& curves) {
-  for (const std::uint32_t slot : rests_.call_back(request, curves)) waits_.doubt(slot);
+  for (const std::uint32_t slot : rests_.call_back(request)) waits_.doubt(slot);
   std::vector<Rests::Known> known(request.workers.size());
   for (std::size_t i = 0; i < known.size(); ++i) {
     const std::uint32_t slot = request.workers[i].slot;

@@ -12,7 +12,6 @@ namespace {
 constexpr double shortest_rest = 12, longest_rest = 3'000;  // rounds
 constexpr double half_known = 70;  // rounds at work after which a worker was of use as likely as not
 constexpr std::uint64_t first_late_rest = 64;
-constexpr double little_longer = 1.25;  // than a trial that is due: others are tried with it
 
 }  // namespace
 
@@ -39,23 +38,15 @@ std::set<std::uint32_t> Rests::on_trial() const {
   return slots;
 }
 
-std::vector<std::uint32_t> Rests::call_back(const Request& request, const std::vector<Affine>& curves) {
+std::vector<std::uint32_t> Rests::call_back(const Request& request) {
   std::vector<std::uint32_t> late;
-  double trial = 0;  // seconds that this round takes for the sake of those that are tried
-  for (const bool shared : {false, true}) {
-    for (std::size_t i = 0; i < request.workers.size(); ++i) {
-      const auto found = rests_.find(request.workers[i].slot);
-      if (found == rests_.end() || found->second.trying) continue;
-      Rest& rest = found->second;
-      const bool as_short = rules_.shared_trials && !rest.late && curves[i](1) <= little_longer * trial;
-      if (shared ? !as_short : request.round < rest.until) continue;
-      rest.trying = true;
-      rest.until = request.round;
-      if (rest.late)
-        late.push_back(found->first);
-      else if (!shared)
-        trial = std::max(trial, curves[i](1));
-    }
+  for (const WorkerView& worker : request.workers) {
+    const auto found = rests_.find(worker.slot);
+    if (found == rests_.end() || found->second.trying || request.round < found->second.until) continue;
+    Rest& rest = found->second;
+    rest.trying = true;
+    rest.until = request.round;
+    if (rest.late) late.push_back(found->first);
   }
   return late;
 }

@@ -9,7 +9,6 @@
 // that the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per
 // round, that it is back as it was. The first factor of the chance is near 1 for a worker that was useful for
 // long. The second assumes that a state that has lasted n rounds lasts about n more.
-// A worker whose trial takes hardly longer than one that is due is tried in the same round.
 //
 // A worker also rests if the rounds wait for it alone, and longer than they would take without it
 // (cost/waited_for.h). It returns after 64 rounds, the next time after twice as many, and is judged anew.
@@ -49,7 +48,7 @@ class Rests {
   explicit Rests(const Rules& rules = {}) : rules_(rules) {}
 
   // Ends the rests that are over. Returns the slots of workers that had rested for being late.
-  std::vector<std::uint32_t> call_back(const Request& request, const std::vector<Affine>& curves);
+  std::vector<std::uint32_t> call_back(const Request& request);
   // Sends workers to rest, then splits exactly. `curves` and `known` are in the request's order.
   Shares solve(const Request& request, const std::vector<Affine>& curves, const std::vector<Known>& known);
   void forget_all_but(const std::set<std::uint32_t>& present);

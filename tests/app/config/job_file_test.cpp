@@ -286,7 +286,7 @@ TEST(JobFile, FormerNamesAreStillReadWithANotice) {
   const JobFile file = parse_job(
       "[train]\nbad_gradient = \"again\"\n[cluster]\nsums = \"ordered\"\npush = \"int8\"\n[[worker]]\nslow = "
       "2\n",
-      "j.toml", {"cluster.heartbeat_timeout=33", "worker.worker-0.polite=true"});
+      "j.toml", {"cluster.dead_after=33", "worker.worker-0.polite=true"});
   EXPECT_EQ(file.job.sum_order, SumOrder::positions);
   EXPECT_EQ(file.job.push_encoding, FloatCode::int8);
   EXPECT_EQ(file.job.heartbeat_timeout, 33);

@@ -67,19 +67,6 @@ TEST(SteelyardRest, NeverSlowerThanOneAloneInItsOwnModel) {
   EXPECT_LE(rounds[20].ms, scenario.time(0, 21, 64) + 1e-9);
 }
 
-// Two that are no use are tried in one round, for the second costs nothing more.
-TEST(SteelyardRest, WhoIsAsSlowIsTriedWithTheOther) {
-  const Scenario scenario("", 256, 4000, {{{5, 0.5}}, {{5, 0.7}}, {{300, 0.5}}, {{290, 0.6}}}, 8);
-  Steelyard policy;
-  const std::vector<Round> rounds = arena::play(scenario, policy);
-  std::size_t together = 0;
-  for (std::size_t k = 20; k < rounds.size(); ++k) {
-    EXPECT_EQ(rounds[k].share(2) > 0, rounds[k].share(3) > 0) << "round " << k + 1;
-    together += rounds[k].share(2) > 0;
-  }
-  EXPECT_GE(together, 1u);
-}
-
 // A link eight times as slow for a hundred rounds: first it leaves less time, then it is no use, then it is
 // well.
 TEST(SteelyardRest, WhoseLinkRecoversWorksAgain) {

@@ -114,10 +114,6 @@ void IdealMeter::mark(std::uint64_t round) {
   stride_ *= 2;
 }
 
-double IdealMeter::percent() const { return sums_.percent_since({}); }
-
-double IdealMeter::percent_of_last() const { return sums_.percent_since(before_last_); }
-
 double IdealMeter::percent_from(std::uint64_t round) const {
   const auto mark = std::lower_bound(marks_.begin(), marks_.end(), round,
                                      [](const Mark& m, std::uint64_t wanted) { return m.round < wanted; });

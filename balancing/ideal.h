@@ -46,10 +46,10 @@ class IdealMeter {
   // last one) is ignored.
   void add(const RoundTimes& round);
 
-  [[nodiscard]] double percent() const;          // of all rounds; 0 if there is none
-  [[nodiscard]] double percent_of_last() const;  // of the last round; 0 if there is none
-  [[nodiscard]] double percent_from(
-      std::uint64_t round) const;  // of this round and all later ones; 0 if there is none
+  // Of all rounds, of the last one, of this one and all later ones; 0 if there is none.
+  [[nodiscard]] double percent() const { return sums_.percent_since({}); }
+  [[nodiscard]] double percent_of_last() const { return sums_.percent_since(before_last_); }
+  [[nodiscard]] double percent_from(std::uint64_t round) const;
 
   template <class Archive>
   void serialize(Archive& archive) {

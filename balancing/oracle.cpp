@@ -4,12 +4,6 @@
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
-namespace {
-
-constexpr char oracle_title[] = "oracle.1";
-
-}  // namespace
-
 std::vector<std::uint64_t> Oracle::plan(const Request& request) {
   std::vector<Curve> curves;
   for (const WorkerView& worker : request.workers) {
@@ -18,9 +12,5 @@ std::vector<std::uint64_t> Oracle::plan(const Request& request) {
   }
   return min_max(curves, with_rest(request, share_bounds(request)), request.positions);
 }
-
-std::string Oracle::save() const { return StateWriter(oracle_title).str(); }
-
-void Oracle::restore(const std::string& text) { StateReader(text, oracle_title).end(); }
 
 }  // namespace steelyard::balancing

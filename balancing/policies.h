@@ -12,12 +12,14 @@
 
 #include <steelyard/policy.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "balancing/policy_options.h"
+#include "balancing/cost/curves.h"
 #include "balancing/predict/predictors.h"
 
 namespace steelyard::balancing {
@@ -34,5 +36,19 @@ void require_pacing(const std::string& name, Policy& policy);
 
 // The user's own first.
 std::vector<std::string> policy_names(const PolicyTable& own = {});
+
+// A number of rounds, or of what else is counted from 1 on.
+Option rounds_option(const char* name, std::optional<std::uint64_t> otherwise, const char* help);
+
+// Options of policies that are lists: texts in a job file, numbers and curves here. Both are empty where the
+// job does not name the option, and throw Failure (configuration) that names option, value and remedy where
+// it does not fit.
+
+// Positive numbers by slot: "100 80 40 20".
+std::vector<double> numbers_option(const Options& options, const std::string& key);
+
+// Polynomials of the time in ms over the share, low order first: "half: 5.9 0.59; slow: 8.3 0.6 0 1e-7", or
+// by slot "5.9 0.59; 8.3 0.6 0 1e-7".
+Profile curves_option(const Options& options, const std::string& key);
 
 }  // namespace steelyard::balancing

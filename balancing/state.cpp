@@ -25,12 +25,6 @@ StateWriter& StateWriter::real(double value) {
   return word({digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
-StateWriter& StateWriter::reals(const std::vector<double>& values) {
-  count(values.size());
-  for (const double value : values) real(value);
-  return *this;
-}
-
 StateWriter& StateWriter::text(std::string_view value) {
   text_.append(std::to_string(value.size())).append(":").append(value).push_back(' ');
   return *this;
@@ -63,13 +57,6 @@ double StateReader::real() {
   const auto value = number_in<double>(digits);
   if (!value) refuse(std::string(digits).append(" is no finite number"));
   return *value;
-}
-
-// The number is checked against `most` before anything is allocated.
-std::vector<double> StateReader::reals(std::size_t most) {
-  std::vector<double> values(count(most));
-  for (double& value : values) value = real();
-  return values;
 }
 
 std::string StateReader::text() {

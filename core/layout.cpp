@@ -68,14 +68,12 @@ constexpr std::uint64_t most_slices = std::uint64_t{1} << 20;
 
 std::vector<Slice> slices(const Layout& layout) {
   if (layout.size() == 0 || layout.slice_size == 0) {
-    throw Failure(ExitCode::configuration,
-                  "the model has no parameters: give it at least one layer with weights");
+    refuse_setup("the model has no parameters: give it at least one layer with weights");
   }
   if (layout.size() / layout.slice_size > most_slices) {
-    throw Failure(ExitCode::configuration,
-                  "the model has " + std::to_string(layout.size()) + " parameters, " +
-                      std::to_string(layout.size() * sizeof(float) / 1'000'000) + " MB, in more than " +
-                      std::to_string(most_slices) + " slices: make it smaller");
+    refuse_setup("the model has " + std::to_string(layout.size()) + " parameters, " +
+                 std::to_string(layout.size() * sizeof(float) / 1'000'000) + " MB, in more than " +
+                 std::to_string(most_slices) + " slices: make it smaller");
   }
   std::vector<Slice> all;
   std::uint64_t expected = 0;

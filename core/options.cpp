@@ -76,8 +76,7 @@ std::optional<OptionTrouble> trouble_in(const std::string& owner, const std::vec
 
 Options::Options(std::string owner, const std::vector<Option>& declared, const OptionTexts& given)
     : owner_(std::move(owner)), values_(given) {
-  if (const auto trouble = trouble_in(owner_, declared, given))
-    throw Failure(ExitCode::configuration, trouble->what);
+  if (const auto trouble = trouble_in(owner_, declared, given)) refuse_setup(trouble->what);
   for (const Option& option : declared) {
     if (!option.otherwise.empty()) values_.emplace(option.name, option.otherwise);
   }
@@ -86,22 +85,21 @@ Options::Options(std::string owner, const std::vector<Option>& declared, const O
 const std::string& Options::text(const std::string& name) const {
   const auto found = values_.find(name);
   if (found != values_.end()) return found->second;
-  throw Failure(ExitCode::configuration,
-                owner_ + " reads its option '" + name +
-                    "', which is not declared, or has no default and was not given: declare it where " +
-                    owner_ + " is registered");
+  refuse_setup(owner_ + " reads its option '" + name +
+               "', which is not declared, or has no default and was not given: declare it where " + owner_ +
+               " is registered");
 }
 
 std::uint64_t Options::whole(const std::string& name) const {
   if (const auto value = number_in<std::uint64_t>(text(name))) return *value;
-  throw Failure(ExitCode::configuration, owner_ + " reads its option '" + name + "' = '" + text(name) +
-                                             "' as a whole number: declare it as one");
+  refuse_setup(owner_ + " reads its option '" + name + "' = '" + text(name) +
+               "' as a whole number: declare it as one");
 }
 
 double Options::number(const std::string& name) const {
   if (const auto value = number_in<double>(text(name))) return *value;
-  throw Failure(ExitCode::configuration, owner_ + " reads its option '" + name + "' = '" + text(name) +
-                                             "' as a number: declare it as one");
+  refuse_setup(owner_ + " reads its option '" + name + "' = '" + text(name) +
+               "' as a number: declare it as one");
 }
 
 void in_name_of(const std::string& owner, const std::function<void()>& work) {

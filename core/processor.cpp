@@ -49,30 +49,20 @@ Level cpu_level() {
 bool cpu_has_bf16() { return cpu_level() == Level::v4 && __builtin_cpu_supports("avx512bf16"); }
 
 const char* name(Level level) {
-  switch (level) {
-    case Level::baseline:
-      return "baseline";
-    case Level::v3:
-      return "v3";
-    case Level::v4:
-      return "v4";
-  }
-  return "unknown";
+  static constexpr std::array names{"baseline", "v3", "v4"};
+  return names[static_cast<std::size_t>(level)];
 }
 
 std::string processor_name(std::string_view cpuinfo) {
   std::string name;
   std::set<std::string> packages;
-  while (!cpuinfo.empty()) {
-    const std::size_t end = std::min(cpuinfo.find('\n'), cpuinfo.size());
-    const std::string_view line = cpuinfo.substr(0, end);
-    cpuinfo.remove_prefix(std::min(end + 1, cpuinfo.size()));
+  for_each_line(cpuinfo, [&](std::string_view line) {
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) continue;
+    if (colon == std::string_view::npos) return;
     const std::string_view key = trimmed(line.substr(0, colon)), value = trimmed(line.substr(colon + 1));
     if (key == "model name" && name.empty()) name = value;
     if (key == "physical id") packages.emplace(value);
-  }
+  });
   if (name.empty()) return "unknown processor";
   return packages.size() > 1 ? std::to_string(packages.size()) + " x " + name : name;
 }

@@ -89,6 +89,14 @@ NodeId get_node(Reader& reader) {
   return node;
 }
 
+// One of which this field alone is written.
+template <class It, class Field>
+It get_one(Reader& reader, Field It::*field) {
+  It it;
+  reader(it.*field);
+  return it;
+}
+
 template <class Said>
 Heard heard(NodeId from, Said said) {
   return {{from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}};
@@ -107,16 +115,10 @@ JournalRecord get_record(Reader& reader) {
       return {now, Heard{{from, scheduler_node, get(reader, Role::scheduler)}}};
     case Kind::disconnected:
       return {now, heard(from, Disconnected{get_node(reader)})};
-    case Kind::version_mismatch: {
-      VersionMismatch other;
-      reader(other.protocol);
-      return {now, heard(from, other)};
-    }
-    case Kind::interrupt: {
-      Interrupt interrupt;
-      reader(interrupt.failure);
-      return {now, heard(from, std::move(interrupt))};
-    }
+    case Kind::version_mismatch:
+      return {now, heard(from, get_one(reader, &VersionMismatch::protocol))};
+    case Kind::interrupt:
+      return {now, heard(from, get_one(reader, &Interrupt::failure))};
     case Kind::woken:
       return {now, Woken{}};
     case Kind::restarted:
@@ -127,18 +129,12 @@ JournalRecord get_record(Reader& reader) {
       followed.arbiter = get_node(reader);
       return {now, followed};
     }
-    case Kind::condensed: {
-      Condensed condensed;
-      reader(condensed.state);
-      return {now, std::move(condensed)};
-    }
+    case Kind::condensed:
+      return {now, get_one(reader, &Condensed::state)};
     case Kind::skipped:
       return {now, Skipped{get_node(reader)}};
-    case Kind::took_over: {
-      TookOver took_over;
-      reader(took_over.generation);
-      return {now, took_over};
-    }
+    case Kind::took_over:
+      return {now, get_one(reader, &TookOver::generation)};
     case Kind::superseded:
       break;
   }

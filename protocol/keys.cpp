@@ -2,12 +2,12 @@
 
 #include <strings.h>
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "protocol/node.h"
 
 namespace steelyard {
@@ -18,12 +18,11 @@ constexpr char separator = ';';  // no letter of a key
 constexpr std::string_view tcp = "tcp://";
 
 bool is_port(std::string_view text) {
-  unsigned port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return error == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
+  const auto port = number_in<unsigned>(text);
+  return port && *port >= 1 && *port <= 65535;
 }
 
-constexpr std::array roles{KeyRole::scheduler, KeyRole::server, KeyRole::worker};
+constexpr std::array roles{"scheduler", "server", "worker"};  // as the enumerators
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -98,22 +97,11 @@ std::string endpoint_trouble(const std::string& told) {
   return {};
 }
 
-const char* name(KeyRole role) {
-  switch (role) {
-    case KeyRole::scheduler:
-      return "scheduler";
-    case KeyRole::server:
-      return "server";
-    case KeyRole::worker:
-      return "worker";
-  }
-  return "";
-}
+const char* name(KeyRole role) { return roles.at(static_cast<std::size_t>(role)); }
 
 std::optional<KeyRole> key_role(std::string_view text) {
-  for (const KeyRole role : roles)
-    if (text == name(role)) return role;
-  return std::nullopt;
+  const auto found = std::ranges::find(roles, text);
+  return found == roles.end() ? std::nullopt : std::optional(static_cast<KeyRole>(found - roles.begin()));
 }
 
 bool is_key(std::string_view text) {
@@ -137,18 +125,16 @@ Secret::~Secret() { explicit_bzero(letters_.data(), letters_.size()); }
 
 KeyLines parse_keys(std::string_view text, const std::string& place) {
   KeyLines lines;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const auto words = words_of(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (words.empty() || words[0].starts_with('#') || take(words, lines)) continue;
-    throw Failure(
-        ExitCode::configuration,
-        place + ", line " + std::to_string(number) +
-            ": expected `ROLE NAME PUBLIC`, with a role of scheduler, server or worker, a name, and "
-            "a key of 40 letters that no other line has: correct it, or make it with `steelyard "
-            "keys`");
-  }
+  std::size_t number = 0;
+  for_each_line(text, [&](std::string_view line) {
+    ++number;
+    const auto words = words_of(line);
+    if (words.empty() || words[0].starts_with('#') || take(words, lines)) return;
+    refuse_setup(place + ", line " + std::to_string(number) +
+                 ": expected `ROLE NAME PUBLIC`, with a role of scheduler, server or worker, a name, and "
+                 "a key of 40 letters that no other line has: correct it, or make it with `steelyard "
+                 "keys`");
+  });
   return lines;
 }
 

@@ -40,25 +40,10 @@ void check_name(std::string_view where, std::string_view name) {
 }
 
 const char* name(Role role) {
-  switch (role) {
-    case Role::scheduler:
-      return "scheduler";
-    case Role::shard:
-      return "shard";
-    case Role::worker:
-      return "worker";
-    case Role::checkpointer:
-      return "checkpointer";
-    case Role::standby:
-      return "standby";
-    case Role::compute:
-      return "compute";
-    case Role::recorder:
-      return "recorder";
-    case Role::link:
-      return "link";
-  }
-  return "unknown";
+  static constexpr std::array names{"scheduler", "shard",   "worker",   "checkpointer",
+                                    "standby",   "compute", "recorder", "link"};  // as the enumerators
+  const auto place = static_cast<std::size_t>(role);
+  return place < names.size() ? names[place] : "unknown";
 }
 
 std::string to_string(NodeId node) {

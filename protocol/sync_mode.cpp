@@ -39,8 +39,7 @@ const std::vector<ModeEntry>& mode_entries() {
 
 SyncMode parse_sync(std::string_view text) {
   if (const auto mode = parsed(text)) return *mode;
-  throw Failure(ExitCode::configuration,
-                "sync mode '" + std::string(text) + "' does not exist; choose one of " + sync_choices());
+  refuse_setup("sync mode '" + std::string(text) + "' does not exist; choose one of " + sync_choices());
 }
 
 std::string sync_text(const SyncMode& mode) { return written(mode).second; }

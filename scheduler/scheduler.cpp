@@ -2,7 +2,6 @@
 
 #include "core/error.h"
 #include "protocol/archive.h"
-#include "scheduler/members/crowding.h"
 #include "scheduler/members/liveness.h"
 
 namespace steelyard {
@@ -153,7 +152,7 @@ void Scheduler::handle(Time now, NodeId from, const VersionMismatch& version_mis
 
 void Scheduler::refuse(Time now, NodeId from, const Refuse& why, Outbox& out) {
   if (auto note = refusals_.refused(now, from, why)) Dispatch::note(std::move(*note), out);
-  Dispatch::refuse(from, why, out);
+  Dispatch::to_member(from, why, out);
 }
 
 // ---- signs of life

@@ -19,15 +19,9 @@ namespace steelyard {
 
 HeldEnd::HeldEnd(int descriptor) : descriptor_(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) {}
 
-HeldEnd::~HeldEnd() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-HeldEnd::HeldEnd(HeldEnd&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
 bool HeldEnd::closed_there() const {
-  if (descriptor_ < 0) return true;
-  pollfd asked{descriptor_, POLLRDHUP, 0};
+  if (!descriptor_.there()) return true;
+  pollfd asked{descriptor_.get(), POLLRDHUP, 0};
   return poll(&asked, 1, 0) > 0;
 }
 
@@ -71,20 +65,18 @@ std::uint64_t left_in_kernel(int descriptor) {
 }  // namespace
 
 Mailbox::Mailbox() : wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), posted_(capacity) {
-  CHECK(wake_ >= 0, "no descriptor left for an eventfd");
+  CHECK(wake_.there(), "no descriptor left for an eventfd");
 }
-
-Mailbox::~Mailbox() { close(wake_); }
 
 void Mailbox::post(std::vector<Envelope> envelopes) {
   for (Envelope& envelope : envelopes) posted_.try_push(std::move(envelope));
   const std::uint64_t one = 1;
-  (void)!write(wake_, &one, sizeof one);  // can only fail if it is signalled already
+  (void)!write(wake_.get(), &one, sizeof one);  // can only fail if it is signalled already
 }
 
 void Mailbox::take_posted() {
   std::uint64_t count = 0;
-  (void)!read(wake_, &count, sizeof count);
+  (void)!read(wake_.get(), &count, sizeof count);
   while (auto envelope = posted_.pop(Time{})) inbox_.push_back(std::move(*envelope));
 }
 

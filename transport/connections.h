@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "core/queue.h"
 #include "core/time.h"
 #include "protocol/machine.h"
@@ -47,17 +48,12 @@ namespace steelyard {
 class HeldEnd {
  public:
   explicit HeldEnd(int descriptor);  // the caller's stays the caller's
-  ~HeldEnd();
-  HeldEnd(HeldEnd&& other) noexcept;
-  HeldEnd& operator=(HeldEnd&&) = delete;
-  HeldEnd(const HeldEnd&) = delete;
-  HeldEnd& operator=(const HeldEnd&) = delete;
 
   // The other end has closed it, or the system has given it up; also where no descriptor was left to hold it.
   [[nodiscard]] bool closed_there() const;
 
  private:
-  int descriptor_;
+  Descriptor descriptor_;
 };
 
 // Mailbox: the envelopes that wait for the machine behind a link, and those that other threads put there.
@@ -66,13 +62,10 @@ class HeldEnd {
 class Mailbox {
  public:
   Mailbox();
-  ~Mailbox();
-  Mailbox(const Mailbox&) = delete;
-  Mailbox& operator=(const Mailbox&) = delete;
 
   void post(std::vector<Envelope> envelopes);
   // Becomes readable when something was posted. The mailbox's own.
-  [[nodiscard]] int descriptor() const { return wake_; }
+  [[nodiscard]] int descriptor() const { return wake_.get(); }
   void take_posted();
 
   void push_back(Envelope envelope) { inbox_.push_back(std::move(envelope)); }
@@ -81,7 +74,7 @@ class Mailbox {
   void drop_from(NodeId sender);  // what waits
 
  private:
-  const int wake_;
+  const Descriptor wake_;
   BoundedQueue<Envelope> posted_;  // the only thing other threads touch, with wake_
   std::deque<Envelope> inbox_;
 };

@@ -2,12 +2,10 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 #include <system_error>
-#include <utility>
 
 #include "core/error.h"
 #include "transport/address.h"
@@ -18,9 +16,8 @@ namespace {
 constexpr int backlog = 4096;  // as of the sockets of libzmq (transport/zmq_socket.cpp)
 
 [[noreturn]] void refuse(const std::string& endpoint, int error) {
-  throw Failure(ExitCode::configuration, "cannot listen on " + endpoint + ": " +
-                                             std::generic_category().message(error) +
-                                             listening_remedy(error));
+  refuse_setup("cannot listen on " + endpoint + ": " + std::generic_category().message(error) +
+               listening_remedy(error));
 }
 
 // Connections of a former process at this port linger for a minute; they are no reason to refuse it. But only
@@ -51,26 +48,18 @@ ReservedPort::ReservedPort(const std::string& endpoint) : endpoint_(endpoint) {
   if (getaddrinfo(host, place->port.c_str(), &hints, &found) != 0 || found == nullptr)
     refuse(endpoint, EADDRNOTAVAIL);
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> address(found, freeaddrinfo);
-  socket_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) refuse(endpoint, errno);
-  allow_lingering(socket_, true);
-  if (::bind(socket_, found->ai_addr, found->ai_addrlen) != 0) {
-    const int error = errno;
-    ::close(std::exchange(socket_, -1));
-    refuse(endpoint, error);
-  }
-  allow_lingering(socket_, false);
-}
-
-ReservedPort::~ReservedPort() {
-  if (socket_ >= 0) ::close(socket_);
+  socket_ = Descriptor(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket_.there()) refuse(endpoint, errno);
+  allow_lingering(socket_.get(), true);
+  if (::bind(socket_.get(), found->ai_addr, found->ai_addrlen) != 0) refuse(endpoint, errno);
+  allow_lingering(socket_.get(), false);
 }
 
 int ReservedPort::take() {
-  if (socket_ < 0) return -1;
-  allow_lingering(socket_, true);
-  if (::listen(socket_, backlog) != 0) refuse(endpoint_, errno);
-  return std::exchange(socket_, -1);
+  if (!socket_.there()) return -1;
+  allow_lingering(socket_.get(), true);
+  if (::listen(socket_.get(), backlog) != 0) refuse(endpoint_, errno);
+  return socket_.release();
 }
 
 }  // namespace steelyard

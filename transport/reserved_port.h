@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "core/descriptor.h"
+
 namespace steelyard {
 
 class ReservedPort {
@@ -15,9 +17,6 @@ class ReservedPort {
   // Of a tcp endpoint; one of another kind (ipc) needs none. Throws Failure (configuration) if the port
   // cannot be had: it names the endpoint, the reason and what to do.
   explicit ReservedPort(const std::string& endpoint);
-  ~ReservedPort();
-  ReservedPort(const ReservedPort&) = delete;
-  ReservedPort& operator=(const ReservedPort&) = delete;
 
   // Begins to listen. The caller owns the descriptor from here on; -1: there is none, the endpoint has to be
   // bound. Throws Failure (configuration).
@@ -25,7 +24,7 @@ class ReservedPort {
 
  private:
   const std::string endpoint_;
-  int socket_ = -1;
+  Descriptor socket_;
 };
 
 // What to do about an endpoint that cannot be listened on; `error` as errno has it. Begins with "; ".

@@ -153,10 +153,9 @@ ZmqLink::State::Line ZmqLink::State::dial_place(NodeId peer, const std::string& 
   socket->socket().connect(there.address);
   return {place, std::move(socket), key};
 } catch (const zmq::error_t& error) {
-  throw Failure(ExitCode::configuration,
-                "cannot connect to " + place + ": " + error.what() +
-                    (error.num() == EMFILE ? "; raise the limit of open files (ulimit -n)"
-                                           : "; expected tcp://host:port or ipc://path"));
+  refuse_setup("cannot connect to " + place + ": " + error.what() +
+               (error.num() == EMFILE ? "; raise the limit of open files (ulimit -n)"
+                                      : "; expected tcp://host:port or ipc://path"));
 }
 
 void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
@@ -346,7 +345,7 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
 
 // The scheduler is needed; any other node is one that cannot be reached, which is told once.
 void ZmqLink::State::deny(NodeId peer, const std::string& why) {
-  if (peer == scheduler_node) throw Failure(ExitCode::configuration, why);
+  if (peer == scheduler_node) refuse_setup(why);
   const std::string endpoint = dealers_.at(peer).endpoint;
   dealers_.erase(peer);
   nudges_.forget(peer);

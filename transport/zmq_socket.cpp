@@ -57,8 +57,7 @@ std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, Reserved
   socket.bind(endpoint);
   return socket.get(zmq::sockopt::last_endpoint);
 } catch (const zmq::error_t& error) {
-  throw Failure(ExitCode::configuration,
-                "cannot listen on " + endpoint + ": " + error.what() + listening_remedy(error.num()));
+  refuse_setup("cannot listen on " + endpoint + ": " + error.what() + listening_remedy(error.num()));
 }
 
 std::size_t largest_frame(bool listens, Traffic traffic) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "protocol/machine.h"
@@ -22,11 +23,25 @@ namespace steelyard {
 class Reach {
  public:
   // Whether this one is new: then every shard has to answer anew.
-  bool adopt(const Roster& roster);
+  bool adopt(const Roster& roster) {
+    if (roster.number == roster_) return false;
+    roster_ = roster.number;
+    ready_ = false;
+    awaited_.clear();
+    for (const ShardPlace& shard : roster.shards) {
+      awaited_.push_back(shard.node);
+      if (shard.has_mirror()) awaited_.push_back(shard.mirror);
+    }
+    return true;
+  }
   // Whether it was the last answer that was missing since adopt().
-  bool answered(NodeId shard);
+  bool answered(NodeId shard) {
+    return std::erase(awaited_, shard) > 0 && awaited_.empty() && !std::exchange(ready_, true);
+  }
   // It has not sent what it owes for too long, and has to answer again.
-  void doubt(NodeId shard);
+  void doubt(NodeId shard) {
+    if (std::ranges::find(awaited_, shard) == awaited_.end()) awaited_.push_back(shard);
+  }
 
   [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: none yet
   [[nodiscard]] bool ready() const { return ready_; }             // every shard has answered since adopt()

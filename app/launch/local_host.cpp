@@ -23,9 +23,9 @@ Descriptor give_keys(const StartProcess& message, Program& program) {
   if (message.keys.empty()) return Descriptor();
   keep_memory_closed(false);
   Descriptor file = text_to_read(message.keys);
-  (void)fchmod(file.number(), 0600);
-  program.keep = file.number();
-  const std::string place = place_of_keys(file.number());
+  (void)fchmod(file.get(), 0600);
+  program.keep = file.get();
+  const std::string place = place_of_keys(file.get());
   if (program.path.empty()) {
     program.arguments.insert(program.arguments.end(), {"--keys", place});
   } else {
@@ -76,14 +76,14 @@ void LocalHost::start(const StartProcess& message) {
   Program program{.path = message.program,
                   .arguments = message.arguments,
                   .environment = environment_of(message),
-                  .in = input.number()};
+                  .in = input.get()};
   const Descriptor keys = give_keys(message, program);
   if (run_ != nullptr && script) {
     const std::string path = run_->log(message.name);
     const Descriptor log = log_to_write(path);
     Pipe out = make_pipe();
-    program.out = out.write.number();
-    program.error = log.number();
+    program.out = out.write.get();
+    program.error = log.get();
     children_.start(message.name, program);
     voices_.push_back(
         std::make_unique<Voice>(Voice{message.name,
@@ -95,13 +95,13 @@ void LocalHost::start(const StartProcess& message) {
   if (run_ != nullptr) {
     const bool scheduler = message.name == "scheduler";
     const Descriptor log = scheduler ? Descriptor() : log_to_write(run_->log(message.name));
-    program.out = program.error = log.number();
+    program.out = program.error = log.get();
     if (scheduler) program.keep = lock_;
     return children_.start(message.name, program);
   }
   Pipe out = make_pipe(), error = make_pipe();
-  program.out = out.write.number();
-  program.error = error.write.number();
+  program.out = out.write.get();
+  program.error = error.write.get();
   children_.start(message.name, program);
   voices_.push_back(std::make_unique<Voice>(
       Voice{message.name, {std::move(out.read), longest_said}, {std::move(error.read), longest_said}, {}}));

@@ -94,10 +94,6 @@ std::optional<FromHost> from_host(const std::string& line) {
   return read<FromHost>(line, static_cast<FromHost*>(nullptr));
 }
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-
 Pipe make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
@@ -106,20 +102,20 @@ Pipe make_pipe() {
 
 Descriptor text_to_read(const std::string& text) {
   Descriptor file(memfd_create("steelyard", MFD_CLOEXEC));
-  if (file.number() < 0) fail("cannot make a file in memory");
+  if (file.get() < 0) fail("cannot make a file in memory");
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t wrote = ::write(file.number(), text.data() + done, text.size() - done);
+    const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
     if (wrote < 0) fail("cannot write to a file in memory");
     done += static_cast<std::size_t>(wrote);
   }
-  lseek(file.number(), 0, SEEK_SET);
+  lseek(file.get(), 0, SEEK_SET);
   return file;
 }
 
 Descriptor log_to_write(const std::string& path) {
   Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (file.number() >= 0) return file;
+  if (file.get() >= 0) return file;
   throw Failure(ExitCode::io,
                 "cannot write " + path + ": " + std::strerror(errno) + "; choose another --run-dir");
 }
@@ -128,8 +124,8 @@ std::vector<std::string> LineReader::read() {
   std::vector<std::string> lines;
   std::array<char, 1 << 16> block;
   std::size_t taken = 0;
-  while (!ended_ && taken < most_at_once && is_readable(end_.number())) {
-    const ssize_t got = ::read(end_.number(), block.data(), block.size());
+  while (!ended_ && taken < most_at_once && is_readable(end_.get())) {
+    const ssize_t got = ::read(end_.get(), block.data(), block.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) break;
     ended_ = got <= 0;
     for (ssize_t i = 0; i < got; ++i) take(block[static_cast<std::size_t>(i)], lines);
@@ -149,7 +145,7 @@ void LineReader::take(char c, std::vector<std::string>& lines) {
 }
 
 LineWriter::LineWriter(Descriptor end) : end_(std::move(end)) {
-  fcntl(end_.number(), F_SETFL, fcntl(end_.number(), F_GETFL) | O_NONBLOCK);
+  fcntl(end_.get(), F_SETFL, fcntl(end_.get(), F_GETFL) | O_NONBLOCK);
 }
 
 void LineWriter::add(const std::string& line) {
@@ -160,7 +156,7 @@ void LineWriter::add(const std::string& line) {
 
 void LineWriter::flush() {
   while (!broken_ && !waiting_.empty()) {
-    const ssize_t wrote = ::write(end_.number(), waiting_.data(), waiting_.size());
+    const ssize_t wrote = ::write(end_.get(), waiting_.data(), waiting_.size());
     if (wrote >= 0) {
       waiting_.erase(0, static_cast<std::size_t>(wrote));
     } else if (errno == EAGAIN) {

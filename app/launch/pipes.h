@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "core/time.h"
 
 namespace steelyard {
@@ -82,23 +83,6 @@ inline constexpr std::size_t longest_launch_line = 8 << 20;
 // Bytes of a line of a process, as it is told, written and shown: the rest of a longer one is cut off.
 inline constexpr std::size_t longest_said = 1 << 16;
 
-// A file descriptor that is closed when it goes.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor();
-
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 struct Pipe {
   Descriptor read, write;
 };
@@ -123,7 +107,7 @@ class LineReader {
   std::size_t longest_;
   std::string begun_;
   bool cut_ = false;  // what was read last ended a line without being a newline
-  bool ended_ = end_.number() < 0;
+  bool ended_ = end_.get() < 0;
 };
 
 // Lines into a pipe, without ever waiting: what a stalled reader does not take is kept, up to a limit, and

@@ -27,9 +27,9 @@ RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const Run
   const Pipe in = std::move(to_host_), out = std::move(from_host_), error = std::move(errors_);
   children_.start(host.spec.name, {.path = host.reach.front(),
                                    .arguments = {host.reach.begin() + 1, host.reach.end()},
-                                   .in = in.read.number(),
-                                   .out = out.write.number(),
-                                   .error = error.write.number()});
+                                   .in = in.read.get(),
+                                   .out = out.write.get(),
+                                   .error = error.write.get()});
 }
 
 void RemoteHost::tell(const ToHost& message) {

@@ -21,7 +21,7 @@ ChildEnd run_child(const std::vector<std::string>& words, const std::string& log
   const std::string name = "cluster";
   const Descriptor out = log_to_write(log);
   Children children;
-  children.start(name, {.path = {}, .arguments = words, .out = out.number(), .error = out.number()});
+  children.start(name, {.path = {}, .arguments = words, .out = out.get(), .error = out.get()});
   bool told = false;
   while (true) {
     if (interrupted && !std::exchange(told, true)) children.signal(name, SIGINT);

@@ -8,10 +8,6 @@
 namespace steelyard::balancing {
 namespace {
 
-[[noreturn]] void refuse_bounds(const std::string& message) {
-  throw Failure(ExitCode::configuration, message);
-}
-
 // Every term is capped, so that "no limit" added to "no limit" does not wrap around.
 std::uint64_t sum_of_least(std::span<const Bound> bounds) {
   std::uint64_t sum = 0;
@@ -23,25 +19,25 @@ std::uint64_t sum_of_least(std::span<const Bound> bounds) {
 
 void check_feasible(std::span<const Bound> bounds, std::uint64_t total) {
   if (total > most_positions) {
-    refuse_bounds("a round of " + std::to_string(total) +
-                  " positions is too long: lower global_batch to at most " + std::to_string(most_positions));
+    refuse_setup("a round of " + std::to_string(total) +
+                 " positions is too long: lower global_batch to at most " + std::to_string(most_positions));
   }
   std::uint64_t least = 0, most = 0;
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     if (bounds[i].least > bounds[i].most) {
-      refuse_bounds("worker " + std::to_string(i) + " of the plan has a smallest share of " +
-                    std::to_string(bounds[i].least) + " but a largest of " + std::to_string(bounds[i].most) +
-                    ": correct its bounds");
+      refuse_setup("worker " + std::to_string(i) + " of the plan has a smallest share of " +
+                   std::to_string(bounds[i].least) + " but a largest of " + std::to_string(bounds[i].most) +
+                   ": correct its bounds");
     }
     // Capped one above the longest round: enough to see that it does not fit.
     least += std::min(bounds[i].least, most_positions + 1);
     most += std::min(bounds[i].most, most_positions + 1);
   }
   if (total < least || total > most) {
-    refuse_bounds("a round of " + std::to_string(total) + " positions does not fit " +
-                  std::to_string(bounds.size()) + " workers that together take from " +
-                  std::to_string(least) + " to " + std::to_string(most) +
-                  ": change global_batch, the workers' bounds or their number");
+    refuse_setup("a round of " + std::to_string(total) + " positions does not fit " +
+                 std::to_string(bounds.size()) + " workers that together take from " + std::to_string(least) +
+                 " to " + std::to_string(most) +
+                 ": change global_batch, the workers' bounds or their number");
   }
 }
 

@@ -83,19 +83,6 @@ std::vector<std::uint64_t> Split::adapted(const Request& request, const std::vec
   return largest_remainder(weights, request.positions, bounds);
 }
 
-void Split::save(StateWriter& writer) const {
-  writer.count(slots.size());
-  for (std::size_t i = 0; i < slots.size(); ++i) writer.count(slots[i]).count(shares[i]);
-}
-
-void Split::restore(StateReader& reader) {
-  slots.clear(), shares.clear();
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    slots.push_back(static_cast<std::uint32_t>(reader.count(UINT32_MAX)));
-    shares.push_back(reader.count(most_positions));
-  }
-}
-
 std::set<std::uint32_t> slots_of(const Request& request) {
   std::set<std::uint32_t> slots;
   for (const WorkerView& worker : request.workers) slots.insert(worker.slot);
@@ -154,27 +141,6 @@ std::uint64_t LastRound::samples() const {
   std::uint64_t sum = 0;
   for (const auto& [slot, work] : work_) sum += work.samples;
   return sum;
-}
-
-void LastRound::save(StateWriter& writer) const {
-  writer.count(round_).count(taken_ ? 1 : 0).count(work_.size());
-  for (const auto& [slot, work] : work_) {
-    writer.count(slot).count(work.samples).real(work.seconds).real(work.exchange);
-  }
-}
-
-void LastRound::restore(StateReader& reader) {
-  round_ = reader.count();
-  taken_ = reader.count(1) == 1;
-  work_.clear();
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
-    Work& work = work_[slot];
-    work.samples = reader.count();
-    work.seconds = reader.real();
-    reader.require(possible_time(work.seconds), "no round takes that long");
-    work.exchange = reader.real();
-  }
 }
 
 }  // namespace steelyard::balancing

@@ -51,12 +51,20 @@ struct Split {
   [[nodiscard]] std::vector<std::uint64_t> adapted(const Request& request,
                                                    const std::vector<Bound>& bounds) const;
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    std::size_t size = slots.size();
+    fields(at_most(most_workers, size));
+    slots.resize(size), shares.resize(size);
+    for (std::size_t i = 0; i < size; ++i) fields(slots[i], at_most(most_positions, shares[i]));
+  }
 };
 
 // The slots of the workers that are there: what is known of others is to be forgotten.
 std::set<std::uint32_t> slots_of(const Request& request);
+template <class Value>
+void keep_only(const std::set<std::uint32_t>& present, std::map<std::uint32_t, Value>& known) {
+  std::erase_if(known, [&](const auto& entry) { return !present.contains(entry.first); });
+}
 
 // Fills the holes (numbers that are not positive) with the mean of the others; with 1 if all are holes.
 void fill_with_mean(std::vector<double>& values);
@@ -75,12 +83,24 @@ inline constexpr double longest_time = 1e9;  // seconds; more is a broken clock,
 [[nodiscard]] bool possible(const Sample& sample);
 [[nodiscard]] bool possible_time(double seconds);
 
+// What workers have done since some moment, by slot; all that are in it did something.
+using WorkDone = std::map<std::uint32_t, TimedBatch>;
+void require_work(const WorkDone& work, auto& fields) {
+  for (const auto& [slot, done] : work) {
+    fields.require(done.samples > 0 && done.seconds > 0, "a worker did nothing");
+  }
+}
+
 class LastRound {
  public:
   struct Work {
     std::uint64_t samples = 0;
     double seconds = 0;
     double exchange = -1;  // the longest of its pieces; -1: unknown
+    void serialize(auto& fields) {
+      fields(samples, seconds, exchange);
+      fields.require(possible_time(seconds), "no round takes that long");
+    }
   };
 
   void add(const Sample& sample);  // ignores what is not possible()
@@ -92,8 +112,7 @@ class LastRound {
   [[nodiscard]] const Work* find(std::uint32_t slot) const;  // nullptr for a worker that did nothing
   [[nodiscard]] std::uint64_t samples() const;               // of all workers
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(round_, taken_, work_); }
 
  private:
   std::uint64_t round_ = 0;

@@ -16,11 +16,10 @@ constexpr double least_far = 0.1;  // relative: less is never called far
 
 constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
 constexpr double first_noise = 0.05, least_noise = 0.004;
-constexpr double error_memory = 0.93;     // per round, of noise and errors
-constexpr double clear_lead = 0.8;        // of the other's error: less takes over
-constexpr double guessing = 2;            // measurements that the first guess of the noise counts for
-constexpr double jump_doubt = 0.7;        // after a sudden change
-constexpr double most_log_seconds = 600;  // more or less is no time
+constexpr double error_memory = 0.93;  // per round, of noise and errors
+constexpr double clear_lead = 0.8;     // of the other's error: less takes over
+constexpr double guessing = 2;         // measurements that the first guess of the noise counts for
+constexpr double jump_doubt = 0.7;     // after a sudden change
 
 constexpr double early_noise = 3;     // times the noise, over the rounds that were measured
 constexpr double least_drift = 0.01;  // of the line, relative, per round
@@ -103,15 +102,6 @@ double CostLine::doubt(double from, double to) const {
   return std::sqrt(std::max(0.0, h0 * h0 * p00_ + 2 * h0 * h1 * p01_ + h1 * h1 * p11_));
 }
 
-void CostLine::save(StateWriter& writer) const {
-  writer.real(fixed_).real(slope_).real(p00_).real(p01_).real(p11_);
-}
-
-void CostLine::restore(StateReader& reader) {
-  for (double* value : {&fixed_, &slope_, &p00_, &p01_, &p11_}) *value = reader.real();
-  reader.require(fixed_ >= 0 && slope_ > 0 && p00_ >= 0 && p11_ >= 0, "a line falls");
-}
-
 SuddenChange::Answer SuddenChange::judge(double surprise, double deviation, bool believe) {
   const double far_from = std::max(far * deviation, least_far);
   const Verdict verdict = judge_believed(surprise);
@@ -140,20 +130,6 @@ SuddenChange::Verdict SuddenChange::judge_believed(double surprise) {
   const std::optional<double> change = std::exchange(believed_, std::nullopt);
   if (!change) return Verdict::none;
   return std::abs(surprise) < std::abs(*change) / 2 ? Verdict::lasted : Verdict::accident;
-}
-
-void SuddenChange::save(StateWriter& writer) const {
-  for (const std::optional<double>& maybe : {held_, believed_}) {
-    writer.count(maybe ? 1 : 0);
-    if (maybe) writer.real(*maybe);
-  }
-}
-
-void SuddenChange::restore(StateReader& reader) {
-  for (std::optional<double>* maybe : {&held_, &believed_}) {
-    maybe->reset();
-    if (reader.count(1) == 1) *maybe = reader.real();
-  }
 }
 
 Level::Level(double seconds, const Rules& rules, double doubt) : noise_(first_noise), rules_(rules) {
@@ -207,22 +183,6 @@ void Level::follow(double seconds, double rounds) {
   }
   if (!rules_.slow_average || !rules_.quick_average) return;
   if (averages_[1 - believed_].error < clear_lead * averages_[believed_].error) believed_ = 1 - believed_;
-}
-
-void Level::save(StateWriter& writer) const {
-  for (const Average& average : averages_)
-    writer.real(average.log_seconds).real(average.variance).real(average.error);
-  writer.count(believed_).real(noise_);
-}
-
-void Level::restore(StateReader& reader) {
-  for (Average& average : averages_) {
-    average.log_seconds = reader.real(), average.variance = reader.real(), average.error = reader.real();
-    reader.require(average.variance >= 0, "a variance is negative");
-    reader.require(std::abs(average.log_seconds) < most_log_seconds, "no machine takes that long");
-  }
-  believed_ = reader.count(averages_.size() - 1);
-  noise_ = reader.real();
 }
 
 CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, bool believe) {
@@ -315,38 +275,6 @@ Affine CostFilter::curve(const Signals& now) const {
 
 double CostFilter::doubt(double samples) const {
   return std::hypot(level_.doubt(), shape_->doubt(units_, samples / unit_));
-}
-
-void CostFilter::save(StateWriter& writer) const {
-  writer.count(shape_ ? 1 : 0);
-  if (!shape_) return;
-  writer.real(unit_).real(units_);
-  shape_->save(writer);
-  level_.save(writer);
-  changes_.save(writer);
-  signals_.save(writer);
-  writer.count(jumped_ ? 1 : 0).count(followed_).count(rounds_);
-  writer.count(fast_ ? 1 : 0);
-  if (fast_) writer.real(fast_->fixed).real(fast_->per_sample);
-}
-
-void CostFilter::restore(StateReader& reader) {
-  *this = CostFilter(rules_);
-  if (reader.count(1) == 0) return;
-  unit_ = reader.real();
-  units_ = reader.real();
-  reader.require(unit_ > 0 && units_ > 0, "a batch without samples");
-  shape_ = CostLine(1, 1);
-  shape_->restore(reader);
-  level_.restore(reader);
-  changes_.restore(reader);
-  signals_.restore(reader);
-  jumped_ = reader.count(1) == 1;
-  followed_ = reader.count();
-  rounds_ = reader.count();
-  if (reader.count(1) == 0) return;
-  const double fixed = reader.real();
-  fast_ = Affine{fixed, reader.real()};
 }
 
 }  // namespace steelyard::balancing

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 
@@ -57,8 +58,10 @@ class CostLine {
   [[nodiscard]] double fixed() const { return fixed_; }
   [[nodiscard]] double slope() const { return slope_; }
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    fields(fixed_, slope_, p00_, p01_, p11_);
+    fields.require(fixed_ >= 0 && slope_ > 0 && p00_ >= 0 && p11_ >= 0, "a line falls");
+  }
 
  private:
   CostLine(double fixed, double slope, double units, double doubt);  // seconds of doubt about `fixed`
@@ -90,8 +93,7 @@ class SuddenChange {
   // `surprise`: ln(measured / predicted). `deviation`: of it, as predicted.
   Answer judge(double surprise, double deviation, bool believe);
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(held_, believed_); }
 
  private:
   Verdict judge_believed(double surprise);
@@ -125,14 +127,20 @@ class Level {
   [[nodiscard]] double deviation(double rounds) const;   // relative, of the next measurement
   [[nodiscard]] double drift() const;                    // relative, per round, of the believed average
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(averages_, at_most(1, believed_), noise_); }
 
  private:
+  static constexpr double most_log_seconds = 600;  // more or less is no time
+
   struct Average {
     double log_seconds = 0, variance = 0;
     double error = 0;  // recent mean square of its one-step errors
     void update(double measured, double noise);
+    void serialize(auto& fields) {
+      fields(log_seconds, variance, error);
+      fields.require(variance >= 0, "a variance is negative");
+      fields.require(std::abs(log_seconds) < most_log_seconds, "no machine takes that long");
+    }
   };
 
   std::array<Average, 2> averages_;  // slow, quick
@@ -164,8 +172,14 @@ class CostFilter {
 
   [[nodiscard]] std::uint64_t rounds() const { return rounds_; }  // that it was measured in
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    bool measured = shape_.has_value();
+    fields(measured);
+    if (!measured) return;
+    if (fields.reads) shape_ = CostLine(1, 1);
+    fields(unit_, units_, *shape_, level_, changes_, signals_, jumped_, followed_, rounds_, fast_);
+    fields.require(unit_ > 0 && units_ > 0, "a batch without samples");
+  }
 
  private:
   void first(TimedBatch batch, const Signals& told);

@@ -22,8 +22,7 @@ constexpr double least_window_slope = 0.001;  // of the mean time per sample
 constexpr int huber_steps = 4, tukey_steps = 4;
 
 bool usable(const TimedBatch& batch) {
-  return batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples) &&
-         std::isfinite(batch.seconds);
+  return batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples + batch.seconds);
 }
 
 // Weights by the distance from the curve in standard deviations. Huber's function is convex, so it finds its
@@ -111,9 +110,7 @@ Affine fit_affine(std::span<const TimedBatch> batches) {
 }
 
 bool AffineWindow::add(TimedBatch batch) {
-  const bool possible =
-      batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples + batch.seconds);
-  if (!possible) return false;
+  if (!usable(batch)) return false;
   batches_.push_back(batch);
   if (batches_.size() > capacity) batches_.pop_front();
   refit();
@@ -162,15 +159,6 @@ Affine ForgettingLine::curve() const {
   return slope > 0 && fixed >= 0 ? Affine{fixed, slope} : through_origin;
 }
 
-void ForgettingLine::save(StateWriter& writer) const {
-  writer.real(weight_).real(b_).real(t_).real(bb_).real(bt_);
-}
-
-void ForgettingLine::restore(StateReader& reader) {
-  for (double* sum : {&weight_, &b_, &t_, &bb_, &bt_}) *sum = reader.real();
-  reader.require(weight_ >= 0 && bb_ >= 0, "a sum of squares is negative");
-}
-
 // The highest point so far lies at an end or where the polynomial turns.
 double Cubic::operator()(double samples) const {
   double highest = std::max({0.0, terms[0], polynomial(terms, samples)});
@@ -209,9 +197,7 @@ Cubic fit_cubic(std::span<const TimedBatch> batches) {
   std::set<double> sizes;
   double largest = 0;
   for (const TimedBatch& batch : batches) {
-    const bool usable =
-        batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples + batch.seconds);
-    if (!usable) continue;
+    if (!usable(batch)) continue;
     good.push_back(batch);
     sizes.insert(batch.samples);
     largest = std::max(largest, batch.samples);

@@ -104,8 +104,10 @@ class ForgettingLine {
   [[nodiscard]] bool empty() const { return weight_ == 0; }
   [[nodiscard]] Affine curve() const;  // {0, 0} while empty
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    fields(weight_, b_, t_, bb_, bt_);
+    fields.require(weight_ >= 0 && bb_ >= 0, "a sum of squares is negative");
+  }
 
  private:
   double lambda_;

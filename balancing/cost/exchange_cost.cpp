@@ -31,16 +31,8 @@ double WaitedFor::surely() const {
   return std::max(0.0, mean - std::sqrt(variance / weight_));
 }
 
-double WaitedFor::worth() const { return weight_ > 0 ? worth_ / weight_ : 0; }
-
 void WaitedFor::doubt() {
   for (double* sum : {&weight_, &sum_, &squares_, &worth_}) *sum *= after_a_rest;
-}
-
-void WaitedFor::restore(StateReader& reader) {
-  weight_ = reader.real(), sum_ = reader.real(), squares_ = reader.real(), worth_ = reader.real();
-  reader.require(weight_ >= 0 && sum_ >= 0 && squares_ >= 0 && worth_ >= 0,
-                 "a round waited less than no time");
 }
 
 void ExchangeCost::observe(double seconds, bool after_rest) {
@@ -77,22 +69,6 @@ ExchangeCost::Typical ExchangeCost::typical() const {
 
 bool ExchangeCost::far(double seconds) const {
   return std::abs(seconds - typical_.median) > std::max(far_away * typical_.spread, unlike * typical_.median);
-}
-
-void ExchangeCost::save(StateWriter& writer) const {
-  writer.count(changed_ ? 1 : 0).count(seconds_.size());
-  for (const double seconds : seconds_) writer.real(seconds);
-}
-
-void ExchangeCost::restore(StateReader& reader) {
-  changed_ = reader.count(1) == 1;
-  seconds_.clear();
-  for (std::uint64_t left = reader.count(capacity); left > 0; --left) {
-    seconds_.push_back(reader.real());
-    reader.require(seconds_.back() >= 0, "an exchange took less than no time");
-  }
-  typical_ = seconds_.empty() ? Typical{} : typical();
-  reader.require(!changed_ || !seconds_.empty(), "a link has changed, and nothing is known of it");
 }
 
 }  // namespace steelyard::balancing

@@ -31,12 +31,16 @@ class WaitedFor {
   // The mean that is exceeded most likely: it less its own deviation. 0 until enough rounds were seen.
   [[nodiscard]] double surely() const;
 
-  [[nodiscard]] double worth() const;  // a round, on average
+  // A round, on average.
+  [[nodiscard]] double worth() const { return weight_ > 0 ? worth_ / weight_ : 0; }
 
   void doubt();  // it is to be seen again whether that is still so
 
-  void save(StateWriter& writer) const { writer.real(weight_).real(sum_).real(squares_).real(worth_); }
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    fields(weight_, sum_, squares_, worth_);
+    fields.require(weight_ >= 0 && sum_ >= 0 && squares_ >= 0 && worth_ >= 0,
+                   "a round waited less than no time");
+  }
 
  private:
   double weight_ = 0, sum_ = 0, squares_ = 0, worth_ = 0;  // sums over rounds: 1, L, its square, worth
@@ -53,8 +57,12 @@ class ExchangeCost {
   [[nodiscard]] double surely() const;                     // seconds, to pull; 0 until it is known
   [[nodiscard]] bool changed() const { return changed_; }  // of late
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    fields(changed_, at_most(capacity, seconds_));
+    for (const double seconds : seconds_) fields.require(seconds >= 0, "an exchange took less than no time");
+    fields.require(!changed_ || !seconds_.empty(), "a link has changed, and nothing is known of it");
+    if (fields.reads) typical_ = seconds_.empty() ? Typical{} : typical();
+  }
 
  private:
   struct Typical {

@@ -58,16 +58,4 @@ void MachineSignals::learn(double growth, double deviation, const Signals& told)
   if (told.memory >= 0) last_.memory = told.memory;
 }
 
-void MachineSignals::save(StateWriter& writer) const {
-  writer.real(last_.cpu).real(last_.memory);
-  cpu_.save(writer);
-  memory_.save(writer);
-}
-
-void MachineSignals::restore(StateReader& reader) {
-  last_.cpu = reader.real(), last_.memory = reader.real();
-  cpu_.restore(reader);
-  memory_.restore(reader);
-}
-
 }  // namespace steelyard::balancing

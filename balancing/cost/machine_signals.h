@@ -6,8 +6,6 @@
 // unexplained, because a co-tenant that takes the one takes the other as well.
 #pragma once
 
-#include "balancing/state.h"
-
 namespace steelyard::balancing {
 
 // How much a worker's CPU share, or the memory that others leave it, says about its time, learned on line:
@@ -33,8 +31,7 @@ class LeadingSignal {
   // Whether this growth of the load explains that growth of the time: it would with a gain of about 1.
   [[nodiscard]] static bool explains(double growth, double load_growth);
 
-  void save(StateWriter& writer) const { writer.real(product_).real(square_); }
-  void restore(StateReader& reader) { product_ = reader.real(), square_ = reader.real(); }
+  void serialize(auto& fields) { fields(product_, square_); }
 
  private:
   double product_ = 0, square_ = 0;  // sums over rounds, in units of their variance
@@ -59,8 +56,7 @@ class MachineSignals {
   // A measurement: this growth of the logarithm of the time since the last one, with this deviation.
   void learn(double growth, double deviation, const Signals& told);
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(last_.cpu, last_.memory, cpu_, memory_); }
 
  private:
   // Since the last measurement; 0 where nothing is told.

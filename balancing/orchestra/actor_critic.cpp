@@ -135,26 +135,24 @@ void ActorCritic::learn(double value_after) {
   steps_.clear();
 }
 
-void ActorCritic::save(StateWriter& writer) const {
-  writer.count(decisions_).reals(parameters_).reals(squares_).count(steps_.size());
-  for (const Step& step : steps_) writer.reals(step.rows).count(step.action).real(step.reward);
+template <class Fields>
+void ActorCritic::all(Fields& fields) {
+  fields(decisions_);
+  for (std::vector<double>* values : {&parameters_, &squares_}) {
+    fields(at_most(size, *values));
+    fields.require(values->size() == size, "a network of another size");
+  }
+  for (const double square : squares_) fields.require(square >= 0, "a mean of squares is negative");
+  std::size_t count = steps_.size();
+  fields(at_most(horizon, count));
+  steps_.resize(count);
+  for (Step& step : steps_) {
+    fields(at_most(most_rows * inputs, step.rows), at_most(actions - 1, step.action), step.reward);
+    fields.require(!step.rows.empty() && step.rows.size() % inputs == 0, "rows of another width");
+  }
 }
 
-void ActorCritic::restore(StateReader& reader) {
-  decisions_ = reader.count();
-  for (std::vector<double>* values : {&parameters_, &squares_}) {
-    *values = reader.reals(size);
-    reader.require(values->size() == size, "a network of another size");
-  }
-  for (const double square : squares_) reader.require(square >= 0, "a mean of squares is negative");
-  steps_.clear();
-  for (std::uint64_t left = reader.count(horizon); left > 0; --left) {
-    Step step{reader.reals(most_rows * inputs)};
-    reader.require(!step.rows.empty() && step.rows.size() % inputs == 0, "rows of another width");
-    step.action = reader.count(actions - 1);
-    step.reward = reader.real();
-    steps_.push_back(std::move(step));
-  }
-}
+void ActorCritic::serialize(StateWriter& fields) { all(fields); }
+void ActorCritic::serialize(StateReader& fields) { all(fields); }
 
 }  // namespace steelyard::balancing::orchestra

@@ -30,8 +30,8 @@ class ActorCritic final : public BarrierController {
   explicit ActorCritic(std::uint64_t seed);
 
   int decide(const BarrierView& view, int reward) override;
-  void save(StateWriter& writer) const override;
-  void restore(StateReader& reader) override;  // Failure (io) if it is no network of this size
+  void serialize(StateWriter& fields) override;
+  void serialize(StateReader& fields) override;  // Failure (io) if it is no network of this size
 
   // Chances of -1, 0 and +1.
   [[nodiscard]] std::vector<double> chances(const BarrierView& view) const;
@@ -43,6 +43,8 @@ class ActorCritic final : public BarrierController {
     double reward = 0;
   };
   void learn(double value_after);
+  template <class Fields>
+  void all(Fields& fields);
 
   std::uint64_t seed_;
   std::uint64_t decisions_ = 0;

@@ -23,11 +23,6 @@ int BarrierReward::operator()(double gain, double seconds, double steps) {
   return ratio > 1 ? 1 : -1;
 }
 
-void BarrierReward::restore(StateReader& reader) {
-  best_ = reader.real();
-  reader.require(best_ >= 0, "the best gain is negative");
-}
-
 BarrierPeriod::BarrierPeriod(double longest_batches, double unit)
     : unit_(unit), now_(std::clamp(longest_batches, shortest, longest)) {}
 

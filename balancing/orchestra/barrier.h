@@ -42,9 +42,8 @@ class BarrierController {
   // first decision.
   virtual int decide(const BarrierView& view, int reward) = 0;
 
-  // Part of its owner's state, hence without a title of its own.
-  virtual void save(StateWriter& writer) const = 0;
-  virtual void restore(StateReader& reader) = 0;
+  virtual void serialize(StateWriter& fields) = 0;
+  virtual void serialize(StateReader& fields) = 0;
 };
 
 class BarrierReward {
@@ -52,8 +51,10 @@ class BarrierReward {
   // Of one epoch: gain in accuracy, seconds (positive), steps of the training so far.
   int operator()(double gain, double seconds, double steps);
 
-  void save(StateWriter& writer) const { writer.real(best_); }
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    fields(best_);
+    fields.require(best_ >= 0, "the best gain is negative");
+  }
 
  private:
   double best_ = 0;  // p*
@@ -69,6 +70,10 @@ class BarrierPeriod {
 
   void move(int units);
   [[nodiscard]] double longest_batches() const { return now_; }
+  void serialize(auto& fields) {
+    fields(now_);
+    move(0);
+  }
 
  private:
   double unit_, now_;

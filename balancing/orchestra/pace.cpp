@@ -13,21 +13,11 @@ int HillClimb::decide(const BarrierView&, int reward) {
   if (reward == 0 && begun_ && turns_ != 1) return 0;
   if (reward > 0) turns_ = 0;
   if (reward < 0 && begun_) {
-    direction_ = -direction_;
+    upwards_ = !upwards_;
     turns_ = std::min<std::uint64_t>(turns_ + 1, 2);
   }
   begun_ = true;
-  return direction_;
-}
-
-void HillClimb::save(StateWriter& writer) const {
-  writer.count(begun_ ? 1 : 0).count(direction_ > 0 ? 1 : 0).count(turns_);
-}
-
-void HillClimb::restore(StateReader& reader) {
-  begun_ = reader.count(1) == 1;
-  direction_ = reader.count(1) == 1 ? 1 : -1;
-  turns_ = reader.count(2);
+  return upwards_ ? 1 : -1;
 }
 
 namespace {
@@ -67,8 +57,6 @@ Period best_period(std::span<const double> batch_seconds, SearchOptions options)
 
 Pace::Pace(PaceOptions options) : options_(options), controller_(made(options)), period_(1, options.unit) {}
 
-void Pace::begin(double longest_batches) { period_ = BarrierPeriod(longest_batches, options_.unit); }
-
 void Pace::count_round(double mean_steps) {
   ++barriers_;
   steps_ += mean_steps;
@@ -91,30 +79,6 @@ void Pace::next_epoch(const std::vector<BarrierView::Worker>& workers) {
     period_.move(controller_->decide({workers, barriers_, accuracy}, reward));
   }
   forget_epoch();
-}
-
-void Pace::save(StateWriter& writer) const {
-  writer.count(static_cast<std::uint64_t>(options_.controller)).real(longest_batches());
-  writer.count(barriers_).real(steps_).real(before_);
-  writer.count(now_.number).real(now_.positions).real(now_.right).real(now_.seconds);
-  reward_.save(writer);
-  controller_->save(writer);
-}
-
-void Pace::restore(StateReader& reader) {
-  const std::uint64_t kind = reader.count(1);
-  reader.require(kind == static_cast<std::uint64_t>(options_.controller), "another barrier controller");
-  begin(reader.real());
-  barriers_ = reader.count();
-  steps_ = reader.real();
-  before_ = reader.real();
-  now_.number = reader.count();
-  now_.positions = reader.real();
-  now_.right = reader.real();
-  now_.seconds = reader.real();
-  reader.require(steps_ >= 0 && now_.positions >= 0 && now_.seconds >= 0, "a sum is negative");
-  reward_.restore(reader);
-  controller_->restore(reader);
 }
 
 }  // namespace steelyard::balancing::orchestra

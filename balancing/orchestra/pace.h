@@ -30,12 +30,12 @@ namespace steelyard::balancing::orchestra {
 class HillClimb final : public BarrierController {
  public:
   int decide(const BarrierView& view, int reward) override;
-  void save(StateWriter& writer) const override;
-  void restore(StateReader& reader) override;
+  void serialize(StateWriter& fields) override { fields(begun_, upwards_, turns_); }
+  void serialize(StateReader& fields) override { fields(begun_, upwards_, at_most(2, turns_)); }
 
  private:
   bool begun_ = false;
-  int direction_ = 1;        // of the last step that was made
+  bool upwards_ = true;      // the last step that was made
   std::uint64_t turns_ = 0;  // since the last +1; no more than two are counted
 };
 
@@ -81,20 +81,25 @@ class Pace {
 
   [[nodiscard]] double longest_batches() const { return period_.longest_batches(); }  // T
 
-  void begin(double longest_batches);
+  void begin(double longest_batches) { period_ = BarrierPeriod(longest_batches, options_.unit); }
   void count_round(double mean_steps);
   void ended(const RoundEnd& round);
   // The epoch of the last ended() is over; the workers as they were in it.
   void next_epoch(const std::vector<BarrierView::Worker>& workers);
 
-  // Part of its owner's state, hence without a title of its own.
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    auto kind = static_cast<std::uint64_t>(options_.controller);
+    fields(at_most(1, kind));
+    fields.require(kind == static_cast<std::uint64_t>(options_.controller), "another barrier controller");
+    fields(period_, barriers_, steps_, before_, now_, reward_, controller_);
+    fields.require(steps_ >= 0 && now_.positions >= 0 && now_.seconds >= 0, "a sum is negative");
+  }
 
  private:
   struct Epoch {
     std::uint64_t number = 0;  // 0: none of it is done
     double positions = 0, right = 0, seconds = 0;
+    void serialize(auto& fields) { fields(number, positions, right, seconds); }
     // 0: it tells nothing.
     [[nodiscard]] double accuracy() const { return positions > 0 ? right / positions : 0; }
   };

@@ -8,12 +8,6 @@
 #include "balancing/policies.h"
 
 namespace steelyard::balancing {
-namespace {
-
-constexpr char boa_title[] = "boa.1";
-
-}  // namespace
-
 void Boa::observe(const Sample& sample) {
   if (!possible(sample)) return;
   last_.add(sample);
@@ -33,10 +27,7 @@ void Boa::observe(const Sample& sample) {
 
 std::vector<std::uint64_t> Boa::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
-  if (!split_.same_workers(request)) {
-    const std::set<std::uint32_t> present = slots_of(request);
-    std::erase_if(models_, [&](const auto& entry) { return !present.contains(entry.first); });
-  }
+  if (!split_.same_workers(request)) keep_only(slots_of(request), models_);
   if (split_.empty() || !split_.same_workers(request)) {
     // Newcomers join in proportion and are measured before the program is solved for them.
     split_ = Split::of(request, split_.adapted(request, bounds));
@@ -80,41 +71,6 @@ std::vector<Affine> Boa::curves(const Request& request) const {
   std::vector<Affine> all;
   for (std::size_t i = 0; i < fixed.size(); ++i) all.push_back({fixed[i], per_sample[i]});
   return all;
-}
-
-std::string Boa::save() const {
-  StateWriter writer(boa_title);
-  writer.count(models_.size());
-  for (const auto& [slot, model] : models_) {
-    writer.count(slot);
-    model.line.save(writer);
-    writer.count(model.late.size());
-    for (const TimedBatch& batch : model.late) writer.real(batch.samples).real(batch.seconds);
-  }
-  last_.save(writer);
-  split_.save(writer);
-  return writer.count(rested_).real(promised_).str();
-}
-
-void Boa::restore(const std::string& text) {
-  StateReader reader(text, boa_title);
-  Boa restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
-    Model model{ForgettingLine(options_.forgetting), {}};
-    model.line.restore(reader);
-    for (std::uint64_t late = reader.count(straggling_rounds); late > 0; --late) {
-      const double samples = reader.real();
-      model.late.push_back({samples, reader.real()});
-    }
-    restored.models_.emplace(slot, std::move(model));
-  }
-  restored.last_.restore(reader);
-  restored.split_.restore(reader);
-  restored.rested_ = reader.count();
-  restored.promised_ = reader.real();
-  reader.end();
-  *this = std::move(restored);
 }
 
 PolicyTable boa_rows(const PredictorTable&) {

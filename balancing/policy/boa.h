@@ -18,6 +18,7 @@
 
 #include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -28,14 +29,19 @@ struct BoaOptions {
   double forgetting = 0.95;   // of the models, per measurement
 };
 
-class Boa final : public Policy {
+class Boa final : public Saved<Policy, Boa> {
  public:
+  static constexpr char title[] = "boa.1";
   explicit Boa(BoaOptions options = {}) : options_(options) {}
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Boa anew() const { return Boa(options_); }
+  void serialize(auto& fields) {
+    fields.by_slot(models_, [&](std::uint32_t) { return Model{ForgettingLine(options_.forgetting), {}}; });
+    fields(last_, split_, rested_, promised_);
+  }
 
  private:
   static constexpr std::size_t straggling_rounds = 3;
@@ -44,6 +50,7 @@ class Boa final : public Policy {
   struct Model {
     ForgettingLine line;
     std::deque<TimedBatch> late;  // the last measurements, as long as all of them straggle
+    void serialize(auto& fields) { fields(line, at_most(straggling_rounds, late)); }
   };
 
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;

@@ -9,7 +9,6 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char cannikin_title[] = "cannikin.1";
 constexpr double newest = 0.2;  // weight of the newest exchange
 
 }  // namespace
@@ -31,8 +30,7 @@ void Cannikin::observe(const Sample& sample) {
 std::vector<std::uint64_t> Cannikin::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
   if (!split_.same_workers(request)) {
-    const std::set<std::uint32_t> present = slots_of(request);
-    std::erase_if(models_, [&](const auto& entry) { return !present.contains(entry.first); });
+    keep_only(slots_of(request), models_);
     split_ = Split::of(request, split_.adapted(request, bounds));
   } else if (last_.take(request, split_) && last_.samples() == request.positions) {
     learn_exchange();
@@ -75,35 +73,6 @@ std::vector<OverlappedTime> Cannikin::times(const Request& request) const {
   fill_with_mean(per_sample);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].compute.per_sample = per_sample[i];
   return all;
-}
-
-std::string Cannikin::save() const {
-  StateWriter writer(cannikin_title);
-  writer.count(models_.size());
-  for (const auto& [slot, model] : models_) {
-    writer.count(slot);
-    model.compute.save(writer);
-    writer.real(model.exchange);
-  }
-  last_.save(writer);
-  split_.save(writer);
-  return writer.str();
-}
-
-void Cannikin::restore(const std::string& text) {
-  StateReader reader(text, cannikin_title);
-  Cannikin restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
-    Model model{ForgettingLine(options_.forgetting)};
-    model.compute.restore(reader);
-    model.exchange = reader.real();
-    restored.models_.emplace(slot, std::move(model));
-  }
-  restored.last_.restore(reader);
-  restored.split_.restore(reader);
-  reader.end();
-  *this = std::move(restored);
 }
 
 PolicyTable cannikin_rows(const PredictorTable&) {

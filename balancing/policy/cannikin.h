@@ -35,6 +35,7 @@
 
 #include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -53,19 +54,25 @@ struct OverlappedTime {
   [[nodiscard]] double operator()(double samples) const;
 };
 
-class Cannikin final : public Policy {
+class Cannikin final : public Saved<Policy, Cannikin> {
  public:
+  static constexpr char title[] = "cannikin.1";
   explicit Cannikin(CannikinOptions options = {}) : options_(options) {}
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Cannikin anew() const { return Cannikin(options_); }
+  void serialize(auto& fields) {
+    fields.by_slot(models_, [&](std::uint32_t) { return Model{ForgettingLine(options_.forgetting)}; });
+    fields(last_, split_);
+  }
 
  private:
   struct Model {
     ForgettingLine compute;
     double exchange = -1;  // smoothed, beyond the least of the round; -1: unknown
+    void serialize(auto& fields) { fields(compute, exchange); }
   };
   void learn_exchange();
   [[nodiscard]] std::vector<OverlappedTime> times(const Request& request) const;

@@ -5,15 +5,9 @@
 #include "balancing/policies.h"
 
 namespace steelyard::balancing {
-namespace {
-
-constexpr char dlb_title[] = "dlb.1";
-
-}  // namespace
-
 void Dlb::observe(const Sample& sample) {
   if (!possible(sample)) return;
-  Work& work = work_[sample.slot];
+  TimedBatch& work = work_[sample.slot];
   work.samples += static_cast<double>(sample.samples);
   work.seconds += sample.seconds;
   if (sample.round > newest_) newest_ = sample.round, ++rounds_;
@@ -44,32 +38,6 @@ std::vector<double> Dlb::speeds(const Request& request) const {
   }
   fill_with_mean(all);
   return all;
-}
-
-std::string Dlb::save() const {
-  StateWriter writer(dlb_title);
-  writer.count(work_.size());
-  for (const auto& [slot, work] : work_) writer.count(slot).real(work.samples).real(work.seconds);
-  writer.count(rounds_).count(newest_).count(epoch_);
-  split_.save(writer);
-  return writer.str();
-}
-
-void Dlb::restore(const std::string& text) {
-  StateReader reader(text, dlb_title);
-  Dlb restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    Work& work = restored.work_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
-    work.samples = reader.real();
-    work.seconds = reader.real();
-    reader.require(work.samples > 0 && work.seconds > 0, "a worker did nothing");
-  }
-  restored.rounds_ = reader.count();
-  restored.newest_ = reader.count();
-  restored.epoch_ = reader.count();
-  restored.split_.restore(reader);
-  reader.end();
-  *this = std::move(restored);
 }
 
 PolicyTable dlb_rows(const PredictorTable&) {

@@ -17,9 +17,8 @@
 
 #include <steelyard/policy.h>
 
-#include <map>
-
 #include "balancing/allocate/split.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -28,27 +27,29 @@ struct DlbOptions {
   std::uint64_t rounds = 50;
 };
 
-class Dlb final : public Policy {
+class Dlb final : public Saved<Policy, Dlb> {
  public:
+  static constexpr char title[] = "dlb.1";
   explicit Dlb(DlbOptions options = {}) : options_(options) {}
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Dlb anew() const { return Dlb(options_); }
+  void serialize(auto& fields) {
+    fields(work_, rounds_, newest_, epoch_, split_);
+    require_work(work_, fields);
+  }
 
  private:
-  struct Work {
-    double samples = 0, seconds = 0;
-  };
   [[nodiscard]] bool epoch_over(const Request& request) const;
   [[nodiscard]] std::vector<double> speeds(const Request& request) const;
 
   DlbOptions options_;
-  std::map<std::uint32_t, Work> work_;  // of this epoch, by slot
-  std::uint64_t rounds_ = 0;            // measured in this epoch
-  std::uint64_t newest_ = 0;            // round of the newest sample
-  std::uint64_t epoch_ = 0;             // that the split was made in
+  WorkDone work_;             // of this epoch, by slot
+  std::uint64_t rounds_ = 0;  // measured in this epoch
+  std::uint64_t newest_ = 0;  // round of the newest sample
+  std::uint64_t epoch_ = 0;   // that the split was made in
   Split split_;
 };
 

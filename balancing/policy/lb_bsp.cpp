@@ -13,8 +13,6 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char lb_bsp_title[] = "lb-bsp.2";
-
 constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // the id of their party in the search
 
 bool is_gpu(const WorkerView& worker) { return worker.kind == DeviceKind::gpu; }
@@ -32,8 +30,7 @@ std::vector<Bound> search_bounds(const Request& request, const std::set<std::uin
 }  // namespace
 
 LbBsp::LbBsp(LbBspOptions options) : options_(std::move(options)) {
-  (void)make_predictor(options_.predictor, 0,
-                       options_.own_predictors);  // an unknown name is found here, not in the first round
+  (void)made_predictor(0);  // an unknown name is found here, not in the first round
 }
 
 void LbBsp::observe(const Sample& sample) {
@@ -44,7 +41,8 @@ void LbBsp::observe(const Sample& sample) {
 }
 
 std::vector<std::uint64_t> LbBsp::plan(const Request& request) {
-  forget_absent(request);
+  // Memory is bounded by the living, and a late sample of someone who left does not outlast the next plan.
+  keep_only(slots_of(request), predictors_);
   const bool any_gpu = std::ranges::any_of(request.workers, is_gpu);
   return any_gpu ? plan_searched(request) : plan_predicted(request);
 }
@@ -65,14 +63,12 @@ std::vector<std::uint64_t> LbBsp::plan_predicted(const Request& request) {
 // Seeded by the slot: workers learn independently, and every run learns alike.
 Predictor& LbBsp::predictor(std::uint32_t slot) {
   std::unique_ptr<Predictor>& found = predictors_[slot];
-  if (!found) found = make_predictor(options_.predictor, slot, options_.own_predictors);
+  if (!found) found = made_predictor(slot);
   return *found;
 }
 
-// Memory is bounded by the living, and a late sample of someone who left does not outlast the next plan.
-void LbBsp::forget_absent(const Request& request) {
-  const std::set<std::uint32_t> present = slots_of(request);
-  std::erase_if(predictors_, [&](const auto& entry) { return !present.contains(entry.first); });
+std::unique_ptr<Predictor> LbBsp::made_predictor(std::uint32_t slot) const {
+  return make_predictor(options_.predictor, slot, options_.own_predictors);
 }
 
 std::vector<double> LbBsp::speeds(const Request& request) const {
@@ -184,39 +180,6 @@ bool LbBsp::all_measured(const Request& request) const {
 }
 
 // ---- what is kept
-
-std::string LbBsp::save() const {
-  StateWriter writer(lb_bsp_title);
-  writer.count(predictors_.size());
-  for (const auto& [slot, predictor] : predictors_) writer.count(slot).text(predictor->save());
-  split_.save(writer);
-  writer.count(rested_);
-  search_.save(writer);
-  last_.save(writer);
-  writer.count(searching_ ? 1 : 0).count(removed_.size());
-  for (const std::uint32_t slot : removed_) writer.count(slot);
-  return writer.str();
-}
-
-void LbBsp::restore(const std::string& text) {
-  StateReader reader(text, lb_bsp_title);
-  LbBsp restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
-    restored.predictor(slot).restore(reader.text());
-  }
-  restored.split_.restore(reader);
-  restored.rested_ = reader.count();
-  restored.search_.restore(reader);
-  restored.last_.restore(reader);
-  restored.searching_ = reader.count(1) == 1;
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    restored.removed_.insert(static_cast<std::uint32_t>(reader.count(UINT32_MAX)));
-  }
-  reader.end();
-  // Only now, when nothing can be refused any more.
-  *this = std::move(restored);
-}
 
 PolicyTable lb_bsp_rows(const PredictorTable& own_predictors) {
   const LbBspOptions own;

@@ -37,6 +37,7 @@
 #include "balancing/allocate/split.h"
 #include "balancing/policy/lb_bsp/leader_straggler.h"
 #include "balancing/predict/predictors.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -46,14 +47,19 @@ struct LbBspOptions {
   PredictorTable own_predictors{};  // a user's, which are asked first
 };
 
-class LbBsp final : public Policy {
+class LbBsp final : public Saved<Policy, LbBsp> {
  public:
+  static constexpr char title[] = "lb-bsp.2";
   explicit LbBsp(LbBspOptions options = {});
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] LbBsp anew() const { return LbBsp(options_); }
+  void serialize(auto& fields) {
+    fields.by_slot(predictors_, [&](std::uint32_t slot) { return made_predictor(slot); });
+    fields(split_, rested_, search_, last_, searching_, removed_);
+  }
 
  private:
   static constexpr std::uint64_t longest_rest = 16;  // rounds in which the dead band may keep a split
@@ -67,7 +73,7 @@ class LbBsp final : public Policy {
 
   // Of the worker in this slot; made if it has none yet.
   Predictor& predictor(std::uint32_t slot);
-  void forget_absent(const Request& request);
+  [[nodiscard]] std::unique_ptr<Predictor> made_predictor(std::uint32_t slot) const;
   [[nodiscard]] std::vector<double> speeds(const Request& request) const;
   [[nodiscard]] bool may_stay(const Request& request, const std::vector<Bound>& bounds,
                               const std::vector<double>& speeds) const;

@@ -13,8 +13,6 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char lbb_title[] = "lbb.1";
-constexpr std::size_t remembered = 3;      // rounds that the guard looks at
 constexpr double most_fixed_share = 0.95;  // of a measured time: the rest is for the samples
 constexpr double two_sizes = 0.1;          // relative difference that shows a slope
 
@@ -46,8 +44,7 @@ void Lbb::start(const Request& request, const std::vector<Bound>& bounds) {
   const bool solve = !options_.profile.empty() && options_.profiled_start;
   split_ =
       Split::of(request, solve ? profile_split(options_.profile, request) : split_.adapted(request, bounds));
-  const std::set<std::uint32_t> present = slots_of(request);
-  std::erase_if(known_, [&](const auto& entry) { return !present.contains(entry.first); });
+  keep_only(slots_of(request), known_);
   effects_.clear();
   tuned_ = false;
 }
@@ -140,36 +137,6 @@ double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, co
   return std::min(then.fixed, most_fixed_share * work.seconds);
 }
 
-std::string Lbb::save() const {
-  StateWriter writer(lbb_title);
-  last_.save(writer);
-  split_.save(writer);
-  writer.count(known_.size());
-  for (const auto& [slot, known] : known_) {
-    writer.count(slot).real(known.samples).real(known.seconds).real(known.fixed);
-  }
-  writer.reals(effects_).count(tuned_ ? 1 : 0).count(since_).count(measured_since_).real(before_);
-  return writer.str();
-}
-
-void Lbb::restore(const std::string& text) {
-  StateReader reader(text, lbb_title);
-  Lbb restored(options_);
-  restored.last_.restore(reader);
-  restored.split_.restore(reader);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    Known& known = restored.known_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
-    for (double* value : {&known.samples, &known.seconds, &known.fixed}) *value = reader.real();
-  }
-  restored.effects_ = reader.reals(remembered);
-  restored.tuned_ = reader.count(1) == 1;
-  restored.since_ = reader.count();
-  restored.measured_since_ = reader.count();
-  restored.before_ = reader.real();
-  reader.end();
-  *this = std::move(restored);
-}
-
 namespace {
 
 // What is not given is as in the preset.
@@ -182,8 +149,7 @@ std::unique_ptr<Policy> make_lbb(const Options& options) {
   if (options.has("guard")) chosen.guard = options.flag("guard");
   chosen.profile = curves_option(options, "profile_ms");
   chosen.profiled_start = options.text("start") == "profile";
-  if (chosen.fine > chosen.rapid)
-    throw Failure(ExitCode::configuration, "fine is above rapid; lower fine or raise rapid");
+  if (chosen.fine > chosen.rapid) refuse_setup("fine is above rapid; lower fine or raise rapid");
   return std::make_unique<Lbb>(chosen);
 }
 

@@ -31,6 +31,7 @@
 
 #include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -46,19 +47,26 @@ struct LbbOptions {
 
 LbbOptions lbb_as_released();
 
-class Lbb final : public Policy {
+class Lbb final : public Saved<Policy, Lbb> {
  public:
+  static constexpr char title[] = "lbb.1";
   explicit Lbb(LbbOptions options = {});
 
   void observe(const Sample& sample) override { last_.add(sample); }
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Lbb anew() const { return Lbb(options_); }
+  void serialize(auto& fields) {
+    fields(last_, split_, known_, at_most(remembered, effects_), tuned_, since_, measured_since_, before_);
+  }
 
  private:
+  static constexpr std::size_t remembered = 3;  // rounds that the guard looks at
+
   struct Known {  // of one worker, since the last rapid step
     double samples = 0, seconds = 0;
     double fixed = 0;  // a0
+    void serialize(auto& fields) { fields(samples, seconds, fixed); }
   };
 
   void start(const Request& request, const std::vector<Bound>& bounds);
@@ -74,7 +82,7 @@ class Lbb final : public Policy {
   LastRound last_;
   Split split_;
   std::map<std::uint32_t, Known> known_;  // by slot
-  std::vector<double> effects_;           // SE of the last rounds, newest last, three at most
+  std::vector<double> effects_;           // SE of the last rounds, newest last
   bool tuned_ = false;                    // a rapid step has been made for these workers
   std::uint64_t since_ = 0;               // rounds that the window has counted since
   std::uint64_t measured_since_ = 0;      // all rounds since

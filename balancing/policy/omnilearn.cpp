@@ -8,12 +8,6 @@
 #include "balancing/policies.h"
 
 namespace steelyard::balancing {
-namespace {
-
-constexpr char omnilearn_title[] = "omnilearn.1";
-
-}  // namespace
-
 std::vector<std::uint64_t> OmniLearn::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
   if (!split_.same_workers(request)) {
@@ -56,29 +50,6 @@ void OmniLearn::adjust(const Request& request, const std::vector<Bound>& bounds)
   if (furthest <= options_.dead_band) return;
   split_ = Split::of(request, largest_remainder(batches, request.positions, bounds));
   seconds_.clear();
-}
-
-std::string OmniLearn::save() const {
-  StateWriter writer(omnilearn_title);
-  writer.count(seconds_.size());
-  for (const auto& [slot, seconds] : seconds_) writer.count(slot).real(seconds);
-  last_.save(writer);
-  split_.save(writer);
-  return writer.str();
-}
-
-void OmniLearn::restore(const std::string& text) {
-  StateReader reader(text, omnilearn_title);
-  OmniLearn restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    double& seconds = restored.seconds_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
-    seconds = reader.real();
-    reader.require(possible_time(seconds), "no round takes that long");
-  }
-  restored.last_.restore(reader);
-  restored.split_.restore(reader);
-  reader.end();
-  *this = std::move(restored);
 }
 
 PolicyTable omnilearn_rows(const PredictorTable&) {

@@ -20,6 +20,7 @@
 #include <map>
 
 #include "balancing/allocate/split.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -29,14 +30,21 @@ struct OmniLearnOptions {
   double smoothing = 0.3;   // weight of the newest time; 1: no smoothing
 };
 
-class OmniLearn final : public Policy {
+class OmniLearn final : public Saved<Policy, OmniLearn> {
  public:
+  static constexpr char title[] = "omnilearn.1";
   explicit OmniLearn(OmniLearnOptions options = {}) : options_(options) {}
 
   void observe(const Sample& sample) override { last_.add(sample); }
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] OmniLearn anew() const { return OmniLearn(options_); }
+  void serialize(auto& fields) {
+    fields(seconds_, last_, split_);
+    for (const auto& [slot, seconds] : seconds_) {
+      fields.require(possible_time(seconds), "no round takes that long");
+    }
+  }
 
  private:
   void smooth();

@@ -7,12 +7,6 @@
 #include "balancing/policies.h"
 
 namespace steelyard::balancing {
-namespace {
-
-constexpr char orchestra_title[] = "orchestra.2";
-
-}  // namespace
-
 std::vector<std::uint64_t> Orchestra::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
   review(request, bounds);
@@ -58,7 +52,7 @@ std::vector<std::uint64_t> Orchestra::steps_before(const Request& request) const
 
 void Orchestra::learn() {
   for (const auto& [slot, done] : last_.work()) {
-    Work& work = work_[slot];
+    TimedBatch& work = work_[slot];
     work.samples += static_cast<double>(done.samples);
     work.seconds += done.seconds;
   }
@@ -107,37 +101,6 @@ double Orchestra::period(const Request& request, const std::vector<double>& seco
     pace_.next_epoch(workers);
   }
   return pace_.longest_batches() * longest;
-}
-
-std::string Orchestra::save() const {
-  StateWriter writer(orchestra_title);
-  writer.count(work_.size());
-  for (const auto& [slot, work] : work_) writer.count(slot).real(work.samples).real(work.seconds);
-  writer.count(rounds_).count(epoch_).count(divided_ ? 1 : 0).count(paces_ ? 1 : 0);
-  pace_.save(writer);
-  last_.save(writer);
-  split_.save(writer);
-  return writer.str();
-}
-
-void Orchestra::restore(const std::string& text) {
-  StateReader reader(text, orchestra_title);
-  Orchestra restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    Work& work = restored.work_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
-    work.samples = reader.real();
-    work.seconds = reader.real();
-    reader.require(work.samples > 0 && work.seconds > 0, "a worker did nothing");
-  }
-  restored.rounds_ = reader.count();
-  restored.epoch_ = reader.count();
-  restored.divided_ = reader.count(1) == 1;
-  restored.paces_ = reader.count(1) == 1;
-  restored.pace_.restore(reader);
-  restored.last_.restore(reader);
-  restored.split_.restore(reader);
-  reader.end();
-  *this = std::move(restored);
 }
 
 PolicyTable orchestra_rows(const PredictorTable&) {

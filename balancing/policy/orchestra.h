@@ -21,11 +21,10 @@
 
 #include <steelyard/policy.h>
 
-#include <map>
-
 #include "balancing/allocate/split.h"
 #include "balancing/orchestra/pace.h"
 #include "balancing/pacing.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -37,8 +36,9 @@ struct OrchestraOptions {
   std::uint64_t seed = 1;  // of the actor-critic
 };
 
-class Orchestra final : public Policy, public Pacing {
+class Orchestra final : public Saved<Policy, Orchestra>, public Pacing {
  public:
+  static constexpr char title[] = "orchestra.2";
   explicit Orchestra(OrchestraOptions options = {})
       : options_(options), pace_({options.controller, options.seed, options.search.unit}) {}
 
@@ -47,13 +47,14 @@ class Orchestra final : public Policy, public Pacing {
   Pacing* pacing() override { return this; }
   std::vector<std::uint64_t> steps(const Request& request) override;
   void ended(const RoundEnd& round) override { pace_.ended(round); }
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Orchestra anew() const { return Orchestra(options_); }
+  void serialize(auto& fields) {
+    fields(work_, rounds_, epoch_, divided_, paces_, pace_, last_, split_);
+    require_work(work_, fields);
+  }
 
  private:
-  struct Work {
-    double samples = 0, seconds = 0;
-  };
   void review(const Request& request, const std::vector<Bound>& bounds);
   void learn();
   [[nodiscard]] bool due(const Request& request) const;
@@ -63,11 +64,11 @@ class Orchestra final : public Policy, public Pacing {
 
   OrchestraOptions options_;
   orchestra::Pace pace_;
-  std::map<std::uint32_t, Work> work_;  // since the last division, by slot
-  std::uint64_t rounds_ = 0;            // measured since
-  std::uint64_t epoch_ = 0;             // of the division
-  bool divided_ = false;                // for these workers
-  bool paces_ = false;                  // it is asked for steps, and shares of the split are steps
+  WorkDone work_;             // since the last division, by slot
+  std::uint64_t rounds_ = 0;  // measured since
+  std::uint64_t epoch_ = 0;   // of the division
+  bool divided_ = false;      // for these workers
+  bool paces_ = false;        // it is asked for steps, and shares of the split are steps
   LastRound last_;
   Split split_;
 };

@@ -7,12 +7,6 @@
 #include "balancing/state.h"
 
 namespace steelyard::balancing {
-namespace {
-
-constexpr char static_profile_title[] = "static.1";
-
-}  // namespace
-
 std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
   if (!options_.curves.empty()) return profile_split(options_.curves, request);
   std::vector<double> speeds = options_.speeds;
@@ -26,11 +20,6 @@ std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
   }
   return largest_remainder(weights, request.positions, share_bounds(request));
 }
-
-// The profile belongs to the job, not to the checkpoint.
-std::string StaticProfile::save() const { return StateWriter(static_profile_title).str(); }
-
-void StaticProfile::restore(const std::string& text) { StateReader(text, static_profile_title).end(); }
 
 std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request) {
   std::vector<Curve> curves;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "balancing/cost/curves.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -21,14 +22,16 @@ struct StaticOptions {
   Profile curves{};              // where there are any, speeds do not count
 };
 
-class StaticProfile final : public Policy {
+class StaticProfile final : public Saved<Policy, StaticProfile> {
  public:
+  static constexpr char title[] = "static.1";
   explicit StaticProfile(StaticOptions options = {}) : options_(std::move(options)) {}
 
   void observe(const Sample&) override {}
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+  // The profile belongs to the job, not to the checkpoint.
+  [[nodiscard]] StaticProfile anew() const { return StaticProfile(options_); }
+  void serialize(auto&) {}
 
  private:
   StaticOptions options_;

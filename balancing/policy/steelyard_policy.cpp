@@ -11,7 +11,6 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char steelyard_title[] = "steelyard.5";
 constexpr std::uint64_t per_accident = 3;  // changes that have lasted, before the next is believed at once
 constexpr double cpu_slowness = 32;        // of a CPU that was never measured, against a GPU
 
@@ -75,9 +74,8 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
 
 void Steelyard::forget_absent(const Request& request) {
   const std::set<std::uint32_t> present = slots_of(request);
-  const auto absent = [&](const auto& entry) { return !present.contains(entry.first); };
-  std::erase_if(workers_, absent);
-  std::erase_if(profiled_, absent);
+  keep_only(present, workers_);
+  keep_only(present, profiled_);
   links_.forget_all_but(present);
   waits_.forget_all_but(present);
   rests_.forget_all_but(present);
@@ -142,39 +140,6 @@ std::vector<Move::Known> Steelyard::known_for_move(const Request& request) const
                 worker->second.doubt(static_cast<double>(move_.split().shares[i]))};
   }
   return known;
-}
-
-std::string Steelyard::save() const {
-  StateWriter writer(steelyard_title);
-  writer.count(workers_.size());
-  for (const auto& [slot, worker] : workers_) {
-    writer.count(slot);
-    worker.save(writer);
-  }
-  last_.save(writer);
-  links_.save(writer);
-  waits_.save(writer);
-  rests_.save(writer);
-  move_.save(writer);
-  return writer.count(lasted_).count(accidents_).str();
-}
-
-void Steelyard::restore(const std::string& text) {
-  StateReader reader(text, steelyard_title);
-  Steelyard restored(options_);
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
-    restored.workers_.emplace(slot, CostFilter(options_.rules)).first->second.restore(reader);
-  }
-  restored.last_.restore(reader);
-  restored.links_.restore(reader);
-  restored.waits_.restore(reader);
-  restored.rests_.restore(reader);
-  restored.move_.restore(reader);
-  restored.lasted_ = reader.count();
-  restored.accidents_ = reader.count();
-  reader.end();
-  *this = std::move(restored);
 }
 
 PolicyTable steelyard_policy_rows(const PredictorTable&) {

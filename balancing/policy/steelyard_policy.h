@@ -27,6 +27,7 @@
 #include "balancing/cost/curves.h"
 #include "balancing/policy/steelyard/move.h"
 #include "balancing/policy/steelyard/policy_rests.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -36,14 +37,19 @@ struct SteelyardOptions {
   Rules rules{};      // for the bench
 };
 
-class Steelyard final : public Policy {
+class Steelyard final : public Saved<Policy, Steelyard> {
  public:
+  static constexpr char title[] = "steelyard.5";
   explicit Steelyard(SteelyardOptions options = {});
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Steelyard anew() const { return Steelyard(options_); }
+  void serialize(auto& fields) {
+    fields.by_slot(workers_, [&](std::uint32_t) { return CostFilter(options_.rules); });
+    fields(last_, links_, waits_, rests_, move_, lasted_, accidents_);
+  }
 
  private:
   void forget_absent(const Request& request);

@@ -8,7 +8,6 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char arima_title[] = "arima.1";
 constexpr double lambda = 0.98;
 constexpr double first_variance = 10;  // of the coefficients, before anything is known
 constexpr double most_variance = 1e4;  // a constant input must not let them grow for ever
@@ -70,34 +69,6 @@ double Arima::predict(double cpu_now, double memory_now) const {
     for (std::size_t i = 0; i < terms; ++i) answer += theta_[i] * x[i] * unit_;
   }
   return std::isfinite(answer) ? std::clamp(answer, lowest_step * last, highest_step * last) : last;
-}
-
-std::string Arima::save() const {
-  StateWriter writer(arima_title);
-  writer.count(seen_).real(unit_).reals(last_);
-  for (const double value : theta_) writer.real(value);
-  for (const Terms& row : P_) {
-    for (const double value : row) writer.real(value);
-  }
-  return writer.text(average_.save()).str();
-}
-
-void Arima::restore(const std::string& text) {
-  StateReader reader(text, arima_title);
-  Arima restored;
-  restored.seen_ = reader.count();
-  restored.unit_ = reader.real();
-  restored.last_ = reader.reals(p + d);
-  reader.require(
-      restored.unit_ > 0 && restored.last_.size() == std::min<std::uint64_t>(restored.seen_, p + d),
-      "values are missing");
-  for (double& value : restored.theta_) value = reader.real();
-  for (Terms& row : restored.P_) {
-    for (double& value : row) value = reader.real();
-  }
-  restored.average_.restore(reader.text());
-  reader.end();
-  *this = std::move(restored);
 }
 
 }  // namespace steelyard::balancing

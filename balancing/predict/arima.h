@@ -13,22 +13,29 @@
 
 #include <steelyard/predictor.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "balancing/predict/averages.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
-class Arima final : public Predictor {
+class Arima final : public Saved<Predictor, Arima> {
  public:
+  static constexpr char title[] = "arima.1";
   Arima();
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double, double) const override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Arima anew() const { return {}; }
+  void serialize(auto& fields) {
+    fields(seen_, unit_, at_most(p + d, last_), theta_, P_, average_);
+    fields.require(unit_ > 0 && last_.size() == std::min<std::uint64_t>(seen_, p + d), "values are missing");
+  }
 
  private:
   static constexpr std::size_t p = 3, d = 1, terms = p + 1;

@@ -5,18 +5,21 @@
 
 #include <cstdint>
 
+#include "balancing/state.h"
+
 namespace steelyard::balancing {
 
 // The memoryless predictor: the next value is the last one.
 //
 // The baseline of the others: quickest after a change, and the one that takes every outlier for a change. On
 // a constant with white noise of variance s^2 the variance of its error is 2 s^2.
-class Last final : public Predictor {
+class Last final : public Saved<Predictor, Last> {
  public:
+  static constexpr char title[] = "last.1";
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double, double) const override { return last_; }
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+  [[nodiscard]] Last anew() const { return {}; }
+  void serialize(auto& fields) { fields(last_); }
 
  private:
   double last_ = 0;
@@ -27,14 +30,15 @@ class Last final : public Predictor {
 // So the first few values are simply averaged: a first round that was slow only because it was the first is
 // soon forgotten. alpha = 0.2 remembers about ten rounds; on a constant with white noise of variance s^2 the
 // variance of its error is s^2 (1 + alpha / (2 - alpha)) = 1.11 s^2.
-class Ema final : public Predictor {
+class Ema final : public Saved<Predictor, Ema> {
  public:
+  static constexpr char title[] = "ema.1";
   explicit Ema(double alpha = 0.2) : alpha_(alpha) {}
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double, double) const override { return average_; }
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+  [[nodiscard]] Ema anew() const { return Ema(alpha_); }
+  void serialize(auto& fields) { fields(seen_, average_); }
 
  private:
   double alpha_;

@@ -9,8 +9,6 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char narx_title[] = "narx.1";
-constexpr std::size_t capacity = 128;    // rounds remembered
 constexpr std::size_t first_lesson = 8;  // rounds before there is anything to learn
 constexpr std::size_t first_exam = 16;   // rounds before errors are compared
 constexpr std::size_t first_answer = 32;
@@ -120,37 +118,6 @@ double Narx::predict(double cpu_now, double memory_now) const {
   if (network_leads) return network_answer(cpu_now, memory_now);
   const double last = history_.back()[speed];
   return std::clamp(average_.predict(cpu_now, memory_now), lowest_step * last, highest_step * last);
-}
-
-std::string Narx::save() const {
-  StateWriter writer(narx_title);
-  writer.count(seed_).count(seen_).count(history_.size());
-  for (const Moment& moment : history_) {
-    for (const double value : moment) writer.real(value);
-  }
-  network_.save(writer);
-  return writer.text(average_.save()).real(network_error_).real(average_error_).str();
-}
-
-void Narx::restore(const std::string& text) {
-  StateReader reader(text, narx_title);
-  Narx restored(reader.count());
-  restored.seen_ = reader.count();
-  restored.history_.resize(reader.count(capacity));
-  for (Moment& moment : restored.history_) {
-    for (double& value : moment) value = reader.real();
-    reader.require(moment[speed] > 0, "a value is not positive");
-  }
-  reader.require(restored.history_.size() == std::min<std::uint64_t>(restored.seen_, capacity),
-                 "values are missing");
-  restored.network_.restore(reader);
-  restored.average_.restore(reader.text());
-  restored.network_error_ = reader.real();
-  restored.average_error_ = reader.real();
-  reader.end();
-  // Scales follow from the history; they are not stored, so they cannot disagree with it.
-  restored.measure_scales();
-  *this = std::move(restored);
 }
 
 }  // namespace steelyard::balancing

@@ -18,6 +18,7 @@
 
 #include <steelyard/predictor.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -25,20 +26,29 @@
 
 #include "balancing/predict/averages.h"
 #include "balancing/predict/tanh_network.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
-class Narx final : public Predictor {
+class Narx final : public Saved<Predictor, Narx> {
  public:
+  static constexpr char title[] = "narx.1";
   explicit Narx(std::uint64_t seed);
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double cpu_now, double memory_now) const override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Narx anew() const { return Narx(seed_); }
+  void serialize(auto& fields) {
+    fields(seed_, seen_, at_most(capacity, history_), network_, average_, network_error_, average_error_);
+    for (const Moment& moment : history_) fields.require(moment[speed] > 0, "a value is not positive");
+    fields.require(history_.size() == std::min<std::uint64_t>(seen_, capacity), "values are missing");
+    if (fields.reads) measure_scales();  // they follow from the history, and so cannot disagree with it
+  }
 
  private:
   static constexpr std::size_t lags = 2, inputs = 3 * lags + 2, hidden = 8;
+  static constexpr std::size_t capacity = 128;  // rounds remembered
   enum Channel : std::size_t { speed, cpu, memory, channels };
 
   using Moment = std::array<double, channels>;  // what was measured in one round

@@ -9,12 +9,11 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr char rnn_title[] = "rnn.1";
-constexpr std::uint64_t rnn_first_lesson = 4, first_exam = 16, first_answer = 32;  // values
+constexpr std::uint64_t rnn_first_lesson = 4, rnn_first_exam = 16, rnn_first_answer = 32;  // values
 constexpr double rate = 0.05, largest_gradient = 1;
-constexpr double scale_memory = 0.97, exam_memory = 0.95;  // per value
-constexpr double least_deviation = 1e-3;                   // relative to the mean
-constexpr double rnn_farthest = 4;                         // deviations
+constexpr double scale_memory = 0.97, rnn_exam_memory = 0.95;  // per value
+constexpr double least_deviation = 1e-3;                       // relative to the mean
+constexpr double rnn_farthest = 4;                             // deviations
 
 // Where the parameters of one unit lie: W, U, b, w.
 struct Unit {
@@ -39,10 +38,10 @@ Rnn::Rnn(std::uint64_t seed) : weights_(size) {
 
 void Rnn::observe(double value, double cpu, double memory) {
   if (!(value > 0 && std::isfinite(value))) return;
-  if (seen_ >= first_exam) {
+  if (seen_ >= rnn_first_exam) {
     // Both are asked what they would have said, before they are told.
     const auto follow = [&](double& error, double answer) {
-      error = exam_memory * error + (1 - exam_memory) * (answer - value) * (answer - value);
+      error = rnn_exam_memory * error + (1 - rnn_exam_memory) * (answer - value) * (answer - value);
     };
     follow(network_error_, network_answer(history_.size(), cpu, memory));
     follow(average_error_, average_.predict(cpu, memory));
@@ -139,39 +138,11 @@ double Rnn::network_answer(std::size_t end, double cpu, double memory) const {
 
 double Rnn::predict(double cpu_now, double memory_now) const {
   if (history_.empty()) return 0;
-  if (seen_ >= first_answer && network_error_ <= average_error_) {
+  if (seen_ >= rnn_first_answer && network_error_ <= average_error_) {
     return network_answer(history_.size(), cpu_now, memory_now);
   }
   const double last = history_.back().value;
   return std::clamp(average_.predict(cpu_now, memory_now), lowest_step * last, highest_step * last);
-}
-
-std::string Rnn::save() const {
-  StateWriter writer(rnn_title);
-  writer.count(seen_).reals(weights_).count(history_.size());
-  for (const Moment& moment : history_) writer.real(moment.value).real(moment.cpu).real(moment.memory);
-  writer.real(mean_).real(deviation_).real(memory_mean_).text(average_.save());
-  return writer.real(network_error_).real(average_error_).str();
-}
-
-void Rnn::restore(const std::string& text) {
-  StateReader reader(text, rnn_title);
-  Rnn restored(0);
-  restored.seen_ = reader.count();
-  restored.weights_ = reader.reals(size);
-  reader.require(restored.weights_.size() == size, "a network of another size");
-  restored.history_.resize(reader.count(truncation));
-  for (Moment& moment : restored.history_) {
-    moment.value = reader.real(), moment.cpu = reader.real(), moment.memory = reader.real();
-    reader.require(moment.value > 0, "a value is not positive");
-  }
-  reader.require(restored.history_.size() == std::min<std::uint64_t>(restored.seen_, truncation),
-                 "values are missing");
-  restored.mean_ = reader.real(), restored.deviation_ = reader.real(), restored.memory_mean_ = reader.real();
-  restored.average_.restore(reader.text());
-  restored.network_error_ = reader.real(), restored.average_error_ = reader.real();
-  reader.end();
-  *this = std::move(restored);
 }
 
 }  // namespace steelyard::balancing

@@ -14,22 +14,32 @@
 
 #include <steelyard/predictor.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
 #include "balancing/predict/averages.h"
+#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
-class Rnn final : public Predictor {
+class Rnn final : public Saved<Predictor, Rnn> {
  public:
+  static constexpr char title[] = "rnn.1";
   explicit Rnn(std::uint64_t seed);
 
   void observe(double value, double cpu, double memory) override;
   [[nodiscard]] double predict(double cpu_now, double memory_now) const override;
-  [[nodiscard]] std::string save() const override;
-  void restore(const std::string& text) override;
+
+  [[nodiscard]] Rnn anew() const { return Rnn(0); }
+  void serialize(auto& fields) {
+    fields(seen_, at_most(size, weights_), at_most(truncation, history_), mean_, deviation_, memory_mean_,
+           average_, network_error_, average_error_);
+    fields.require(weights_.size() == size, "a network of another size");
+    for (const Moment& moment : history_) fields.require(moment.value > 0, "a value is not positive");
+    fields.require(history_.size() == std::min<std::uint64_t>(seen_, truncation), "values are missing");
+  }
 
  private:
   static constexpr std::size_t inputs = 3, hidden = 6, truncation = 8;
@@ -38,6 +48,7 @@ class Rnn final : public Predictor {
   using Input = std::array<double, inputs>;
   struct Moment {
     double value, cpu, memory;  // signals -1 if unknown
+    void serialize(auto& fields) { fields(value, cpu, memory); }
   };
   struct Pass {
     std::vector<Input> x;

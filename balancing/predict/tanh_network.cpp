@@ -89,17 +89,4 @@ void TanhNetwork::learn(std::span<const double> inputs, std::span<const double> 
   w -= training.rate * (unbias1 * m / ((unbias2 * v).sqrt() + 1e-8) + training.decay * w);
 }
 
-void TanhNetwork::save(StateWriter& writer) const {
-  writer.reals(parameters_).reals(moment1_).reals(moment2_).count(steps_);
-}
-
-void TanhNetwork::restore(StateReader& reader) {
-  const std::size_t size = parameters_.size();
-  for (std::vector<double>* values : {&parameters_, &moment1_, &moment2_}) {
-    *values = reader.reals(size);
-    reader.require(values->size() == size, "a network of another size");
-  }
-  steps_ = reader.count();
-}
-
 }  // namespace steelyard::balancing

@@ -33,9 +33,14 @@ class TanhNetwork {
   // One Adam step on the mean of (y - target)^2 / 2; `inputs` holds one row of inputs per target.
   void learn(std::span<const double> inputs, std::span<const double> targets, Training training);
 
-  // Part of its owner's state, hence without a title of its own.
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);  // Failure (io) if it is of another size
+  void serialize(auto& fields) {
+    const std::size_t size = parameters_.size();
+    for (std::vector<double>* values : {&parameters_, &moment1_, &moment2_}) {
+      fields(at_most(size, *values));
+      fields.require(values->size() == size, "a network of another size");
+    }
+    fields(steps_);
+  }
 
  private:
   std::size_t inputs_, hidden_;

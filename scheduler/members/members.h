@@ -51,7 +51,7 @@ class WorkerProgress {
 };
 
 // Room: what other programs leave of a polite worker's machine, as its heartbeats tell, and whether it gets a
-// share. What follows for rounds: scheduler/members/crowding.h.
+// share. What follows for rounds: scheduler/rounds/progress_monitor.h.
 //
 // Times are the scheduler's. All of it is as new for workers that are not polite.
 class Room {

@@ -12,8 +12,6 @@ bool is_good(Outcome outcome) { return outcome == Outcome::finished || outcome =
 
 }  // namespace
 
-bool Shutdown::request() { return !std::exchange(requested_, true); }
-
 bool Shutdown::end(Outcome outcome, std::string text) {
   const bool known = phase_ >= Phase::saving;
   if (known && (is_good(outcome) || !is_good(stop_.outcome) || phase_ >= Phase::stopping)) return false;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/time.h"
 #include "protocol/messages.h"
@@ -27,7 +28,7 @@ class Shutdown {
   void begin_training() { phase_ = Phase::running; }
 
   // The job is to end, or nothing is waited for any more. False: it was asked before.
-  bool request();
+  bool request() { return !std::exchange(requested_, true); }
   [[nodiscard]] bool requested() const { return requested_; }
 
   // The job ends. The first failure stands; until Stop is said, it replaces a good ending. False: the outcome

@@ -115,11 +115,6 @@ void Journaled::release(Time now, Outbox& out) {
   if (has < position_) look_again_ = now + poll;
 }
 
-// Whatever the journal took last.
-void Journaled::handed_over() {
-  if (pending_) handed_.push_back(position_ - record_.size());
-}
-
 std::uint64_t Journaled::journal_has() {
   const std::size_t pending = pending_ ? pending_() : 0;
   while (handed_.size() > pending) handed_.pop_front();

@@ -103,7 +103,9 @@ class Journaled {
   void let(Do act, Outbox& out);
   void hold(std::vector<Envelope> said, Outbox& out);
   void release(Time now, Outbox& out);
-  void handed_over();
+  void handed_over() {  // whatever the journal took last
+    if (pending_) handed_.push_back(position_ - record_.size());
+  }
   [[nodiscard]] std::uint64_t journal_has();
   void look_at_standby(Time now, Outbox& out);
   void condense(Time now, Outbox& out);

@@ -6,23 +6,6 @@ void Dispatch::note(std::string text, Outbox& out) {
   out.send<ToRecorder>(recorder_node, Note{std::move(text)});
 }
 
-void Dispatch::heartbeat(NodeId to, Outbox& out) const {
-  if (to.role == Role::worker) out.send<ToWorker>(to, SchedulerBeat{term_, members_.generation});
-  if (to.role == Role::shard) out.send<ToShard>(to, SchedulerBeat{term_, members_.generation});
-}
-
-void Dispatch::welcome(NodeId to, std::uint32_t slot, Outbox& out) const {
-  if (to.role == Role::worker) out.send<ToWorker>(to, Welcome{term_, slot, job_});
-  if (to.role == Role::shard) out.send<ToShard>(to, Welcome{term_, slot, job_});
-}
-
-void Dispatch::refuse(NodeId to, const Refuse& refuse, Outbox& out) {
-  if (to.role == Role::worker) out.send<ToWorker>(to, refuse);
-  if (to.role == Role::shard) out.send<ToShard>(to, refuse);
-}
-
-void Dispatch::roster(NodeId worker, Outbox& out) const { out.send<ToWorker>(worker, admission_.roster()); }
-
 void Dispatch::roster_to_all(Outbox& out) const {
   if (!admission_.has_all_shards()) return;
   for (const auto& [slot, worker] : members_.workers) roster(worker.node, out);
@@ -52,18 +35,6 @@ void Dispatch::commit(NodeId shard, Round round, double scale, Outbox& out) cons
   out.send<ToShard>(shard, Commit{term_, round, scale});
 }
 
-void Dispatch::assign(const Assign& it, Outbox& out) const {
-  out.send<ToWorker>(members_.workers.at(it.slot).node, it.start);
-}
-
-void Dispatch::ask_again(const AskAgain& it, Outbox& out) const {
-  out.send<ToWorker>(members_.workers.at(it.slot).node, it.again);
-}
-
-void Dispatch::shorten(const Shorten& it, Outbox& out) const {
-  out.send<ToWorker>(members_.workers.at(it.slot).node, it.cut);
-}
-
 void Dispatch::save(const Progress& progress, Outbox& out) const {
   if (members_.checkpointer) out.send<ToCheckpointer>(*members_.checkpointer, Save{progress});
 }
@@ -79,10 +50,7 @@ void Dispatch::end(const Ended& ended, Outbox& out) const {
 }
 
 void Dispatch::stop(const std::set<NodeId>& members, const Stop& stop, Outbox& out) {
-  for (const NodeId node : members) {
-    if (node.role == Role::worker) out.send<ToWorker>(node, stop);
-    if (node.role == Role::shard) out.send<ToShard>(node, stop);
-  }
+  for (const NodeId node : members) to_member(node, stop, out);
 }
 
 }  // namespace steelyard

@@ -18,11 +18,24 @@ class Dispatch {
       : job_(job), term_(term), members_(members), admission_(admission) {}
 
   static void note(std::string text, Outbox& out);  // to people
-  void heartbeat(NodeId to, Outbox& out) const;
+  // To a worker or a shard; others do not hear it.
+  template <class Message>
+  static void to_member(NodeId to, const Message& message, Outbox& out) {
+    if (to.role == Role::worker) out.send<ToWorker>(to, message);
+    if (to.role == Role::shard) out.send<ToShard>(to, message);
+  }
+  template <class Message>
+  void to_worker(std::uint32_t slot, const Message& message, Outbox& out) const {
+    out.send<ToWorker>(members_.workers.at(slot).node, message);
+  }
+  void heartbeat(NodeId to, Outbox& out) const {
+    to_member(to, SchedulerBeat{term_, members_.generation}, out);
+  }
 
-  void welcome(NodeId to, std::uint32_t slot, Outbox& out) const;
-  static void refuse(NodeId to, const Refuse& refuse, Outbox& out);
-  void roster(NodeId worker, Outbox& out) const;
+  void welcome(NodeId to, std::uint32_t slot, Outbox& out) const {
+    to_member(to, Welcome{term_, slot, job_}, out);
+  }
+  void roster(NodeId worker, Outbox& out) const { out.send<ToWorker>(worker, admission_.roster()); }
   void roster_to_all(Outbox& out) const;  // not while shards are missing
   void roster_to_checkpointer(Outbox& out) const;
 
@@ -30,9 +43,6 @@ class Dispatch {
   static void open_again(NodeId shard, const BeginRound& open, Outbox& out);  // it did not get it
   void commit_to_all(Round round, double scale, Outbox& out) const;
   void commit(NodeId shard, Round round, double scale, Outbox& out) const;
-  void assign(const Assign& it, Outbox& out) const;
-  void ask_again(const AskAgain& it, Outbox& out) const;
-  void shorten(const Shorten& it, Outbox& out) const;
 
   void save(const Progress& progress, Outbox& out) const;
   static void record(RoundRecord record, Outbox& out);

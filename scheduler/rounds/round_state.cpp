@@ -136,9 +136,6 @@ std::vector<RoundState::Part> RoundState::parts() const {
   return parts;
 }
 
-double RoundState::loss() const {
-  return mean([](const OwedPiece& piece) { return piece.told->loss; });
-}
 double RoundState::accuracy(std::uint32_t labels) const {
   return mean([](const OwedPiece& piece) { return static_cast<double>(piece.told->correct); }) / labels;
 }

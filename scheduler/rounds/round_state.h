@@ -133,7 +133,9 @@ class RoundState {
   };
   [[nodiscard]] std::vector<Part> parts() const;
   // Over what has been reported: the mean loss of a sample, and the share of its labels that were right.
-  [[nodiscard]] double loss() const;
+  [[nodiscard]] double loss() const {
+    return mean([](const OwedPiece& piece) { return piece.told->loss; });
+  }
   [[nodiscard]] double accuracy(std::uint32_t labels) const;
 
   // With a clip barrier: sums of squares by shard, as far as shards have told, and the scale once it is

@@ -113,9 +113,9 @@ void Training::begin_evaluation(Time now, Outbox& out) {
 // The one place that carries orders out.
 void Training::apply(Time now, const Orders& orders, Outbox& out) {
   for (const Order& order : orders) {
-    std::visit(Overloaded{[&](const Assign& it) { dispatch_.assign(it, out); },
-                          [&](const AskAgain& it) { dispatch_.ask_again(it, out); },
-                          [&](const Shorten& it) { dispatch_.shorten(it, out); },
+    std::visit(Overloaded{[&](const Assign& it) { dispatch_.to_worker(it.slot, it.start, out); },
+                          [&](const AskAgain& it) { dispatch_.to_worker(it.slot, it.again, out); },
+                          [&](const Shorten& it) { dispatch_.to_worker(it.slot, it.cut, out); },
                           [&](const Rest& it) { (void)rest(members_, it.slot, it.round); },
                           [&](const Remark& it) { Dispatch::note(it.text, out); },
                           [&](const EndJob& it) { fail(now, it, out); }},

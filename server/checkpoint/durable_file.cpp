@@ -41,17 +41,6 @@ struct Hash {
   XXH3_state_t* const state;
 };
 
-// A descriptor that is closed on every way out.
-struct Descriptor {
-  explicit Descriptor(int opened) : number(opened) {}
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int number;
-};
-
 }  // namespace
 
 FileSeal seal(std::span<const std::byte> bytes) {
@@ -59,21 +48,12 @@ FileSeal seal(std::span<const std::byte> bytes) {
 }
 
 DurableFile::DurableFile(std::string path, std::uint64_t bytes) : path_(std::move(path)) {
-  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (file_ < 0) fail(path_, "cannot be created", errno);
-  const int error = bytes == 0 ? 0 : ::posix_fallocate(file_, 0, static_cast<off_t>(bytes));
+  file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file_.there()) fail(path_, "cannot be created", errno);
+  const int error = bytes == 0 ? 0 : ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
   // Some file systems cannot reserve; there the writes will tell.
-  if (error != 0 && error != EOPNOTSUPP && error != EINVAL) {
-    ::close(file_);
-    fail(path_, "no room", error);
-  }
+  if (error != 0 && error != EOPNOTSUPP && error != EINVAL) fail(path_, "no room", error);
 }
-
-DurableFile::~DurableFile() {
-  if (file_ >= 0) ::close(file_);
-}
-
-void DurableFile::write(std::span<const std::byte> bytes) { write_at(size_, bytes); }
 
 void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   if (bytes.empty()) return;
@@ -83,7 +63,7 @@ void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> byte
   while (!bytes.empty()) {
     // Signals and nearly full disks both make short writes.
     const ssize_t written =
-        ::pwrite(file_, bytes.data(), std::min(bytes.size(), at_once), static_cast<off_t>(offset));
+        ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), at_once), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail(path_, "cannot be written", written < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -92,13 +72,13 @@ void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> byte
 }
 
 FileSeal DurableFile::finish() {
-  CHECK(file_ >= 0, "a file is finished once");
+  CHECK(file_.there(), "a file is finished once");
   // Less may have been written than was reserved.
-  if (::ftruncate(file_, static_cast<off_t>(size_)) != 0) fail(path_, "cannot be cut to its size", errno);
-  if (::fsync(file_) != 0) fail(path_, "did not reach the disk", errno);
+  if (::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
+    fail(path_, "cannot be cut to its size", errno);
+  if (::fsync(file_.get()) != 0) fail(path_, "did not reach the disk", errno);
   const FileSeal sealed = read_back();
-  const int closing = std::exchange(file_, -1);
-  if (::close(closing) != 0) fail(path_, "cannot be closed", errno);
+  if (::close(file_.release()) != 0) fail(path_, "cannot be closed", errno);
   return sealed;
 }
 
@@ -114,7 +94,7 @@ FileSeal DurableFile::read_back() {
     XXH3_64bits_reset(own.state);
     while (at < piece.offset + piece.size) {
       const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), piece.offset + piece.size - at);
-      const ssize_t got = ::pread(file_, buffer.data(), wanted, static_cast<off_t>(at));
+      const ssize_t got = ::pread(file_.get(), buffer.data(), wanted, static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;
       if (got <= 0) fail(path_, "cannot be read back", got < 0 ? errno : EIO);
       XXH3_64bits_update(own.state, buffer.data(), static_cast<std::size_t>(got));
@@ -131,16 +111,16 @@ FileSeal DurableFile::read_back() {
 
 void sync_directory(const std::string& path) {
   const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.number < 0) fail(path, "cannot be opened", errno);
+  if (!directory.there()) fail(path, "cannot be opened", errno);
   // Some network file systems have nothing to sync in a directory and say so.
-  if (::fsync(directory.number) != 0 && errno != EINVAL) fail(path, "did not reach the disk", errno);
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "did not reach the disk", errno);
 }
 
 std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.number < 0) fail(path, "cannot be opened", errno);
+  if (!file.there()) fail(path, "cannot be opened", errno);
   struct stat about {};
-  if (::fstat(file.number, &about) != 0) fail(path, "cannot be examined", errno);
+  if (::fstat(file.get(), &about) != 0) fail(path, "cannot be examined", errno);
   if (!S_ISREG(about.st_mode)) throw Failure(ExitCode::io, path + ": is not a file");
   if (static_cast<std::uint64_t>(about.st_size) > most) {
     throw Failure(ExitCode::io, path + ": has " + std::to_string(about.st_size) + " bytes, more than the " +
@@ -149,7 +129,7 @@ std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(about.st_size));
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t got = ::read(file.number, bytes.data() + done, bytes.size() - done);
+    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(path, "cannot be read", errno);
     if (got == 0) break;  // it shrank meanwhile: hashes and sizes will say so

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptor.h"
+
 namespace steelyard {
 
 // What a file must be to be believed.
@@ -21,16 +23,13 @@ struct FileSeal {
 };
 FileSeal seal(std::span<const std::byte> bytes);
 
-// A new file, each byte written once, by one thread.
+// A new file, each byte written once, by one thread. One that was not finished is the caller's to remove.
 class DurableFile {
  public:
   // Reserves room for `bytes` at once, so that a full disk is found before anything is written.
   DurableFile(std::string path, std::uint64_t bytes);
-  ~DurableFile();  // closes; a file that was not finished is the caller's to remove
-  DurableFile(const DurableFile&) = delete;
-  DurableFile& operator=(const DurableFile&) = delete;
 
-  void write(std::span<const std::byte> bytes);  // behind all that was written
+  void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  // behind all that was written
   // Pieces may come in any order; those of a finished file leave no hole and do not overlap.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   // On the disk, read back, compared with what was written, and closed. Takes a megabyte of memory, however
@@ -46,7 +45,7 @@ class DurableFile {
   std::string path_;
   std::vector<Piece> pieces_;  // as they were written
   std::uint64_t size_ = 0;     // of the file so far
-  int file_ = -1;
+  Descriptor file_;
 };
 
 // Makes the names in a directory durable: those of files made, renamed and removed.

@@ -27,20 +27,12 @@ class ExactVersions final : public CloseRule {
     slice.release_previous();  // whoever computed this has seen every slice closed
     return true;
   }
-  void settle(const BeginRound&, SliceMemory&) const override {}
   void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) override {
     if (slices[0].in_norm_group()) {
       SliceMemory::apply_together(slices, optimizer_, rate(open), scale);
     } else {
       slices[0].apply(optimizer_, rate(open), scale);
     }
-  }
-  [[nodiscard]] bool answers_each_push() const override { return false; }
-  [[nodiscard]] bool has(const Pull& pull, const SliceMemory& slice) const override {
-    return slice.version() == pull.version;
-  }
-  [[nodiscard]] bool will_have(const Pull& pull, const SliceMemory& slice) const override {
-    return slice.version() < pull.version;
   }
 };
 
@@ -184,7 +176,6 @@ class HubRule final : public CloseRule {
     for (HubCopy& copy : copies) copy.slice.release_previous();
     return true;
   }
-  void settle(const BeginRound&, SliceMemory&) const override {}
 
   void close(std::span<SliceMemory> slices, const BeginRound& open, double) override {
     SliceMemory& slice = slices[0];
@@ -205,13 +196,6 @@ class HubRule final : public CloseRule {
     for (HubCopy& copy : copies) copy.weight = mixes ? 0 : copy.weight;
   }
 
-  [[nodiscard]] bool answers_each_push() const override { return false; }
-  [[nodiscard]] bool has(const Pull& pull, const SliceMemory& slice) const override {
-    return slice.version() == pull.version;
-  }
-  [[nodiscard]] bool will_have(const Pull& pull, const SliceMemory& slice) const override {
-    return slice.version() < pull.version;
-  }
   [[nodiscard]] Blob told(const Pull& pull, const SliceMemory& slice, bool current) const override {
     if (pull.hub == whole_model) return CloseRule::told(pull, slice, current);
     return CloseRule::told(pull, copies_.at(slice.place().begin).at(pull.hub - 1).slice, current);

@@ -83,7 +83,7 @@ class CloseRule {
   // Adds it. False if any of its positions is covered already: nothing changes.
   virtual bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) = 0;
   // All that has been opened is in: whatever is gathered will do for a step.
-  virtual void settle(const BeginRound& newest, SliceMemory& slice) const = 0;
+  virtual void settle(const BeginRound&, SliceMemory&) const {}
   // This worker is sent the slice as it is now; this one is gone.
   virtual void answered(NodeId, const SliceMemory&) {}
   virtual void gone(NodeId) {}
@@ -91,10 +91,14 @@ class CloseRule {
   // of a norm group.
   virtual void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
-  [[nodiscard]] virtual bool answers_each_push() const = 0;
+  [[nodiscard]] virtual bool answers_each_push() const { return false; }
   // Whether the slice has what is asked for, and if not, whether it will.
-  [[nodiscard]] virtual bool has(const Pull& pull, const SliceMemory& slice) const = 0;
-  [[nodiscard]] virtual bool will_have(const Pull& pull, const SliceMemory& slice) const = 0;
+  [[nodiscard]] virtual bool has(const Pull& pull, const SliceMemory& slice) const {
+    return slice.version() == pull.version;
+  }
+  [[nodiscard]] virtual bool will_have(const Pull& pull, const SliceMemory& slice) const {
+    return slice.version() < pull.version;
+  }
   // What answers it: `current`, or the version before, which the slice has then.
   [[nodiscard]] virtual Blob told(const Pull&, const SliceMemory& slice, bool current) const {
     return current ? slice.current() : *slice.previous();

@@ -61,8 +61,6 @@ bool SliceMemory::load_previous(const Blob& values) {
   return true;
 }
 
-bool SliceMemory::loaded() const { return slots_loaded_ == (2U << slots_) - 1; }
-
 bool SliceMemory::add(Interval positions, double weight, const Blob& values) {
   CHECK(values.holds_floats(place_.size()), "the shard checks a push before it adds it");
   if (!coverage_.add_if_absent(positions)) return false;

@@ -48,7 +48,7 @@ class SliceMemory {
   bool load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values);
   // What the version before was, of a slice that others have computed from. False if the size does not fit.
   bool load_previous(const Blob& values);
-  [[nodiscard]] bool loaded() const;
+  [[nodiscard]] bool loaded() const { return slots_loaded_ == (2U << slots_) - 1; }
   [[nodiscard]] unsigned loaded_slots() const { return static_cast<unsigned>(std::popcount(slots_loaded_)); }
 
   // Adds a push of the open round, unless any of its positions is covered already: false,

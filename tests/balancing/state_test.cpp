@@ -16,8 +16,7 @@ TEST(State, ReadsWhatWasWritten) {
   const std::string text = StateWriter("me.1")
                                .count(UINT64_MAX)
                                .real(awkward)
-                               .real(std::numeric_limits<double>::denorm_min())
-                               .reals({1.5, -2, 1e300})
+                               .real(std::numeric_limits<double>::denorm_min())(std::vector{1.5, -2.0, 1e300})
                                .text("with spaces and 7:colons")
                                .text("")
                                .str();
@@ -25,19 +24,22 @@ TEST(State, ReadsWhatWasWritten) {
   EXPECT_EQ(reader.count(), UINT64_MAX);
   EXPECT_EQ(reader.real(), awkward);
   EXPECT_EQ(reader.real(), std::numeric_limits<double>::denorm_min());
-  EXPECT_THAT(reader.reals(3), ElementsAre(1.5, -2, 1e300));
+  std::vector<double> values;
+  reader(at_most(3, values));
+  EXPECT_THAT(values, ElementsAre(1.5, -2, 1e300));
   EXPECT_EQ(reader.text(), "with spaces and 7:colons");
   EXPECT_EQ(reader.text(), "");
   EXPECT_NO_THROW(reader.end());
 }
 
 TEST(State, EveryPrefixIsRefused) {
-  const std::string whole = StateWriter("me.1").count(12).real(0.5).reals({1, 2}).text("abc").str();
+  const std::string whole = StateWriter("me.1").count(12).real(0.5)(std::vector{1.0, 2.0}).text("abc").str();
   const auto read = [](const std::string& text) {
     StateReader reader(text, "me.1");
     reader.count();
     reader.real();
-    reader.reals(2);
+    std::vector<double> values;
+    reader(at_most(2, values));
     reader.text();
     reader.end();
   };
@@ -63,7 +65,8 @@ TEST(State, NumbersOutOfRangeAreRefused) {
   EXPECT_THROW(StateReader("me 1.5 ", "me").count(), Failure);
   EXPECT_THROW(StateReader("me 99999999999999999999 ", "me").count(), Failure);
   EXPECT_THROW(StateReader("me 11 ", "me").count(10), Failure);
-  EXPECT_THROW(StateReader("me 3 1 2 3 ", "me").reals(2), Failure);
+  std::vector<double> values;
+  EXPECT_THROW(StateReader("me 3 1 2 3 ", "me")(at_most(2, values)), Failure);
   EXPECT_THROW(StateReader("me nan ", "me").real(), Failure);
   EXPECT_THROW(StateReader("me inf ", "me").real(), Failure);
   EXPECT_THROW(StateReader("me 18446744073709551615:abc ", "me").text(), Failure);

@@ -17,7 +17,6 @@ using ::testing::IsEmpty;
 
 // Files whose test has another name, or that have none: where they are tested, and why there.
 const std::map<std::string, std::string> tested_elsewhere{
-    {"worker/compute/same_model.cpp", "tests/worker/compute/workload_test.cpp: what differs is told"},
     {"app/cli/command_line.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
     {"app/cli/commands.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
     {"app/cli/commands_of_tools.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
@@ -50,7 +49,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/tools/saved_model.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/status_command.cpp", "tests/app/cli/process_report_test.cpp: through the binary"},
     {"balancing/cost/curves.cpp", "tests/balancing/cost/affine_test.cpp: and its neighbours, a curve each"},
-    {"balancing/policy_options.cpp", "tests/balancing/policies_test.cpp: options and their refusals"},
     {"balancing/predict/averages.cpp", "tests/balancing/predict/ema_test.cpp: and last_test.cpp beside it"},
     {"bindings/c/c_error.cpp", "tests/bindings/c/c_policy_test.cpp: what C functions say of their failures"},
     {"core/error.cpp", "tests/core/near_match_test.cpp: the names that an error proposes"},
@@ -97,8 +95,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/step_calls.cpp", "tests/nn/network_test.cpp: each step of each network is called through it"},
     {"protocol/sync_limits.cpp", "tests/app/config/job_codes_test.cpp: what goes with which mode"},
     {"protocol/protocol_version.cpp", "tests/app/cli/process_version_test.cpp: two releases meet"},
-    {"scheduler/members/absent_servers.cpp",
-     "tests/scheduler/transcript_test.cpp: server_silent.txt and its kin"},
     {"scheduler/rounds/refused_pieces.cpp",
      "tests/scheduler/rounds/assignments_test.cpp: the class that it is a part of"},
     {"sim/invariants_watch.cpp", "tests/hosts/host_world_test.cpp: looks after every step there"},
@@ -107,7 +103,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"transport/security/curve.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/zmq_socket.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
-    {"worker/contact.cpp", "tests/worker/reach_test.cpp: which shards answer"},
     {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
     {"worker/data/sets/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
 };

@@ -45,7 +45,7 @@ std::string key_of(const std::vector<std::string>& frames) {
 
 ZapHandler::ZapHandler(zmq::context_t& context, Trust& trust)
     : trust_(trust), socket_(context, zmq::socket_type::rep), stop_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  CHECK(stop_ >= 0, "no descriptor left for an eventfd");
+  CHECK(stop_.there(), "no descriptor left for an eventfd");
   socket_.set(zmq::sockopt::linger, 0);
   socket_.bind("inproc://zeromq.zap.01");
   answering_ = std::thread([this] { serve(); });
@@ -54,15 +54,14 @@ ZapHandler::ZapHandler(zmq::context_t& context, Trust& trust)
 
 ZapHandler::~ZapHandler() {
   const std::uint64_t one = 1;
-  (void)!write(stop_, &one, sizeof one);
+  (void)!write(stop_.get(), &one, sizeof one);
   answering_.join();
   looking_.join();
-  close(stop_);
 }
 
 void ZapHandler::serve() {
   std::array<zmq::pollitem_t, 2> watched{
-      {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, stop_, ZMQ_POLLIN, 0}}};
+      {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, stop_.get(), ZMQ_POLLIN, 0}}};
   while (true) {
     try {
       zmq::poll(watched.data(), watched.size());
@@ -74,7 +73,7 @@ void ZapHandler::serve() {
 }
 
 void ZapHandler::look_at_list() {
-  pollfd stop{stop_, POLLIN, 0};
+  pollfd stop{stop_.get(), POLLIN, 0};
   while (poll(&stop, 1, look_ms) <= 0) trust_.look();
 }
 
@@ -103,8 +102,8 @@ constexpr int longest_trial = 5'000;  // milliseconds
 
 void set_key(zmq::socket_t& socket, int option, const char* letters) {
   if (zmq_setsockopt(socket.handle(), option, letters, key_letters + 1) == 0) return;
-  throw Failure(ExitCode::configuration, std::string("libzmq takes no key: ") + zmq_strerror(zmq_errno()) +
-                                             ": install one that was built with libsodium");
+  refuse_setup(std::string("libzmq takes no key: ") + zmq_strerror(zmq_errno()) +
+               ": install one that was built with libsodium");
 }
 
 // Whether the end of the trial is known, and what it was.
@@ -125,8 +124,7 @@ void make_listener(zmq::socket_t& socket, const KeyPair& own, const char* domain
   set_key(socket, ZMQ_CURVE_SECRETKEY, own.secret.letters());
   socket.set(zmq::sockopt::zap_domain, domain);
   if (zmq_setsockopt(socket.handle(), enforce_domain, &on, sizeof on) == 0) return;
-  throw Failure(ExitCode::configuration,
-                "the libzmq of this machine cannot be told to refuse strangers: install 4.3.4 or later");
+  refuse_setup("the libzmq of this machine cannot be told to refuse strangers: install 4.3.4 or later");
 }
 
 void make_caller(zmq::socket_t& socket, const KeyPair& own, const std::string& key_of_listener) {
@@ -154,9 +152,9 @@ void require_strangers_refused(zmq::context_t& context, const KeyPair& own) {
   const bool refused = is_refused(monitor);
   zmq_socket_monitor(caller.handle(), nullptr, 0);
   if (refused) return;
-  throw Failure(ExitCode::configuration,
-                "a stranger's key was not refused in a trial: the libzmq of this machine cannot be trusted; "
-                "install 4.3.4 or later, with CURVE");
+  refuse_setup(
+      "a stranger's key was not refused in a trial: the libzmq of this machine cannot be trusted; "
+      "install 4.3.4 or later, with CURVE");
 }
 
 }  // namespace steelyard

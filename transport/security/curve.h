@@ -8,6 +8,7 @@
 #include <thread>
 #include <zmq.hpp>
 
+#include "core/descriptor.h"
 #include "protocol/keys.h"
 #include "transport/security/trust.h"
 
@@ -33,7 +34,7 @@ class ZapHandler {
 
   Trust& trust_;
   zmq::socket_t socket_;
-  const int stop_;
+  const Descriptor stop_;
   std::thread answering_, looking_;
 };
 

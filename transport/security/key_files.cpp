@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "protocol/node.h"
 
@@ -20,25 +21,9 @@ namespace {
 
 constexpr const char* list_file = "allowed";
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
 [[noreturn]] void fail(const std::string& what) {
   throw Failure(ExitCode::io, what + ": " + strerror(errno));
 }
-
-class OpenFile {
- public:
-  explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  OpenFile(OpenFile&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  OpenFile& operator=(OpenFile&&) = delete;
-  [[nodiscard]] int get() const { return descriptor_; }
-  [[nodiscard]] bool there() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
 
 struct stat status_of(int descriptor, const std::string& path) {
   struct stat status {};
@@ -48,29 +33,30 @@ struct stat status_of(int descriptor, const std::string& path) {
 
 void require_ours(const struct stat& status, const std::string& path, mode_t forbidden) {
   if (status.st_uid != geteuid() && status.st_uid != 0)
-    refuse(path + " belongs to another user: keys have to be yours (chown)");
+    refuse_setup(path + " belongs to another user: keys have to be yours (chown)");
   if ((status.st_mode & forbidden) == 0) return;
   const bool directory = S_ISDIR(status.st_mode);
-  refuse(path + (forbidden == 022 ? " can be written by others" : " can be read by others") +
-         ", who could then take part: chmod " + (directory ? "700 " : "600 ") + path +
-         (forbidden == 022 ? "" : ", and make a new key if somebody may have seen this one"));
+  refuse_setup(path + (forbidden == 022 ? " can be written by others" : " can be read by others") +
+               ", who could then take part: chmod " + (directory ? "700 " : "600 ") + path +
+               (forbidden == 022 ? "" : ", and make a new key if somebody may have seen this one"));
 }
 
-OpenFile open_directory(const std::string& path) {
-  OpenFile directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+Descriptor open_directory(const std::string& path) {
+  Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.there())
-    refuse("there is no directory of keys at " + path + " (" + strerror(errno) +
-           "): make one with `steelyard keys new " + path + " ROLE`");
+    refuse_setup("there is no directory of keys at " + path + " (" + strerror(errno) +
+                 "): make one with `steelyard keys new " + path + " ROLE`");
   require_ours(status_of(directory.get(), path), path, 022);
   return directory;
 }
 
 // All that is in it, refused if others could have written it, or read a secret.
-std::string text_in(const OpenFile& file, const std::string& path, mode_t forbidden) {
+std::string text_in(const Descriptor& file, const std::string& path, mode_t forbidden) {
   const struct stat status = status_of(file.get(), path);
-  if (!S_ISREG(status.st_mode)) refuse(path + " is no file: give a file of keys, or their directory");
+  if (!S_ISREG(status.st_mode)) refuse_setup(path + " is no file: give a file of keys, or their directory");
   require_ours(status, path, forbidden);
-  if (status.st_size > static_cast<off_t>(longest_key_text)) refuse(path + " is too long for a file of keys");
+  if (status.st_size > static_cast<off_t>(longest_key_text))
+    refuse_setup(path + " is too long for a file of keys");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t done = 0;
   while (done < text.size()) {
@@ -83,10 +69,10 @@ std::string text_in(const OpenFile& file, const std::string& path, mode_t forbid
   return text;
 }
 
-OpenFile open_in(const OpenFile& directory, const std::string& file, const std::string& path) {
-  OpenFile opened(openat(directory.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+Descriptor open_in(const Descriptor& directory, const std::string& file, const std::string& path) {
+  Descriptor opened(openat(directory.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!opened.there() && errno != ENOENT)
-    refuse(path + " cannot be read (" + strerror(errno) + "): keys are files, not links, and yours");
+    refuse_setup(path + " cannot be read (" + strerror(errno) + "): keys are files, not links, and yours");
   return opened;
 }
 
@@ -102,23 +88,25 @@ KeyLines parsed(std::string text, const std::string& path) {
 }
 
 KeyPair checked(std::optional<KeyPair> own, KeyRole role, const std::string& path) {
-  if (!own) refuse(path + " has no secret key in it: make one with `steelyard keys new`");
+  if (!own) refuse_setup(path + " has no secret key in it: make one with `steelyard keys new`");
   if (own->role != role)
-    refuse(path + " is the key of a " + name(own->role) + ", and this is a " + name(role) +
-           ": each role has its own");
-  if (!belongs_to(*own)) refuse(path + ": public and secret key do not belong together: make a new one");
+    refuse_setup(path + " is the key of a " + name(own->role) + ", and this is a " + name(role) +
+                 ": each role has its own");
+  if (!belongs_to(*own))
+    refuse_setup(path + ": public and secret key do not belong together: make a new one");
   return *own;
 }
 
 // A file beside another one, with its text, before it gets that one's name. It goes unless it has been moved.
 class Draft {
  public:
-  Draft(const OpenFile& directory, const std::string& file, const std::string& path, const std::string& text)
+  Draft(const Descriptor& directory, const std::string& file, const std::string& path,
+        const std::string& text)
       : directory_(directory), path_(path) {
     static std::atomic<unsigned> drafts = 0;  // threads write, too
     name_ = file + ".new-" + std::to_string(getpid()) + "-" + std::to_string(++drafts);
     unlinkat(directory.get(), name_.c_str(), 0);  // of a process of that number that was killed
-    const OpenFile made(
+    const Descriptor made(
         openat(directory.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!made.there()) fail("cannot write " + path);
     const bool whole = write(made.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -151,7 +139,7 @@ class Draft {
   }
 
  private:
-  const OpenFile& directory_;
+  const Descriptor& directory_;
   const std::string path_;
   std::string name_;
 };
@@ -162,7 +150,7 @@ KeyPair make_key(KeyRole role, const std::string& name) {
   std::array<char, key_letters + 1> open{}, secret{};
   do {  // one that looks like an option could not be typed
     if (zmq_curve_keypair(open.data(), secret.data()) != 0)
-      refuse("the libzmq of this machine has no CURVE: install one that was built with libsodium");
+      refuse_setup("the libzmq of this machine has no CURVE: install one that was built with libsodium");
   } while (open[0] == '-' || open[0] == '#');
   KeyPair pair{role, name, open.data(), Secret(secret.data())};
   explicit_bzero(secret.data(), secret.size());
@@ -185,22 +173,22 @@ void check_key_name(const std::string& name) {
 Keys load_keys(const std::string& path, KeyRole role, const std::string& name) {
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    const OpenFile file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!file.there()) refuse("cannot read the keys in " + path + " (" + strerror(errno) + ")");
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!file.there()) refuse_setup("cannot read the keys in " + path + " (" + strerror(errno) + ")");
     KeyLines lines = parsed(text_in(file, path, 077), path);
     return {checked(std::move(lines.own), role, path), std::move(lines.allowed), {}};
   }
-  const OpenFile directory = open_directory(path);
+  const Descriptor directory = open_directory(path);
   for (const std::string& candidate : {name, std::string(steelyard::name(role))}) {
     const std::string file = candidate + ".key", where = path + "/" + file;
     if (candidate.empty() || candidate.find('/') != std::string::npos) continue;
-    const OpenFile opened = open_in(directory, file, where);
+    const Descriptor opened = open_in(directory, file, where);
     if (!opened.there()) continue;
     return {checked(parsed(text_in(opened, where, 077), where).own, role, where), read_allowed(path), path};
   }
   const std::string of_role = steelyard::name(role);
-  refuse("there is no key of this " + of_role + " in " + path + ": neither " + name + ".key nor " + of_role +
-         ".key; make one with `steelyard keys new " + path + " " + of_role + "`");
+  refuse_setup("there is no key of this " + of_role + " in " + path + ": neither " + name + ".key nor " +
+               of_role + ".key; make one with `steelyard keys new " + path + " " + of_role + "`");
 }
 
 std::string stamp_of_allowed(const std::string& directory) {
@@ -214,12 +202,13 @@ std::string stamp_of_allowed(const std::string& directory) {
 }
 
 AllowList read_allowed(const std::string& path) {
-  const OpenFile directory = open_directory(path);
+  const Descriptor directory = open_directory(path);
   const std::string where = path + "/" + list_file;
-  const OpenFile file = open_in(directory, list_file, where);
+  const Descriptor file = open_in(directory, list_file, where);
   if (!file.there()) return {};
   KeyLines lines = parsed(text_in(file, where, 022), where);
-  if (lines.own) refuse(where + " has a secret key in it: only public ones belong there; make a new key");
+  if (lines.own)
+    refuse_setup(where + " has a secret key in it: only public ones belong there; make a new key");
   return std::move(lines.allowed);
 }
 
@@ -230,29 +219,30 @@ void make_key_directory(const std::string& path) {
 void write_key(const std::string& path, const KeyPair& pair) {
   check_key_name(pair.name);
   make_key_directory(path);
-  const OpenFile directory = open_directory(path);
+  const Descriptor directory = open_directory(path);
   const std::string file = pair.name + ".key", where = path + "/" + file;
   std::string text = secret_line(pair);
   const Draft draft(directory, file, where, text);
   wipe(text);
   if (!draft.take(file))
-    refuse(where + " is there already: take another name, or `steelyard keys revoke` it and remove the file");
+    refuse_setup(where +
+                 " is there already: take another name, or `steelyard keys revoke` it and remove the file");
 }
 
 void remove_key(const std::string& path, const std::string& name) {
   check_key_name(name);
-  const OpenFile directory = open_directory(path);
+  const Descriptor directory = open_directory(path);
   const std::string file = name + ".key";
   if (unlinkat(directory.get(), file.c_str(), 0) != 0) fail("cannot remove " + path + "/" + file);
 }
 
 void write_allowed(const std::string& path, const AllowList& list) {
-  const OpenFile directory = open_directory(path);
+  const Descriptor directory = open_directory(path);
   Draft(directory, list_file, path + "/" + list_file, allow_lines(list)).replace(list_file);
 }
 
 void change_allowed(const std::string& directory, const std::function<void(AllowList&)>& change) {
-  const OpenFile locked = open_directory(directory);
+  const Descriptor locked = open_directory(directory);
   while (flock(locked.get(), LOCK_EX) != 0) {
     if (errno != EINTR) fail("cannot lock " + directory);
   }

@@ -35,16 +35,14 @@ std::string Trust::scheduler_key() const {
   for (const auto& [key, allowed] : *list) {
     if (allowed.role != KeyRole::scheduler) continue;
     if (!found.empty()) {
-      throw Failure(ExitCode::configuration,
-                    "the allow-list has more than one scheduler: `steelyard keys revoke` the former one");
+      refuse_setup("the allow-list has more than one scheduler: `steelyard keys revoke` the former one");
     }
     found = key;
   }
   if (!found.empty()) return found;
-  throw Failure(ExitCode::configuration,
-                "the allow-list does not say which key the scheduler has: `steelyard keys add " +
-                    (directory_.empty() ? std::string("DIR") : directory_) +
-                    " scheduler scheduler 'PUBLIC'`, with the key that `steelyard keys list` shows there");
+  refuse_setup("the allow-list does not say which key the scheduler has: `steelyard keys add " +
+               (directory_.empty() ? std::string("DIR") : directory_) +
+               " scheduler scheduler 'PUBLIC'`, with the key that `steelyard keys list` shows there");
 }
 
 void Trust::look() {
@@ -53,7 +51,7 @@ void Trust::look() {
   const bool settled = std::exchange(seen_, stamp) == stamp;
   if (stamp == stamp_ || !settled) return;
   try {
-    if (stamp.empty()) throw Failure(ExitCode::configuration, directory_ + "/allowed is gone");
+    if (stamp.empty()) refuse_setup(directory_ + "/allowed is gone");
     take(read_allowed(directory_));
     stamp_ = stamp;
     trouble_.clear();
@@ -96,11 +94,9 @@ bool KnownKeys::look() {
 
 std::string KnownKeys::key_of(const KeyedEndpoint& place) const {
   if (trust_ == nullptr && place.key.empty()) return {};
-  if (trust_ == nullptr)
-    throw Failure(ExitCode::configuration,
-                  place.address + " speaks only to those that have keys: give --keys");
+  if (trust_ == nullptr) refuse_setup(place.address + " speaks only to those that have keys: give --keys");
   const std::string key = place.key.empty() ? trust_->scheduler_key() : place.key;
-  if (revoked(key)) throw Failure(ExitCode::configuration, revocation({place.address, key}));
+  if (revoked(key)) refuse_setup(revocation({place.address, key}));
   return key;
 }
 

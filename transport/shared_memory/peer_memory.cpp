@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include "core/descriptor.h"
+
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010  // Linux 5.1; the headers of older C libraries lack it
 #endif
@@ -19,20 +21,6 @@ namespace {
 constexpr std::size_t most_segments = 4096;  // that one link has mapped
 // Of one process that stay mapped while nobody uses them: it takes the same few by turns.
 constexpr std::ptrdiff_t kept_segments = 8;
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  const int descriptor_;
-};
 
 std::string place_of(const std::string& process, int descriptor) {
   return "/proc/" + process + "/fd/" + std::to_string(descriptor);
@@ -59,12 +47,12 @@ bool sealed(int file) {
 std::shared_ptr<const PeerSegment> PeerSegment::open(std::uint32_t process, std::uint32_t descriptor,
                                                      const SegmentName& name) {
   if (descriptor > INT32_MAX) return nullptr;
-  const File found(
+  const Descriptor found(
       ::open(place_of(std::to_string(process), static_cast<int>(descriptor)).c_str(), O_PATH | O_CLOEXEC));
   const auto size = trusted_size(found.get());
   if (!size) return nullptr;
-  const File file(::open(place_of("self", found.get()).c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0 || !sealed(file.get())) return nullptr;
+  const Descriptor file(::open(place_of("self", found.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.there() || !sealed(file.get())) return nullptr;
   void* base = mmap(nullptr, *size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (base == MAP_FAILED) return nullptr;
   std::shared_ptr<const PeerSegment> segment(new PeerSegment(static_cast<const std::byte*>(base), *size));

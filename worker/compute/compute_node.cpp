@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
-#include "worker/compute/same_model.h"
 #include "worker/compute/workload.h"
 
 namespace steelyard {

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* or_the_processor = ", or choose \"cpu\"";
 
 [[noreturn]] void refuse_device(const std::string& text, const std::string& why) {
-  throw Failure(ExitCode::configuration, "device \"" + text + "\": " + why);
+  refuse_setup("device \"" + text + "\": " + why);
 }
 
 std::uint64_t free_memory(const nn::CudaDevice& device) {

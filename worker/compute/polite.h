@@ -8,9 +8,9 @@
 //   polite_share = c / t, at least 1/20 and at most 1
 //
 // of the time. Its measured speed falls with that, and balancing gives it less to do. Where nothing is left
-// it gets no piece (scheduler/members/crowding.h), unless it is alone; what it then takes is t/20 of a core.
-// Where nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each look
-// takes that off again, so it comes down to the least.
+// it gets no piece (scheduler/rounds/progress_monitor.h), unless it is alone; what it then takes is t/20 of a
+// core. Where nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each
+// look takes that off again, so it comes down to the least.
 //
 // Who is nice to the owner counts for nothing: programs with a nice value above 0, other polite workers
 // among them. Processors only: of a GPU it is not known what others use.

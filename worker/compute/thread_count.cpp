@@ -47,7 +47,7 @@ unsigned thread_count(const std::string& text) {
     const unsigned cores = allowed_cores();
     return cores - std::min(*left, cores - 1);
   }
-  throw Failure(ExitCode::configuration, "threads = " + text + ": give " + thread_count_expected());
+  refuse_setup("threads = " + text + ": give " + thread_count_expected());
 }
 
 }  // namespace steelyard

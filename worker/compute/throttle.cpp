@@ -24,7 +24,7 @@ std::string expected(const std::string& level, const std::string& example) {
 StepFunction demand(const char* what, const std::string& text, const std::optional<StepFunction>& read,
                     const std::string& expected) {
   if (read) return *read;
-  throw Failure(ExitCode::configuration, std::string(what) + " = \"" + text + "\": give " + expected);
+  refuse_setup(std::string(what) + " = \"" + text + "\": give " + expected);
 }
 
 // Asking for the next micro-batch says that the one before is done.

@@ -57,16 +57,4 @@ void LeaderStraggler::begin(std::span<const Unit> units) {
   apart_ = 0;
 }
 
-void LeaderStraggler::save(StateWriter& writer) const {
-  writer.count(step_).count(window_).count(pair_.leader).count(pair_.straggler).count(streak_);
-  writer.count(moved_.leader).count(moved_.straggler).count(apart_);
-}
-
-void LeaderStraggler::restore(StateReader& reader) {
-  for (std::uint64_t* value : {&step_, &window_, &pair_.leader, &pair_.straggler, &streak_, &moved_.leader,
-                               &moved_.straggler, &apart_}) {
-    *value = reader.count();
-  }
-}
-
 }  // namespace steelyard::balancing

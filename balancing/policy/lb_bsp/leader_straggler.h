@@ -16,8 +16,6 @@
 #include <optional>
 #include <span>
 
-#include "balancing/state.h"
-
 namespace steelyard::balancing {
 
 class LeaderStraggler {
@@ -41,12 +39,12 @@ class LeaderStraggler {
   [[nodiscard]] std::uint64_t step() const { return step_; }
   [[nodiscard]] std::uint64_t window() const { return window_; }
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(step_, window_, pair_, streak_, moved_, apart_); }
 
  private:
   struct Pair {
     std::uint64_t leader = UINT64_MAX, straggler = UINT64_MAX;
+    void serialize(auto& fields) { fields(leader, straggler); }
     friend bool operator==(const Pair&, const Pair&) = default;
   };
   void begin(std::span<const Unit> units);

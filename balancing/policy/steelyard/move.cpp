@@ -21,10 +21,6 @@ void Links::observe(const LastRound& round, const std::set<std::uint32_t>& after
   }
 }
 
-void Links::forget_all_but(const std::set<std::uint32_t>& present) {
-  std::erase_if(links_, [&](const auto& entry) { return !present.contains(entry.first); });
-}
-
 double Links::seconds(std::uint32_t slot) const {
   const auto link = links_.find(slot);
   return link == links_.end() ? 0 : 2 * link->second.surely();
@@ -33,22 +29,6 @@ double Links::seconds(std::uint32_t slot) const {
 bool Links::changed(std::uint32_t slot) const {
   const auto link = links_.find(slot);
   return link != links_.end() && link->second.changed();
-}
-
-void Links::save(StateWriter& writer) const {
-  writer.count(links_.size());
-  for (const auto& [slot, link] : links_) {
-    writer.count(slot);
-    link.save(writer);
-  }
-}
-
-void Links::restore(StateReader& reader) {
-  links_.clear();
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    const auto slot = static_cast<std::uint32_t>(reader.count(UINT32_MAX));
-    links_.try_emplace(slot, rules_.link_changes).first->second.restore(reader);
-  }
 }
 
 void Waits::observe(const Request& request, const LastRound& round, const std::vector<Affine>& curves,
@@ -76,10 +56,6 @@ void Waits::observe(const Request& request, const LastRound& round, const std::v
   }
 }
 
-void Waits::forget_all_but(const std::set<std::uint32_t>& present) {
-  std::erase_if(waited_, [&](const auto& entry) { return !present.contains(entry.first); });
-}
-
 double Waits::surely(std::uint32_t slot) const {
   const auto found = waited_.find(slot);
   return found == waited_.end() ? 0 : found->second.surely();
@@ -88,21 +64,6 @@ double Waits::surely(std::uint32_t slot) const {
 double Waits::worth(std::uint32_t slot) const {
   const auto found = waited_.find(slot);
   return found == waited_.end() ? 0 : found->second.worth();
-}
-
-void Waits::save(StateWriter& writer) const {
-  writer.count(waited_.size());
-  for (const auto& [slot, waited] : waited_) {
-    writer.count(slot);
-    waited.save(writer);
-  }
-}
-
-void Waits::restore(StateReader& reader) {
-  waited_.clear();
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    waited_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))].restore(reader);
-  }
 }
 
 namespace {
@@ -156,16 +117,6 @@ bool Move::worth_it(const Request& request, const std::vector<Affine>& curves,
   }
   const double now = longest(curves, split_.shares), then = longest(curves, best);
   return now - then > std::max(options_.least_gain, options_.caution * doubt) * now;
-}
-
-void Move::save(StateWriter& writer) const {
-  split_.save(writer);
-  wish_.save(writer);
-}
-
-void Move::restore(StateReader& reader) {
-  split_.restore(reader);
-  wish_.restore(reader);
 }
 
 }  // namespace steelyard::balancing

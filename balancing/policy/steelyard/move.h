@@ -17,7 +17,6 @@
 #include "balancing/cost/curves.h"
 #include "balancing/cost/exchange_cost.h"
 #include "balancing/cost/rules.h"
-#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -32,14 +31,15 @@ class Links {
 
   // A round that all have reported. `after_rest`: the slots of those who had not worked for a while.
   void observe(const LastRound& round, const std::set<std::uint32_t>& after_rest);
-  void forget_all_but(const std::set<std::uint32_t>& present);
+  void forget_all_but(const std::set<std::uint32_t>& present) { keep_only(present, links_); }
 
   // To pull and to push, beyond what the best link takes.
   [[nodiscard]] double seconds(std::uint32_t slot) const;
   [[nodiscard]] bool changed(std::uint32_t slot) const;  // of late
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) {
+    fields.by_slot(links_, [&](std::uint32_t) { return ExchangeCost(rules_.link_changes); });
+  }
 
  private:
   Rules rules_;
@@ -55,14 +55,13 @@ class Waits {
   void observe(const Request& request, const LastRound& round, const std::vector<Affine>& curves,
                const std::vector<double>& link_seconds);
   void doubt(std::uint32_t slot) { waited_[slot].doubt(); }  // it is to be seen again whether it is late
-  void forget_all_but(const std::set<std::uint32_t>& present);
+  void forget_all_but(const std::set<std::uint32_t>& present) { keep_only(present, waited_); }
 
   // Seconds a round: what the others surely wait for it alone, and would need for its share, on average.
   [[nodiscard]] double surely(std::uint32_t slot) const;
   [[nodiscard]] double worth(std::uint32_t slot) const;
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(waited_); }
 
  private:
   std::map<std::uint32_t, WaitedFor> waited_;  // by slot, of those that worked
@@ -89,8 +88,7 @@ class Move {
 
   [[nodiscard]] const Split& split() const { return split_; }  // of the last round of the usual length
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(split_, wish_); }
 
  private:
   using Shares = std::vector<std::uint64_t>;

@@ -115,28 +115,4 @@ bool Rests::send_the_late_to_rest(const Request& request, const std::vector<Affi
   return true;
 }
 
-void Rests::forget_all_but(const std::set<std::uint32_t>& present) {
-  std::erase_if(rests_, [&](const auto& entry) { return !present.contains(entry.first); });
-}
-
-void Rests::save(StateWriter& writer) const {
-  writer.count(rests_.size());
-  for (const auto& [slot, rest] : rests_) {
-    writer.count(slot).count(rest.since).count(rest.until).count(rest.interval);
-    writer.count(rest.trying ? 1 : 0).count(rest.late ? 1 : 0);
-  }
-}
-
-void Rests::restore(StateReader& reader) {
-  rests_.clear();
-  for (std::uint64_t left = reader.count(most_workers); left > 0; --left) {
-    Rest& rest = rests_[static_cast<std::uint32_t>(reader.count(UINT32_MAX))];
-    rest.since = reader.count();
-    rest.until = reader.count();
-    rest.interval = reader.count();
-    rest.trying = reader.count(1) == 1;
-    rest.late = reader.count(1) == 1;
-  }
-}
-
 }  // namespace steelyard::balancing

@@ -24,9 +24,9 @@
 #include <set>
 #include <vector>
 
+#include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
 #include "balancing/cost/rules.h"
-#include "balancing/state.h"
 
 namespace steelyard::balancing {
 
@@ -51,13 +51,12 @@ class Rests {
   std::vector<std::uint32_t> call_back(const Request& request);
   // Sends workers to rest, then splits exactly. `curves` and `known` are in the request's order.
   Shares solve(const Request& request, const std::vector<Affine>& curves, const std::vector<Known>& known);
-  void forget_all_but(const std::set<std::uint32_t>& present);
+  void forget_all_but(const std::set<std::uint32_t>& present) { keep_only(present, rests_); }
 
   [[nodiscard]] std::set<std::uint32_t> resting() const;   // slots
   [[nodiscard]] std::set<std::uint32_t> on_trial() const;  // slots of those whose curve sent them to rest
 
-  void save(StateWriter& writer) const;
-  void restore(StateReader& reader);
+  void serialize(auto& fields) { fields(rests_); }
 
  private:
   struct Rest {
@@ -66,6 +65,7 @@ class Rests {
     bool trying = false;         // it has a sample again, and is judged by it
     bool late = false;           // not its curve, but how long the rounds waited for it sent it there
     std::uint64_t interval = 0;  // rounds of this rest, where late
+    void serialize(auto& fields) { fields(since, until, interval, trying, late); }
   };
 
   bool send_to_rest(const Request& request, const std::vector<Affine>& curves,

@@ -32,8 +32,8 @@ class LaunchAttend : public ProcessTest {
     arguments.insert(arguments.begin(), "attend");
     Pipe in = make_pipe(), out = make_pipe();
     process_ = std::make_unique<Process>(path("attend.log"), arguments, [&] {
-      dup2(in.read.number(), STDIN_FILENO);
-      dup2(out.write.number(), STDOUT_FILENO);
+      dup2(in.read.get(), STDIN_FILENO);
+      dup2(out.write.get(), STDOUT_FILENO);
     });
     say_ = std::make_unique<LineWriter>(std::move(in.write));
     hear_ = std::make_unique<LineReader>(std::move(out.read), longest_launch_line);

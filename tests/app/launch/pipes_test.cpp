@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 void put(const Descriptor& end, const std::string& text) {
-  ASSERT_EQ(::write(end.number(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  ASSERT_EQ(::write(end.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
 TEST(LaunchPipes, LinesComeWholeHoweverTheyWereCut) {
@@ -79,14 +79,14 @@ TEST(LaunchPipes, AReaderThatIsGoneIsNoticed) {
 TEST(LaunchPipes, ATextCanBeReadFromItsBeginning) {
   const Descriptor file = text_to_read("one\ntwo\n");
   char text[20] = {};
-  EXPECT_EQ(::read(file.number(), text, sizeof text), 8);
+  EXPECT_EQ(::read(file.get(), text, sizeof text), 8);
   EXPECT_STREQ(text, "one\ntwo\n");
 }
 
 TEST(LaunchPipes, NoChildInheritsThem) {
   const Pipe pipe = make_pipe();
   const Descriptor file = text_to_read("x");
-  for (const int number : {pipe.read.number(), pipe.write.number(), file.number()}) {
+  for (const int number : {pipe.read.get(), pipe.write.get(), file.get()}) {
     EXPECT_NE(fcntl(number, F_GETFD) & FD_CLOEXEC, 0);
   }
 }

@@ -57,10 +57,10 @@ TEST(Level, AShiftMovesTheLevelAndAddsItsDoubt) {
 TEST(Level, ItsStateComesBack) {
   const Level level = after(20, 0.05, 0.02);
   StateWriter writer("level");
-  level.save(writer);
+  writer(level);
   StateReader reader(writer.str(), "level");
   Level restored(1, {});
-  restored.restore(reader);
+  reader(restored);
   reader.end();
   EXPECT_EQ(restored.seconds(), level.seconds());
   EXPECT_EQ(restored.doubt(), level.doubt());
@@ -75,7 +75,7 @@ TEST(Level, AStateWithoutATimeIsRefused) {
     writer.count(0).real(0.02);
     StateReader reader(writer.str(), "level");
     Level restored(1, {});
-    EXPECT_THROW(restored.restore(reader), Failure) << log_seconds;
+    EXPECT_THROW(reader(restored), Failure) << log_seconds;
   }
 }
 

@@ -68,9 +68,9 @@ TEST(SuddenChange, ItsStateComesBack) {
     SuddenChange change, restored;
     change.judge(1, deviation, believe);
     StateWriter writer("change");
-    change.save(writer);
+    writer(change);
     StateReader reader(writer.str(), "change");
-    restored.restore(reader);
+    reader(restored);
     reader.end();
     const SuddenChange::Answer one = change.judge(1, deviation, false),
                                other = restored.judge(1, deviation, false);

@@ -92,10 +92,10 @@ TEST(ActorCritic, ARestoredOneDecidesAlike) {
   int reward = 0;
   for (std::uint64_t epoch = 0; epoch < 33; ++epoch) reward = one.decide(view_of(1.5, epoch), reward);
   StateWriter writer("t");
-  one.save(writer);
+  writer(one);
   ActorCritic restored(5);
   StateReader reader(writer.str(), "t");
-  restored.restore(reader);
+  reader(restored);
   reader.end();
   for (std::uint64_t epoch = 33; epoch < 133; ++epoch) {
     const BarrierView view = view_of(1.5, epoch);
@@ -108,10 +108,11 @@ TEST(ActorCritic, ARestoredOneDecidesAlike) {
 
 TEST(ActorCritic, AStateOfAnotherNetworkIsRefused) {
   StateWriter writer("t");
-  writer.count(1).reals({1, 2}).reals({1, 2}).count(0);
+  const std::vector<double> two{1, 2};
+  writer.count(1)(two, two).count(0);
   ActorCritic controller(1);
   StateReader reader(writer.str(), "t");
-  EXPECT_THROW(controller.restore(reader), Failure);
+  EXPECT_THROW(reader(controller), Failure);
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ TEST(BarrierReward, IsRestored) {
   BarrierReward reward, restored;
   reward(0.1, 10, 100);
   StateWriter writer("t");
-  reward.save(writer);
+  writer(reward);
   StateReader reader(writer.str(), "t");
-  restored.restore(reader);
+  reader(restored);
   EXPECT_EQ(restored(0.05, 10, 100), -1);
 }
 

@@ -39,9 +39,9 @@ TEST(HillClimb, IsRestored) {
   HillClimb climb, restored;
   climb.decide(view, 0), climb.decide(view, -1);
   StateWriter writer("t");
-  climb.save(writer);
+  writer(climb);
   StateReader reader(writer.str(), "t");
-  restored.restore(reader);
+  reader(restored);
   for (const int reward : {1, 0, -1, -1, 1, 0}) {
     EXPECT_EQ(restored.decide(view, reward), climb.decide(view, reward));
   }

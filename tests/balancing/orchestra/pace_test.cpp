@@ -72,10 +72,10 @@ TEST(Pace, GoesOnWhereItWasSaved) {
     for (std::uint64_t epoch = 1; epoch < 8; ++epoch) play(pace, epoch, 0.1 * static_cast<double>(epoch), 10);
     pace.ended({8, 400, 0.75, 3});
     StateWriter writer("t");
-    pace.save(writer);
+    writer(pace);
     Pace restored({controller, 7, 0.05});
     StateReader reader(writer.str(), "t");
-    restored.restore(reader);
+    reader(restored);
     reader.end();
     for (std::uint64_t epoch = 8; epoch < 40; ++epoch) {
       const double accuracy = 1 - 1.0 / static_cast<double>(epoch);
@@ -84,7 +84,7 @@ TEST(Pace, GoesOnWhereItWasSaved) {
     }
     StateReader again(writer.str(), "t");
     const auto other = static_cast<Controller>(1 - static_cast<int>(controller));
-    EXPECT_ANY_THROW(Pace({other, 7, 0.05}).restore(again)) << "another controller's state";
+    EXPECT_ANY_THROW(again(Pace({other, 7, 0.05}))) << "another controller's state";
   }
 }
 

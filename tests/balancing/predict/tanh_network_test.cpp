@@ -79,10 +79,10 @@ TEST(TanhNetwork, TheSeedDecidesTheStart) {
 
 TEST(TanhNetwork, StateOfAnotherSizeIsRefused) {
   StateWriter writer("test");
-  TanhNetwork(2, 4, 1).save(writer);
+  writer(TanhNetwork(2, 4, 1));
   StateReader reader(writer.str(), "test");
   TanhNetwork larger(2, 5, 1);
-  EXPECT_THROW(larger.restore(reader), Failure);
+  EXPECT_THROW(reader(larger), Failure);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "scheduler/members/crowding.h"
+#include "scheduler/rounds/progress_monitor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

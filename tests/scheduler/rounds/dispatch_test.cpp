@@ -62,8 +62,8 @@ TEST_F(DispatchTest, AnOpenGoesToAllShardsAndItsTimeIsKept) {
 }
 
 TEST_F(DispatchTest, OrdersGoToTheWorkerThatHasTheSlot) {
-  dispatch.assign({0, {}}, out);
-  dispatch.ask_again({0, {}}, out);
+  dispatch.to_worker(0, Start{}, out);
+  dispatch.to_worker(0, Resend{}, out);
   EXPECT_THAT(receivers(), ElementsAre(worker, worker));
 }
 
@@ -77,7 +77,7 @@ TEST_F(DispatchTest, WithoutACheckpointerNothingIsAskedOfIt) {
 }
 
 TEST_F(DispatchTest, ARefusalGoesToWhoIsRefused) {
-  Dispatch::refuse(left, {Refusal::full, "why"}, out);
+  Dispatch::to_member(left, Refuse{Refusal::full, "why"}, out);
   EXPECT_THAT(receivers(), ElementsAre(left));
 }
 

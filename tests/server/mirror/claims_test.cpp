@@ -1,7 +1,6 @@
-#include "server/mirror/claims.h"
-
 #include <gtest/gtest.h>
 
+#include "server/mirror/replica.h"
 #include "tests/server/shard/shard_case.h"
 
 namespace steelyard::test::claims_test {

@@ -107,10 +107,10 @@ TEST(Rests, ItsStateComesBack) {
   Cluster cluster;
   cluster.round();
   StateWriter writer("rests");
-  cluster.rests.save(writer);
+  writer(cluster.rests);
   StateReader reader(writer.str(), "rests");
   Cluster other;
-  other.rests.restore(reader);
+  reader(other.rests);
   reader.end();
   for (int k = 0; k < 200; ++k) {
     ++cluster.request.round, ++other.request.round;

@@ -1,0 +1,30 @@
+// Descriptor: a file, a socket or the like of this process, closed on every way out.
+#pragma once
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace steelyard {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}  // negative: there is none
+  ~Descriptor() {
+    if (there()) ::close(number_);
+  }
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+
+  [[nodiscard]] int get() const { return number_; }
+  [[nodiscard]] bool there() const { return number_ >= 0; }
+  [[nodiscard]] int release() { return std::exchange(number_, -1); }  // the caller closes it
+
+ private:
+  int number_;
+};
+
+}  // namespace steelyard

@@ -103,6 +103,9 @@ void Connections::accepted(int descriptor, Time now) {
   it.cookie = cookie_of(descriptor);
   it.number = ++accepted_;
   ++at_door_;
+  const auto early = early_.find(descriptor);
+  if (early != early_.end() && early->second == it.cookie) received_from(descriptor);
+  if (early != early_.end()) early_.erase(early);
   next_look_ = std::min(next_look_, now + (at_door_ > most_at_door ? in_a_hurry : between_looks));
 }
 
@@ -110,9 +113,13 @@ void Connections::enters(Connection& it) {
   if (std::exchange(it.at_door, false)) --at_door_;
 }
 
+// A message may be read before the news of its connection. The kernel's cookie tells whose it was.
 void Connections::received_from(int descriptor) {
   const auto found = connections_.find(descriptor);
-  if (found == connections_.end()) return;
+  if (found == connections_.end()) {
+    if (descriptor >= 0) early_[descriptor] = cookie_of(descriptor);
+    return;
+  }
   enters(found->second);
   found->second.sent = true;
 }

@@ -118,6 +118,7 @@ class Connections {
   const std::size_t largest_;
   const bool keyed_;
   std::map<int, Connection> connections_;  // by descriptor
+  std::map<int, std::uint64_t> early_;     // cookies of those whose message was read before they were known
   std::uint64_t accepted_ = 0;
   std::size_t at_door_ = 0;
   Time next_look_ = Time::max();

@@ -2,7 +2,10 @@
 #include "transport/connections.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -264,6 +267,37 @@ TEST_F(Floods, WhoIsRefusedTwiceIsClosed) {
   }
   EXPECT_TRUE(closed);
   EXPECT_GE(refusals, 1U) << "it is told why, before";
+}
+
+// Twenty are at the door, and one has sent a message that was read before the news of its connection.
+TEST(AtTheDoor, AMessageThatIsReadBeforeTheNewsOfItsConnectionCounts) {
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in place{
+      .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof place;
+  ASSERT_EQ(bind(listening, reinterpret_cast<sockaddr*>(&place), size), 0);
+  ASSERT_EQ(listen(listening, 32), 0);
+  ASSERT_EQ(getsockname(listening, reinterpret_cast<sockaddr*>(&place), &size), 0);
+  Connections connections(1000, false);
+  std::vector<int> members, ends;
+  for (int i = 0; i < 20; ++i) {
+    members.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(connect(members.back(), reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+    ends.push_back(accept(listening, nullptr, nullptr));
+    if (i == 0) connections.received_from(ends[0]);
+    connections.take({{ZMQ_EVENT_ACCEPTED, ends.back()}}, Time{});
+  }
+  std::this_thread::sleep_for(milliseconds(1100));  // the kernel counts how long they are idle
+  connections.look(connections.next_look(), [] { return true; });
+  const auto closed = [](int member) {
+    char byte = 0;
+    return recv(member, &byte, 1, MSG_DONTWAIT) == 0;
+  };
+  EXPECT_FALSE(closed(members[0])) << "it has sent a message";
+  EXPECT_EQ(std::ranges::count_if(members, closed), 3) << "sixteen of the other nineteen are kept";
+  for (const int descriptor : members) close(descriptor);
+  for (const int descriptor : ends) close(descriptor);
+  close(listening);
 }
 
 // It never stops to send, so there is always more to read.

@@ -76,14 +76,13 @@ TEST_F(TrainingTest, NothingHappensBeforeItBegins) {
 }
 
 TEST_F(TrainingTest, ARoundIsOpenedBeforeItIsAssigned) {
-  EXPECT_THAT(begin(),
-              ElementsAre(StartsWith("s1 <- BeginRound round 0"), StartsWith("w1 <- Start round 0")));
+  EXPECT_THAT(begin(), ElementsAre(StartsWith("s1 <- BeginRound 0"), StartsWith("w1 <- Start round 0")));
 }
 
 TEST_F(TrainingTest, WhenAllIsReportedTheNextRoundBeginsAndTheLastIsSaved) {
   begin();
   report(1, 2);
-  EXPECT_THAT(advance(2), ElementsAre(StartsWith("* round 0"), StartsWith("s1 <- BeginRound round 1"),
+  EXPECT_THAT(advance(2), ElementsAre(StartsWith("* round 0"), StartsWith("s1 <- BeginRound 1"),
                                       StartsWith("w1 <- Start round 1")));
   report(2, 3);
   EXPECT_THAT(advance(3), ElementsAre(StartsWith("* round 1"), StartsWith("k <- Save")));

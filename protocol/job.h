@@ -61,7 +61,6 @@ struct Job {
   std::uint64_t epochs = 10;
   std::uint64_t rounds = 0;
   double seconds = 0;
-  double hours = 0;
   double target_accuracy = 0;  // share of the test samples, 0..1
 
   // How often, in epochs; 0 means never (a checkpoint is always written at the end).
@@ -92,8 +91,8 @@ struct Job {
            bounded(model_options, limits::options, limits::label), bounded(data, limits::label),
            bounded(data_options, limits::options, limits::value), train_samples, test_samples,
            positive(labels), positive(grain), layout, global_batch, optimizer, outer_rate, outer_momentum,
-           schedule, clip_norm, epochs, rounds, seconds, hours, target_accuracy, evaluate_every,
-           checkpoint_every, checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
+           schedule, clip_norm, epochs, rounds, seconds, target_accuracy, evaluate_every, checkpoint_every,
+           checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
            upto(sum_order, SumOrder::positions), upto(push_encoding, FloatCode::int4),
            upto(pull_encoding, FloatCode::int4), bounded(policy, limits::label),
            bounded(policy_options, limits::options, limits::value), heartbeat, heartbeat_timeout,

@@ -17,7 +17,6 @@ std::vector<Key> keys_of_the_length(Job& job) {
       {"rounds", &job.rounds, Limits::at_least(0), "stop after so many; 0: no limit"},
       {"seconds", &job.seconds, Limits::at_least(0, billion),
        "stop after so much training time; 0: no limit"},
-      {"hours", &job.hours, Limits::at_least(0, billion), "the same, in hours"},
   };
 }
 

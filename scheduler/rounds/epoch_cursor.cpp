@@ -56,7 +56,7 @@ EpochCursor::EpochCursor(const Job& job, const Progress& from)
       evaluate_every_(job.evaluate_every),
       checkpoint_every_(epochs_between_checkpoints(job)),
       checkpoint_rounds_(job.checkpoint_rounds),
-      seconds_(job.seconds > 0 ? job.seconds : 3600 * job.hours),
+      seconds_(job.seconds),
       round_(from.version),
       epoch_(from.epoch),
       offset_(from.offset),

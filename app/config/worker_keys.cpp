@@ -29,7 +29,6 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
       Key{"background", &worker.background, Limits::any(),
           "computes on what others leave of the machine, and pauses while they need it"}
           .formerly("polite"),
-      {"nice", &worker.nice, Limits::at_least(0, 19), "how much it gives way to other programs"},
       {"precision", &worker.precision, Limits::one_of(precision_names()),
        "of the factors of products: bf16 where the processor has it, and float32 elsewhere; tf32 on GPUs "
        "only"},

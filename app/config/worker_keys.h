@@ -18,7 +18,6 @@ struct WorkerSpec {
   std::uint64_t max_batch = 0;           // positions that fit its memory in one piece; 0: no limit
   std::string threads = "1";             // that compute (worker/compute/thread_count.h)
   bool background = false;               // computes on what others leave (worker/compute/polite.h)
-  std::uint64_t nice = 0;                // added to the nice value of its process
   std::string precision = "float32";     // of factors of products (core/device_name.h)
 };
 

@@ -1,7 +1,5 @@
 #include "app/processes/worker_session.h"
 
-#include <unistd.h>
-
 #include <exception>
 #include <future>
 #include <optional>
@@ -59,7 +57,6 @@ std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome)
 const ExitReason& WorkerSession::run() {
   const std::string& name = setup_.hello.name;
   const WorkerSpec& spec = setup_.options.spec;
-  if (spec.nice > 0) (void)!nice(static_cast<int>(spec.nice));
   const auto say = speaker("worker", name, setup_.options.quiet);
   const std::string scheduler = scheduler_places(setup_.options.scheduler);
   say("looking for the scheduler at " + scheduler);

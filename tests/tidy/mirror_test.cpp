@@ -102,6 +102,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"transport/zmq_context.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/security/curve.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/zmq_socket.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
+    {"worker/compute/same_model.cpp", "tests/worker/compute/workload_test.cpp: what differs is told"},
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
     {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
     {"worker/data/sets/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},

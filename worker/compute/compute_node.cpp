@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
+#include "worker/compute/same_model.h"
 #include "worker/compute/workload.h"
 
 namespace steelyard {

@@ -75,7 +75,7 @@ TEST_F(Http, NamesOfOthersAreRefused) {
 
 TEST(HttpHost, IsAnAddressOrAKnownName) {
   for (const char* good : {"127.0.0.1", "127.0.0.1:7080", "10.0.0.1:1", "[::1]", "[::1]:7080", "localhost",
-                           "LocalHost:80", "box:7080", "TaskQueue:7080"})
+                           "LocalHost:80", "box:7080", "Desk:7080"})
     EXPECT_TRUE(is_own_host(good, "box", "desk")) << good;
   for (const char* bad :
        {"", "evil.example", "box.evil.example", "1.2.3", "localhost:", "[evil]:80", "a:b:c"})

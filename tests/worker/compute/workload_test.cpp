@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "nn/cuda_devices.h"
 #include "tests/worker/made_data.h"
+#include "worker/compute/same_model.h"
 
 namespace steelyard::workload_test {
 namespace {

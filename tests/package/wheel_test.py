@@ -72,9 +72,10 @@ with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     makers = tomllib.loads((project / 'pyproject.toml').read_text())['build-system']['requires']
     run_or_skip('no pip (script/setup --python installs it)', sys.executable, '-m', 'venv', place / 'make')
     run_or_skip('no network', place / 'make/bin/pip', 'install', '--quiet', '--retries', '1', *makers)
-    # ccache knows what the compiler of this build has compiled; it keeps what has precompiled headers only if asked to.
+    # ccache knows what the compiler of this build has compiled, in a directory beside this and as script/build asks it.
     run(place / 'make/bin/pip', 'wheel', '--no-build-isolation', '--no-deps', '-w', place, project,
-        env={**environment, 'CXX': compiler, 'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
+        '-C', f'build-dir={source}/build/wheel', env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': source,
+                                                      'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
     wheel, = place.glob('*.whl')
     print(f'{wheel.name}: {wheel.stat().st_size >> 10} KiB')
     if not re.fullmatch(r'steelyard-[\d.]+-py3-none-linux_\w+\.whl', wheel.name):

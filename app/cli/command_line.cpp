@@ -46,7 +46,7 @@ Examples:
 The roles by hand, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070
   steelyard server --scheduler 127.0.0.1:7070
-  steelyard worker --scheduler 127.0.0.1:7070 --slow 2)";
+  steelyard worker --scheduler 127.0.0.1:7070 --simulate-slowdown 2)";
 
 constexpr const char* exit_codes = R"(Exit status:
   0   finished

@@ -174,7 +174,7 @@ void add_worker(Commands& all) {
   add_keys(app, process_keys(it.options));
   app.add_option("--job", it.job_file, "take part in this job only");
   app.footer(
-      "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --slow 2\n"
+      "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --simulate-slowdown 2\n"
       "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7 --keys ~/keys");
 }
 

@@ -110,7 +110,7 @@ class Training:
         for name in self.servers:
             self.start_server(name)
         for i, name in enumerate(WORKERS):
-            self.start(name, 'worker', '--scheduler', self.both, '--name', name, '--slow', str(40 * (i + 1)))
+            self.start(name, 'worker', '--scheduler', self.both, '--name', name, '--simulate-slowdown', str(40 * (i + 1)))
         self.wait(lambda: self.told('a standby follows') and self.told('mirrors') >= 2, 'the training does not begin')
         self.wait(lambda: self.told('first_round'), 'the training does not begin')
         self.began = time.monotonic()  # the clock of its records

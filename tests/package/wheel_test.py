@@ -74,8 +74,8 @@ with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     run_or_skip('no network', place / 'make/bin/pip', 'install', '--quiet', '--retries', '1', *makers)
     # ccache knows what the compiler of this build has compiled, in a directory beside this and as script/build asks it.
     run(place / 'make/bin/pip', 'wheel', '--no-build-isolation', '--no-deps', '-w', place, project,
-        '-C', f'build-dir={source}/build/wheel', env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': source,
-                                                      'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
+        f'--config-settings=build-dir={source}/build/wheel',
+        env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': source, 'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
     wheel, = place.glob('*.whl')
     print(f'{wheel.name}: {wheel.stat().st_size >> 10} KiB')
     if not re.fullmatch(r'steelyard-[\d.]+-py3-none-linux_\w+\.whl', wheel.name):

@@ -103,9 +103,8 @@ void Connections::accepted(int descriptor, Time now) {
   it.cookie = cookie_of(descriptor);
   it.number = ++accepted_;
   ++at_door_;
-  const auto early = early_.find(descriptor);
-  if (early != early_.end() && early->second == it.cookie) received_from(descriptor);
-  if (early != early_.end()) early_.erase(early);
+  const auto early = early_.extract(descriptor);
+  if (!early.empty() && early.mapped() == it.cookie) received_from(descriptor);
   next_look_ = std::min(next_look_, now + (at_door_ > most_at_door ? in_a_hurry : between_looks));
 }
 

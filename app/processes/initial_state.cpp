@@ -59,8 +59,6 @@ void require_that_it_travels(const ModelDescription& model) {
 
 constexpr std::uint64_t most_looked_at = 64;  // samples
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::configuration, what); }
-
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
 void require_same_order(const std::string& path, const Manifest& from, const Job& job,
@@ -69,19 +67,20 @@ void require_same_order(const std::string& path, const Manifest& from, const Job
                             number(from.progress.offset) + ", and the rest of it follows from ";
   const std::string otherwise = ", or go on from a checkpoint at the end of an epoch";
   if (from.seed != job.seed) {
-    refuse("seed = " + number(job.seed) + " in [job]: " + place + "seed " + number(from.seed) +
-           ": resume with that" + otherwise);
+    refuse_setup("seed = " + number(job.seed) + " in [job]: " + place + "seed " + number(from.seed) +
+                 ": resume with that" + otherwise);
   }
   const SampleSource& then = from.source;
   if (then.samples == 0) return;  // not known
   if (then.samples != source.samples) {
-    refuse("name = \"" + source.data + "\" in [data] has " + number(source.samples) +
-           " training samples: " + place + "the " + number(then.samples) + " of \"" + then.data +
-           "\": resume with those" + otherwise);
+    refuse_setup("name = \"" + source.data + "\" in [data] has " + number(source.samples) +
+                 " training samples: " + place + "the " + number(then.samples) + " of \"" + then.data +
+                 "\": resume with those" + otherwise);
   }
   if (then.hash != source.hash) {
-    refuse("name = \"" + source.data + "\" in [data] gives other training samples than were trained on: " +
-           place + "those of \"" + then.data + "\": resume with the same [data]" + otherwise);
+    refuse_setup("name = \"" + source.data +
+                 "\" in [data] gives other training samples than were trained on: " + place + "those of \"" +
+                 then.data + "\": resume with the same [data]" + otherwise);
   }
 }
 
@@ -194,14 +193,14 @@ void require_checkpoint(const std::string& path) {
 std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,
                                          const SampleSource& source) {
   if (checkpoint.layout.tensors != job.layout.tensors) {
-    refuse("the checkpoint " + path + " is of another model than '" + job.model +
-           "': resume with the job that wrote it");
+    refuse_setup("the checkpoint " + path + " is of another model than '" + job.model +
+                 "': resume with the job that wrote it");
   }
   if (checkpoint.progress.offset > 0) require_same_order(path, checkpoint, job, source);
   if (checkpoint.progress.offset >= job.train_samples) {
-    refuse("the checkpoint " + path + " stands at sample " + number(checkpoint.progress.offset) +
-           " of its epoch, and the data set has " + number(job.train_samples) +
-           ": resume with the data that it was trained on");
+    refuse_setup("the checkpoint " + path + " stands at sample " + number(checkpoint.progress.offset) +
+                 " of its epoch, and the data set has " + number(job.train_samples) +
+                 ": resume with the data that it was trained on");
   }
   std::vector<std::string> notes;
   if (checkpoint.seed != job.seed) {

@@ -11,8 +11,6 @@ std::chrono::steady_clock::time_point clock_time(Time time) {
   return std::chrono::steady_clock::time_point(time.since_origin);
 }
 
-[[noreturn]] void refuse(const std::string& what) { throw Failure(ExitCode::usage, what); }
-
 class DeskEngine final : public Engine {
  public:
   explicit DeskEngine(TaskQueue& task_queue) : task_queue_(task_queue) {}
@@ -73,7 +71,7 @@ nn::Sums TaskQueue::compute(Task task, Samples& samples, const FinalRange& on_fi
   samples_ = nullptr;
   const bool lost =
       std::exchange(state_, State::empty) == State::given_up && !closed_ && !leaving_ && samples.wanted();
-  if (lost) refuse("a task was neither done nor unwanted when the next one was asked for");
+  if (lost) refuse_usage("a task was neither done nor unwanted when the next one was asked for");
   return std::exchange(sums_, {});
 }
 
@@ -93,17 +91,17 @@ const TaskQueue::Task* TaskQueue::take(Time deadline) {
 
 void TaskQueue::weigh(double weight) {
   const std::lock_guard lock(mutex_);
-  if (state_ != State::taken || task_.gradient.empty()) refuse("no gradient is being computed");
-  if (begun_final_) refuse("a part of the gradient is final already: say its weight before");
+  if (state_ != State::taken || task_.gradient.empty()) refuse_usage("no gradient is being computed");
+  if (begun_final_) refuse_usage("a part of the gradient is final already: say its weight before");
   weight_ = weight;
 }
 
 void TaskQueue::final(std::uint64_t begin, std::uint64_t end) {
   const std::lock_guard lock(mutex_);
-  if (state_ != State::taken) refuse("no task is being computed");
+  if (state_ != State::taken) refuse_usage("no task is being computed");
   if (begin > end || end > task_.gradient.size()) {
-    refuse("floats " + std::to_string(begin) + " to " + std::to_string(end) +
-           " are not all in a gradient of " + std::to_string(task_.gradient.size()));
+    refuse_usage("floats " + std::to_string(begin) + " to " + std::to_string(end) +
+                 " are not all in a gradient of " + std::to_string(task_.gradient.size()));
   }
   begun_final_ = true;
   if (!final_.empty() && final_.back().first == end) {
@@ -124,7 +122,7 @@ bool TaskQueue::wanted() {
 
 void TaskQueue::finish(const nn::Sums& sums) {
   const std::lock_guard lock(mutex_);
-  if (state_ != State::taken) refuse("no task is being computed: ask for the next one");
+  if (state_ != State::taken) refuse_usage("no task is being computed: ask for the next one");
   sums_ = sums;
   state_ = State::done;
   for_engine_.notify_all();

@@ -10,15 +10,13 @@
 namespace steelyard {
 namespace {
 
-[[noreturn]] void refuse_set(const std::string& message) { throw Failure(ExitCode::configuration, message); }
-
 // Asked of users' data sets as well: what is wrong here would be found in the middle of training otherwise.
 void check(const DataSets& sets) {
-  if (!sets.train || !sets.test) refuse_set("it is incomplete: make a training and a test set");
-  if (sets.train->size() == 0 || sets.test->size() == 0) refuse_set("it has a set without samples");
+  if (!sets.train || !sets.test) refuse_setup("it is incomplete: make a training and a test set");
+  if (sets.train->size() == 0 || sets.test->size() == 0) refuse_setup("it has a set without samples");
   if (sets.train->shape() != sets.test->shape() || sets.train->classes() != sets.test->classes() ||
       sets.train->labels() != sets.test->labels() || sets.train->labels() == 0) {
-    refuse_set("training and test set differ in shape or classes, or in labels of a sample");
+    refuse_setup("training and test set differ in shape or classes, or in labels of a sample");
   }
 }
 

@@ -11,9 +11,9 @@ std::chrono::steady_clock::time_point clock_time(Time time) {
   return std::chrono::steady_clock::time_point(time.since_origin);
 }
 
-class DeskEngine final : public Engine {
+class TaskQueueEngine final : public Engine {
  public:
-  explicit DeskEngine(TaskQueue& task_queue) : task_queue_(task_queue) {}
+  explicit TaskQueueEngine(TaskQueue& task_queue) : task_queue_(task_queue) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
@@ -159,6 +159,8 @@ bool TaskQueue::closed() const {
   return closed_;
 }
 
-std::unique_ptr<Engine> engine_of(TaskQueue& task_queue) { return std::make_unique<DeskEngine>(task_queue); }
+std::unique_ptr<Engine> engine_of(TaskQueue& task_queue) {
+  return std::make_unique<TaskQueueEngine>(task_queue);
+}
 
 }  // namespace steelyard::c_api

@@ -1,11 +1,11 @@
-// All that is ever said, in the order of a round. One small struct a message, one variant per receiver: a
-// message to the wrong role does not compile, and a role that forgets to handle one does not either.
+// All messages, in the order of a round. Each message is a small struct, and each receiver has a variant of
+// them: a message to the wrong role does not compile, nor does a role that forgets to handle one.
 //
-// Intervals of positions belong to the permutation of one epoch (or, in an evaluation, to the test set).
-// Slices are numbered over the whole model. Sizes are in floats. Rounds and versions count together: round k
-// computes from version k of the parameters and makes version k + 1. Where pushes are applied at once
-// (protocol/sync_mode.h) it computes from what is there, and a version says which rounds are in it: all
-// below.
+// Intervals of positions belong to the permutation of one epoch (in an evaluation, to the test set). Slices
+// are numbered over the whole model. Sizes are in floats. Rounds and versions share their numbers: round k
+// computes from version k of the parameters and makes version k + 1. Where pushes are applied on arrival
+// (protocol/sync_mode.h), a round computes from the parameters available then, and version v contains all
+// rounds below v.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,14 @@ namespace steelyard {
 
 // ---- joining
 
-// First words of every node to the scheduler, repeated until answered.
+// Worker, shard -> scheduler: the first message of each, repeated until answered.
 struct Hello {
-  std::uint64_t fingerprint = 0;  // of the job it was started for; 0: "I take the scheduler's"
-  std::string name;               // what people call it: protocol/node.h; unique among those alive
-  std::string endpoint;           // shards: where workers find its bulk port
+  std::uint64_t fingerprint = 0;  // of the job it was started for; 0: accepts the scheduler's
+  std::string name;               // for display (protocol/node.h); unique among the live nodes
+  std::string endpoint;           // shards: the bulk port that workers connect to
   DeviceKind kind{};              // of workers
   std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
-  bool mirror = false;            // shards: it would rather be another one's mirror
+  bool mirror = false;            // shards: prefers to be a mirror
   static constexpr Roles senders{Role::worker, Role::shard};
   void serialize(auto& fields) {
     fields(fingerprint, bounded(name, limits::name), bounded(endpoint, limits::endpoint),
@@ -44,7 +44,7 @@ struct Hello {
   }
 };
 
-// replaced: it was taken for lost, and another one is in its place; a server may begin anew.
+// replaced: the node was declared lost and another took its place; a server may rejoin as an empty one.
 enum class Refusal : std::uint8_t {
   other_job,
   other_protocol,
@@ -58,26 +58,26 @@ enum class Refusal : std::uint8_t {
 
 struct Refuse {
   Refusal reason = Refusal::other_job;
-  std::string text;  // what is wrong and what to do
+  std::string text;  // what is wrong, and the remedy
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(upto(reason, Refusal::replaced), for_people(text, limits::text)); }
 };
 
 struct Welcome {
   Term term = 0;
-  std::uint32_t slot = 0;  // its place among the workers, or among the shards
-  Shared<Job> job{};       // a Job would make every message as large as this rare one
+  std::uint32_t slot = 0;  // index among the workers, or among the shards
+  Shared<Job> job{};       // shared: held by value, a Job would enlarge every message
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, slot, job); }
 };
 
-// Where the shards are; to workers and the checkpointer, again whenever it changes.
+// The addresses of the shards. Scheduler -> workers and checkpointer, again after every change.
 struct ShardPlace {
   NodeId node;
   std::string endpoint;
   std::uint32_t first = 0, last = 0;  // its slices: [first, last)
-  std::string name{};                 // what people call it
-  NodeId mirror{};                    // that may take its place; of another role: there is none
+  std::string name{};                 // for display
+  NodeId mirror{};                    // takes its place if it is lost; another role than shard: no mirror
   std::string mirror_endpoint{};
   [[nodiscard]] bool has_mirror() const { return mirror.role == Role::shard; }
   void serialize(auto& fields) {
@@ -92,7 +92,7 @@ struct Roster {
   void serialize(auto& fields) { fields(bounded(shards, limits::shards), number); }
 };
 
-// Worker -> shard, over the connection on which parameters and gradients travel: do we reach each other?
+// Worker -> shard: tests the bulk connection, on which parameters and gradients travel.
 struct Ping {
   Term term = 0;
   static constexpr Roles senders{Role::worker};
@@ -110,67 +110,67 @@ struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optim
   friend auto operator<=>(const StatePart&, const StatePart&) = default;
   void serialize(auto& fields) { fields(slice, slot); }
 };
-struct StateOffer {  // checkpointer -> shard: the state to begin with can be had; with every roster
+struct StateOffer {  // checkpointer -> shard: the initial state is available; sent with every roster
   Term term = 0;
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(term); }
 };
-// Shard -> checkpointer: send these parts, a few at a time. Answers every StateOffer.
+// Shard -> checkpointer: requests these parts, a few at a time. Answers every StateOffer.
 struct StateRequest {
   Term term = 0;
   std::vector<StatePart> parts;
-  bool loaded = false;  // I have them all
+  bool loaded = false;  // all parts have arrived
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, bounded(parts, limits::parts), loaded); }
 };
-struct StateChunk {  // checkpointer, or primary -> shard: a part of the state to begin with
+struct StateChunk {  // checkpointer or primary -> shard: a part of the initial state
   Term term = 0;
   Version version = 0;
   std::uint32_t slice = 0;
   std::uint32_t slot = 0;
-  std::uint64_t steps = 0;  // optimizer steps taken so far
+  std::uint64_t steps = 0;  // optimizer steps taken
   Blob values;
-  bool before = false;  // only what is told of the version before that, in case somebody still needs it
+  bool before = false;  // `values` is the preceding version, which workers may still request
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(term, version, slice, slot, steps, values, before); }
 };
 
-// Worker -> scheduler: data and model are there, every shard has answered, work may come.
+// Worker -> scheduler: data and model are open and every shard has answered; pieces can be assigned.
 struct Ready {
   static constexpr Roles senders{Role::worker};
 };
 
 // ---- a round
 
-// Some of a round's positions, owed by one worker at a time. What is pushed for it follows from job, term,
-// parameters and this alone, whoever computes it.
+// Some of a round's positions, owed by one worker at a time. The pushed values depend on job, term,
+// parameters and piece only, not on the worker that computes them.
 struct Piece {
   PieceId id = 0;
   Round round = 0;
   Purpose purpose = Purpose::train;
   std::uint64_t epoch = 0;
   Interval positions;
-  Interval whole{};  // the round's positions, which the rates of local steps follow
+  Interval whole{};  // the round's positions; they determine the rates of local steps
   LocalSteps local{};
-  HubNumber hub = whole_model;  // whose parameters it is computed from, and whose average it goes into
+  HubNumber hub = whole_model;  // it starts from this hub's parameters and enters this hub's average
   friend bool operator==(const Piece&, const Piece&) = default;
   void serialize(auto& fields) {
     fields(id, round, upto(purpose, Purpose::evaluate), epoch, positions, whole, local, hub);
   }
 };
 
-// Scheduler -> shards: the round exists. Shards learn what a round is from this alone.
+// Scheduler -> shards: announces the round. It is the shards' only source of what a round is.
 struct BeginRound {
   Term term = 0;
   Round round = 0;
   std::uint64_t epoch = 0;
   Interval positions;
-  std::uint64_t quorum = 0;   // positions that close a slice
+  std::uint64_t quorum = 0;   // number of positions that close a slice
   bool clip_barrier = false;  // a covered slice waits for Commit
-  bool save = false;          // keep the version that this round makes until the checkpointer has it
-  LocalSteps local{};         // what is pushed is how far local steps came, not gradients
-  // Parts of `positions` that are not of this round, in their order (SyncMode::backup): nothing is added
-  // there, and they count as covered.
+  bool save = false;          // keep the version that this round makes until the checkpointer has fetched it
+  LocalSteps local{};         // if set, pushes are differences made by local steps, not gradients
+  // Parts of `positions`, in order, that belong to other rounds (SyncMode::backup). Nothing is added there,
+  // and they count as covered.
   std::vector<Interval> skipped{};
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) {
@@ -179,40 +179,40 @@ struct BeginRound {
   }
 };
 
-// Scheduler -> worker: you owe this piece.
+// Scheduler -> worker: assigns the piece, which the worker then owes.
 struct Start {
   Term term = 0;
   Piece piece;
-  // The parameters to compute from: this version exactly or, where pushes are applied at once, all rounds
-  // below it and perhaps more.
+  // The version to compute from: exactly this one or, where pushes are applied on arrival, any parameters
+  // that contain all rounds below it.
   Version least = 0;
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, piece, least); }
 };
 
-// Something that a worker has pushed.
+// A push that a worker has made.
 struct Contribution {
   Round round = 0;
   Interval positions;
   void serialize(auto& fields) { fields(round, positions); }
 };
 
-// Worker -> shard: all your slices, exactly of this version; answered slice by slice as they close. Where
-// pushes are applied at once: of this version at least, and with all of `own` in, which makes the answer the
-// acknowledgement of those pushes.
+// Worker -> shard: requests all slices of the shard in exactly this version; each is sent when it closes.
+// Where pushes are applied on arrival: in this version or a later one that contains all of `own`, so the
+// answer also acknowledges those pushes.
 struct Pull {
   Term term = 0;
   Version version = 0;
-  std::uint64_t ticket = 0;  // comes back with the answer: it is not one to an older question
+  std::uint64_t ticket = 0;  // repeated in the answer: tells it from answers to older pulls
   std::vector<Contribution> own{};
-  bool difference = false;  // the asker has all of the version before, and takes what is to be added to it
-  HubNumber hub = whole_model;  // whose
+  bool difference = false;      // the worker has all of the preceding version; send what must be added to it
+  HubNumber hub = whole_model;  // the hub that owns the parameters
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
     fields(term, version, ticket, bounded(own, limits::pieces), difference, hub);
   }
 };
-// Worker -> shard: so many slices have come in answer to this pull, and more may be sent (pull_window).
+// Worker -> shard: number of slices received in answer to this pull; the shard may send more (pull_window).
 struct PullAck {
   Term term = 0;
   std::uint64_t ticket = 0;
@@ -226,39 +226,39 @@ struct Parameters {
   std::uint32_t slice = 0;
   Blob values;
   std::uint64_t ticket = 0;
-  std::uint64_t steps = 0;  // that the slice has made, in all: what staleness is counted from
-  bool difference = false;  // coded as Job::pull_encoding says, and to be added to the version before
+  std::uint64_t steps = 0;  // of the slice, in all; staleness is counted from it
+  bool difference = false;  // coded by Job::pull_encoding; the receiver adds it to the preceding version
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, version, slice, values, ticket, steps, difference); }
 };
-// Shard -> worker: that version is past and can no longer be had.
+// Shard -> worker: the requested version is superseded and no longer kept.
 struct VersionExpired {
   Version wanted = 0, oldest = 0;
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(wanted, oldest); }
 };
 
-// Worker -> shard: one piece, one slice. `values` is the sum over the positions, already multiplied by its
-// weight, and coded as protocol/float_code.h says. With local steps: protocol/local_steps.h.
+// Worker -> shard: one piece, one slice. `values` is the sum over the positions, multiplied by its weight and
+// coded (protocol/float_code.h). With local steps: protocol/local_steps.h.
 struct Push {
   Term term = 0;
-  Piece piece;  // its round is also the version it was computed from, unless pushes are applied at once
+  Piece piece;  // its round is also the version it was computed from, unless pushes are applied on arrival
   double weight = 0;
   std::uint32_t slice = 0;
   Blob values;
-  std::uint64_t steps = 0;  // of the slice that it was computed from (Parameters::steps)
+  std::uint64_t steps = 0;  // of the slice, in the parameters it was computed from (Parameters::steps)
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, piece, weight, slice, values, steps); }
 };
 
-// Worker -> scheduler, as soon as a piece is computed.
+// Worker -> scheduler, when a piece is computed.
 struct Report {
   Term term = 0;
   Piece piece;
   double seconds = 0;  // forward and backward only
   double loss = 0;     // summed over the positions
   std::uint64_t correct = 0;
-  double cpu = -1;     // share of the processor that is free for us, 0..1; -1: unknown
+  double cpu = -1;     // share of the processor available to this worker, 0..1; -1: unknown
   double memory = -1;  // available, MB
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
@@ -266,19 +266,19 @@ struct Report {
   }
 };
 
-struct GradientRejected {  // shard -> scheduler: a push was refused, for such numbers or for its length
+struct GradientRejected {  // shard -> scheduler: a push was rejected
   Term term = 0;
   Piece piece;
   std::uint32_t slice = 0;
   NodeId worker;
-  double excess = 0;  // so many times as long as usual; 0: it has numbers that are not finite
+  double excess = 0;  // its norm is this many times the usual one; 0: it contains infinities or NaN
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, piece, slice, worker, excess); }
 };
 
-// With a clip barrier. Shard -> scheduler: slices [first, first + squares.size()) are covered; the sums of
-// squares of their averaged gradients. Scheduler -> shard, when all shards have told: apply, times this
-// scale.
+// With a clip barrier. Shard -> scheduler: slices [first, first + squares.size()) are covered; `squares` are
+// the sums of squares of their averaged gradients. Scheduler -> shard, once all shards have reported:
+// multiply by this scale and apply.
 struct Covered {
   Term term = 0;
   Round round = 0;
@@ -295,16 +295,16 @@ struct Commit {
   void serialize(auto& fields) { fields(term, round, scale); }
 };
 
-// Shard -> scheduler: all my slices have this version.
+// Shard -> scheduler: all slices of this shard have this version.
 struct Closed {
   Term term = 0;
   Version version = 0;
-  Staleness staleness{};  // of all pushes applied here so far
+  Staleness staleness{};  // of all pushes applied here
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, version, bounded(staleness, limits::staleness)); }
 };
 
-// Scheduler -> worker: shards still miss this piece that you reported; push it again. Follows from
+// Scheduler -> worker: shards lack this piece, which you reported; push it again. Follows from
 // ShardBeat::gaps (Assignments::repair_gap).
 struct Resend {
   Term term = 0;
@@ -316,15 +316,14 @@ struct Resend {
 
 // ---- at all times
 
-// What a party holds and misses. No message is trusted to arrive: whatever is not
-// confirmed here is sent again.
+// State reports. Messages may be lost, so anything not confirmed in a heartbeat is resent.
 struct WorkerBeat {
   Term term = 0;
-  std::vector<PieceId> held;        // pieces it knows of and has not reported
-  std::uint64_t roster = 0;         // Roster::number of the one it goes by; 0: none yet
+  std::vector<PieceId> held;        // pieces received and not yet reported
+  std::uint64_t roster = 0;         // Roster::number of the roster in use; 0: none yet
   std::vector<NodeId> unreached{};  // shards that have not answered it
-  std::uint64_t progress = 0;       // grows with every slice that arrives and with every micro-batch
-  double left = -1;  // of a polite worker: MachineLeft::share; -1: it is not polite, or it is not known
+  std::uint64_t progress = 0;       // grows with every slice received and every micro-batch computed
+  double left = -1;                 // of a polite worker: MachineLeft::share; -1: not polite, or unknown
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
     fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left);
@@ -334,13 +333,13 @@ struct ShardBeat {
   Term term = 0;
   Version version = 0;  // the lowest of its slices
   Round opened = 0;     // rounds below this number have been opened here
-  bool loaded = false;  // it has its first state
-  // Of its oldest open round: what single slices miss, each gap once and none joined, the first ones. Two
-  // slices that miss a half of a piece each are not repaired by pushing the whole again.
+  bool loaded = false;  // it has its initial state
+  // The first gaps of single slices in its oldest open round, each listed once. They are not merged: a push
+  // that overlaps covered positions is dropped, so the union of two slices' gaps would repair neither.
   std::vector<Interval> gaps;
-  bool covered = false;     // with a clip barrier: it waits for Commit
-  std::uint64_t added = 0;  // pushes added to a slice since it started: grows while pushes get through
-  std::uint64_t parts = 0;  // of its first state: slots of slices that have arrived
+  bool covered = false;     // with a clip barrier: waiting for Commit
+  std::uint64_t added = 0;  // pushes added since the process started: shows that they get through
+  std::uint64_t parts = 0;  // slots of slices of the initial state that have arrived
   std::uint64_t parts_in_all = 0;
   MirrorState mirror{};
   static constexpr Roles senders{Role::shard};
@@ -351,18 +350,18 @@ struct ShardBeat {
 };
 struct SilentShard {  // has not answered the checkpointer for some seconds
   NodeId node;
-  std::string why{};  // as far as that is known
+  std::string why{};  // if known
   void serialize(auto& fields) { fields(node, for_people(why, limits::text)); }
 };
 struct CheckpointerBeat {
   std::vector<SilentShard> silent{};
-  std::uint64_t roster = 0;  // Roster::number of the one it goes by; 0: none yet
+  std::uint64_t roster = 0;  // Roster::number of the roster in use; 0: none yet
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(bounded(silent, limits::shards), roster); }
 };
 struct SchedulerBeat {
   Term term = 0;
-  // Of schedulers of one job the one with the highest number leads. It grows when a standby takes over.
+  // The scheduler with the highest generation leads the job. A standby's take-over raises it.
   std::uint64_t generation = 0;
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, generation); }
@@ -374,13 +373,13 @@ struct Save {  // scheduler -> checkpointer
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(progress); }
 };
-struct Fetch {  // checkpointer -> shard: these parts of this version, a few at a time
+struct Fetch {  // checkpointer -> shard: requests these parts of this version, a few at a time
   Version version = 0;
   std::vector<StatePart> parts{};
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
-// Shard -> checkpointer: some of what was fetched is still to come: I have not closed that round.
+// Shard -> checkpointer: the round that makes this version is still open; some fetched parts follow later.
 struct NotYet {
   Version version = 0;
   static constexpr Roles senders{Role::shard};
@@ -395,7 +394,7 @@ struct State {  // shard -> checkpointer
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(version, slice, slot, steps, values); }
 };
-struct Saved {  // checkpointer -> scheduler and shards: it is safe, or why it is not
+struct Saved {  // checkpointer -> scheduler and shards: the checkpoint is durable, or has failed
   Version version = 0;
   bool ok = false;
   std::string text;  // path, or reason
@@ -405,50 +404,51 @@ struct Saved {  // checkpointer -> scheduler and shards: it is safe, or why it i
 
 // ---- the end
 
-// Scheduler -> all: workers first, and servers when they have left, for a worker may pull the last version.
+// Scheduler -> all. Servers get it after the workers have left, because a worker may still pull the last
+// version.
 struct Stop {
   Outcome outcome = Outcome::finished;
   std::string text{};
-  bool has_last = false;  // there is a sound version to go home with:
+  bool has_last = false;  // there is a valid last version to keep:
   Version last = 0;
-  NodeId keeper{};  // the worker that is to keep the results, of all that have them
+  NodeId keeper{};  // of the workers that have the results, the one that keeps them
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) {
     fields(upto(outcome, Outcome::worker_failed), for_people(text, limits::text), has_last, last, keeper);
   }
 };
-// Worker, shard -> scheduler: I go; what a worker owes is others' now.
+// Worker, shard -> scheduler, before it exits. A worker's unfinished pieces go to others.
 struct Goodbye {
-  std::string failure;  // why it cannot go on, and would not a second time; empty: it was told to leave
+  std::string failure;  // a permanent failure, which a restart would repeat; empty: it was asked to leave
   static constexpr Roles senders{Role::worker, Role::shard};
   void serialize(auto& fields) { fields(for_people(failure, limits::text)); }
 };
-// Host, compute -> machine: this process is to end in an orderly way.
+// Host, compute -> machine: shut this process down in an orderly way.
 struct Interrupt {
-  std::string failure{};  // why it cannot go on; empty: it was asked to
+  std::string failure{};  // why it cannot continue; empty: a shutdown was requested
   void serialize(auto& fields) { fields(failure); }
 };
 
 // ---- on one machine
 
-// Worker -> compute. Without parameters it is an announcement: the same will come with them, so the
-// data may be prepared.
+// Worker -> compute. Without parameters it announces a piece, so that its data can be prepared; the same
+// message with parameters follows.
 struct Compute {
   Piece piece;
   Blob parameters{};  // all of them, flat
 };
-struct Abandon {  // worker -> compute: give up whatever round is older than this
+struct Abandon {  // worker -> compute: drop all rounds older than this
   Round before = 0;
 };
-struct GradientReady {  // compute -> worker: the gradient of this slice will not change any more
+struct GradientReady {  // compute -> worker: the gradient of this slice is final
   Round round = 0;
   PieceId piece_id = 0;
   std::uint32_t slice = 0;
   Blob values;
-  double weight = 0;  // of the piece; 0: as many as its positions
+  double weight = 0;  // of the piece; 0: its number of positions
 };
 struct Computed {  // compute -> worker
-  Report report;   // term is the worker's to fill in
+  Report report;   // the worker fills in `term`
 };
 
 // ---- one variant per receiver

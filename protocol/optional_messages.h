@@ -1,5 +1,5 @@
-// Messages beside those of a round: records for people, links, standby, mirrors, hand-over of work, and
-// models that workers bring.
+// Messages outside of a round: run records, link notices, standby, mirrors, hand-over of work, and models
+// that workers bring.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@
 
 namespace steelyard {
 
-// What the scheduler tells the recorder: what people see of a run.
+// Scheduler -> recorder: what the output of the run shows of a round.
 struct RoundRecord {
   Round round = 0;
   Purpose purpose = Purpose::train;
   std::uint64_t epoch = 0;
   Interval positions;
-  std::uint64_t passes = 1;   // epochs in which these positions were walked
+  std::uint64_t passes = 1;   // epochs that cover these positions
   double rate = 0;            // learning rate
-  std::uint64_t skipped = 0;  // positions among them that are of other rounds (BeginRound::skipped)
+  std::uint64_t skipped = 0;  // positions among them that belong to other rounds (BeginRound::skipped)
   [[nodiscard]] std::uint64_t samples() const { return (positions.size() - skipped) * passes; }
-  // From its begin, or from when the round before it was done if that was later, to its last report: so
-  // rounds that overlap have lengths that add up to the time of the training.
+  // Up to the last report; from the round's begin, or from the end of the preceding round if that is later.
+  // The lengths of overlapping rounds then add up to the training time.
   double seconds = 0;
   double loss = 0;      // mean over the samples
-  double accuracy = 0;  // of all labels of all samples, the share that was right
+  double accuracy = 0;  // correct labels / all labels of the samples
   struct Part {
     std::uint32_t slot = 0;
     std::string name;
@@ -37,9 +37,9 @@ struct RoundRecord {
     double seconds = 0;
   };
   std::vector<Part> parts;
-  Staleness staleness{};  // of the run, as far as the shards have told
+  Staleness staleness{};  // of the run, as reported by the shards until now
 };
-struct Note {  // something worth a line: a node came or was lost, a version was saved
+struct Note {  // an event for the output: a node joined or was lost, a version was saved
   std::string text;
   void serialize(auto& fields) { fields(text); }
 };
@@ -50,19 +50,19 @@ struct Ended {
   Staleness staleness{};  // of the run
 };
 
-// Between a machine and its link, which is on the same machine.
+// Between a machine and its own link.
 
-// Link -> machine: the connection to this node is gone, and with it whatever was on its way.
+// Link -> machine: the connection to this node is lost, with all messages in flight.
 struct Disconnected {
   NodeId node;
   void serialize(auto& fields) { fields(node); }
 };
-// Link -> machine: a node speaks another version of the protocol.
+// Link -> machine: a peer uses another version of the protocol.
 struct VersionMismatch {
   std::uint32_t protocol = 0;
   void serialize(auto& fields) { fields(protocol); }
 };
-struct Unreachable {  // link -> machine: it cannot even try to connect to this endpoint
+struct Unreachable {  // link -> machine: this endpoint is unusable or denies access
   NodeId node;
   std::string endpoint;
   std::string why;
@@ -75,22 +75,22 @@ struct Disconnect {
   NodeId node;
 };
 
-// What is said of a standby: a scheduler on another machine that has the journal of the one that leads, and
-// leads in its place when that is lost (scheduler/recovery/standby_feed.h, scheduler/recovery/standby.h).
+// Standby: a scheduler on another machine that receives the journal of the leading one and takes over if that
+// is lost (scheduler/recovery/standby_feed.h, scheduler/recovery/standby.h).
 
-// Standby -> scheduler, repeated until answered: let me have the journal. Each time of following has a number
-// of its own, drawn at random.
+// Standby -> scheduler, repeated until answered: requests the journal. Each attempt to follow has a random
+// number.
 struct Follow {
-  std::string build;  // only the same reads the journal
+  std::string build;  // only the same build can read the journal
   std::uint64_t attempt = 0;
   static constexpr Roles senders{Role::standby};
   void serialize(auto& fields) { fields(bounded(build, limits::label), attempt); }
 };
-// Scheduler -> standby: the journal follows, from its first byte on.
+// Scheduler -> standby: accepted; the journal follows from its first byte.
 struct Following {
   std::uint64_t attempt = 0;
   std::int64_t now = 0;   // ns on the scheduler's clock
-  std::string refusal{};  // not empty: no, and why
+  std::string refusal{};  // why the request is refused; empty: accepted
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(attempt, now, for_people(refusal, limits::text)); }
 };
@@ -101,15 +101,16 @@ struct JournalPart {  // scheduler -> standby, in order
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(attempt, begin, bounded(bytes, limits::journal_part)); }
 };
-struct JournalAck {  // standby -> scheduler: I have all below
+struct JournalAck {  // standby -> scheduler: all bytes below this offset have arrived
   std::uint64_t attempt = 0;
   std::uint64_t below = 0;
   static constexpr Roles senders{Role::standby};
   void serialize(auto& fields) { fields(attempt, below); }
 };
 
-// Scheduler -> shard: this shard decides between the scheduler and its standby of this attempt, should they
-// lose each other. A standby counts once the shard has confirmed that, and a shard grants no other attempt.
+// Scheduler -> shard: makes this shard the arbiter between the scheduler and the standby of this attempt, for
+// the case that they lose each other. The standby counts once the shard has confirmed; the shard grants no
+// other attempt.
 struct Arbitrate {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -123,40 +124,40 @@ struct Arbitrates {  // shard -> scheduler
   void serialize(auto& fields) { fields(attempt); }
 };
 
-// Scheduler or standby -> shard: the other one is lost to me. The first to claim an attempt goes on, and the
-// other ends.
+// Scheduler or standby -> shard: the claimant has lost the other one. The first to claim an attempt leads;
+// the other exits.
 struct LeaderClaim {
   Term term = 0;
   std::uint64_t attempt = 0;
-  NodeId shard{};                // that is asked; another process at its endpoint does not answer
-  std::uint64_t generation = 0;  // of the scheduler that the claimant is, or follows
-  bool standby = false;  // the standby claims; false: the scheduler, or one that was restarted in its place
+  NodeId shard{};                // the addressee; another process at its endpoint does not answer
+  std::uint64_t generation = 0;  // of the scheduler that the claimant is or follows
+  bool standby = false;          // true: from the standby; false: from the scheduler or its restarted process
   static constexpr Roles senders{Role::scheduler, Role::standby};
   void serialize(auto& fields) { fields(term, attempt, shard, generation, standby); }
 };
-struct LeaderGrant {  // shard -> who claimed
+struct LeaderGrant {  // shard -> claimant
   std::uint64_t attempt = 0;
-  bool granted = false;  // false: the other one was first
+  bool granted = false;  // false: the other one claimed first
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(attempt, granted); }
 };
 
-// What is said of mirrors: shards that hold what another one holds, and take its place when it is lost
+// Mirrors: shards that hold the same state as another shard and take its place if it is lost
 // (server/mirror/replica.h, scheduler/members/mirrors.h).
 
-// Scheduler -> shard: from now on this node is your mirror, or nobody is. What was forwarded under lower
-// attempts does not count.
+// Scheduler -> shard: this node is your mirror from now on, or you have none. Messages forwarded under lower
+// attempts do not count.
 struct Mirror {
   Term term = 0;
   std::uint64_t attempt = 0;
-  bool alone = true;  // nobody is
+  bool alone = true;  // no mirror
   NodeId node{};
   std::string endpoint{};
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, attempt, alone, node, bounded(endpoint, limits::endpoint)); }
 };
-// Scheduler -> mirror: from now on this node is your primary, under this attempt. A mirror believes no other.
-// Its next heartbeat has the attempt, and only then is the primary told of its mirror.
+// Scheduler -> mirror: this node is your primary under this attempt; a mirror accepts no other. The mirror's
+// next heartbeat has the attempt, and only then does the scheduler send Mirror to the primary.
 struct MirrorOf {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -164,26 +165,27 @@ struct MirrorOf {
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, attempt, primary); }
 };
-// Scheduler -> mirror: the shard that you mirror is lost, and you are in its place.
+// Scheduler -> mirror: your primary is lost; take its place.
 struct Promote {
   Term term = 0;
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term); }
 };
-// Shard -> its mirror: what I have heard, in this order. The first of an attempt begins with nothing loaded.
+// Shard -> its mirror: a message that the shard received, in order. An attempt starts with nothing loaded.
 struct Replicate {
   Term term = 0;
   std::uint64_t attempt = 0;
   std::uint64_t sequence = 0;  // counted from 0 in each attempt
-  NodeId from;                 // who said it to me
-  std::string words{};         // the message, encoded (protocol/codec.h); empty: that node is gone
+  NodeId from;                 // sender of the message
+  std::string words{};         // the message, encoded (protocol/codec.h); empty: connection to `from` lost
   Blob values{};               // its payload
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) {
     fields(term, attempt, sequence, from, bounded(words, limits::forwarded), values);
   }
 };
-struct ReplicateAck {  // mirror -> shard: I have all below, and shall act on them whatever happens to you
+// Mirror -> shard: all below have arrived and will be applied, whatever happens to the shard.
+struct ReplicateAck {
   Term term = 0;
   std::uint64_t attempt = 0;
   std::uint64_t below = 0;
@@ -192,26 +194,26 @@ struct ReplicateAck {  // mirror -> shard: I have all below, and shall act on th
 };
 // Shard -> itself, with each heartbeat while pushes are gathered.
 struct IdleTick {
-  bool nothing_added = false;        // since the one before
-  static constexpr Roles senders{};  // it travels inside of Replicate alone
+  bool nothing_added = false;        // since the previous tick
+  static constexpr Roles senders{};  // sent inside Replicate only
   void serialize(auto& fields) { fields(nothing_added); }
 };
 
-// What a shard says of its mirror, in its heartbeats.
+// A shard's state as a primary or mirror, in its heartbeats.
 struct MirrorState {
-  std::uint64_t attempt = 0;  // the last Mirror::attempt that it knows of
-  bool filled = false;        // its mirror has all that it has, and it does nothing before that has it, too
-  bool late = false;          // its mirror does not answer: it waits for a Mirror with a higher attempt
-  bool fed = false;           // it is a mirror itself
+  std::uint64_t attempt = 0;  // the last Mirror::attempt received
+  // Its mirror has its whole state. From then on it acts on a message only once the mirror has it.
+  bool filled = false;
+  bool late = false;  // its mirror does not answer: it waits for a Mirror with a higher attempt
+  bool fed = false;   // it is a mirror itself
   void serialize(auto& fields) { fields(attempt, filled, late, fed); }
 };
 
-// What is said of a piece while it is computed, and where pieces change hands within a round
-// (SyncMode::steals_work).
+// Progress of a piece, and hand-over: pieces change hands within a round (SyncMode::steals_work).
 
-// Worker -> scheduler, when it begins a piece and after every part of it: so many of its positions are done,
-// and it may be cut between its micro-batches, which have so many.
-inline constexpr std::uint64_t parts_told = 8;  // of a piece of a training
+// Worker -> scheduler, when a piece begins and after every eighth of it: `done` positions are computed. The
+// piece can be cut between its micro-batches, which have `micro_batch` positions.
+inline constexpr std::uint64_t parts_told = 8;  // of a piece in training
 struct PieceProgress {
   Term term = 0;
   PieceId piece_id = 0;
@@ -220,8 +222,8 @@ struct PieceProgress {
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, piece_id, done, micro_batch); }
 };
-// Scheduler -> worker -> compute: the piece is to end here, between two of its micro-batches; what is behind
-// will be another's.
+// Scheduler -> worker -> compute: end the piece here, between two of its micro-batches. Another worker gets
+// the rest.
 struct Cut {
   Term term = 0;
   PieceId piece_id = 0;
@@ -229,9 +231,8 @@ struct Cut {
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, piece_id, end); }
 };
-// Worker -> scheduler, to the cut that asked for this end: the piece ends here. That is where it was asked
-// to, or where it ended before: the cut came too late. Of a piece that is computed when the cut comes, the
-// report is the answer.
+// Worker -> scheduler: answers the cut that asked for the end `asked`. The piece ends at `end`: as asked, or
+// where it ended before if the cut came too late. If the piece was already computed, the report is the answer.
 struct CutAnswer {
   Term term = 0;
   PieceId piece_id = 0;
@@ -239,41 +240,43 @@ struct CutAnswer {
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, piece_id, asked, end); }
 };
-// Compute -> worker, now and then: a piece is being computed, and so many of its positions are done. With
-// hand-over also when it is begun and after every part of it (PieceProgress).
+// Compute -> worker, from time to time while a piece is computed: `done` positions are computed. With
+// hand-over also at the begin of the piece and after every eighth of it (PieceProgress).
 struct ComputeProgress {
   PieceId piece_id = 0;
   std::uint64_t done = 0;
   std::uint64_t micro_batch = 0;
 };
-struct CutTried {  // compute -> worker, as CutAnswer
+struct CutTried {  // compute -> worker; see CutAnswer
   PieceId piece_id = 0;
   Position asked = 0, end = 0;
 };
 
-// Host -> polite worker: what other programs leave of the processors that it computes with, 0..1.
+// Host -> polite worker: share of the worker's processors that other programs leave free, 0..1.
 struct MachineLeft {
-  double share = -1;  // -1: not known
+  double share = -1;  // -1: unknown
 };
 
-// What is said of a model that a worker brings along.
+// Models that workers bring.
 
-// A job may leave its model and data to the workers. Then the scheduler asks the first one that says Hello,
-// before any node is welcomed: what do you train? And, part by part: from which weights?
+// A job may leave its model and data to the workers. Then, before any Welcome, the scheduler requests a
+// description of the model from the first worker that sends Hello, and then the initial weights, part by
+// part.
 struct AskModel {
   static constexpr Roles senders{Role::scheduler};
 };
 struct ModelDescription {  // worker -> scheduler
-  Layout layout;           // slice_size is the scheduler's and stays 0
+  Layout layout;           // slice_size stays 0: the scheduler sets it
   std::uint64_t train_samples = 0, test_samples = 0;
   std::uint32_t labels = 1;                   // of each sample
   std::uint32_t grain = 1;                    // Job::grain
-  std::string data{};                         // what people call it
-  std::string data_hash{};                    // of some training samples; checkpoints keep it
-  std::vector<double> mean{0}, deviation{1};  // how inputs were made of raw values: of all, or by channel
-  // Of a sample: 0 where the worker's program does not say.
+  std::string data{};                         // for display
+  std::string data_hash{};                    // hash of some training samples, kept in checkpoints
+  std::vector<double> mean{0}, deviation{1};  // used to normalize the inputs: one for all, or one a channel
+  // Shape of a sample; 0: the worker's program does not state it.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
-  // A job file's text: how it is to be trained, as the worker's program says. Empty: as the scheduler's does.
+  // Training settings of the worker's program, as the text of a job file. Empty: the scheduler's settings
+  // apply.
   std::string job{};
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
@@ -283,7 +286,8 @@ struct ModelDescription {  // worker -> scheduler
            bounded(job, limits::job_file));
   }
 };
-struct AskWeights {  // scheduler -> worker: the first weights of these floats, drawn with this seed
+// Scheduler -> worker: requests the initial weights of these floats, drawn with this seed.
+struct AskWeights {
   std::uint64_t seed = 0;
   Interval floats;
   static constexpr Roles senders{Role::scheduler};

@@ -232,7 +232,7 @@ struct Cut {
   void serialize(auto& fields) { fields(term, piece_id, end); }
 };
 // Worker -> scheduler: answers the cut that asked for the end `asked`. The piece ends at `end`: as asked, or
-// where it ended before if the cut came too late. If the piece was already computed, the report is the answer.
+// where it ended before if the cut came too late. If the piece is already computed, the report is the answer.
 struct CutAnswer {
   Term term = 0;
   PieceId piece_id = 0;

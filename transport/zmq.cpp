@@ -415,7 +415,7 @@ void ZmqLink::State::look_at_list() {
   }
   for (const auto& [peer, place] : gone) deny(peer, revocation(place));
   for (const NodeId node : peers_.keep_only(*keys_.allowed())) {
-    trust_->say(to_string(node) + " has no key in the allow-list any more: it is not listened to");
+    trust_->say(to_string(node) + " is no longer in the allow-list: its messages are dropped");
     lose(node);
   }
 }

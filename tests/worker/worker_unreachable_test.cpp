@@ -10,7 +10,7 @@ using ::testing::IsEmpty;
 // It may be let in later, and the others go on meanwhile.
 TEST_F(WorkerTest, AShardThatCannotBeConnectedToIsNamedAndWaitedFor) {
   join();
-  tell(link_node, Unreachable{right, "tcp://b", "does not let this key in"});
+  tell(link_node, Unreachable{right, "tcp://b", "does not accept this key"});
   ASSERT_EQ(heard<WorkerBeat>().size(), 1U) << "at once";
   EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
   EXPECT_THAT(heard<Goodbye>(), IsEmpty());

@@ -102,8 +102,8 @@ constexpr int longest_trial = 5'000;  // milliseconds
 
 void set_key(zmq::socket_t& socket, int option, const char* letters) {
   if (zmq_setsockopt(socket.handle(), option, letters, key_letters + 1) == 0) return;
-  refuse_setup(std::string("libzmq takes no key: ") + zmq_strerror(zmq_errno()) +
-               ": install one that was built with libsodium");
+  refuse_setup(std::string("libzmq rejects the key: ") + zmq_strerror(zmq_errno()) +
+               ": install a libzmq built with libsodium");
 }
 
 // Whether the end of the trial is known, and what it was.
@@ -124,7 +124,7 @@ void make_listener(zmq::socket_t& socket, const KeyPair& own, const char* domain
   set_key(socket, ZMQ_CURVE_SECRETKEY, own.secret.letters());
   socket.set(zmq::sockopt::zap_domain, domain);
   if (zmq_setsockopt(socket.handle(), enforce_domain, &on, sizeof on) == 0) return;
-  refuse_setup("the libzmq of this machine cannot be told to refuse strangers: install 4.3.4 or later");
+  refuse_setup("the libzmq of this machine cannot enforce an allow-list: install 4.3.4 or later");
 }
 
 void make_caller(zmq::socket_t& socket, const KeyPair& own, const std::string& key_of_listener) {
@@ -153,8 +153,8 @@ void require_strangers_refused(zmq::context_t& context, const KeyPair& own) {
   zmq_socket_monitor(caller.handle(), nullptr, 0);
   if (refused) return;
   refuse_setup(
-      "a stranger's key was not refused in a trial: the libzmq of this machine cannot be trusted; "
-      "install 4.3.4 or later, with CURVE");
+      "self-test failed: the libzmq of this machine accepted an unknown key; install 4.3.4 or later, "
+      "with CURVE");
 }
 
 }  // namespace steelyard

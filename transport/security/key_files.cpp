@@ -27,25 +27,25 @@ constexpr const char* list_file = "allowed";
 
 struct stat status_of(int descriptor, const std::string& path) {
   struct stat status {};
-  if (fstat(descriptor, &status) != 0) fail("cannot look at " + path);
+  if (fstat(descriptor, &status) != 0) fail("cannot read the owner and mode of " + path);
   return status;
 }
 
 void require_ours(const struct stat& status, const std::string& path, mode_t forbidden) {
   if (status.st_uid != geteuid() && status.st_uid != 0)
-    refuse_setup(path + " belongs to another user: keys have to be yours (chown)");
+    refuse_setup(path + " belongs to another user: take ownership of it (chown)");
   if ((status.st_mode & forbidden) == 0) return;
   const bool directory = S_ISDIR(status.st_mode);
   refuse_setup(path + (forbidden == 022 ? " can be written by others" : " can be read by others") +
-               ", who could then take part: chmod " + (directory ? "700 " : "600 ") + path +
-               (forbidden == 022 ? "" : ", and make a new key if somebody may have seen this one"));
+               ", who could then join the job: chmod " + (directory ? "700 " : "600 ") + path +
+               (forbidden == 022 ? "" : ", and replace the key if others may have read it"));
 }
 
 Descriptor open_directory(const std::string& path) {
   Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.there())
-    refuse_setup("there is no directory of keys at " + path + " (" + strerror(errno) +
-                 "): make one with `steelyard keys new " + path + " ROLE`");
+    refuse_setup("there is no key directory at " + path + " (" + strerror(errno) +
+                 "): create one with `steelyard keys new " + path + " ROLE`");
   require_ours(status_of(directory.get(), path), path, 022);
   return directory;
 }
@@ -53,10 +53,11 @@ Descriptor open_directory(const std::string& path) {
 // All that is in it, refused if others could have written it, or read a secret.
 std::string text_in(const Descriptor& file, const std::string& path, mode_t forbidden) {
   const struct stat status = status_of(file.get(), path);
-  if (!S_ISREG(status.st_mode)) refuse_setup(path + " is no file: give a file of keys, or their directory");
+  if (!S_ISREG(status.st_mode))
+    refuse_setup(path + " is not a regular file: give a key file or a key directory");
   require_ours(status, path, forbidden);
   if (status.st_size > static_cast<off_t>(longest_key_text))
-    refuse_setup(path + " is too long for a file of keys");
+    refuse_setup(path + " is too long for a key file");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t done = 0;
   while (done < text.size()) {
@@ -72,7 +73,8 @@ std::string text_in(const Descriptor& file, const std::string& path, mode_t forb
 Descriptor open_in(const Descriptor& directory, const std::string& file, const std::string& path) {
   Descriptor opened(openat(directory.get(), file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!opened.there() && errno != ENOENT)
-    refuse_setup(path + " cannot be read (" + strerror(errno) + "): keys are files, not links, and yours");
+    refuse_setup(path + " cannot be read (" + strerror(errno) +
+                 "): a key file must be your own, and no symbolic link");
   return opened;
 }
 
@@ -88,12 +90,11 @@ KeyLines parsed(std::string text, const std::string& path) {
 }
 
 KeyPair checked(std::optional<KeyPair> own, KeyRole role, const std::string& path) {
-  if (!own) refuse_setup(path + " has no secret key in it: make one with `steelyard keys new`");
+  if (!own) refuse_setup(path + " contains no secret key: create one with `steelyard keys new`");
   if (own->role != role)
-    refuse_setup(path + " is the key of a " + name(own->role) + ", and this is a " + name(role) +
-                 ": each role has its own");
-  if (!belongs_to(*own))
-    refuse_setup(path + ": public and secret key do not belong together: make a new one");
+    refuse_setup(path + " is the key of a " + name(own->role) + ", but this process is a " + name(role) +
+                 ": each role needs its own key");
+  if (!belongs_to(*own)) refuse_setup(path + ": public and secret key do not match: create a new key");
   return *own;
 }
 
@@ -150,7 +151,7 @@ KeyPair make_key(KeyRole role, const std::string& name) {
   std::array<char, key_letters + 1> open{}, secret{};
   do {  // one that looks like an option could not be typed
     if (zmq_curve_keypair(open.data(), secret.data()) != 0)
-      refuse_setup("the libzmq of this machine has no CURVE: install one that was built with libsodium");
+      refuse_setup("the libzmq of this machine has no CURVE: install one built with libsodium");
   } while (open[0] == '-' || open[0] == '#');
   KeyPair pair{role, name, open.data(), Secret(secret.data())};
   explicit_bzero(secret.data(), secret.size());
@@ -165,9 +166,8 @@ bool belongs_to(const KeyPair& pair) {
 void check_key_name(const std::string& name) {
   check_name("the name of a key", name);
   if (name.find('/') == std::string::npos && name[0] != '.' && name[0] != '-') return;
-  throw Failure(ExitCode::usage, "the name of a key, '" + name +
-                                     "', is that of a file, too: without '/', and "
-                                     "with a letter or digit first");
+  throw Failure(ExitCode::usage,
+                "the key name '" + name + "' must also be a file name: no '/', and a letter or digit first");
 }
 
 Keys load_keys(const std::string& path, KeyRole role, const std::string& name) {
@@ -187,8 +187,8 @@ Keys load_keys(const std::string& path, KeyRole role, const std::string& name) {
     return {checked(parsed(text_in(opened, where, 077), where).own, role, where), read_allowed(path), path};
   }
   const std::string of_role = steelyard::name(role);
-  refuse_setup("there is no key of this " + of_role + " in " + path + ": neither " + name + ".key nor " +
-               of_role + ".key; make one with `steelyard keys new " + path + " " + of_role + "`");
+  refuse_setup("there is no key for this " + of_role + " in " + path + ": neither " + name + ".key nor " +
+               of_role + ".key; create one with `steelyard keys new " + path + " " + of_role + "`");
 }
 
 std::string stamp_of_allowed(const std::string& directory) {
@@ -208,7 +208,7 @@ AllowList read_allowed(const std::string& path) {
   if (!file.there()) return {};
   KeyLines lines = parsed(text_in(file, where, 022), where);
   if (lines.own)
-    refuse_setup(where + " has a secret key in it: only public ones belong there; make a new key");
+    refuse_setup(where + " contains a secret key: only public keys belong there; create a new key");
   return std::move(lines.allowed);
 }
 
@@ -226,7 +226,7 @@ void write_key(const std::string& path, const KeyPair& pair) {
   wipe(text);
   if (!draft.take(file))
     refuse_setup(where +
-                 " is there already: take another name, or `steelyard keys revoke` it and remove the file");
+                 " already exists: choose another name, or `steelyard keys revoke` it and remove the file");
 }
 
 void remove_key(const std::string& path, const std::string& name) {

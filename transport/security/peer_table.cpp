@@ -27,19 +27,18 @@ std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Plac
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       return refusal(
           place,
-          "does not let this key in: it is not in the allow-list there, or was revoked; `steelyard keys add` "
-          "there lets it in");
+          "does not accept this key: it is not in the allow-list there, or was revoked; add it there with "
+          "`steelyard keys add`");
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
       if (event.descriptor != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return std::nullopt;
-      return refusal(place, place.keyed ? "uses no keys, and this process does: begin it with --keys, too"
-                                        : "speaks only to those that have keys: give --keys DIR");
+      return refusal(place, place.keyed ? "uses no keys, but this process does: start it with --keys"
+                                        : "accepts only processes with keys: give --keys DIR");
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       if (!place.keyed || ++failed_ < most_failed) return std::nullopt;
       return refusal(
           place,
-          "has another key than is expected there, or uses none, and closes each connection: correct its "
-          "line "
-          "in the allow-list here (`steelyard keys list` on its machine shows the key that it has)");
+          "has another key than expected, or none, and closes every connection: correct its line in the "
+          "allow-list here (`steelyard keys list` on its machine shows its key)");
     default:
       return std::nullopt;
   }

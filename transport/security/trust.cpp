@@ -35,12 +35,13 @@ std::string Trust::scheduler_key() const {
   for (const auto& [key, allowed] : *list) {
     if (allowed.role != KeyRole::scheduler) continue;
     if (!found.empty()) {
-      refuse_setup("the allow-list has more than one scheduler: `steelyard keys revoke` the former one");
+      refuse_setup(
+          "the allow-list has more than one scheduler: revoke the former one (`steelyard keys revoke`)");
     }
     found = key;
   }
   if (!found.empty()) return found;
-  refuse_setup("the allow-list does not say which key the scheduler has: `steelyard keys add " +
+  refuse_setup("the allow-list has no key of the scheduler: `steelyard keys add " +
                (directory_.empty() ? std::string("DIR") : directory_) +
                " scheduler scheduler 'PUBLIC'`, with the key that `steelyard keys list` shows there");
 }
@@ -51,14 +52,14 @@ void Trust::look() {
   const bool settled = std::exchange(seen_, stamp) == stamp;
   if (stamp == stamp_ || !settled) return;
   try {
-    if (stamp.empty()) refuse_setup(directory_ + "/allowed is gone");
+    if (stamp.empty()) refuse_setup(directory_ + "/allowed no longer exists");
     take(read_allowed(directory_));
     stamp_ = stamp;
     trouble_.clear();
     say_("the allow-list has changed: " + std::to_string(allowed()->size()) + " keys");
   } catch (const Failure& trouble) {
     if (std::exchange(trouble_, trouble.what()) != trouble.what())
-      say_(std::string("the former allow-list still holds: ") + trouble.what());
+      say_(std::string("the previous allow-list stays in effect: ") + trouble.what());
   }
 }
 
@@ -74,9 +75,9 @@ void Trust::refused(const std::string& key, const std::string& address, Time now
   ++lines_;
   const std::string where = directory_.empty() ? "DIR" : directory_;
   say_("refused a connection from " + address + ": its key '" + key +
-       "' is not in the allow-list; if it is to take part: steelyard keys add " + where + " ROLE NAME '" +
-       key + "'");
-  if (lines_ == most_lines) say_("more unknown keys will be refused without a line, for a minute at most");
+       "' is not in the allow-list; to admit it: steelyard keys add " + where + " ROLE NAME '" + key + "'");
+  if (lines_ == most_lines)
+    say_("further unknown keys will be refused without a log line, for up to a minute");
 }
 
 KnownKeys::KnownKeys(const Trust* trust)
@@ -94,7 +95,7 @@ bool KnownKeys::look() {
 
 std::string KnownKeys::key_of(const KeyedEndpoint& place) const {
   if (trust_ == nullptr && place.key.empty()) return {};
-  if (trust_ == nullptr) refuse_setup(place.address + " speaks only to those that have keys: give --keys");
+  if (trust_ == nullptr) refuse_setup(place.address + " accepts only processes with keys: give --keys");
   const std::string key = place.key.empty() ? trust_->scheduler_key() : place.key;
   if (revoked(key)) refuse_setup(revocation({place.address, key}));
   return key;
@@ -102,8 +103,8 @@ std::string KnownKeys::key_of(const KeyedEndpoint& place) const {
 
 std::string revocation(const KeyedEndpoint& place) {
   return "the key of " + place.address +
-         " is not in the allow-list here any more: `steelyard keys add DIR ROLE NAME '" + place.key +
-         "'` lets it in again";
+         " is no longer in the allow-list here; to admit it again: `steelyard keys add DIR ROLE NAME '" +
+         place.key + "'`";
 }
 
 }  // namespace steelyard

@@ -65,7 +65,7 @@ std::vector<std::byte> encode_lending(const LendingFrame& said) {
 }
 
 std::variant<LendingFrame, Damage> decode_lending(std::span<const std::byte> frame) {
-  if (!is_lending(frame)) return Damage{"is no link's"};
+  if (!is_lending(frame)) return Damage{"is not a link frame"};
   try {
     Reader reader(frame.subspan(2), {});
     std::uint16_t protocol = 0;

@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Revocation{"AWorkerLosesTheScheduler", "ada", "scheduler", "ada", "worker 'ada' failed"},
                     Revocation{"TheSchedulerLosesAServer", "scheduler", "s1", "s1", "is in its place"},
                     Revocation{"TheSchedulerLosesAWorker", "scheduler", "ada", "ada",
-                               "no key in the allow-list any more"}),
+                               "is no longer in the allow-list"}),
     [](const auto& it) { return it.param.name; });
 
 }  // namespace

@@ -139,9 +139,9 @@ TEST_F(ProcessTrust, OnlyWhoIsLetInTakesPart) {
   const auto plain = worker("plain", {});
   const auto unknown = worker("unknown", {"--keys", other});
   const auto misled = worker("misled", {"--keys", wrong});
-  is_refused(*plain, "speaks only to those that have keys");
-  is_refused(*unknown, "does not let this key in");
-  is_refused(*misled, "another key than is expected");
+  is_refused(*plain, "accepts only processes with keys");
+  is_refused(*unknown, "does not accept this key");
+  is_refused(*misled, "another key than expected");
   const auto s0 = server("s0"), s1 = server("s1");
   const auto ada = worker("ada", {"--keys", keys_}), bob = worker("bob", {"--keys", keys_});
   for (const auto* it : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**it, 0);
@@ -163,10 +163,10 @@ TEST_F(ProcessTrust, WhoIsRevokedIsLostAndTheOthersGoOn) {
   const auto ada = worker("ada", {"--keys", keys_}), eve = worker("eve", {"--keys", keys_});
   ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); })) << decides->output();
   ASSERT_EQ(run({"keys", "revoke", keys_, "eve"}), 0);
-  is_refused(*eve, "does not let this key in");
+  is_refused(*eve, "does not accept this key");
   // Whichever the scheduler notices first.
   EXPECT_TRUE(eventually([&] {
-    return decides->says("no key in the allow-list any more") || decides->says("worker 'eve' is lost");
+    return decides->says("is no longer in the allow-list") || decides->says("worker 'eve' is lost");
   }));
   const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
   const std::size_t now = size();

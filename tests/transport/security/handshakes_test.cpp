@@ -42,7 +42,7 @@ TEST(Handshakes, AnotherKeyIsToldAfterSeveralFailuresInARow) {
   EXPECT_EQ(refusal(it, stands, true), "");
   EXPECT_FALSE(it.goes_on()) << "a break of it loses messages";
   for (int i = 0; i < 4; ++i) EXPECT_EQ(refusal(it, failed, true), "");
-  EXPECT_THAT(refusal(it, failed, true), HasSubstr("another key than is expected"));
+  EXPECT_THAT(refusal(it, failed, true), HasSubstr("another key than expected"));
   Handshakes plain;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(refusal(plain, failed, false), "");
   EXPECT_FALSE(plain.goes_on());

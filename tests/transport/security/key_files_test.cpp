@@ -67,7 +67,7 @@ TEST_F(KeyFiles, AKeyOfItsNameComesBeforeThatOfItsRole) {
   EXPECT_EQ(load("ada").own.name, "ada");
   EXPECT_EQ(load("bob").own.name, "worker");
   EXPECT_EQ(load("bob/1").own.name, "worker") << "no name of a file";
-  expect_refused("there is no key of this server", "s0", KeyRole::server);
+  expect_refused("there is no key for this server", "s0", KeyRole::server);
   expect_refused("is the key of a worker", "ada", KeyRole::server);
 }
 
@@ -92,23 +92,23 @@ TEST_F(KeyFiles, AKeyIsNoLinkAndNoOtherThing) {
   expect_refused("ada.key cannot be read");
   unlink(file("ada.key").c_str());
   mkdir(file("ada.key").c_str(), 0700);
-  expect_refused("is no file");
+  expect_refused("is not a regular file");
   rmdir(file("ada.key").c_str());
   mkfifo(file("ada.key").c_str(), 0600);
-  expect_refused("is no file");
+  expect_refused("is not a regular file");
 }
 
 TEST_F(KeyFiles, HalvesThatDoNotBelongTogetherAreRefused) {
   unlink(file("ada.key").c_str());
   write_key(directory_, {KeyRole::worker, "ada", ada_.public_key, hub_.secret});
-  expect_refused("do not belong together");
+  expect_refused("do not match");
 }
 
 TEST_F(KeyFiles, ASecretHasNoBusinessInTheList) {
   const std::string line = secret_line(ada_);
   folder_.write("keys/allowed", std::string_view(line));
   chmod(file("allowed").c_str(), 0600);
-  expect_refused("has a secret key in it");
+  expect_refused("contains a secret key");
 }
 
 // As a launcher hands it over.

@@ -116,13 +116,13 @@ TEST_F(KeyedLink, WhoIsOnTheListIsHeard) {
 TEST_F(KeyedLink, AKeyThatIsNotOnTheListIsRefusedAndTold) {
   const auto context = keys_.context(make_key(KeyRole::worker, "eve"));
   const auto link = caller(*context, ada);
-  expect_refused(*link, "does not let this key in");
+  expect_refused(*link, "does not accept this key");
 }
 
 TEST_F(KeyedLink, PlainTextIsRefusedAndTold) {
   ZmqContext context;
   const auto link = caller(context, ada);
-  expect_refused(*link, "speaks only to those that have keys");
+  expect_refused(*link, "accepts only processes with keys");
 }
 
 TEST_F(KeyedLink, AnotherListenerThanExpectedIsNotSpokenTo) {
@@ -130,7 +130,7 @@ TEST_F(KeyedLink, AnotherListenerThanExpectedIsNotSpokenTo) {
   ZmqLink link(*context, ada);
   link.connect(scheduler_node, with_key(endpoint_, make_key(KeyRole::server, "other").public_key));
   link.send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
-  expect_refused(link, "has another key than is expected");
+  expect_refused(link, "has another key than expected");
 }
 
 TEST_F(KeyedLink, AListenerWithoutKeysIsNotSpokenTo) {
@@ -174,7 +174,7 @@ TEST_F(KeyedLink, WhoIsRevokedIsLostAndDoesNotComeBack) {
     lost = next<Disconnected>(steady_now() + milliseconds(50));
   EXPECT_EQ(lost, ada);
   link->send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
-  expect_refused(*link, "does not let this key in");
+  expect_refused(*link, "does not accept this key");
 }
 
 // A server of its own, with keys in a directory.
@@ -233,7 +233,7 @@ TEST_F(KeyedShard, OneWithAnotherKeyIsUnreachable) {
   link_->connect(shard, with_key(split_key(place_).address, make_key(KeyRole::server, "other").public_key));
   const auto told = first<Unreachable>(*link_);
   ASSERT_TRUE(told);
-  EXPECT_THAT(told->why, HasSubstr("has another key than is expected"));
+  EXPECT_THAT(told->why, HasSubstr("has another key than expected"));
   link_->connect(shard, place_);
   EXPECT_TRUE(heard()) << "another endpoint begins anew";
 }
@@ -244,7 +244,7 @@ TEST_F(KeyedShard, WhoIsRevokedHereIsSpokenToNoMore) {
   write_allowed(here_, without(KeyRole::server));
   const auto told = first<Unreachable>(*link_);
   ASSERT_TRUE(told);
-  EXPECT_THAT(told->why, HasSubstr("not in the allow-list here any more"));
+  EXPECT_THAT(told->why, HasSubstr("no longer in the allow-list here"));
   EXPECT_TRUE((first<Disconnected, ToShard>(*shard_))) << "it was cut";
   link_->disconnect(shard);
   EXPECT_THROW(link_->connect(shard, place_), Failure) << "and stays so";
@@ -268,7 +268,7 @@ TEST_F(KeyedShard, ASchedulerThatIsRevokedEndsTheProcess) {
   link_->send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
   ASSERT_EQ(next<Ready>(), ada);
   write_allowed(here_, without(KeyRole::scheduler));
-  expect_refused(*link_, "not in the allow-list here any more");
+  expect_refused(*link_, "no longer in the allow-list here");
 }
 
 // A shard has no word for it: the connection to its mirror is gone, and the scheduler decides.

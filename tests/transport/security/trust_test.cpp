@@ -53,7 +53,7 @@ TEST_F(TrustTest, AListThatCannotBeReadLeavesTheFormer) {
   folder_.write("keys/allowed", std::string_view("worker ada\n"));
   for (int looks = 0; looks < 4; ++looks) it->look();
   EXPECT_TRUE(it->allowed()->contains(ada_));
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("the former allow-list still holds")));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("the previous allow-list stays in effect")));
   std::filesystem::remove(directory_ + "/allowed");
   for (int looks = 0; looks < 4; ++looks) it->look();
   EXPECT_TRUE(it->allowed()->contains(ada_));

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view tcp = "tcp://";
 
 bool parses(int family, const std::string& host) {
-  // The scope of a link-local address ("%eth0") is a matter of this machine.
+  // Ignores the scope of a link-local address ("%eth0"), which is local to this machine.
   std::array<unsigned char, sizeof(in6_addr)> ignored{};
   return inet_pton(family, host.substr(0, host.find('%')).c_str(), ignored.data()) == 1;
 }

@@ -1,7 +1,7 @@
 // Hosts and ports in endpoints: "tcp://box:7070", "tcp://127.0.0.1:7070", "tcp://[::1]:7070".
 //
-// A name stands for its IPv4 addresses where it has any, and for its IPv6 addresses otherwise: so listening
-// under a name and connecting to it mean the same.
+// A host name stands for its IPv4 addresses if it has any, else for its IPv6 addresses, so listening under a
+// name and connecting to it use the same address.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ struct HostPort {
   std::string host, port;  // an IPv6 address without its brackets
 };
 
-// Of a tcp endpoint; nothing if it is another, or has no port, or an IPv6 address without brackets.
+// Splits a tcp endpoint. Returns std::nullopt for other transports, a missing port, or an IPv6 address without
+// brackets.
 std::optional<HostPort> host_port(const std::string& endpoint);
 // "box:7070", "[::1]:7070".
 std::string with_port(const std::string& host, const std::string& port);
@@ -22,16 +23,15 @@ std::string with_port(const std::string& host, const std::string& port);
 bool is_ipv4(const std::string& host);
 bool is_ipv6(const std::string& host);
 
-// Of a name, or an address itself, in numbers; asks the system, which may take as long as it likes. Empty if
-// there is none.
+// Numeric addresses of a host name or address. Asks the system's resolver, which may block for any time.
+// Returns nothing if the name has none.
 std::vector<std::string> addresses_of(const std::string& host);
 
-// Whether a connection to this endpoint goes by IPv6.
+// Whether a connection to this endpoint uses IPv6.
 bool by_ipv6(const std::string& endpoint);
 
-bool is_loopback_address(const std::string& address);  // in numbers
-// Whether nobody on another machine can reach it: all addresses of its host are of the loopback, and it has
-// some.
+bool is_loopback_address(const std::string& address);  // numeric
+// Whether the endpoint is unreachable from other machines: its host has addresses, all of them loopback.
 bool is_loopback(const std::string& endpoint);
 
 }  // namespace steelyard

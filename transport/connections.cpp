@@ -31,11 +31,11 @@ constexpr std::size_t capacity = 1 << 16;
 
 constexpr Duration between_looks = std::chrono::milliseconds(100), in_a_hurry = std::chrono::milliseconds(5);
 constexpr Duration longest_idle = std::chrono::seconds(1);
-constexpr std::uint64_t much = 64 << 10;  // bytes since the last message: worth a closer look
-// Lengths, what encryption adds, heartbeats of libzmq, and what the kernel has not handed over.
+constexpr std::uint64_t much = 64 << 10;  // bytes since the last message: check this connection sooner
+// Lengths, encryption overhead, libzmq's heartbeats, and data that the kernel has not delivered yet.
 constexpr std::uint64_t besides_a_message = 256 << 10;
 constexpr std::uint64_t longest_handshake = 4096;  // bytes; one of CURVE has some 600
-// That a listener has sent before its last word of a CURVE handshake: a greeting of 64 and WELCOME, of 170.
+// A listener's bytes before its last message of a CURVE handshake: a greeting of 64 and WELCOME of 170.
 constexpr std::uint64_t sent_within_handshake = 64 + 170;
 
 std::uint64_t cookie_of(int descriptor) {
@@ -46,7 +46,7 @@ std::uint64_t cookie_of(int descriptor) {
 
 struct Counted {
   std::uint64_t received = 0;
-  std::uint64_t confirmed = 0;  // by the other side, of what was sent to it
+  std::uint64_t confirmed = 0;  // of the bytes sent, those that the other side has acknowledged
   Duration idle{};
 };
 Counted count(int descriptor) {
@@ -71,7 +71,7 @@ Mailbox::Mailbox() : wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), posted_(capa
 void Mailbox::post(std::vector<Envelope> envelopes) {
   for (Envelope& envelope : envelopes) posted_.try_push(std::move(envelope));
   const std::uint64_t one = 1;
-  (void)!write(wake_.get(), &one, sizeof one);  // can only fail if it is signalled already
+  (void)!write(wake_.get(), &one, sizeof one);  // fails only if the eventfd is already signalled
 }
 
 void Mailbox::take_posted() {
@@ -112,7 +112,7 @@ void Connections::enters(Connection& it) {
   if (std::exchange(it.at_door, false)) --at_door_;
 }
 
-// A message may be read before the news of its connection. The kernel's cookie tells whose it was.
+// A message may be read before its connection is announced. The kernel's cookie identifies its connection.
 void Connections::received_from(int descriptor) {
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) {
@@ -164,13 +164,13 @@ bool Connections::measure(Entry& entry) {
   it.received = std::max(it.received, counted.received);
   it.idle = counted.idle;
   if (std::exchange(it.sent, false)) it.before = it.received;
-  // Without keys nobody is kept out, and a long first message is a message.
+  // Without keys every peer is accepted, and a long first message is valid.
   if (keyed_ ? counted.confirmed > sent_within_handshake + 16 : it.received > longest_handshake) enters(it);
   return (it.at_door && it.received > longest_handshake) ||
          it.received - it.before > largest_ + besides_a_message + left_in_kernel(descriptor);
 }
 
-// One that is closed is at the door no more, though the news of its end are still to come.
+// A closed connection leaves the door at once, although its end is announced later.
 void Connections::clear_door() {
   if (at_door_ <= most_at_door) return;
   std::vector<Entry*> there;

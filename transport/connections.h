@@ -1,23 +1,22 @@
-// Connections: what the connections that others opened to a listening socket may bring before it is a
-// message. libzmq hands a message over when its last part is there, and announces no connection before its
-// first message; what it holds until then, only the kernel knows.
+// Connections: limits on data that the connections accepted by a listening socket may bring before it forms a
+// message. libzmq delivers a message when its last part has arrived, and announces no connection before its
+// first message; until then only the kernel counts the data held for it.
 //
 //  - A connection that has brought more than the largest frame since its last message is closed: it sends
-//    parts without an end. So what is held is at most connections x largest frame, and what arrives between
-//    two looks.
-//  - With keys, one that brings more than a handshake has, and has not ended it, is closed.
-//  - Of connections at the door, which have brought neither a handshake nor a message, sixteen are kept. More
-//    are kept for as long as they get on: the oldest that has sent nothing for a second is closed, or the
-//    oldest of all where there are more than 4,096. A thousand members may come at once, and what they wait
-//    for then is this process.
-//  - One that was condemned is closed at the next look, so that what was sent to it last can leave; it may
-//    never stop to send.
+//    parts without an end. A process thus holds at most connections x largest frame, plus data that arrives
+//    between two checks.
+//  - With keys, a connection that brings more than a handshake without completing it is closed.
+//  - Of connections at the door, which have completed neither a handshake nor a message, 16 are kept. More
+//    are kept while they make progress: the oldest that has sent nothing for a second is closed, and above
+//    4,096 the oldest of all. So a thousand members may connect at once, even if this process is slow.
+//  - A condemned connection is closed at the next check, so that the last message sent to it can leave. Its
+//    peer might never stop sending.
 //
-// The kernel counts this for TCP alone. An ipc connection comes from this machine and this user: of those
-// only the number at the door is limited.
+// The kernel counts bytes for TCP only. ipc connections come from this machine and user, so only their number
+// at the door is limited.
 //
-// libzmq has no way to end a connection: its descriptor is shut down. Where the descriptor belongs to another
-// socket by now (the kernel's cookie of it is another), nothing happens.
+// libzmq cannot close a single connection, so its descriptor is shut down, unless the kernel's cookie shows
+// that the descriptor now belongs to another socket.
 //
 // One thread, the link's.
 #pragma once
@@ -38,25 +37,25 @@
 
 namespace steelyard {
 
-// HeldEnd: a second descriptor of somebody's connection, which tells who has ended that.
+// HeldEnd: a duplicate descriptor of a connection, which shows which side closed it.
 //
-// libzmq tells that a connection has ended, and not why: either the system of the other process has closed
-// it, or libzmq has, because the other process did not answer heartbeats. A process that is stopped has not
-// ended.
+// libzmq reports the end of a connection without the cause: the other system closed it, or libzmq did because
+// the other process did not answer heartbeats. A stopped process has not exited.
 //
-// Nothing is read. While it lives, the other end does not see that the first descriptor was closed.
+// It never reads. While it exists, the other end does not see that the first descriptor was closed.
 class HeldEnd {
  public:
-  explicit HeldEnd(int descriptor);  // the caller's stays the caller's
+  explicit HeldEnd(int descriptor);  // duplicates the caller's descriptor
 
-  // The other end has closed it, or the system has given it up; also where no descriptor was left to hold it.
+  // The other end has closed it or the system has given it up. Also true if no descriptor was left to hold
+  // it.
   [[nodiscard]] bool closed_there() const;
 
  private:
   Descriptor descriptor_;
 };
 
-// Mailbox: the envelopes that wait for the machine behind a link, and those that other threads put there.
+// Mailbox: envelopes queued for the machine behind a link, by the link or by other threads.
 //
 // post() may be called by any thread; all else belongs to one, the link's.
 class Mailbox {
@@ -64,14 +63,14 @@ class Mailbox {
   Mailbox();
 
   void post(std::vector<Envelope> envelopes);
-  // Becomes readable when something was posted. The mailbox's own.
+  // Readable when an envelope was posted. Owned by the mailbox.
   [[nodiscard]] int descriptor() const { return wake_.get(); }
   void take_posted();
 
   void push_back(Envelope envelope) { inbox_.push_back(std::move(envelope)); }
   [[nodiscard]] bool empty() const { return inbox_.empty(); }
-  Envelope next();                // which there must be
-  void drop_from(NodeId sender);  // what waits
+  Envelope next();                // precondition: not empty
+  void drop_from(NodeId sender);  // queued envelopes
 
  private:
   const Descriptor wake_;
@@ -91,34 +90,35 @@ class Connections {
   void condemn(int descriptor, Time now);
 
   [[nodiscard]] Time next_look() const { return next_look_; }
-  // Closes what has to be. `read` reads all messages that are there, so that nobody is closed for what this
-  // thread has not read yet; false: there are more, and the look is taken later.
+  // Closes connections beyond the limits. `read` first reads all available messages, so that no connection is
+  // closed because of data that this thread has not read yet; it returns false if more remain, and the check
+  // is repeated later.
   void look(Time now, const std::function<bool()>& read);
 
  private:
   struct Connection {
-    std::uint64_t cookie = 0;  // of its socket; 0: not known
-    std::uint64_t number = 0;  // in the order in which they were accepted
+    std::uint64_t cookie = 0;  // of its socket; 0: unknown
+    std::uint64_t number = 0;  // order of acceptance
     bool at_door = true;
-    bool sent = false;           // a message, since the last look
-    bool condemned = false;      // to be closed
-    std::uint64_t received = 0;  // bytes, as of the last look
-    std::uint64_t before = 0;    // of them, those that came until its last message was read
-    Duration idle{};             // since it last sent anything, where all of it has been read
+    bool sent = false;           // a message since the last check
+    bool condemned = false;      // close at the next check
+    std::uint64_t received = 0;  // bytes, at the last check
+    std::uint64_t before = 0;    // of these, bytes that came before its last message was read
+    Duration idle{};             // time since it last sent data, if all of it was read
   };
   using Entry = std::pair<const int, Connection>;
 
   void accepted(int descriptor, Time now);
   void ended(int descriptor);
   void enters(Connection& it);
-  [[nodiscard]] bool measure(Entry& entry);  // whether it is to be closed, if it sends nothing now
+  [[nodiscard]] bool measure(Entry& entry);  // whether to close it unless a message arrives now
   void clear_door();
   static void close(const Entry& entry);
 
   const std::size_t largest_;
   const bool keyed_;
   std::map<int, Connection> connections_;  // by descriptor
-  std::map<int, std::uint64_t> early_;     // cookies of those whose message was read before they were known
+  std::map<int, std::uint64_t> early_;     // cookies of connections with a message but not yet announced
   std::uint64_t accepted_ = 0;
   std::size_t at_door_ = 0;
   Time next_look_ = Time::max();

@@ -18,8 +18,7 @@ void put_key(Message& message, const std::string& key) {
   hello->endpoint = with_key(split_key(hello->endpoint).address, key);
 }
 
-// The endpoint came over the wire: one that makes no sense is a peer that cannot be reached, and the machine
-// hears so.
+// The endpoint came from another process. If it is malformed, the machine gets Unreachable.
 void connect(Link& link, NodeId self, const Connect& order) {
   try {
     link.connect(order.node, order.endpoint);

@@ -1,5 +1,5 @@
-// The host of a machine: moves envelopes between one machine, its link and its pseudo-nodes,
-// and tells it the time.
+// The host of a machine: moves envelopes between a machine, its link and its pseudo-nodes, and calls it when
+// its deadline passes.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,29 @@
 
 namespace steelyard {
 
-// The door: which messages of other processes reach the machine behind a link.
+// Admission: which messages of other processes reach the machine behind a link.
 
-// What `from` has sent to `self`, over a connection that belongs to `key` (empty: plain text, or a connection
-// that this process opened itself). Nothing where it makes no sense, or is not for `from` to say.
+// Decodes a message that `from` sent to `self` over a connection authenticated by `key` (empty: plain text,
+// or a connection opened by this process). Returns std::nullopt if it is malformed or `from` must not send
+// it.
 //
-// Where keys are used, the endpoint of a Hello gets the key of the connection that it came through: whoever
-// connects there later meets the process that has said Hello, or nobody.
+// With keys, the endpoint in a Hello gets the key of its connection. Nodes that connect there then reach the
+// sender of the Hello or nothing.
 std::optional<Envelope> let_in(NodeId self, NodeId from, const std::string& key,
                                std::span<const std::byte> header, Blob payload);
 
-// Receives what the machine says to pseudo-nodes of its own process (compute, recorder).
+// Receives the machine's messages to pseudo-nodes of its own process (compute, recorder).
 using LocalDelivery = std::function<void(Envelope)>;
 
 void deliver(Link& link, const LocalDelivery& local, std::vector<Envelope> said);
 
-// A host that is woken later than `stopped_after` was stopped, or its whole computer was. Messages of that
-// time are still on their way through the kernel and other threads. So it reads for `catching_up` before the
-// machine is woken and judges silence. It reads no longer than that, even if there is always more.
+// If a host wakes later than this after its deadline, the process or its computer was stopped. Messages from
+// that time are still on their way through the kernel and other threads, so the host reads for up to
+// `catching_up` before it wakes the machine, which judges silence.
 inline constexpr Duration stopped_after = std::chrono::milliseconds(500);
 inline constexpr Duration catching_up = std::chrono::milliseconds(250);
 
-// Runs until the machine has finished. What has queued up is read before the machine is woken.
+// Runs until the machine has finished. Queued messages are read before the machine is woken.
 template <Machine M>
 void host(M& machine, NodeId self, Link& link, const LocalDelivery& local = {}) {
   Outbox out(self);

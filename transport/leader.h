@@ -1,9 +1,9 @@
-// Leader: which of several places of the scheduler a member believes.
+// Leader: which of the scheduler's places a member accepts messages from.
 //
-// A scheduler and its standby have a place each, and a member keeps a connection to both. It believes one of
-// them at a time: the first that answers, and from then on the one whose heartbeat has the highest generation
-// (protocol/messages.h). A former leader that comes back is not believed. While the leader's connection is
-// gone a member sends to all places.
+// A scheduler and its standby have one place each, and a member is connected to both. It accepts one of them
+// at a time: the first that answers, then the one with the highest generation in its heartbeat
+// (protocol/messages.h). A former leader that returns is ignored. While the leader's connection is lost, a
+// member sends to all places.
 //
 // One thread, the link's.
 #pragma once
@@ -16,7 +16,7 @@ namespace steelyard {
 
 class Leader {
  public:
-  // Whether a message that came from this place counts. `generation`: it is a heartbeat, and has this one.
+  // Whether to accept a message from this place. `generation`: that of a heartbeat.
   bool believes(std::size_t place, std::optional<std::uint64_t> generation) {
     const bool same = place_ == place;
     const bool none_is_known = !place_;
@@ -29,13 +29,13 @@ class Leader {
     connected_ = true;
     return true;
   }
-  // The connection to this place is gone. Whether it was the leader's.
+  // The connection to this place is lost. Returns whether it was the leader's.
   bool disconnected(std::size_t place) {
     if (place_ != place) return false;
     connected_ = false;
     return true;
   }
-  // Where messages go. Nothing: to all places.
+  // The place to send to. std::nullopt: all places.
   [[nodiscard]] std::optional<std::size_t> place() const { return connected_ ? place_ : std::nullopt; }
 
  private:

@@ -1,9 +1,9 @@
-// Link: how one node's envelopes travel. The promises (and no more than these):
-//  - between two nodes, in order and at most once, as long as their connection lives;
-//  - anything may vanish with its node, or with its connection while both ends live; the loss of a connection
-//    is told as Disconnected{node}, everything else has to be noticed by the machines themselves;
-//  - send() never blocks: what a stalled peer does not take is dropped.
-// A link belongs to one thread; only post() may be called from others.
+// Link: how one node's envelopes travel. Its guarantees, and no others:
+//  - between two nodes, in order and at most once, while their connection lasts;
+//  - any message may be lost with its node, or with its connection while both ends live; the loss of a
+//    connection is reported as Disconnected{node}, machines must detect all other losses themselves;
+//  - send() never blocks: messages that a stalled peer does not take are dropped.
+// A link belongs to one thread; only post() is thread-safe.
 #pragma once
 
 #include <functional>
@@ -20,19 +20,20 @@ class Link {
  public:
   virtual ~Link() = default;
 
-  // Outwards; keeps trying until disconnect(), which drops what has not left. Of several endpoints, with
-  // commas between them, the peer is at the one that answers.
+  // Connects and keeps retrying until disconnect(), which drops unsent messages. `endpoint` may list several
+  // places, separated by commas; the peer is at the one that answers.
   virtual void connect(NodeId peer, const std::string& endpoint) = 0;
   virtual void disconnect(NodeId peer) = 0;
   virtual void send(Envelope envelope) = 0;
-  // The next envelope for this node, or nothing once the deadline has passed.
+  // Returns the next envelope for this node, or std::nullopt at the deadline.
   virtual std::optional<Envelope> receive(Time deadline) = 0;
-  // Puts envelopes into this node's own mail, and wakes it once for all of them: compute nodes answer so, and
-  // signals arrive so. Any thread.
+  // Puts envelopes into this node's own mailbox and wakes it once for all of them. Compute nodes answer, and
+  // signals arrive, through it. Thread-safe.
   virtual void post(std::vector<Envelope> envelopes) = 0;
 };
 
-// How the compute node of this worker answers: by its mail. The link outlives the function.
+// Returns the function by which this worker's compute node answers: it posts to the link, which must outlive
+// it.
 inline std::function<void(std::vector<ToWorker>)> posting_to(Link& link, NodeId worker) {
   return [&link, worker](std::vector<ToWorker> messages) {
     std::vector<Envelope> envelopes;

@@ -6,8 +6,8 @@
 namespace steelyard {
 namespace {
 
-// Far above what the protocol keeps in flight; a node that does not read for so long loses mail, as it would
-// on a wire.
+// Far above the number of messages in flight. A node that falls this far behind loses messages, as over a
+// network.
 constexpr std::size_t mailbox_capacity = 1 << 16;
 
 }  // namespace

@@ -1,8 +1,7 @@
-// Nodes of one process, joined by queues: the same machines without a socket, for tests,
-// examples and benches.
+// Nodes of one process, connected by queues: the same machines without sockets, for tests, examples and
+// benches.
 //
-// A LocalNetwork outlives its links. Each link is used by one thread; the network is shared
-// and locks for itself.
+// A LocalNetwork outlives its links. Each link is used by one thread; the network is thread-safe.
 #pragma once
 
 #include <map>
@@ -16,7 +15,7 @@ namespace steelyard {
 
 class LocalNetwork {
  public:
-  // A new node. When its link is destroyed, every other node hears Disconnected{node}.
+  // Adds a node. When its link is destroyed, every other node gets Disconnected{node}.
   std::unique_ptr<Link> join(NodeId node);
 
  private:
@@ -27,7 +26,7 @@ class LocalNetwork {
   void leave(NodeId node);
 
   std::mutex mutex_;                              // protects the directory, not the queues
-  std::map<NodeId, std::shared_ptr<Mail>> mail_;  // who is there
+  std::map<NodeId, std::shared_ptr<Mail>> mail_;  // by node
 };
 
 }  // namespace steelyard

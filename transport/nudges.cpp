@@ -11,11 +11,10 @@
 namespace steelyard {
 namespace {
 
-// TCP_RTO_MIN_US, in microseconds: the timer is this much longer than the round trip. Debian's headers are
-// older.
+// TCP_RTO_MIN_US, missing in Debian's headers: the timer exceeds the round trip by this many microseconds.
 constexpr int timer_margin = 45;
 constexpr Duration least_margin = std::chrono::milliseconds(8), usual_margin = std::chrono::milliseconds(200);
-constexpr int least_of_slow_kernels = 20'000;  // whose clock ticks a hundred times a second
+constexpr int least_of_slow_kernels = 20'000;  // for kernels with a 100 Hz clock
 
 constexpr std::uint32_t unmeasured = ~std::uint32_t{0};
 
@@ -31,7 +30,7 @@ std::optional<Flight> flight_of(int descriptor) {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
-  // Linux 4.6 is the first to have all of these.
+  // All of these fields exist since Linux 4.6.
   if (size < offsetof(tcp_info, tcpi_min_rtt) + sizeof info.tcpi_min_rtt) return std::nullopt;
   const auto round_trip = info.tcpi_min_rtt == unmeasured ? 0 : info.tcpi_min_rtt;
   return Flight{info.tcpi_unacked > 0, info.tcpi_notsent_bytes > 0, std::chrono::microseconds(round_trip),
@@ -72,19 +71,19 @@ std::vector<NodeId> Nudges::due(Time now) {
   return peers;
 }
 
-// Looks, and says when to look again.
+// Checks the connection and sets the time of the next check.
 bool Nudges::overdue(Line& line, Time now) {
   line.look_at = Time::max();
   const std::optional<Flight> flight = look_(line.descriptor);
   if (!flight) {
-    line.descriptor = -1;  // no TCP, or gone
+    line.descriptor = -1;  // not TCP, or closed
     return false;
   }
   learn(line, *flight);
   if (!flight->unconfirmed || line.in_a_row == most_in_a_row) return false;
   line.look_at = now + line.pause * (1 << line.in_a_row);
   ++line.in_a_row;
-  return !flight->unsent;  // a nudge would wait behind it
+  return !flight->unsent;  // a nudge would queue behind the unsent bytes
 }
 
 void Nudges::learn(Line& line, const Flight& flight) {

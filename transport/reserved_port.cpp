@@ -13,15 +13,15 @@
 namespace steelyard {
 namespace {
 
-constexpr int backlog = 4096;  // as of the sockets of libzmq (transport/zmq_socket.cpp)
+constexpr int backlog = 4096;  // same as libzmq's sockets (transport/zmq_socket.cpp)
 
 [[noreturn]] void refuse(const std::string& endpoint, int error) {
   refuse_setup("cannot listen on " + endpoint + ": " + std::generic_category().message(error) +
                listening_remedy(error));
 }
 
-// Connections of a former process at this port linger for a minute; they are no reason to refuse it. But only
-// while this is set may another program bind the port too.
+// Connections of a former process on this port linger for a minute and must not prevent binding. But another
+// program can bind the port too while this option is set.
 void allow_lingering(int socket, bool allowed) {
   const int value = allowed ? 1 : 0;
   (void)setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &value, sizeof value);

@@ -1,7 +1,7 @@
-// ReservedPort: a TCP port that this process holds without listening on it.
+// ReservedPort: a TCP port that this process has bound without listening on it.
 //
-// A standby has to be sure of its port before it is needed, and must not be connected to before it leads. A
-// port that is bound and not listened on refuses connections, and no other program can take it.
+// A standby must own its port before it takes over, and must refuse connections until it leads. A bound port
+// without a listener refuses connections, and no other program can take it.
 //
 // Owned by one thread. ZmqLink::listen() takes the descriptor.
 #pragma once
@@ -14,12 +14,12 @@ namespace steelyard {
 
 class ReservedPort {
  public:
-  // Of a tcp endpoint; one of another kind (ipc) needs none. Throws Failure (configuration) if the port
-  // cannot be had: it names the endpoint, the reason and what to do.
+  // For a tcp endpoint; other transports (ipc) reserve nothing. Throws Failure (configuration) if the port
+  // cannot be bound: endpoint, reason and remedy.
   explicit ReservedPort(const std::string& endpoint);
 
-  // Begins to listen. The caller owns the descriptor from here on; -1: there is none, the endpoint has to be
-  // bound. Throws Failure (configuration).
+  // Starts to listen and gives the descriptor to the caller. Returns -1 if nothing was reserved; the caller
+  // must bind then. Throws Failure (configuration).
   [[nodiscard]] int take();
 
  private:
@@ -27,7 +27,7 @@ class ReservedPort {
   Descriptor socket_;
 };
 
-// What to do about an endpoint that cannot be listened on; `error` as errno has it. Begins with "; ".
+// Remedy for an endpoint that cannot be listened on, by errno value. Begins with "; ".
 std::string listening_remedy(int error);
 
 }  // namespace steelyard

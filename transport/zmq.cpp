@@ -18,9 +18,9 @@
 namespace steelyard {
 namespace {
 
-constexpr int drained_at_once = 64;       // messages taken from one socket before the others have their turn
-constexpr int drained_before_news = 256;  // times so many
-constexpr Duration between_list_looks = std::chrono::milliseconds(250);  // at the allow-list
+constexpr int drained_at_once = 64;       // messages read from one socket before the others have their turn
+constexpr int drained_before_news = 256;  // multiples of drained_at_once
+constexpr Duration between_list_looks = std::chrono::milliseconds(250);  // reads of the allow-list
 
 }  // namespace
 
@@ -42,7 +42,7 @@ class ZmqLink::State {
     denied_.remove(peer);
     nudges_.forget(peer);
   }
-  bool send(NodeId to, Frames frames);  // false: nobody takes it
+  bool send(NodeId to, Frames frames);  // false: not accepted by any connection
   std::optional<Envelope> receive(Time deadline);
   void post(std::vector<Envelope> envelopes) { inbox_.post(std::move(envelopes)); }
 
@@ -57,27 +57,27 @@ class ZmqLink::State {
   struct Line {
     std::string place;
     std::unique_ptr<ZmqSocket> socket;
-    std::string key{};  // that has to be met there; empty: plain text
+    std::string key{};  // expected key of the listener; empty: plain text
     Handshakes handshakes{};
     int descriptor = -1;  // of the connection; -1: none yet
   };
   struct Dealer {
     std::string endpoint;
-    std::vector<Line> lines;  // the scheduler may have several places, all others have one
-    std::unique_ptr<SharedMemoryTransfer> lending;  // of a single line; null: nothing is lent
-    Leader leader{};                                // of several places
+    std::vector<Line> lines;                        // several if the scheduler has several places, else one
+    std::unique_ptr<SharedMemoryTransfer> lending;  // of a single line; null: no lending
+    Leader leader{};                                // if there are several lines
   };
   struct Lane {  // to one peer
     ZmqSocket& socket;
-    const RoutingId* id;  // null: a dealer's
+    const RoutingId* id;  // null for a dealer
     std::unique_ptr<SharedMemoryTransfer>& lending;
   };
 
-  // Of several places none is known to lead.
+  // The peer has several places, and none is known to lead.
   static bool leads_nowhere(const Dealer& dealer) {
     return dealer.lines.size() > 1 && !dealer.leader.place();
   }
-  // What is sent to one place goes through this: where the leader is, or the only one.
+  // The connection to send through: the leader's, or the only one.
   static Line& line_of(Dealer& dealer) { return dealer.lines[dealer.leader.place().value_or(0)]; }
   Dealer dial(NodeId peer, const std::string& endpoint);
   Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
@@ -91,7 +91,7 @@ class ZmqLink::State {
   void try_denied();
   void look_at_connections();
   void lose(std::optional<NodeId> node);
-  // `line`: of the dealer that it came through; the router has one.
+  // `line`: index of the dealer's connection; 0 for the router.
   void accept(NodeId from, Received received, std::size_t line = 0);
   void accept(NodeId from, const std::string& key, std::span<const std::byte> header, Blob payload,
               std::size_t line = 0);
@@ -110,13 +110,13 @@ class ZmqLink::State {
   Mailbox inbox_;
   std::uint64_t sockets_made_ = 0;
 
-  const std::unique_ptr<const Segment> trial_;  // for others to try; null: nothing is lent
-  PeerMemory memory_;                           // behind the leases below
+  const std::unique_ptr<const Segment> trial_;  // for peers to test; null: no lending
+  PeerMemory memory_;                           // of the leases below
   std::map<NodeId, Dealer> dealers_;
   Denied denied_;
   std::unique_ptr<ZmqSocket> router_;
   PeerTable peers_{traffic_of(self_)};                                                  // of the router
-  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to it
+  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to the router
   Nudges nudges_;
 };
 
@@ -161,7 +161,7 @@ ZmqLink::State::Line ZmqLink::State::dial_place(NodeId peer, const std::string& 
 void ZmqLink::State::connect(NodeId peer, const std::string& endpoint) {
   const auto known = dealers_.find(peer);
   if (known != dealers_.end() && known->second.endpoint == endpoint) return;
-  if (denied_.has(peer, endpoint)) return;  // it will be tried again
+  if (denied_.has(peer, endpoint)) return;  // it is retried automatically
   denied_.remove(peer);
   dealers_[peer] = dial(peer, endpoint);
 }
@@ -202,7 +202,7 @@ void ZmqLink::State::send_batch(const Lane& lane) {
   if (batch && !send_now(lane, {std::move(*batch), std::nullopt})) ++dropped;
 }
 
-// Before we sleep. That returns what others lent us too, at the latest with the next heartbeat.
+// Called before sleeping. Also returns leases, at the latest with the next heartbeat.
 void ZmqLink::State::send_batches() {
   for (auto& [node, it] : dealers_)
     if (it.lending) send_batch({*it.lines[0].socket, nullptr, it.lending});
@@ -216,7 +216,8 @@ void ZmqLink::State::nudge() {
 }
 
 std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
-  // A socket may wake us with nothing for the machine: an event of its own, or a message that made no sense.
+  // A socket may wake this thread without a message for the machine: an internal event, or a malformed
+  // message.
   while (inbox_.empty()) {
     wait(deadline);
     if (inbox_.empty() && steady_now() >= deadline) return std::nullopt;
@@ -224,9 +225,9 @@ std::optional<Envelope> ZmqLink::State::receive(Time deadline) {
   return inbox_.next();
 }
 
-// Asking libzmq whether a socket has anything costs a system call each, so one poll() watches the descriptors
-// of all. Those tell only of what comes after libzmq last looked, and it also looks when something is sent: a
-// socket that may hold more, or that has been sent through since it was read, is read before anybody sleeps.
+// Asking each socket for messages costs a system call, so one poll() watches all descriptors. These announce
+// only messages that arrive after libzmq last looked, and libzmq also looks during a send. So a socket that
+// may hold more messages, or was sent through since its last read, is read before this thread sleeps.
 void ZmqLink::State::wait(Time deadline) {
   send_batches();
   nudge();
@@ -319,18 +320,18 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
     if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
     const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
     if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
-    // What was said before is gone, where nobody was there to take it.
+    // Messages sent before are lost if no node had accepted the connection.
     if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && (denied_.remove(peer) || leads_nowhere(dealer)))
       lose(peer);
     broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
   }
   if (!broken) return;
-  do drain_line(peer, number);  // what had arrived before the end still counts
+  do drain_line(peer, number);  // messages that arrived before the end still count
   while (!line.socket->quiet);
   const bool of_several = dealer.lines.size() > 1;
   if (!of_several || dealer.leader.disconnected(number))
-    lose(peer);  // else it is not the one that is believed
-  // The old socket has a connection again by now, or will have: what waits in it must not be sent any more.
+    lose(peer);  // otherwise it is not the leader's place
+  // The old socket may reconnect; its queued messages must not be sent any more.
   line.socket->socket().set(zmq::sockopt::linger, 0);
   try {
     if (of_several) {
@@ -343,7 +344,7 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
   }
 }
 
-// The scheduler is needed; any other node is one that cannot be reached, which is told once.
+// The scheduler is indispensable. Any other node is reported as unreachable, once.
 void ZmqLink::State::deny(NodeId peer, const std::string& why) {
   if (peer == scheduler_node) refuse_setup(why);
   const std::string endpoint = dealers_.at(peer).endpoint;
@@ -352,7 +353,7 @@ void ZmqLink::State::deny(NodeId peer, const std::string& why) {
   if (!denied_.add(peer, endpoint, why, steady_now())) return;
   if (auto notice = notice_for(self_, Unreachable{peer, endpoint, why}))
     return inbox_.push_back(std::move(*notice));
-  if (trust_ != nullptr) trust_->say(why);  // a shard, whose mirror that is
+  if (trust_ != nullptr) trust_->say(why);  // a shard has lost its mirror
   lose(peer);
 }
 
@@ -367,8 +368,8 @@ void ZmqLink::State::try_denied() {
   }
 }
 
-// Words come before the news that their speaker is gone: more of them than libzmq keeps for one connection
-// are read first. Where somebody sends without an end, the news do not wait for that.
+// Messages are read before the loss of their connection is processed: more of them than libzmq queues for one
+// connection. A peer that sends without an end does not delay the loss any further.
 void ZmqLink::State::watch_router() {
   drain_router();
   for (int turns = 1; turns < drained_before_news && !router_->quiet; ++turns) drain_router();
@@ -387,8 +388,7 @@ void ZmqLink::State::look_at_connections() {
   });
 }
 
-// Whoever goes on after it was told twice that it may not take part is closed, and what it has sent is
-// dropped.
+// A peer that continues after its second refusal is disconnected, and its messages are dropped.
 void ZmqLink::State::refused(NodeId node) {
   const auto descriptor = peers_.refused(node);
   if (!descriptor) return;
@@ -402,7 +402,7 @@ void ZmqLink::State::lose(std::optional<NodeId> node) {
   if (auto notice = notice_for(self_, Disconnected{*node})) inbox_.push_back(std::move(*notice));
 }
 
-// Whoever has been taken from the allow-list since it was last looked at is cut off, whichever side opened
+// Peers that were removed from the allow-list since the last check are disconnected, whichever side opened
 // the connection.
 void ZmqLink::State::look_at_list() {
   if (!keys_.look()) return;
@@ -427,7 +427,7 @@ void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   accept(from, received.key, header, std::move(received.payload), line);
 }
 
-// Of several places of the scheduler one is believed.
+// If the scheduler has several places, messages of one of them are accepted.
 bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
   const auto dealer = dealers_.find(in.from);
   if (dealer == dealers_.end() || dealer->second.lines.size() < 2) return true;
@@ -442,7 +442,7 @@ bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
                                         beat == nullptr ? std::nullopt : std::optional(beat->generation));
 }
 
-// What the link of another process says, and messages whose payload it lends.
+// Frames of the other process's link, and messages with lent payloads.
 void ZmqLink::State::hear(NodeId from, const Received& received) {
   const std::optional<Lane> lane = lane_to(from);
   const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);

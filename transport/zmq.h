@@ -1,28 +1,27 @@
 // A link over ZeroMQ: tcp between machines, ipc within one.
 //
-// A node has at most one listening socket (ROUTER: the scheduler's carries control, a shard's carries bulk)
-// and any number of outward connections (DEALER), each a socket of its own. A message is the routing
-// identity, one header frame and at most one payload frame; payloads are sent from, and received into, the
-// blob's own memory.
+// A node has at most one listening socket (ROUTER; the scheduler's carries control, a shard's carries bulk)
+// and any number of outgoing connections (a DEALER socket each). A message is the routing identity, one
+// header frame and at most one payload frame. Payloads are sent from, and received into, the blob's own
+// memory.
 //
-// libzmq's own reconnecting is not trusted to preserve anything: each socket has a monitor, and when a
-// connection breaks the socket is closed and made anew under a new routing identity, and the machine hears
-// Disconnected{peer}. On the listening side the same is known from the descriptor through which a peer's
-// last message came.
+// libzmq's reconnecting loses messages silently. Therefore each socket has a monitor: when a connection
+// breaks, the socket is replaced by one with a new routing identity, and the machine gets Disconnected{peer}.
+// The listening side recognizes a broken connection by the descriptor of the peer's last message.
 //
-// A message whose arrival the other side's kernel does not confirm is followed by a nudge
-// (transport/nudges.h), so that a lost packet does not wait for TCP's timer.
+// A message that the other side's kernel does not acknowledge is followed by a nudge (transport/nudges.h), so
+// that a lost packet does not wait for TCP's timer.
 //
-// Where the context has keys (transport/security/trust.h), all connections are encrypted, and who a peer is,
-// its key says. A caller that is refused, meets another key than it expects, or whose peer is taken from the
-// allow-list here, is told why. Towards the scheduler that is a Failure from receive(): nothing can be done
-// without it. Of any other node the machine gets Unreachable, once for each reason, and the link tries again
-// once a second; when the node lets it in, the machine gets Disconnected, for what it sent meanwhile is lost.
-// A shard has no Unreachable: it gets Disconnected at once.
+// If the context has keys (transport/security/trust.h), all connections are encrypted, and a peer's key
+// determines its role. A connecting node gets the reason if it is rejected, finds another key than expected,
+// or if its peer is removed from the allow-list here. If the peer is the scheduler, receive() throws a
+// Failure, because nothing works without it. For any other node the machine gets Unreachable, once for each
+// reason, and the link retries once a second; when the node accepts it, the machine gets Disconnected,
+// because messages sent meanwhile were lost. A shard has no Unreachable: it gets Disconnected at once.
 //
-// Payloads that lie in shared memory are lent to processes of the same host and user instead of being sent,
-// if both ends want it (transport/shared_memory/shared_memory_transfer.h). Only connections to a shard have
-// such payloads.
+// Payloads in shared memory are lent to processes of the same host and user instead of being sent, if both
+// ends agree (transport/shared_memory/shared_memory_transfer.h). Only connections to a shard carry such
+// payloads.
 #pragma once
 
 #include <functional>
@@ -39,18 +38,17 @@ namespace steelyard {
 
 class ZmqLink : public Link {
  public:
-  // With Memory::shared it lends and borrows payloads where that is possible.
+  // With Memory::shared the link lends and borrows payloads where possible.
   ZmqLink(ZmqContext& context, NodeId self, Memory payloads = Memory::own);
   ~ZmqLink() override;
 
-  // Calls `tell` once it is known of a shard that was connected to whether payloads are lent.
+  // Calls `tell` for each shard, once its link has found out whether payloads are lent.
   void on_exchange(std::function<void(NodeId shard, bool lent)> tell);
 
-  // What follows throws Failure (configuration) where the process has no descriptors left.
+  // The following throw Failure (configuration) if the process has no descriptors left.
 
-  // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint that others
-  // connect to, without the key of this process (protocol/keys.h). `port`: it was reserved before.
-  // Throws Failure.
+  // Binds, e.g. "tcp://127.0.0.1:*" or "ipc:///path"; returns the endpoint for others to connect to, without
+  // this process's key (protocol/keys.h). `port`: reserved before. Throws Failure.
   std::string listen(const std::string& endpoint, ReservedPort* port = nullptr);
 
   void connect(NodeId peer, const std::string& endpoint) override;
@@ -59,9 +57,9 @@ class ZmqLink : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(std::vector<Envelope> envelopes) override;
 
-  // What was thrown away: it had no receiver, or made no sense.
+  // Number of messages dropped: without a receiver, or malformed.
   [[nodiscard]] std::uint64_t dropped() const;
-  // How many attempts to connect to another node than the scheduler were denied.
+  // Number of denied attempts to connect to nodes other than the scheduler.
   [[nodiscard]] std::uint64_t denied() const;
 
  private:

@@ -1,4 +1,4 @@
-// ZmqContext: what all links of a process share: libzmq's threads, and whom they trust.
+// ZmqContext: shared by all links of a process: libzmq's threads, and the trusted keys.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@ namespace steelyard {
 class Trust;
 class ZapHandler;
 
-// Outward connections of one process, at the most: each takes three of libzmq's sockets, of which there are
-// 65,535, and four descriptors.
+// Maximum number of outgoing connections of a process: each takes three of libzmq's 65,535 sockets and four
+// descriptors.
 inline constexpr std::uint32_t most_connections = 20'000;
 
 class ZmqContext {
  public:
   explicit ZmqContext(int io_threads = 1);
-  // Unless `trust` is null, all connections are encrypted, and only who is allowed takes part; that
-  // strangers are refused is tried first. Throws Failure (configuration) if they are not.
+  // Unless `trust` is null, all connections are encrypted and only allowed keys are accepted; a self-test
+  // checks that an unknown key is rejected. Throws Failure (configuration) if it is not.
   ZmqContext(int io_threads, std::unique_ptr<Trust> trust);
   ~ZmqContext();  // after all its links
   ZmqContext(const ZmqContext&) = delete;

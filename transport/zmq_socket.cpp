@@ -16,18 +16,18 @@ namespace steelyard {
 
 namespace {
 
-// The I/O thread of the other process answers, however busy its other threads are. Where it does not for so
-// many ms, the process is stopped, cut off or gone, and libzmq ends the connection.
+// The other process's I/O thread answers heartbeats however busy its other threads are. If it does not for
+// `dead` ms, the process is stopped, cut off or gone, and libzmq closes the connection.
 void ask_for_life(zmq::socket_t& socket, int every, int dead) {
   socket.set(zmq::sockopt::heartbeat_ivl, every);
   socket.set(zmq::sockopt::heartbeat_timeout, dead);
 }
 
-// Limits and keep-alive; why each: docs/protocol.md, "Sockets".
+// Limits and keep-alive; reasons: docs/protocol.md, "Sockets".
 void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   const bool bulk = traffic == Traffic::bulk;
   socket.set(zmq::sockopt::linger, bulk ? 0 : 1000);
-  // A bulk message waiting to be sent is a reference to a blob that is kept anyway: there may be any number.
+  // A queued bulk message is a reference to a blob that is kept anyway, so their number is not limited.
   socket.set(zmq::sockopt::sndhwm, bulk ? 0 : 4096);
   socket.set(zmq::sockopt::rcvhwm, bulk ? 2 : 4096);
   socket.set(zmq::sockopt::maxmsgsize,
@@ -45,13 +45,13 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   if (type == zmq::socket_type::router) socket.set(zmq::sockopt::router_mandatory, true);
 }
 
-// libzmq frees a payload by dropping the reference that was handed to it.
+// libzmq frees a payload by dropping the reference passed to it.
 void release_blob(void*, void* hint) { delete static_cast<Blob*>(hint); }
 
 }  // namespace
 
 std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, ReservedPort* port) try {
-  socket.set(zmq::sockopt::ipv6, by_ipv6(endpoint));  // bound to [::], it is reached by IPv4 too
+  socket.set(zmq::sockopt::ipv6, by_ipv6(endpoint));  // a socket bound to [::] is also reachable over IPv4
   const int reserved = port == nullptr ? -1 : port->take();
   if (reserved >= 0) socket.set(zmq::sockopt::use_fd, reserved);
   socket.bind(endpoint);
@@ -61,7 +61,7 @@ std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, Reserved
 }
 
 std::size_t largest_frame(bool listens, Traffic traffic) {
-  constexpr std::size_t besides = 4096;  // what encryption adds
+  constexpr std::size_t besides = 4096;  // encryption overhead
   if (traffic == Traffic::bulk) return (4 << 20) + besides;
   return (listens ? limits::to_scheduler : largest_header) + besides;
 }
@@ -73,8 +73,8 @@ void tell_the_living(zmq::socket_t& socket) {
 
 RoutingId routing_id(NodeId node, std::uint64_t socket_number, NodeId peer) {
   RoutingId id{};
-  id[0] =
-      static_cast<std::uint8_t>('A' + static_cast<int>(node.role));  // ZeroMQ keeps ids that begin with zero
+  // ids that begin with zero are reserved for ZeroMQ
+  id[0] = static_cast<std::uint8_t>('A' + static_cast<int>(node.role));
   std::memcpy(&id[1], &node.number, 8);
   std::memcpy(&id[9], &socket_number, 7);
   std::memcpy(&id[16], &peer.number, 8);
@@ -115,7 +115,7 @@ ZmqSocket::ZmqSocket(zmq::context_t& context, zmq::socket_type type, Traffic tra
                          ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
   monitor_.set(zmq::sockopt::linger, 0);
   monitor_.connect(name);
-  // libzmq wakes only a reader that has found nothing before.
+  // libzmq wakes a reader only after a read that found nothing.
   (void)next_event();
 }
 
@@ -161,7 +161,7 @@ bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames
     zmq::message_t payload(bytes, owned->size(), release_blob, owned);
     return socket.send(payload, send_flags::dontwait).has_value();
   } catch (const zmq::error_t&) {
-    return false;  // the peer went away between two frames
+    return false;  // the peer disconnected between two frames
   }
 }
 
@@ -186,7 +186,7 @@ std::optional<Received> receive_frames(zmq::socket_t& socket, bool router) {
   const bool more = payload->more();
   got.payload = Blob::received(std::move(payload), bytes);
   while (more && socket.recv(frame, zmq::recv_flags::dontwait)) {
-    got.well_formed = false;  // one payload is all a message may have: the rest is read and forgotten
+    got.well_formed = false;  // a message has at most one payload: discards the rest
     if (!frame.more()) break;
   }
   return got;

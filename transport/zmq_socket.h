@@ -1,4 +1,4 @@
-// One ZeroMQ socket with its monitor, and the conversion between frames and messages. Used by zmq.cpp alone.
+// One ZeroMQ socket with its monitor, and the conversion between frames and messages. Used by zmq.cpp only.
 #pragma once
 
 #include <poll.h>
@@ -16,29 +16,29 @@
 
 namespace steelyard {
 
-// What travels over a socket decides its limits: control is small and must not be lost in a buffer at the
-// end; bulk is large and worth nothing once its connection is gone.
+// The traffic of a socket determines its limits: control messages are small and must still be sent at
+// shutdown; bulk is large and useless once its connection is gone.
 enum class Traffic { control, bulk };
 
 inline Traffic traffic_of(NodeId listener) {
   return listener.role == Role::shard ? Traffic::bulk : Traffic::control;
 }
-// Bytes of one frame that such a socket takes; a connection that announces more is closed. The scheduler is
-// told less than it tells.
+// Maximum bytes of a frame that such a socket accepts; a connection that announces more is closed. The
+// scheduler receives shorter frames than it sends.
 std::size_t largest_frame(bool listens, Traffic traffic);
 
-// 24 bytes: role and number of the node that connects, a counter that is new for each of its sockets, and the
-// number of the node that it connects to. Another process may listen at that node's endpoint by now.
+// 24 bytes: role and number of the connecting node, a counter of its sockets, and the number of the node that
+// it connects to, because another process may now listen at that node's endpoint.
 using RoutingId = std::array<std::uint8_t, 24>;
 RoutingId routing_id(NodeId node, std::uint64_t socket_number, NodeId peer);
-std::uint64_t socket_number(const RoutingId& id);  // of one node, later ones are greater
+std::uint64_t socket_number(const RoutingId& id);  // increases with each socket of a node
 std::uint64_t peer_number(const RoutingId& id);
-// The scheduler connects to no node: nodes connect to it.
+// The connecting node. It is never the scheduler, which connects to no node.
 std::optional<NodeId> node_of(const void* routing_id, std::size_t size);
 
 struct SocketEvent {
   std::uint16_t kind = 0;       // ZMQ_EVENT_...
-  std::int32_t descriptor = 0;  // or, for some kinds, another number
+  std::int32_t descriptor = 0;  // or another number, depending on the kind
 };
 
 class ZmqSocket {
@@ -49,14 +49,14 @@ class ZmqSocket {
   ZmqSocket& operator=(const ZmqSocket&) = delete;
 
   zmq::socket_t& socket() { return socket_; }
-  // Become readable when something comes that no call on the socket has met yet; see ZmqLink.
+  // Readable when a message arrives that no call on the socket has processed yet; see ZmqLink.
   [[nodiscard]] int data_descriptor() const { return socket_.get(zmq::sockopt::fd); }
   [[nodiscard]] int monitor_descriptor() const { return monitor_.get(zmq::sockopt::fd); }
   std::optional<SocketEvent> next_event();  // does not block
-  std::vector<SocketEvent> events();        // all that are there
+  std::vector<SocketEvent> events();        // all pending ones
 
   // Set by the thread that sends and reads: a read found nothing, and nothing was sent since. Only then does
-  // the data descriptor announce all that is to come.
+  // the data descriptor announce every later message.
   bool quiet = false;
 
  private:
@@ -64,19 +64,19 @@ class ZmqSocket {
   zmq::socket_t monitor_;
 };
 
-// Sleeps until one of these is readable, or the deadline has passed: to the microsecond, for nudges
-// (transport/nudges.h) are due after a millisecond. Returns how many are readable.
+// Sleeps until one of these is readable or the deadline passes, with microsecond resolution, because nudges
+// (transport/nudges.h) are due after a millisecond. Returns the number of readable ones.
 int poll_until(std::vector<pollfd>& watched, Time deadline);
 
-// Listens; returns where. `port`: it was reserved before; null: it is bound now. Throws Failure
-// (configuration).
+// Listens; returns the endpoint. `port`: reserved before; null: binds now. Throws Failure (configuration).
 std::string bind_to(zmq::socket_t& socket, const std::string& endpoint, ReservedPort* port);
 
-// Before a socket connects to one of several places of a peer: what is sent while nobody is there is lost,
-// and a peer that does not answer for two seconds is gone.
+// Call before a socket connects to one of several places of a peer: messages sent without a connection are
+// dropped, and a peer that does not answer for two seconds counts as lost.
 void tell_the_living(zmq::socket_t& socket);
 
-// Sends header and payload (behind `identity`, for a ROUTER); false if the peer is unknown or takes no more.
+// Sends header and payload (after `identity`, for a ROUTER). Returns false if the peer is unknown or its
+// queue is full.
 bool send_frames(zmq::socket_t& socket, const RoutingId* identity, Frames frames);
 
 struct Received {
@@ -88,7 +88,7 @@ struct Received {
   Blob payload;
   bool well_formed = false;
 };
-// The next message, or nothing if none is there.
+// Returns the next message, or std::nullopt if none is available.
 std::optional<Received> receive_frames(zmq::socket_t& socket, bool router);
 
 }  // namespace steelyard

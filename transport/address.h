@@ -14,8 +14,8 @@ struct HostPort {
   std::string host, port;  // an IPv6 address without its brackets
 };
 
-// Splits a tcp endpoint. Returns std::nullopt for other transports, a missing port, or an IPv6 address without
-// brackets.
+// Splits a tcp endpoint. Returns std::nullopt for other transports, a missing port, or an IPv6 address
+// without brackets.
 std::optional<HostPort> host_port(const std::string& endpoint);
 // "box:7070", "[::1]:7070".
 std::string with_port(const std::string& host, const std::string& port);

@@ -67,7 +67,7 @@ void ZapHandler::serve() {
       zmq::poll(watched.data(), watched.size());
       if (watched[1].revents != 0) return;
       if (watched[0].revents != 0) answer();
-    } catch (const zmq::error_t&) {  // an interrupted call: the next one does it
+    } catch (const zmq::error_t&) {  // an interrupted call: retried in the next turn
     }
   }
 }
@@ -96,7 +96,7 @@ void ZapHandler::answer() {
 
 namespace {
 
-// ZMQ_ZAP_ENFORCE_DOMAIN, which the packaged header hides among its drafts.
+// ZMQ_ZAP_ENFORCE_DOMAIN, hidden among the draft options of the packaged header.
 constexpr int enforce_domain = 93;
 constexpr int longest_trial = 5'000;  // milliseconds
 
@@ -106,7 +106,7 @@ void set_key(zmq::socket_t& socket, int option, const char* letters) {
                ": install a libzmq built with libsodium");
 }
 
-// Whether the end of the trial is known, and what it was.
+// The result of the self-test, once known.
 bool is_refused(zmq::socket_t& monitor) {
   zmq::message_t event, address;
   if (!monitor.recv(event)) return false;
@@ -145,7 +145,7 @@ void require_strangers_refused(zmq::context_t& context, const KeyPair& own) {
                      ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
   monitor.connect(place);
   monitor.set(zmq::sockopt::rcvtimeo, longest_trial);
-  // A name that no other trial has, and no file.
+  // Unique to this trial; an abstract socket, without a file.
   listener.bind("ipc://@steelyard-trial-" + std::to_string(getpid()) + "-" +
                 stranger.public_key.substr(0, 8));
   caller.connect(listener.get(zmq::sockopt::last_endpoint));

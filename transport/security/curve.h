@@ -1,7 +1,6 @@
-// CURVE on sockets (zmq_curve(7)): both ends prove that they have the secret key of the public key that
-// they are known by, and what travels is encrypted and authenticated with keys of that one connection. So a
-// frame that was recorded is of no use in any other connection, and in its own it is out of order and
-// refused.
+// CURVE on sockets (zmq_curve(7)): both ends prove that they own the secret key of their public key. Messages
+// are encrypted and authenticated with keys of that one connection, so a recorded frame is useless in any
+// other connection, and out of order and therefore rejected in its own.
 #pragma once
 
 #include <string>
@@ -14,12 +13,12 @@
 
 namespace steelyard {
 
-// ZapHandler: answers libzmq whether a key is let in (ZAP, ZeroMQ RFC 27), for all listening sockets of one
-// context. It answers at once with 200 and the key as the User-Id of the connection, or with 400, after which
-// that client gives up. Another thread looks at the list four times a second: neither a flood of strangers
-// nor a file system that hangs holds up the other.
+// ZapHandler: answers libzmq's requests whether to accept a key (ZAP, ZeroMQ RFC 27), for all listening
+// sockets of a context. It answers at once: 200 with the key as the User-Id of the connection, or 400, after
+// which that client gives up. A second thread checks the list four times a second, so neither a flood of
+// unknown keys nor a file system that hangs delays the other.
 //
-// To be made before any socket of the context listens, and to go after all of them. Has two threads.
+// Create it before any socket of the context listens, and destroy it after all of them. Owns two threads.
 class ZapHandler {
  public:
   ZapHandler(zmq::context_t& context, Trust& trust);
@@ -38,16 +37,16 @@ class ZapHandler {
   std::thread answering_, looking_;
 };
 
-// Before the socket listens or connects. A listener asks for each key whether it is let in, and lets nobody
-// in where nobody answers: libzmq itself would let everybody in. Throws Failure (configuration) if it
-// cannot be told so.
-inline constexpr const char* usual_domain = "steelyard";  // as the handler is told it
+// Call these before the socket listens or connects. A listener asks the handler about each key and accepts
+// none if no handler answers; libzmq's default would accept all. Throws Failure (configuration) if libzmq
+// cannot enforce that.
+inline constexpr const char* usual_domain = "steelyard";  // the domain sent to the handler
 inline constexpr const char* trial_domain = "steelyard-trial";
 void make_listener(zmq::socket_t& socket, const KeyPair& own, const char* domain = usual_domain);
 void make_caller(zmq::socket_t& socket, const KeyPair& own, const std::string& key_of_listener);
 
-// Tries it: somebody with a key that nobody knows comes to a listener of this context, and has to be refused.
-// Throws Failure (configuration) if not.
+// Self-test: a client with an unknown key connects to a listener of this context and must be rejected. Throws
+// Failure (configuration) if it is not.
 void require_strangers_refused(zmq::context_t& context, const KeyPair& own);
 
 }  // namespace steelyard

@@ -37,7 +37,7 @@ void require_ours(const struct stat& status, const std::string& path, mode_t for
   if ((status.st_mode & forbidden) == 0) return;
   const bool directory = S_ISDIR(status.st_mode);
   refuse_setup(path + (forbidden == 022 ? " can be written by others" : " can be read by others") +
-               ", who could then join the job: chmod " + (directory ? "700 " : "600 ") + path +
+               ", so they could join the job: chmod " + (directory ? "700 " : "600 ") + path +
                (forbidden == 022 ? "" : ", and replace the key if others may have read it"));
 }
 
@@ -50,7 +50,7 @@ Descriptor open_directory(const std::string& path) {
   return directory;
 }
 
-// All that is in it, refused if others could have written it, or read a secret.
+// Reads the whole file. Refuses it if others could have written it, or read a secret.
 std::string text_in(const Descriptor& file, const std::string& path, mode_t forbidden) {
   const struct stat status = status_of(file.get(), path);
   if (!S_ISREG(status.st_mode))
@@ -98,15 +98,15 @@ KeyPair checked(std::optional<KeyPair> own, KeyRole role, const std::string& pat
   return *own;
 }
 
-// A file beside another one, with its text, before it gets that one's name. It goes unless it has been moved.
+// A draft file with new text, next to the file it will replace or create. It is removed unless renamed.
 class Draft {
  public:
   Draft(const Descriptor& directory, const std::string& file, const std::string& path,
         const std::string& text)
       : directory_(directory), path_(path) {
-    static std::atomic<unsigned> drafts = 0;  // threads write, too
+    static std::atomic<unsigned> drafts = 0;  // several threads may write
     name_ = file + ".new-" + std::to_string(getpid()) + "-" + std::to_string(++drafts);
-    unlinkat(directory.get(), name_.c_str(), 0);  // of a process of that number that was killed
+    unlinkat(directory.get(), name_.c_str(), 0);  // left by a killed process with the same number
     const Descriptor made(
         openat(directory.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!made.there()) fail("cannot write " + path);
@@ -124,13 +124,13 @@ class Draft {
   void replace(const std::string& file) const {
     if (renameat(directory_.get(), name_.c_str(), directory_.get(), file.c_str()) != 0)
       fail("cannot write " + path_);
-    (void)fsync(directory_.get());  // else a power cut would bring back who was revoked
+    (void)fsync(directory_.get());  // otherwise a power failure could restore a revoked key
   }
-  // Whether there was no such file. Of several processes at once, one gets true.
+  // Creates the file unless it exists. If several processes do so at once, one gets true.
   [[nodiscard]] bool take(const std::string& file) const {
     const int at = directory_.get();
     int failed = renameat2(at, name_.c_str(), at, file.c_str(), RENAME_NOREPLACE);
-    // A file system that cannot do so (NFS) can link, which replaces nothing either.
+    // NFS cannot rename without replacing, but hard links do not replace either.
     if (failed != 0 && (errno == EINVAL || errno == ENOSYS))
       failed = linkat(at, name_.c_str(), at, file.c_str(), 0);
     if (failed != 0 && errno == EEXIST) return false;
@@ -149,7 +149,7 @@ class Draft {
 
 KeyPair make_key(KeyRole role, const std::string& name) {
   std::array<char, key_letters + 1> open{}, secret{};
-  do {  // one that looks like an option could not be typed
+  do {  // a key that looks like an option could not be typed
     if (zmq_curve_keypair(open.data(), secret.data()) != 0)
       refuse_setup("the libzmq of this machine has no CURVE: install one built with libsodium");
   } while (open[0] == '-' || open[0] == '#');

@@ -62,7 +62,7 @@ std::vector<Denied::Trial> Denied::due(Time now) {
   std::vector<Trial> trials;
   for (auto& [node, it] : nodes_) {
     if (now < it.again) continue;
-    it.again = Time::max();  // until this trial has failed
+    it.again = Time::max();  // until the retry fails
     trials.push_back({node, it.endpoint});
   }
   return trials;
@@ -93,7 +93,7 @@ std::optional<NodeId> PeerTable::remember(const Received& received) {
   const NodeId peer = *received.from;
   Guest& known = peers_[peer];
   if (socket_number(received.identity) < socket_number(known.id))
-    return std::nullopt;  // late words of an older connection
+    return std::nullopt;  // from an older connection
   const bool anew = received.identity != known.id;
   if (anew)
     known = {
@@ -106,11 +106,11 @@ std::optional<NodeId> PeerTable::remember(const Received& received) {
   entry->second = Speaker{peer};
   unsettled_.push_back(received.descriptor);
   if (former == peer) {
-    servers_.erase(received.descriptor);  // of a former connection under this number
+    servers_.erase(received.descriptor);  // of a former connection with this descriptor
     hold(received.descriptor, peer);
     return std::nullopt;
   }
-  // The system gave the number of a finished connection to a new one before we heard of the end.
+  // The system reused the descriptor of a closed connection before its end was reported.
   peers_.erase(former);
   const bool lost = closed_there(received.descriptor);
   hold(received.descriptor, peer);
@@ -121,7 +121,7 @@ void PeerTable::hold(int descriptor, NodeId peer) {
   if (heartbeats_ && peer.role == Role::shard) servers_.emplace(descriptor, HeldEnd(descriptor));
 }
 
-// Of any other node the end of its connection is enough. The system closes ours at last.
+// For nodes other than servers the end of the connection suffices. The system closes our duplicate at last.
 bool PeerTable::closed_there(int descriptor) {
   const auto held = servers_.find(descriptor);
   if (held == servers_.end()) return true;
@@ -143,8 +143,8 @@ std::vector<NodeId> PeerTable::take(const std::vector<SocketEvent>& events) {
   return lost;
 }
 
-// Who spoke first since the last events may have done so through the newest use of its descriptor, or through
-// one before. It is taken for the newest: if that is wrong, its silence tells, or the next speaker there.
+// A peer first seen since the last events may have used the newest use of its descriptor or an earlier one.
+// The newest is assumed; if that is wrong, the peer's silence or the next peer on the descriptor corrects it.
 void PeerTable::settle() {
   for (const int descriptor : std::exchange(unsettled_, {})) {
     const auto speaker = by_descriptor_.find(descriptor);
@@ -152,7 +152,7 @@ void PeerTable::settle() {
   }
 }
 
-// A use of it has ended: whose it was, if that has no other connection.
+// Ends a use of the descriptor. Returns its peer if that is lost and has no other connection.
 std::optional<NodeId> PeerTable::forget(int descriptor) {
   Uses& uses = uses_[descriptor];
   const std::uint64_t ended = ++uses.ended;
@@ -163,7 +163,7 @@ std::optional<NodeId> PeerTable::forget(int descriptor) {
   const bool lost = closed_there(descriptor);
   by_descriptor_.erase(known);
   for (const auto& [other, speaker] : by_descriptor_) {
-    if (speaker.node == peer) return std::nullopt;  // it has come back through another connection already
+    if (speaker.node == peer) return std::nullopt;  // it has reconnected already
   }
   peers_.erase(peer);
   return lost ? std::optional(peer) : std::nullopt;
@@ -183,8 +183,8 @@ std::optional<int> PeerTable::refused(NodeId node) {
   return guest->descriptor;
 }
 
-// libzmq has no way to end one connection. Its descriptor may belong to another by now: then that one is made
-// anew by who had it, as after any break, and for what is no connection nothing happens.
+// libzmq cannot close a single connection. The descriptor may already belong to another connection: its owner
+// then reconnects as after any break. If it is not a connection, nothing happens.
 std::vector<NodeId> PeerTable::keep_only(const AllowList& allowed) {
   std::vector<NodeId> gone;
   for (const auto& [node, guest] : peers_)

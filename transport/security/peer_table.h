@@ -1,19 +1,19 @@
-// PeerTable: who has come to a listening socket, and through which connection, as far as its messages tell.
+// PeerTable: the peers of a listening socket and their connections, as learned from their messages.
 //
-// A peer is known by the routing identity of its last connection, and gone when that ends. The socket's
-// monitor names connections by their descriptors, which the system uses again, and its news come later than
-// messages do. So the uses of a descriptor are counted, and the end of a former use is not taken for that of
-// a later one.
+// A peer is known by the routing identity of its last connection, until that closes. The socket's monitor
+// names connections by descriptor, which the system reuses, and reports later than messages arrive. Therefore
+// the uses of a descriptor are counted, so that the end of a former use does not count as the end of a later
+// one.
 //
-// Where keys are used, a peer is who its key says (protocol/keys.h): a message whose routing identity claims
-// another role than the key has, or another holder's node, is not taken; and who has been taken from the
-// allow-list is a guest no more.
+// With keys, a peer's key determines its role (protocol/keys.h): a message is dropped if its routing identity
+// claims another role than the key has, or the node of another key. A peer that is removed from the
+// allow-list is removed from the table.
 //
-// A server whose control connection has ended is lost only if its own system closed it
-// (transport/connections.h): one that does not answer heartbeats may be stopped, and have the only copy of
-// a part of the model. So of a server "lost" is proof, and its silence is judged by the scheduler.
+// After its control connection has closed, a server is lost only if its own system closed it
+// (transport/connections.h). A server that does not answer heartbeats may be stopped and hold the only copy
+// of a part of the model. So a server reported as lost is certainly gone; the scheduler judges silent ones.
 //
-// One thread, the link's. Nodes that are lost are returned.
+// One thread, the link's. Lost nodes are returned to the caller.
 #pragma once
 
 #include <cstdint>
@@ -32,39 +32,40 @@
 
 namespace steelyard {
 
-// Handshakes: what becomes of the attempts of an outward connection to be let in, and the end of patience: a
-// sentence that says why, and what to do. libzmq itself tries for ever, or gives up without a word.
+// Handshakes: counts the failed handshakes of an outgoing connection and decides when to give up, with a
+// sentence that has cause and remedy. libzmq itself retries forever, or gives up silently.
 class Handshakes {
  public:
   struct Place {  // for messages
     std::string who, address;
-    bool keyed;  // whether this end uses keys
+    bool keyed;  // whether this process uses keys
   };
 
-  // An event of the connection's monitor. Why the other side is not to be reached, if that is known now: a
-  // key that is not let in, another key than is expected there, or keys at one end only.
+  // Takes an event of the connection's monitor. Returns why the peer cannot be reached, once that is known:
+  // it does not accept this key, has another key than expected, or keys are used at one end only.
   [[nodiscard]] std::optional<std::string> hear(const SocketEvent& event, const Place& place);
-  // The last attempt failed before anything was said: libzmq tries again, and nothing is lost.
+  // The last handshake failed before any message was sent: libzmq retries, and nothing is lost.
   [[nodiscard]] bool goes_on() const { return keyed_ && failed_ > 0; }
 
  private:
-  // One may fail because the other side has just ended; libzmq waits a tenth of a second, then twice as long.
+  // A handshake may fail because the other process has just exited; libzmq retries after 0.1 s, then doubles
+  // the pause.
   static constexpr int most_failed = 5;
 
   bool keyed_ = false;
   int failed_ = 0;  // in a row
 };
 
-// Denied: nodes that this process cannot connect to for good reasons - their allow-list or ours, another key
-// than is expected, keys at one end only. Each is tried again once a second, for lists are mended while a job
-// runs.
+// Denied: nodes to which this process may not connect: because of their allow-list or ours, another key than
+// expected, or keys at one end only. Each is retried once a second, because lists may be corrected while a
+// job runs.
 //
-// One thread, the link's. Is told the time.
+// One thread, the link's; callers pass the time.
 class Denied {
  public:
-  // An attempt has failed. Whether that, or the reason, is new.
+  // Records a failed attempt. Returns whether the denial or its reason is new.
   bool add(NodeId node, const std::string& endpoint, const std::string& why, Time now);
-  // It is connected now, or nobody wants it to be any more. Whether it was denied until now.
+  // The node is connected, or no longer wanted. Returns whether it was denied until now.
   bool remove(NodeId node) { return nodes_.erase(node) > 0; }
   [[nodiscard]] bool has(NodeId node, const std::string& endpoint) const;
 
@@ -72,11 +73,11 @@ class Denied {
     NodeId node;
     std::string endpoint;
   };
-  // Those whose turn it is, which is over then.
+  // Nodes to retry now; each is returned once for each turn.
   std::vector<Trial> due(Time now);
-  [[nodiscard]] Time deadline() const;  // of the next turn
+  [[nodiscard]] Time deadline() const;  // time of the next retry
 
-  [[nodiscard]] std::uint64_t times() const { return times_; }  // that an attempt has failed, in all
+  [[nodiscard]] std::uint64_t times() const { return times_; }  // failed attempts, in all
 
  private:
   struct Reason {
@@ -90,38 +91,39 @@ class Denied {
 struct Guest {
   RoutingId id{};
   std::string key;                                // empty: plain text
-  std::unique_ptr<SharedMemoryTransfer> lending;  // once it has introduced itself
-  int descriptor = -1;                            // of its connection; -1: not known
-  int refusals = 0;                               // that it was sent
-  std::uint64_t muted_below = 0;                  // nothing is heard of its sockets with a lower number
+  std::unique_ptr<SharedMemoryTransfer> lending;  // set by its Introduction
+  int descriptor = -1;                            // of its connection; -1: unknown
+  int refusals = 0;                               // refusals sent to it
+  std::uint64_t muted_below = 0;                  // messages of its sockets with a lower number are dropped
 };
 
-// Whether it is a refusal after which its receiver has nothing to ask. One that was replaced begins anew.
+// Whether it is a final refusal. After `replaced` the receiver rejoins, so that one is not.
 bool is_last_word(const Message& message);
 
 class PeerTable {
  public:
   static constexpr int enough_refusals = 2;
-  // Of a socket for this traffic.
+  // `traffic`: that of the socket.
   explicit PeerTable(Traffic traffic = Traffic::bulk) : heartbeats_(traffic == Traffic::control) {}
 
   Guest* find(NodeId node);
   std::map<NodeId, Guest>& all() { return peers_; }
 
-  // Whether a message may be heard. `allowed` is null where there are no keys. What comes through a
-  // connection after the second refusal is not.
+  // Whether to accept a message. `allowed` is null without keys. Messages that come through a connection
+  // after its second refusal are not accepted.
   [[nodiscard]] bool may_speak(const Received& received, const AllowList* allowed) const;
 
-  // Its speaker has the connection that it came through. Returns who had that before, if anybody had.
+  // Assigns the connection of the message to its sender. Returns the node that had the connection before, if
+  // any.
   std::optional<NodeId> remember(const Received& received);
-  // All events that are there, in order, once all messages that are there have been remembered. Returns whose
-  // connections have ended and who has no other, where that is the node's loss.
+  // Call with all pending events, in order, after remember() for all pending messages. Returns the nodes that
+  // are lost because their last connection closed.
   std::vector<NodeId> take(const std::vector<SocketEvent>& events);
 
-  // It was sent a refusal. At the second one its connection's descriptor is returned.
+  // A refusal was sent to this node. At the second one, returns the descriptor of its connection.
   std::optional<int> refused(NodeId node);
 
-  // Whoever is on the list no more goes, and its connections are cut.
+  // Removes peers that are not on the list, closes their connections and returns them.
   std::vector<NodeId> keep_only(const AllowList& allowed);
 
  private:
@@ -129,7 +131,7 @@ class PeerTable {
   [[nodiscard]] bool closed_there(int descriptor);
   struct Speaker {
     NodeId node;
-    std::uint64_t use = 0;  // which of the descriptor's; 0: not known before the next events
+    std::uint64_t use = 0;  // the descriptor's use; 0: unknown until the next events
   };
   struct Uses {  // of a descriptor
     std::uint64_t begun = 0, ended = 0;
@@ -137,12 +139,12 @@ class PeerTable {
   void settle();
   std::optional<NodeId> forget(int descriptor);
 
-  const bool heartbeats_;  // libzmq ends connections whose other end does not answer
+  const bool heartbeats_;  // libzmq closes connections without heartbeats
   std::map<NodeId, Guest> peers_;
   std::map<int, HeldEnd> servers_;        // by descriptor
-  std::map<int, Speaker> by_descriptor_;  // through which connection a peer was last heard
+  std::map<int, Speaker> by_descriptor_;  // the peer of each connection's last message
   std::map<int, Uses> uses_;
-  std::vector<int> unsettled_;  // descriptors whose speakers came since the last events
+  std::vector<int> unsettled_;  // descriptors with a first message since the last events
 };
 
 }  // namespace steelyard

@@ -7,7 +7,7 @@
 namespace steelyard {
 namespace {
 
-// Strangers with a key of their own each must not fill a disk, nor memory.
+// Many unknown keys must fill neither the disk nor the memory.
 constexpr std::size_t most_lines = 32, most_told = 1024;
 constexpr Duration minute = std::chrono::minutes(1);
 
@@ -16,13 +16,13 @@ constexpr Duration minute = std::chrono::minutes(1);
 Trust::Trust(Keys keys, Say say)
     : own_(std::move(keys.own)), directory_(std::move(keys.directory)), say_(std::move(say)) {
   if (!directory_.empty()) {
-    stamp_ = seen_ = stamp_of_allowed(directory_);  // before it is read, so that no change is missed
+    stamp_ = seen_ = stamp_of_allowed(directory_);  // read before the list, so that no change is missed
     keys.allowed = read_allowed(directory_);
   }
   take(std::move(keys.allowed));
 }
 
-// The scheduler's process speaks to itself, too.
+// The scheduler's process also connects to itself.
 void Trust::take(AllowList list) {
   if (own_.role == KeyRole::scheduler) list.insert_or_assign(own_.public_key, Allowed{own_.role, own_.name});
   allowed_ = std::make_shared<const AllowList>(std::move(list));
@@ -65,7 +65,7 @@ void Trust::look() {
 
 void Trust::refused(const std::string& key, const std::string& address, Time now) {
   auto list = allowed();
-  if (list != told_under_ || told_.size() >= most_told) told_.clear();  // who is refused now may be another
+  if (list != told_under_ || told_.size() >= most_told) told_.clear();  // the refused peers may have changed
   told_under_ = std::move(list);
   if (lines_ == 0 || now - minute_ > minute) {
     minute_ = now;

@@ -1,13 +1,13 @@
-// Trust: the keys of this process, and whom it lets in. The list is watched: who is taken from it while the
-// job runs is let in no more, and what its connections still say is ignored
+// Trust: the keys of this process and its allow-list. The list is watched: a key that is removed while the
+// job runs is no longer accepted, and messages from its connections are dropped
 // (transport/security/peer_table.h).
 //
-// A list that cannot be read any more changes nothing, and that is said: half a file must not end a training.
-// So a list is taken once it has been the same at two looks, for somebody may still be writing it; one that
-// could not be read is tried at each look.
+// A list that becomes unreadable changes nothing and is reported: an incomplete file must not end a training.
+// Therefore a list takes effect once it is the same in two checks, because it may still be being written. An
+// unreadable one is tried again in each check.
 //
-// allowed(), scheduler_key() and say() may be called from any thread; look() from one, and refused() from
-// one, which may be another (transport/security/curve.h).
+// allowed(), scheduler_key() and say() are thread-safe; look() belongs to one thread, and refused() to one,
+// which may be another (transport/security/curve.h).
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ namespace steelyard {
 
 class Trust {
  public:
-  // A line for people. Any thread; it must not wait for whoever reads them.
+  // Writes a log line. Thread-safe; must not wait for readers.
   using Say = std::function<void(const std::string&)>;
 
   Trust(Keys keys, Say say);
@@ -35,8 +35,8 @@ class Trust {
   [[nodiscard]] std::string scheduler_key() const;
   [[nodiscard]] std::shared_ptr<const AllowList> allowed() const { return allowed_.load(); }
 
-  void look();  // whether the list has changed; one that has holds from the next look on
-  // Says so, once for each key while the list stays the same, and of some keys a minute.
+  void look();  // checks for changes; a changed list takes effect in the next check
+  // Logs the refusal: once for each key while the list is unchanged, and a limited number a minute.
   void refused(const std::string& key, const std::string& address, Time now = steady_now());
   void say(const std::string& text) const { say_(text); }
 
@@ -46,22 +46,22 @@ class Trust {
   const KeyPair own_;
   const std::string directory_;
   const Say say_;
-  std::string stamp_, seen_;  // of the list that holds, and at the last look
-  std::string trouble_;       // with the list, as last said
+  std::string stamp_, seen_;  // of the list in effect, and at the last check
+  std::string trouble_;       // with the list, as last reported
   std::atomic<std::shared_ptr<const AllowList>> allowed_;
 
-  // Of refusals.
-  std::shared_ptr<const AllowList> told_under_;  // this list
+  // Logged refusals:
+  std::shared_ptr<const AllowList> told_under_;  // under this list
   std::set<std::string> told_;                   // of these keys
-  Time minute_;                                  // since when these are counted:
+  Time minute_;                                  // begin of the minute in which these lines are counted:
   std::size_t lines_ = 0;
 };
 
-// KnownKeys: what one link goes by of the keys of its process: the allow-list as the link last saw it, the
-// keys that were on it before and are no more, and the key that has to be met at an endpoint.
+// KnownKeys: the keys that one link uses: the allow-list as of its last check, keys removed from that since,
+// and the key expected at an endpoint.
 //
-// A server's key need not be on the list of a worker: the scheduler, which is, told it. One that was on the
-// list and was taken from it is revoked, whoever vouches for it.
+// A server's key need not be on a worker's list: the worker gets it from the scheduler. A key
+// that was on the list and was removed is revoked, even if the scheduler sends it.
 //
 // One thread, the link's. The trust outlives it.
 class KnownKeys {
@@ -72,8 +72,8 @@ class KnownKeys {
   [[nodiscard]] const AllowList* allowed() const { return allowed_.get(); }  // null: plain text
   [[nodiscard]] bool revoked(const std::string& key) const { return revoked_.contains(key); }
 
-  // The key that must be met there; empty for plain text. Throws Failure (configuration) where there can be
-  // none: it was revoked, the scheduler's is not known, or this process has no keys.
+  // The key expected at the endpoint; empty for plain text. Throws Failure (configuration) if it was revoked,
+  // if the scheduler's is unknown, or if this process has no keys.
   [[nodiscard]] std::string key_of(const KeyedEndpoint& place) const;
 
  private:
@@ -82,7 +82,7 @@ class KnownKeys {
   std::set<std::string> revoked_;
 };
 
-// What people are told of a place whose key was revoked.
+// The error text for a place with a revoked key.
 std::string revocation(const KeyedEndpoint& place);
 
 }  // namespace steelyard

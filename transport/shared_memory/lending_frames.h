@@ -1,10 +1,9 @@
-// What the links of two processes say to each other, beside the messages of their nodes, so that a payload
-// need not travel between processes of one host: its bytes stay where they are, and the other side reads them
-// there (transport/shared_memory/shared_memory_transfer.h).
+// Frames between the links of two processes on one host, by which payloads are not sent: their bytes stay
+// where they are, and the other side reads them there (transport/shared_memory/shared_memory_transfer.h).
 //
 //   frame: 'S' 'L' | protocol u16 | kind u8 | fields, little-endian
 //
-// decode_lending() takes bytes from outside, as decode() does (protocol/codec.h).
+// decode_lending() takes untrusted bytes, as decode() does (protocol/codec.h).
 #pragma once
 
 #include <cstdint>
@@ -19,36 +18,36 @@ namespace steelyard {
 
 enum class Reading : std::uint8_t { untried, possible, impossible };
 
-// First words of each side: try to read this segment of mine. And how the trial of the other side's went.
+// The first frame of each side: a segment for the other side to test, and the result of the own test.
 struct Introduction {
-  std::uint32_t process = 0;  // its number in /proc; 0: it neither lends nor borrows
+  std::uint32_t process = 0;  // PID; 0: it neither lends nor borrows
   std::uint32_t descriptor = 0;
   SegmentName segment{};
   Reading reading = Reading::untried;
 };
 
-// Where the payload of a message lies: in this segment of the sender. It stays as it is until the lease is
-// returned or the connection ends.
+// Where the payload of a message lies: in this segment of the sender. It is unchanged until the lease is
+// returned or the connection closes.
 struct Loan {
   std::uint64_t lease = 0;    // the sender's number for it
   std::uint64_t segment = 0;  // SegmentName::number
   std::uint32_t descriptor = 0;
-  std::uint64_t offset = 0, size = 0;  // bytes of the segment's values; none: the message has no payload
+  std::uint64_t offset = 0, size = 0;  // bytes of the segment's values; size 0: no payload
 };
 struct LentMessage {
   Loan loan{};
-  std::span<const std::byte> header;  // as encode() makes it; a view
+  std::span<const std::byte> header;  // made by encode(); a view
 };
 
-// What has gathered: one frame costs as much as another, whatever is in it.
+// Pending messages and leases. The cost of a frame hardly depends on its contents.
 struct Batch {
-  std::vector<std::uint64_t> returned{};  // leases of payloads that nobody reads any more
+  std::vector<std::uint64_t> returned{};  // leases of payloads that are no longer read
   std::vector<LentMessage> messages{};    // in order
 };
 
 using LendingFrame = std::variant<Introduction, Batch>;
 
-// Whether a header frame is one of these. A message's header never is.
+// Whether a header frame is one of these. Headers of messages never are.
 bool is_lending(std::span<const std::byte> frame);
 std::vector<std::byte> encode_lending(const LendingFrame& said);
 std::variant<LendingFrame, Damage> decode_lending(std::span<const std::byte> frame);

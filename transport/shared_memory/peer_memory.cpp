@@ -18,16 +18,16 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_segments = 4096;  // that one link has mapped
-// Of one process that stay mapped while nobody uses them: it takes the same few by turns.
+constexpr std::size_t most_segments = 4096;  // mapped by one link
+// Unused segments of a process that stay mapped, because it uses the same few in turns.
 constexpr std::ptrdiff_t kept_segments = 8;
 
 std::string place_of(const std::string& process, int descriptor) {
   return "/proc/" + process + "/fd/" + std::to_string(descriptor);
 }
 
-// Its size if it can be trusted. `found` is a place in the file system only: what another kind of file would
-// do when it is opened has not been done.
+// The file's size if it can be trusted. `found` was opened by path only (O_PATH), without the side effects
+// that opening another kind of file could have.
 std::optional<std::size_t> trusted_size(int found) {
   struct stat status {};
   if (fstat(found, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid())

@@ -1,9 +1,9 @@
 // Segments of other processes on this host, mapped here for reading (core/segment.h).
 //
-// A segment is opened as /proc/PID/fd/N, which the system allows to processes of the same user alone (and to
-// root, which is refused here). What is opened has to be a segment that nobody can shrink and nobody can map
-// for writing, has to belong to this process's user, and to bear the name that was told; then the number of
-// a process that has ended, or of one on another host, leads to nothing wrong.
+// A segment is opened as /proc/PID/fd/N, which the system allows only to processes of the same user (and to
+// root; refused here). It must be sealed against shrinking and against writable mappings, belong to this
+// process's user and begin with the expected name. So the PID of an exited process, or of one on another
+// host, does no harm.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace steelyard {
 
 class PeerSegment {
  public:
-  // Null: there is none of that name, or it cannot be trusted.
+  // Returns null if there is no segment of that name, or if it cannot be trusted.
   static std::shared_ptr<const PeerSegment> open(std::uint32_t process, std::uint32_t descriptor,
                                                  const SegmentName& name);
   ~PeerSegment();
   PeerSegment(const PeerSegment&) = delete;
   PeerSegment& operator=(const PeerSegment&) = delete;
 
-  // Some bytes of the values. Nothing if they end before.
+  // Some bytes of the values. Returns std::nullopt if they exceed the segment.
   [[nodiscard]] std::optional<std::span<const std::byte>> values(std::uint64_t offset,
                                                                  std::uint64_t size) const;
 
@@ -37,10 +37,10 @@ class PeerSegment {
   const std::size_t size_;  // of the file
 };
 
-// The segments that one link has mapped: each once, whichever connection it is read through, so that parts of
-// one buffer that come from several nodes of a process lie here as they lie there. A process has few of them
-// and takes them by turns, so they stay mapped; if they are more than a few, those that nobody uses are
-// unmapped before the next is mapped. One thread; what it gives may be used on any.
+// The segments that one link has mapped. Each is mapped once for all connections, so parts of a buffer that
+// come from several nodes of a process keep their relative places here. A process has a few segments and uses
+// them in turns, so they stay mapped; above a limit, unused ones are unmapped before the next is mapped. One
+// thread; the returned segments are thread-safe.
 class PeerMemory {
  public:
   std::shared_ptr<const PeerSegment> find(std::uint32_t process, std::uint32_t descriptor,

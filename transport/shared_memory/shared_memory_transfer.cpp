@@ -6,7 +6,7 @@
 
 namespace steelyard {
 
-// What keeps borrowed bytes mapped; with the last copy of the blob the lease ends.
+// Keeps borrowed bytes mapped. The lease ends with the last copy of the blob.
 class SharedMemoryTransfer::Borrowed {
  public:
   Borrowed(std::shared_ptr<const PeerSegment> segment, std::shared_ptr<Ended> ended, std::uint64_t lease)
@@ -76,7 +76,7 @@ std::optional<SharedMemoryTransfer::Heard> SharedMemoryTransfer::hear(std::span<
   return std::visit([&](const auto& it) -> std::optional<Heard> { return hear(it); }, *said);
 }
 
-// The first is answered; the second only tells how the trial went.
+// The first is answered; the second only has the result of the test.
 SharedMemoryTransfer::Heard SharedMemoryTransfer::hear(const Introduction& introduction) {
   const bool first = !peer_;
   if (first) {
@@ -93,7 +93,7 @@ SharedMemoryTransfer::Heard SharedMemoryTransfer::hear(const Introduction& intro
   return heard;
 }
 
-// A message whose payload cannot be read is lost, and the lender hears that its loans are of no use.
+// A message with an unreadable payload is lost, and the lender is notified that lending does not work.
 std::optional<SharedMemoryTransfer::Heard> SharedMemoryTransfer::hear(const Batch& batch) {
   if (trial_ == nullptr || !peer_ || peer_->process == 0) return std::nullopt;
   for (const std::uint64_t lease : batch.returned) lent_.erase(lease);

@@ -1,21 +1,20 @@
-// SharedMemoryTransfer: the payloads that go through one connection between two processes of one host without
-// being moved.
+// SharedMemoryTransfer: payloads of one connection between two processes of a host, without a copy.
 //
-// A payload that lies in a segment (core/segment.h) is not sent. Its *loan* is: which segment, from which
-// byte on, how many. The other side maps the segment, and the message that its node gets has the bytes where
-// they lie. Whether that works is tried out at the beginning of each connection: both sides introduce
-// themselves, the connecting one first, and each tells whether it could read the other's segment. Between
-// hosts, users or containers it cannot, and payloads are sent as ever.
+// A payload in a segment (core/segment.h) is not sent; its *loan* is: the segment, an offset and a size. The
+// other side maps the segment, and its node gets a message with the bytes in place. Each connection first
+// tests whether that works: both sides introduce themselves, the connecting one first, and each reports
+// whether it could read the other's segment. Between hosts, users or containers it cannot, and payloads are
+// sent.
 //
-// Messages to the other side gather, and go in one frame before the node sleeps or when they are many: a
-// frame wakes four threads on its way, which costs more than what is in it.
+// Messages to the other side are batched and sent in one frame before the node sleeps, or when the batch is
+// full: a frame wakes four threads on its way, which costs more than its contents.
 //
-// The lender keeps what it lends as it is, until
-//  - the borrower returns the lease, which it does once the last copy of the blob is gone there; or
-//  - the connection ends, by whatever cause. Whether the other side still reads is then unknown, so the
-//    segment is retired: it is never written again, and goes when nobody has it mapped.
+// The lender does not change a payload until
+//  - the borrower returns the lease, after the last copy of the blob is released there; or
+//  - the connection closes, for any cause. Whether the other side still reads is then unknown, so the segment
+//    is retired: it is never written again, and freed when no process has it mapped.
 //
-// One thread, the link's. Borrowed blobs may be dropped on any, also after the connection.
+// One thread, the link's. Borrowed blobs may be released on any thread, also after the connection.
 #pragma once
 
 #include <cstddef>
@@ -35,29 +34,28 @@ namespace steelyard {
 class SharedMemoryTransfer {
  public:
   using Bytes = std::vector<std::byte>;
-  static constexpr std::size_t most_lent = 4096;  // payloads at a time; what exceeds them is sent
-  // Messages in a batch, and bytes of their headers; longer ones are sent by themselves.
+  static constexpr std::size_t most_lent = 4096;  // payloads at a time; further ones are sent
+  // Messages in a batch, and bytes of their headers; longer messages are sent alone.
   static constexpr std::size_t most_pending = 16, most_pending_bytes = 64 << 10;
 
-  // `trial`: a segment of this process for the other side to try; null: nothing is to be lent or borrowed.
-  // Both outlive it.
+  // `trial`: a segment of this process for the other side to test; null: lend and borrow nothing. Segment and
+  // memory outlive it.
   SharedMemoryTransfer(const Segment* trial, PeerMemory& memory);
-  ~SharedMemoryTransfer();  // the connection has ended
+  ~SharedMemoryTransfer();  // the connection has closed
   SharedMemoryTransfer(const SharedMemoryTransfer&) = delete;
   SharedMemoryTransfer& operator=(const SharedMemoryTransfer&) = delete;
 
-  // What the connecting side says first.
+  // The connecting side's first frame.
   [[nodiscard]] Bytes introduction() const;
-  // Whether both sides can read each other; nothing before that is known.
+  // Whether both sides can read each other's memory; std::nullopt until known.
   [[nodiscard]] std::optional<bool> agreed() const;
 
-  // Takes a message for the next batch. False: it has to be sent by itself, after that batch.
+  // Adds a message to the next batch. Returns false if it must be sent alone, after that batch.
   bool take(const Frames& frames);
   [[nodiscard]] bool full() const {
     return pending_.size() >= most_pending || pending_bytes_ >= most_pending_bytes;
   }
-  // A frame with what has gathered: messages that were taken, and leases that have ended here. Nothing if
-  // there is neither.
+  // A frame with the pending messages and the leases that ended here. Returns std::nullopt if both are empty.
   std::optional<Bytes> batch();
 
   struct Arrived {
@@ -65,10 +63,10 @@ class SharedMemoryTransfer {
     Blob payload;
   };
   struct Heard {
-    std::optional<Bytes> answer;  // to be sent back
+    std::optional<Bytes> answer;  // to send back
     std::vector<Arrived> messages;
   };
-  // A frame from the other side. Nothing if it makes no sense.
+  // Handles a frame from the other side. Returns std::nullopt if it is malformed.
   std::optional<Heard> hear(std::span<const std::byte> frame);
 
   [[nodiscard]] std::size_t lent() const { return lent_.size(); }
@@ -83,13 +81,13 @@ class SharedMemoryTransfer {
 
   const Segment* const trial_;
   PeerMemory& memory_;
-  std::optional<Introduction> peer_;  // what it said last
+  std::optional<Introduction> peer_;  // its last Introduction
   Reading reading_ = Reading::untried;
   std::uint64_t last_lease_ = 0;
   std::map<std::uint64_t, Blob> lent_;           // by lease
   std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header
   std::size_t pending_bytes_ = 0;
-  const std::shared_ptr<Ended> ended_;  // leases that nobody here needs any more
+  const std::shared_ptr<Ended> ended_;  // leases that are no longer needed here
 };
 
 }  // namespace steelyard

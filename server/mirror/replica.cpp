@@ -8,14 +8,15 @@ namespace steelyard {
 namespace {
 
 constexpr Duration patience = std::chrono::seconds(1);  // for a mirror's answer, at least
-constexpr int many_times = 4;                           // the longest so far
-constexpr std::size_t room = 64;  // messages on their way to a mirror that is filled; or not acted on there
-constexpr std::size_t most_early = 128;  // messages that may wait for a promotion
-// For a worker to send something to a mirror that was promoted. It does so with the roster that names it.
+constexpr int many_times = 4;                           // multiple of the slowest answer
+// Messages in flight to a mirror while it is filled, and messages not handled there.
+constexpr std::size_t room = 64;
+constexpr std::size_t most_early = 128;  // messages kept for a promotion
+// A worker's time to contact a promoted mirror, which it does after the roster that names it.
 constexpr Duration time_to_come = std::chrono::seconds(10);
 
-// What changes a shard's part of the model, or what it answers of it. The rest is between it and the
-// scheduler.
+// Messages that change the shard's part of the model, or its answers about it. All others concern only this
+// node and the scheduler.
 bool is_forwarded(const ToShard& message) {
   return std::visit(Overloaded{[](const Disconnected& it) {
                                  return it.node.role == Role::worker || it.node.role == Role::checkpointer;
@@ -43,7 +44,7 @@ void Replica::step(Time now, const Envelope& in, Outbox& out) {
                         },
                         [&](const Refuse& it) {
                           if (it.reason != Refusal::replaced) return hear(now, in, out);
-                          if (welcome_) join_again(out);  // else it has been said before
+                          if (welcome_) join_again(out);  // otherwise it has rejoined already
                         },
                         [&](const auto&) { hear(now, in, out); }},
              *message);
@@ -133,7 +134,7 @@ void Replica::handle(Time now, NodeId, const Mirror& mirror, Outbox& out) {
   say(out);
 }
 
-// The state, the rounds that are open, and a last word, so that there is something to answer.
+// Sends the state, the open rounds and a final message, so that the mirror acknowledges something.
 void Replica::fill(Time now, Outbox& out) {
   if (!mirror_ || mirror_->begun || finished()) return;
   const auto snapshot = shard_->snapshot();
@@ -177,7 +178,7 @@ void Replica::handle(Time now, NodeId from, const ReplicateAck& ack, Outbox& out
 
 // ---- as a mirror
 
-// Its heartbeat tells the scheduler that the primary may begin.
+// The heartbeat tells the scheduler that the primary may begin.
 void Replica::handle(Time, NodeId, const MirrorOf& mirror_of, Outbox& out) {
   const bool is_primary = mirror_ || promoted_ || (!source_ && shard_->loaded() && !shard_->slices().empty());
   if (mirror_of.term != shard_->term() || !welcome_ || is_primary || mirror_of.attempt < attempt_)
@@ -209,7 +210,8 @@ void Replica::handle(Time now, NodeId from, const Replicate& forward, Outbox& ou
   if (waiting_.size() > room) act_on_forwarded(now);
 }
 
-// It hears from its primary what others say. Some may know sooner than itself that it is in its place.
+// A mirror gets the messages of other nodes from its primary. Some nodes may learn of its promotion before it
+// does.
 void Replica::keep_early(const Envelope& in) {
   early_.push_back(in);
   if (early_.size() <= most_early) return;
@@ -217,7 +219,7 @@ void Replica::keep_early(const Envelope& in) {
   ignore();
 }
 
-// What it would say its primary says.
+// Drops the answers: the primary sends them.
 void Replica::act_on_forwarded(Time now) {
   Outbox unsaid(options_.self);
   for (const Waiting& it : std::exchange(waiting_, {})) shard_->step(now, it.said, unsaid);
@@ -244,7 +246,7 @@ void Replica::handle(Time now, NodeId, const Promote& promote, Outbox& out) {
   say(out);
 }
 
-// As if their connections had ended here, and to a mirror of its own as well.
+// Handles them as disconnected here, and forwards that to its own mirror.
 void Replica::drop_unheard(Time now, Outbox& out) {
   if (unheard_.empty() || now < unheard_until_) return;
   for (const NodeId node : std::exchange(unheard_, {}))
@@ -253,7 +255,7 @@ void Replica::drop_unheard(Time now, Outbox& out) {
 
 // ---- between a scheduler and its standby
 
-// Before it is welcome it knows no term, and either may be of its job.
+// Before Welcome it knows no term, so the message may belong to its job.
 void Replica::handle(Time, NodeId from, const Arbitrate& arbitrate, Outbox& out) {
   const bool of_this_job = !welcome_ || arbitrate.term == shard_->term();
   if (!of_this_job || !claims_.arbitrate(arbitrate)) return ignore();

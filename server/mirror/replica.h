@@ -1,26 +1,27 @@
-// Replica: a shard that is alone, the primary of a mirror, or a mirror.
+// Replica: a shard without a mirror, the primary of a mirror, or a mirror.
 //
-// A shard is pure (protocol/machine.h): two that hear the same, in the same order, are the same. So the
-// primary forwards to its mirror whatever it hears, and does nothing about it before the mirror has it:
+// A shard is pure (protocol/machine.h): two shards that receive the same messages in the same order have the
+// same state. So the primary forwards each message to its mirror and handles it only once the mirror has it:
 //
-//  primary  Replicate to the mirror, wait for ReplicateAck, then act. What it shows, its mirror could show.
-//  mirror   ReplicateAck, then act, and say nothing. When the primary is lost, it is promoted and speaks in
-//           its place.
+//  primary  Replicate to the mirror, wait for ReplicateAck, then handle. Everything the primary sends, the
+//           mirror could send.
+//  mirror   ReplicateAck, then handle, and send nothing. When the primary is lost, the mirror is promoted and
+//           takes its place.
 //
-// A primary that is cut off from its mirror does nothing more: the scheduler decides whether the mirror is
-// promoted (Promote) or the primary goes on without (Mirror), never both. Of a mirror that is promoted,
-// workers request again what the lost primary owed them, and push again what it had not shown. Who died with
-// the primary does not: of a worker that sends nothing for ten seconds nothing is kept.
+// A primary that is cut off from its mirror stops: the scheduler decides either to promote the mirror
+// (Promote) or to let the primary continue without one (Mirror), never both. Workers then request again from
+// the promoted mirror what the lost primary owed them, and repeat their unacknowledged pushes. A worker that
+// died with the primary does not: the mirror drops the state of workers that send nothing for ten seconds.
 //
-// A mirror is filled when nothing of an open round is in any slice: between two rounds where versions are
-// exact, at a barrier elsewhere. It hears the state as if a checkpointer told it, and from then on what the
-// primary hears. Until it has caught up the primary does not wait for it, within a limit, and it does not
-// count.
+// A mirror is filled when no slice contains a part of an open round: between two rounds where versions are
+// exact, at a barrier in other modes. It receives the state in the messages of a checkpointer, and from then
+// on the messages of the primary. Until it has caught up it does not count, and the primary does not wait for
+// it, within a limit.
 //
-// Whoever was taken for lost and is not begins anew, with nothing, as if its process had just been started.
+// A shard that was declared lost but still runs rejoins empty, as if its process had just started.
 //
-// All sync modes are alike. Not filled again once the training has begun: hubs that differ, workers whose
-// versions delay compensation keeps (CloseRule::is_in_slices), and what a NormLimit knows.
+// All sync modes work alike. A mirror cannot be filled during training if hubs differ, if delay compensation
+// keeps workers' versions (CloseRule::is_in_slices), or if a NormLimit has history.
 //
 // Owned and used by one thread.
 #pragma once
@@ -37,25 +38,24 @@
 
 namespace steelyard {
 
-// Claims: what a shard knows of the scheduler and its standby, and which of the two it lets lead
+// Claims: a shard's knowledge of the scheduler and its standby, and its decision which of them leads
 // (protocol/optional_messages.h).
 //
-// A shard decides only where the scheduler has made it the arbiter, and only for the attempt that the
-// scheduler named: a process that was started in a lost one's place knows of none and refuses. An answer
-// holds: whoever asks again gets it again. A claimant that follows an earlier leader than one that the shard
-// knows of is refused.
+// A shard decides only if the scheduler has made it the arbiter, and only for the named attempt. A process
+// that was started in place of a lost shard knows no attempt and refuses. Grants are final: a repeated claim
+// gets the same answer. A claimant that follows an earlier leader than the latest one known here is refused.
 class Claims {
  public:
   // A scheduler of this generation leads.
   void lead(std::uint64_t generation) { generation_ = std::max(generation_, generation); }
-  // The scheduler makes this shard the arbiter of this attempt. False: a later leader is known.
+  // The scheduler makes this shard the arbiter of this attempt. Returns false if a later leader is known.
   bool arbitrate(const Arbitrate& it) {
     if (it.generation < generation_) return false;
     lead(it.generation);
     arbiter_of_ = it.attempt;
     return true;
   }
-  // Whether the claimant leads. A scheduler needs no permission to ask, only that its standby gets no grant.
+  // Whether the claimant leads. A scheduler may always lead, provided that its standby has no grant.
   [[nodiscard]] bool answer(const LeaderClaim& claim) {
     if (claim.generation < generation_) return false;
     const auto known = std::ranges::find(granted_, claim.attempt, &Grant::attempt);
@@ -67,7 +67,7 @@ class Claims {
   }
 
  private:
-  static constexpr std::size_t most = 64;  // a standby whose attempt is forgotten is refused
+  static constexpr std::size_t most = 64;  // older attempts are forgotten: their standby is refused
   struct Grant {
     std::uint64_t attempt = 0;
     bool to_standby = false;
@@ -77,16 +77,16 @@ class Claims {
   std::deque<Grant> granted_;
 };
 
-// What a primary knows of its mirror.
+// A primary's view of its mirror.
 struct KnownMirror {
   NodeId node;
-  bool begun = false;                 // it has been sent the state
-  bool filled = false;                // it had all that we had, and has had ever since
-  bool late = false;                  // it has not answered, and that is said
-  std::uint64_t sent = 0, below = 0;  // messages; those below are there
-  std::uint64_t room = 0;             // so many may be under way while it is filled
-  Time asked;                         // since when something is under way, or when it last answered
-  Duration slowest{};                 // answer so far
+  bool begun = false;                 // the state was sent to it
+  bool filled = false;                // it has caught up once, and stayed so
+  bool late = false;                  // it has not answered in time, and that is reported
+  std::uint64_t sent = 0, below = 0;  // messages sent; all below `below` are acknowledged
+  std::uint64_t room = 0;             // number of messages that may be in flight while it is filled
+  Time asked;                         // time since which messages are in flight, or of its last answer
+  Duration slowest{};                 // answer yet
 };
 
 class Replica {
@@ -101,18 +101,18 @@ class Replica {
   [[nodiscard]] const ExitReason& exit_reason() const { return shard_->exit_reason(); }
   [[nodiscard]] const Shard& shard() const { return *shard_; }
   [[nodiscard]] bool is_mirror() const { return source_.has_value(); }
-  // It has a mirror that may be in its place at any moment.
+  // It has a mirror that may take its place at any time.
   [[nodiscard]] bool is_mirrored() const { return mirror_ && mirror_->filled && !mirror_->late; }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
-  // Of its primary, as a mirror.
+  // A mirror's state of its primary.
   struct Source {
     NodeId node;
-    std::uint64_t next = 0;  // message
+    std::uint64_t next = 0;  // sequence number of the next message
   };
   struct Waiting {
-    std::uint64_t below = 0;  // so many messages are there with it
+    std::uint64_t below = 0;  // messages acknowledged once this one is
     Envelope said;
   };
 
@@ -138,20 +138,21 @@ class Replica {
   void ignore() { ++ignored_; }
 
   const Shard::Options options_;
-  std::optional<Shard> shard_;  // always there; made anew when a mirror is filled anew
+  std::optional<Shard> shard_;  // always set; replaced when a mirror is refilled or rejoins
   std::optional<Envelope> welcome_;
   std::optional<KnownMirror> mirror_;
   std::optional<Source> source_;
-  std::optional<NodeId> named_;  // the primary that the scheduler named, until it begins to fill this mirror
+  std::optional<NodeId> named_;  // primary named by the scheduler, until it begins to fill this mirror
   std::uint64_t attempt_ = 0;    // the highest that the scheduler has named
   bool promoted_ = false;
-  std::deque<Waiting> waiting_;  // what was heard: until the mirror has it; as a mirror, until acted on
-  std::deque<Envelope> early_;   // as a mirror: the last that others said to it itself
-  // Once promoted: whom the lost primary knew, and who has sent nothing to this one yet.
+  // Received messages: as primary, not acknowledged by the mirror; as mirror, not handled.
+  std::deque<Waiting> waiting_;
+  std::deque<Envelope> early_;  // as a mirror: the last messages that other nodes sent to it directly
+  // Once promoted: nodes known to the lost primary that have not sent anything to this one.
   std::set<NodeId> unheard_;
   Time unheard_until_;
   Claims claims_;
-  Time since_;  // as a mirror: when the first of them came
+  Time since_;  // as a mirror: arrival of the first of waiting_
   std::uint64_t ignored_ = 0;
 };
 

@@ -53,7 +53,7 @@ std::vector<TensorName> optimizer_names(const Layout& layout, std::size_t slots)
 std::string temporary_directory(const std::string& beside) {
   std::string path = beside + unfinished + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
-    throw Failure(ExitCode::io, path + ": cannot be made: " + std::generic_category().message(errno));
+    throw Failure(ExitCode::io, path + ": cannot be created: " + std::generic_category().message(errno));
   }
   ::chmod(path.c_str(), 0755);  // mkdtemp gives it to the owner alone; a checkpoint is like any other output
   return path;
@@ -251,7 +251,7 @@ void CheckpointWriter::fail(const std::exception& why) const {
   const std::uint64_t bytes = (1 + slots_) * about_.layout.size() * sizeof(float);
   throw Failure(ExitCode::io, "checkpoint " + path_ + " was not written: " + why.what() + " (it needs " +
                                   std::to_string(bytes / 1'000'000 + 1) +
-                                  " MB; free some space there, or begin with --run-dir on another disk)");
+                                  " MB; free some space there, or start with --run-dir on another disk)");
 }
 
 }  // namespace
@@ -292,7 +292,7 @@ std::vector<std::string> list_checkpoints(const std::string& dir, std::vector<st
       const Progress progress = read_manifest(path).progress;
       found.emplace_back(progress.term, progress.version, path);
     } catch (const Failure& failure) {
-      warn(warnings, "passed over " + path + ": " + failure.what());
+      warn(warnings, "skipped " + path + ": " + failure.what());
     }
   }
   std::ranges::sort(found, std::greater<>());
@@ -307,12 +307,11 @@ std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* 
       read_checkpoint(path);
       return path;
     } catch (const Failure& failure) {
-      warn(warnings, "passed over " + path + ": " + failure.what());
+      warn(warnings, "skipped " + path + ": " + failure.what());
     }
   }
-  throw Failure(
-      ExitCode::io,
-      dir + ": no checkpoint that can be used: train from the beginning, or name another " + "run directory");
+  throw Failure(ExitCode::io,
+                dir + ": no usable checkpoint: train from the beginning, or name another run directory");
 }
 
 }  // namespace steelyard

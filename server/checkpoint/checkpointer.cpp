@@ -216,8 +216,9 @@ void Checkpointer::put(const State& state, Outbox& out) {
 
 void Checkpointer::handle(NodeId, const VersionExpired& gone, Outbox& out) {
   if (!asked_.contains(gone.wanted)) return ignore();
-  answer({gone.wanted, false, "version " + std::to_string(gone.wanted) + " was replaced before it was saved"},
-         out);
+  answer(
+      {gone.wanted, false, "version " + std::to_string(gone.wanted) + " was superseded before it was saved"},
+      out);
 }
 
 void Checkpointer::give_up_waiting(Outbox& out) {
@@ -226,14 +227,16 @@ void Checkpointer::give_up_waiting(Outbox& out) {
     const auto& [asked, offered, loaded, trouble] = contacts_.at(shard.node);
     const Duration silent = now_ - asked.value_or(now_);
     if (!awaited(shard) || silent <= too_long) continue;
-    return answer({version(), false,
-                   "server '" + shard.name + "' at " + split_key(shard.endpoint).address +
-                       " has not answered the scheduler's machine for " + in_seconds(silent) + ": " +
-                       (trouble.empty() ? "check its --advertise, and what is between the two" : trouble)},
-                  out);
+    return answer(
+        {version(), false,
+         "server '" + shard.name + "' at " + split_key(shard.endpoint).address +
+             " has not answered the scheduler's machine for " + in_seconds(silent) + ": " +
+             (trouble.empty() ? "check its --advertise, and the network between the two" : trouble)},
+        out);
   }
   if (now_ - gathering_->progress > standstill) {
-    answer({version(), false, "nothing of it has come for " + in_seconds(now_ - gathering_->progress)}, out);
+    answer({version(), false, "no part of it has arrived for " + in_seconds(now_ - gathering_->progress)},
+           out);
   }
 }
 

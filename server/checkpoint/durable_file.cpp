@@ -102,7 +102,7 @@ FileSeal DurableFile::read_back() {
       at += static_cast<std::uint64_t>(got);
     }
     if (XXH3_64bits_digest(own.state) != piece.hash) {
-      throw Failure(ExitCode::io, path_ + ": holds something else than was written, from byte " +
+      throw Failure(ExitCode::io, path_ + ": differs from the data written, from byte " +
                                       std::to_string(piece.offset) + " on");
     }
   }

@@ -84,7 +84,7 @@ T get(const Json& object, const char* key) {
   try {
     return field(object, key).get<T>();
   } catch (const Json::exception&) {
-    throw BadManifest{"\"" + std::string(key) + "\" is not what it should be"};
+    throw BadManifest{"\"" + std::string(key) + "\" has the wrong type"};
   }
 }
 
@@ -206,7 +206,7 @@ Manifest parse_manifest(std::string_view text, const std::string& path) {
     if (whole.is_discarded()) throw BadManifest{"it is not JSON; it was cut off or changed"};
     const Json body = field(whole, "checkpoint");
     if (get<std::string>(whole, "xxh3_128") != seal_of(body))
-      throw BadManifest{"its hash does not fit what it says"};
+      throw BadManifest{"its hash does not match its contents"};
     return manifest_of(body);
   } catch (const BadManifest& damage) {
     throw Failure(ExitCode::io, path + ": not a good checkpoint manifest: " + damage.why);

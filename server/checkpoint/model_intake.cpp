@@ -24,7 +24,7 @@ void ModelIntake::step(Time now, const Envelope& in, Outbox& out) {
   if (const auto* part = std::get_if<Weights>(message)) hear(now, *part, out);
   if (const auto* left = std::get_if<Goodbye>(message))
     give_up(left->failure.empty() ? "it has left" : left->failure, out);
-  if (std::holds_alternative<Disconnected>(*message)) give_up("its connection is gone", out);
+  if (std::holds_alternative<Disconnected>(*message)) give_up("its connection is lost", out);
 }
 
 void ModelIntake::wake(Time now, Outbox& out) {
@@ -71,7 +71,7 @@ void ModelIntake::hear(Time now, const ModelDescription& model, Outbox& out) {
   if (described_) return;
   if (model.layout.ranges.empty()) return give_up("it brings no model", out);
   if (const std::string damage = damage_of(model.layout); !damage.empty())
-    return give_up("the model that it describes is none: " + damage, out);
+    return give_up("the model that it describes is invalid: " + damage, out);
   if (model.train_samples == 0) return give_up("it has no training samples", out);
   if (model.layout.size() > memory_ / sizeof(float)) {
     return give_up("the model that it describes takes " + megabytes(model.layout.size()) +
@@ -99,7 +99,7 @@ Interval ModelIntake::next_part() const {
 }
 
 void ModelIntake::give_up(const std::string& why, Outbox& out) {
-  out.send<ToRecorder>(recorder_node, Note{"worker '" + name_ + "' cannot tell the model: " + why});
+  out.send<ToRecorder>(recorder_node, Note{"worker '" + name_ + "' cannot provide the model: " + why});
   in_vain_.insert(*asked_);
   asked_.reset();
   described_ = false;

@@ -39,17 +39,17 @@ class HeaderReader : public json::json_sax_t {
 
   bool key(std::string& name) override {
     if (depth_ == 1) {
-      if (!names_.insert(name).second) throw BadHeader{"\"" + name + "\" is there twice"};
+      if (!names_.insert(name).second) throw BadHeader{"\"" + name + "\" appears twice"};
       in_texts_ = name == texts_key;
       if (!in_texts_) entries.push_back({name, {}, {}, {}, false});
       return true;
     }
-    if (!fields_.insert(name).second) throw BadHeader{"\"" + name + "\" is there twice in one entry"};
+    if (!fields_.insert(name).second) throw BadHeader{"\"" + name + "\" appears twice in one entry"};
     field_ = name;
     return true;
   }
   bool start_object(std::size_t) override {
-    if (depth_ >= 2 || in_array_) throw BadHeader{"an object where none belongs"};
+    if (depth_ >= 2 || in_array_) throw BadHeader{"an unexpected object"};
     ++depth_;
     fields_.clear();
     return true;
@@ -59,7 +59,7 @@ class HeaderReader : public json::json_sax_t {
     return true;
   }
   bool start_array(std::size_t) override {
-    if (depth_ != 2 || in_texts_ || in_array_) throw BadHeader{"a list where none belongs"};
+    if (depth_ != 2 || in_texts_ || in_array_) throw BadHeader{"an unexpected list"};
     if (field_ == "shape") {
       entries.back().has_shape = true;
     } else if (field_ != "data_offsets") {
@@ -78,12 +78,12 @@ class HeaderReader : public json::json_sax_t {
     } else if (depth_ == 2 && !in_array_ && field_ == "dtype") {
       entries.back().type = value;
     } else {
-      throw BadHeader{"a text where none belongs"};
+      throw BadHeader{"an unexpected text"};
     }
     return true;
   }
   bool number_unsigned(number_unsigned_t value) override {
-    if (!in_array_) throw BadHeader{"a number where none belongs"};
+    if (!in_array_) throw BadHeader{"an unexpected number"};
     (field_ == "shape" ? entries.back().shape : entries.back().offsets).push_back(value);
     return true;
   }
@@ -135,8 +135,8 @@ std::vector<StoredTensor> place(std::vector<Entry> entries, std::span<const std:
     const std::uint64_t begin = entry.offsets[0], end = entry.offsets[1];
     const std::string who = "\"" + entry.name + "\" ";
     if (begin != expected) throw BadHeader{who + (begin < expected ? "overlaps another" : "follows a hole")};
-    if (end < begin || end > values.size()) throw BadHeader{who + "ends behind the end of the file"};
-    if (end - begin != byte_count(entry)) throw BadHeader{who + "has not the size of its shape"};
+    if (end < begin || end > values.size()) throw BadHeader{who + "exceeds the end of the file"};
+    if (end - begin != byte_count(entry)) throw BadHeader{who + "does not have the size of its shape"};
     tensors.push_back({std::move(entry.name), std::move(entry.shape), values.subspan(begin, end - begin)});
     expected = end;
   }

@@ -49,7 +49,7 @@ TEST_F(ExternalModel, AWorkerWithoutOneIsNamedAndTheNextIsAsked) {
   ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker"); }));
   const auto plain = worker("plain", "steelyard");
   EXPECT_TRUE(
-      eventually([&] { return s->says("worker 'plain' cannot tell the model: it brings no model"); }));
+      eventually([&] { return s->says("worker 'plain' cannot provide the model: it brings no model"); }));
   const auto ada = worker("ada");
   EXPECT_TRUE(eventually([&] { return plain->says("this program brings none: start workers with"); }));
 }

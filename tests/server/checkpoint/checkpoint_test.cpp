@@ -185,8 +185,8 @@ TEST_F(CheckpointTest, TheNewestFallsBackAndSaysSo) {
   std::vector<std::string> warnings;
   EXPECT_EQ(newest_checkpoint(dir_, &warnings), dir_ + "/5");
   EXPECT_THAT(warnings,
-              ElementsAre(AllOf(HasSubstr("passed over " + dir_ + "/7"), HasSubstr("MANIFEST.json")),
-                          AllOf(HasSubstr("passed over " + dir_ + "/6"), HasSubstr("its hash is wrong"))));
+              ElementsAre(AllOf(HasSubstr("skipped " + dir_ + "/7"), HasSubstr("MANIFEST.json")),
+                          AllOf(HasSubstr("skipped " + dir_ + "/6"), HasSubstr("its hash is wrong"))));
 }
 
 TEST_F(CheckpointTest, NoneIsAFailure) {
@@ -196,7 +196,7 @@ TEST_F(CheckpointTest, NoneIsAFailure) {
       ADD_FAILURE() << "found one";
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.code(), ExitCode::io);
-      EXPECT_THAT(failure.what(), HasSubstr(dir + ": no checkpoint that can be used"));
+      EXPECT_THAT(failure.what(), HasSubstr(dir + ": no usable checkpoint"));
     }
   }
 }

@@ -284,7 +284,7 @@ TEST_F(CheckpointerTest, AShardThatIsNotThereYetIsNotSilent) {
   tell(right, NotYet{8});
   wake(1);
   ASSERT_EQ(told().size(), 1U);
-  EXPECT_THAT(told()[0].text, HasSubstr("nothing of it has come for 180"));
+  EXPECT_THAT(told()[0].text, HasSubstr("no part of it has arrived for 180"));
 }
 
 TEST_F(CheckpointerTest, AShardThatCannotBeLoadedIsNamed) {

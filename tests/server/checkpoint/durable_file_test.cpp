@@ -59,8 +59,7 @@ TEST_F(DurableFileTest, WhatIsNotAsItWasWrittenIsFound) {
   file.write(bytes_of("one "));
   file.write(bytes_of("two"));
   std::fstream(root_ + "/f", std::ios::in | std::ios::out | std::ios::binary).seekp(5).put('x');
-  EXPECT_THAT(refusal([&] { file.finish(); }),
-              HasSubstr("holds something else than was written, from byte 4"));
+  EXPECT_THAT(refusal([&] { file.finish(); }), HasSubstr("differs from the data written, from byte 4"));
 }
 
 TEST_F(DurableFileTest, NeverWritesOverAFile) {

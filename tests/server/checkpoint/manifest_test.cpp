@@ -86,11 +86,10 @@ TEST(Manifest, ReadsTheLayoutOfAnEarlierRelease) {
 TEST(Manifest, ASealThatDoesNotFitIsFound) {
   std::string text = manifest_text(a_manifest());
   text.replace(text.find("1180"), 4, "1181");
-  EXPECT_THAT(refusal(text), HasSubstr("its hash does not fit what it says"));
+  EXPECT_THAT(refusal(text), HasSubstr("its hash does not match its contents"));
   EXPECT_THAT(refusal(""), HasSubstr("not JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("\"checkpoint\" is missing"));
-  EXPECT_THAT(refusal("{\"checkpoint\": 3, \"xxh3_128\": 4}"),
-              HasSubstr("\"xxh3_128\" is not what it should be"));
+  EXPECT_THAT(refusal("{\"checkpoint\": 3, \"xxh3_128\": 4}"), HasSubstr("\"xxh3_128\" has the wrong type"));
 }
 
 // Sealed like a good one: what a program with another idea of layouts would write.

@@ -116,7 +116,7 @@ TEST_F(ModelIntakeTest, OnlyOneIsAskedAndNobodyElseIsLeftInSilence) {
 TEST_F(ModelIntakeTest, WhoHasNoModelIsNotAskedAgain) {
   hello(ann);
   tell(ann, ModelDescription{});
-  EXPECT_THAT(notes, ElementsAre("worker 'ann' cannot tell the model: it brings no model"));
+  EXPECT_THAT(notes, ElementsAre("worker 'ann' cannot provide the model: it brings no model"));
   hello(ann);
   EXPECT_TRUE(said_to<SchedulerBeat>(ann));
   hello(bob, "bob");
@@ -135,7 +135,7 @@ TEST_F(ModelIntakeTest, BeginsAnewWithTheNextWhereOneGoesOrFallsSilent) {
   wake(9.9);
   EXPECT_EQ(intake.deadline(), now + from_seconds(0.1));
   wake(0.1);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("connection is gone"), HasSubstr("does not answer")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("connection is lost"), HasSubstr("does not answer")));
   const NodeId third{Role::worker, 8};
   hello(third, "cid");
   tell(third, described(40));

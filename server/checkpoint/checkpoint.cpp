@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* model_file = "model.safetensors";
 constexpr const char* optimizer_file = "optimizer.safetensors";
-constexpr const char* unfinished = ".tmp-";  // in the name of what is not a checkpoint (yet, or any more)
+constexpr const char* unfinished = ".tmp-";  // in names of incomplete or removed checkpoints
 
 std::string state_name(std::size_t slot, const std::string& tensor) {
   return "state." + std::to_string(slot + 1) + "." + tensor;
@@ -49,33 +49,33 @@ std::vector<TensorName> optimizer_names(const Layout& layout, std::size_t slots)
 
 // ---- writing
 
-// A fresh directory of a name that nobody takes for a checkpoint.
+// A new directory with a name that no reader takes for a checkpoint.
 std::string temporary_directory(const std::string& beside) {
   std::string path = beside + unfinished + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
     throw Failure(ExitCode::io, path + ": cannot be created: " + std::generic_category().message(errno));
   }
-  ::chmod(path.c_str(), 0755);  // mkdtemp gives it to the owner alone; a checkpoint is like any other output
+  ::chmod(path.c_str(), 0755);  // mkdtemp allows the owner only; checkpoints are ordinary output
   return path;
 }
 
-// Takes the name away first, so that a half-removed checkpoint is never seen as one.
+// Renames it first, so that a half-removed checkpoint is never listed.
 void remove_checkpoint(const std::string& path) {
   const std::string aside = temporary_directory(path);
   fs::rename(path, aside);
   fs::remove_all(aside);
 }
 
-// What writers that were killed have left; there is no other writer now (header).
+// Removes leftovers of killed writers; there is no other writer (see the header).
 void sweep(const std::string& dir) {
   for (const auto& entry : fs::directory_iterator(dir)) {
     if (entry.path().filename().string().find(unfinished) != std::string::npos) fs::remove_all(entry.path());
   }
 }
 
-// The same version may be there already, from an earlier term or from a run that was resumed: the two change
-// places, so that there is one of them at any moment. Where the file system cannot do that, whoever is killed
-// between two renames goes back one checkpoint further.
+// The same version may exist already, from an earlier term or a resumed run: the two are exchanged
+// atomically, so that one exists at any time. If the file system cannot do that and the process is killed
+// between two renames, the job resumes from the preceding checkpoint.
 void put_in_place(const std::string& dir, const std::string& made, const std::string& path) {
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
     fs::remove_all(made);
@@ -86,9 +86,9 @@ void put_in_place(const std::string& dir, const std::string& made, const std::st
   sync_directory(dir);
 }
 
-// What cannot be removed now is tried again after the next checkpoint: this one is safe all the same.
+// Failed removals are retried after the next checkpoint; this one is safe anyway.
 void prune(const std::string& dir, const std::string& written) try {
-  std::size_t kept = 1;  // the one just written, whatever else is there
+  std::size_t kept = 1;  // the one just written
   for (const std::string& path : list_checkpoints(dir)) {
     if (path != written && ++kept > kept_checkpoints) remove_checkpoint(path);
   }
@@ -97,7 +97,7 @@ void prune(const std::string& dir, const std::string& written) try {
 
 // ---- reading
 
-// Size before hash: "cut off" says more than "changed".
+// Checks the size before the hash: "cut off" is more precise than "changed".
 std::vector<std::byte> read_sealed(const std::string& path, const FileSeal& wanted) {
   std::vector<std::byte> bytes = read_bytes(path, wanted.size);
   if (bytes.size() != wanted.size) {
@@ -116,7 +116,7 @@ std::vector<std::byte> read_sealed(const std::string& path, const Manifest& mani
   return read_sealed(path + "/" + name, file->second);
 }
 
-// By name, not by place: the order of a file's tensors is nobody's promise.
+// Finds the tensor by name: files need not keep the order of tensors.
 void copy_tensor(const TensorFile& file, const std::string& name, const TensorPlace& place,
                  std::vector<float>& values, const std::string& path) {
   const StoredTensor* stored = file.find(name);
@@ -157,7 +157,7 @@ void warn(std::vector<std::string>* warnings, const std::string& text) {
   if (warnings != nullptr) warnings->push_back(text);
 }
 
-// The tensors of a layout lie in order and without gaps, so a flat buffer is a file's values as it stands.
+// A layout's tensors are in order and without gaps, so a flat buffer equals the values of a file.
 class CheckpointWriter final : public CheckpointSink {
  public:
   CheckpointWriter(std::string dir, const Snapshot& about, std::size_t state_slots);
@@ -182,7 +182,7 @@ class CheckpointWriter final : public CheckpointSink {
   Snapshot about_;  // without values
   const std::size_t slots_;
   const std::string path_;
-  std::string made_;  // the directory, until it has its name
+  std::string made_;  // the temporary directory, until renamed
   std::optional<Values> model_, optimizer_;
 };
 
@@ -193,8 +193,8 @@ CheckpointWriter::CheckpointWriter(std::string dir, const Snapshot& about, std::
       path_(dir_ + "/" + std::to_string(about.progress.version)) {
   try {
     begin();
-  } catch (const std::exception& e) {  // Failure of our own, or filesystem_error
-    std::error_code ignored;           // the first error is the one to tell
+  } catch (const std::exception& e) {  // Failure or filesystem_error
+    std::error_code ignored;           // reports the first error only
     if (!made_.empty()) fs::remove_all(made_, ignored);
     fail(e);
   }

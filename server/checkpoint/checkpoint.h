@@ -1,13 +1,13 @@
-// Checkpoints on disk: a directory per version, whole or not there.
+// Checkpoints on disk: one directory per version, complete or absent.
 //
 //   checkpoints/1180/model.safetensors      parameters, by the names of the layout
 //                    optimizer.safetensors  state, as "state.<slot>.<name>"; slots count from 1
 //                    MANIFEST.json          progress, seed, layout, and the size and hash of each file
 //
-// A checkpoint is written to a directory of another name ("1180.tmp-..."), its values as they come, read back
-// when all of it is there, and renamed; only then the oldest are removed. Whatever kills the writer, the
-// checkpoints that were there stay there, and what it leaves behind is swept up by the next write. One
-// directory of checkpoints has one writer at a time.
+// A checkpoint is written to a temporary directory ("1180.tmp-..."), its values in order of arrival, read
+// back when complete, and renamed; only then the oldest are removed. If the writer is killed at any point,
+// all existing checkpoints remain, and the next write removes its leftovers. A directory of checkpoints has
+// one writer at a time.
 #pragma once
 
 #include <algorithm>
@@ -24,75 +24,75 @@
 
 namespace steelyard {
 
-// SampleSource: what a training takes its samples from. With the seed it decides which sample stands at which
-// position of an epoch, so a job that goes on in the middle of one needs the same.
+// SampleSource: the training samples. Together with the seed it determines the sample at each position of an
+// epoch, so a job that resumes within an epoch needs the same source.
 struct SampleSource {
   std::string data;           // the data set's name
-  std::uint64_t samples = 0;  // for training; 0: not known, the checkpoint is of an earlier release
-  std::string hash;           // of some of them, values and labels: 32 hexadecimal digits
-  std::uint64_t batch = 0;    // samples in a round, for people
-  // Inputs are (raw - mean) / deviation, for whoever uses the model elsewhere: one number for all values, or
-  // one for each channel.
+  std::uint64_t samples = 0;  // for training; 0: unknown, from an earlier release
+  std::string hash;           // of some samples, values and labels: 32 hexadecimal digits
+  std::uint64_t batch = 0;    // samples in a round, for display
+  // Inputs are (raw - mean) / deviation, for use of the model elsewhere: one number for all values, or one
+  // for each channel.
   std::vector<double> mean{0}, deviation{1};
-  // Of a sample, as the model takes it: with them and the job the model can be made without the data set.
-  // All 0: not known, the checkpoint is of an earlier release, or of a worker's program that does not say.
+  // Shape of a sample as the model takes it: with it and the job, the model can be built without the data
+  // set. All 0: unknown, from an earlier release or from a worker's program that does not state it.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 
-// One cut through a training: enough to go on as if nothing had happened, on any number
-// of shards and workers.
+// A consistent snapshot of a training: enough to resume it without a difference, on any number of shards and
+// workers.
 struct Snapshot {
   Progress progress;
   std::uint64_t seed = 0;
   std::uint64_t fingerprint = 0;  // of the job
   Layout layout;
   std::vector<float> parameters;          // layout.size() floats
-  std::vector<std::vector<float>> state;  // of the optimizer: per slot, as long as the parameters
+  std::vector<std::vector<float>> state;  // of the optimizer: one vector per slot, as long as the parameters
   std::uint64_t steps = 0;                // of the optimizer
-  SampleSource source = {};               // with the seed: what the order of samples follows from
+  SampleSource source = {};               // determines the order of samples, together with the seed
 };
 
 inline constexpr std::size_t kept_checkpoints = 3;
 
-// Where a version goes that comes piece by piece, in any order. Whatever it throws, and if it is destroyed
-// before it is finished, nothing of the attempt remains. Used by one thread.
+// Receives a version piece by piece, in any order. If a call throws, or if it is destroyed before finish(),
+// nothing of the attempt remains. Used by one thread.
 class CheckpointSink {
  public:
   virtual ~CheckpointSink() = default;
-  // `values` belong at `offset` (in floats) of a slot: 0 holds parameters, 1.. optimizer state. Every float
-  // of every slot comes once.
+  // Stores `values` at `offset` (in floats) of a slot: 0 holds parameters, 1.. optimizer state. Each float of
+  // each slot must be put once.
   virtual void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) = 0;
-  virtual std::string finish(std::uint64_t steps) = 0;  // where it is, for people
+  virtual std::string finish(std::uint64_t steps) = 0;  // its location, for display
 };
-// Makes one for a snapshot of which everything is known but values and steps.
+// Creates a sink for a snapshot without values and steps.
 using OpenCheckpoint =
     std::function<std::unique_ptr<CheckpointSink>(const Snapshot& about, std::size_t state_slots)>;
 
-// Makes <dir>/<version>; finish() returns its path and keeps the newest three. Holds none of the values: what
-// comes goes to the file. Throws Failure (io), now and later, when the disk is full or does not obey.
+// Creates <dir>/<version>; finish() returns its path and keeps the newest three. Values go to the file at
+// once and are not held in memory. Throws Failure (io), now and later, if the disk is full or a write fails.
 std::unique_ptr<CheckpointSink> open_checkpoint(const std::string& dir, const Snapshot& about,
                                                 std::size_t state_slots);
-// The same of a snapshot that is whole.
+// Writes a complete snapshot.
 std::string write_checkpoint(const std::string& dir, const Snapshot& snapshot);
 
-// `path` is one checkpoint. Every byte is checked against the manifest; damage is Failure (io) that names the
-// file and what is wrong with it.
+// Reads one checkpoint. Every byte is checked against the manifest; damage throws Failure (io), which names
+// the file and the problem.
 Snapshot read_checkpoint(const std::string& path);
 
-// All checkpoints with a good manifest, newest first: by term, then by version. Their files are not looked
-// at. What was passed over is told in `warnings`, one line each.
+// All checkpoints with a valid manifest, newest first: by term, then by version. Their other files are not
+// read. `warnings` gets one line for each directory that is skipped.
 std::vector<std::string> list_checkpoints(const std::string& dir,
                                           std::vector<std::string>* warnings = nullptr);
 
-// The newest checkpoint of which every hash is right. Damaged ones are passed over and told in `warnings`.
-// Failure (io) if there is none.
+// The newest undamaged checkpoint, with all hashes correct. `warnings` gets a line for each damaged one.
+// Throws Failure (io) if none is found.
 std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* warnings = nullptr);
 
-// Checkpoints in memory, where a version is wanted and no file: simulations, tests.
+// Checkpoints in memory, without files: for simulations and tests.
 class MemorySink final : public CheckpointSink {
  public:
-  using Store = std::function<std::string(const Snapshot&)>;  // says where it is
+  using Store = std::function<std::string(const Snapshot&)>;  // returns the location
 
   MemorySink(Snapshot about, std::size_t state_slots, Store store)
       : snapshot_(std::move(about)), store_(std::move(store)) {

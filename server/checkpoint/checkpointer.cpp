@@ -12,11 +12,11 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t answers_kept = 4;
-constexpr std::size_t parts_at_once = 16;  // of a version that is gathered, from all shards together
-constexpr Duration timeout = std::chrono::milliseconds(500);  // between signs of life
-constexpr Duration silence = std::chrono::seconds(5);         // of a shard, before it is named
-constexpr Duration too_long = std::chrono::seconds(60);       // of a shard, before a checkpoint is given up
-constexpr Duration standstill = std::chrono::minutes(30);     // of a checkpoint whose shards all answer
+constexpr std::size_t parts_at_once = 16;  // in flight for a gathered version, over all shards
+constexpr Duration timeout = std::chrono::milliseconds(500);  // between heartbeats
+constexpr Duration silence = std::chrono::seconds(5);         // of a shard, before heartbeats name it
+constexpr Duration too_long = std::chrono::seconds(60);       // of a shard, before the checkpoint fails
+constexpr Duration standstill = std::chrono::minutes(30);     // without a part, although all shards answer
 
 Snapshot without_values(const Snapshot& s) {
   return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source};
@@ -72,7 +72,7 @@ const ShardPlace* Checkpointer::place(NodeId shard) const {
   return found == shards_.end() ? nullptr : &*found;
 }
 
-// The scheduler repeats the roster until every shard says that it is loaded.
+// The scheduler repeats the roster until every shard reports that it is loaded.
 bool Checkpointer::awaited(const ShardPlace& shard) const {
   const Contact& contact = contacts_.at(shard.node);
   if (initial_ && !contact.loaded && now_ - contact.offered <= silence) return true;
@@ -81,7 +81,7 @@ bool Checkpointer::awaited(const ShardPlace& shard) const {
   return transfer != gathering_->transfers.end() && !transfer->second.complete();
 }
 
-// ---- the state to begin with
+// ---- the initial state
 
 void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
   if (roster.number < roster_) return ignore();
@@ -94,7 +94,7 @@ void Checkpointer::handle(NodeId, const Roster& roster, Outbox& out) {
     for (const auto& [version, saved] : answered_) {
       if (fresh) out.send<ToShard>(shard.node, saved);
     }
-    if (fresh) restart(shard);  // a mirror in the place of one that was lost has the same version
+    if (fresh) restart(shard);  // a promoted mirror has the same version
     if (!initial_) continue;
     if (now_ - contact.offered > silence) contact.asked.reset();
     contact.offered = now_;
@@ -108,7 +108,7 @@ void Checkpointer::handle(NodeId from, const StateRequest& want, Outbox& out) {
   const ShardPlace* shard = place(from);
   if (shard == nullptr || !initial_ || want.term != about_.progress.term) return ignore();
   contacts_.at(from).loaded = want.loaded;
-  if (initial_->parameters.empty() && !slices_.empty()) return ignore();  // it is not known here any more
+  if (initial_->parameters.empty() && !slices_.empty()) return ignore();  // its values are not kept here
   std::size_t sent = 0;
   for (const StatePart& part : want.parts) {
     const bool its = shard->first <= part.slice && part.slice < shard->last && part.slot < slots_;
@@ -117,7 +117,7 @@ void Checkpointer::handle(NodeId from, const StateRequest& want, Outbox& out) {
   }
 }
 
-// Its values are those of the snapshot, and keep it.
+// The values are views of the snapshot and keep it alive.
 StateChunk Checkpointer::load(StatePart part) const {
   const Slice& slice = slices_[part.slice];
   const auto view = [&](const std::vector<float>& whole) {
@@ -192,12 +192,12 @@ void Checkpointer::handle(NodeId from, const State& state, Outbox& out) {
   ask(out);
 }
 
-// To the checkpoint; and if it was the last part, that is whole. Afterwards much time may have passed: what
-// comes next waits until that is told.
+// Writes a part to the checkpoint, and finishes the checkpoint after the last part. That may take long; the
+// next gathering begins in wake(), with the new time.
 void Checkpointer::put(const State& state, Outbox& out) {
   Saved saved{state.version, false, {}};
   try {
-    // The checkpoint before it is worth more.
+    // The preceding checkpoint is worth more.
     if (state.slot == 0 && !nn::all_finite(state.values.floats()))
       throw Failure(ExitCode::failed,
                     "the parameters are not finite; lower train.lr, or set train.clip_norm");
@@ -247,15 +247,15 @@ void Checkpointer::answer(const Saved& saved, Outbox& out) {
   if (answered_.size() > answers_kept) answered_.erase(answered_.begin());
   out.send<ToScheduler>(scheduler_node, saved);
   for (const ShardPlace& shard : shards_) out.send<ToShard>(shard.node, saved);
-  if (!asked_.empty()) next_ = Time{};  // the next one
+  if (!asked_.empty()) next_ = Time{};  // begin the next one
 }
 
 // ---- connections
 
-// Whoever is gone comes back or is replaced: the scheduler's affair. What was asked for is asked for again.
+// The scheduler waits for a lost shard or replaces it. Here its parts are requested again.
 void Checkpointer::handle(NodeId, const Disconnected& lost, Outbox&) {
   if (const auto contact = contacts_.find(lost.node); contact != contacts_.end())
-    contact->second.trouble.clear();  // it has been connected since
+    contact->second.trouble.clear();  // it was connected meanwhile
   if (const ShardPlace* shard = place(lost.node)) restart(*shard);
 }
 

@@ -1,16 +1,15 @@
-// Checkpointer: gives the shards the state to begin with, and gathers a version of it from them for a
-// checkpoint.
+// Checkpointer: sends the initial state to the shards, and gathers versions from them for checkpoints.
 //
-// Lives beside the scheduler, where the run directory is, and speaks to the shards' bulk ports. Both ways
-// the state travels a few parts at a time, each requested by the receiver (server/shard/transfer.h): what is
-// under way at any moment is a window, and not the model.
+// It runs beside the scheduler, where the run directory is, and connects to the shards' bulk ports. In both
+// directions the receiver requests a few parts at a time (server/shard/transfer.h), so only a window of the
+// model is in flight.
 //
-// What it gathers is one cut: the same version of every slice, with optimizer state and step counts. It goes
-// to the checkpoint as it comes. Writing takes long and may fail; the host gives what does it, and runs the
-// checkpointer on a thread of its own.
+// A gathered version is consistent: the same version of every slice, with optimizer state and step counts.
+// Parts go to the checkpoint as they arrive. Writing is slow and may fail, so the host provides the sink and
+// runs the checkpointer on its own thread.
 //
-// A shard that does not answer is named in every heartbeat; a checkpoint that it holds up for a minute is
-// answered as failed.
+// Each heartbeat names the shards that do not answer. A checkpoint fails if a shard does not answer for a
+// minute.
 #pragma once
 
 #include <map>
@@ -27,11 +26,11 @@ namespace steelyard {
 
 class Checkpointer {
  public:
-  // `initial` has the layout, parameters, optimizer state (empty: zeros), version and term to begin with. Its
-  // values are let go of when the first checkpoint is asked for, for then the training is under way.
+  // `initial` has the initial layout, parameters, optimizer state (empty: zeros), version and term. Its
+  // values are released when the first checkpoint is requested, because the training has begun by then.
   Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
 
-  // An earlier process of this run has written these, and may have told nobody.
+  // An earlier process of this run has written this checkpoint and may not have reported it.
   void remember(const Saved& saved) { answered_[saved.version] = saved; }
 
   void step(Time now, const Envelope& in, Outbox& out);
@@ -41,12 +40,12 @@ class Checkpointer {
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
  private:
-  // What is known of a shard.
+  // State of the exchange with a shard.
   struct Contact {
-    std::optional<Time> asked;  // when it was first asked what it has not answered
-    Time offered;               // when it was last offered the state to begin with
-    bool loaded = false;        // it has all of that
-    std::string trouble;        // why it cannot be connected to
+    std::optional<Time> asked;  // time of the oldest unanswered request
+    Time offered;               // time of the last StateOffer
+    bool loaded = false;        // it has the whole initial state
+    std::string trouble;        // why the connection fails
   };
   struct Gathering {
     Version version = 0;
@@ -54,14 +53,14 @@ class Checkpointer {
     std::map<std::size_t, Transfer> transfers;  // by the shard's place in the roster
     std::size_t missing = 0;                    // parts
     std::uint64_t steps = 0;
-    Time progress;  // when a part last came
+    Time progress;  // arrival of the last part
   };
 
   void handle(NodeId from, const Roster& roster, Outbox& out);
   void handle(NodeId from, const StateRequest& want, Outbox& out);
   void handle(NodeId from, const Save& save, Outbox& out);
   void handle(NodeId from, const State& state, Outbox& out);
-  void handle(NodeId, const NotYet&, Outbox&) {}  // it is there, and that is all it says
+  void handle(NodeId, const NotYet&, Outbox&) {}  // the shard answers; nothing else to do
   void handle(NodeId from, const VersionExpired& gone, Outbox& out);
   void handle(NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(NodeId, const Stop&, Outbox&) { finished_ = true; }
@@ -77,28 +76,28 @@ class Checkpointer {
   void answer(const Saved& saved, Outbox& out);
   [[nodiscard]] const ShardPlace* place(NodeId shard) const;
   [[nodiscard]] std::size_t index_of(const ShardPlace& shard) const;  // of one in the roster
-  void restart(const ShardPlace& shard);                              // its part of what is gathered
-  // That is gathered, or would be next: an older one may be asked for meanwhile.
+  void restart(const ShardPlace& shard);  // requests its parts of the gathered version again
+  // The version being gathered, or the next one: an older one may be requested meanwhile.
   [[nodiscard]] Version version() const { return gathering_ ? gathering_->version : asked_.begin()->first; }
-  // Whether something of it is waited for.
+  // Whether an answer of the shard is awaited.
   [[nodiscard]] bool awaited(const ShardPlace& shard) const;
   void ignore() { ++ignored_; }
 
   const NodeId self_;
-  std::shared_ptr<const Snapshot> initial_;  // null: let go of
-  const Snapshot about_;                     // the same without values
+  std::shared_ptr<const Snapshot> initial_;  // null: values released
+  const Snapshot about_;                     // `initial` without values
   const std::vector<Slice> slices_;
   const std::uint32_t slots_;  // 1 (parameters) + optimizer state
   const OpenCheckpoint open_;
   bool finished_ = false;
-  Time now_;   // as last told
-  Time next_;  // sign of life
+  Time now_;   // of the last call
+  Time next_;  // next heartbeat
   std::vector<ShardPlace> shards_;
-  std::uint64_t roster_ = 0;  // its number
+  std::uint64_t roster_ = 0;  // Roster::number
   std::map<NodeId, Contact> contacts_;
-  std::map<Version, Saved> answered_;   // the latest, to be said again if it was lost
+  std::map<Version, Saved> answered_;   // the latest, resent if lost
   std::map<Version, Progress> asked_;   // oldest first
-  std::optional<Gathering> gathering_;  // of the oldest when it began
+  std::optional<Gathering> gathering_;  // of the oldest in asked_ when it began
   std::uint64_t ignored_ = 0;
 };
 

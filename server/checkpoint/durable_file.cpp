@@ -32,7 +32,7 @@ std::string hexadecimal(XXH128_hash_t hash) {
   return text;
 }
 
-// What a hash of bytes that come one after the other is kept in; to be reset first.
+// State of a streaming hash; reset it before use.
 struct Hash {
   Hash() : state(XXH3_createState()) { CHECK(state != nullptr, "no memory for a hash"); }
   ~Hash() { XXH3_freeState(state); }
@@ -51,7 +51,7 @@ DurableFile::DurableFile(std::string path, std::uint64_t bytes) : path_(std::mov
   file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file_.there()) fail(path_, "cannot be created", errno);
   const int error = bytes == 0 ? 0 : ::posix_fallocate(file_.get(), 0, static_cast<off_t>(bytes));
-  // Some file systems cannot reserve; there the writes will tell.
+  // Some file systems cannot reserve space; there the writes will fail.
   if (error != 0 && error != EOPNOTSUPP && error != EINVAL) fail(path_, "no room", error);
 }
 
@@ -59,9 +59,9 @@ void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> byte
   if (bytes.empty()) return;
   pieces_.push_back({offset, bytes.size(), XXH3_64bits(bytes.data(), bytes.size())});
   size_ = std::max(size_, offset + bytes.size());
-  constexpr std::size_t at_once = std::size_t{1} << 30;  // one call takes no more than 2 GB
+  constexpr std::size_t at_once = std::size_t{1} << 30;  // a call writes at most 2 GB
   while (!bytes.empty()) {
-    // Signals and nearly full disks both make short writes.
+    // Signals and nearly full disks cause short writes.
     const ssize_t written =
         ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), at_once), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
@@ -82,7 +82,7 @@ FileSeal DurableFile::finish() {
   return sealed;
 }
 
-// The hash of the whole, once each piece has been found to be what was written.
+// Compares each piece with its hash when written, and returns the hash of the whole file.
 FileSeal DurableFile::read_back() {
   std::ranges::sort(pieces_, {}, &Piece::offset);
   const Hash whole, own;
@@ -112,7 +112,7 @@ FileSeal DurableFile::read_back() {
 void sync_directory(const std::string& path) {
   const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.there()) fail(path, "cannot be opened", errno);
-  // Some network file systems have nothing to sync in a directory and say so.
+  // Some network file systems report that a directory cannot be synced.
   if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "did not reach the disk", errno);
 }
 
@@ -132,7 +132,7 @@ std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most) {
     const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(path, "cannot be read", errno);
-    if (got == 0) break;  // it shrank meanwhile: hashes and sizes will say so
+    if (got == 0) break;  // it shrank meanwhile: size or hash will not match
     done += static_cast<std::size_t>(got);
   }
   bytes.resize(done);

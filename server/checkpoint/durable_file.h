@@ -1,8 +1,8 @@
-// Files that are on the disk when a call returns, and their hashes: what checkpoints are made of.
+// Durable files, which are on the disk when a call returns, and their hashes. Checkpoints consist of them.
 //
-// A full disk, a failed write and a failed fsync are Failure (io). After a failed fsync nobody knows
-// what the disk holds, and a second fsync may say that all is well: the caller discards the whole
-// attempt and never repeats one.
+// A full disk, a failed write and a failed fsync throw Failure (io). After a failed fsync the contents of the
+// disk are unknown, and a second fsync may succeed wrongly: the caller must discard the whole attempt and not
+// retry.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace steelyard {
 
-// What a file must be to be believed.
+// Expected size and hash of a file.
 struct FileSeal {
   std::uint64_t size = 0;  // bytes
   std::string xxh3_128;    // 32 hexadecimal digits
@@ -23,17 +23,17 @@ struct FileSeal {
 };
 FileSeal seal(std::span<const std::byte> bytes);
 
-// A new file, each byte written once, by one thread. One that was not finished is the caller's to remove.
+// A new file, each byte written once, by one thread. The caller removes unfinished files.
 class DurableFile {
  public:
-  // Reserves room for `bytes` at once, so that a full disk is found before anything is written.
+  // Reserves `bytes` at once, so that a full disk is detected before the first write.
   DurableFile(std::string path, std::uint64_t bytes);
 
-  void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  // behind all that was written
-  // Pieces may come in any order; those of a finished file leave no hole and do not overlap.
+  void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  // appends
+  // Pieces may come in any order; those of a finished file must not overlap or leave a hole.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
-  // On the disk, read back, compared with what was written, and closed. Takes a megabyte of memory, however
-  // long the file is.
+  // Syncs the file, reads it back, compares it with the data written, and closes it. Takes a megabyte of
+  // memory, whatever the size of the file.
   FileSeal finish();
 
  private:
@@ -43,15 +43,15 @@ class DurableFile {
   FileSeal read_back();
 
   std::string path_;
-  std::vector<Piece> pieces_;  // as they were written
-  std::uint64_t size_ = 0;     // of the file so far
+  std::vector<Piece> pieces_;  // in order of writing
+  std::uint64_t size_ = 0;     // of the file
   Descriptor file_;
 };
 
-// Makes the names in a directory durable: those of files made, renamed and removed.
+// Syncs a directory, so that files created, renamed and removed in it are durable.
 void sync_directory(const std::string& path);
 
-// All of a file of at most `most` bytes.
+// Reads a whole file of at most `most` bytes.
 std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most);
 
 }  // namespace steelyard

@@ -14,7 +14,7 @@ struct BadManifest {
   std::string why;
 };
 
-// The rules by the names that the design gives them; their numbers are nobody's business on disk.
+// Rules are stored by name, because their numbers may change.
 constexpr std::pair<Rule, const char*> rule_names[] = {
     {Rule::step, "step"}, {Rule::ema, "ema"}, {Rule::mean, "mean"}};
 
@@ -32,7 +32,7 @@ Rule rule_of(const std::string& text) {
   throw BadManifest{"no rule is called \"" + text + "\""};
 }
 
-// 64 random bits are more than a JSON reader elsewhere keeps in a number.
+// Many JSON readers cannot keep 64 random bits in a number.
 std::string hexadecimal(std::uint64_t value) {
   char text[16];
   const auto end = std::to_chars(text, text + sizeof text, value, 16).ptr;
@@ -65,14 +65,13 @@ Json layout_json(const Layout& layout) {
   return {{"slice_size", layout.slice_size}, {"tensors", tensors}, {"ranges", ranges}};
 }
 
-// The seal is over the text without white space, so that people may look at the file with an editor that
-// changes it.
+// The seal covers the text without white space, so that an editor may reformat the file.
 std::string seal_of(const Json& body) {
   const std::string text = dump_json(body);
   return seal(std::as_bytes(std::span(text))).xxh3_128;
 }
 
-// Fields of the body; a field that is missing or of another type is damage, by its name.
+// Fields of the body. Throws BadManifest with the name of a missing or mistyped field.
 const Json& field(const Json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   if (found == object.end()) throw BadManifest{"\"" + std::string(key) + "\" is missing"};
@@ -94,13 +93,13 @@ std::uint64_t as_count(const Json& value, const char* key) {
 }
 std::uint64_t count(const Json& object, const char* key) { return as_count(field(object, key), key); }
 
-// Earlier releases said whether it applies.
+// Earlier releases stored a Boolean.
 double factor(const Json& object, const char* key) {
   if (field(object, key).is_boolean()) return get<bool>(object, key) ? 1 : 0;
   return get<double>(object, key);
 }
 
-// A layout that passes is fit for slices(): dense, not empty, within its own size.
+// Returns only layouts that are valid for slices(): dense, not empty, within their size.
 Layout layout_of(const Json& json) {
   Layout layout;
   layout.slice_size = count(json, "slice_size");
@@ -114,7 +113,7 @@ Layout layout_of(const Json& json) {
   for (const Json& r : field(json, "ranges")) {
     layout.ranges.push_back({count(r, "begin"), count(r, "end"), rule_of(get<std::string>(r, "rule")),
                              factor(r, "decay"), static_cast<std::uint32_t>(count(r, "norm_group"))});
-    // Not in earlier releases:
+    // Missing in earlier releases:
     if (r.contains("keep")) layout.ranges.back().keep = get<double>(r, "keep");
     if (r.contains("rate")) layout.ranges.back().rate = get<double>(r, "rate");
   }
@@ -123,7 +122,7 @@ Layout layout_of(const Json& json) {
   return layout;
 }
 
-// One number is one, as in earlier releases.
+// Earlier releases stored a single number.
 std::vector<double> numbers(const Json& json, const char* key) {
   return field(json, key).is_array() ? get<std::vector<double>>(json, key)
                                      : std::vector{get<double>(json, key)};
@@ -143,7 +142,7 @@ auto extents(auto& source) {
 SampleSource source_of(const Json& json) {
   SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
                       count(json, "batch")};
-  if (!json.contains("mean")) return source;  // of an earlier release
+  if (!json.contains("mean")) return source;  // from an earlier release
   source.mean = numbers(json, "mean");
   source.deviation = numbers(json, "deviation");
   if (!json.contains("height")) return source;  // likewise
@@ -151,7 +150,7 @@ SampleSource source_of(const Json& json) {
   return source;
 }
 
-// The format comes first: of any other, nothing else can be expected.
+// Checks the format first, because other formats may have other fields.
 Manifest manifest_of(const Json& body) {
   if (const std::uint64_t format = count(body, "format"); format != Manifest::format) {
     throw BadManifest{"it has format " + std::to_string(format) + ", and this program reads format " +

@@ -1,5 +1,5 @@
-// MANIFEST.json: what a checkpoint says about itself. Written last and sealed by a hash over all it says; a
-// directory without a good manifest is no checkpoint.
+// MANIFEST.json: the description of a checkpoint. Written last and sealed by a hash of its contents; a
+// directory without a valid manifest is not a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ inline constexpr const char* manifest_file = "MANIFEST.json";
 
 std::string manifest_text(const Manifest& manifest);
 
-// Throws Failure (io) that names `path` and what is wrong: not JSON, a seal that does not fit, another
-// format, a field that is missing or no possible value, a layout with holes.
+// Throws Failure (io) that names `path` and the problem: not JSON, wrong seal, another format, a missing or
+// impossible field, or a layout with holes.
 Manifest parse_manifest(std::string_view text, const std::string& path);
-// That of the checkpoint in this directory; its other files are not looked at.
+// Reads the manifest of the checkpoint in this directory, but not its other files.
 Manifest read_manifest(const std::string& checkpoint);
 
 }  // namespace steelyard

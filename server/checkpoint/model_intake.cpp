@@ -14,7 +14,7 @@ std::string megabytes(std::uint64_t floats) {
 void ModelIntake::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToScheduler>(&in.message);
   if (message == nullptr || finished()) return;
-  // Of a process that is gone for good, the scheduler's own host says so.
+  // The scheduler's host reports a process that is gone permanently.
   const bool hopeless = in.from == link_node && std::holds_alternative<Goodbye>(*message);
   if (hopeless || std::holds_alternative<Interrupt>(*message)) ended_ = true;
   if (const auto* hello = std::get_if<Hello>(message)) return hear(now, in.from, *hello, out);
@@ -46,7 +46,7 @@ Time ModelIntake::patience() const {
   return asked_since_ + 10 * timeout_ + static_cast<std::int64_t>(parts) * for_a_part;
 }
 
-// Whoever has not been welcomed repeats its Hello. So what was lost is asked again.
+// A node without a Welcome repeats its Hello, which makes up for lost messages.
 void ModelIntake::hear(Time now, NodeId from, const Hello& hello, Outbox& out) {
   if (!asked_ && from.role == Role::worker && !in_vain_.contains(from)) {
     asked_ = from;
@@ -87,7 +87,7 @@ void ModelIntake::hear(Time now, const ModelDescription& model, Outbox& out) {
 void ModelIntake::hear(Time now, const Weights& part, Outbox& out) {
   if (!described_ || part.floats != next_part() || !part.values.holds_floats(part.floats.size())) return;
   const auto values = part.values.floats();
-  // All fits into memory, and the first part is here: from now on its room costs nothing but addresses.
+  // All parts fit into memory, and the first has arrived. Reserving costs address space only.
   if (weights_.empty()) weights_.reserve(model_.layout.size());
   weights_.insert(weights_.end(), values.begin(), values.end());
   if (!complete()) ask(now, out);

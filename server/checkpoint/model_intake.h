@@ -1,10 +1,11 @@
-// ModelIntake: gets model and first weights from a worker, for a job that leaves both to its workers.
+// ModelIntake: gets the model and its initial weights from a worker, for a job that leaves both to its
+// workers.
 //
-// It stands in the scheduler's place until it has them; the scheduler proper begins afterwards, with a
-// complete job. Of the workers that say Hello, one is asked at a time: what it trains, then its first
-// weights, part by part. One that has no model, or a larger one than fits here, that goes, is silent for
-// `timeout`, or takes too long in all, is given up for the next. The recorder is told why. All other nodes
-// hear a heartbeat, so that none leaves meanwhile.
+// It acts as the scheduler until it has them; then the real scheduler starts with a complete job. It asks one
+// of the workers that send Hello at a time: first for the model, then for the initial weights, part by part.
+// It gives up on a worker that has no model or one too large for this machine, that disconnects, sends
+// nothing for `timeout`, or takes too long in total; then it asks the next one and reports the reason to the
+// recorder. All other nodes get heartbeats, so that none exits meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@ class ModelIntake {
  public:
   static constexpr std::uint64_t floats_at_a_time = 1 << 16;
 
-  // In all, a worker has ten times `timeout`, and besides so long for each part.
+  // A worker's time limit: ten times `timeout`, plus this for each part.
   static constexpr Duration for_a_part = std::chrono::milliseconds(250);
 
-  // `seed` is the job's; the worker draws the weights with it. `memory`: bytes that there are for them.
+  // `seed` is the job's; the worker draws the weights with it. `memory`: bytes available for them.
   ModelIntake(std::uint64_t seed, Duration timeout, std::uint64_t memory)
       : seed_(seed), timeout_(timeout), memory_(memory) {}
 
@@ -33,9 +34,9 @@ class ModelIntake {
   [[nodiscard]] Time deadline() const;
   [[nodiscard]] bool finished() const { return ended_ || complete(); }
 
-  // False once it has finished: the job is to end, or cannot begin, since a process of it is gone for good.
+  // False after finished(): the job must end or cannot start, because a process of it is gone permanently.
   [[nodiscard]] bool complete() const { return described_ && weights_.size() == model_.layout.size(); }
-  // Once it is complete.
+  // Only once complete.
   [[nodiscard]] const ModelDescription& model() const { return model_; }
   [[nodiscard]] std::vector<float> take_weights() { return std::move(weights_); }
 
@@ -46,19 +47,19 @@ class ModelIntake {
   void hear(Time now, const Weights& part, Outbox& out);
   void give_up(const std::string& why, Outbox& out);
   [[nodiscard]] Interval next_part() const;
-  [[nodiscard]] Time patience() const;  // for all that the worker has to tell
+  [[nodiscard]] Time patience() const;  // deadline for the whole description and the weights
 
   const std::uint64_t seed_;
   const Duration timeout_;
   const std::uint64_t memory_;
   std::optional<NodeId> asked_;
   Time asked_since_;
-  std::string name_;          // of the worker that is asked
-  Time heard_;                // from it, last
-  std::set<NodeId> in_vain_;  // not asked again
+  std::string name_;          // of the worker being asked
+  Time heard_;                // last message from it
+  std::set<NodeId> in_vain_;  // not to be asked again
   bool described_ = false, ended_ = false;
   ModelDescription model_;
-  std::vector<float> weights_;  // as far as they have come
+  std::vector<float> weights_;  // received until now
 };
 
 }  // namespace steelyard

@@ -27,11 +27,11 @@ struct BadHeader {
 struct Entry {
   std::string name, type;
   std::vector<std::uint64_t> shape, offsets;
-  bool has_shape = false;  // a scalar's is empty
+  bool has_shape = false;  // a scalar has an empty one
 };
 
-// Reads the header as it is parsed. nlohmann::json would keep the last of two equal keys and build any depth;
-// here nothing deeper than {"tensor": {"shape": [1]}} is accepted, and no key twice.
+// A SAX reader of the header. nlohmann::json's own would keep the last of two equal keys and accept any
+// depth; this one accepts nothing deeper than {"tensor": {"shape": [1]}}, and no key twice.
 class HeaderReader : public json::json_sax_t {
  public:
   std::vector<Entry> entries;
@@ -126,7 +126,7 @@ std::uint64_t byte_count(const Entry& entry) {
   return bytes;
 }
 
-// In the order of their values, each tensor must begin where the one before ends.
+// In the order of their values, each tensor must begin where the preceding one ends.
 std::vector<StoredTensor> place(std::vector<Entry> entries, std::span<const std::byte> values) {
   std::ranges::stable_sort(entries, {}, [](const Entry& e) { return e.offsets; });
   std::vector<StoredTensor> tensors;
@@ -164,7 +164,7 @@ TensorFile parse(std::span<const std::byte> file) {
 }  // namespace
 
 std::string safetensors_header(const std::vector<TensorName>& tensors, const TensorTexts& texts) {
-  // An ordered object: readers that go through the header see the tensors in the order of their values.
+  // An ordered object, so that readers find the tensors in the order of their values.
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!texts.empty()) header[texts_key] = texts;
   std::uint64_t end = 0;

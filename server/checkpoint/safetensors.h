@@ -1,13 +1,12 @@
-// safetensors, the exchange format of model weights: names, shapes and float32 values, and a few texts.
+// safetensors, the exchange format of model weights: names, shapes, float32 values, and some texts.
 //
 //   u64 length of the header | header: JSON, padded with spaces | values, little-endian, row-major
 //
-// What this writes begins its values at a multiple of 64 bytes, in the order given and without gaps, so a
-// model's flat buffer is the file's second half as it stands. What this reads may come from anywhere: of
-// every file it demands what the format's specification demands (no name twice, no hole, no overlap, values
-// to the last byte, sizes that do not overflow, a header of at most 100 MB), and float32 values. The
-// specification: github.com/huggingface/safetensors, "Format". NaN and infinity are values like any other
-// here.
+// Written files begin their values at a multiple of 64 bytes, in the given order and without gaps, so the
+// values of a file equal the model's flat buffer. Files to read may come from anywhere: they must satisfy the
+// specification (no duplicate name, no hole, no overlap, values to the last byte, sizes that do not overflow,
+// a header of at most 100 MB) and contain float32 values only. NaN and infinity are accepted. Specification:
+// github.com/huggingface/safetensors, "Format".
 #pragma once
 
 #include <cstddef>
@@ -22,14 +21,14 @@ namespace steelyard {
 using TensorTexts = std::map<std::string, std::string>;  // "__metadata__"
 
 struct TensorName {
-  std::string name;  // of one file: all different, none "__metadata__"; UTF-8
+  std::string name;  // unique in a file, not "__metadata__"; UTF-8
   std::vector<std::uint64_t> shape;
 };
 
-// All bytes before the values: write them, then the values of all tensors in this order.
+// All bytes before the values. Write them, then the values of all tensors in this order.
 std::string safetensors_header(const std::vector<TensorName>& tensors, const TensorTexts& texts);
 
-// A tensor in a file's bytes, which it does not own. The bytes may lie at any address: copy them.
+// A tensor within a file's bytes (not owned). The bytes may be unaligned: copy them.
 struct StoredTensor {
   std::string name;
   std::vector<std::uint64_t> shape;
@@ -43,10 +42,10 @@ struct TensorFile {
   std::vector<StoredTensor> tensors;  // in the order of their values
   TensorTexts texts;
 
-  [[nodiscard]] const StoredTensor* find(const std::string& name) const;  // or null
+  [[nodiscard]] const StoredTensor* find(const std::string& name) const;  // null if missing
 };
 
-// `file` must outlive the result. Throws Failure (io) that names `path` and what is wrong.
+// `file` must outlive the result. Throws Failure (io) that names `path` and the problem.
 TensorFile parse_safetensors(std::span<const std::byte> file, const std::string& path);
 
 }  // namespace steelyard

@@ -24,7 +24,7 @@ class ExactVersions final : public CloseRule {
   }
   bool add(NodeId, const Push& push, const BeginRound&, SliceMemory& slice) override {
     if (!slice.add(push.piece.positions, push.weight, push.values)) return false;
-    slice.release_previous();  // whoever computed this has seen every slice closed
+    slice.release_previous();  // the push was computed after every slice had closed
     return true;
   }
   void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) override {
@@ -66,7 +66,7 @@ class OnArrival final : public CloseRule {
   void close(std::span<SliceMemory> slices, const BeginRound&, double) override { slices[0].next_version(); }
   [[nodiscard]] bool answers_each_push() const override { return true; }
 
-  // Of that version at least, with all of the asker's own pushes in.
+  // Requires that version or a later one, with all of the worker's own pushes.
   [[nodiscard]] bool has(const Pull& pull, const SliceMemory& slice) const override {
     return slice.version() >= pull.version && std::ranges::all_of(pull.own, [&](const Contribution& it) {
              return slice.covers(it.round, it.positions);
@@ -79,14 +79,14 @@ class OnArrival final : public CloseRule {
   [[nodiscard]] std::uint64_t uncompensated() const override { return compensation_.missed(); }
 
  private:
-  // Rounded down: where the batch is not a multiple of the workers, some of their shares are shorter.
+  // Rounded down: if the batch is not a multiple of the workers, some shares are shorter.
   static std::uint64_t needed(const Job& job) {
     const SyncMode::Quorum& quorum = job.sync.quorum;
     return job.global_batch * quorum.parts /
            std::max<std::uint64_t>(1, quorum.of > 0 ? quorum.of : job.workers);
   }
 
-  // What is gathered of the push. Other than gradients (Rule in core/layout.h) are taken as they are.
+  // The values to gather. Values other than gradients (Rule in core/layout.h) are not adjusted.
   Blob adjusted(NodeId worker, const Push& push, SliceMemory& slice, std::uint64_t late) {
     if (!slice.takes_gradients()) return push.values;
     if (!mode_.damped || late < 2) return compensation_.compensated(worker, push, slice);
@@ -96,7 +96,7 @@ class OnArrival final : public CloseRule {
     });
   }
 
-  // Weight decay belongs to an update, so a push that is only a part of one has its part of the decay.
+  // Weight decay is per update, so a push that is a part of an update gets its part of the decay.
   void step(const Push& push, const BeginRound& open, SliceMemory& slice) const {
     if (mode_.divide_by_push) return slice.step(optimizer_, rate(open));
     const auto whole = static_cast<double>(open.positions.size());
@@ -115,9 +115,9 @@ struct HubCopy {
   SliceMemory slice;
   double weight = 0;  // n(h)
 };
-using Copies = std::vector<HubCopy>;  // by hub, the first has number 1
+using Copies = std::vector<HubCopy>;  // by hub; index 0 is hub 1
 
-// Of some hubs' copies, by weight; nothing if they have none.
+// The average of some hubs' copies by weight; empty if all weights are 0.
 class Mean {
  public:
   void add(const HubCopy& copy) {
@@ -150,7 +150,7 @@ class HubRule final : public CloseRule {
       for (HubNumber hub = 0; hub < hubs_.count; ++hub) copies.push_back({slice.copy()});
     }
   }
-  // At the beginning. Later somebody may need the version before, of which every hub has its own.
+  // Only at the beginning. Later a worker may need the preceding version, which differs by hub.
   [[nodiscard]] bool is_in_slices(std::span<const SliceMemory> slices) const override {
     return std::ranges::all_of(slices, [&](const SliceMemory& slice) {
       const Blob own = slice.current();
@@ -172,7 +172,7 @@ class HubRule final : public CloseRule {
     const bool is_new = its.slice.add(push.piece.positions, push.weight, push.values);
     CHECK(is_new, "a hub has no position that its slice has not");
     its.weight += push.weight;
-    slice.release_previous();  // whoever computed this has seen every slice closed, in every hub
+    slice.release_previous();  // the push was computed after every slice of every hub had closed
     for (HubCopy& copy : copies) copy.slice.release_previous();
     return true;
   }
@@ -205,7 +205,7 @@ class HubRule final : public CloseRule {
   [[nodiscard]] Copies& of(const SliceMemory& slice) { return copies_.at(slice.place().begin); }
 
   void mix(Copies& copies) const {
-    std::vector<Mean> means(hubs_.count);  // of what all have before any of them changes
+    std::vector<Mean> means(hubs_.count);  // computed before any copy changes
     for (HubNumber a = 1; a <= hubs_.count; ++a) {
       for (HubNumber b = 1; b <= hubs_.count; ++b) {
         if (a == b || hubs_.are_neighbours(a, b)) means[a - 1].add(copies[b - 1]);
@@ -217,7 +217,7 @@ class HubRule final : public CloseRule {
   }
 
   const Hubs hubs_;
-  std::map<std::uint64_t, Copies> copies_;  // by the slice's place
+  std::map<std::uint64_t, Copies> copies_;  // by the slice's offset
 };
 
 }  // namespace
@@ -229,7 +229,7 @@ void DelayCompensation::answered(NodeId worker, const SliceMemory& slice) {
   pulled.steps = slice.steps();
 }
 
-// What it was computed from, if that is known.
+// The version that the push was computed from; null if unknown.
 DelayCompensation::Pulled* DelayCompensation::find(NodeId worker, const Push& push,
                                                    const SliceMemory& slice) {
   const auto its = pulled_.find(worker);
@@ -250,7 +250,7 @@ Blob DelayCompensation::compensated(NodeId worker, const Push& push, SliceMemory
                                then = pulled->values.floats();
   const auto scale = static_cast<float>(1 / push.weight), lambda = static_cast<float>(lambda_);
   if (kind_ == Compensation::adaptive) pulled->squares.resize(sum.size());
-  // Written so that nothing changes, not by a bit, where lambda or what has moved is zero.
+  // If lambda or the difference is zero, the result is equal bit for bit.
   return slice.changed([&](std::span<float> out) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const float g = scale * sum[i];

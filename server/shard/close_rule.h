@@ -1,14 +1,13 @@
-// CloseRule: how pushes become the next version of a slice, and which pulls it can answer. What a sync mode
-// changes in a shard is here and nowhere else. Whether a round is covered is the same in all modes:
-// Shard::close_covered compares the ledger of the slice with BeginRound::quorum, and then calls close().
+// CloseRule: how pushes become the next version of a slice, and which pulls it can answer. It contains all
+// that a sync mode changes in a shard. When a round is covered is the same in all modes: Shard::close_covered
+// compares the slice's ledger with BeginRound::quorum and then calls close().
 //
 //  exact versions      Pushes are summed. When the round is covered, the average takes one step and the slice
 //                      has the next version.
-//  applied on arrival  Rounds are open beside each other. Each push is a step of its own as it comes, or is
-//                      gathered until as many positions as the mode needs are in; then their average takes
-//                      one step. The version of a slice is the first round of which something is missing in
-//                      the parameters.
-//  hubs                as exact versions, in each of several averages: hub_rule(), below
+//  applied on arrival  Several rounds are open. Each push is a step, or pushes are gathered until the mode's
+//                      number of positions is in; then their average takes one step. The version of a slice
+//                      is the first round that its parameters do not contain completely.
+//  hubs                like exact versions, in each of several averages: hub_rule(), below
 #pragma once
 
 #include <cstdint>
@@ -25,41 +24,41 @@
 
 namespace steelyard {
 
-// Delay compensation: what DC-ASGD adds to a gradient that was computed from parameters which moved since
-// (Zheng et al., "Asynchronous stochastic gradient descent with delay compensation", ICML 2017, arXiv
+// Delay compensation: DC-ASGD corrects a gradient for the steps that were taken since its parameters were
+// pulled (Zheng et al., "Asynchronous stochastic gradient descent with delay compensation", ICML 2017, arXiv
 // 1609.08326). With g = the mean gradient, w = the slice now, b = as this worker pulled it, all by element:
 //
 //   constant   g' = g + lambda * g^2 * (w - b)
 //   adaptive   s' = 0.95 * s + 0.05 * g^2,  g' = g + lambda / sqrt(s' + 1e-7) * g^2 * (w - b)
 //
-// s is kept for each worker, from zero on, and not in checkpoints. g' goes into the job's update rule.
+// s is kept for each worker, starts at zero, and is not in checkpoints. g' goes into the job's update rule.
 //
-// For that it keeps, for each worker and slice, the version that was sent last, by reference: a model for
-// each worker at the most. A push that was computed from another version stays as it is, and so does one
-// after a worker's connection broke; both are counted.
+// For each worker and slice it keeps a reference to the version sent last: at most a model for each worker. A
+// push computed from another version, or made after the worker's connection broke, is applied without
+// compensation and counted.
 class DelayCompensation {
  public:
   explicit DelayCompensation(const SyncMode& mode) : kind_(mode.compensation), lambda_(mode.lambda) {}
 
-  // The slice is sent to this worker as it is now.
+  // The slice's current version is sent to this worker.
   void answered(NodeId worker, const SliceMemory& slice);
   void forget(NodeId worker) { pulled_.erase(worker); }
   [[nodiscard]] bool knows_nobody() const { return pulled_.empty(); }
-  // What the push is with the compensation: weight * g'. Of a mode without one: as it came.
+  // weight * g' of the push. In a mode without compensation: the push as received.
   [[nodiscard]] Blob compensated(NodeId worker, const Push& push, SliceMemory& slice);
-  [[nodiscard]] std::uint64_t missed() const { return missed_; }  // pushes of which the version was not known
+  [[nodiscard]] std::uint64_t missed() const { return missed_; }  // pushes from an unknown version
 
  private:
   struct Pulled {
     Blob values;
-    std::uint64_t steps = 0;     // that the slice had made
+    std::uint64_t steps = 0;     // taken by the slice at that time
     std::vector<float> squares;  // s; adaptive only
   };
   Pulled* find(NodeId worker, const Push& push, const SliceMemory& slice);
 
   const SyncMode::Compensation kind_;
   const double lambda_;
-  std::map<NodeId, std::map<std::uint64_t, Pulled>> pulled_;  // by the slice's place
+  std::map<NodeId, std::map<std::uint64_t, Pulled>> pulled_;  // by the slice's offset
   std::uint64_t missed_ = 0;
 };
 
@@ -74,45 +73,45 @@ class CloseRule {
   CloseRule(const CloseRule&) = delete;
   CloseRule& operator=(const CloseRule&) = delete;
 
-  // All slices have their first state.
+  // All slices have their initial state.
   virtual void begin(std::span<const SliceMemory>) {}
-  // Whether a rule that begins with these slices, between two rounds, is the same as this one.
+  // Whether a rule created from these slices, between two rounds, would equal this one.
   [[nodiscard]] virtual bool is_in_slices(std::span<const SliceMemory>) const { return true; }
-  // Whether a push of an open round fits this slice now.
+  // Whether a push of an open round can be added to this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
-  // Adds it. False if any of its positions is covered already: nothing changes.
+  // Adds a push. Returns false, without a change, if any of its positions is covered already.
   virtual bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) = 0;
-  // All that has been opened is in: whatever is gathered will do for a step.
+  // All open rounds are complete in this slice: takes a step with the pushes gathered until now.
   virtual void settle(const BeginRound&, SliceMemory&) const {}
-  // This worker is sent the slice as it is now; this one is gone.
+  // The slice's current version is sent to this worker; or the worker has disconnected.
   virtual void answered(NodeId, const SliceMemory&) {}
   virtual void gone(NodeId) {}
-  // The oldest round, which is covered in all of these slices: makes the next version. They are one, or all
-  // of a norm group.
+  // Makes the next version from the oldest round, which is covered in all of these slices: a single slice, or
+  // all of a norm group.
   virtual void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
   [[nodiscard]] virtual bool answers_each_push() const { return false; }
-  // Whether the slice has what is asked for, and if not, whether it will.
+  // Whether the slice has the version requested, and if not, whether it will.
   [[nodiscard]] virtual bool has(const Pull& pull, const SliceMemory& slice) const {
     return slice.version() == pull.version;
   }
   [[nodiscard]] virtual bool will_have(const Pull& pull, const SliceMemory& slice) const {
     return slice.version() < pull.version;
   }
-  // What answers it: `current`, or the version before, which the slice has then.
+  // The values that answer a pull: of the current version, or of the preceding one, which the slice then has.
   [[nodiscard]] virtual Blob told(const Pull&, const SliceMemory& slice, bool current) const {
     return current ? slice.current() : *slice.previous();
   }
-  // How late pushes came.
+  // Lateness of pushes.
   [[nodiscard]] virtual Staleness staleness() const { return {}; }
-  // Pushes that were to be compensated and could not be.
+  // Pushes that could not be compensated.
   [[nodiscard]] virtual std::uint64_t uncompensated() const { return 0; }
 
  protected:
   [[nodiscard]] double rate(const BeginRound& open) const {
     return outer_rate_ * round_rate(schedule_, samples_, open.epoch, open.positions, open.local);
   }
-  const nn::Optimizer optimizer_;  // what a version is stepped by
+  const nn::Optimizer optimizer_;  // makes each step
 
  private:
   const nn::Schedule schedule_;
@@ -125,17 +124,17 @@ std::unique_ptr<CloseRule> close_rule(const Job& job);
 // The close rule of modes with hubs (protocol/local_steps.h): MLL-SGD (Castiglia, Das, Patterson, ICLR 2021,
 // section 3).
 //
-// Each slice has a copy for every hub, h, beside its own, which is the average of them. A push goes to the
-// copy of its piece's hub. When the round is covered, with n(h) = the weights of the pushes that have come
-// to h since the hubs mixed last, and N(h) = h and its neighbours:
+// Each slice has a copy for every hub, h, and its own values are the average of these. A push goes to the
+// copy of its piece's hub. When the round is covered, with n(h) = the weights of the pushes added to h since
+// the hubs mixed last, and N(h) = h and its neighbours:
 //
 //   w(h) = w(h) - rate * sum / weight                          where something was pushed to h
 //   w(h) = sum over j in N(h) of n(j) w(j) / sum of n(j)       in every Q-th round, from the w of all
 //   w    = sum over h of n(h) w(h) / sum of n(h)               the slice's next version
 //
-// A hub that had no workers stands still until the others reach it by mixing. All copies begin with what was
-// loaded, so a job that is resumed begins with hubs that are alike. The ledger is the slice's: a position
-// counts once, whichever hub it is pushed to.
+// A hub without workers changes only when the hubs mix. All copies begin with the loaded state, so a resumed
+// job begins with equal hubs. The ledger is the slice's: a position counts once, whichever hub it is pushed
+// to.
 std::unique_ptr<CloseRule> hub_rule(const Job& job);
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-// CodedSlices: what of a shard's pushes and pulls is coded (Job::push_encoding, Job::pull_encoding;
+// CodedSlices: coding of a shard's pushes and pulls (Job::push_encoding, Job::pull_encoding;
 // protocol/float_code.h).
 //
 // Slices are numbered from the shard's first one. Owned and used by one shard, on one thread.
@@ -15,27 +15,27 @@
 
 namespace steelyard {
 
-// DeltaSlice: one slice as workers have it, where pulls are coded (Job::pull_encoding).
+// DeltaSlice: one slice as the workers have it, if pulls are coded (Job::pull_encoding).
 //
-// A worker that has version k whole is told what is to be added to it, in few bits:
+// A worker that has all of version k receives only the difference to the next one, in few bits:
 //
 //   difference = coded(w(k+1) - told(k))        told(k+1) = told(k) + decoded(difference)
 //
-// so that all workers compute from the same told(k+1), bit for bit. What the code leaves out is in the next
-// difference (error feedback, Seide et al. 2014); the server keeps it, so nothing is lost with a worker. Who
-// has not version k gets told(k+1) whole. A checkpoint keeps told - w in the slice's last slot of state.
+// so all workers compute from the same told(k+1), bit for bit. The coding error enters the next difference
+// (error feedback, Seide et al. 2014); the server keeps it, so a lost worker loses nothing of it. A worker
+// without version k gets all of told(k+1). Checkpoints contain told - w in the slice's last slot of state.
 //
 // Owned and used by one shard, on one thread.
 class DeltaSlice {
  public:
   struct Version {
     Blob whole;
-    Blob difference;  // to the version before; empty of the first
+    Blob difference;  // to the preceding version; empty for the first
   };
 
-  // The slice has its first state. If it has a version before, that is what was told of it.
+  // `slice` has its initial state. If it has a preceding version, that is as the workers received it.
   DeltaSlice(FloatCode code, const SliceMemory& slice);
-  // The slice has its next version, whose last slot of state is written.
+  // The slice has its next version. Writes its last slot of state.
   void advance(SliceMemory& slice);
 
   [[nodiscard]] const Version& current() const { return current_; }
@@ -49,29 +49,30 @@ class DeltaSlice {
 class CodedSlices {
  public:
   CodedSlices() = default;
-  // Of these slices of the job's.
+  // `slices`: the shard's slices of the job's model.
   CodedSlices(const Job& job, std::span<const SliceMemory> slices);
 
-  // All slices have their first state.
+  // All slices have their initial state.
   void begin(std::span<const SliceMemory> slices);
-  // This one has its next version.
+  // This slice has its next version.
   void advance(std::size_t index, SliceMemory& slice);
 
-  // Whether this is as long as what is pushed for a slice of so many floats. Floats are aligned, too.
+  // Whether the blob has the size of a push for a slice of `floats` values. Uncoded floats must be aligned,
+  // too.
   [[nodiscard]] bool fits(std::size_t index, const Blob& values, std::uint64_t floats) const;
-  // With its values as floats. Nothing: they are no code.
+  // The push with its values as floats. Returns std::nullopt if they are no valid code.
   [[nodiscard]] std::optional<Push> decoded(std::size_t index, const Push& push, std::uint64_t floats) const;
-  // What is told of the version before this one, which the slice has.
+  // The preceding version, which the slice must have, as the workers received it.
   [[nodiscard]] Blob told_before(std::size_t index, const SliceMemory& slice) const {
     return told_[index] ? told_[index]->previous().whole : *slice.previous();
   }
-  // The values that answer a pull are those that workers are told. `current`: of the slice's version, not of
-  // the one before.
+  // Puts values as the workers receive them into the answer. `current`: those of the slice's version,
+  // otherwise of the preceding one.
   void put_into(Parameters& answer, std::size_t index, const Pull& pull, bool current) const;
 
  private:
   std::vector<FloatCode> push_, pull_;
-  std::vector<std::optional<DeltaSlice>> told_;  // from begin() on; nothing where pulls are not coded
+  std::vector<std::optional<DeltaSlice>> told_;  // since begin(); std::nullopt if pulls are not coded
 };
 
 }  // namespace steelyard

@@ -16,7 +16,7 @@ double median_length(std::vector<double> of) {
   return *middle;
 }
 
-constexpr std::uint64_t always = 64 << 20;  // bytes: so much may be held, however small the model
+constexpr std::uint64_t always = 64 << 20;  // bytes; the limit of small models
 
 }  // namespace
 

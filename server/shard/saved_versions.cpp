@@ -27,8 +27,8 @@ SavedVersions::Part SavedVersions::part(StatePart part, const SliceMemory& slice
     return kept->second.at(number).at(slot);
   if (slice.loaded() && slice.version() == version)
     return State{version, number, slot, slice.steps(), slice.copy_of(slot)};
-  // A job that was told to end in the middle of a round saves the version before, and this slice has closed
-  // all the same. The parameters before are kept; state, where there is any, is written over.
+  // A job that ends within a round saves the preceding version, although this slice may have closed the
+  // round. The preceding parameters are still here; optimizer state has been overwritten.
   if (!state_changes && slice.version() == version + 1 && slice.previous()) {
     return State{version, number, slot, slice.steps() - 1, *slice.previous()};
   }

@@ -1,4 +1,5 @@
-// SavedVersions: what a shard gives the checkpointer of a version, part by part, while later rounds go on.
+// SavedVersions: the versions that a shard keeps for the checkpointer, which fetches them part by part during
+// later rounds.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +16,25 @@ namespace steelyard {
 
 class SavedVersions {
  public:
-  // `slots` of state belong to each slice, parameters included.
+  // `slots` of state for each slice, parameters included.
   explicit SavedVersions(std::uint32_t slots) : slots_(slots) {}
 
-  // Keeps the slice as it is: parameters by reference, since a version never changes, and a copy of the
-  // optimizer's state.
+  // Keeps the slice's current version: parameters by reference, because a version never changes, and a copy
+  // of the optimizer state.
   void keep(const SliceMemory& slice, std::uint32_t number);
-  // All versions up to this one are safe.
+  // Drops all versions up to this one, which are saved.
   void forget(Version version);
 
   [[nodiscard]] bool keeps_any() const { return !kept_.empty() || gathered_; }
 
-  // The checkpointer gathers this version.
+  // The checkpointer now fetches this version.
   void gather(Version version);
   [[nodiscard]] std::optional<Version> gathered() const { return gathered_; }
-  // A part of it: as it was, or past; nothing if its slice has not closed that round. What is still to come
-  // is remembered. `state_changes`: a version has state besides the parameters.
+  // A part of that version, or VersionExpired, or nothing if its slice has not closed that round; then the
+  // part is remembered. `state_changes`: versions include state besides the parameters.
   using Part = std::variant<std::monostate, State, VersionExpired>;
   Part part(StatePart part, const SliceMemory& slice, bool state_changes);
-  // Parts of this slice that were to come when they were asked for; asking forgets them.
+  // Removes and returns the remembered parts of this slice.
   std::vector<StatePart> take_awaited(std::uint32_t slice);
 
  private:

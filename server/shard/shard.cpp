@@ -32,14 +32,14 @@ void Shard::wake(Time now, Outbox& out) {
 Version Shard::version() const {
   Version lowest = UINT64_MAX;
   for (const SliceMemory& slice : slices_) lowest = std::min(lowest, slice.version());
-  return slices_.empty() ? opened_ : lowest;  // a shard without slices is done with whatever it knows of
+  return slices_.empty() ? opened_ : lowest;  // without slices, every known round is done
 }
 
 bool Shard::loaded() const {
   return session_.joined() && std::ranges::all_of(slices_, [](const SliceMemory& s) { return s.loaded(); });
 }
 
-// Whether a shard that is loaded with its slices and told of its open rounds is the same as this one.
+// Whether slices and open rounds are its whole state, so that another shard can be loaded from them.
 bool Shard::at_rest() const {
   const auto untouched = [](const SliceMemory& slice) { return slice.untouched(); };
   return loaded() && !loading_ && held_.empty() && reported_covered_.empty() && !saved_->keeps_any() &&
@@ -127,7 +127,7 @@ void Shard::handle(Time now, NodeId from, const StateOffer& offer, Outbox& out) 
   want(now, true, out);
 }
 
-// Asks for what comes next of the first state. `answer`: says so even if nothing does.
+// Requests the next parts of the initial state. `answer`: sends a StateRequest even without parts.
 void Shard::want(Time now, bool answer, Outbox& out) {
   StateRequest want{term_, {}, loaded()};
   if (loading_) want.parts = parts_of(loading_->ask(now), first_, slots());
@@ -171,8 +171,8 @@ void Shard::handle(Time, NodeId, const BeginRound& open, Outbox& out) {
   for (const HeldPushes::Held& it : held_.take()) handle(Time{}, it.from, it.push, out);
 }
 
-// A small model may have fewer slices than the job has shards. With a clip barrier, nothing is asked of such
-// a shard.
+// A small model may have fewer slices than the job has shards. With a clip barrier, such a
+// shard is not asked.
 void Shard::close_empty(const BeginRound& open, Outbox& out) {
   open_.erase(open.round);
   out.send<ToScheduler>(scheduler_node, Closed{term_, version(), {}});
@@ -193,7 +193,7 @@ void Shard::handle(Time, NodeId from, const PullAck& ack, Outbox& out) {
   if (loaded()) answer(from, waiting, out);
 }
 
-// Whoever waited for what this slice has now.
+// Answers the pulls that this slice can now answer.
 void Shard::answer_waiting(const SliceMemory& slice, Outbox& out) {
   const std::uint32_t its = number(slice);
   for (auto& [worker, waiting] : pulls_) {
@@ -207,7 +207,7 @@ void Shard::answer(NodeId worker, WaitingPull& waiting, Outbox& out) {
                 [&](std::uint32_t wanted) { return answer(worker, waiting, *find(wanted), out); });
 }
 
-// False: it waits, for the slice to close or for what was sent before to arrive.
+// Returns false if the pull must wait for the slice to close, or for acknowledgements of slices sent before.
 bool Shard::answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const {
   const Pull& pull = waiting.pull;
   const bool current = rule_->has(pull, slice);
@@ -259,7 +259,7 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   if (rule_->answers_each_push()) answer_waiting(*slice, out);
 }
 
-// Every round of which the slice has all, and what closes with it.
+// Closes every covered round of the slice, together with its norm group.
 void Shard::close_covered(SliceMemory& slice, Outbox& out, bool quiet) {
   const auto is_in = [&](const auto& it) { return slice.covers(it.first, it.second.positions); };
   if (slice.gathered() > 0 && (quiet ? is_in(*open_.begin()) : std::ranges::all_of(open_, is_in)))
@@ -327,7 +327,7 @@ void Shard::close(std::span<SliceMemory> slices, const BeginRound& open, double 
   }
 }
 
-// The slice has the version that this round makes.
+// Called when the slice has the version that this round makes.
 void Shard::closed(SliceMemory& slice, const BeginRound& open, Outbox& out) {
   const std::uint32_t its = number(slice);
   const Round round = open.round;
@@ -358,7 +358,7 @@ void Shard::handle(Time, NodeId from, const Fetch& fetch, Outbox& out) {
   if (later) out.send<ToCheckpointer>(*checkpointer_, NotYet{fetch.version});
 }
 
-// False: it is still to come.
+// Returns false if the part is not available yet.
 bool Shard::send_part(StatePart part, Outbox& out) {
   SavedVersions::Part found = saved_->part(part, *find(part.slice), state_slots(job_) > 0);
   if (auto* state = std::get_if<State>(&found)) {
@@ -378,7 +378,7 @@ void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
 // ---- at all times
 
 void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
-  // With a clip barrier, a lost Covered or Commit is made good here.
+  // With a clip barrier, this makes up for a lost Covered or Commit.
   const auto oldest = open_.begin();
   if (oldest != open_.end() && reported_covered_.contains(oldest->first)) report_covered(oldest->second, out);
 }
@@ -388,7 +388,7 @@ void Shard::handle(Time, NodeId, const Stop& stop, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, Goodbye{});
 }
 
-// A scheduler that is back, perhaps as another process, learns at once what it has to say again.
+// A scheduler that returns, perhaps as another process, gets a heartbeat at once and can resend messages.
 void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out) {
   const bool to_scheduler = lost.node == scheduler_node && session_.joined();
   if (to_scheduler) beat(out);
@@ -399,14 +399,14 @@ void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out)
 }
 
 void Shard::handle(Time, NodeId from, const VersionMismatch& version_mismatch, Outbox&) {
-  if (from != scheduler_node) return ignore();  // a worker of another version: the scheduler tells it so
+  if (from != scheduler_node) return ignore();  // a worker of another version: the scheduler refuses it
   exit_reason_.refused(Refuse{Refusal::other_protocol,
                               "the scheduler speaks protocol " + std::to_string(version_mismatch.protocol) +
                                   ", this server another: use the same release everywhere"});
 }
 
 void Shard::handle(Time, NodeId, const Interrupt&, Outbox& out) {
-  // The scheduler saves what there is and ends the job.
+  // The scheduler saves the model and ends the job.
   if (session_.joined()) return out.send<ToScheduler>(scheduler_node, Goodbye{});
   exit_reason_.stopped({Outcome::interrupted, {}});
 }

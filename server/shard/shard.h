@@ -1,11 +1,11 @@
-// Shard: a run of slices on one server thread. Sums what is pushed, steps when a slice is
-// covered, answers pulls.
+// Shard: a range of slices on one server thread. Sums pushes, takes a step when a slice is covered, answers
+// pulls.
 //
-// A shard does not decide which rounds there are: it learns that from BeginRound alone; a push that comes
-// before its BeginRound is held, within limits. Unusable and repeated input is dropped and counted. See
-// docs/protocol.md for the rules in context.
+// A shard does not decide which rounds exist: it knows them only from BeginRound. A push that arrives before
+// its BeginRound is held, within limits. Invalid and repeated messages are dropped and counted.
+// docs/protocol.md has the rules in context.
 //
-// How pushes become the next version is the sync mode's rule (server/shard/close_rule.h).
+// The sync mode's rule defines how pushes become the next version (server/shard/close_rule.h).
 #pragma once
 
 #include <map>
@@ -34,19 +34,19 @@ class Shard {
     NodeId self;
     Hello hello;
     Session::Timeouts timeout;
-    // Where versions are made, so that other processes can read them; the shards of a process have one. Null:
-    // in memory of its own.
+    // Memory for versions that other processes can read; shared by the shards of a process. Null: private
+    // memory.
     std::shared_ptr<FlatPool> versions{};
   };
-  // What was done with the pushes, since the start; and what else came late, repeated or unknown.
+  // Counts of pushes since the start, and of other messages that were late, repeated or unknown.
   struct Counts {
     std::uint64_t added = 0;
-    std::uint64_t repeated = 0;       // covered already, or for a version that is past
-    std::uint64_t held = 0;           // came before their BeginRound
-    std::uint64_t malformed = 0;      // fits no slice, no round or no rule
-    std::uint64_t refused = 0;        // not finite, or wildly long
-    std::uint64_t uncompensated = 0;  // added, but not as the sync mode would have it
-    std::uint64_t ignored = 0;        // other than pushes
+    std::uint64_t repeated = 0;       // covered already, or for a superseded version
+    std::uint64_t held = 0;           // arrived before their BeginRound
+    std::uint64_t malformed = 0;      // wrong slice, round, size or weight
+    std::uint64_t refused = 0;        // not finite, or far too long
+    std::uint64_t uncompensated = 0;  // added without the sync mode's compensation
+    std::uint64_t ignored = 0;        // messages other than pushes
   };
 
   explicit Shard(Options options) : options_(std::move(options)), session_(options_.timeout) {}
@@ -63,26 +63,26 @@ class Shard {
   [[nodiscard]] Version version() const;  // the lowest of its slices
   [[nodiscard]] bool loaded() const;
 
-  // For its replica. What makes a shard that was just welcomed the same as this one: the messages that it has
-  // to hear, in this order. Nothing while a slice has a part of an open round, and while this shard knows
-  // something that no message tells.
+  // For its replica: the messages, in order, that turn a newly welcomed shard into a copy of this one.
+  // Returns std::nullopt while a slice has a part of an open round, or while this shard has state that no
+  // message carries.
   [[nodiscard]] std::optional<std::vector<Envelope>> snapshot() const;
-  // Nodes whose pulls it has, answered or not.
+  // Nodes with a pull here, answered or not.
   [[nodiscard]] std::set<NodeId> pulling() const {
     const auto nodes = std::views::keys(pulls_);
     return {nodes.begin(), nodes.end()};
   }
-  // While pushes are gathered and the next heartbeat is due: the message that it has to hear before that.
+  // While pushes are gathered and a heartbeat is due: the message that this shard must handle before it.
   [[nodiscard]] std::optional<IdleTick> due_quiet(Time now) const;
-  // Its heartbeats say this of its mirror from now on.
+  // Sets the state of its mirror for its heartbeats.
   void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
-  void beat(Outbox& out);  // once it has joined
+  void beat(Outbox& out);  // only once joined
 
  private:
   struct WaitingPull {
     Pull pull;
     std::vector<std::uint32_t> slices;    // not answered yet
-    std::uint32_t sent = 0, arrived = 0;  // slices, since it was asked
+    std::uint32_t sent = 0, arrived = 0;  // slices, since the pull
   };
 
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
@@ -112,9 +112,9 @@ class Shard {
   void close_empty(const BeginRound& open, Outbox& out);
   void covered(const BeginRound& open, Outbox& out);
   void report_covered(const BeginRound& open, Outbox& out);
-  // Closes the slice's open rounds, the oldest first, as long as the ledger holds the positions that they
-  // need (BeginRound::quorum). With a clip barrier it tells the scheduler instead. `quiet`: nothing came
-  // since the last heartbeat; gaps of later rounds are told once this one is closed.
+  // Closes the slice's covered rounds (BeginRound::quorum), the oldest first. With a clip barrier it reports
+  // to the scheduler instead. `quiet`: no push was added since the last heartbeat. Then gathered pushes are
+  // applied as soon as the oldest open round is in, and gaps of later rounds are reported once it has closed.
   void close_covered(SliceMemory& slice, Outbox& out, bool quiet = false);
   void close(std::span<SliceMemory> slices, const BeginRound& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const BeginRound& open, Outbox& out);
@@ -125,7 +125,7 @@ class Shard {
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   bool send_part(StatePart part, Outbox& out);
-  // Of state in a slice, parameters included.
+  // Slots of state of a slice, parameters included.
   [[nodiscard]] std::uint32_t slots() const { return 1 + state_slots(job_); }
   void want(Time now, bool answer, Outbox& out);
   [[nodiscard]] bool at_rest() const;
@@ -134,7 +134,7 @@ class Shard {
   Session session_;
   ExitReason exit_reason_;
   Counts counts_;
-  std::uint64_t told_added_ = 0;  // as of the last heartbeat
+  std::uint64_t told_added_ = 0;  // in the last heartbeat
 
   Job job_;
   std::unique_ptr<CloseRule> rule_;
@@ -142,17 +142,17 @@ class Shard {
   std::uint32_t first_ = 0;  // number of slices_[0] in the whole model
   std::vector<SliceMemory> slices_;
   CodedSlices coded_;
-  NormLimit norms_{0, 0};  // once it has joined, of its slices
+  NormLimit norms_{0, 0};  // set on joining
 
   std::map<Round, BeginRound> open_;     // rounds that not every slice here has closed
   std::set<Round> reported_covered_;     // with a clip barrier
   Round opened_ = 0;                     // rounds below are known
-  HeldPushes held_{0};                   // once it has joined, of its slices
-  std::map<NodeId, WaitingPull> pulls_;  // one a worker: the latest counts
+  HeldPushes held_{0};                   // set on joining
+  std::map<NodeId, WaitingPull> pulls_;  // the latest of each worker
 
-  std::optional<SavedVersions> saved_;  // once it has joined
+  std::optional<SavedVersions> saved_;  // set on joining
   std::optional<NodeId> checkpointer_;
-  std::optional<Transfer> loading_;  // until all of the first state is here
+  std::optional<Transfer> loading_;  // until the initial state is complete
   MirrorState mirror_;
 };
 

@@ -40,7 +40,7 @@ bool SliceMemory::load(std::uint32_t slot, std::uint64_t version, std::uint64_t 
   if (slot > slots_ || !values.holds_floats(place_.size())) return false;
   if (slot == 0) {
     current_ = values;
-    if (versions_) {  // what came over the wire lies where nobody else can read it
+    if (versions_) {  // received values are in private memory
       const FlatPool::Part own = room(steps);
       std::ranges::copy(values.floats(), own.values.begin());
       current_ = blob_of(own);
@@ -142,9 +142,9 @@ void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimi
   }
 }
 
-// Behind the optimizer's state there may be other state. A part of an
-// update is as large a part of a sum. It is all the same a sample of the statistics, and n parts of a round
-// keep of the average before what one whole update does.
+// state_ may contain other state after the optimizer's. A push that is a part of an update is the same part
+// of a sum (Rule::mean divides by the whole weight). For running averages (ema) it is a full sample, and its
+// factor `keep` is chosen so that n parts of a round keep as much of the old average as one whole update.
 Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float> sum,
                           std::span<const float> last, double rate, double scale, double weight,
                           double whole) {

@@ -1,10 +1,10 @@
-// One slice of the model as a shard holds it: the current version, the one before, the optimizer's state, and
-// for the open round its sum and its coverage ledger.
+// One slice of the model in a shard: the current version, the preceding one, the optimizer state, and for the
+// open round the sum and the coverage ledger.
 //
-// The ledger is the rule from which the rest follows: a push is added if none of its positions is covered,
-// and dropped otherwise; the slice is covered when the positions needed are all in. Duplicates, late copies,
-// a dead worker's share computed again by others: here alone it is decided whether a push counts. What it
-// then does to the parameters is decided by the CloseRule.
+// The ledger decides whether a push counts: a push is added if none of its positions is covered, and dropped
+// otherwise; the slice is covered when the needed positions are all in. This handles duplicates, late copies,
+// and pieces of a lost worker that others compute again. The CloseRule decides how a push changes the
+// parameters.
 //
 // Versions are immutable blobs, sent without a copy. Owned and used by one shard, on one thread.
 #pragma once
@@ -29,67 +29,67 @@ namespace steelyard {
 
 class SliceMemory {
  public:
-  // `state_slots` buffers of optimizer state belong to each slice. With `ordered`, pushes are kept
-  // until the slice is covered and then added in the order of their positions: the same pieces make the
-  // same sum, bit for bit.
+  // `state_slots`: buffers of optimizer state. With `ordered`, pushes are kept until the slice is covered and
+  // then added by position, so that the same pieces have the same sum, bit for bit.
   SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
-  // Versions are made in this pool from now on, at the slice's place in a model of so many floats.
+  // Allocates versions in this pool from now on, at the slice's place in a model of `floats` values.
   void make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats);
 
   [[nodiscard]] const Slice& place() const { return place_; }
-  // Whether it is a part of a tensor that is stepped as a whole (apply_together).
+  // Whether it is a part of a tensor that is updated as a whole (apply_together).
   [[nodiscard]] bool in_norm_group() const { return range_.norm_group != 0; }
-  // Whether gradients are pushed, rather than differences of parameters or statistics.
+  // Whether pushes are gradients, not differences of parameters or statistics.
   [[nodiscard]] bool takes_gradients() const { return range_.rule == Rule::step; }
   [[nodiscard]] std::uint64_t version() const { return version_; }
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
-  // The state to begin with, slot by slot (0: parameters). False if slot or size do not fit.
+  // Loads a slot of the initial state (0: parameters). Returns false if slot or size are wrong.
   bool load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values);
-  // What the version before was, of a slice that others have computed from. False if the size does not fit.
+  // Loads the preceding version, for a slice that some workers still compute from. Returns false if the size
+  // is wrong.
   bool load_previous(const Blob& values);
   [[nodiscard]] bool loaded() const { return slots_loaded_ == (2U << slots_) - 1; }
   [[nodiscard]] unsigned loaded_slots() const { return static_cast<unsigned>(std::popcount(slots_loaded_)); }
 
-  // Adds a push of the open round, unless any of its positions is covered already: false,
-  // and nothing changes.
+  // Adds a push of the open round. Returns false, without a change, if any of its positions is covered
+  // already.
   bool add(Interval positions, double weight, const Blob& values);
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
-  // Where pushes are applied as they arrive, rounds are open beside each other and each has its ledger.
-  // cover() enters a push, as add() does but for the sum; gather() adds it to the sum; step() takes the step
-  // that what was gathered is good for, and leaves the version as it is: a whole update weighs `whole`, or as
-  // much as was gathered. next_version() says that all of the oldest open round is in.
+  // Where pushes are applied on arrival, several rounds are open, each with its ledger. cover() enters a push
+  // in the ledger only; gather() adds it to the sum; step() takes a step with the gathered sum and keeps the
+  // version. `whole` is the weight of a whole update; by default that of the gathered pushes. next_version()
+  // completes the oldest open round.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
   void gather(Interval positions, double weight, const Blob& values);
-  [[nodiscard]] std::uint64_t gathered() const { return gathered_; }  // positions, since the last step
-  // Nothing of an open round is in any ledger or sum.
+  [[nodiscard]] std::uint64_t gathered() const { return gathered_; }  // positions since the last step
+  // Whether neither a ledger nor a sum contains a part of an open round.
   [[nodiscard]] bool untouched() const;
   void step(const nn::Optimizer& optimizer, double rate, std::optional<double> whole = {});
   void next_version();
-  // A push as it is to be gathered in place of what came, made by `change(out)`.
+  // Returns values made by `change(out)`, to be gathered in place of a push.
   [[nodiscard]] Blob changed(const std::function<void(std::span<float>)>& change);
-  // Of the gradient, the average over what has been added: sum of (sum / weight)^2. 0 where none is pushed.
+  // Squared norm of the average gradient: sum of (sum / weight)^2. 0 if pushes are not gradients.
   [[nodiscard]] double sum_of_squares();
 
-  // Another one at this place, without optimizer state, which begins with the parameters that this one has.
+  // A slice at the same place with the same parameters, without optimizer state.
   [[nodiscard]] SliceMemory copy() const;
-  // Ends the round without a step: the next version is the same.
+  // Ends the round without a step: the next version equals the current one.
   void stand();
-  // The current version, which nobody has seen yet, becomes what is made by `make(out)`.
+  // Replaces the current version, which has not been sent yet, by values made by `make(out)`.
   void replace(const std::function<void(std::span<float>)>& make);
 
-  // Ends the round: the next version is computed from the sum, and the ledger is cleared. The version before
-  // stays available until release_previous().
+  // Ends the round: makes the next version from the sum and clears the ledger. The preceding version stays
+  // available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);
-  // The same of all slices of a tensor that is stepped with its norm.
+  // Does the same for all slices of a tensor that is updated with its norm.
   static void apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
                              double scale);
 
   [[nodiscard]] Blob current() const { return current_; }
   [[nodiscard]] const std::optional<Blob>& previous() const { return previous_; }
   void release_previous() { previous_.reset(); }
-  // The last slot of state, where there is any.
+  // The last slot of state; empty without state.
   [[nodiscard]] std::span<float> last_slot() {
     return std::span(state_).last(state_.empty() ? 0 : place_.size());
   }
@@ -97,11 +97,11 @@ class SliceMemory {
     return std::span(state_).last(state_.empty() ? 0 : place_.size());
   }
   [[nodiscard]] std::uint32_t slots() const { return 1 + slots_; }  // of state, parameters included
-  // A copy of a slot as it is now: parameters by reference, optimizer state by value.
+  // A slot's current values: parameters by reference, optimizer state as a copy.
   [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
 
  private:
-  [[nodiscard]] FlatPool::Part room(std::uint64_t steps);  // for the values after so many
+  [[nodiscard]] FlatPool::Part room(std::uint64_t steps);  // for the values after this many steps
   [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum,
                              std::span<const float> last, double rate, double scale, double weight,
                              double whole);
@@ -115,7 +115,7 @@ class SliceMemory {
   const Slice place_;
   const Range range_;
   const bool ordered_;
-  BufferPool pool_;                     // for sums, and for versions if there is no other
+  BufferPool pool_;                     // for sums, and for versions without versions_
   std::shared_ptr<FlatPool> versions_;  // may be null
   std::uint64_t floats_ = 0;            // of its buffers
 
@@ -127,33 +127,33 @@ class SliceMemory {
   const std::uint32_t slots_;
   std::vector<float> state_;  // slot after slot
 
-  // Of the open round. The first push and the last one are kept as they came: the last is added when the step
-  // is taken, in the same sweep over memory. Those between are added to the first where it lies, if it was
-  // received into memory of our own; otherwise into a sum.
+  // The open round. The first and the last push are kept as received: the last is added during the step, in
+  // the same sweep over memory. Those between are added to the first in place, if it was received into memory
+  // of this process; otherwise into a sum.
   IntervalSet coverage_;
   std::map<Position, Blob> waiting_;            // if ordered: pushes by their first position
-  std::map<std::uint64_t, IntervalSet> ahead_;  // of the rounds that are open beyond it
+  std::map<std::uint64_t, IntervalSet> ahead_;  // of later open rounds
   std::uint64_t gathered_ = 0;
   double weight_ = 0;
   Blob first_, last_;
   std::shared_ptr<FloatBuffer> sum_;
 };
 
-// Itself, or all of its norm group among a shard's slices: they close together and have one version.
+// The slice, or all slices of its norm group in the shard: they close together and share a version.
 std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all);
 
-// What slices miss of a round that is open, as a shard tells it in its heartbeats.
+// Gaps of an open round, for the shard's heartbeats.
 
-// Of the slices that have not closed it: each gap once and none joined, the first ones. Two slices that miss
-// a half of a piece each are not repaired by pushing the whole again.
+// The first gaps of slices that have not closed the round, each listed once. They are not merged: a push that
+// overlaps covered positions is dropped, so the union of two slices' gaps would repair neither.
 std::vector<Interval> first_gaps(const BeginRound& open, std::span<const SliceMemory> slices);
 
-// The skipped of a round (BeginRound::skipped, under backup workers): what lies between its positions and is
-// of other rounds counts as covered in every slice, so it is neither missed nor added, whoever pushes it.
+// Skipped positions of a round (BeginRound::skipped, with backup workers) belong to other rounds. They count
+// as covered in every slice, so they are neither gaps nor added.
 
-// Enters them in the ledgers, once, before anything of the round is added. False, and no change, if they
-// make no sense, or if some slice has not the round's version: somebody has computed from it where there are
-// skipped.
+// Enters them in the ledgers, once, before any push of the round is added. Returns false, without a change,
+// if they are invalid, or if a slice does not have the round's version: some worker then has computed from
+// it.
 bool cover_holes(const BeginRound& open, std::span<SliceMemory> slices);
 
 }  // namespace steelyard

@@ -39,7 +39,7 @@ bool Transfer::came(Time now, std::size_t part) {
   ++arrived_;
   allowed_ = std::min(allowed_ + 1, window_);
   const Duration took = asked_[part] == Time{} ? Duration{} : now - asked_[part];
-  // What was learnt fades: a disturbance is not remembered for ever.
+  // Decays, so that a disturbance is forgotten.
   timeout_ = std::clamp(std::max(2 * took, timeout_ * 3 / 4), shortest, longest);
   return true;
 }

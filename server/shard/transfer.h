@@ -1,12 +1,12 @@
-// Transfer: the parts of something large, requested a few at a time by the receiver.
+// Transfer: a large object in parts, which the receiver requests a few at a time.
 //
-// One part is in flight to begin with, and one more with each that comes, up to `window`: so a slow line is
-// never asked for more than it has shown to carry, and the sender never has more than the window waiting to
-// leave. When nothing comes for longer than a time-out, all that was asked for counts as lost and the window
-// is one again. The time-out is twice the longest that a part took to come lately, 2 s at least, and doubles
-// with each repetition: on a line that is merely slow, or that others fill too, little is sent twice.
+// One part is in flight at first, and one more with each arrival, up to `window`. So a slow connection never
+// gets more requests than it has been able to carry, and the sender never queues more than the window. If no
+// part arrives within a timeout, all requested parts count as lost and the window is one again. The timeout
+// is twice the longest recent time of a part, 2 s at least, and doubles with each repetition: on a slow or
+// shared connection, few parts are sent twice.
 //
-// Pure; part of the shard (which loads) and of the checkpointer (which gathers).
+// Pure; used by the shard (loading) and by the checkpointer (gathering).
 #pragma once
 
 #include <algorithm>
@@ -25,16 +25,16 @@ class Transfer {
  public:
   static constexpr Duration shortest = std::chrono::seconds(2), longest = std::chrono::minutes(5);
 
-  // `parts` of them, numbered from 0.
+  // `parts`: their number; they are numbered from 0.
   Transfer(std::size_t parts, std::size_t window)
       : window_(window), parts_(parts, Part::missing), asked_(parts) {}
 
-  // Which parts to ask for now: mostly none. Those that were asked for may also never come.
+  // The parts to request now, often none. Requested parts may never arrive.
   std::vector<std::size_t> ask(Time now);
-  // A part is here. False if it was before, or is none: nothing changes but the time of the last sign of
-  // life.
+  // A part has arrived. Returns false if it is a duplicate or does not exist; then only the time of the last
+  // arrival changes.
   bool came(Time now, std::size_t part);
-  // The connection broke: what was on its way is gone, and is asked for again at once.
+  // The connection broke: requested parts are lost and will be requested again at once.
   void restart();
 
   [[nodiscard]] bool complete() const { return arrived_ == parts_.size(); }
@@ -48,14 +48,14 @@ class Transfer {
 
   std::size_t window_;
   std::vector<Part> parts_;
-  std::vector<Time> asked_;  // of each part: when it was first asked for
+  std::vector<Time> asked_;  // of each part: its first request
   std::size_t next_ = 0;     // no part below is missing
   std::size_t arrived_ = 0, in_flight_ = 0, allowed_ = 1;
-  Time heard_;  // when a part last came, or was asked for with none in flight
+  Time heard_;  // last arrival, or last request with none in flight
   Duration timeout_ = shortest;
 };
 
-// The parts of a model's state with these numbers: slots slice by slice, from the slice `first` on.
+// The parts of a model's state with these numbers: all slots of slice `first`, then of the next ones.
 std::vector<StatePart> parts_of(const std::vector<std::size_t>& numbers, std::uint32_t first,
                                 std::uint32_t slots);
 

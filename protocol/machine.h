@@ -1,9 +1,9 @@
-// The machine contract: decide here, do there.
+// The machine contract: machines decide, hosts act.
 //
-// Scheduler, shard, worker and checkpointer are plain objects: an envelope in, envelopes out. They own no
-// socket, thread, clock, file or log. A host moves the envelopes: ZeroMQ between processes, queues inside
-// one, a simulator's event list, a test's script. Given the same envelopes at the same times a machine says
-// the same things.
+// Scheduler, shard, worker and checkpointer are plain objects that take an envelope and return envelopes.
+// They own no socket, thread, clock, file or log. A host moves the envelopes: over ZeroMQ between processes,
+// through queues within one, by a simulator's event list, or by a test's script. The same envelopes at the
+// same times make a machine send the same envelopes.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@
 
 namespace steelyard {
 
-// ExitReason: whether a shard or worker has said its last word, and why.
+// ExitReason: whether a shard or worker has finished, and why.
 class ExitReason {
  public:
-  void stopped(Stop stop) { end().stop_ = std::move(stop); }  // told to, by the scheduler or by its own host
+  void stopped(Stop stop) { end().stop_ = std::move(stop); }  // requested by the scheduler or its own host
   void refused(Refuse refusal) { end().refusal_ = std::move(refusal); }
   void out_of_reach() { end().unreachable_ = true; }  // the scheduler was silent for too long
 
   [[nodiscard]] bool reached() const { return reached_; }
-  // The following mean something once it is reached.
+  // Valid once reached.
   [[nodiscard]] const Stop& stop() const { return stop_; }
   [[nodiscard]] const std::optional<Refuse>& refusal() const { return refusal_; }
   [[nodiscard]] bool unreachable() const { return unreachable_; }
@@ -50,11 +50,11 @@ struct Envelope {
   Message message;
 };
 
-// What a machine wants said. Sender and order are kept; delivery is the host's affair.
+// The messages that a machine sends. Keeps sender and order; the host delivers them.
 class Outbox {
  public:
   explicit Outbox(NodeId self) : self_(self) {}
-  // The same in memory that the host has used before: what is in it goes.
+  // Reuses memory from the host; its contents are discarded.
   Outbox(NodeId self, std::vector<Envelope> memory) : self_(self), envelopes_(std::move(memory)) {
     envelopes_.clear();
   }
@@ -63,7 +63,7 @@ class Outbox {
   void send(NodeId to, Said said) {
     envelopes_.push_back({self_, to, Message(std::in_place_type<Receiver>, std::move(said))});
   }
-  // What somebody wanted said before.
+  // Adds envelopes made before.
   void append(std::vector<Envelope> said) { std::ranges::move(said, std::back_inserter(envelopes_)); }
   [[nodiscard]] std::vector<Envelope> take() { return std::exchange(envelopes_, {}); }
 
@@ -77,20 +77,19 @@ concept Machine = requires(M machine, const M& constant, Time now, const Envelop
   machine.step(now, in, out);                     // a message arrived
   machine.wake(now, out);                         // the deadline passed (early or twice is harmless)
   { constant.deadline() } -> std::same_as<Time>;  // Time::max() for never
-  { constant.finished() } -> std::same_as<bool>;  // nothing more will be said
+  { constant.finished() } -> std::same_as<bool>;  // will send nothing more
 };
 
-// Joins lambdas into one visitor; std::visit then demands one for every message of the variant.
+// Joins lambdas into one visitor; std::visit then requires one for every message of the variant.
 template <class... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
 };
 template <class... Handlers>
-Overloaded(Handlers...)
-    -> Overloaded<Handlers...>;  // clang 14, and so clang-tidy, does not find it by itself
+Overloaded(Handlers...) -> Overloaded<Handlers...>;  // needed by clang 14, and so by clang-tidy
 
-// A machine may stand around another one, or in its place before it begins. It takes the messages that are
-// its own out of its receiver's variant, and the machine inside ignores them.
+// A machine may wrap another one, or act in its place before it starts. The outer machine handles these
+// messages of its receiver's variant; the inner machine ignores them.
 template <class Said, class... Those>
 concept OneOf = (std::same_as<Said, Those> || ...);
 template <class Said>
@@ -103,7 +102,7 @@ template <class Said>
 concept OfModelIntake =  // server/checkpoint/model_intake.h, before a scheduler
     OneOf<Said, ModelDescription, Weights>;
 
-// What a link tells its own machine. Every receiver has its own variant, so the notice is built for the role.
+// A notice of a link to its own machine. Each receiver has its own variant, so the notice is built by role.
 template <class Said>
 std::optional<Envelope> notice_for(NodeId to, Said said) {
   const auto build = [&]<class Receiver>(std::in_place_type_t<Receiver> receiver) -> std::optional<Envelope> {
@@ -129,10 +128,10 @@ std::optional<Envelope> notice_for(NodeId to, Said said) {
   }
 }
 
-// What all nodes that speak to shards do with a roster.
+// For all nodes that connect to shards: what they do with a roster.
 
-// A change: connections to shards that are gone end, to those that are there begin (or stay: connecting twice
-// is harmless).
+// Adopts a new roster: disconnects from shards that are no longer in it and connects to all others
+// (connecting twice is harmless).
 inline void adopt(const Roster& roster, std::vector<ShardPlace>& shards, Outbox& out) {
   for (const ShardPlace& former : shards) {
     const auto same = [&](const ShardPlace& shard) { return shard.node == former.node; };
@@ -142,7 +141,7 @@ inline void adopt(const Roster& roster, std::vector<ShardPlace>& shards, Outbox&
   for (const ShardPlace& shard : shards) out.send<ToLink>(link_node, Connect{shard.node, shard.endpoint});
 }
 
-// Whether its shards have all slices of a model of so many, one after the other.
+// Whether the roster's shards have all slices of a model, in order and without gaps.
 inline bool covers(const Roster& roster, std::size_t slices) {
   std::uint32_t next = 0;
   for (const ShardPlace& shard : roster.shards) {
@@ -152,7 +151,7 @@ inline bool covers(const Roster& roster, std::size_t slices) {
   return next == slices;
 }
 
-// The shard that has this slice, of those that cover all.
+// The shard that has this slice; the shards must cover all slices.
 inline NodeId holder_of(std::uint32_t slice, std::span<const ShardPlace> shards) {
   const auto its = [&](const ShardPlace& shard) { return shard.first <= slice && slice < shard.last; };
   const auto found = std::ranges::find_if(shards, its);

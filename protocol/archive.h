@@ -1,9 +1,9 @@
-// Our own cereal archives: little-endian, fixed width, bounded.
+// cereal archives of our own: little-endian, fixed width, bounded.
 //
-// Writer appends to a small header; a Blob becomes the message's payload frame, of which there is at most
-// one, so a tensor is never copied into an archive. Reader checks every size against the bytes that are left
-// *before* anything is allocated, and reports damage by throwing Malformed, which never leaves protocol/. No
-// pointers, no polymorphism, no types that nest in themselves.
+// Writer appends to a small header; a Blob becomes the message's payload frame (at most one), so tensors are
+// never copied into an archive. Reader checks every size against the remaining bytes *before* it allocates,
+// and reports damage by throwing Malformed, which never leaves protocol/. No pointers, polymorphism or
+// recursive types.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElisi
   std::vector<std::byte> header;
   Blob payload;
   bool has_payload = false;
-  Time now{};  // points of time are told as distances from it
+  Time now{};  // times are encoded relative to it
 };
 
 class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
@@ -64,18 +64,18 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
 
   void get(void* data, std::size_t size) {
     if (size > rest_.size()) throw Malformed("ends too soon");
-    if (size == 0) return;  // an empty string may have no address
+    if (size == 0) return;  // an empty string may have a null pointer
     std::memcpy(data, rest_.data(), size);
     rest_ = rest_.subspan(size);
   }
-  // Runs `read`, in which the first list has at most `most` elements, and lists inside of it at most `each`.
+  // Runs `read` with these limits: `most` for the first list, `each` for the lists in it.
   template <class Read>
   void within(std::size_t most, std::size_t each, Read read) {
     const auto outer = std::pair(std::exchange(most_, most), std::exchange(each_, each));
     read();
     std::tie(most_, each_) = outer;
   }
-  // An announced number of elements, each of which takes at least one byte.
+  // Reads a number of elements, each of which takes at least one byte.
   std::size_t get_count() {
     std::uint32_t count = 0;
     get(&count, sizeof count);
@@ -83,7 +83,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
     return count;
   }
-  // The next bytes as they lie in the header.
+  // The next bytes, as a view of the header.
   std::span<const std::byte> view(std::size_t size) {
     if (size > rest_.size()) throw Malformed("ends too soon");
     const auto bytes = rest_.first(size);
@@ -93,12 +93,12 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
   Blob detach() { return std::exchange(payload_, {}); }
   [[nodiscard]] std::size_t remaining() const { return rest_.size(); }
 
-  Time now{};  // as of Writer
+  Time now{};  // see Writer::now
 
  private:
   std::span<const std::byte> rest_;
   Blob payload_;
-  std::size_t most_ = SIZE_MAX, each_ = SIZE_MAX;  // elements: of the next list, and of those behind it
+  std::size_t most_ = SIZE_MAX, each_ = SIZE_MAX;  // elements of the next list, and of the lists in it
 };
 
 static_assert(std::endian::native == std::endian::little, "numbers travel as they lie in memory");
@@ -109,7 +109,7 @@ void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const T& value) {
 }
 template <Plain T>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, T& value) {
-  if constexpr (std::is_same_v<T, bool>) {  // a bool made of any other byte is undefined behaviour
+  if constexpr (std::is_same_v<T, bool>) {  // a bool with another byte than 0 or 1 is undefined behaviour
     std::uint8_t byte = 0;
     reader.get(&byte, 1);
     if (byte > 1) throw Malformed("has a truth that is neither yes nor no");
@@ -138,7 +138,7 @@ template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, cereal::BinaryData<T>& data) {
   reader.get(data.data, data.size);
 }
-// Vectors grow as their elements are read, so that an announced count costs nothing by itself.
+// Vectors grow as their elements are read, so an announced size alone allocates nothing.
 template <class T>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const std::vector<T>& values) {
   writer(cereal::make_size_tag(values.size()));
@@ -151,7 +151,7 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, std::vector<T>& values) {
   values.clear();
   while (count-- > 0) reader(values.emplace_back());
 }
-// Entries of maps: names are for archives that print them.
+// Entries of maps; archives that print use the names.
 template <class Archive, class T>
 void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {
   archive(pair.value);
@@ -207,7 +207,7 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Bounded<List>& it) {
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const ForPeople& it) {
   std::size_t size = std::min(it.text.size(), it.most);
   const auto is_inside = [&] { return (static_cast<unsigned char>(it.text[size]) & 0xc0) == 0x80; };
-  while (size < it.text.size() && size > 0 && is_inside()) --size;  // no letter of UTF-8 is cut in two
+  while (size < it.text.size() && size > 0 && is_inside()) --size;  // does not cut a UTF-8 character
   writer(cereal::make_size_tag(size), cereal::binary_data(it.text.data(), size));
 }
 inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, ForPeople& it) {
@@ -231,7 +231,7 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Duration& it) {
   reader(count);
   it = Duration(count);
 }
-// Never and not yet are no distances.
+// Time{} and Time::max() are not relative.
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Time& it) {
   const bool is_point = it != Time{} && it != Time::max();
   writer(is_point, is_point ? it - writer.now : it.since_origin);
@@ -245,7 +245,8 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Time& it) {
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Blob& blob) { writer.attach(blob); }
 inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Blob& blob) { blob = reader.detach(); }
 
-// The fields of structs below protocol/; all others have theirs as a member (protocol/fields.h).
+// The fields of structs from other folders; structs of protocol/ have serialize() as a member
+// (protocol/fields.h).
 template <class Archive>
 void serialize(Archive& archive, Interval& it) {
   archive(it.begin, it.end);

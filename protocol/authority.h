@@ -1,5 +1,5 @@
-// Which key may speak as which role, and which role may send which message: the `senders` beside its fields
-// (protocol/messages.h). Links drop and count all others, so that no machine has to check.
+// Which key may act as which role, and which role may send which message: `senders` beside its fields
+// (protocol/messages.h). Links drop and count all other messages, so machines need no checks.
 #pragma once
 
 #include "protocol/keys.h"
@@ -7,11 +7,10 @@
 
 namespace steelyard {
 
-// Whether who holds such a key may say of itself to be such a node. The checkpointer lives beside the
-// scheduler.
+// Whether the holder of such a key may be such a node. The checkpointer shares the scheduler's key.
 bool may_be(KeyRole key, Role node);
 
-// Whether a node of that role may say this to us over a wire.
+// Whether a node of that role may send this message over a connection.
 bool may_say(Role speaker, const Message& message);
 
 }  // namespace steelyard

@@ -1,6 +1,6 @@
-// Blob: immutable bytes with an owner. Copying a blob copies a pointer; the bytes live as long as any blob of
-// them, so what has been sent cannot be changed by its sender and what was received needs no copy. A blob
-// knows the segment that its bytes lie in, if they do: a link can let another process read them there.
+// Blob: immutable bytes with shared ownership. Copying a blob copies a pointer, and the bytes live as long as
+// any blob of them. So senders cannot change sent bytes, and received bytes are not copied. A blob also knows
+// its shared-memory segment, if any, so that a link can let another process read the bytes there.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace steelyard {
 class Blob {
  public:
   Blob() = default;
-  // A view of `bytes`, kept alive by `owner`; nobody may write to them any more.
+  // A view of `bytes`, kept alive by `owner`; the bytes must not be written any more.
   Blob(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const Segment* segment = nullptr)
       : owner_(std::move(owner)), bytes_(bytes), segment_(segment) {}
 
@@ -25,8 +25,8 @@ class Blob {
     const std::span<const float> view(*owned);
     return {std::move(owned), std::as_bytes(view)};
   }
-  // Bytes that a transport has just received, in memory that nobody else knows: its last holder
-  // may write over them.
+  // Bytes just received by a transport, in memory without other references: their last holder may overwrite
+  // them.
   static Blob received(std::shared_ptr<const void> owner, std::span<std::byte> bytes) {
     Blob blob(std::move(owner), bytes);
     blob.received_ = bytes;
@@ -43,10 +43,9 @@ class Blob {
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
-  [[nodiscard]] const Segment* segment() const { return segment_; }  // of this process; null: none
+  [[nodiscard]] const Segment* segment() const { return segment_; }  // in this process; null: none
 
-  // The bytes as floats. Only for blobs whose size is a multiple of four and whose address
-  // is (see `holds_floats`).
+  // The bytes as floats. Requires a size and an address that are multiples of four (see `holds_floats`).
   [[nodiscard]] std::span<const float> floats() const {
     return {reinterpret_cast<const float*>(bytes_.data()), bytes_.size() / sizeof(float)};
   }
@@ -54,7 +53,7 @@ class Blob {
     return bytes_.size() == count * sizeof(float) &&
            reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
   }
-  // The floats, to be written over: of received bytes that only this blob holds. Nothing otherwise.
+  // The floats, for overwriting: if these are received bytes that only this blob holds. Empty otherwise.
   [[nodiscard]] std::span<float> floats_to_write_over() const {
     if (owner_.use_count() != 1) return {};
     return {reinterpret_cast<float*>(received_.data()), received_.size() / sizeof(float)};
@@ -63,7 +62,7 @@ class Blob {
  private:
   std::shared_ptr<const void> owner_;
   std::span<const std::byte> bytes_;
-  std::span<std::byte> received_;  // the same bytes, or none
+  std::span<std::byte> received_;  // the same bytes if received; otherwise empty
   const Segment* segment_ = nullptr;
 };
 

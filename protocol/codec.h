@@ -2,9 +2,8 @@
 //
 //   header: 'S' 'Y' | protocol u16 | receiver u8 | kind u8 | fields, little-endian
 //
-// Only what is meant for a role on another machine can be encoded; what a machine tells its
-// pseudo-nodes never travels. decode() takes bytes from outside: it allocates no more than it was given
-// and answers what is wrong.
+// Only messages with `senders` can be encoded; messages to pseudo-nodes stay in the process. decode() takes
+// untrusted bytes: it allocates no more than their size and returns what is wrong with them.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +16,10 @@
 
 namespace steelyard {
 
-// In a file of its own, protocol_version.cpp, so that tests can link a program of another version.
+// Defined in protocol_version.cpp, so that tests can link a program of another version.
 extern const std::uint16_t protocol_version;
-// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy
-// that knows many workers.
+// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy with many
+// workers.
 inline constexpr std::size_t largest_header = 16 << 20;
 
 struct Frames {
@@ -32,7 +31,7 @@ Frames encode(const Message& message);
 struct Damage {
   std::string why;
 };
-// What arrived at a node of role `receiver`.
+// Decodes a message that arrived at a node of role `receiver`.
 std::variant<Message, VersionMismatch, Damage> decode(Role receiver, std::span<const std::byte> header,
                                                       Blob payload);
 

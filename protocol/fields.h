@@ -1,5 +1,5 @@
-// How the fields of a message travel. A struct that travels lists its fields beside its members, in their
-// order on the wire, and calls an archive with them:
+// Encoding of a message's fields. A struct that is sent lists its fields beside its members, in their order
+// on the wire, and calls an archive with them:
 //
 //   struct Ping {
 //     Term term = 0;
@@ -8,8 +8,8 @@
 //   };
 //
 // `senders` are the roles that may send it (protocol/authority.h). A message without them stays on its
-// machine. Each list and string has a bound (protocol/limits.h), and an enumerator a last value. A field that
-// is added changes the wire: raise `protocol_version`. The archives: protocol/archive.h,
+// machine. Each list and string has a bound (protocol/limits.h), and each enumeration a last value. A new
+// field changes the wire format: raise `protocol_version`. The archives: protocol/archive.h,
 // protocol/message_text.cpp.
 #pragma once
 
@@ -47,7 +47,8 @@ Positive<Number> positive(Number& value) {
   return {value};
 }
 
-// A number that need not be finite: anything(loss), or a list of at most so many. All others are.
+// A number that need not be finite: anything(loss), or a list of up to `most` such numbers. All others must
+// be.
 template <class Number>
 struct Anything {
   Number& value;
@@ -58,13 +59,13 @@ Anything<Number> anything(Number& value, std::size_t most = SIZE_MAX) {
   return {value, most};
 }
 
-// A measurement that may be missing, which is -1: measured(cpu). What is not finite is missing.
+// A measurement that may be missing: measured(cpu). -1 if missing or not finite.
 struct Measured {
   double& value;
 };
 inline Measured measured(double& value) { return {value}; }
-// A list, map or string of at most so many elements, which have at most `each` elements themselves where they
-// are lists or strings: bounded(held, limits::pieces). The sender sees to it.
+// A list, map or string of up to `most` elements; if these are lists or strings, each has up to `each`
+// elements: bounded(held, limits::pieces). The sender must keep to it.
 template <class List>
 struct Bounded {
   List& value;
@@ -75,7 +76,7 @@ Bounded<List> bounded(List& value, std::size_t most, std::size_t each = SIZE_MAX
   return {value, most, each};
 }
 
-// A text for people, of at most so many bytes; the writer cuts what is longer.
+// A text for display, of up to `most` bytes; the writer truncates longer ones.
 struct ForPeople {
   std::string& text;
   std::size_t most;

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "codes are little-endi
 
 constexpr std::size_t block = 256;  // values with one scale
 
-// 24 random bits in [0, 1): as many as a float tells apart.
+// 24 random bits in [0, 1): the precision of a float.
 float draw(std::uint64_t key, std::size_t place) {
   return static_cast<float>(mix(key + place) >> 40) * 0x1.0p-24F;
 }
@@ -31,7 +31,7 @@ std::uint16_t upper_half(float value, std::optional<std::uint64_t> key, std::siz
   const std::uint32_t even = 0x7FFF + (bits >> 16 & 1);
   const std::uint32_t up = key ? static_cast<std::uint32_t>(mix(*key + place) >> 48) : even;
   const std::uint32_t upper = (bits + up) & 0xFFFF0000;
-  // The largest numbers stay numbers.
+  // The largest finite numbers stay finite.
   return static_cast<std::uint16_t>((std::isfinite(std::bit_cast<float>(upper)) ? upper : bits) >> 16);
 }
 
@@ -50,11 +50,11 @@ float scale_of(std::span<const float> values, int largest) {
   }
   if (!finite) return std::numeric_limits<float>::quiet_NaN();
   const float scale = most / static_cast<float>(largest);
-  // The largest numbers stay numbers.
+  // The largest finite numbers stay finite.
   return std::isfinite(scale * static_cast<float>(largest)) ? scale : std::nextafter(scale, 0.0F);
 }
 
-// Values are those at `place` and behind it.
+// The values from `place` on.
 void encode_block(FloatCode code, std::span<const float> values, std::optional<std::uint64_t> key,
                   std::size_t place, std::uint8_t* out) {
   const int largest = largest_code(code);

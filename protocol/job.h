@@ -48,9 +48,9 @@ struct Job {
   // unchanged.
   double outer_rate = 1, outer_momentum = 0;
   nn::Schedule schedule;
-  double clip_norm = 0;  // scales down gradients whose global norm exceeds this; 0: never
+  double clip_norm = 0;  // maximum global norm; longer gradients are scaled down; 0: no limit
 
-  // Rejects pushes whose norm exceeds this multiple of the usual one (server/shard/held_pushes.h); 0: rejects
+  // Rejects pushes with a norm above this multiple of the usual one (server/shard/held_pushes.h); 0: rejects
   // only gradients that are not finite.
   double gradient_limit = 0;
   BadGradient bad_gradient = BadGradient::recompute;

@@ -25,7 +25,7 @@ enum class Kind : std::uint8_t {
   took_over,
   superseded
 };
-constexpr std::uint32_t longest_record = 64 << 20;  // a head with a large layout, or what a scheduler knew
+constexpr std::uint32_t longest_record = 64 << 20;  // bytes; a large layout or scheduler state
 constexpr std::size_t start = sizeof(std::uint32_t) + sizeof(std::uint64_t);  // length and checksum
 
 void put(Writer& writer, const Message& message) {
@@ -49,7 +49,7 @@ void start_record(Writer& writer, Kind kind, Time now, NodeId from = {}) {
 
 void put_heard(Writer& writer, Time now, const Envelope& it) {
   const auto* message = std::get_if<ToScheduler>(&it.message);
-  if (message == nullptr) return;  // for somebody else: it would have been ignored
+  if (message == nullptr) return;  // for another role: it would be ignored anyway
   if (const auto* lost = std::get_if<Disconnected>(message)) {
     start_record(writer, Kind::disconnected, now, it.from);
     writer(static_cast<std::uint8_t>(lost->node.role), lost->node.number);
@@ -65,7 +65,7 @@ void put_heard(Writer& writer, Time now, const Envelope& it) {
   }
 }
 
-// Job and progress travel in messages anyway.
+// Job and Progress are encoded as in messages.
 void put_head(Writer& writer, Time now, const JournalHead& it) {
   start_record(writer, Kind::head, now);
   writer(it.build);
@@ -89,7 +89,7 @@ NodeId get_node(Reader& reader) {
   return node;
 }
 
-// One of which this field alone is written.
+// A record of a type with this field only.
 template <class It, class Field>
 It get_one(Reader& reader, Field It::*field) {
   It it;

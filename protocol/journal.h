@@ -1,14 +1,13 @@
-// Journal: what a machine heard, and when, as bytes.
+// Journal: a machine's input with its times, as bytes.
 //
-// A machine is pure (protocol/machine.h): whoever knows what it began with and what it has heard since can
-// make it anew, exactly where it was. So a journal records what comes in and not what is decided. Each record
-// is
+// A machine is pure (protocol/machine.h): its initial state and all its input determine its state. So a
+// journal records the input, not the decisions. Each record is
 //
 //   length u32 | XXH3 of the rest u64 | kind u8 | time i64, ns | sender: role u8, number u64 | words
 //
-// in the order of bytes of protocol/archive.h. The first record is the head: what the machine began with. A
-// record that is cut short or damaged ends the journal: its writer was killed before it had answered what is
-// in it.
+// in the byte order of protocol/archive.h. The first record is the head: the machine's initial state. A
+// truncated or damaged record ends the journal: its writer was killed before it had sent any answer to the
+// record.
 #pragma once
 
 #include <cstdint>
@@ -24,39 +23,39 @@
 namespace steelyard {
 
 struct JournalHead {
-  std::string build;  // what wrote it; only the same reads it
+  std::string build;  // of the writer; only the same build reads it
   Shared<Job> job{};
-  Progress from;          // where the machine began
-  std::string remarks{};  // the host's own
-  std::string record{};   // of the run so far, likewise
+  Progress from;          // initial progress of the machine
+  std::string remarks{};  // for the host
+  std::string record{};   // output of the run, for the host
 };
 struct Heard {
   Envelope envelope;  // to the scheduler
 };
-struct Woken {};      // its deadline had passed
-struct Restarted {};  // its process was killed; from here on it is another one
-// From here on nothing was said before a standby had the records above (protocol/optional_messages.h); 0:
-// there is none. `arbiter` is the shard that the standby may ask; where it changes there are two such
-// records: the first names it, and with the second the standby has confirmed that it asks no other. A role of
-// scheduler: there is none.
+struct Woken {};      // its deadline has passed
+struct Restarted {};  // its process was killed; a new one continues
+// From here on nothing was sent before a standby had the records above (protocol/optional_messages.h);
+// attempt 0: no standby. `arbiter` is the shard that the standby may ask; another role than shard: none. A
+// change of the arbiter makes two such records: the first names it, and with the second the standby has
+// confirmed that it asks no other.
 struct Followed {
   std::uint64_t attempt = 0;
   NodeId arbiter{};
 };
 
-// The record before this one is not acted on: it ended each process that acted on it. A member that sent it
-// has no part in the job from here on.
+// The preceding record is not replayed, because each process that handled it crashed. Its sender, a member,
+// is excluded from the job from here on.
 struct Skipped {
   NodeId from;  // its sender
 };
-// A standby leads from here on. The number grows with each take-over (SchedulerBeat::generation).
+// A standby leads from here on. Each take-over increases the generation (SchedulerBeat::generation).
 struct TookOver {
   std::uint64_t generation = 0;
 };
-// The standby leads, and the scheduler that wrote this never does again.
+// A standby leads, and the scheduler that wrote this never leads again.
 struct Superseded {};
 
-// What the machine knew here. Behind the head it is in the place of all that was heard before.
+// The machine's state at this point. After the head it replaces all earlier input.
 struct Condensed {
   std::string state;  // Scheduler::save() (scheduler/scheduler.h)
 };
@@ -68,19 +67,19 @@ struct JournalRecord {
   What what;
 };
 
-// Behind what is there. What it needs no more to answer, such as the values of a payload, is left out.
+// Appends a record, without parts that replaying does not need, such as the values of a payload.
 void append(std::vector<std::byte>& journal, const JournalRecord& record);
 
 class JournalReader {
  public:
-  // The bytes outlive this.
+  // `journal` must outlive the reader.
   explicit JournalReader(std::span<const std::byte> journal) : all_(journal) {}
 
-  // Nothing: there is no more, or not as it was written.
+  // Returns the next record, or std::nullopt at the end or at a truncated or damaged record.
   std::optional<JournalRecord> next();
-  [[nodiscard]] std::size_t read() const { return read_; }  // bytes of the records so far
-  // The next record is there to its end, and not as it was written. One whose end is missing is what a
-  // process leaves that is killed while it writes.
+  [[nodiscard]] std::size_t read() const { return read_; }  // bytes of the records returned
+  // Whether the next record is complete and damaged. An incomplete record is normal: its writer was killed
+  // while writing.
   [[nodiscard]] bool damaged() const;
 
  private:

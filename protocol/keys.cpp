@@ -13,7 +13,7 @@
 namespace steelyard {
 namespace {
 
-constexpr char separator = ';';  // no letter of a key
+constexpr char separator = ';';  // does not occur in keys
 
 constexpr std::string_view tcp = "tcp://";
 
@@ -22,7 +22,7 @@ bool is_port(std::string_view text) {
   return port && *port >= 1 && *port <= 65535;
 }
 
-constexpr std::array roles{"scheduler", "server", "worker"};  // as the enumerators
+constexpr std::array roles{"scheduler", "server", "worker"};  // in the order of KeyRole
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -36,7 +36,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   }
 }
 
-// Role, name and public key.
+// Reads role, name and public key.
 struct Entry {
   KeyRole role;
   std::string name, key;
@@ -48,7 +48,7 @@ std::optional<Entry> entry_of(const std::vector<std::string_view>& words, std::s
   return Entry{*role, std::string(words[from + 1]), std::string(words[from + 2])};
 }
 
-// Whether the line makes sense, and is then part of what has been read.
+// Reads a line. Returns whether it is valid.
 bool take(const std::vector<std::string_view>& words, KeyLines& lines) {
   const bool secret = words.size() == 5 && words[0] == "secret";
   if (!secret && words.size() != 3) return false;
@@ -150,7 +150,7 @@ std::string allow_lines(const AllowList& list) {
 
 std::string secret_line(const KeyPair& pair) {
   std::string text;
-  text.reserve(256);  // a growing text would leave copies of itself behind
+  text.reserve(256);  // reallocations would leave copies of the secret behind
   text.append("secret ").append(name(pair.role)).append(" ").append(pair.name).append(" ");
   return text.append(pair.public_key).append(" ").append(pair.secret.letters()).append("\n");
 }

@@ -1,9 +1,10 @@
-// Keys: by what a process of a job is known to the others. Each has a CURVE key pair (zmq_curve(7)) of 32
-// bytes each, written as 40 letters (Z85, ZeroMQ RFC 32); an allow-list says which public keys may take
-// part, and as what. Who holds a key has the role that the list gives it, whatever the process itself says.
-// The name in the list is for people: a process may call itself otherwise.
+// Keys: they identify the processes of a job to each other. Each process has a CURVE key pair (zmq_curve(7))
+// of 32 bytes each, written as 40 letters (Z85, ZeroMQ RFC 32). An allow-list has the public keys that may
+// join, and their roles. A key determines its holder's role, whatever the process claims. The name in the
+// list is for display; a process may have another one.
 //
-// Both are lines of text; a file may have either or both, and lines that begin with # are for people:
+// Key pairs and lists are lines of text; a file may have either or both, and lines that begin with # are
+// comments:
 //
 //   secret worker ada PUBLIC SECRET
 //   scheduler scheduler PUBLIC
@@ -21,22 +22,22 @@
 
 namespace steelyard {
 
-// An endpoint with the public key of who listens there: "tcp://10.0.0.1:4711;KEY". A server tells its own so,
-// and through the scheduler, whom workers know, it reaches them.
+// An endpoint with the public key of its listener: "tcp://10.0.0.1:4711;KEY". A server announces its own so,
+// and the scheduler passes it on to the workers.
 struct KeyedEndpoint {
   std::string address;
-  std::string key;  // empty: none was told
+  std::string key;  // empty: not given
 };
 
-// Where one peer may be at one of several places, with commas between them: each.
+// Splits the comma-separated endpoints of a peer that may be at one of several places.
 std::vector<std::string> split_places(const std::string& endpoints);
 KeyedEndpoint split_key(const std::string& endpoint);
-std::string with_key(const std::string& address, const std::string& key);  // as it is, where there is no key
+std::string with_key(const std::string& address, const std::string& key);  // unchanged if `key` is empty
 
-// Whether an endpoint that a node tells of itself can be connected to, as far as its text says.
+// Whether an announced endpoint can be connected to, judging by its text.
 
-// Empty, or what is wrong with it, as half a sentence. Endpoints of other transports than TCP are taken as
-// they are; whether it answers is seen later.
+// Returns what is wrong, as half a sentence; empty if nothing is. Endpoints other than TCP are accepted
+// unchecked.
 std::string endpoint_trouble(const std::string& endpoint);
 
 enum class KeyRole : std::uint8_t { scheduler, server, worker };
@@ -46,17 +47,17 @@ std::optional<KeyRole> key_role(std::string_view text);
 inline constexpr std::size_t key_letters = 40;
 bool is_key(std::string_view text);  // 40 letters of Z85
 
-// Overwrites memory in a way that no compiler leaves out.
+// Overwrites memory in a way that compilers cannot optimize out.
 void wipe(std::string& text);
 
-// A secret key; its memory is wiped with it. It is never part of a message to people.
+// A secret key; its memory is wiped on destruction. It never appears in logs or errors.
 class Secret {
  public:
   explicit Secret(std::string_view letters);
   ~Secret();
   Secret(const Secret&) = default;
   Secret& operator=(const Secret&) = default;
-  [[nodiscard]] const char* letters() const { return letters_.data(); }  // ends with a zero
+  [[nodiscard]] const char* letters() const { return letters_.data(); }  // null-terminated
 
  private:
   std::array<char, key_letters + 1> letters_{};
@@ -64,7 +65,7 @@ class Secret {
 
 struct KeyPair {
   KeyRole role;
-  std::string name;  // of a node or of several, for people and files
+  std::string name;  // of one or more nodes, for display and file names
   std::string public_key;
   Secret secret;
 };
@@ -82,11 +83,11 @@ struct KeyLines {
 
 inline constexpr std::size_t longest_key_text = 16 << 20;  // bytes: 100,000 keys and more
 
-// `place` is for messages, which never show what a line says. Throws Failure (configuration).
+// `place` is for errors, which never show the contents of a line. Throws Failure (configuration).
 KeyLines parse_keys(std::string_view text, const std::string& place);
 
 std::string allow_line(const std::string& public_key, const Allowed& allowed);
 std::string allow_lines(const AllowList& list);
-std::string secret_line(const KeyPair& pair);  // to be wiped by the caller
+std::string secret_line(const KeyPair& pair);  // the caller must wipe it
 
 }  // namespace steelyard

@@ -24,10 +24,11 @@ inline constexpr std::size_t skipped = members + 1;
 inline constexpr std::size_t gaps = 16;  // of a ShardBeat: the first ones; later heartbeats report more
 inline constexpr std::size_t parts =
     1024;  // of StateRequest and Fetch: a window of 8 and one of 16 stay far below
-// Slices of a shard: 128 GB in slices of 1 MB. Jobs with more are refused (config/prepare_job).
+// Slices of a shard: 128 GB in slices of 1 MB. Jobs with more are refused (app/config/prepare_job).
 inline constexpr std::size_t slices_of_shard = 131'072;
 
-// ---- a job; longer ones are refused where they are made (config/prepare_job, roles/external_model)
+// ---- a job; longer ones are refused where they are made (app/config/prepare_job,
+// app/processes/initial_state)
 inline constexpr std::size_t tensors = 131'072;
 inline constexpr std::size_t ranges = 2 * tensors + 1;  // one for each tensor, and one between two of them
 inline constexpr std::size_t dimensions = 64;           // of a tensor
@@ -37,7 +38,7 @@ inline constexpr std::size_t options = 1024;            // of a model, of data, 
 // ---- in bytes
 
 // A frame to the scheduler. The longest valid one is a ModelDescription; longer ones are refused where
-// they are made (roles/external_model).
+// they are made (app/processes/initial_state).
 inline constexpr std::size_t to_scheduler = 2 << 20;
 
 inline constexpr std::size_t name =

@@ -1,5 +1,4 @@
-// A message as text, for people who look for a fault: its name, and its fields in their
-// order. The same message gives the same text.
+// A message as text, for debugging: its name, then its fields in order. Equal messages have equal texts.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// NodeId: the address of a node, a role and a number that belongs to one incarnation of it.
+// NodeId: the address of a node: a role and a number that belongs to one incarnation of it.
 //
-// The number is drawn at random when a node starts. So a process that comes back has another one, and nothing
-// that was sent to the old one reaches it. The scheduler has number 0; so have the pseudo-nodes, which are
-// reached on the same machine only.
+// The number is drawn at random when a node starts. A restarted process has a new number, so messages to the
+// former one never reach it. The scheduler has number 0, and so have pseudo-nodes, which are reached on the
+// same machine only.
 #pragma once
 
 #include <compare>
@@ -15,18 +15,18 @@
 
 namespace steelyard {
 
-// What workers, servers, hosts and jobs are called: words that people type, that stand in messages, tables
-// and JSON, and that travel. A name is 1 to 64 of letters, digits, '.', '_', '-', ':', '/', '@' and '+':
-// nothing that moves a cursor, breaks a line, or looks like another word.
+// Names of workers, servers, hosts and jobs. Users type them, and they appear in messages, tables, JSON and
+// on the wire. A name has 1 to 64 letters, digits, '.', '_', '-', ':', '/', '@' and '+': no character that
+// moves a cursor, breaks a line, or separates words.
 inline constexpr std::size_t longest_name = 64;  // letters
 
 bool valid_name(std::string_view name);
 
-// What may be given, as the end of a message that begins with "give".
+// The allowed names, to end a message that begins with "give".
 const char* name_expected();
 
-// Throws Failure (usage) that says where the name was given, as in "--name", shows the name, made harmless
-// and cut where it is long, and tells what is allowed.
+// Throws Failure (usage) with the place of the name, as in "--name", the name (made harmless, and truncated
+// if long), and the allowed names.
 void check_name(std::string_view where, std::string_view name);
 
 enum class Role : std::uint8_t {
@@ -36,7 +36,7 @@ enum class Role : std::uint8_t {
   checkpointer,  // holds checkpoints; lives beside the scheduler
   standby,       // a scheduler that does not lead yet
   compute,       // pseudo-node: forward and backward
-  recorder,      // pseudo-node: what people see of a run
+  recorder,      // pseudo-node: output of the run
   link,          // pseudo-node: the transport itself
 };
 
@@ -52,7 +52,7 @@ class Roles {
  private:
   unsigned bits_;
 };
-// Messages of other types are said on one machine only, and never believed from a wire.
+// Messages with `senders`. All others stay on one machine and are never accepted from a connection.
 template <class Said>
 concept Travels = requires {
   Said::senders;

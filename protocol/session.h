@@ -1,8 +1,8 @@
-// A node's session with the scheduler: it sends Hello until it is welcomed, then heartbeats, and gives up
+// A node's session with the scheduler: it sends Hello until it gets Welcome, then heartbeats, and gives up
 // after a timeout. Pure; part of the shard and worker machines.
 //
-// A node that hears nothing goes on sending heartbeats, also when the scheduler has given it up: the first
-// one that gets through brings it back in.
+// A node without answers continues its heartbeats even if the scheduler has declared it lost: the first one
+// that arrives readmits it.
 #pragma once
 
 #include <string>
@@ -14,20 +14,20 @@ namespace steelyard {
 class Session {
  public:
   struct Timeouts {
-    Duration wait = from_seconds(60);  // silence after which the scheduler is given up, joined or not
+    Duration wait = from_seconds(60);  // silence of the scheduler before the node gives up
     Duration beat = from_seconds(0.5);
   };
   explicit Session(Timeouts timeout) : timeout_(timeout) {}
 
-  // By a job with this heartbeat, whose scheduler calls others lost after `heartbeat_timeout`: its own
-  // silence is borne for as long at least.
+  // Sets the timeouts by the job's heartbeat. The node waits for a silent scheduler at least
+  // `heartbeat_timeout`, after which the scheduler declares nodes lost.
   void welcomed(Time now, Duration beat, Duration heartbeat_timeout);
   void heard(Time now) { last_heard_ = now; }
   [[nodiscard]] bool joined() const { return joined_; }
 
-  // Whether Hello (before joining) or a beat (after) is due; asking makes it done.
+  // Whether Hello (before joining) or a heartbeat (after) is due; a call marks it as sent.
   bool due(Time now);
-  // Whether the scheduler has been silent for too long.
+  // Whether the scheduler has been silent for longer than the timeout.
   [[nodiscard]] bool given_up(Time now) const;
   [[nodiscard]] Time deadline() const { return next_; }
 
@@ -36,7 +36,7 @@ class Session {
   bool joined_ = false;
   bool started_ = false;
   Time last_heard_;
-  Time next_;  // zero: at once
+  Time next_;  // zero: now
 };
 
 }  // namespace steelyard

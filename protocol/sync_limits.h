@@ -1,5 +1,5 @@
-// What the numbers of a sync mode rule out, by whatever name it goes: why some settings of a job do not go
-// with it, and what does. Each function returns nothing if they do. How many workers a mode needs is
+// Settings of a job that are impossible with a sync mode, by the mode's numbers: each function returns the
+// reason and the remedy, or nothing if the setting is possible. The number of workers that a mode needs:
 // sync_trouble() in protocol/sync_mode.h.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace steelyard {
 
-// `name`: the optimizer's, as people write it.
+// `name`: the optimizer's, as users write it.
 std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode);
 // `key`: "push_encoding" or "pull_encoding" of a job, "push" or "pull" of a scenario.
 std::string code_trouble(const std::string& key, FloatCode code, const SyncMode& mode);
-// Of outer_rate and outer_momentum.
+// For outer_rate and outer_momentum.
 std::string outer_trouble(const Job& job, const SyncMode& mode);
 std::string order_trouble(SumOrder order, const SyncMode& mode);
-// Of a job that ends after so many epochs or rounds; 0: not after any number of them.
+// For a job that ends after this number of epochs or rounds; 0: no such limit.
 std::string length_trouble(const SyncMode& mode, std::uint64_t epochs, std::uint64_t rounds);
 
 }  // namespace steelyard

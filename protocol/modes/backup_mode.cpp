@@ -1,5 +1,5 @@
 // Backup workers (Chen et al., "Revisiting Distributed Synchronous SGD", 2016): a round does not wait for its
-// last B workers. Their positions belong to the next round.
+// last B workers. Their positions go to the next round.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

@@ -1,6 +1,5 @@
-// Delay-compensated asynchronous SGD (Zheng et al., ICML 2017): asp whose pushes are corrected by lambda
-// times what a first-order model says of how far the parameters moved since they were pulled
-// (server/shard/close_rule.h).
+// Delay-compensated asynchronous SGD (Zheng et al., ICML 2017): asp, with each push corrected by lambda times
+// a first-order estimate of the parameters' movement since they were pulled (server/shard/close_rule.h).
 #include <cmath>
 
 #include "protocol/modes/mode_entry.h"
@@ -9,7 +8,7 @@ namespace steelyard {
 namespace {
 
 using Compensation = SyncMode::Compensation;
-constexpr double constant_lambda = 0.04, adaptive_lambda = 2;  // the paper's, where no other is given
+constexpr double constant_lambda = 0.04, adaptive_lambda = 2;  // the paper's values, used as defaults
 
 std::optional<SyncMode> parse_compensated(std::string_view text) {
   auto rest = after("dc-asgd", text);

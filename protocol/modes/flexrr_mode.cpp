@@ -1,5 +1,5 @@
-// FlexRR (Harlap et al., SoCC 2016): bsp in which workers that are ahead help the others. Who helps whom is
-// balancing/rescue/flexrr.h.
+// FlexRR (Harlap et al., SoCC 2016): bsp in which faster workers help slower ones. balancing/rescue/flexrr.h
+// chooses the helpers.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

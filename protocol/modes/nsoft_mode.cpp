@@ -1,5 +1,5 @@
 // n-softsync (Zhang, Gupta et al., IJCAI 2016): a step for each 1/n of a global batch; a push that is tau
-// steps late counts as 1 / tau of itself.
+// steps late is divided by tau.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

@@ -1,5 +1,4 @@
-// Stale synchronous parallel (Ho et al., NIPS 2013): the quickest worker may be S rounds ahead of the
-// slowest.
+// Stale synchronous parallel (Ho et al., NIPS 2013): the fastest worker may be S rounds ahead of the slowest.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

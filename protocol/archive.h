@@ -172,7 +172,7 @@ void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Positive<Number>& it) {
 template <Plain Number>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Positive<Number>& it) {
   reader(it.value);
-  if (it.value == 0) throw Malformed("has a 0 where there is none");
+  if (it.value == 0) throw Malformed("has an invalid 0");
 }
 template <class Number>
 void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Anything<Number>& it) {

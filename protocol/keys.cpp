@@ -83,15 +83,15 @@ std::string with_key(const std::string& address, const std::string& key) {
 std::string endpoint_trouble(const std::string& told) {
   const std::string endpoint = split_key(told).address;
   const auto strange = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-  if (std::ranges::any_of(endpoint, strange)) return "there are blanks or control characters in it";
+  if (std::ranges::any_of(endpoint, strange)) return "it contains blanks or control characters";
   if (!endpoint.starts_with(tcp)) return {};
   const std::string_view address = std::string_view(endpoint).substr(tcp.size());
   const std::size_t colon = address.rfind(':');
   const std::string_view host = address.substr(0, colon);
   if (host.empty() || host == "*" || host == "0.0.0.0" || host == "[::]")
-    return "that is no address of a machine";
+    return "it is not the address of a machine";
   const bool bracketed = host.front() == '[' && host.back() == ']';
-  if (!bracketed && host.find(':') != host.npos) return "there is more than a host and a port in it";
+  if (!bracketed && host.find(':') != host.npos) return "it has more than a host and a port";
   if (colon != address.npos && !is_port(address.substr(colon + 1)))
     return "a port is a number from 1 to 65535";
   return {};
@@ -132,8 +132,7 @@ KeyLines parse_keys(std::string_view text, const std::string& place) {
     if (words.empty() || words[0].starts_with('#') || take(words, lines)) return;
     refuse_setup(place + ", line " + std::to_string(number) +
                  ": expected `ROLE NAME PUBLIC`, with a role of scheduler, server or worker, a name, and "
-                 "a key of 40 letters that no other line has: correct it, or make it with `steelyard "
-                 "keys`");
+                 "a unique key of 40 letters: correct it, or create it with `steelyard keys`");
   });
   return lines;
 }

@@ -32,11 +32,11 @@ const char* name_expected() { return "1 to 64 letters, digits and any of . _ - :
 
 void check_name(std::string_view where, std::string_view name) {
   if (valid_name(name)) return;
-  throw Failure(
-      ExitCode::usage,
-      std::string(where) + " '" + harmless(name) + "'" +
-          (name.size() > longest_name ? " has " + std::to_string(name.size()) + " letters" : " is no name") +
-          ": give " + name_expected());
+  throw Failure(ExitCode::usage,
+                std::string(where) + " '" + harmless(name) + "'" +
+                    (name.size() > longest_name ? " has " + std::to_string(name.size()) + " letters"
+                                                : " is not a valid name") +
+                    ": give " + name_expected());
 }
 
 const char* name(Role role) {

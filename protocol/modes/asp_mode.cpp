@@ -7,7 +7,7 @@ ModeEntry asp_mode_rows() {
   return {
       .rank = 21,
       .forms = {{"asp", "",
-                 "gradients are applied as they come, each as an update of its own, and no worker waits"}},
+                 "each gradient is applied on arrival as an update of its own, and no worker waits"}},
       .parse =
           [](std::string_view text) { return text == "asp" ? std::optional(asynchronous()) : std::nullopt; },
       .write = [](const SyncMode&) { return std::string("asp"); },

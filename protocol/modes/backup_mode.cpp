@@ -9,9 +9,9 @@ ModeEntry backup_mode_rows() {
   return {
       .rank = 12,
       .forms =
-          {{"backup:B", "workers that are not waited for, fewer than there are",
-            "bsp, and a round ends when all but B workers are done; the positions of the others belong to "
-            "the next round"}},
+          {{"backup:B", "number of workers that rounds do not wait for, less than all",
+            "as bsp, but a round ends when all but B workers have reported; the positions of the others go "
+            "to the next round"}},
       .parse = [](std::string_view text) -> std::optional<SyncMode> {
         const auto workers = number_from(after("backup:", text).value_or(""), 1, max_backup);
         if (!workers) return std::nullopt;
@@ -21,9 +21,9 @@ ModeEntry backup_mode_rows() {
       .tried = {"backup:1", "backup:2"},
       .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
         if (mode.backup < workers) return {};
-        return "of " + std::to_string(workers) +
-               (workers == 1 ? " worker none is left to wait for: give bsp"
-                             : " workers none is left to wait for: give backup:" +
+        return "with " + std::to_string(workers) +
+               (workers == 1 ? " worker, rounds would wait for none: give bsp"
+                             : " workers, rounds would wait for none: give backup:" +
                                    std::to_string(workers - 1) + " at most");
       }};
 }

@@ -6,7 +6,7 @@ namespace steelyard {
 ModeEntry bsp_mode_rows() {
   return {
       .rank = 10,
-      .forms = {{"bsp", "", "every round waits for all of its shares: ordinary synchronous SGD"}},
+      .forms = {{"bsp", "", "every round waits for all shares: ordinary synchronous SGD"}},
       .parse = [](std::string_view text) { return text == "bsp" ? std::optional(SyncMode()) : std::nullopt; },
       .write = [](const SyncMode&) { return std::string("bsp"); },
       .tried = {"bsp"}};

@@ -38,15 +38,15 @@ std::string write_compensated(const SyncMode& mode) {
 }  // namespace
 
 ModeEntry dc_asgd_mode_rows() {
-  return {
-      .rank = 22,
-      .forms = {{"dc-asgd:L",
-                 "lambda; left out, " + number_text(constant_lambda) + "; or adaptive:L; left out, " +
-                     number_text(adaptive_lambda),
-                 "as asp, and gradients are corrected for how far parameters moved since they were pulled"}},
-      .parse = parse_compensated,
-      .write = write_compensated,
-      .tried = {"dc-asgd:0", "dc-asgd:adaptive:0"}};
+  return {.rank = 22,
+          .forms =
+              {{"dc-asgd:L",
+                "lambda, by default " + number_text(constant_lambda) + "; or adaptive:L, by default " +
+                    number_text(adaptive_lambda),
+                "as asp, but gradients are corrected for the movement of parameters since they were pulled"}},
+          .parse = parse_compensated,
+          .write = write_compensated,
+          .tried = {"dc-asgd:0", "dc-asgd:adaptive:0"}};
 }
 
 }  // namespace steelyard

@@ -5,7 +5,7 @@ namespace steelyard {
 
 ModeEntry eager_mode_rows() {
   return {.rank = 32,
-          .forms = {{"eager", "", "as asp, and gradients are averaged until half of a global batch is in"}},
+          .forms = {{"eager", "", "as asp, but gradients are averaged over half a global batch"}},
           .parse = [](std::string_view text) -> std::optional<SyncMode> {
             if (text != "eager") return std::nullopt;
             SyncMode mode = asynchronous();

@@ -5,17 +5,16 @@
 namespace steelyard {
 
 ModeEntry flexrr_mode_rows() {
-  return {.rank = 11,
-          .forms =
-              {{"flexrr", "",
-                "bsp, and within a round workers that are ahead take over the rest of what others are behind "
-                "with"}},
-          .parse =
-              [](std::string_view text) {
-                return text == "flexrr" ? std::optional(SyncMode{.steals_work = true}) : std::nullopt;
-              },
-          .write = [](const SyncMode&) { return std::string("flexrr"); },
-          .tried = {"flexrr"}};
+  return {
+      .rank = 11,
+      .forms = {{"flexrr", "",
+                 "as bsp, but within a round faster workers take over the tails of slower workers' pieces"}},
+      .parse =
+          [](std::string_view text) {
+            return text == "flexrr" ? std::optional(SyncMode{.steals_work = true}) : std::nullopt;
+          },
+      .write = [](const SyncMode&) { return std::string("flexrr"); },
+      .tried = {"flexrr"}};
 }
 
 }  // namespace steelyard

@@ -8,7 +8,7 @@ ModeEntry ksoft_mode_rows() {
   constexpr std::uint64_t max_shares = 10'000;
   return {.rank = 31,
           .forms = {{"ksoft:K", "shares, up to the number of workers",
-                     "as asp, and gradients are averaged until K workers' shares of a global batch are in"}},
+                     "as asp, but gradients are averaged over K workers' shares of a global batch"}},
           .parse = [](std::string_view text) -> std::optional<SyncMode> {
             const auto shares = number_from(after("ksoft:", text).value_or(""), 1, max_shares);
             if (!shares) return std::nullopt;
@@ -20,9 +20,8 @@ ModeEntry ksoft_mode_rows() {
           .tried = {"ksoft:2", "ksoft:3"},
           .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
             if (mode.quorum.parts <= workers) return {};
-            return "of " + std::to_string(workers) + " workers there are never " +
-                   std::to_string(mode.quorum.parts) + " shares: give ksoft:" + std::to_string(workers) +
-                   " at most";
+            return std::to_string(workers) + " workers have fewer than " + std::to_string(mode.quorum.parts) +
+                   " shares: give ksoft:" + std::to_string(workers) + " at most";
           }};
 }
 

@@ -19,8 +19,8 @@ ModeEntry local_mode_rows() {
   return {
       .rank = 40,
       .forms = {{"local:H",
-                 "H local steps; with :equal behind, results weigh alike, and not by their samples",
-                 "each worker takes H steps of its own between two exchanges, which average the results"}},
+                 "H local steps; with the suffix :equal, results are weighted equally, not by their samples",
+                 "each worker takes H local steps between two exchanges, which average the parameters"}},
       .parse = parse_local,
       .write =
           [](const SyncMode& mode) {

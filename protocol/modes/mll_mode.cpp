@@ -41,23 +41,21 @@ std::string write_hubs(const SyncMode& mode) {
 }  // namespace
 
 ModeEntry mll_mode_rows() {
-  return {
-      .rank = 43,
-      .forms =
-          {{"mll:TAU:Q:HUBS",
-            "TAU local steps on average, up to " + std::to_string(max_drawn_steps) +
-                "; every Q rounds hubs mix, HUBS of them, up to " + std::to_string(most_hubs) +
-                "; with :ring or :line behind, not with all others",
-            "workers take as many steps as are drawn by their speeds, and average with those of their hub; "
-            "hubs average with their neighbours every Q rounds"}},
-      .parse = parse_hubs,
-      .write = write_hubs,
-      .tried = {"mll:1:1:1", "mll:2:2:2", "mll:2:3:3:line"},
-      .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
-        if (mode.hubs.count <= workers) return {};
-        return std::to_string(workers) + " workers do not give every hub one: give " +
-               std::to_string(workers) + " hubs at most";
-      }};
+  return {.rank = 43,
+          .forms = {{"mll:TAU:Q:HUBS",
+                     "TAU local steps on average, up to " + std::to_string(max_drawn_steps) +
+                         "; every Q rounds hubs mix, HUBS of them, up to " + std::to_string(most_hubs) +
+                         "; with the suffix :ring or :line, only with neighbours in that graph",
+                     "workers take a random number of steps, by their speeds, and average within their hub; "
+                     "hubs average with their neighbours every Q rounds"}},
+          .parse = parse_hubs,
+          .write = write_hubs,
+          .tried = {"mll:1:1:1", "mll:2:2:2", "mll:2:3:3:line"},
+          .refuse = [](const SyncMode& mode, std::uint64_t workers) -> std::string {
+            if (mode.hubs.count <= workers) return {};
+            return std::to_string(workers) + " workers are too few for one a hub: give " +
+                   std::to_string(workers) + " hubs at most";
+          }};
 }
 
 }  // namespace steelyard

@@ -10,7 +10,7 @@ ModeEntry nsoft_mode_rows() {
       .rank = 30,
       .forms =
           {{"nsoft:N", "steps to a global batch, up to " + std::to_string(max_parts),
-            "as asp, and gradients are averaged until 1/N of a global batch is in; late ones count less"}},
+            "as asp, but gradients are averaged over 1/N of a global batch, and late ones have less weight"}},
       .parse = [](std::string_view text) -> std::optional<SyncMode> {
         const auto parts = number_from(after("nsoft:", text).value_or(""), 1, max_parts);
         if (!parts) return std::nullopt;

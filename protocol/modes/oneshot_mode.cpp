@@ -19,7 +19,7 @@ std::optional<SyncMode> parse_oneshot(std::string_view text) {
 ModeEntry oneshot_mode_rows() {
   return {
       .rank = 41,
-      .forms = {{"oneshot:epoch", "", "local steps with one exchange an epoch; :equal behind as for local"},
+      .forms = {{"oneshot:epoch", "", "local steps with one exchange an epoch; suffix :equal as for local"},
                 {"oneshot:end", "", "local steps with one exchange, at the end of the job"}},
       .parse = parse_oneshot,
       .write =

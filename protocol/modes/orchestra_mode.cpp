@@ -7,10 +7,10 @@ namespace steelyard {
 ModeEntry orchestra_mode_rows() {
   return {
       .rank = 44,
-      .forms =
-          {{"orchestra",
-            "needs policy = \"orchestra\"; [policy.orchestra] controller says what moves the barrier",
-            "as many local steps as each worker ends before a common barrier, which policy orchestra moves"}},
+      .forms = {{"orchestra",
+                 "needs policy = \"orchestra\"; [policy.orchestra] controller chooses how the barrier moves",
+                 "each worker takes the local steps it can finish before a common barrier, which policy "
+                 "orchestra moves"}},
       .parse = [](std::string_view text) -> std::optional<SyncMode> {
         if (text != "orchestra") return std::nullopt;
         return SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true};

@@ -7,7 +7,7 @@ ModeEntry ssp_mode_rows() {
   constexpr std::uint64_t max_slack = 1000;  // rounds
   return {.rank = 20,
           .forms = {{"ssp:S", "S rounds ahead, up to " + std::to_string(max_slack),
-                     "gradients are applied as they come; a worker S rounds ahead of the slowest waits"}},
+                     "gradients are applied on arrival; a worker S rounds ahead of the slowest waits"}},
           .parse = [](std::string_view text) -> std::optional<SyncMode> {
             const auto slack = number_from(after("ssp:", text).value_or(""), 0, max_slack);
             if (!slack) return std::nullopt;

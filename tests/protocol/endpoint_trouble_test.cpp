@@ -16,10 +16,10 @@ TEST(EndpointTrouble, WhatCanBeConnectedToHasNone) {
 }
 
 TEST(EndpointTrouble, SaysWhatIsWrong) {
-  EXPECT_THAT(endpoint_trouble("tcp://0.0.0.0:7071"), HasSubstr("no address of a machine"));
-  EXPECT_THAT(endpoint_trouble("tcp://*:7071"), HasSubstr("no address of a machine"));
-  EXPECT_THAT(endpoint_trouble("tcp://:7071"), HasSubstr("no address of a machine"));
-  EXPECT_THAT(endpoint_trouble("tcp://[::]:7071"), HasSubstr("no address of a machine"));
+  EXPECT_THAT(endpoint_trouble("tcp://0.0.0.0:7071"), HasSubstr("not the address of a machine"));
+  EXPECT_THAT(endpoint_trouble("tcp://*:7071"), HasSubstr("not the address of a machine"));
+  EXPECT_THAT(endpoint_trouble("tcp://:7071"), HasSubstr("not the address of a machine"));
+  EXPECT_THAT(endpoint_trouble("tcp://[::]:7071"), HasSubstr("not the address of a machine"));
   EXPECT_THAT(endpoint_trouble("tcp://10.0.0.9:7071:34567"), HasSubstr("more than a host and a port"));
   EXPECT_THAT(endpoint_trouble("tcp://tcp://10.0.0.9:7071"), HasSubstr("more than a host and a port"));
   EXPECT_THAT(endpoint_trouble("tcp://the box:7071"), HasSubstr("blanks"));

@@ -37,8 +37,9 @@ std::string complaint(std::string_view name) {
 TEST(Name, ARefusalShowsItHarmlessAndCut) {
   EXPECT_EQ(complaint("ada"), "");
   EXPECT_EQ(complaint("a\x1b[2J\n"),
-            "--name 'a?[2J?' is no name: give 1 to 64 letters, digits and any of . _ - : / @ +");
-  EXPECT_EQ(complaint(""), "--name '' is no name: give 1 to 64 letters, digits and any of . _ - : / @ +");
+            "--name 'a?[2J?' is not a valid name: give 1 to 64 letters, digits and any of . _ - : / @ +");
+  EXPECT_EQ(complaint(""),
+            "--name '' is not a valid name: give 1 to 64 letters, digits and any of . _ - : / @ +");
   EXPECT_THAT(complaint(std::string(3000, 'x')),
               AllOf(HasSubstr("xxx...' has 3000 letters"), Not(HasSubstr(std::string(65, 'x')))));
 }

@@ -36,7 +36,7 @@ TEST(JobCodes, GoWithExactVersionsOnly) {
       EXPECT_EQ(said(sync), "");
     for (const char* sync : {"ssp:2", "asp"}) {
       EXPECT_THAT(said(sync), HasSubstr("j.toml:3:17: " + std::string(key) +
-                                        " = \"int8\" does not go with sync = \"" + sync + "\""));
+                                        " = \"int8\" cannot be combined with sync = \"" + sync + "\""));
     }
   }
 }
@@ -54,11 +54,11 @@ TEST(JobCodes, TheOuterRuleIsOfLocalSteps) {
 TEST(JobCodes, HubsHaveNoVersionInCommonAndNoMomentum) {
   const std::string sync = "sync = \"mll:4:2:1\"\n";
   EXPECT_EQ(refusal("[cluster]\n" + sync + "push_encoding = \"int8\"\n"), "");
-  EXPECT_THAT(
-      refusal("[cluster]\n" + sync + "pull_encoding = \"int8\"\n"),
-      HasSubstr("pull_encoding = \"int8\" does not go with sync = \"mll:4:2:1\": workers of different hubs"));
+  EXPECT_THAT(refusal("[cluster]\n" + sync + "pull_encoding = \"int8\"\n"),
+              HasSubstr("pull_encoding = \"int8\" cannot be combined with sync = \"mll:4:2:1\": workers of "
+                        "different hubs"));
   EXPECT_THAT(refusal("[train]\nouter_momentum = 0.5\n[cluster]\n" + sync),
-              HasSubstr("outer_momentum does not go with sync = \"mll:4:2:1\""));
+              HasSubstr("outer_momentum cannot be combined with sync = \"mll:4:2:1\""));
   EXPECT_THAT(refusal("[train]\noptimizer = \"adam\"\n[cluster]\n" + sync),
               HasSubstr("local steps begin each round without moments"));
   EXPECT_THAT(refusal("[cluster]\nsync = \"mll:4:2:2\"\n"), HasSubstr("give 1 hubs at most"));
@@ -68,7 +68,7 @@ TEST(ScenarioCodes, HubsHaveNoVersionInCommon) {
   const std::string text =
       "[job]\nsync = \"mll:4:2:1\"\n[network]\npull = \"int8\"\n[[worker]]\ntime_ms = [0, 1]\n";
   EXPECT_THAT(complaint_of([&] { parse_scenario(text, "s.toml"); }),
-              HasSubstr("pull = \"int8\" does not go with sync = \"mll:4:2:1\""));
+              HasSubstr("pull = \"int8\" cannot be combined with sync = \"mll:4:2:1\""));
 }
 
 TEST(ScenarioCodes, AreOfTheLinks) {
@@ -79,7 +79,8 @@ TEST(ScenarioCodes, AreOfTheLinks) {
   };
   EXPECT_EQ(scenario("diloco:8").network.push_encoding, FloatCode::int4);
   EXPECT_EQ(scenario("bsp").network.pull_encoding, FloatCode::int8);
-  EXPECT_THAT(complaint_of([&] { scenario("ssp:2"); }), HasSubstr("does not go with sync = \"ssp:2\""));
+  EXPECT_THAT(complaint_of([&] { scenario("ssp:2"); }),
+              HasSubstr("cannot be combined with sync = \"ssp:2\""));
 }
 
 // How long rounds are follows from what was measured: so many of them are no length of a training.

@@ -64,12 +64,12 @@ TEST(JobOptimizer, SomeDoNotGoWithAMode) {
   EXPECT_EQ(said("adam", "asp"), "") << "a push is a whole update";
   EXPECT_EQ(
       said("adam", "ssp:2"),
-      "j.toml:2:13: optimizer = \"adam\" does not go with sync = \"ssp:2\": there a push is a part of a "
-      "step, and its steps have no parts: choose sync = \"bsp\" or \"asp\"");
+      "j.toml:2:13: optimizer = \"adam\" cannot be combined with sync = \"ssp:2\": there a push is a part of "
+      "an update, which this optimizer cannot apply: choose sync = \"bsp\" or \"asp\"");
   EXPECT_EQ(said("lamb", "asp"),
-            "j.toml:2:13: optimizer = \"lamb\" does not go with sync = \"asp\": it steps a whole tensor at "
-            "once, and here each slice steps as pushes arrive: choose sync = \"bsp\"");
-  EXPECT_THAT(said("lars", "ssp:2"), HasSubstr("a whole tensor"));
+            "j.toml:2:13: optimizer = \"lamb\" cannot be combined with sync = \"asp\": it updates whole "
+            "tensors, but here each slice is updated when pushes arrive: choose sync = \"bsp\"");
+  EXPECT_THAT(said("lars", "ssp:2"), HasSubstr("whole tensors"));
 }
 
 }  // namespace

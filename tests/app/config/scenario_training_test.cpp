@@ -143,7 +143,7 @@ TEST(ScenarioTraining, WhatMeansNothingIsRefused) {
   EXPECT_THAT(trouble(train + "schedule = \"table\"\n"),
               AllOf(HasSubstr("odd.toml:5:12"), HasSubstr("no rates")));
   EXPECT_THAT(trouble(train + "optimizer = \"adam\"\nsync = \"local:2\"\n"),
-              AllOf(HasSubstr("odd.toml:5:13"), HasSubstr("does not go with sync = \"local:2\"")));
+              AllOf(HasSubstr("odd.toml:5:13"), HasSubstr("cannot be combined with sync = \"local:2\"")));
   EXPECT_THAT(trouble(train + "[model]\ndropout = \"much\"\n"),
               AllOf(HasSubstr("odd.toml:6"), HasSubstr("a number")));
   EXPECT_THAT(trouble(train + "[model]\nwings = 2\n"), HasSubstr("wings"));

@@ -60,20 +60,20 @@ void Scheduler::restarted(Time now, Outbox& out) {
   reconnect_grace_.begin(now);
   heard_ = now;
   training_.restarted(now);
-  Dispatch::note("the scheduler was restarted; the job goes on", out);
+  Dispatch::note("the scheduler was restarted; the job continues", out);
 }
 
 void Scheduler::skipped(Time now, NodeId from, Outbox& out) {
   if (finished()) return;
-  const std::string what = "a message that ended the scheduler more than once is skipped";
+  const std::string what = "skipped a message that crashed the scheduler more than once";
   const std::string why =
-      "sent a message that ended the scheduler more than once, and takes no part any more";
+      "sent a message that crashed the scheduler more than once, and is excluded from the job";
   if (WorkerMember* worker = members_.worker(from)) {
     lose_worker(now, *worker, why, out);
   } else if (const ShardMember* shard = members_.shard(from);
              shard != nullptr && !promote_mirror(shard->slot, out)) {
     return Dispatch::note("warning: " + what + "; server '" + shard->name +
-                              "' sent it, and has no mirror that could take its place",
+                              "' sent it and has no mirror to replace it",
                           out);
   } else if (!mirrors_.lose(from, why, out)) {
     Dispatch::note("warning: " + what, out);
@@ -81,7 +81,7 @@ void Scheduler::skipped(Time now, NodeId from, Outbox& out) {
   const bool member = from.role == Role::worker || from.role == Role::shard;
   if (!member) return;
   shunned_.insert(from);
-  Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that ended the scheduler"}, out);
+  Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that crashed the scheduler"}, out);
 }
 
 std::string Scheduler::save(Time now) const {
@@ -96,9 +96,9 @@ void Scheduler::restore(std::string_view state, Time now) {
   reader.now = now;
   try {
     reader(*this);
-    if (reader.remaining() != 0) throw Malformed("has more than a scheduler's state");
+    if (reader.remaining() != 0) throw Malformed("has trailing bytes");
   } catch (const std::exception& trouble) {
-    throw Failure(ExitCode::io, std::string("a scheduler's saved state: ") + trouble.what());
+    throw Failure(ExitCode::io, std::string("cannot restore the scheduler's saved state: ") + trouble.what());
   }
 }
 
@@ -172,8 +172,8 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
   if (hears_nobody(now)) silence_counts_from_ = now;
   if (hears_nobody(now) && now - heard_ > from_seconds(job_.heartbeat_timeout)) {
     const auto seconds = std::chrono::round<std::chrono::seconds>(now - heard_).count();
-    Dispatch::note("nobody was heard for " + std::to_string(seconds) +
-                       " s: this process was stopped, or its line cut; the job goes on",
+    Dispatch::note("no member sent anything for " + std::to_string(seconds) +
+                       " s: this process was stopped, or its network failed; the job continues",
                    out);
   }
   heard_ = now;
@@ -214,7 +214,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   }
   if (worker == nullptr) {
     ignore();
-    const char* why = "while this worker was out of reach another one took its name";
+    const char* why = "another worker took this worker's name while it was unreachable";
     return Dispatch::stop({from}, {Outcome::interrupted, why}, out);
   }
   const bool lost_roster = beat.roster != admission_.roster_number();
@@ -223,7 +223,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   worker->room.heard(now, beat.left);
   if (ProgressMonitor::gets_on_again(now, *worker, beat)) {
     worker->stalled = false;
-    Dispatch::note("worker '" + worker->name + "' gets on again", out);
+    Dispatch::note("worker '" + worker->name + "' makes progress again", out);
     training_.may_be_idle(worker->slot);
   }
   training_.repeat_lost(now, worker->slot, beat.held, std::exchange(worker->doubtful, false), out);
@@ -345,7 +345,7 @@ void Scheduler::handle(Time now, NodeId from, const Goodbye& leave, Outbox& out)
   if (from == link_node) {
     lose_closed_shards(now, out);
     return training_.end_if_alone(
-        now, "a process of this job is gone for good; what it said is above, and in its log", out);
+        now, "a process of this job exited for good; see its messages above or its log", out);
   }
   if (WorkerMember* worker = members_.worker(from)) {
     const bool failed = !leave.failure.empty();  // it would fail again: nobody starts it once more
@@ -355,10 +355,10 @@ void Scheduler::handle(Time now, NodeId from, const Goodbye& leave, Outbox& out)
   }
   const ShardMember* shard = members_.shard(from);
   if (mirrors_.lose(from, "left", out) || (shard != nullptr && promote_mirror(shard->slot, out))) {
-    return Dispatch::stop({from}, {Outcome::interrupted, "the job goes on without this server"}, out);
+    return Dispatch::stop({from}, {Outcome::interrupted, "the job continues without this server"}, out);
   }
   if (shard != nullptr) {
-    Dispatch::note("server '" + shard->name + "' was told to end: saving what there is", out);
+    Dispatch::note("server '" + shard->name + "' was asked to exit: saving a checkpoint and ending the job", out);
     training_.interrupt(now, out);
   }
 }
@@ -379,7 +379,7 @@ void Scheduler::lose(Time now, NodeId node, Outbox& out) {
     if (promote_mirror(shard->slot, out)) return;
     if (!std::exchange(shard->broken, true)) shard->broken_since = now;
     shard->doubtful = true;
-    Dispatch::note("the connection to server '" + shard->name + "' broke; waiting for it to come back", out);
+    Dispatch::note("the connection to server '" + shard->name + "' broke; waiting for it to reconnect", out);
   }
 }
 
@@ -398,7 +398,7 @@ void Scheduler::handle(Time now, NodeId from, const ShardBeat& beat, Outbox& out
   if (members_.mirror(from) != nullptr) return mirrors_.heard(now, from, beat.mirror, out);
   if (members_.shard(from) == nullptr && phase() < Phase::stopping) {
     ignore();
-    return out.send<ToShard>(from, Refuse{Refusal::replaced, "another one is in its place"});
+    return out.send<ToShard>(from, Refuse{Refusal::replaced, "another server has taken its place"});
   }
   mirrors_.heard(now, from, beat.mirror, out);
   count(training_.hear(now, from, beat, out));

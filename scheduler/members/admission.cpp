@@ -52,16 +52,16 @@ Admission::Admission(const Job& job, Members& members, const std::list<RoundStat
 
 Admission::Answer Admission::answer(Time now, NodeId from, const Hello& hello, Phase phase) {
   if (!valid_name(hello.name)) {
-    return Refused{Refusal::name, std::string("its name is none: give it a --name of ") + name_expected()};
+    return Refused{Refusal::name, std::string("its name is invalid: give it a --name of ") + name_expected()};
   }
   if (hello.fingerprint != 0 && hello.fingerprint != fingerprint_) {
     return Refused{Refusal::other_job,
-                   "'" + hello.name + "' was started for another job than '" + job_.name +
-                       "' which runs here: start it with this job's file, or without one"};
+                   "'" + hello.name + "' was started for a job other than '" + job_.name +
+                       "', which runs here: start it with this job's file, or without one"};
   }
   if (phase == Phase::stopping) return Refused{Refusal::finished, "the job '" + job_.name + "' is over"};
   if (members_.workers.size() + members_.shards.size() + members_.mirrors.size() >= limits::members) {
-    return Refused{Refusal::full, "the job has all the members that it can have"};
+    return Refused{Refusal::full, "the job already has its maximum number of members"};
   }
   if (from.role == Role::shard) return answer_shard(now, from, hello, phase);
   if (from.role == Role::worker) return answer_worker(now, from, hello);
@@ -96,7 +96,7 @@ std::optional<Admission::Answer> Admission::contest(Time now, const std::string&
   if (former.last_heard <= former.contest->since) return AskAgainLater{};
   former.contest.reset();
   return Refused{Refusal::name,
-                 "a worker named '" + name + "' is at work in this job: give this one another --name"};
+                 "a worker named '" + name + "' is already in this job: give this one another --name"};
 }
 
 // Workers that left and have no part in any open round. Names that come back within reason keep their slot.
@@ -113,9 +113,9 @@ void Admission::forget_the_long_gone() {
 Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& hello, Phase phase) {
   if (const std::string trouble = endpoint_trouble(hello.endpoint); !trouble.empty()) {
     return Refused{Refusal::endpoint,
-                   "server '" + hello.name + "' says that it is to be reached at \"" + hello.endpoint +
+                   "server '" + hello.name + "' announces the endpoint \"" + hello.endpoint +
                        "\": " + trouble +
-                       "; start it with --advertise and the name or address that others see"};
+                       "; start it with --advertise and a name or address that other machines can reach"};
   }
   const auto slot = members_.shard_slot(hello.name, job_.shards);
   const bool free = slot && !members_.shards.contains(*slot);
@@ -124,14 +124,14 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
   }
   if (!slot) {
     return Refused{Refusal::full,
-                   "the job '" + job_.name + "' has all of its " + std::to_string(job_.shards) + " shards"};
+                   "the job '" + job_.name + "' already has all of its " + std::to_string(job_.shards) + " shards"};
   }
   const auto former = members_.shards.find(*slot);
   if (former != members_.shards.end()) {
     if (former->second.node == from) return Admitted{*slot};
     if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.heartbeat_timeout)) {
       return Refused{Refusal::full,
-                     "a server named '" + hello.name + "' is at work here: give this one another --name"};
+                     "a server named '" + hello.name + "' is already in this job: give this one another --name"};
     }
     if (phase != Phase::gathering) {
       return EndJob{Outcome::server_lost,
@@ -154,7 +154,7 @@ Admission::Answer Admission::answer_mirror(Time now, NodeId from, const Hello& h
   for (const auto& [slot, shard] : members_.shards) {
     if (members_.mirrors.contains(slot) || process_of(shard.name) == process_of(hello.name)) continue;
     members_.mirrors.try_emplace(slot, MirrorMember{from, slot, hello.name, hello.endpoint, now});
-    return Admitted{slot, "server '" + hello.name + "' joined, to mirror '" + shard.name + "'", true};
+    return Admitted{slot, "server '" + hello.name + "' joined as the mirror of '" + shard.name + "'", true};
   }
   return AskAgainLater{};
 }

@@ -33,12 +33,12 @@ std::string waits_for(const ShardMember& server, Time now, const Job& job) {
       job.server_wait > 0 ? ", for " + number_text(job.server_wait) + " s at most (cluster.server_wait)" : "";
   return "server '" + server.name + "' at " + split_key(server.endpoint).address + " has been silent for " +
          silence_of(server, now) + ", and no mirror has its part of the model: the job waits for it" + limit +
-         ". If the process is stopped, continue it (kill -CONT); if the line is cut, mend it; if the process "
+         ". If the process is stopped, continue it (kill -CONT); if the network failed, repair it; if the process "
          "or its machine is gone, end the job (Ctrl-C) and resume it";
 }
 
 std::string is_back(const ShardMember& server, Time now) {
-  return "server '" + server.name + "' is there again after " + silence_of(server, now) + "; the job goes on";
+  return "server '" + server.name + "' is back after " + silence_of(server, now) + "; the job continues";
 }
 
 std::string lost_with_its_part(const ShardMember& server, EndOfWait why) {
@@ -47,7 +47,7 @@ std::string lost_with_its_part(const ShardMember& server, EndOfWait why) {
     case EndOfWait::time_is_up:
       return is_lost + ": it was silent for longer than cluster.server_wait";
     case EndOfWait::told_to_end:
-      return is_lost + ": it was silent when the job was told to end";
+      return is_lost + ": it was silent when the job was asked to end";
     default:
       return is_lost;
   }
@@ -77,7 +77,7 @@ void Scheduler::miss_shard(Time now, std::uint32_t slot, Outbox& out) {
   if (promote_mirror(slot, out)) return;
   ShardMember& shard = members_.shards.at(slot);
   if (phase() == Phase::gathering) {
-    Dispatch::note("server '" + shard.name + "' is lost; waiting for another", out);
+    Dispatch::note("server '" + shard.name + "' is lost; waiting for a replacement", out);
     members_.shards.erase(slot);
     return;
   }

@@ -15,7 +15,7 @@ std::string minutes_or_seconds(Duration duration) {
 }
 
 std::string remedy(const std::string& name) {
-  return "check the --advertise of '" + name + "', and what is between the two machines";
+  return "check --advertise of '" + name + "', and the network and firewalls between the two machines";
 }
 
 }  // namespace
@@ -54,8 +54,8 @@ std::vector<std::string> LoadMonitor::unreached(Time now, const Members& members
     // The checkpointer has waited for some seconds before it said so.
     if (member == members.shards.end() || !unreached_[silent.node].due(now, first_word / 2)) continue;
     const ShardMember& shard = member->second;
-    due.push_back("server '" + shard.name + "' does not answer the scheduler's machine at " +
-                  split_key(shard.endpoint).address + ", where its part of the model is loaded and saved: " +
+    due.push_back("server '" + shard.name + "' at " + split_key(shard.endpoint).address +
+                  " does not answer the scheduler's machine, so its part of the model is not loaded or saved: " +
                   (silent.why.empty() ? remedy(shard.name) : silent.why));
   }
   return due;
@@ -76,9 +76,9 @@ std::optional<std::string> LoadMonitor::cannot_load(Time now, const Members& mem
   for (const auto& [slot, shard] : members.shards) {
     const auto arrival = arrivals_.find(shard.node);
     if (arrival == arrivals_.end() || now - arrival->second.moved < given_up) continue;
-    return "nothing of its part of the model has reached server '" + shard.name + "' at " +
-           split_key(shard.endpoint).address + " for " + minutes_or_seconds(now - arrival->second.moved) +
-           "; " + remedy(shard.name);
+    return "server '" + shard.name + "' at " + split_key(shard.endpoint).address +
+           " has received nothing of its part of the model for " +
+           minutes_or_seconds(now - arrival->second.moved) + ": " + remedy(shard.name);
   }
   return std::nullopt;
 }

@@ -86,7 +86,7 @@ void Mirrors::fill_anew(Time now, const ShardMember& primary, MirrorMember& mirr
   const auto late = std::exchange(mirror.late, now);
   if (!late || now - *late > keeps_up + mirror.rest) mirror.rest = {};
   const std::string what =
-      "mirror '" + mirror.name + "' has not kept up with '" + primary.name + "': filled anew";
+      "mirror '" + mirror.name + "' has fallen behind '" + primary.name + "': refilling it";
   if (mirror.rest == Duration{}) {
     mirror.rest = first_rest / 2;
     Dispatch::note(what, out);
@@ -106,7 +106,7 @@ bool Mirrors::lose(NodeId node, const std::string& why, Outbox& out) {
   const std::uint32_t slot = mirror->slot;
   const auto primary = members_.shards.find(slot);
   const std::string whose =
-      primary == members_.shards.end() ? "" : "; '" + primary->second.name + "' goes on without a mirror";
+      primary == members_.shards.end() ? "" : "; '" + primary->second.name + "' continues without a mirror";
   Dispatch::note("mirror '" + mirror->name + "' " + why + whose, out);
   members_.mirrors.erase(slot);
   lost_ = true;

@@ -39,7 +39,7 @@ class Mirrors {
   void heard(Time now, NodeId from, const MirrorState& said, Outbox& out);
   // This mirror is gone, as `why` says. False: it is none.
   bool lose(NodeId mirror, const std::string& why, Outbox& out);
-  // The primary has not been heard for unusually long, and its mirror, which is filled, just now.
+  // The primary has been silent for unusually long, and its mirror, which is filled, just now.
   [[nodiscard]] bool better_than(const ShardMember& primary, Time now) const;
   // The primary in this slot is lost. Whether its mirror has taken its place.
   bool promote(std::uint32_t slot, Outbox& out);

@@ -25,7 +25,7 @@ void HeldAnswers::drop_all() {
 
 namespace {
 
-constexpr const char* alone = "the standby is lost; the scheduler goes on without";
+constexpr const char* alone = "the standby is lost; the scheduler continues without it";
 constexpr Duration poll = std::chrono::milliseconds(5);  // of a journal that answers wait for
 
 bool is_for_recorder(const Envelope& it) { return std::holds_alternative<ToRecorder>(it.message); }
@@ -137,7 +137,7 @@ void Journaled::look_at_standby(Time now, Outbox& out) {
     undecided_ = {};
   } else if (undecided_.due(now, std::chrono::seconds(2))) {
     Dispatch::note(
-        "the standby does not answer: the job waits for the server that decides who of the two leads", out);
+        "the standby does not answer: the job waits for the server that decides which of the two leads", out);
   }
   if (scheduler_.finished()) standby_.end(scheduler_.outcome(), out);
 }

@@ -44,7 +44,7 @@ void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& ou
   const auto refuse = [&](const char* why) {
     out.send<ToStandby>(from, Following{follow.attempt, now.since_origin.count(), why});
   };
-  if (state_ != State::alone) return refuse("the job has a standby: one is enough");
+  if (state_ != State::alone) return refuse("the job already has a standby");
   if (follow.build != options_.build)
     return refuse("the scheduler is of another build: use the same program");
   std::optional<std::vector<std::byte>> journal = options_.journal();
@@ -155,8 +155,8 @@ void StandbyFeed::claim(Time now, const Members& members, Outbox& out) {
   if (arbiters_.empty()) return go_on_alone();
   if (now - since_ > options_.wait) {
     return end(
-        "its standby is lost, and so is the server that could let it go on without: start the job "
-        "again with --resume");
+        "its standby is lost, and so is the server that could let this scheduler continue without it: "
+        "start the job again with --resume");
   }
   const auto ask = [&](NodeId shard) {
     out.send<ToShard>(shard, LeaderClaim{term_, attempt_, shard, members.generation});
@@ -176,7 +176,7 @@ void StandbyFeed::handle(Time, NodeId from, const LeaderGrant& granted, Outbox&)
   if (!decides && std::ranges::find(others_, from) == others_.end()) return;
   if (!granted.granted) {
     superseded_ = true;
-    return end("its standby took this scheduler for lost, and leads the job now");
+    return end("its standby declared this scheduler lost, and leads the job now");
   }
   std::erase_if(arbiters_, [&](const Arbiter& it) { return it.node == from; });
   if (arbiters_.empty()) go_on_alone();

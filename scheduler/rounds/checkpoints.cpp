@@ -40,9 +40,9 @@ void Checkpoints::give_up(const std::string& why) {
 
 std::string Checkpoints::way_back() const {
   if (last_saved_) return "resume: the checkpoint of round " + std::to_string(*last_saved_) + " is kept";
-  if (!pending_.empty()) return "resume if the checkpoint that was being written is there, or begin again";
+  if (!pending_.empty()) return "resume if the checkpoint that was being written is complete, or start again";
   return resumed_ ? "resume from the checkpoint that this run began with"
-                  : "begin again: no checkpoint had been written yet";
+                  : "start again: no checkpoint had been written yet";
 }
 
 std::string Checkpoints::way_back_from_non_finite() {

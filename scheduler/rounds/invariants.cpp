@@ -20,7 +20,7 @@ std::string Invariants::check(const Scheduler& scheduler) {
     if (before != nullptr && round.round() <= before->round())
       return "two states of one round, or out of order";
     if (before != nullptr && before->purpose() == Purpose::evaluate)
-      return "something was begun during an evaluation";
+      return "a round began during an evaluation";
     if (before != nullptr && round.purpose() == Purpose::evaluate && !before->done)
       return "an evaluation was begun before all rounds were done";
     if (round.round() > course.round() + scheduler.mode().slack)
@@ -44,17 +44,17 @@ std::string Invariants::check_round(const Scheduler& scheduler, const RoundState
     if (!seen.add_if_absent(piece.positions)) return name + "two pieces overlap";
     if (piece.reported || !running) continue;
     if (!piece.owner) {
-      if (anybody) return name + "a piece is owed by nobody";
+      if (anybody) return name + "a piece has no owner";
       continue;
     }
     const auto owner = scheduler.members().workers.find(*piece.owner);
     if (owner == scheduler.members().workers.end() || !owner->second.present)
-      return name + "a piece is owed by the lost";
+      return name + "a piece is owed by a lost worker";
   }
   if (!round.untaken().empty() && !seen.add_if_absent(round.untaken()))
-    return name + "what is owed can be taken";
+    return name + "an owed position can still be taken";
   for (const Interval& part : round.open().skipped) {
-    if (!seen.add_if_absent(part)) return name + "what is owed is of another round";
+    if (!seen.add_if_absent(part)) return name + "an owed position belongs to another round";
   }
   if (seen.count() != round.open().positions.size()) return name + "the pieces do not cover the positions";
   return {};

@@ -260,7 +260,7 @@ auto Planner::asked(Ask ask) -> std::optional<decltype(ask())> {
 void Planner::doubt(const std::string& why) {
   if (std::exchange(doubted_, true)) return;
   doubt_ = "warning: policy '" + name_ + "' gave no usable plan (" + why +
-           "); rounds in which that happens are divided equally";
+           "); such rounds are divided equally";
 }
 
 std::vector<Interval> between_holes(const BeginRound& open) {

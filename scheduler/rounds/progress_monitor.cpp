@@ -34,14 +34,14 @@ bool waits_for_crowded(const RoundState& round, const Members& members, Time now
 std::vector<std::string> ProgressMonitor::waiting_for(Time now) {
   if (!reminder_.due(now, first_reminder)) return {};
   std::vector<std::string> sentences{"still waiting: " + std::to_string(members_.shards.size()) + " of " +
-                                     std::to_string(job_.shards) + " shards are there; " +
+                                     std::to_string(job_.shards) + " shards have joined; " +
                                      std::to_string(members_.working().size()) + " of " +
                                      std::to_string(job_.workers) + " workers are ready"};
   if (job_.replicas > 0) {
     const auto filled =
         std::ranges::count_if(members_.mirrors, [](const auto& it) { return it.second.filled; });
     sentences.push_back("still waiting: " + std::to_string(filled) + " of " + std::to_string(job_.shards) +
-                        " shards have a mirror, in another process than their own");
+                        " shards have a filled mirror in another process");
   }
   for (const auto& [slot, worker] : members_.workers) {
     if (worker.present && is_cut_off(now, worker)) sentences.push_back(what_is_missing(now, worker));
@@ -95,7 +95,7 @@ bool ProgressMonitor::gets_on_again(Time now, const WorkerMember& worker, const 
 
 std::string ProgressMonitor::what_is_missing(Time now, const WorkerMember& worker) const {
   const std::string who = "worker '" + worker.name + "' ";
-  const std::string relief = worker.ready ? "; others do what it owes" : "; nothing is given to it";
+  const std::string relief = worker.ready ? "; other workers take over its pieces" : "; it gets no pieces";
   const auto& unreached = worker.progress.unreached();
   const auto cut_off = [&](const auto& servers) -> std::string {
     for (const auto& [slot, server] : servers) {
@@ -103,17 +103,16 @@ std::string ProgressMonitor::what_is_missing(Time now, const WorkerMember& worke
       const auto silent = std::chrono::duration_cast<std::chrono::seconds>(worker.progress.cut_off(now));
       return who + "has had no answer from server '" + server.name + "' at " +
              split_key(server.endpoint).address + " for " + std::to_string(silent.count()) + " s" + relief +
-             ": can that address be reached from there (server --advertise, firewall), and is the worker's "
-             "key in "
-             "the allow-list there?";
+             ": check that the worker can reach that address (server --advertise, firewall), and that its key "
+             "is in the server's allow-list";
     }
     return "";
   };
   if (std::string it = cut_off(members_.shards); !it.empty()) return it;
   if (std::string it = cut_off(members_.mirrors); !it.empty()) return it;
-  if (unusually_silent(worker, now, job_)) return who + "has not been heard for unusually long" + relief;
-  return who + "stands still, though it has all the parameters that it needs" + relief +
-         ": is its data within reach?";
+  if (unusually_silent(worker, now, job_)) return who + "has been silent for unusually long" + relief;
+  return who + "makes no progress, although it has all the parameters it needs" + relief +
+         ": check that it can read its data";
 }
 
 std::vector<std::uint32_t> to_leave(const Members& members, const std::list<RoundState>& rounds, Time now,
@@ -140,11 +139,11 @@ std::vector<std::uint32_t> to_come_back(const Members& members, Time now) {
 
 std::string leaves(const WorkerMember& worker) {
   return "worker '" + worker.name +
-         "' is polite, and other programs use all of its machine: others do what it owes until there is room";
+         "' is polite, and other programs use all of its machine: other workers take over its pieces until there is room";
 }
 
 std::string comes_back(const WorkerMember& worker) {
-  return "there is room for worker '" + worker.name + "' on its machine again";
+  return "worker '" + worker.name + "' has room on its machine again";
 }
 
 }  // namespace steelyard

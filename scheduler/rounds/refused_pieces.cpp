@@ -36,18 +36,18 @@ Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, 
   const OwedPiece piece = *found.piece;
   const std::string said = place_of(*found.round, piece.positions) + ": " + refused.what;
   if (piece.refusals > 0) {
-    return {EndJob{Outcome::non_finite, said + ", and it was refused when another one computed it"}};
+    return {EndJob{Outcome::non_finite, said + ", and was refused again when another worker computed it"}};
   }
   if (bad_gradient_ == BadGradient::stop) {
     return {EndJob{
         Outcome::non_finite,
-        said + R"(, and train.bad_gradient = "stop" ends the job: look at that machine, or choose "again")"}};
+        said + R"(, and train.bad_gradient = "stop" ends the job: check that machine, or set it to "again")"}};
   }
   const bool rests = bad_gradient_ == BadGradient::rest;
   const std::string remedy =
-      rests ? ", and that worker rests: look at its memory and processor"
-            : ": if that worker is named again, look at its machine, or set train.bad_gradient = \"rest\"";
-  Orders orders{Remark{said + "; the piece is computed once more" + remedy}};
+      rests ? ", and that worker gets no work for 10 rounds: check its memory and processor"
+            : ": if that worker is named again, check its machine, or set train.bad_gradient = \"rest\"";
+  Orders orders{Remark{said + "; the piece is computed again" + remedy}};
   if (rests) orders.emplace_back(Rest{refused.slot, found.round->round()});
   found.round->remove(id);
   if (piece.owner) may_be_idle(*piece.owner);

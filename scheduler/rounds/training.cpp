@@ -254,8 +254,8 @@ bool Training::hear(const Saved& saved, Outbox& out) {
 void Training::interrupt(Time now, Outbox& out) {
   if (!shutdown_.request() || phase() >= Phase::saving) return;
   Dispatch::note(mode_.span == SyncMode::Span::batch
-                     ? "told to end: finishing the round and saving"
-                     : "told to end: saving what was there before this long round",
+                     ? "stop requested: finishing the round and saving"
+                     : "stop requested: saving the version before this long round",
                  out);
   if (phase() == Phase::gathering) end(now, Outcome::interrupted, "ended before the training began", out);
 }
@@ -283,7 +283,7 @@ void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
   if (!Shutdown::leaves_model(outcome)) {
     checkpoints_.drop();
   } else if (!rounds_.can_be_saved()) {
-    Dispatch::note("the rounds that are under way cannot be finished, and no checkpoint is written of them",
+    Dispatch::note("the open rounds cannot be finished: no checkpoint is written of them",
                    out);
   } else if (trained && !checkpoints_.has(rounds_.done().round())) {
     save(now, out);

@@ -212,7 +212,7 @@ def numbers(training):
 def two_leaders(training):
     arbiter = training.shard_in(1)
     training.all['standby'].send_signal(signal.SIGSTOP)
-    training.wait(lambda: training.told('goes on without'), 'the scheduler does not go on alone')
+    training.wait(lambda: training.told('continues without'), 'the scheduler does not go on alone')
     training.kill(arbiter)
     training.wait(lambda: training.told('is in its place'), 'no mirror takes the place')
     training.start_server(arbiter)

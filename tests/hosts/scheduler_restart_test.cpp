@@ -156,7 +156,7 @@ TEST(SchedulerRestart, IsToldAndAllGoOnWhereTheyWere) {
   for (const ToRecorder& told : world.recorded()) {
     if (const auto* it = std::get_if<Note>(&told)) notes.push_back(it->text);
   }
-  EXPECT_THAT(notes, Contains("the scheduler was restarted; the job goes on"));
+  EXPECT_THAT(notes, Contains("the scheduler was restarted; the job continues"));
   EXPECT_EQ(std::ranges::count(notes, "worker 'worker-0' joined"), 1);
   EXPECT_EQ(world.scheduler().members().workers.size(), 3U);
 }

@@ -185,7 +185,7 @@ TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
   Process second(path("second.log"), words);
   ASSERT_TRUE(eventually([&] { return second.says("going on"); }));
   s1.signal(SIGKILL);
-  ASSERT_TRUE(eventually([&] { return second.says("is lost; waiting for another"); }));
+  ASSERT_TRUE(eventually([&] { return second.says("is lost; waiting for a replacement"); }));
   Process s2 = member("server", "s2");
   Process ada = member("worker", "ada");
   Process bob = member("worker", "bob");

@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
     Pairs, ProcessRevoked,
     testing::Values(Revocation{"AServerLosesTheScheduler", "s1", "scheduler", "s1", "is in its place"},
                     Revocation{"AServerLosesAWorker", "s1", "ada", "", "worker 'ada' has had no answer"},
-                    Revocation{"AServerLosesAServer", "s1", "s0", "", "filled anew"},
+                    Revocation{"AServerLosesAServer", "s1", "s0", "", "refilling it"},
                     Revocation{"AWorkerLosesAServer", "ada", "s1", "", "worker 'ada' has had no answer"},
                     Revocation{"AWorkerLosesTheScheduler", "ada", "scheduler", "ada", "worker 'ada' failed"},
                     Revocation{"TheSchedulerLosesAServer", "scheduler", "s1", "s1", "is in its place"},

@@ -92,7 +92,7 @@ TEST_F(ProcessStall, AStoppedServerWithoutAMirrorIsWaitedFor) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   stop_and_go(run.living_with("--name server-1"));
-  EXPECT_TRUE(eventually([&] { return run.says("is there again after"); })) << run.output();
+  EXPECT_TRUE(eventually([&] { return run.says("is back after"); })) << run.output();
   EXPECT_TRUE(run.says("server 'server-1' at ")) << run.output();
   EXPECT_TRUE(run.says("no mirror has its part of the model: the job waits for it")) << run.output();
   const std::size_t before = rounds();

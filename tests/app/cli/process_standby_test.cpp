@@ -63,7 +63,7 @@ TEST_F(ProcessStandby, ASchedulerThatWasStoppedEnds) {
   EXPECT_TRUE(eventually([&] { return standby->says("going on with job"); })) << standby->output();
   scheduler->signal(SIGCONT);
   EXPECT_EQ(scheduler->code(), 78) << scheduler->output();
-  EXPECT_THAT(scheduler->output(), HasSubstr("its standby took this scheduler for lost"));
+  EXPECT_THAT(scheduler->output(), HasSubstr("its standby declared this scheduler lost"));
   ends_clean(*standby, 0);
   for (const auto& other : others) ends_clean(*other, 0);
   expect_undisturbed("standby");

@@ -97,7 +97,7 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
     await_checkpoint("run");
     run.signal(SIGINT);
     ends_clean(run, 75);
-    EXPECT_TRUE(run.says("told to end"));
+    EXPECT_TRUE(run.says("stop requested"));
     EXPECT_TRUE(run.says("Ctrl-C again ends at once"));
     EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
   }

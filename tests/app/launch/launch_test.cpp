@@ -139,7 +139,7 @@ TEST_F(LaunchTest, AKilledSchedulerIsStartedAgainOnItsHost) {
   const auto run = launch(hosts(), endless());
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   kill(run->living_with(" scheduler "), SIGKILL);
-  ASSERT_TRUE(eventually([&] { return run->says("the scheduler was restarted; the job goes on"); }));
+  ASSERT_TRUE(eventually([&] { return run->says("the scheduler was restarted; the job continues"); }));
   EXPECT_TRUE(run->says("the scheduler on host 'lion' was killed by signal 9"));
   run->signal(SIGINT);
   ends_clean(*run, 75);
@@ -149,7 +149,7 @@ TEST_F(LaunchTest, AKilledSchedulerFindsItsRunAlsoWhereNobodyNamedIt) {
   const auto run = launch(hosts(), {"--set", "train.epochs=1000000"});
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   kill(run->living_with(" scheduler "), SIGKILL);
-  ASSERT_TRUE(eventually([&] { return run->says("the scheduler was restarted; the job goes on"); }));
+  ASSERT_TRUE(eventually([&] { return run->says("the scheduler was restarted; the job continues"); }));
   run->signal(SIGINT);
   ends_clean(*run, 75);
   const fs::path runs = directory_ / "home" / "it's a $job" / "runs";

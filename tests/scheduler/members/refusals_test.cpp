@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 
 constexpr NodeId ann{Role::worker, 1}, bob{Role::worker, 2};
-const Refuse no_name{Refusal::name, "its name is none"}, full{Refusal::full, "the job is full"};
+const Refuse no_name{Refusal::name, "its name is invalid"}, full{Refusal::full, "the job is full"};
 
 Time at(double s) { return Time{from_seconds(s)}; }
 

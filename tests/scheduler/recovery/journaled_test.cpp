@@ -122,7 +122,7 @@ TEST(Journaled, SaysThatItWaitsForWhoDecides) {
   journaled.wake(at(3.2), out);
   const auto notes = test::heard<Note>(out.take());
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].text.find("decides who of the two leads"), std::string::npos);
+  EXPECT_NE(notes[0].text.find("decides which of the two leads"), std::string::npos);
 }
 
 // A journal whose disk hangs: records are handed over, and written when the test says so.

@@ -91,7 +91,7 @@ TEST(Checkpoints, WhatIsGivenUpIsTroubleAndWhatIsDroppedIsNot) {
 
 TEST(Checkpoints, TheWayBackIsTheBestThatIsThere) {
   Checkpoints fresh(Job{}, false);
-  EXPECT_THAT(fresh.way_back(), HasSubstr("begin again"));
+  EXPECT_THAT(fresh.way_back(), HasSubstr("start again"));
   EXPECT_THAT(Checkpoints(Job{}, true).way_back(), HasSubstr("this run began with"));
   fresh.ask(version(3));
   EXPECT_THAT(fresh.way_back(), HasSubstr("was being written"));

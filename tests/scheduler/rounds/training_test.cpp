@@ -118,7 +118,7 @@ TEST_F(TrainingTest, AFailureSaysTheWayBackAndSavesNothing) {
   });
   EXPECT_THAT(words, IsEmpty());
   EXPECT_EQ(training.shutdown().outcome().text,
-            "it is gone; begin again: no checkpoint had been written yet");
+            "it is gone; start again: no checkpoint had been written yet");
   EXPECT_THAT(advance(2), Not(Contains(HasSubstr("Save"))));
 }
 

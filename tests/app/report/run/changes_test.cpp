@@ -17,7 +17,7 @@ using testing::SizeIs;
 TEST(Changes, AMoveHasItsReason) {
   const Changes changes = changes_of(made_run().record());
   ASSERT_THAT(changes.list, SizeIs(2));
-  EXPECT_EQ(changes.list[1].what, "worker 'quarter' gets on again");
+  EXPECT_EQ(changes.list[1].what, "worker 'quarter' makes progress again");
   EXPECT_TRUE(changes.list[0].moved);
   EXPECT_THAT(changes.list[0].what,
               AllOf(HasSubstr("from round 40: half 33.3 % to 57.0 %"), HasSubstr("eighth 33.3 % to 14.3 %")));

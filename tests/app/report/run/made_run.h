@@ -78,7 +78,7 @@ inline MadeRun made_run() {
   for (int i = 0; i < 40; ++i) run.round({"eighth", "half", "quarter"}, {100, 100, 100}, {80, 20, 40}, 52);
   for (int i = 0; i < 40; ++i) {
     run.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34.4, 34.2, 34.4}, 99);
-    if (i == 5) run.said("worker 'quarter' gets on again");
+    if (i == 5) run.said("worker 'quarter' makes progress again");
   }
   run.evaluation(0.75);
   return run;

@@ -24,7 +24,7 @@ TEST(RunPage, SaysWhoHeldTheOthersUpWhenAndWhatWouldBeBetter) {
                     HasSubstr("<b>42 eighth + 172 half + 86 quarter</b> samples instead of 100 + 100 + 100"),
                     HasSubstr("<b>2.16</b> times as fast"), HasSubstr("cluster.policy=steelyard"),
                     HasSubstr("75.00 %"), HasSubstr("work moved from round 40"),
-                    HasSubstr("box, a CPU, 4 cores"), HasSubstr("1.2.3"), HasSubstr("gets on again")));
+                    HasSubstr("box, a CPU, 4 cores"), HasSubstr("1.2.3"), HasSubstr("makes progress again")));
 }
 
 TEST(RunPage, NeedsNothingFromOutsideAndEscapesWhatOthersSaid) {

@@ -72,16 +72,16 @@ void Scheduler::skipped(Time now, NodeId from, Outbox& out) {
     lose_worker(now, *worker, why, out);
   } else if (const ShardMember* shard = members_.shard(from);
              shard != nullptr && !promote_mirror(shard->slot, out)) {
-    return Dispatch::note("warning: " + what + "; server '" + shard->name +
-                              "' sent it and has no mirror to replace it",
-                          out);
+    return Dispatch::note(
+        "warning: " + what + "; server '" + shard->name + "' sent it and has no mirror to replace it", out);
   } else if (!mirrors_.lose(from, why, out)) {
     Dispatch::note("warning: " + what, out);
   }
   const bool member = from.role == Role::worker || from.role == Role::shard;
   if (!member) return;
   shunned_.insert(from);
-  Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that crashed the scheduler"}, out);
+  Dispatch::stop({from}, {Outcome::interrupted, "this process sent a message that crashed the scheduler"},
+                 out);
 }
 
 std::string Scheduler::save(Time now) const {
@@ -358,7 +358,7 @@ void Scheduler::handle(Time now, NodeId from, const Goodbye& leave, Outbox& out)
     return Dispatch::stop({from}, {Outcome::interrupted, "the job continues without this server"}, out);
   }
   if (shard != nullptr) {
-    Dispatch::note("server '" + shard->name + "' was asked to exit: saving a checkpoint and ending the job", out);
+    Dispatch::note("server '" + shard->name + "' was asked to exit: saving and ending the job", out);
     training_.interrupt(now, out);
   }
 }

@@ -48,7 +48,7 @@ void memory_check(const std::string& role, const Job& job, const std::function<v
   } catch (const std::bad_alloc&) {
     throw Failure(
         ExitCode::failed,
-        "there is not enough memory for " + role + ": model '" + job.model + "' has " +
+        "not enough memory for " + role + ": model '" + job.model + "' has " +
             std::to_string(job.layout.size()) + " parameters, " +
             std::to_string(job.layout.size() * sizeof(float) / 1'000'000 + 1) +
             " MB, and it holds them several times: make the model smaller, or use a larger machine");
@@ -65,7 +65,7 @@ namespace {
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 [[noreturn]] void refuse_endpoint(const std::string& text, const std::string& why) {
-  throw Failure(ExitCode::usage, "'" + text + "' is no endpoint: " + why);
+  throw Failure(ExitCode::usage, "'" + text + "' is not an endpoint: " + why);
 }
 
 std::string complete(const std::string& text, bool listens) {
@@ -76,7 +76,7 @@ std::string complete(const std::string& text, bool listens) {
     if (letters == 0) refuse_endpoint(text, expected);
     if (letters <= longest_path) return endpoint;
     refuse_endpoint(text, "its path has " + std::to_string(letters) +
-                              " letters, and that of a socket can have " + std::to_string(longest_path) +
+                              " characters, and a socket's path can have " + std::to_string(longest_path) +
                               ": choose a shorter one");
   }
   if (!endpoint.starts_with("tcp://")) refuse_endpoint(text, expected);
@@ -89,7 +89,7 @@ std::string complete(const std::string& text, bool listens) {
   const auto port = number_in<std::uint64_t>(place->port);
   if (!port || *port < 1 || *port > 65535) {
     refuse_endpoint(text, "there is no port " + place->port + ": give one from 1 to 65535" +
-                              (listens ? ", or * for any that is free" : ""));
+                              (listens ? ", or * for any free port" : ""));
   }
   return "tcp://" + with_port(place->host, place->port);
 }
@@ -161,9 +161,9 @@ std::string listening_endpoint(const std::string& text) {
                              ? own_address([&](const ifaddrs& it) { return it.ifa_name == place->host; })
                              : addresses.front();
   if (!interface) {
-    throw Failure(ExitCode::configuration,
-                  "cannot listen on '" + text + "': no address is known for '" + place->host +
-                      "': give an address of this machine, or * for all that it has");
+    throw Failure(ExitCode::configuration, "cannot listen on '" + text + "': no address is known for '" +
+                                               place->host +
+                                               "': give an address of this machine, or * for all of them");
   }
   return "tcp://" + with_port(*interface, place->port);
 }
@@ -213,8 +213,8 @@ std::string reachable_endpoint(const std::string& bound, const std::string& adve
     if (outward) address = *outward;
   }
   if (address.empty()) {
-    throw Failure(ExitCode::configuration, "cannot find out under which address " + peer +
-                                               " sees this machine: say it with --advertise HOST");
+    throw Failure(ExitCode::configuration, "cannot find out at which address " + peer +
+                                               " reaches this machine: give it with --advertise HOST");
   }
   return "tcp://" + with_port(address, place->port);
 }

@@ -31,11 +31,11 @@ std::string trouble_of_hosting(Checkpointer& checkpointer, NodeId node, Link& li
     host(checkpointer, node, link);
     return "";
   } catch (const std::bad_alloc&) {
-    return "no memory is left to load or save the model";
+    return "not enough memory to load or save the model";
   } catch (const std::exception& trouble) {
     return std::string("loading and saving the model failed: ") + trouble.what();
   } catch (...) {
-    return "loading and saving the model failed, and nothing says why";
+    return "loading and saving the model failed for an unknown reason";
   }
 }
 
@@ -64,8 +64,8 @@ std::string number(std::uint64_t value) { return std::to_string(value); }
 void require_same_order(const std::string& path, const Manifest& from, const Job& job,
                         const SampleSource& source) {
   const std::string place = "the checkpoint " + path + " is in the middle of an epoch, at sample " +
-                            number(from.progress.offset) + ", and the rest of it follows from ";
-  const std::string otherwise = ", or go on from a checkpoint at the end of an epoch";
+                            number(from.progress.offset) + ", and its remaining samples depend on ";
+  const std::string otherwise = ", or continue from a checkpoint at the end of an epoch";
   if (from.seed != job.seed) {
     refuse_setup("seed = " + number(job.seed) + " in [job]: " + place + "seed " + number(from.seed) +
                  ": resume with that" + otherwise);
@@ -79,7 +79,7 @@ void require_same_order(const std::string& path, const Manifest& from, const Job
   }
   if (then.hash != source.hash) {
     refuse_setup("name = \"" + source.data +
-                 "\" in [data] gives other training samples than were trained on: " + place + "those of \"" +
+                 "\" in [data] gives training samples other than those trained on: " + place + "those of \"" +
                  then.data + "\": resume with the same [data]" + otherwise);
   }
 }
@@ -186,8 +186,8 @@ void require_checkpoint(const std::string& path) {
     const std::vector<std::string> there = list_checkpoints(place);
     if (!there.empty()) near = there.front();
   }
-  throw Failure(ExitCode::usage, "--resume-from " + path + ": this is no checkpoint, there is no " +
-                                     manifest_file + " in it: name the directory of one, as in " + near);
+  throw Failure(ExitCode::usage, "--resume-from " + path + ": not a checkpoint: it has no " + manifest_file +
+                                     ": give the directory of a checkpoint, such as " + near);
 }
 
 std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,
@@ -198,13 +198,13 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
   }
   if (checkpoint.progress.offset > 0) require_same_order(path, checkpoint, job, source);
   if (checkpoint.progress.offset >= job.train_samples) {
-    refuse_setup("the checkpoint " + path + " stands at sample " + number(checkpoint.progress.offset) +
+    refuse_setup("the checkpoint " + path + " is at sample " + number(checkpoint.progress.offset) +
                  " of its epoch, and the data set has " + number(job.train_samples) +
                  ": resume with the data that it was trained on");
   }
   std::vector<std::string> notes;
   if (checkpoint.seed != job.seed) {
-    notes.push_back("seed = " + number(job.seed) + " in [job]: from here on; it was " +
+    notes.push_back("seed = " + number(job.seed) + " in [job] from here on; it was " +
                     number(checkpoint.seed) + " before");
   }
   const bool other = checkpoint.source.hash != source.hash || checkpoint.source.samples != source.samples;
@@ -213,7 +213,7 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
                     number(checkpoint.source.samples) + " of \"" + checkpoint.source.data + "\" before");
   }
   if (checkpoint.state_slots > 0 && !keeps_state(checkpoint.layout, checkpoint.state_slots, job)) {
-    notes.emplace_back("optimizer in [train]: another from here on; its state begins at zero");
+    notes.emplace_back("[train]: another optimizer from here on; its state starts at zero");
   }
   return notes;
 }

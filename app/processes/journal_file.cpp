@@ -71,7 +71,7 @@ std::string text_of(const JournalRecord::What& what) {
           [](const TookOver& it) { return "a standby leads, generation " + std::to_string(it.generation); },
           [](const Superseded&) { return std::string("superseded: the standby leads"); },
           [](const Condensed& it) {
-            return "what the scheduler knew, " + std::to_string(it.state.size()) + " bytes";
+            return "state of the scheduler, " + std::to_string(it.state.size()) + " bytes";
           },
       },
       what);
@@ -81,7 +81,7 @@ std::string reason() { return std::generic_category().message(errno); }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw Failure(ExitCode::io, path + ": " + what + ": " + reason() +
-                                  ": see whether the disk is sound, or go on from the last checkpoint "
+                                  ": check the disk, or continue from the last checkpoint "
                                   "with --resume");
 }
 
@@ -112,7 +112,7 @@ bool make_empty(const std::string& path) {
 void print_journal(const RunDirectory& run, std::uint64_t until, std::ostream& out) {
   std::optional<Killed> left = journal_of(run);
   if (!left) {
-    throw Failure(ExitCode::configuration, run.journal() + ": there is none: the run is of another release");
+    throw Failure(ExitCode::configuration, run.journal() + ": not found: another release made this run");
   }
   Scheduler scheduler(left->job, left->from, policy_for(left->job, left->from));
   JournalReader journal(left->journal);
@@ -127,9 +127,9 @@ void print_journal(const RunDirectory& run, std::uint64_t until, std::ostream& o
   });
   if (journal.read() == left->journal.size()) return;
   if (journal.damaged()) {
-    out << "# what begins at byte " << journal.read() << " is not as it was written\n";
+    out << "# the data at byte " << journal.read() << " is damaged\n";
   } else {
-    out << "# the last record was not written to its end\n";
+    out << "# the last record is truncated\n";
   }
 }
 
@@ -233,12 +233,12 @@ std::string JournalFile::text_of(News news) const {
   switch (news) {
     case News::waits:
       return "warning: the journal of this run cannot be written (" + trouble_ +
-             "): training goes on, but if the scheduler is killed before there is room, the job ends";
+             "): training continues, but if the scheduler is killed before there is room, the job ends";
     case News::whole:
-      return "the journal of this run is whole again: a scheduler that is killed goes on";
+      return "the journal of this run is whole again: a killed scheduler can be restarted";
     case News::ends:
-      return "warning: the journal of this run ends (" + trouble_ +
-             "): training goes on, but if the scheduler is killed from here on, the job ends";
+      return "warning: the journal of this run has ended (" + trouble_ +
+             "): training continues, but if the scheduler is killed from here on, the job ends";
     case News::none:
       break;
   }
@@ -263,7 +263,7 @@ std::vector<std::byte> read_journal(const std::string& path) {
   const int why = std::exchange(errno, 0);
   ::close(file);
   errno = fits ? why : EFBIG;
-  if (!fits) fail(path, "is no file of a journal's size");
+  if (!fits) fail(path, "is not a regular file, or is larger than a journal can be");
   if (read < 0) fail(path, "cannot be read");
   bytes.resize(have);
   return bytes;

@@ -48,7 +48,8 @@ struct JournalThread::Shared {
       order = next ? std::move(next) : orders.pop();
     }
     if (given_up) {
-      const JournalFile::News news = file->give_up("its disk did not answer, and no more can wait for it");
+      const JournalFile::News news =
+          file->give_up("its disk did not answer, and the buffer of waiting records is full");
       answers.try_push({no_limit, news, file->text_of(news)});
     }
     done = true;
@@ -151,7 +152,7 @@ void JournalThread::end_silence() {
   if (lasted < options_.silence) return;
   const auto whole = std::chrono::round<std::chrono::seconds>(lasted).count();
   people_.note("the run directory did not answer for " + std::to_string(whole) +
-               " s: the job waited for it, and goes on");
+               " s: the job waited for it, and continues");
 }
 
 // Until nothing is pending, or this time has come.

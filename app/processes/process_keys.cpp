@@ -29,26 +29,26 @@ Limits place_for_web() {
 
 Key scheduler_key(std::string& scheduler) {
   return Key{"scheduler", &scheduler, Limits::any(),
-             "the scheduler's endpoint; where it has a standby, both, with a comma between them"}
+             "the scheduler's endpoint; if it has a standby, both endpoints, separated by a comma"}
       .also({.description = true, .environment = true, .required = true});
 }
 Key keys_key(std::string& keys) {
   return Key{"keys", &keys, Limits::any(),
-             "a directory of keys (`steelyard keys`): connections are encrypted, and only who is on its list "
-             "takes part"}
+             "a directory of keys (`steelyard keys`): connections are encrypted, and only processes whose "
+             "key is on its list may join"}
       .also({.description = true, .of_scripts = true});
 }
 Key trace_key(std::string& trace) {
   return Key{"trace", &trace, Limits::any(),
-             "write down what it does and when, in this directory: `steelyard trace` shows that"}
+             "record what it does and when in this directory, for `steelyard trace`"}
       .also({.description = true, .of_scripts = true});
 }
 Key wait_key(double& wait) {
   return Key{"wait", &wait, Limits::wide(0, 1e6),
-             "seconds to wait for the scheduler, at first and when it is silent"}
+             "seconds to wait for the scheduler, at the start and whenever it is silent"}
       .also({.description = true});
 }
-Key quiet_key(bool& quiet, const std::string& help = "say only what goes wrong") {
+Key quiet_key(bool& quiet, const std::string& help = "print only warnings and errors") {
   return Key{"quiet", &quiet, Limits::any(), help}.also({.description = true, .short_option = "-q"});
 }
 Key insecure_key(bool& insecure) {
@@ -73,10 +73,10 @@ Key& find(std::vector<Key>& keys, std::string_view name) {
 std::vector<Key> one_worker(WorkerSpec& spec) {
   std::vector<Key> keys = worker_keys(spec);
   find(keys, "name") =
-      name_key(spec.name, "what to call it; each worker needs its own (default: made from host and process)");
+      name_key(spec.name, "its name, unique among the workers (default: made from host and process)");
   Key& device = find(keys, "device");
   device.limits = Limits::text(is_device, device_expected());
-  device.help = "what computes";
+  device.help = "the device that computes";
   return keys;
 }
 
@@ -84,7 +84,7 @@ std::vector<Key> one_worker(WorkerSpec& spec) {
 
 Key exchange_key(std::string& exchange) {
   return Key{"exchange", &exchange, Limits::one_of(exchanges),
-             "how values go between processes of one host and user: auto (shared memory, where it works) or "
+             "how processes of one host and user exchange values: auto (shared memory if it works) or "
              "sockets"}
       .also({.description = true, .of_scripts = true});
 }
@@ -98,13 +98,13 @@ std::vector<Key> computing_keys(WorkerSpec& spec) {
 std::vector<Key> result_keys(ResultOptions& it, const std::string& where) {
   return {
       {"run_dir", &it.directory, Limits::any(),
-       where + "where results go (default: runs/NAME-N, a new one each time)"},
-      {"resume", &it.resume, Limits::any(), "go on from the newest checkpoint in --run-dir"},
-      {"resume_from", &it.resume_from, Limits::any(), where + "go on from this checkpoint directory"},
+       where + "directory for the results (default: runs/NAME-N, a new one each time)"},
+      {"resume", &it.resume, Limits::any(), "continue from the newest checkpoint in --run-dir"},
+      {"resume_from", &it.resume_from, Limits::any(), where + "continue from this checkpoint directory"},
       {"tensorboard", &it.tensorboard, Limits::any(),
-       "write the numbers of each round for TensorBoard, too: tensorboard --logdir runs"},
+       "also write each round's numbers for TensorBoard: tensorboard --logdir runs"},
       {"web", &it.web, place_for_web(),
-       where + "show the run while it trains, to a browser, and to Prometheus at /metrics: " +
+       where + "serve the run to browsers while it trains, and to Prometheus at /metrics: " +
            web_place_expected + " (port 0: any)"},
   };
 }
@@ -112,11 +112,11 @@ std::vector<Key> result_keys(ResultOptions& it, const std::string& where) {
 std::vector<Key> process_keys(SchedulerOptions& it) {
   const Key::Elsewhere internal{.in_help = false};
   return joined(
-      {{listen_key(it.listen, "where servers and workers connect to (port * for any)"), keys_key(it.keys)},
+      {{listen_key(it.listen, "the endpoint for servers and workers (port *: any free port)"),
+        keys_key(it.keys)},
        result_keys(it.results, ""),
        {trace_key(it.trace),
-        {"recover", &it.recover, Limits::any(),
-         "go on with the job in --run-dir, whose scheduler was killed"},
+        {"recover", &it.recover, Limits::any(), "continue the job in --run-dir, whose scheduler was killed"},
         Key{"run_dir_ready", &it.results.ready, Limits::any(), ""}.also(internal),
         Key{"run_dir_lock", &it.results.lock, Limits::at_least(-1), ""}.also(internal),
         quiet_key(it.quiet, only_the_summary),
@@ -125,10 +125,10 @@ std::vector<Key> process_keys(SchedulerOptions& it) {
 
 std::vector<Key> process_keys(StandbyOptions& it) {
   return {scheduler_key(it.scheduler),
-          listen_key(it.lead.listen, "where servers and workers connect to when it leads"),
+          listen_key(it.lead.listen, "the endpoint for servers and workers once it leads"),
           keys_key(it.lead.keys),
           {"run_dir", &it.lead.results.directory, Limits::any(),
-           "where the run's results go when it leads (default: runs/NAME-N)"},
+           "directory for the run's results once it leads (default: runs/NAME-N)"},
           wait_key(it.wait),
           quiet_key(it.lead.quiet, only_the_summary),
           insecure_key(it.lead.insecure)};
@@ -136,14 +136,14 @@ std::vector<Key> process_keys(StandbyOptions& it) {
 
 std::vector<Key> process_keys(ServerOptions& it) {
   return {scheduler_key(it.scheduler),
-          name_key(it.name, "what to call it (default: made from host and process)"),
-          listen_key(it.listen, "where workers connect to"),
+          name_key(it.name, "its name (default: made from host and process)"),
+          listen_key(it.listen, "the endpoint for workers"),
           {"advertise", &it.advertise, Limits::any(),
-           "the host name or address under which workers reach this server"},
+           "the host name or address at which workers reach this server"},
           keys_key(it.keys),
-          {"shards", &it.shards, Limits::at_least(1, 64), "threads that each hold a part of the model"},
+          {"shards", &it.shards, Limits::at_least(1, 64), "threads, each holding a part of the model"},
           {"mirrors", &it.mirrors, Limits::at_least(0, 64),
-           "further threads that mirror shards of other servers (cluster.replicas)"},
+           "further threads, each mirroring a shard of another server (cluster.replicas)"},
           exchange_key(it.exchange),
           wait_key(it.wait),
           trace_key(it.trace),
@@ -160,7 +160,7 @@ std::vector<Key> process_keys(WorkerOptions& it) {
                   trace_key(it.trace),
                   quiet_key(it.quiet),
                   {"data", &it.data_options, Limits::any(),
-                   "replace a data option of the job, as in dir=/data/fashion; may be repeated"}}});
+                   "replace a data option of the job, as in dir=/data/fashion; repeatable"}}});
 }
 
 }  // namespace steelyard

@@ -72,9 +72,9 @@ void require_descriptors(const std::string& what, std::uint64_t connections, std
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || needed <= limit.rlim_cur) return;
   throw Failure(
       ExitCode::configuration,
-      what + " takes about " + std::to_string(needed) + " open files, and this process may have " +
+      what + " needs about " + std::to_string(needed) + " open files, and this process may have only " +
           std::to_string(limit.rlim_cur) +
-          ": raise that (ulimit -n), or give the job fewer servers or shards_per_server in [cluster]");
+          ": raise the limit (ulimit -n), or give the job fewer servers or shards_per_server in [cluster]");
 }
 
 void require_descriptors_for(const Job& job) {

@@ -51,7 +51,7 @@ SchedulersPlace place_in(const Json& it) {
 }
 
 [[noreturn]] void refuse_journal(ExitCode code, const std::string& path, const std::string& why) {
-  throw Failure(code, path + ": " + why + ": go on from the last checkpoint with --resume");
+  throw Failure(code, path + ": " + why + ": continue from the last checkpoint with --resume");
 }
 
 // For people: where it lies that the scheduler at this place has recorded so far.
@@ -81,8 +81,8 @@ void require_key(const SchedulersPlace& place, const std::string& own, const std
   if (place.key == own) return;
   const std::string mine = own.empty() ? "" : "; this process has the key '" + own + "'";
   throw Failure(ExitCode::usage, what +
-                                     (place.key.empty() ? " had no keys: leave --keys out"
-                                                        : " had a scheduler with the public key '" +
+                                     (place.key.empty() ? " has no keys: leave --keys out"
+                                                        : " has a scheduler with the public key '" +
                                                               place.key + "': give the same --keys") +
                                      mine);
 }
@@ -98,13 +98,13 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
   if (killed.journal.empty()) {
     if (!std::filesystem::exists(path)) return std::nullopt;
     refuse_journal(ExitCode::unreachable, path,
-                   "it is empty, for it could not be written to its end (events.jsonl may say why)");
+                   "it was emptied because it could not be written (events.jsonl may say why)");
   }
   JournalReader reader(killed.journal);
   const auto first = reader.next();
   const auto* head = first ? std::get_if<JournalHead>(&first->what) : nullptr;
   if (head == nullptr || head->build != version_text())
-    refuse_journal(ExitCode::configuration, path, "the scheduler that wrote it was of another build");
+    refuse_journal(ExitCode::configuration, path, "another build of the scheduler wrote it");
   killed.head_bytes = reader.read();
   killed.job = head->job;
   killed.from = head->from;
@@ -121,13 +121,13 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
 std::optional<Killed> left_by_killed(const RunDirectory& run) {
   std::optional<Killed> killed = journal_of(run);
   if (killed && killed->place.boot != this_boot())
-    refuse_journal(ExitCode::unreachable, run.journal(), "it is of a time before this machine was started");
+    refuse_journal(ExitCode::unreachable, run.journal(), "it was written before this machine was started");
   if (!killed) return killed;
   JournalReader reader(killed->journal);
   for (std::size_t begin = 0; reader.next(); begin = reader.read()) killed->last_record = begin;
   if (reader.damaged()) {
     refuse_journal(ExitCode::io, run.journal(),
-                   "what begins at byte " + std::to_string(reader.read()) + " is not as it was written");
+                   "the data at byte " + std::to_string(reader.read()) + " is damaged");
   }
   return killed;
 }
@@ -138,7 +138,7 @@ std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from) {
     if (!from.policy_state.empty()) policy->restore(from.policy_state);
   } catch (const Failure&) {
     standard_error().line("steelyard: the checkpoint was written under another policy or release; '" +
-                          job.policy + "' begins anew");
+                          job.policy + "' starts without saved state");
     from.policy_state.clear();
   }
   return policy;

@@ -60,7 +60,7 @@ struct Killed {
 // Nothing: it had not begun one, so nobody knows it yet. Throws Failure (configuration) where the journal
 // is of another build, (unreachable) where it was given up and is empty, (io).
 std::optional<Killed> journal_of(const RunDirectory& run);
-// The same to go on from: throws (unreachable) where it is of a time before this machine was started.
+// The same to go on from: throws (unreachable) where it was written before this machine was started.
 std::optional<Killed> left_by_killed(const RunDirectory& run);
 
 // A policy's state is soft: another policy simply begins anew.

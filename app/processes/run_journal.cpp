@@ -41,7 +41,7 @@ int lock(const std::string& directory) {
   const std::string who = signature(file);
   ::close(file);
   throw Failure(ExitCode::io, "run directory " + directory + ": process " + (who.empty() ? "?" : who) +
-                                  " is training in it: wait until that has ended, end it (kill " + who +
+                                  " is training in it: wait until it exits, stop it (kill " + who +
                                   " saves a checkpoint first), or give --run-dir another name");
 }
 
@@ -52,7 +52,7 @@ void cut_to(const std::string& path, std::uint64_t bytes) {
 // A standby has the journal from where it last began anew, and makes its record of that.
 Note record_begins_here(Round round, const std::string& former) {
   return {"the record of this run begins here with round " + std::to_string(round) +
-          ", for another scheduler led before: rounds.jsonl and events.jsonl of the rounds before are in " +
+          ", because another scheduler led before: rounds.jsonl and events.jsonl of earlier rounds are in " +
           former};
 }
 
@@ -63,7 +63,7 @@ RunLock::RunLock(const std::string& directory, int inherited)
   if (::fcntl(file_, F_SETFD, FD_CLOEXEC) != 0) {
     throw Failure(ExitCode::usage, "--run-dir-lock " + std::to_string(inherited) + ": no lock on " +
                                        directory +
-                                       " was handed on: leave it out, it is for `steelyard train`");
+                                       " was inherited: leave it out, only `steelyard train` sets it");
   }
   const std::string who = std::to_string(::getpid()) + "\n";
   if (::ftruncate(file_, 0) == 0) (void)!::pwrite(file_, who.data(), who.size(), 0);
@@ -119,8 +119,8 @@ void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const Rep
   if (ended->begin != killed.last_record) {
     throw Failure(ExitCode::io,
                   run.journal() + ": the record at byte " + std::to_string(ended->begin) +
-                      " ends each process that reads it, and what follows from it has been sent: go "
-                      "on from the last checkpoint with --resume");
+                      " crashes each process that reads it, and its answers have been sent: continue "
+                      "from the last checkpoint with --resume");
   }
   JournalReader last(std::span(killed.journal).subspan(ended->begin));
   const auto record = last.next();
@@ -152,7 +152,7 @@ ToldAgain replay_killed(Killed& killed, const RunDirectory& run, Scheduler& sche
 void require_leadership(const ToldAgain& told, const RunDirectory& run, const Scheduler& scheduler,
                         ZmqContext& context) {
   const std::string lost = run.path() + ": the standby of this job leads it";
-  const char* remedy = ": this process never leads it again; look at the job on the standby's machine";
+  const char* remedy = ": this process cannot lead it again; follow the job on the standby's machine";
   if (told.follower.superseded) throw Failure(ExitCode::configuration, lost + remedy);
   // Of a job that has ended nothing is left to lead: the servers may be gone, and the end is recorded.
   if (told.follower.attempt == 0 || scheduler.phase() >= Phase::stopping) return;
@@ -165,8 +165,8 @@ void require_leadership(const ToldAgain& told, const RunDirectory& run, const Sc
     throw Failure(ExitCode::unreachable,
                   run.path() +
                       ": the scheduler was killed while a standby followed it, and the servers that know "
-                      "which of the two leads do not answer: if the job does not go on at the standby, go "
-                      "on from the last checkpoint with --resume");
+                      "which of the two leads do not answer: if the standby does not continue the job, "
+                      "continue from the last checkpoint with --resume");
   }
   std::vector<std::byte> superseded;
   append(superseded, {steady_now(), Superseded{}});

@@ -55,9 +55,9 @@ Trained built_here(const Job& job) {
 
 Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint, bool quiet) {
   const auto say = speaker("scheduler", job.name, quiet);
-  say("waiting for a worker that brings the model, at " + endpoint);
+  say("waiting for a worker that sends the model, at " + endpoint);
   std::optional<WorkersModel> told = model_of_workers(link, job.seed, say);
-  if (!told) throw Failure(ExitCode::temporary, "the job was ended before a worker had told its model");
+  if (!told) throw Failure(ExitCode::temporary, "the job was ended before a worker had sent its model");
   return {std::move(told->description),
           [weights = std::move(told->weights)](std::uint64_t) mutable { return std::move(weights); }};
 }
@@ -100,8 +100,7 @@ ProgressStyle style(bool quiet) {
 
 void introduce(ProgressBar& bar, const JobFile& file, const RunDirectory& run, const std::string& endpoint,
                bool goes_on) {
-  if (goes_on)
-    return bar.note("going on with job '" + file.job.name + "' in " + run.path() + " at " + endpoint);
+  if (goes_on) return bar.note("continuing job '" + file.job.name + "' in " + run.path() + " at " + endpoint);
   bar.note("job '" + file.job.name + "': " + std::to_string(file.job.layout.size()) +
            " parameters, results in " + run.path());
   bar.note("waiting for " + std::to_string(file.job.shards) + (file.job.shards == 1 ? " shard" : " shards") +
@@ -146,8 +145,8 @@ void show(RunWeb& web, const RunSetup& task, Recorder& recorder, ProgressBar& ba
   const RunDirectory& run = task.run;
   web.begin({run.path(), task.file.resolved, recorded(run.rounds()), recorded(run.events())});
   recorder.tell([&web](bool event, const std::string& line) { web.tell(event, line); });
-  const std::string told = "the run can be watched at " + web.url() +
-                           (web.for_others() ? ", also by those who can reach this machine" : "");
+  const std::string told =
+      "the run can be watched at " + web.url() + (web.for_others() ? ", also from other machines" : "");
   bar.note(told);
   if (quiet) standard_error().line(told);
 }
@@ -205,8 +204,8 @@ void restore_values(RunSetup& task) {
   const Job& job = task.file.job;
   if (job.model == external_model) {
     throw Failure(ExitCode::temporary,
-                  "the scheduler was killed before the servers had the model that a worker had told, and "
-                  "begins anew only with new workers: start the job again");
+                  "the scheduler was killed before the servers had received the model from a worker, and "
+                  "can restart only with new workers: start the job again");
   }
   const Progress from = task.initial.progress;
   memory_check("the scheduler", job, [&] {

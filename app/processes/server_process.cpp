@@ -78,7 +78,7 @@ int run_server(const ServerOptions& given) {
   };
   const SignalWatch signals(leave,
                             {"asking the scheduler to save and to end the job; Ctrl-C again ends at once",
-                             [] { return "the job cannot go on without this part of the model"; }});
+                             [] { return "the job cannot continue without this part of the model"; }});
   const auto say = speaker("server", options.name, options.quiet);
   say("looking for the scheduler at " + scheduler_places(options.scheduler));
   std::vector<std::thread> threads;
@@ -94,8 +94,8 @@ int run_server(const ServerOptions& given) {
       } catch (const std::bad_alloc&) {
         seat.failure =
             Failure(ExitCode::failed,
-                    "no memory is left for this server's part of the model and the gradients of a round: "
-                    "divide it among more machines (cluster.servers), or begin fewer workers here");
+                    "not enough memory for this server's part of the model and the gradients of a round: "
+                    "divide it among more machines (cluster.servers), or start fewer workers here");
       }
     });
   }

@@ -32,7 +32,7 @@ class Copy {
     append(bytes, record);
     if (!journal_) throw Failure(ExitCode::protocol, "the scheduler's journal has no head");
     if (journal_->write(bytes) != JournalFile::News::none)
-      throw Failure(ExitCode::io, run_->journal() + ": " + journal_->trouble() + ": this standby ends");
+      throw Failure(ExitCode::io, run_->journal() + ": " + journal_->trouble() + ": this standby exits");
   }
   // The shard that decides, as the journal says.
   [[nodiscard]] std::optional<Standby::Place> arbiter() {
@@ -124,7 +124,7 @@ bool follow(const StandbyOptions& options, Copy& copy, int& code) {
       [&](int) {
         link.post({{link_node, self, Message(std::in_place_type<ToStandby>, Interrupt{})}});
       },
-      {"Ctrl-C again ends at once", [] { return "the job goes on without this standby"; }});
+      {"Ctrl-C again ends at once", [] { return "the job continues without this standby"; }});
   tell(options, "looking for the scheduler at " + scheduler);
   link.connect(scheduler_node, scheduler);
   host(standby, self, link);
@@ -141,7 +141,7 @@ int run_standby(const StandbyOptions& options) {
   if (options.lead.listen.ends_with(":*")) {
     throw Failure(ExitCode::usage,
                   "--listen " + options.lead.listen +
-                      ": servers and workers have to know the port of a standby beforehand: give one");
+                      ": servers and workers must know a standby's port before it leads: give a port number");
   }
   Copy copy(options.lead);
   // What leading takes is made sure of now: later nobody else could lead.

@@ -26,7 +26,7 @@ StatusLogger::StatusLogger(Link& link, std::string who, std::string device,
 void StatusLogger::send(Envelope envelope) {
   if (const auto* message = std::get_if<ToScheduler>(&envelope.message)) {
     if (std::holds_alternative<Ready>(*message) && !std::exchange(ready_, true))
-      say_("model and data are there: waiting for work");
+      say_("model and data are ready: waiting for work");
     if (const auto* report = std::get_if<Report>(message)) {
       ++pieces_;
       samples_ += report->piece.positions.size();
@@ -49,7 +49,7 @@ std::optional<Envelope> StatusLogger::receive(Time deadline) {
 void StatusLogger::heard(const Envelope& in, Time now) {
   if (in.from == scheduler_node) {
     heard_ = now;
-    if (std::exchange(silent_, false)) say_("the scheduler is heard again");
+    if (std::exchange(silent_, false)) say_("the scheduler answers again");
   }
   if (const auto* to_worker = std::get_if<ToWorker>(&in.message)) {
     const auto* welcome = std::get_if<Welcome>(to_worker);
@@ -85,7 +85,7 @@ void StatusLogger::joined(const Welcome& welcome, const std::string& what, std::
 void StatusLogger::look_for_silence(Time now) {
   if (silent_ || now - heard_ <= timeout_) return;
   silent_ = true;
-  say_("no word from the scheduler for " + rounded(seconds(now - heard_)) + " s: going on trying");
+  say_("nothing from the scheduler for " + rounded(seconds(now - heard_)) + " s: still trying");
 }
 
 std::string StatusLogger::done() const {
@@ -107,7 +107,7 @@ void StatusLogger::exchange(NodeId shard, bool lent) {
 
 void StatusLogger::over(const ExitReason& ending) {
   if (job_.empty() || ending.refusal() || ending.unreachable()) return;
-  say_("the end of job '" + job_ + "' (" + name(ending.stop().outcome) + "): " + done());
+  say_("job '" + job_ + "' ended (" + name(ending.stop().outcome) + "): " + done());
 }
 
 }  // namespace steelyard

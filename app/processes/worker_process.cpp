@@ -68,7 +68,7 @@ int run_worker(const WorkerOptions& options) {
   }
   WorkerSession session(std::move(setup));
   const SignalWatch signals([&](int) { session.leave(); },
-                            {"leaving the job; the others go on with what this worker owes", {}});
+                            {"leaving the job; other workers take over its pieces", {}});
   return verdict("worker", session.run(), options.scheduler);
 }
 

@@ -123,15 +123,15 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
     return answer_mirror(now, from, hello);
   }
   if (!slot) {
-    return Refused{Refusal::full,
-                   "the job '" + job_.name + "' already has all of its " + std::to_string(job_.shards) + " shards"};
+    return Refused{Refusal::full, "the job '" + job_.name + "' already has all of its " +
+                                      std::to_string(job_.shards) + " shards"};
   }
   const auto former = members_.shards.find(*slot);
   if (former != members_.shards.end()) {
     if (former->second.node == from) return Admitted{*slot};
     if (!former->second.broken && now - former->second.last_heard < from_seconds(job_.heartbeat_timeout)) {
-      return Refused{Refusal::full,
-                     "a server named '" + hello.name + "' is already in this job: give this one another --name"};
+      return Refused{Refusal::full, "a server named '" + hello.name +
+                                        "' is already in this job: give this one another --name"};
     }
     if (phase != Phase::gathering) {
       return EndJob{Outcome::server_lost,

@@ -33,8 +33,8 @@ std::string waits_for(const ShardMember& server, Time now, const Job& job) {
       job.server_wait > 0 ? ", for " + number_text(job.server_wait) + " s at most (cluster.server_wait)" : "";
   return "server '" + server.name + "' at " + split_key(server.endpoint).address + " has been silent for " +
          silence_of(server, now) + ", and no mirror has its part of the model: the job waits for it" + limit +
-         ". If the process is stopped, continue it (kill -CONT); if the network failed, repair it; if the process "
-         "or its machine is gone, end the job (Ctrl-C) and resume it";
+         ". If the process is stopped, continue it (kill -CONT); if the network failed, repair it; if the "
+         "process or its machine is gone, end the job (Ctrl-C) and resume it";
 }
 
 std::string is_back(const ShardMember& server, Time now) {

@@ -55,7 +55,8 @@ std::vector<std::string> LoadMonitor::unreached(Time now, const Members& members
     if (member == members.shards.end() || !unreached_[silent.node].due(now, first_word / 2)) continue;
     const ShardMember& shard = member->second;
     due.push_back("server '" + shard.name + "' at " + split_key(shard.endpoint).address +
-                  " does not answer the scheduler's machine, so its part of the model is not loaded or saved: " +
+                  " does not answer the scheduler's machine, so its part of the model is not loaded or "
+                  "saved: " +
                   (silent.why.empty() ? remedy(shard.name) : silent.why));
   }
   return due;

@@ -114,7 +114,7 @@ void Standby::claim(Time now, Outbox& out) {
     if (!claimed_from_) {
       const char* why =
           "the scheduler is lost, and so is the server that could let this standby lead, if the job had any: "
-          "go on from the last checkpoint with --resume, or start the job again";
+          "continue from the last checkpoint with --resume, or start the job again";
       return exit_reason_.stopped({Outcome::server_lost, why});
     }
     out.send<ToLink>(link_node, Connect{claimed_from_->node, claimed_from_->endpoint});

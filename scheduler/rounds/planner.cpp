@@ -259,8 +259,8 @@ auto Planner::asked(Ask ask) -> std::optional<decltype(ask())> {
 
 void Planner::doubt(const std::string& why) {
   if (std::exchange(doubted_, true)) return;
-  doubt_ = "warning: policy '" + name_ + "' gave no usable plan (" + why +
-           "); such rounds are divided equally";
+  doubt_ =
+      "warning: policy '" + name_ + "' gave no usable plan (" + why + "); such rounds are divided equally";
 }
 
 std::vector<Interval> between_holes(const BeginRound& open) {

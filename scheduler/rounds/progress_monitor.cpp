@@ -103,8 +103,8 @@ std::string ProgressMonitor::what_is_missing(Time now, const WorkerMember& worke
       const auto silent = std::chrono::duration_cast<std::chrono::seconds>(worker.progress.cut_off(now));
       return who + "has had no answer from server '" + server.name + "' at " +
              split_key(server.endpoint).address + " for " + std::to_string(silent.count()) + " s" + relief +
-             ": check that the worker can reach that address (server --advertise, firewall), and that its key "
-             "is in the server's allow-list";
+             ": check that the worker can reach that address (server --advertise, firewall), and that its "
+             "key is in the server's allow-list";
     }
     return "";
   };
@@ -139,7 +139,8 @@ std::vector<std::uint32_t> to_come_back(const Members& members, Time now) {
 
 std::string leaves(const WorkerMember& worker) {
   return "worker '" + worker.name +
-         "' is polite, and other programs use all of its machine: other workers take over its pieces until there is room";
+         "' is polite, and other programs use all of its machine: other workers take over its pieces until "
+         "there is room";
 }
 
 std::string comes_back(const WorkerMember& worker) {

@@ -283,8 +283,7 @@ void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
   if (!Shutdown::leaves_model(outcome)) {
     checkpoints_.drop();
   } else if (!rounds_.can_be_saved()) {
-    Dispatch::note("the open rounds cannot be finished: no checkpoint is written of them",
-                   out);
+    Dispatch::note("the open rounds cannot be finished: no checkpoint is written of them", out);
   } else if (trained && !checkpoints_.has(rounds_.done().round())) {
     save(now, out);
   }

@@ -344,8 +344,7 @@ TEST(World, AServerThatCannotBeLoadedIsNamedAndEndsTheJob) {
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
   EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server 'server-1' at local has received nothing"));
   const auto said = notes(world);
-  EXPECT_THAT(said,
-              ::testing::Contains(HasSubstr("does not answer the scheduler's machine")));
+  EXPECT_THAT(said, ::testing::Contains(HasSubstr("does not answer the scheduler's machine")));
   EXPECT_THAT(said, ::testing::Contains(HasSubstr("sending the initial state to 2 servers: 40 %")));
   EXPECT_LE(said.size(), 30U) << "and is not said all the time";
 }

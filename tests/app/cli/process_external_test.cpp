@@ -36,7 +36,7 @@ class ExternalModel : public ProcessTest {
 
 TEST_F(ExternalModel, TrainsWithASchedulerThatDoesNotKnowIt) {
   const auto s = scheduler(), h = server();
-  ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker that brings the model"); }));
+  ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker that sends the model"); }));
   EXPECT_FALSE(std::filesystem::exists(path("run"))) << "nothing is begun yet";
   const auto ada = worker("ada"), bob = worker("bob");
   for (const auto* run : {&s, &h, &ada, &bob}) ends_clean(**run, 0);
@@ -59,7 +59,7 @@ TEST_F(ExternalModel, ASchedulerThatWaitsForOneCanBeEnded) {
   ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker"); }));
   s->signal(SIGTERM);
   ends_clean(*s, 75);
-  EXPECT_THAT(s->output(), HasSubstr("ended before a worker had told its model"));
+  EXPECT_THAT(s->output(), HasSubstr("ended before a worker had sent its model"));
 }
 
 }  // namespace

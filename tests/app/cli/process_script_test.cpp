@@ -160,7 +160,7 @@ TEST_F(ProcessScript, AfterTheJobItIsWaitedForUntilCtrlC) {
 
 TEST_F(ProcessScript, WorkersComeByThemselvesToTheSockets) {
   const auto run = start("run", {"--sockets", "."});
-  ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that brings the model"); }));
+  ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that sends the model"); }));
   const Process worker(path("worker.log"),
                        {"worker", "--scheduler", "ipc://" + path("scheduler"), "--name", "worker-0"}, {},
                        "own_engine");
@@ -174,7 +174,7 @@ TEST_F(ProcessScript, WithoutItsParentThatEnds) {
     const auto run = start("run", {"--sockets", "."}, endless, [] {
       if (fork() != 0) pause();  // its parent
     });
-    ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that brings the model"); }));
+    ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that sends the model"); }));
     Process worker(
         path("worker.log"),
         {trains ? "worker" : "help", "--scheduler", "ipc://" + path("scheduler"), "--name", "worker-0"}, {},

@@ -209,10 +209,10 @@ TEST_F(ProcessCut, AWorkerWhoseLineWasCutComesBack) {
   std::this_thread::sleep_for(stall);
   EXPECT_TRUE(decides->says("worker 'bob' has been silent for too long"));
   EXPECT_FALSE(takes_part("bob"));
-  EXPECT_TRUE(bob->says("no word from the scheduler"));
+  EXPECT_TRUE(bob->says("nothing from the scheduler"));
   ASSERT_TRUE(Namespaces::mend(3));
   EXPECT_TRUE(eventually([&] { return takes_part("bob"); }));
-  EXPECT_TRUE(bob->says("the scheduler is heard again"));
+  EXPECT_TRUE(bob->says("the scheduler answers again"));
   decides->signal(SIGINT);
   for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
   EXPECT_GT(accuracy("run"), 0.9);

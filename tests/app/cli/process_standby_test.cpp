@@ -60,7 +60,7 @@ TEST_F(ProcessStandby, ASchedulerThatWasStoppedEnds) {
   begin();
   scheduler->signal(SIGSTOP);
   EXPECT_TRUE(eventually([&] { return standby->says("leading the job now"); })) << standby->output();
-  EXPECT_TRUE(eventually([&] { return standby->says("going on with job"); })) << standby->output();
+  EXPECT_TRUE(eventually([&] { return standby->says("continuing job"); })) << standby->output();
   scheduler->signal(SIGCONT);
   EXPECT_EQ(scheduler->code(), 78) << scheduler->output();
   EXPECT_THAT(scheduler->output(), HasSubstr("its standby declared this scheduler lost"));

@@ -192,7 +192,7 @@ TEST_F(ProcessTrust, ARunThatHadKeysGoesOnWithThemAlone) {
   std::vector<std::string> keyed = again;
   keyed.insert(keyed.end(), {"--keys", keys_});
   const auto second = start("second", keyed);
-  EXPECT_TRUE(eventually([&] { return second->says("going on with job"); })) << second->output();
+  EXPECT_TRUE(eventually([&] { return second->says("continuing job"); })) << second->output();
   second->signal(SIGINT);
   ends_clean(*second, 75);
 }

@@ -78,7 +78,7 @@ TEST(WithinMemory, TellsForWhomAndHowLargeTheModelIs) {
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::failed);
     EXPECT_THAT(failure.what(),
-                testing::StartsWith("there is not enough memory for a worker: model 'wide' has 1000000 "
+                testing::StartsWith("not enough memory for a worker: model 'wide' has 1000000 "
                                     "parameters, 5 MB, and it holds them several times"));
   }
 }

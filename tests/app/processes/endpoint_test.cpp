@@ -38,7 +38,7 @@ TEST(Endpoint, IsCompleted) {
   EXPECT_EQ(complete_endpoint("[::1]:7070"), "tcp://[::1]:7070");
   EXPECT_EQ(complete_endpoint("ipc:///tmp/a"), "ipc:///tmp/a");
   for (const char* none : {"", "box", "box:", ":7070", "udp://box:1", "ipc://", "[box]:1"})
-    EXPECT_THAT(connects(none), HasSubstr("is no endpoint: expected host:port")) << none;
+    EXPECT_THAT(connects(none), HasSubstr("is not an endpoint: expected host:port")) << none;
   EXPECT_THAT(connects("::1:7070"), HasSubstr("an IPv6 address needs brackets, as in [::1]:7070"));
 }
 
@@ -47,7 +47,7 @@ TEST(Endpoint, PortsDoNotWrap) {
     EXPECT_THAT(connects(std::string("127.0.0.1:") + port),
                 AllOf(HasSubstr(std::string("there is no port ") + port), HasSubstr("from 1 to 65535")));
   }
-  EXPECT_THAT(listens("127.0.0.1:80000"), HasSubstr("or * for any that is free"));
+  EXPECT_THAT(listens("127.0.0.1:80000"), HasSubstr("or * for any free port"));
   EXPECT_EQ(complete_endpoint("127.0.0.1:65535"), "tcp://127.0.0.1:65535");
 }
 

@@ -86,7 +86,7 @@ TEST_F(BeginningTest, InTheMiddleOfAnEpochSeedAndSamplesStay) {
   other.seed = 9;
   EXPECT_THAT(refusal([&] { check(30, other, source_); }),
               AllOf(HasSubstr("seed = 9 in [job]: the checkpoint " + folder_.path("checkpoints") + "/40"),
-                    HasSubstr("at sample 30"), HasSubstr("resume with that, or go on from")));
+                    HasSubstr("at sample 30"), HasSubstr("resume with that, or continue from")));
   EXPECT_THAT(
       refusal([&] { check(30, job_, source_of(job_, data(8))); }),
       AllOf(HasSubstr("[data] gives other training samples"), HasSubstr("resume with the same [data]")));

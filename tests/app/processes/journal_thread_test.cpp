@@ -123,7 +123,7 @@ TEST_F(JournalThreadTest, AFullDiskIsWaitedForAndToldOf) {
 TEST_F(JournalThreadTest, OneThatCouldNotBeBegunHasEnded) {
   JournalThread journal(std::make_unique<JournalFile>(folder_.path("nowhere/journal"), bytes(1, 1)),
                         people());
-  EXPECT_THAT(news_, ElementsAre(HasSubstr("the journal of this run ends")));
+  EXPECT_THAT(news_, ElementsAre(HasSubstr("the journal of this run has ended")));
   EXPECT_FALSE(journal.write(bytes(1, 1)));
   EXPECT_EQ(journal.pending(), 0U);
   EXPECT_EQ(journal.whole(), Bytes());
@@ -221,7 +221,7 @@ TEST_F(HangingJournal, BeyondItsLimitIsEmptiedBeforeNothingIsPending) {
   folder_.write("journal", std::string_view("what the disk shows"));
   while (journal.pending() > 0) (void)read(unread());
   EXPECT_EQ(std::filesystem::file_size(path_), 0U);
-  EXPECT_THAT(news_, ElementsAre(HasSubstr("the journal of this run ends")));
+  EXPECT_THAT(news_, ElementsAre(HasSubstr("the journal of this run has ended")));
   EXPECT_FALSE(journal.write(bytes(1, 2)));
 }
 

@@ -82,7 +82,7 @@ TEST_F(Keeping, WhateverGoesWrongIsSaidAndItGoesOn) {
   thread.join();
   EXPECT_THAT(said_, ElementsAre(HasSubstr("no memory"),
                                  AllOf(HasSubstr("the key is wrong"), HasSubstr("no checkpoint")),
-                                 HasSubstr("nothing says why")));
+                                 HasSubstr("unknown reason")));
   EXPECT_TRUE(checkpointer_.finished());
 }
 

@@ -101,10 +101,10 @@ TEST_F(StatusLoggerTest, ASchedulerThatIsSilentIsTold) {
   ASSERT_TRUE(status_logger.receive(Time{}));
   said_.clear();
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(30)));
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("no word from the scheduler"))) << "once";
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("nothing from the scheduler"))) << "once";
   tell<ToWorker>(worker, SchedulerBeat{1});
   ASSERT_TRUE(status_logger.receive(Time{}));
-  EXPECT_THAT(said_.back(), HasSubstr("heard again"));
+  EXPECT_THAT(said_.back(), HasSubstr("answers again"));
 }
 
 TEST_F(StatusLoggerTest, WhoWasStoppedItselfBlamesNobody) {

@@ -66,8 +66,8 @@ TEST_F(LoadMonitorTest, NamesServersThatTheCheckpointerDoesNotReach) {
   watch.heard(after(0), {{{members.shards[1].node, ""}}});
   EXPECT_THAT(watch.unreached(after(0), members), IsEmpty());
   EXPECT_THAT(watch.unreached(after(5), members),
-              ElementsAre(AllOf(HasSubstr("server 'ben' at tcp://b:2 does not answer"), HasSubstr("tcp://b:2"),
-                                HasSubstr("--advertise of 'ben'"))));
+              ElementsAre(AllOf(HasSubstr("server 'ben' at tcp://b:2 does not answer"),
+                                HasSubstr("tcp://b:2"), HasSubstr("--advertise of 'ben'"))));
   EXPECT_THAT(watch.unreached(after(9), members), IsEmpty());
   EXPECT_EQ(watch.unreached(after(10), members).size(), 1U) << "said again";
   watch.heard(after(11), {});

@@ -79,7 +79,7 @@ void require_same_order(const std::string& path, const Manifest& from, const Job
   }
   if (then.hash != source.hash) {
     refuse_setup("name = \"" + source.data +
-                 "\" in [data] gives training samples other than those trained on: " + place + "those of \"" +
+                 "\" in [data] gives other training samples than those trained on: " + place + "those of \"" +
                  then.data + "\": resume with the same [data]" + otherwise);
   }
 }
@@ -187,7 +187,7 @@ void require_checkpoint(const std::string& path) {
     if (!there.empty()) near = there.front();
   }
   throw Failure(ExitCode::usage, "--resume-from " + path + ": not a checkpoint: it has no " + manifest_file +
-                                     ": give the directory of a checkpoint, such as " + near);
+                                     ": give the directory of a checkpoint, as in " + near);
 }
 
 std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,

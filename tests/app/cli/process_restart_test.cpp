@@ -91,7 +91,7 @@ TEST_F(ProcessRestart, UnderTrainAllIsAsIfNothingHadHappened) {
   EXPECT_EQ(times(events, "the scheduler was restarted"), 3U);
   EXPECT_EQ(times(events, "worker 'ada' joined"), 1U) << "what was told is told once";
   EXPECT_THAT(killed.output(),
-              AllOf(HasSubstr("the scheduler was killed by signal 9"), HasSubstr("going on")));
+              AllOf(HasSubstr("the scheduler was killed by signal 9"), HasSubstr("continuing job")));
 }
 
 TEST_F(ProcessRestart, TheJournalTellsTheSameEveryTime) {
@@ -183,7 +183,7 @@ TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
   EXPECT_EQ(first.code(), -SIGKILL);
   words.emplace_back("--recover");
   Process second(path("second.log"), words);
-  ASSERT_TRUE(eventually([&] { return second.says("going on"); }));
+  ASSERT_TRUE(eventually([&] { return second.says("continuing job"); }));
   s1.signal(SIGKILL);
   ASSERT_TRUE(eventually([&] { return second.says("is lost; waiting for a replacement"); }));
   Process s2 = member("server", "s2");

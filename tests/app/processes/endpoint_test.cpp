@@ -64,7 +64,7 @@ TEST(Endpoint, NamesBecomeAddressesToListenOn) {
 TEST(Endpoint, APathThatNoSocketCanHaveIsRefused) {
   EXPECT_EQ(listens("ipc:///" + std::string(106, 'x')), "");
   EXPECT_THAT(listens("ipc:///" + std::string(107, 'x')),
-              AllOf(HasSubstr("has 108 letters"), HasSubstr("can have 107")));
+              AllOf(HasSubstr("has 108 characters"), HasSubstr("can have 107")));
 }
 
 // What cannot be told is taken for open to all.

@@ -154,7 +154,7 @@ TEST_F(BeginningTest, AnotherOptimizerBeginsWithoutTheStateOfTheOneBefore) {
     if (kept) {
       EXPECT_THAT(notes, IsEmpty());
     } else {
-      EXPECT_THAT(notes, ElementsAre(HasSubstr("its state begins at zero")));
+      EXPECT_THAT(notes, ElementsAre(HasSubstr("its state starts at zero")));
     }
   }
 }
@@ -166,10 +166,10 @@ TEST_F(BeginningTest, WhatIsNoCheckpointNamesOneThatIs) {
     return refusal([&] { require_checkpoint(it); }, ExitCode::usage);
   };
   EXPECT_THAT(required(folder_.path()), AllOf(HasSubstr("--resume-from " + folder_.path().string()),
-                                              HasSubstr("no checkpoint"), HasSubstr("as in " + path)));
+                                              HasSubstr("not a checkpoint"), HasSubstr("as in " + path)));
   EXPECT_THAT(required(folder_.path("checkpoints")), HasSubstr("as in " + path));
   EXPECT_THAT(required(folder_.path("nowhere")), HasSubstr("as in runs/job-1/checkpoints/1180"));
-  EXPECT_THAT(required(path + "/MANIFEST.json"), HasSubstr("no checkpoint"));
+  EXPECT_THAT(required(path + "/MANIFEST.json"), HasSubstr("not a checkpoint"));
 }
 
 }  // namespace

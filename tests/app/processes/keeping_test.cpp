@@ -80,7 +80,7 @@ TEST_F(Keeping, WhateverGoesWrongIsSaidAndItGoesOn) {
   }
   thread.request_stop();
   thread.join();
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("no memory"),
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("not enough memory"),
                                  AllOf(HasSubstr("the key is wrong"), HasSubstr("no checkpoint")),
                                  HasSubstr("unknown reason")));
   EXPECT_TRUE(checkpointer_.finished());

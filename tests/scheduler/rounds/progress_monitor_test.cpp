@@ -67,7 +67,7 @@ TEST_F(ProgressMonitorTest, AWorkerThatOwesAndIsUnusuallySilentIsStalled) {
   owe_a_piece_since(10);
   EXPECT_FALSE(watch.is_stalled(at(13.9), ann()));
   EXPECT_TRUE(watch.is_stalled(at(14.1), ann()));
-  EXPECT_THAT(watch.what_is_missing(at(14.1), ann()), HasSubstr("has not been heard"));
+  EXPECT_THAT(watch.what_is_missing(at(14.1), ann()), HasSubstr("has been silent"));
   heard(ann(), at(15));
   ann().last_heard = at(15);
   EXPECT_FALSE(watch.is_stalled(at(34), ann())) << "it is often silent for five seconds";

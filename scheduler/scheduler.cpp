@@ -7,15 +7,15 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t longest_failure = 2000;  // letters of what a worker says of its own
+constexpr std::size_t longest_failure = 2000;  // characters kept of a worker's own failure text
 constexpr Duration longest_silence_of_all =
     std::chrono::seconds(60);  // or heartbeat_timeout, if that is longer
 
-// Messages that are the training's business alone.
+// Messages that only Training handles.
 template <class Said>
 concept OfTraining = OneOf<Said, PieceProgress, CutAnswer, Report, GradientRejected, Covered, Closed>;
 
-// Every member is heard several times a second.
+// Every member sends several times a second, so this long without any message is unusual.
 constexpr Duration unheard = std::chrono::seconds(2);
 
 }  // namespace
@@ -40,10 +40,10 @@ void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   std::visit(
       Overloaded{[&]<OfTraining Said>(const Said& it) { count(training_.hear(now, in.from, it, out)); },
                  [&]<OfStandbyFeed Said>(const Said&) { ignore(); },
-                 [&]<OfModelIntake Said>(const Said&) { ignore(); },  // it stood in this one's place
+                 [&]<OfModelIntake Said>(const Said&) { ignore(); },  // for ModelIntake, which ran before
                  [&](const auto& it) { handle(now, in.from, it, out); }},
       *message);
-  if (back) training_.adopt_orphans(now, out);  // what it has reported is none
+  if (back) training_.adopt_orphans(now, out);  // after its report, which may cover an orphan
   advance(now, out);
 }
 
@@ -110,7 +110,7 @@ void Scheduler::advance(Time now, Outbox& out) {
   if (phase() == Phase::gathering && members_.all_shards_loaded(job_.shards) && mirrors_.all_filled() &&
       progress_monitor_.enough_workers(now)) {
     training_.begin(now);
-    watch_crowding(now, out);  // whoever has had no room till now gets no piece of the first round
+    watch_crowding(now, out);  // workers without room get no piece of the first round
   }
   training_.advance(now, out);
 }
@@ -155,7 +155,7 @@ void Scheduler::refuse(Time now, NodeId from, const Refuse& why, Outbox& out) {
   Dispatch::to_member(from, why, out);
 }
 
-// ---- signs of life
+// ---- heartbeats
 
 bool Scheduler::hears_nobody(Time now) const {
   const Duration silence = now - heard_, dead = from_seconds(job_.heartbeat_timeout);
@@ -179,16 +179,16 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
   heard_ = now;
 }
 
-// Members that get no answer from here connect again: then the end of the former connection, of which this
-// process hears only now, is no loss.
+// Members that get no answer reconnect. This process sees the end of their old connections only now, and
+// must not take it for a loss.
 void Scheduler::settle_after_silence(Time now) {
   if (phase() != Phase::gathering && now - heard_ > unheard) reconnect_grace_.begin(now);
 }
 
-// Whether this is somebody back that had been given up.
+// Returns whether `from` is a worker that had been declared lost and is back.
 bool Scheduler::hear(Time now, NodeId from, Outbox& out) {
   reconnect_grace_.heard(from);
-  // It believes the scheduler at another place until it has a heartbeat of this one
+  // Until it has received a heartbeat of this scheduler, it follows one at another endpoint
   // (transport/leader.h).
   if (members_.is_doubtful(from)) dispatch_.heartbeat(from, out);
   if (WorkerMember* worker = members_.worker(from)) {
@@ -210,7 +210,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   if (beat.term != term_) return ignore();
   if (phase() == Phase::stopping) {
     training_.heard_at_end(now);
-    return Dispatch::stop({from}, outcome(), out);  // it may not have heard yet
+    return Dispatch::stop({from}, outcome(), out);  // it may have missed the first Stop
   }
   if (worker == nullptr) {
     ignore();
@@ -257,7 +257,7 @@ void Scheduler::beat(Time now, Outbox& out) {
   watch_state(now, out);
 }
 
-// Tells members that we are there.
+// Sends a heartbeat to every member.
 void Scheduler::beat_members(Outbox& out) {
   for (auto& [slot, worker] : members_.workers) {
     if (!worker.present) continue;
@@ -320,7 +320,7 @@ void Scheduler::watch_crowding(Time now, Outbox& out) {
   }
 }
 
-// What is loaded or saved and does not get on is said, and given up in the end.
+// Reports loading or saving that makes no progress, and gives it up after LoadMonitor::given_up.
 void Scheduler::watch_state(Time now, Outbox& out) {
   const auto say = [&](std::vector<std::string> sentences) {
     for (std::string& sentence : sentences) Dispatch::note(std::move(sentence), out);
@@ -348,7 +348,7 @@ void Scheduler::handle(Time now, NodeId from, const Goodbye& leave, Outbox& out)
         now, "a process of this job exited for good; see its messages above or its log", out);
   }
   if (WorkerMember* worker = members_.worker(from)) {
-    const bool failed = !leave.failure.empty();  // it would fail again: nobody starts it once more
+    const bool failed = !leave.failure.empty();  // it would fail again, so it is not restarted
     const std::string why = failed ? "failed: " + leave.failure.substr(0, longest_failure) : "left";
     lose_worker(now, *worker, why, out);
     if (failed) return training_.end_if_alone(now, "worker '" + worker->name + "' " + why, out);

@@ -1,20 +1,19 @@
-// Scheduler: the machine that decides on members, rounds, pieces and the end of the job. Never sees a tensor.
+// Scheduler: the state machine that decides on members, rounds, pieces and the end of the job. It never
+// handles a tensor.
 //
-// Takes messages and asks the classes that own the parts of its state; each header says what is decided
-// there:
+// It passes each message to the classes that own the parts of its state:
 //
-//  Members, Admission           which nodes are there, and which may join
-//  Mirrors                      which shards may be lost, and what follows
-//  LoadMonitor, ProgressMonitor     what makes no progress: loading and saving, workers
-//  Training                     takes the job from its first round to its end:
-//    Rounds                       what is begun next, what is done
-//    Assignments                  which worker owes which piece, as the balancing policy says
-//    Checkpoints                  which versions are saved
-//    Shutdown                     the phase of the job, and why it ends
-//  Dispatch                     decisions as messages
+//  Members, Admission             which nodes are members, and which may join
+//  Mirrors                        which shards have a mirror, and promotion
+//  LoadMonitor, ProgressMonitor   detect loading, saving and workers that make no progress
+//  Training                       takes the job from its first round to its end:
+//    Rounds                         what to begin next, and when a round is done
+//    Assignments                    which worker owes which piece, as the balancing policy decides
+//    Checkpoints                    which versions are saved
+//    Shutdown                       the phase of the job, and why it ends
+//  Dispatch                       turns decisions into messages
 //
-// The sync mode is the job's (protocol/sync_mode.h), and so is the policy; anything that can be a Policy
-// fits.
+// The job names the sync mode (protocol/sync_mode.h) and the policy, which may be any Policy.
 #pragma once
 
 #include <list>
@@ -40,18 +39,19 @@ class Scheduler {
  public:
   using Phase = steelyard::Phase;
 
-  // `from` is where to begin: all zero, or a checkpoint's progress with a raised term.
+  // `from`: where to start. All zero, or the progress of a checkpoint with a raised term.
   Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // Its process was killed, and another one has made it anew (scheduler/recovery/journaled.h). Silence counts
-  // from now; what members miss of what was said is said again with their first word.
+  // Call after the process was killed and a new one has replayed the journal
+  // (scheduler/recovery/journaled.h). Silence counts from now; messages that members missed are resent after
+  // their first message.
   void restarted(Time now, Outbox& out);
-  // A message from this node ended each process that acted on it, and this one does not. A worker or mirror
-  // that sends such messages, or a server whose mirror can take its place, has no part in the job any more.
+  // Skips a message from this node that crashed every process that handled it. Excludes the sender from the
+  // job if it is a worker, a mirror, or a server whose mirror can replace it.
   void skipped(Time now, NodeId from, Outbox& out);
-  // A standby leads now: the number of this leader (SchedulerBeat::generation).
+  // This process, a former standby, leads now as leader number `generation` (SchedulerBeat::generation).
   void lead(std::uint64_t generation) { members_.generation = generation; }
   [[nodiscard]] Time deadline() const { return finished() ? Time::max() : next_beat_; }
   [[nodiscard]] bool finished() const { return phase() == Phase::finished; }
@@ -65,20 +65,20 @@ class Scheduler {
   }  // at the first round not done
   [[nodiscard]] const SyncMode& mode() const { return training_.mode(); }
   [[nodiscard]] std::uint64_t grain() const { return job_.grain; }
-  // Newest last: the open ones, and those that shards have not confirmed yet.
+  // Newest last: open rounds, and rounds that shards have not confirmed yet.
   [[nodiscard]] const std::list<RoundState>& rounds() const { return training_.rounds().states(); }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
-  // All that it knows beyond its job and where that began, as bytes. They make the same scheduler of one that
-  // was just made of both, so that a journal need not tell what came before. Times are saved as distances
-  // from `now`, so the clock may be another machine's. Each class of which it consists lists its fields
-  // behind its members; a field that is missing there is made of the job, or is empty between two messages.
+  // Its state beyond `job` and `from`, as bytes. Restored into a scheduler constructed from the same two,
+  // they give an identical one, so a journal can drop its earlier records. Times are saved relative to `now`,
+  // so another machine's clock can restore them. Each class lists its saved fields after its members; fields
+  // not listed follow from the job, or are empty between two messages.
   [[nodiscard]] std::string save(Time now) const;
-  // Throws Failure (io) where the bytes are none of such a scheduler's, which is of no use then.
+  // Throws Failure (io) if the bytes are not the state of such a scheduler; this object is unusable then.
   void restore(std::string_view state, Time now);
 
  private:
-  // Joining, signs of life, leaving.
+  // Joining, heartbeats, leaving.
   void handle(Time now, NodeId from, const Hello& hello, Outbox& out);
   void handle(Time now, NodeId from, const Ready& ready, Outbox& out);
   void handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& out);
@@ -89,9 +89,9 @@ class Scheduler {
   void refuse(Time now, NodeId from, const Refuse& why, Outbox& out);
   bool hear(Time now, NodeId from, Outbox& out);
   void lose(Time now, NodeId node, Outbox& out);
-  // Where all members are silent at once, it is this process that was stopped, or its line that is cut.
-  // Nobody is given up then, for as long as members bear this silence; and when one is heard, the silence of
-  // the others counts from then on.
+  // If all members are silent at once, this process was stopped or its network failed. No member is then
+  // declared lost while members tolerate this silence themselves. Once one sends again, the silence of the
+  // others counts from that time.
   [[nodiscard]] bool hears_nobody(Time now) const;
   void hear_after_silence(Time now, NodeId from, Outbox& out);
   void settle_after_silence(Time now);
@@ -128,10 +128,10 @@ class Scheduler {
   Refusals refusals_;
   Dispatch dispatch_;
   Time next_beat_;
-  Time heard_;  // when any member was, last
+  Time heard_;  // the last message of any member
   Time silence_counts_from_;
   std::uint64_t ignored_ = 0;
-  std::set<NodeId> shunned_;  // nodes that sent what ended a process
+  std::set<NodeId> shunned_;  // nodes whose messages crashed a process; ignored
 
  public:
   void serialize(auto& fields) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration a_minute = std::chrono::minutes(1);
 
-// The threads of a process have its name, and each a number behind it.
+// Threads of one process are named PROCESS/NUMBER.
 std::string_view process_of(std::string_view name) { return name.substr(0, name.find('/')); }
 
 }  // namespace
@@ -30,7 +30,7 @@ std::optional<std::string> Refusals::refused(Time now, NodeId who, const Refuse&
   return "refused " + what;
 }
 
-// Whoever still asks stays remembered, unless that leaves no room for others.
+// Nodes that still ask stay remembered, unless the list is full.
 std::optional<std::string> Refusals::due(Time now) {
   if (!since_ || now - *since_ < a_minute) return std::nullopt;
   std::optional<std::string> note;
@@ -86,7 +86,7 @@ Admission::Answer Admission::answer_worker(Time now, NodeId from, const Hello& h
   return Admitted{slot, "worker '" + hello.name + "' joined"};
 }
 
-// Nothing: nobody present has this name.
+// Returns std::nullopt if no present worker has this name.
 std::optional<Admission::Answer> Admission::contest(Time now, const std::string& name) {
   const auto bearer = members_.workers.find(members_.worker_slot(name));
   if (bearer == members_.workers.end() || !bearer->second.present) return std::nullopt;
@@ -99,7 +99,8 @@ std::optional<Admission::Answer> Admission::contest(Time now, const std::string&
                  "a worker named '" + name + "' is already in this job: give this one another --name"};
 }
 
-// Workers that left and have no part in any open round. Names that come back within reason keep their slot.
+// Forgets workers that left and owe no piece of an open round. Until there are many of them, a returning name
+// keeps its slot.
 void Admission::forget_the_long_gone() {
   if (members_.workers.size() < 2 * std::size_t{job_.workers} + 64) return;
   members_.remove_if([&](const WorkerMember& worker) {
@@ -141,13 +142,13 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
   }
   members_.shards.try_emplace(*slot, ShardMember{from, *slot, hello.name, hello.endpoint, now, {}});
   ++roster_number_;
-  // Workers have reached another one in its place.
+  // Workers have tested the connection to the former shard in this slot, not to this one.
   for (auto& [number, worker] : members_.workers) worker.ready = false;
   return Admitted{*slot, "server '" + hello.name + "' joined at " + split_key(hello.endpoint).address};
 }
 
-// Never in the process that it is to survive. Where nothing is left to mirror it waits: its turn comes when
-// the former bearer of its name is found to be gone.
+// A mirror is never in its primary's process, whose loss it must survive. If all shards have a mirror, the
+// server waits until the former holder of its name is declared lost.
 Admission::Answer Admission::answer_mirror(Time now, NodeId from, const Hello& hello) {
   if (const MirrorMember* known = members_.mirror(from)) return Admitted{known->slot, {}, true};
   if (!has_all_shards()) return AskAgainLater{};

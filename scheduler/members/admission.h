@@ -1,10 +1,11 @@
 // Admission: which nodes may join the job, under which name and in which slot, and the roster that members
-// get.
+// receive.
 //
-// A name comes back when its former bearer is gone. That may not be known yet: a machine that lost its power
-// closes no connection. So the newcomer asks again, and the former bearer has the time to say a word.
+// A name can be reused once its former holder is lost. The scheduler may not know that yet, because a machine
+// that lost power closes no connection. The newcomer therefore repeats its request, which leaves the former
+// holder time to send a heartbeat.
 //
-// Of a job with replicas, servers that are started again become mirrors of shards in other processes.
+// In a job with replicas, restarted servers become mirrors of shards in other processes.
 //
 // Changes the members; sends nothing.
 #pragma once
@@ -26,23 +27,23 @@
 
 namespace steelyard {
 
-// Refusals: which of them are worth a note. Whoever is refused may ask again a thousand times a second, so
-// people read of each node and reason once, and of all others how many they were, once a minute.
+// Refusals: which of them are logged. A refused process may ask again a thousand times a second, so each node
+// and reason is logged once, and the number of other refusals once a minute.
 class Refusals {
  public:
-  // Notes of their own in one minute, and nodes with a reason that are remembered.
+  // Separate notes a minute, and remembered pairs of node and reason.
   static constexpr std::size_t most_noted = 32;
 
-  // The note of this refusal; nothing: it is counted.
+  // The note for this refusal, or std::nullopt if it is only counted.
   std::optional<std::string> refused(Time now, NodeId who, const Refuse& refuse);
-  // The note of those that were counted, when a minute is over.
+  // When a minute is over: the note for the refusals that were only counted.
   std::optional<std::string> due(Time now);
 
  private:
-  std::set<std::pair<NodeId, std::uint8_t>> noted_;  // with the reason
-  std::optional<Time> since_;                        // this minute
-  std::uint64_t more_ = 0;                           // in it, without a note
-  std::string last_;                                 // of them
+  std::set<std::pair<NodeId, std::uint8_t>> noted_;  // node and reason
+  std::optional<Time> since_;                        // start of the current minute
+  std::uint64_t more_ = 0;                           // refusals in it without a note
+  std::string last_;                                 // the last of those
 
  public:
   void serialize(auto& fields) { fields(noted_, since_, more_, last_); }
@@ -55,23 +56,23 @@ class Admission {
 
   struct Admitted {
     std::uint32_t slot = 0;
-    std::string remark{};  // empty: it had been admitted before, and asks once more
-    bool mirror = false;   // of the shard in that slot
+    std::string remark{};  // empty: it had been admitted before, and repeats its Hello
+    bool mirror = false;   // it mirrors the shard in that slot
   };
   struct Refused {
     Refusal reason = Refusal::full;
     std::string text;
   };
-  struct AskAgainLater {};  // it gets no answer, and so will
+  struct AskAgainLater {};  // no answer is sent, so the node repeats its Hello
   using Answer = std::variant<Admitted, Refused, AskAgainLater, EndJob>;
   Answer answer(Time now, NodeId from, const Hello& hello, Phase phase);
 
-  // All shards are there, loaded or not.
+  // All shards have joined, loaded or not.
   [[nodiscard]] bool has_all_shards() const { return members_.shards.size() == job_.shards; }
-  // Where the shards are; without any while some are missing.
+  // The endpoints of all shards; empty while some are missing.
   [[nodiscard]] Roster roster() const;
   [[nodiscard]] std::uint64_t roster_number() const { return roster_number_; }
-  void change_roster() { ++roster_number_; }  // another one is in a shard's place
+  void change_roster() { ++roster_number_; }  // a shard or mirror was replaced or lost
 
  private:
   [[nodiscard]] Answer answer_worker(Time now, NodeId from, const Hello& hello);
@@ -85,7 +86,7 @@ class Admission {
   const std::vector<std::uint32_t> borders_;  // of shards, in slices
   Members& members_;
   const std::list<RoundState>& rounds_;
-  std::uint64_t roster_number_ = 0;  // grows with every server that joins
+  std::uint64_t roster_number_ = 0;  // grows with every change of the roster
 
  public:
   void serialize(auto& fields) { fields(roster_number_); }

@@ -53,10 +53,9 @@ std::string lost_with_its_part(const ShardMember& server, EndOfWait why) {
   }
 }
 
-// ---- what becomes of the job when a server is silent, gone, or there again: the part of Scheduler that
-// decides that
+// ---- the part of Scheduler that handles servers which are silent, lost, or back
 
-// A worker that could not pull or push meanwhile has not stood still.
+// Workers could not pull or push during the wait, so it does not count as their standstill.
 void Scheduler::end_wait_for(Time now, ShardMember& server, Outbox& out) {
   if (!std::exchange(server.awaited, false)) return;
   Dispatch::note(is_back(server, now), out);
@@ -71,8 +70,8 @@ bool Scheduler::promote_mirror(std::uint32_t slot, Outbox& out) {
   return true;
 }
 
-// It is silent. Before the training begins a server holds nothing that the checkpointer could not give to
-// another.
+// The shard is silent. Before training begins it holds no state that the checkpointer could not send to
+// another, so it is simply replaced.
 void Scheduler::miss_shard(Time now, std::uint32_t slot, Outbox& out) {
   if (promote_mirror(slot, out)) return;
   ShardMember& shard = members_.shards.at(slot);
@@ -91,8 +90,8 @@ void Scheduler::lose_shard(Time now, const ShardMember& shard, EndOfWait why, Ou
   training_.fail(now, {Outcome::server_lost, lost_with_its_part(shard, why)}, out);
 }
 
-// The supervisor of the processes has found that one of them is gone for good. A process that lives would
-// have connected again by now.
+// The supervisor reports that some process exited for good. A live process would have reconnected by now, so
+// a shard whose connection is still closed is lost.
 void Scheduler::lose_closed_shards(Time now, Outbox& out) {
   if (phase() == Phase::gathering) return;
   for (const auto& [slot, shard] : members_.shards) {

@@ -1,5 +1,5 @@
-// When a member counts as silent or lost: how long an answer may take, how long this member is usually
-// silent, the second after a change of schedulers, and when a lasting trouble is reported again.
+// When a member counts as silent or lost: the timeout of answers, unusual silence, the grace period after a
+// change of schedulers, and when a lasting problem is reported again.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,17 @@
 
 namespace steelyard {
 
-// How long an answer may take before the question is repeated: two heartbeats.
+// Timeout after which a request is repeated: two heartbeats.
 inline Duration timeout_of(const Job& job) { return from_seconds(2 * job.heartbeat); }
 
-// How long a member has not been heard, and whether that is unusual for it.
+// Unusual silence: whether a member has been silent for unusually long.
 //
-// A process that hangs closes no connection. What is unusual follows from the member's own history: machines
-// that are busy are heard late, and again and again. A false alarm costs a share that is computed twice, or a
-// mirror that is filled anew, and never the result; so it may come long before a member counts as lost.
-inline constexpr int unusual_times = 4;  // a heartbeat, and the longest silence so far
-inline constexpr int unusual_part = 5;   // of heartbeat_timeout, at least
+// A process that hangs closes no connection. The threshold follows the member's own history, because
+// heartbeats of busy machines are late repeatedly. A false alarm costs a share that is computed twice or a
+// mirror that is refilled, but never changes the result, so it may be raised long before the member is
+// declared lost.
+inline constexpr int unusual_times = 4;  // times the heartbeat or the longest silence, if longer
+inline constexpr int unusual_part = 5;   // and at least this fraction of heartbeat_timeout: 1 / 5
 
 // `member` has a last_heard and a longest_silence.
 template <class Member>
@@ -40,18 +41,19 @@ template <class Member>
   return now - member.last_heard > std::max<Duration>(shortest, unusual_times * usual);
 }
 
-// ReconnectGrace: lost connections in the first second after the scheduler's process was replaced, was
-// stopped, or was cut off from all members.
+// ReconnectGrace: defers connection losses in the first second after the scheduler's process was replaced,
+// was stopped, or was disconnected from all members.
 //
-// Members connect again by themselves, and may do so twice: the transport first, the machine behind it a
-// moment later, which closes what the transport had opened. Such an end says nothing of its member. So
-// whoever is lost in that second is judged when it is over: gone is who has not been heard since.
+// Members reconnect automatically, possibly twice: first the transport, then the state machine above it,
+// which closes the connection that the transport had opened. Such a close does not mean that the member is
+// lost. Losses in that second are therefore judged when it is over: a member that has sent nothing since is
+// lost.
 class ReconnectGrace {
  public:
   static constexpr Duration lasts = std::chrono::seconds(1);
 
   void begin(Time now) { until_ = now + lasts; }
-  // Whether the loss of this node's connection is judged later.
+  // Returns true if the loss of this node's connection will be judged later.
   bool defers(Time now, NodeId node) {
     if (now >= until_) return false;
     lost_.insert(node);
@@ -60,7 +62,7 @@ class ReconnectGrace {
   void heard(NodeId node) {
     if (!lost_.empty()) lost_.erase(node);
   }
-  // When it is over: who has not been heard again. Once.
+  // After the grace period: the nodes that have sent nothing since their loss, once. Empty before.
   std::vector<NodeId> gone(Time now) {
     if (now < until_) return {};
     const std::vector<NodeId> nodes(lost_.begin(), lost_.end());
@@ -76,11 +78,11 @@ class ReconnectGrace {
   void serialize(auto& fields) { fields(until_, lost_); }
 };
 
-// Reminder: when it is time for another word about something that lasts: after `first`, and each time after
-// twice as long.
+// Reminder: when a lasting problem is due to be reported: after `first`, then after twice the interval each
+// time.
 class Reminder {
  public:
-  // Asked again and again, for as long as it lasts; a new Reminder begins anew.
+  // Call repeatedly while the problem lasts; assign a new Reminder when it is over.
   bool due(Time now, Duration first) {
     if (!since_) {
       since_ = now;
@@ -91,7 +93,7 @@ class Reminder {
     return true;
   }
   [[nodiscard]] Duration lasted(Time now) const { return since_ ? now - *since_ : Duration{}; }
-  // Nothing before it has lasted so long.
+  // Defers the next report until the problem has lasted this long.
   void not_before(Duration lasted) { next_ = std::max(next_, lasted); }
 
  private:

@@ -51,7 +51,7 @@ std::vector<std::string> LoadMonitor::unreached(Time now, const Members& members
   for (const SilentShard& silent : beat_.silent) {
     const auto member =
         std::ranges::find_if(members.shards, [&](const auto& it) { return it.second.node == silent.node; });
-    // The checkpointer has waited for some seconds before it said so.
+    // The checkpointer has already waited for some seconds before it reported the server.
     if (member == members.shards.end() || !unreached_[silent.node].due(now, first_word / 2)) continue;
     const ShardMember& shard = member->second;
     due.push_back("server '" + shard.name + "' at " + split_key(shard.endpoint).address +

@@ -1,9 +1,8 @@
-// LoadMonitor: what people should know about the model's state on its way, from the checkpointer to the
-// servers before a training and back for a checkpoint.
+// LoadMonitor: reports on the transfer of the model's state, from the checkpointer to the servers before
+// training, and back for a checkpoint.
 //
-// Nothing that stands still does so without a word: after 10 s it is named, and again after twice the time
-// before. What has stood still for 10 minutes is given up. Pure; part of the scheduler, which says how far
-// things are with every heartbeat of its own.
+// A transfer without progress is reported after 10 s, then at doubling intervals, and given up after 10
+// minutes. Pure; part of the scheduler, which updates it with every heartbeat of its own.
 #pragma once
 
 #include <map>
@@ -23,14 +22,13 @@ class LoadMonitor {
   void heard(Time now, const CheckpointerBeat& beat);  // from the checkpointer
   void answered(Time now) { checkpointer_heard_ = now; }
 
-  // Sentences that are due: how much is loaded, and which servers the checkpointer does not reach.
+  // Notes that are due: how much is loaded, and which servers the checkpointer cannot reach.
   std::vector<std::string> loading(Time now, const Members& members);
   std::vector<std::string> unreached(Time now, const Members& members);
-  // `saving`: a checkpoint is asked for and not answered. Only the storage can stop the checkpointer's
-  // thread.
+  // `saving`: a checkpoint was requested and not answered. Only storage can block the checkpointer's thread.
   std::vector<std::string> storage(Time now, bool saving);
 
-  // Why it is no use to wait any longer.
+  // Why to stop waiting; std::nullopt while waiting makes sense.
   [[nodiscard]] std::optional<std::string> cannot_load(Time now, const Members& members) const;
   [[nodiscard]] std::optional<std::string> cannot_save(Time now) const;
 
@@ -44,7 +42,7 @@ class LoadMonitor {
   CheckpointerBeat beat_;
   std::optional<Time> checkpointer_heard_;
   std::map<NodeId, Reminder> unreached_;
-  std::map<NodeId, Arrival> arrivals_;  // of shards that are not loaded
+  std::map<NodeId, Arrival> arrivals_;  // of shards not yet loaded
   Reminder progress_, storage_;
 
  public:

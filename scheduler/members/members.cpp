@@ -6,16 +6,17 @@
 namespace steelyard {
 namespace {
 
-// Of a worker whose shards all answer: reading data for the first time, or one micro-batch of a large model
-// on a slow processor, may well take longer than a heartbeat may be late.
+// Limits on the standstill of a worker whose shards all answer. The first read of the data, or one
+// micro-batch of a large model on a slow processor, may take longer than the heartbeat timeout.
 constexpr int patient = 6;    // times the silence after which a member is lost
-constexpr int exceeding = 4;  // times the longest standstill that ended by itself
+constexpr int exceeding = 4;  // times the longest standstill that ended without intervention
 
-// Less than the first is nothing: it is what polite workers take at least. Between the two nothing changes.
+// The machine becomes full below the first free part, which polite workers take at least, and has room again
+// above the second.
 constexpr double nothing = 0.05, enough = 0.15;
-constexpr double much_less = 0.8;  // times what was left; what is above that is noise
+constexpr double much_less = 0.8;  // times the free part before; smaller changes are noise
 constexpr Duration full_for = std::chrono::seconds(2);
-// Whoever has to leave again within `soon` is tried again after twice the time.
+// If a worker has to leave again within `soon`, it needs room for twice as long before its next share.
 constexpr Duration first_trial = std::chrono::seconds(3), longest_trial = std::chrono::minutes(5),
                    soon = std::chrono::minutes(1);
 

@@ -1,5 +1,5 @@
-// Members: the nodes of the job, and when each was last heard. Slots are small numbers given out in the
-// order of arrival and kept for a name; nodes are incarnations.
+// Members: the nodes of the job, and when each last sent a message. Slots are small numbers, assigned in
+// order of arrival and kept for a name. A restarted process keeps its slot and has a new node.
 #pragma once
 
 #include <algorithm>
@@ -15,25 +15,25 @@
 
 namespace steelyard {
 
-// WorkerProgress: whether a worker gets on with what it owes, as its heartbeats tell.
+// WorkerProgress: whether a worker makes progress with its pieces, according to its heartbeats.
 //
-// A worker may be alive and still not get on: a server that it cannot reach, data that cannot be read. Its
-// heartbeats count the slices that arrive and the micro-batches that are done; while that count stands still
-// although there is something to do, it makes no progress. How long is too long depends on the machine, so
-// the longest standstill that ended by itself is kept.
+// A live worker may be stuck, if it cannot reach a server or read its data. Its heartbeats count the slices
+// received and the micro-batches computed; if that count does not grow while the worker owes a piece, it
+// makes no progress. The time limit depends on the machine, so the longest standstill that ended without
+// intervention is kept.
 class WorkerProgress {
  public:
   void heard(Time now, const WorkerBeat& beat);
-  // Nothing could be heard until now: that was no standstill.
+  // The time until now does not count as a standstill, because the worker could not make or report progress.
   void interrupted(Time now);
 
-  // How long it has stood still, if what it owes could be done from `possible` on.
+  // Time without progress, if its pieces could be computed from `possible` on.
   [[nodiscard]] Duration standstill(Time now, Time possible) const {
     return now - std::max(moved_, possible);
   }
-  // Whether so long a standstill is too long, where members that are silent for `dead` are lost.
+  // Whether this standstill exceeds the limit. `dead`: the silence after which a member is declared lost.
   [[nodiscard]] bool too_long(Duration standstill, Time now, Duration dead) const;
-  // For so long some shards have not answered it, in spite of being asked again and again. Zero: all do.
+  // Time for which some shards have not answered its repeated requests. Zero: all answer.
   [[nodiscard]] Duration cut_off(Time now) const {
     return cut_off_since_ ? now - *cut_off_since_ : Duration{};
   }
@@ -41,8 +41,8 @@ class WorkerProgress {
 
  private:
   std::uint64_t progress_ = 0;
-  Time moved_{};        // when it last made progress, or had nothing to do
-  Duration longest_{};  // standstill that ended by itself
+  Time moved_{};        // when it last made progress, or owed nothing
+  Duration longest_{};  // standstill that ended without intervention
   std::vector<NodeId> unreached_;
   std::optional<Time> cut_off_since_;
 
@@ -50,41 +50,40 @@ class WorkerProgress {
   void serialize(auto& fields) { fields(progress_, moved_, longest_, unreached_, cut_off_since_); }
 };
 
-// Room: what other programs leave of a polite worker's machine, as its heartbeats tell, and whether it gets a
-// share. What follows for rounds: scheduler/rounds/progress_monitor.h.
+// Room: the part of a polite worker's machine that other programs leave free, from its heartbeats, and
+// whether it gets a share. The effect on rounds is in scheduler/rounds/progress_monitor.h.
 //
-// Times are the scheduler's. All of it is as new for workers that are not polite.
+// Times are the scheduler's. Workers that are not polite keep the initial state.
 class Room {
  public:
-  // A heartbeat says that so much is left, 0..1. Whatever is no such number is not known.
+  // A heartbeat reports the free part, 0 to 1. Any other value counts as unknown.
   void heard(Time now, double left);
-  // The worker has done a piece of a training, of so many positions.
+  // The worker has reported a training piece of this many positions.
   void did(std::uint64_t positions);
 
   [[nodiscard]] bool known() const { return left_ >= 0; }
   [[nodiscard]] bool out() const { return out_; }  // the worker gets no piece
-  // Others use more than half of what the worker would compute with.
+  // Other programs use more than half of what the worker would compute with.
   [[nodiscard]] bool crowded() const { return known() && left_ < 0.5; }
-  [[nodiscard]] bool full(Time now) const;     // nothing has been left for some seconds
-  [[nodiscard]] bool is_back(Time now) const;  // it is out, and there has been room for long enough
+  [[nodiscard]] bool full(Time now) const;     // nothing has been free for some seconds
+  [[nodiscard]] bool is_back(Time now) const;  // it is out, and has had room for long enough
   void leave(Time now);
   void come_back(Time now);
 
-  // The most positions that the worker can be expected to finish in time: what it did lately, times what is
-  // left now over what was left then. Of a worker that has done nothing yet `equal_part`, of a round, stands
-  // for that.
+  // The most positions that the worker can finish in time: its recent positions x free part now / free part
+  // then. `equal_part`, an equal share of a round, replaces the recent positions if it has reported none yet.
   [[nodiscard]] std::uint64_t most(std::uint64_t equal_part) const;
 
  private:
   double left_ = -1;
   bool full_ = false;
-  Time since_{};  // full_ has been so since then
+  Time since_{};  // last change of full_
   bool out_ = false;
-  Time moved_{};                // since then it has been out, or not
-  Duration trial_{};            // so long there has to be room before it gets a share again
-  double then_ = 1;             // what was left while it did its last piece, on average
-  double sum_ = 0, count_ = 0;  // of what was left since then
-  std::uint64_t done_ = 0;
+  Time moved_{};                // last change of out_
+  Duration trial_{};            // how long it must have room before it gets a share again
+  double then_ = 1;             // mean free part during its last piece
+  double sum_ = 0, count_ = 0;  // of the free part since then
+  std::uint64_t done_ = 0;      // recent positions
 
  public:
   void serialize(auto& fields) {
@@ -98,23 +97,23 @@ struct WorkerMember {
   std::string name;
   DeviceKind kind{};
   std::uint64_t most = 0;  // positions of one piece; 0: no limit
-  bool ready = false;      // has model and data
-  bool present = true;     // its connection lives and it is not silent
+  bool ready = false;      // it has model and data
+  bool present = true;     // connected and not silent
   Time last_heard;
   double cpu = -1, memory = -1;  // as last reported
   WorkerProgress progress{};
-  bool stalled = false;                // what it owed was given to others, for it does not get on
-  bool cut_off_said = false;           // that some server does not answer it
-  std::optional<Round> rests_until{};  // it gets nothing before this round
-  bool doubtful = false;               // what was said to it last may be lost; its next heartbeat tells
-  // Somebody else asks for its name: since when, and when last.
+  bool stalled = false;                // it makes no progress, and other workers got its pieces
+  bool cut_off_said = false;           // the note that some server does not answer it was sent
+  std::optional<Round> rests_until{};  // it gets no piece before this round
+  bool doubtful = false;               // the last messages to it may be lost; its next heartbeat shows which
+  // Another process asks for its name: since when, and when last.
   struct Contest {
     Time since, last;
     void serialize(auto& fields) { fields(since, last); }
   };
   std::optional<Contest> contest{};
-  Duration longest_silence{};  // before it was heard again
-  Room room{};                 // of a polite one
+  Duration longest_silence{};  // that ended with a message
+  Room room{};                 // of a polite worker
 
   [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
   void serialize(auto& fields) {
@@ -129,17 +128,17 @@ struct ShardMember {
   std::string name;
   std::string endpoint;
   Time last_heard;
-  Time opens_sent;  // when Opens were last repeated
+  Time opens_sent;  // when BeginRound was last sent to all shards
   bool loaded = false;
-  bool broken = false;    // its connection is gone; a word from it mends that
-  Time broken_since{};    // if it is
+  bool broken = false;    // its connection is closed; any message from it resets this
+  Time broken_since{};    // valid if broken
   bool awaited = false;   // it is silent, and the job waits for it (scheduler/members/awaited.h)
-  bool doubtful = false;  // what was said to it last may be lost; its next heartbeat tells
+  bool doubtful = false;  // the last messages to it may be lost; its next heartbeat shows which
   Version version = 0;
-  std::uint64_t added = 0;                    // pushes, as last told
-  Time fed{};                                 // when that last grew
+  std::uint64_t added = 0;                    // pushes, as last reported
+  Time fed{};                                 // when `added` last changed
   std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
-  Staleness staleness{};                      // of the pushes it has applied, as last told
+  Staleness staleness{};                      // of the pushes it has applied, as last reported
   Duration longest_silence{};
   void serialize(auto& fields) {
     fields(node, slot, name, endpoint, last_heard, opens_sent, loaded, broken, doubtful, version, added, fed,
@@ -147,19 +146,19 @@ struct ShardMember {
   }
 };
 
-// Holds a copy of what the shard in its slot holds (scheduler/members/mirrors.h).
+// A copy of the shard in its slot (scheduler/members/mirrors.h).
 struct MirrorMember {
   NodeId node;
   std::uint32_t slot = 0;
   std::string name;
   std::string endpoint;
   Time last_heard;
-  bool named = false;   // it knows its primary and the attempt, so the primary may be told of it
-  bool filled = false;  // it may take that shard's place
+  bool named = false;   // it has confirmed its primary and the attempt, so the primary may connect to it
+  bool filled = false;  // it can replace its primary
   Duration longest_silence{};
-  std::optional<Time> late{};         // when it last had not kept up with its primary
-  std::optional<Time> rests_until{};  // it is not filled before: it was late soon after it had been
-  Duration rest{};                    // the last one
+  std::optional<Time> late{};         // when it last fell behind its primary
+  std::optional<Time> rests_until{};  // not refilled before: it fell behind repeatedly
+  Duration rest{};                    // the latest pause before a refill
   void serialize(auto& fields) {
     fields(node, slot, name, endpoint, last_heard, named, filled, longest_silence, late, rests_until, rest);
   }
@@ -171,15 +170,15 @@ class Members {
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
 
-  // By slot: the order of every plan. Add and remove workers by add() and remove_if() alone: they keep the
-  // indices below.
+  // By slot, which is the order of every plan. Add and remove workers only by add() and remove_if(), which
+  // maintain the indices below.
   std::map<std::uint32_t, WorkerMember> workers;
   std::map<std::uint32_t, ShardMember> shards;
   std::map<std::uint32_t, MirrorMember> mirrors;
   std::optional<NodeId> checkpointer;
-  std::uint64_t generation = 0;  // of the scheduler that they follow (SchedulerBeat)
+  std::uint64_t generation = 0;  // of the scheduler that leads (SchedulerBeat)
 
-  // Replaces the worker that had its slot. No other slot has a worker of its name or node.
+  // Replaces the worker in its slot. No other slot may have a worker of the same name or node.
   void add(WorkerMember worker);
   template <class Gone>
   void remove_if(Gone gone) {
@@ -190,9 +189,10 @@ class Members {
     }
   }
 
-  // Nobody could be heard until now, and what was said last may have reached nobody.
+  // After a time in which no member could be received from: resets all silences, and marks all workers and
+  // shards as doubtful.
   void hear_all(Time now);
-  // What was said to this one last may not have reached it.
+  // The last messages to this node may be lost.
   void doubt(NodeId node);
   [[nodiscard]] bool is_doubtful(NodeId node);
 
@@ -202,15 +202,15 @@ class Members {
   }
   [[nodiscard]] ShardMember* shard(NodeId node);
   [[nodiscard]] MirrorMember* mirror(NodeId node);
-  // Who decides between a scheduler and its standby (protocol/optional_messages.h): the shard in the last
-  // slot. The first is more often on the scheduler's own machine, and lost with it.
+  // The shard that decides between a scheduler and its standby (protocol/optional_messages.h): the one in the
+  // last slot, because the first is more often on the scheduler's own machine and lost with it.
   [[nodiscard]] const ShardMember* arbiter() const {
     return shards.empty() ? nullptr : &shards.rbegin()->second;
   }
   [[nodiscard]] std::string worker_name(NodeId node) const;
-  // The slot for a newcomer of this name: its former one, or the lowest that is free.
+  // The slot for a newcomer of this name: its former slot, or the lowest free one.
   [[nodiscard]] std::uint32_t worker_slot(const std::string& name) const;
-  // These slots are kept for workers of these names: names[i] has slot i, and an empty name keeps none.
+  // Reserves slot i for a worker named names[i]; an empty name reserves none.
   void reserve(const std::vector<std::string>& names);
   [[nodiscard]] std::vector<std::string> names() const;  // by slot, as reserve() takes them
   [[nodiscard]] std::optional<std::uint32_t> shard_slot(const std::string& name, std::uint32_t limit) const;
@@ -218,19 +218,19 @@ class Members {
   [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots
   [[nodiscard]] bool all_shards_loaded(std::uint32_t wanted) const;
   [[nodiscard]] Version lowest_version() const;  // of all shards
-  [[nodiscard]] Staleness staleness() const;     // of all pushes, as far as shards have told
+  [[nodiscard]] Staleness staleness() const;     // of all pushes, as last reported by the shards
 
  private:
   using ByNode = std::vector<std::pair<NodeId, const WorkerMember*>>;
-  [[nodiscard]] ByNode::const_iterator place(NodeId node) const;  // where it is, or would be
+  [[nodiscard]] ByNode::const_iterator place(NodeId node) const;  // its place, or where to insert it
   void forget(const WorkerMember& worker);
   void skip_taken();
 
-  // Indices: each of thousands of workers is found at once.
-  ByNode by_node_;  // in order: quicker to search than a tree
+  // Indices, for jobs with thousands of workers.
+  ByNode by_node_;  // sorted by node; faster to search than a tree
   std::map<std::string, std::uint32_t> slot_of_name_;
-  std::map<std::uint32_t, std::string> reserved_;  // slots whose bearers have not come yet
-  std::uint32_t first_free_ = 0;                   // all slots below are taken or reserved, this one is not
+  std::map<std::uint32_t, std::string> reserved_;  // slots of workers that have not joined yet
+  std::uint32_t first_free_ = 0;                   // lowest slot neither taken nor reserved
 
  public:
   void serialize(auto& fields) {
@@ -242,18 +242,18 @@ class Members {
   }
 };
 
-// Rests: a worker whose gradient was refused gets nothing for some rounds (train.bad_gradient = "rest"). What
-// it owes it still owes. Somebody always works: the last one is not sent to rest, and when no other is left,
-// all rests end.
+// Rests: a worker whose gradient was refused gets no new pieces for some rounds (train.bad_gradient =
+// "rest"). It still owes the pieces it has. One worker always works: the last working one does not rest, and
+// when no worker is left all rests end.
 inline constexpr Round rest_rounds = 10;
 
-// After this round. False: it is not there, or the only one.
+// Starts after `round`. Returns false if there is no such worker, or no other one works.
 bool rest(Members& members, std::uint32_t slot, Round round);
 
-// Ends those that are over when this round begins.
+// Ends the rests that are over when this round begins.
 void end_rests(Members& members, Round round);
-// Ends all if nobody works without them, those of workers that have no room too;
-// whether there were any.
+// If no worker works, ends all rests and brings back workers that are out for lack of room. Returns whether
+// there were any.
 bool end_rests_if_nobody_works(Time now, Members& members);
 
 }  // namespace steelyard

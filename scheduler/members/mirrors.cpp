@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration keeps_up = std::chrono::minutes(1);  // since it was late: that is forgotten
+constexpr Duration keeps_up = std::chrono::minutes(1);  // after which an earlier delay is forgotten
 constexpr Duration first_rest = std::chrono::seconds(1), longest_rest = std::chrono::minutes(1);
 
 }  // namespace
@@ -61,7 +61,7 @@ void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out)
   }
   const ShardMember* primary = members_.shard(from);
   if (primary == nullptr) return;
-  if (said.fed) return out.send<ToShard>(from, Promote{term_});  // it has not heard yet
+  if (said.fed) return out.send<ToShard>(from, Promote{term_});  // it missed the first Promote
   const auto its = members_.mirrors.find(primary->slot);
   const auto attempt = attempts_.find(primary->slot);
   if (attempt == attempts_.end()) return;
@@ -81,7 +81,7 @@ void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out)
   }
 }
 
-// To fill one that is late each time costs the round more than it is worth: the pauses grow.
+// Refilling a mirror that falls behind each time costs more than it is worth, so the pauses grow.
 void Mirrors::fill_anew(Time now, const ShardMember& primary, MirrorMember& mirror, Outbox& out) {
   const auto late = std::exchange(mirror.late, now);
   if (!late || now - *late > keeps_up + mirror.rest) mirror.rest = {};
@@ -134,7 +134,7 @@ bool Mirrors::promote(std::uint32_t slot, Outbox& out) {
   shard.endpoint = mirror.endpoint;
   shard.last_heard = mirror.last_heard;
   shard.broken = false;
-  shard.doubtful = true;  // it has what the lost one had heard, and no more
+  shard.doubtful = true;  // it has received no more than the lost primary had
   out.send<ToShard>(mirror.node, Promote{term_});
   return true;
 }

@@ -1,17 +1,17 @@
-// Mirrors: which shards have one, which may be trusted, and what is said to both sides.
+// Mirrors: which shards have a mirror, which mirrors are filled, and the messages to both sides.
 //
-// A mirror is named its primary first, and the primary is told of its mirror when that has confirmed it: so a
-// mirror can refuse all others.
+// The scheduler first sends the mirror the name of its primary. It sends the primary the name of its mirror
+// once the mirror has confirmed, so that the mirror can reject all other primaries.
 //
-// Of a primary and its mirror (server/mirror/replica.h) one may be lost. A mirror counts from when its
-// primary says that it is filled, under the latest attempt; from then on the primary waits for its word, and
-// the scheduler alone decides which of the two goes on:
+// Either a primary or its mirror (server/mirror/replica.h) may be lost. A mirror can replace its primary once
+// the primary reports it as filled under the latest attempt. From then on the primary waits for the mirror's
+// acknowledgements, and only the scheduler decides which of the two continues:
 //
-//  the primary is lost    the mirror is promoted into its slot, and the roster is told anew
-//  the mirror is lost     the primary is told to go on without, under a higher attempt
-//  the mirror is late     as lost; one that still gives signs of life is filled anew, after pauses that grow
+//  the primary is lost    the mirror is promoted into its slot, and the roster is sent again
+//  the mirror is lost     the primary continues without a mirror, under a higher attempt
+//  the mirror is late     as lost; if it still sends heartbeats it is refilled, after growing pauses
 //
-// Changes the members, and sends what primaries and mirrors are to know. Says nothing to workers.
+// Changes the members; sends messages to primaries and mirrors, but none to workers.
 #pragma once
 
 #include <cstdint>
@@ -31,25 +31,25 @@ class Mirrors {
   // Both belong to the caller and outlive this.
   Mirrors(const Job& job, Term term, Members& members) : job_(job), term_(term), members_(members) {}
 
-  // A shard or a mirror has joined this slot: its primary, if it is there, is told of its mirror, if that is.
+  // A shard or a mirror joined this slot. If both are present, starts to fill the mirror.
   void joined(std::uint32_t slot, Outbox& out);
-  // Whether this is a mirror's word. It is noted that it lives.
+  // Records a message from this node. Returns false if it is not a mirror.
   bool heard(Time now, NodeId from);
-  // What a primary says of its mirror, or a mirror of itself.
+  // The MirrorState that a primary reports about its mirror, or a mirror about itself.
   void heard(Time now, NodeId from, const MirrorState& said, Outbox& out);
-  // This mirror is gone, as `why` says. False: it is none.
+  // This mirror is lost, for the reason `why`. Returns false if the node is not a mirror.
   bool lose(NodeId mirror, const std::string& why, Outbox& out);
-  // The primary has been silent for unusually long, and its mirror, which is filled, just now.
+  // The primary has been silent for unusually long, while its filled mirror sent a message recently.
   [[nodiscard]] bool better_than(const ShardMember& primary, Time now) const;
-  // The primary in this slot is lost. Whether its mirror has taken its place.
+  // The primary in this slot is lost. Returns true if its mirror took its place, false if none is filled.
   bool promote(std::uint32_t slot, Outbox& out);
   void beat(Outbox& out) const;
   void give_up_silent(const std::function<bool(const MirrorMember&)>& gone, Outbox& out);
 
-  // Whether a mirror was lost since this was asked last: the roster names another one, or none.
+  // Whether a mirror was lost since the last call, so that the roster has changed.
   bool take_lost() { return std::exchange(lost_, false); }
 
-  // Every shard has one that is filled, or the job wants none.
+  // Every shard has a filled mirror, or the job has no replicas.
   [[nodiscard]] bool all_filled() const;
 
  private:
@@ -60,7 +60,7 @@ class Mirrors {
   const Job& job_;
   const Term term_;
   Members& members_;
-  std::map<std::uint32_t, std::uint64_t> attempts_;  // by slot: the last that was said
+  std::map<std::uint32_t, std::uint64_t> attempts_;  // by slot: the latest attempt sent
   bool lost_ = false;
 
  public:

@@ -6,7 +6,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration farewell = std::chrono::seconds(2);  // for everybody to hear Stop
+constexpr Duration farewell = std::chrono::seconds(2);  // for all members to receive Stop
 
 bool is_good(Outcome outcome) { return outcome == Outcome::finished || outcome == Outcome::interrupted; }
 
@@ -61,7 +61,7 @@ std::set<NodeId> Shutdown::repeat_stop(Time now) {
   std::ranges::copy_if(awaited_, std::inserter(workers, workers.end()), is_worker);
   if (!workers.empty() && !over) return workers;
   if (workers.empty() && over) awaited_.clear();
-  if (!workers.empty()) last_word_ = now;  // the shards' time begins
+  if (!workers.empty()) last_word_ = now;  // start of the shards' 2 s
   std::erase_if(awaited_, is_worker);
   shards_told_ = true;
   if (awaited_.empty()) phase_ = Phase::finished;

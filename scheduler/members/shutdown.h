@@ -1,11 +1,11 @@
-// Shutdown: the phase of the job, why it ends, and which nodes have still to leave.
+// Shutdown: the phase of the job, why it ends, and which nodes still have to leave.
 //
 //  gathering   waits for shards and workers
 //  running     trains
 //  saving      the outcome is known; the last checkpoint is being written
-//  stopping    Stop is repeated until all have left: to workers first, since they may pull the last version,
-//              then to shards. Whoever is silent for 2 s is not waited for
-//  finished    nothing more is said
+//  stopping    Stop is repeated until all members have left: first to workers, which may pull the last
+//              version, then to shards. Members that are silent for 2 s are not waited for
+//  finished    sends nothing more
 #pragma once
 
 #include <optional>
@@ -23,34 +23,34 @@ enum class Phase { gathering, running, saving, stopping, finished };
 class Shutdown {
  public:
   [[nodiscard]] Phase phase() const { return phase_; }
-  [[nodiscard]] const Stop& outcome() const { return stop_; }  // as far as it is known
+  [[nodiscard]] const Stop& outcome() const { return stop_; }  // known from `saving` on
 
   void begin_training() { phase_ = Phase::running; }
 
-  // The job is to end, or nothing is waited for any more. False: it was asked before.
+  // Requests the end of the job. Returns false if it was requested before.
   bool request() { return !std::exchange(requested_, true); }
   [[nodiscard]] bool requested() const { return requested_; }
 
-  // The job ends. The first failure stands; until Stop is said, it replaces a good ending. False: the outcome
-  // stays as it was.
+  // The job ends. The first failure stands; until Stop is sent, it replaces a good outcome. Returns false if
+  // the outcome stays as it was.
   bool end(Outcome outcome, std::string text);
-  // Whether the servers hold a sound version after such an ending.
+  // Whether the servers hold a usable version after this outcome.
   [[nodiscard]] static bool leaves_model(Outcome outcome);
 
-  // Whether no worker has been there for `timeout`: pushes on their way have had the time to close the round.
+  // Whether there has been no worker for `timeout`, long enough for pushes in flight to close the round.
   bool left_alone(Time now, bool anybody_works, Duration timeout);
 
-  // What workers may take home: the version and its keeper.
+  // Names the version that workers may pull at the end, and the worker that keeps it.
   void go_home_with(const Stop& last);
 
-  // All is saved: from saving to stopping. `trouble`: why the last checkpoint failed, or empty.
-  // `way_back`: what to do after a failed worker, or empty. Returns what all of `members` are told.
+  // Saving is over: goes from saving to stopping. `trouble`: why the last checkpoint failed, or empty.
+  // `way_back`: what to do after a failed worker, or empty. Returns the message for all of `members`.
   const Stop& stop(Time now, const std::string& trouble, const std::string& way_back,
                    std::set<NodeId> members);
-  // A shard that says so before it was told the end only asks for it.
+  // A Goodbye of a shard before Stop was sent to it is only a request to end.
   void left(NodeId node);
   void heard(Time now) { last_word_ = now; }  // a worker that has still to leave
-  // Nodes that are to get Stop now. Empty once all have left or time is up; then it is finished.
+  // Nodes that must get Stop now. Empty once all have left or timed out; the phase is then finished.
   std::set<NodeId> repeat_stop(Time now);
 
  private:
@@ -59,7 +59,7 @@ class Shutdown {
   bool requested_ = false;
   std::optional<Time> alone_since_;
   Time last_word_;
-  std::set<NodeId> awaited_;  // nodes that have not left yet
+  std::set<NodeId> awaited_;  // not left yet
   bool shards_told_ = false;
 
  public:

@@ -49,7 +49,7 @@ class Scheduler {
   // their first message.
   void restarted(Time now, Outbox& out);
   // Skips a message from this node that crashed every process that handled it. Excludes the sender from the
-  // job if it is a worker, a mirror, or a server whose mirror can replace it.
+  // job if it is a worker, a mirror, or a server with a filled mirror.
   void skipped(Time now, NodeId from, Outbox& out);
   // This process, a former standby, leads now as leader number `generation` (SchedulerBeat::generation).
   void lead(std::uint64_t generation) { members_.generation = generation; }
@@ -131,7 +131,7 @@ class Scheduler {
   Time heard_;  // the last message of any member
   Time silence_counts_from_;
   std::uint64_t ignored_ = 0;
-  std::set<NodeId> shunned_;  // nodes whose messages crashed a process; ignored
+  std::set<NodeId> shunned_;  // senders of messages that crashed a process; ignored
 
  public:
   void serialize(auto& fields) {

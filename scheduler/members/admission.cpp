@@ -147,8 +147,8 @@ Admission::Answer Admission::answer_shard(Time now, NodeId from, const Hello& he
   return Admitted{*slot, "server '" + hello.name + "' joined at " + split_key(hello.endpoint).address};
 }
 
-// A mirror is never in its primary's process, whose loss it must survive. If all shards have a mirror, the
-// server waits until the former holder of its name is declared lost.
+// A mirror is never in its primary's process, because it must survive that process. If all shards have a
+// mirror, the server waits until the former holder of its name is declared lost.
 Admission::Answer Admission::answer_mirror(Time now, NodeId from, const Hello& hello) {
   if (const MirrorMember* known = members_.mirror(from)) return Admitted{known->slot, {}, true};
   if (!has_all_shards()) return AskAgainLater{};

@@ -91,7 +91,7 @@ void Scheduler::lose_shard(Time now, const ShardMember& shard, EndOfWait why, Ou
 }
 
 // The supervisor reports that some process exited for good. A live process would have reconnected by now, so
-// a shard whose connection is still closed is lost.
+// a shard with a closed connection is lost.
 void Scheduler::lose_closed_shards(Time now, Outbox& out) {
   if (phase() == Phase::gathering) return;
   for (const auto& [slot, shard] : members_.shards) {

@@ -6,7 +6,7 @@
 namespace steelyard {
 namespace {
 
-// Limits on the standstill of a worker whose shards all answer. The first read of the data, or one
+// Limits on the standstill of a worker that gets answers from all shards. The first read of the data, or one
 // micro-batch of a large model on a slow processor, may take longer than the heartbeat timeout.
 constexpr int patient = 6;    // times the silence after which a member is lost
 constexpr int exceeding = 4;  // times the longest standstill that ended without intervention

@@ -242,7 +242,7 @@ class Members {
   }
 };
 
-// Rests: a worker whose gradient was refused gets no new pieces for some rounds (train.bad_gradient =
+// Rests: after a refused gradient, a worker gets no new pieces for some rounds (train.bad_gradient =
 // "rest"). It still owes the pieces it has. One worker always works: the last working one does not rest, and
 // when no worker is left all rests end.
 inline constexpr Round rest_rounds = 10;

@@ -58,7 +58,7 @@ Orders Assignments::begin(Time now, RoundState& round) {
   return hand_out(now);
 }
 
-// Divides the positions among the workers that are there, as the policy says.
+// Divides the positions among the available workers, as the policy decides.
 void Assignments::issue(Time now, RoundState& round, const ToDo& what, Orders& orders) {
   const bool balanced = mode_.balanced && round.purpose() == Purpose::train;
   if (balanced && round.batch == 0) round.batch = planner_.batch_for(round);
@@ -95,9 +95,10 @@ void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& order
   for (const auto part : parts_of(piece)) issue_again(now, round, {part, piece.refusals, piece.hub}, orders);
 }
 
-// Local steps of a piece that is cut are not those of the whole, a push that is a whole update is not two
-// small ones, and with equal weights two weigh twice: such a piece goes to one worker, if one can hold it.
-// Other balanced steps weigh the same wherever they are cut, and the round ends sooner if all take part.
+// Some pieces go to one worker as a whole, if one can hold them, because cutting would change the result: the
+// local steps of the parts differ from those of the whole, two small updates differ from one update, and with
+// equal weights two parts would count twice. Other balanced steps have the same weight wherever they are cut,
+// and the round ends sooner if all workers take part.
 void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders) {
   const bool alike = mode_.balanced && !mode_.equal_weights;
   const bool whole = (mode_.is_local() && !alike) || mode_.divide_by_push;
@@ -106,7 +107,7 @@ void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Ord
   issue(now, round, what, orders);
 }
 
-// Of the workers that can hold so many positions, the one that owes the fewest pieces.
+// The worker that owes the fewest pieces, among those that can hold this many positions.
 std::optional<std::uint32_t> Assignments::least_loaded(const RoundState& round,
                                                        std::uint64_t positions) const {
   std::optional<std::uint32_t> best;
@@ -149,7 +150,7 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
                                 bool doubtful) {
   Orders orders;
   const Duration timeout = doubtful ? Duration(-1) : timeout_;
-  std::vector<PieceId> known = held;  // in order, as an honest worker says them
+  std::vector<PieceId> known = held;  // a correct worker sends them sorted
   std::ranges::sort(known);
   for (RoundState& round : rounds_) {
     for (const PieceId id : round.owed_by(slot)) {
@@ -168,11 +169,11 @@ Orders Assignments::repeat_lost(Time now, std::uint32_t slot, const std::vector<
   return orders;
 }
 
-// Asks the owner to push again and, if that does not help or it is gone, has the positions computed again.
-// Does nothing while pushes arrive at the shard: on a slow line the missing one may be behind them, and a
-// repeated push delays it further. A piece of which only a part is missing (a faulty sender's doing) is cut
-// at the edge of the gap: a push counts as a whole or not at all. An edge inside a grain moves to the grain's
-// border.
+// Requests a resend from the owner. If that does not help or the owner is lost, the positions are computed
+// again. Does nothing while pushes still arrive at the shard: on a slow network the missing one may be queued
+// behind them, and a resend would delay it further. A piece of which only a part is missing (a faulty sender)
+// is cut at the edge of the gap, moved to the border of its grain, because a push counts as a whole or not at
+// all.
 Orders Assignments::repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard) {
   Orders orders;
   const auto late = round.select([&](const OwedPiece& piece) {
@@ -224,8 +225,8 @@ bool Assignments::anybody_idle() {
   return !maybe_idle_.empty();
 }
 
-// A worker that came after the plan was made is planned for. A worker without a share rests, unless all that
-// have one are gone.
+// Plans again if a worker joined after the last plan, or if all workers with a quota are gone. Otherwise a
+// worker without a quota gets nothing.
 Orders Assignments::hand_out(Time now) {
   Orders orders;
   RoundState& round = rounds_.back();
@@ -259,7 +260,7 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   PieceId id = report.piece.id;
   Found found = find(id);
   Orders orders;
-  // The answer to a cut was lost, and the piece ends there all the same.
+  // The answer to a cut was lost, but the report shows that the piece was cut.
   if (found.piece != nullptr && found.piece->owner == worker.slot && found.piece->cut &&
       report.piece.positions == Interval{found.piece->positions.begin, found.piece->cut->end}) {
     take_over(now, *found.round, id, orders);
@@ -270,12 +271,12 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   const bool usable = found.piece != nullptr && !found.piece->reported &&
                       report.piece.positions == found.piece->positions && found.piece->owner == worker.slot;
   if (!usable) return std::nullopt;
-  // What it waited for its parameters. Unknown where the piece was asked for again, or could have lain behind
-  // others of its owner.
+  // Time that the worker waited for parameters. Unknown if a push was requested again, or if the piece may
+  // have been queued behind others of its owner.
   const double waited = std::max(0.0, seconds(now - found.piece->since) - report.seconds);
   const bool unknown = late || found.piece->asked_again || found.piece->handed || mode_.slack > 0;
   if (!found.piece->handed) longest_wait_ = std::max(longest_wait_, from_seconds(waited));
-  // A gradient may be finite all the same: that of a hinge is zero where there is no number.
+  // The gradient may still be finite: that of a hinge loss is zero at NaN.
   if (!std::isfinite(report.loss)) {
     return compute_elsewhere(
         now, found, id, {worker.slot, "the loss that worker '" + worker.name + "' computed is not finite"});
@@ -286,8 +287,8 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   if (!planner_.tells(*found.round, worker.slot)) return orders;
   const auto sample = planner_.sample(worker, report, unknown ? -1 : waited, found.round);
   if (!sample) return orders;
-  // Policies compare the workers of one round. Where rounds that are dealt out overlap, they see them one
-  // after the other, as they are done.
+  // Policies compare the workers of one round. If assigned rounds overlap, the policy sees each round's
+  // samples together, when the round is done.
   const bool overlap = mode_.slack > 0 && !mode_.on_demand;
   if (overlap) found.round->unseen.push_back(*sample);
   if (!overlap) planner_.observe(*sample);
@@ -300,9 +301,9 @@ void Assignments::finish(RoundState& round, const RoundRecord& record) {
   planner_.ended(round, record.seconds, record.accuracy);
 }
 
-// Of a worker that had been given up and has done its piece all the same; its pushes are on their way. The
-// workers that owe the parts of it now need not do them. Not accepted where its numbers were refused. Returns
-// the piece's new id, or 0.
+// Accepts the report of a worker that was declared lost but has finished its piece; its pushes are in flight.
+// Workers that now owe parts of that piece need not compute them. Not accepted if its numbers were refused.
+// Returns the piece's new id, or 0.
 PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Report& report) {
   for (RoundState& round : rounds_) {
     if (round.round() != report.piece.round || round.purpose() != report.piece.purpose) continue;
@@ -351,7 +352,7 @@ std::optional<Orders> Assignments::answer(Time now, std::uint32_t slot, const Cu
   Orders orders;
   if (answer.end == answer.asked) {
     take_over(now, *found.round, answer.piece_id, orders);
-  } else if (answer.end == piece.positions.end) {  // too late: it works on what is behind
+  } else if (answer.end == piece.positions.end) {  // too late: the worker is already past the cut
     piece.underway.done = std::max(piece.underway.done, piece.cut->end - piece.positions.begin);
     piece.cut.reset();
   } else {
@@ -360,7 +361,7 @@ std::optional<Orders> Assignments::answer(Time now, std::uint32_t slot, const Cu
   return orders;
 }
 
-// The cut came in time: the rest is the helper's, or whose it may be if that is gone.
+// The cut came in time: the helper gets the rest; if it is gone, the rest is issued like any other.
 void Assignments::take_over(Time now, RoundState& round, PieceId id, Orders& orders) {
   const OwedPiece whole = *round.find(id);
   const Interval rest{whole.cut->end, whole.positions.end};

@@ -23,7 +23,7 @@ Checkpoints::Due Checkpoints::due(Time now, Version version, bool scheduled) {
 
 std::optional<std::string> Checkpoints::answer(const Saved& saved) {
   if (pending_.erase(saved.version) == 0) return std::nullopt;
-  // An answer about an older version says nothing about the latest.
+  // An answer for an older version does not change the state of the latest.
   if (saved.version >= last_answered_) trouble_ = saved.ok ? "" : saved.text;
   last_answered_ = std::max(last_answered_, saved.version);
   const std::string round = std::to_string(saved.version);

@@ -1,7 +1,8 @@
-// Checkpoints: which versions are saved, which the checkpointer has answered, and what to do after a failure.
+// Checkpoints: which versions are saved, which the checkpointer has confirmed, and how to recover from a
+// failure.
 //
-// A Save is repeated until the checkpointer answers it. At most two are written at a time. When they come due
-// faster than that, some are left out.
+// A Save is repeated until the checkpointer answers it. At most two are written at a time; if they come due
+// faster, some are skipped.
 #pragma once
 
 #include <map>
@@ -15,42 +16,42 @@ namespace steelyard {
 
 class Checkpoints {
  public:
-  // `resumed`: this run began with a checkpoint.
+  // `resumed`: this run started from a checkpoint.
   Checkpoints(const Job& job, bool resumed);
 
-  // The training begins now: minutes between checkpoints count from here.
+  // Training begins: train.checkpoint_minutes counts from here.
   void begin(Time now) { last_due_ = now; }
 
-  // Whether the next version is to be saved. `scheduled`: rounds or epochs say so, whatever the time.
+  // Whether to save the next version. `scheduled`: due by rounds or epochs, independent of time.
   struct Due {
     bool save = false;
-    std::string remark{};  // why a checkpoint that is due is left out
+    std::string remark{};  // why a due checkpoint is skipped
   };
   Due due(Time now, Version version, bool scheduled);
 
   void ask(const Progress& progress) { pending_[progress.version] = progress; }
-  // What the checkpointer answered, for people; nothing if it was not asked.
+  // The note for the checkpointer's answer; std::nullopt if that version was not pending.
   std::optional<std::string> answer(const Saved& saved);
-  // What is pending will not be written. The reason counts as the latest failure.
+  // Pending checkpoints will not be written. The reason counts as the latest failure.
   void give_up(const std::string& why);
-  // What is pending is no longer wanted: the servers do not hold it any more.
+  // Forgets pending checkpoints, because the servers no longer hold those versions.
   void drop() { pending_.clear(); }
 
   [[nodiscard]] const std::map<Version, Progress>& pending() const { return pending_; }
-  // Saved last, or pending.
+  // Whether this version was saved last, or is pending.
   [[nodiscard]] bool has(Version version) const {
     return last_saved_ == version || pending_.contains(version);
   }
   // Why the latest checkpoint failed; empty if it did not.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
-  // What people do to go on after a failure.
+  // How users can continue after a failure, for messages.
   [[nodiscard]] std::string way_back() const;
-  // The same where the training itself came to numbers that are not finite.
+  // The same after training produced numbers that are not finite.
   [[nodiscard]] static std::string way_back_from_non_finite();
 
  private:
-  const Duration every_;  // zero: time does not matter
+  const Duration every_;  // zero: not by time
   const bool resumed_;
   Time last_due_;
   std::map<Version, Progress> pending_;

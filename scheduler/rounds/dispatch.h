@@ -1,4 +1,4 @@
-// Dispatch: what has been decided, as messages. Decides nothing.
+// Dispatch: turns decisions into messages. Decides nothing.
 #pragma once
 
 #include <set>
@@ -17,8 +17,8 @@ class Dispatch {
   Dispatch(const Job& job, Term term, Members& members, const Admission& admission)
       : job_(job), term_(term), members_(members), admission_(admission) {}
 
-  static void note(std::string text, Outbox& out);  // to people
-  // To a worker or a shard; others do not hear it.
+  static void note(std::string text, Outbox& out);  // for users, through the recorder
+  // Sends to a worker or a shard; does nothing for other roles.
   template <class Message>
   static void to_member(NodeId to, const Message& message, Outbox& out) {
     if (to.role == Role::worker) out.send<ToWorker>(to, message);
@@ -36,11 +36,11 @@ class Dispatch {
     to_member(to, Welcome{term_, slot, job_}, out);
   }
   void roster(NodeId worker, Outbox& out) const { out.send<ToWorker>(worker, admission_.roster()); }
-  void roster_to_all(Outbox& out) const;  // not while shards are missing
+  void roster_to_all(Outbox& out) const;  // does nothing while shards are missing
   void roster_to_checkpointer(Outbox& out) const;
 
   void open(Time now, const BeginRound& open, Outbox& out);                   // to all shards
-  static void open_again(NodeId shard, const BeginRound& open, Outbox& out);  // it did not get it
+  static void open_again(NodeId shard, const BeginRound& open, Outbox& out);  // its first copy was lost
   void commit_to_all(Round round, double scale, Outbox& out) const;
   void commit(NodeId shard, Round round, double scale, Outbox& out) const;
 

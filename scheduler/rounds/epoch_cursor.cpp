@@ -17,11 +17,11 @@ double probability(std::uint64_t share, std::uint64_t largest) {
 
 }  // namespace
 
-// In the last slot there may be fewer batches than are drawn, so each slot begins with another worker.
+// The last slot may have fewer batches left than steps drawn, so each slot starts at a random worker.
 std::vector<std::uint64_t> drawn_steps(std::span<const std::uint64_t> shares, std::uint64_t batches,
                                        std::uint64_t seed) {
   const std::uint64_t largest = shares.empty() ? 0 : std::ranges::max(shares), workers = shares.size();
-  CHECK(largest > 0, "somebody takes a step in every slot");
+  CHECK(largest > 0, "at least one share is above 0");
   std::vector<std::uint64_t> steps(workers);
   for (std::uint64_t slot = 0; batches > 0; ++slot) {
     const std::uint64_t first = hash(seed, slot) % workers;
@@ -37,8 +37,8 @@ std::vector<std::uint64_t> drawn_steps(std::span<const std::uint64_t> shares, st
 
 namespace {
 
-// Where the batch is the data set, an epoch is one step: a checkpoint after each would make the training wait
-// for the disk. Then minutes say when one is due, unless the job has none.
+// If the batch is the whole data set, an epoch is one step, and a checkpoint after each would make training
+// wait for the disk. Checkpoints are then due by minutes, unless the job has no checkpoint_minutes.
 std::uint64_t epochs_between_checkpoints(const Job& job) {
   const bool epoch_is_step =
       job.sync.span == SyncMode::Span::batch && !job.sync.is_local() && job.global_batch >= job.train_samples;
@@ -71,8 +71,8 @@ Interval EpochCursor::positions() const {
   return {offset_, std::min(offset_ + length_, samples_)};
 }
 
-// As many steps as it has global batches; a checkpoint of another mode may leave the rest of an epoch to be
-// done first.
+// One step for each global batch of the round. After a checkpoint of another mode, the first round may be the
+// rest of an epoch.
 LocalSteps EpochCursor::local() const {
   if (!mode_.is_local()) return {};
   const bool all = mode_.span == SyncMode::Span::job && offset_ == 0 && epoch_ < epochs_;

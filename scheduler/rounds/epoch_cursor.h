@@ -1,10 +1,9 @@
-// EpochCursor: where in the data the training is, and when it is over. Arithmetic on the job, nothing else.
+// EpochCursor: the training's position in the data, and when training is over. Only arithmetic on the job.
 //
-// A round is the next `global_batch` positions of the epoch's permutation, or as many of them as its sync
-// mode takes local steps, or as many as the policy says; rounds never span epochs, so an epoch's last round
-// is as long as what is left.
-// Where one round is the rest of the job, it walks the positions of an epoch once for each epoch that is
-// left.
+// A round is the next `global_batch` positions of the epoch's permutation, or that times the local steps of
+// the sync mode, or the number of positions that the policy gives. Rounds never span epochs, so the last
+// round of an epoch may be shorter. If one round is the rest of the job, it covers the positions of an epoch
+// once for each remaining epoch.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +17,15 @@ namespace steelyard {
 
 // Drawn steps: how many local steps each worker takes in a round of a mode with hubs.
 //
-// As in MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3) time has slots, and in each a worker takes
-// a step with the probability p = its speed / that of the quickest; nobody waits for a step that was not
-// drawn. The published algorithm counts slots and lets go of samples. Here slots go on until all of a
-// round's batches are taken, so that every position counts once. With equal speeds all take the same number
+// As in MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3), time is divided into slots. In each slot a
+// worker takes a step with probability p = its speed / the highest speed; no worker waits for a step that was
+// not drawn. The published algorithm counts slots and drops samples. Here slots continue until all batches of
+// a round are taken, so that every position counts once. With equal speeds all workers take the same number
 // of steps.
 
-// By worker; `batches` in all. Speeds are those that a policy's shares are in proportion to, of which one is
-// not 0; what is less than the largest by one, and so by little, is rounded, and as quick. A function of its
-// arguments.
+// Steps by worker; their sum is `batches`. A policy's shares stand for the speeds; at least one is not 0. A
+// share one below the largest, which is rounding, counts as equal to it if it is close enough. A pure
+// function of its arguments.
 std::vector<std::uint64_t> drawn_steps(std::span<const std::uint64_t> shares, std::uint64_t batches,
                                        std::uint64_t seed);
 
@@ -34,28 +33,30 @@ class EpochCursor {
  public:
   EpochCursor(const Job& job, const Progress& from);
 
-  [[nodiscard]] Round round() const { return round_; }  // the next one; also how many have been done
+  [[nodiscard]] Round round() const { return round_; }  // the next one; also the number of rounds done
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] Interval positions() const;  // of the next round
   [[nodiscard]] LocalSteps local() const;    // of the next round
   [[nodiscard]] double epochs_done() const;  // with fractions
   [[nodiscard]] bool at_epoch_start() const { return offset_ == 0; }
-  [[nodiscard]] bool ends_epoch() const { return positions().end == samples_; }  // the next round does
+  [[nodiscard]] bool ends_epoch() const {
+    return positions().end == samples_;
+  }  // whether the next round does
 
-  // The next round takes so many positions, at least one, as far as the epoch has them, instead of what its
-  // sync mode says.
+  // Sets the length of the next round, at least 1, instead of the sync mode's; cut at the end of the epoch.
   void take(std::uint64_t positions);
   void advance();  // the next round is done
 
-  // Whether epochs, rounds or seconds are used up.
+  // Whether the limit of epochs, rounds or seconds is reached.
   [[nodiscard]] bool over(double seconds) const;
   // Whether an evaluation, or a checkpoint, is due once the next round is done.
   [[nodiscard]] bool evaluates_after_next() const { return due_after_next(evaluate_every_); }
-  // Whether one is due before: a checkpoint is written first, so the evaluation may have been lost.
+  // Whether an evaluation is due before the first round: a run may have ended after the checkpoint of an
+  // epoch, and before its evaluation.
   [[nodiscard]] bool evaluates_first() const {
     return evaluate_every_ > 0 && epoch_ > 0 && at_epoch_start() && epoch_ % evaluate_every_ == 0;
   }
-  // An epoch that is one step is no reason for a checkpoint, while the job has checkpoint_minutes.
+  // Epochs of a single step cause no checkpoint if the job has checkpoint_minutes.
   [[nodiscard]] bool saves_after_next() const {
     return due_after_next(checkpoint_every_) ||
            (checkpoint_rounds_ > 0 && (round_ + 1) % checkpoint_rounds_ == 0);
@@ -75,7 +76,7 @@ class EpochCursor {
   Round round_;
   std::uint64_t epoch_;
   Position offset_;
-  std::uint64_t length_;  // of the next round, but for an epoch's last
+  std::uint64_t length_;  // of the next round, unless the epoch ends before
 
  public:
   void serialize(auto& fields) { fields(round_, epoch_, offset_, length_); }

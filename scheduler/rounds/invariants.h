@@ -1,14 +1,13 @@
-// Invariants: what must hold of a scheduler after every step, and from step to step. Run in
+// Invariants: conditions that must hold for a scheduler after every step, and from step to step. Checked in
 // tests and simulations.
 //
-//  tiling      the pieces of each open round, and what is not taken yet, tile its positions, without gap
-//              or overlap
-//  grains      pieces, and what is not taken yet, begin and end between grains
-//  ownership   while the job is running, every piece that is not reported has an owner that is not given up;
-//              it may have none only when no worker is there
+//  tiling      the pieces and untaken positions of each open round tile its positions, without gap or overlap
+//  grains      pieces and untaken positions begin and end between grains
+//  ownership   while the job is running, every unreported piece has an owner that is not lost, or none if no
+//              worker is available
 //  order       rounds, epochs, positions and phases never go back
-//  pipeline    rounds are in their order, an evaluation is alone and last
-//  slack       no round has begun that is more than the mode's slack ahead of the oldest that is not done
+//  pipeline    rounds are in order; an evaluation is alone and last
+//  slack       no round begins more than the mode's slack ahead of the oldest round that is not done
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ namespace steelyard {
 
 class Invariants {
  public:
-  // The first thing that does not hold, in words; empty if all is well.
+  // Returns a description of the first violation, or an empty string.
   std::string check(const Scheduler& scheduler);
 
  private:

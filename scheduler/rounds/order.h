@@ -1,4 +1,4 @@
-// Order: what a part of the scheduler has decided, as a value. Training::apply alone carries orders out.
+// Order: a decision of a part of the scheduler, as a value. Only Training::apply executes orders.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace steelyard {
 
-// The worker in this slot owes a piece; also when it is told once more.
+// The worker in this slot owes a piece; also sent again if the first message was lost.
 struct Assign {
   std::uint32_t slot = 0;
   Start start;
@@ -25,12 +25,12 @@ struct Shorten {
   std::uint32_t slot = 0;
   Cut cut;
 };
-// The worker in this slot gets nothing for some rounds after this one, if others can do without it.
+// The worker in this slot gets no pieces for some rounds after this one, if other workers are available.
 struct Rest {
   std::uint32_t slot = 0;
   Round round = 0;
 };
-struct Remark {  // for people
+struct Remark {  // for users
   std::string text;
 };
 struct EndJob {
@@ -39,6 +39,6 @@ struct EndJob {
 };
 
 using Order = std::variant<Assign, AskAgain, Shorten, Rest, Remark, EndJob>;
-using Orders = std::vector<Order>;  // in the order in which they are carried out
+using Orders = std::vector<Order>;  // in order of execution
 
 }  // namespace steelyard

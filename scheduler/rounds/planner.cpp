@@ -15,10 +15,10 @@
 namespace steelyard {
 namespace {
 
-// Of a share that ends in a part of a grain, relative, what may be missing to whole ones.
+// A share that lacks more than this part of whole grains gives no sample for the policy.
 constexpr double little_missing = 1.0 / 16;
 
-// What all workers together can take at a time, as far as it is needed.
+// Positions that all workers together can take at a time, at most those of the request.
 std::uint64_t capacity(const balancing::Request& request) {
   std::uint64_t sum = 0;
   for (const auto& worker : request.workers) sum += std::min(worker.most, request.positions);
@@ -54,7 +54,7 @@ Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing
       policy_(std::move(policy)),
       members_(members) {
   CHECK(!paced_ || policy_->pacing() != nullptr,
-        "the policy of a job with paced rounds says how long they are");
+        "the policy of a job with paced rounds decides their length");
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
 }
 
@@ -138,7 +138,7 @@ std::optional<std::uint64_t> Planner::length(Round round, std::uint64_t epoch) {
 
 void Planner::ended(const RoundState& round, double seconds, double accuracy) {
   if (!paced_) return;
-  std::uint64_t told = 0;  // of the others nobody knows the accuracy: who computed them was lost
+  std::uint64_t told = 0;  // without positions of lost workers: their accuracy is unknown
   for (const RoundState::Part& part : round.parts()) told += part.samples;
   (void)asked([&] {
     policy_->pacing()->ended({round.open().epoch + 1, grains_in(told, grain_), accuracy, seconds});
@@ -188,7 +188,7 @@ std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, con
     for (const RoundState::Part& part : round->parts()) {
       if (part.slot == worker.slot) positions = part.samples, seconds = part.seconds;
     }
-    waited = -1;  // most of it was for the pieces before
+    waited = -1;  // mostly spent on the pieces before
   }
   const std::uint64_t grains = grains_in(positions, grain_);
   const double whole = static_cast<double>(grains * grain_) / static_cast<double>(positions);
@@ -197,7 +197,7 @@ std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, con
                            report.cpu,  report.memory,      waited};
 }
 
-// Its memory has to hold one local step at a time, which is whole grains too.
+// Memory has to hold one local step at a time, which is whole grains.
 std::uint64_t Planner::most_grains(const WorkerMember& worker, const RoundState& round) const {
   if (round.batch > 0) return UINT64_MAX;
   const std::uint64_t steps = std::max<std::uint64_t>(1, round.open().local.steps),
@@ -215,7 +215,7 @@ balancing::Request Planner::request(const RoundState& round, Interval positions)
   return request;
 }
 
-// Workers on crowded machines, as far as the others can take the round.
+// Limits workers on crowded machines, if the other workers can take the rest of the round.
 void Planner::bound_by_room(balancing::Request& request) const {
   balancing::Request bounded = request;
   const std::uint64_t part = request.positions / std::max<std::size_t>(1, request.workers.size());
@@ -226,7 +226,7 @@ void Planner::bound_by_room(balancing::Request& request) const {
   if (capacity(bounded) == capacity(request)) request = std::move(bounded);
 }
 
-// Of a round that is not begun yet (nullptr), nobody is asked to hold more than a batch.
+// `round`: nullptr for a round that has not begun, in which workers hold one batch at a time.
 std::vector<balancing::WorkerView> Planner::workers(const RoundState* round) const {
   std::vector<balancing::WorkerView> views;
   views.reserve(members_.workers.size());
@@ -269,7 +269,7 @@ std::vector<Interval> between_holes(const BeginRound& open) {
   return skipped.gaps(open.positions);
 }
 
-// Only a round of whole grains may begin with any share: the last one may end in a part of a grain.
+// Shares are rotated only in rounds of whole grains: otherwise the last share ends inside a grain.
 std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundState& round,
                                                  std::uint64_t grain) {
   const std::vector<Interval> parts = between_holes(round.open());
@@ -292,8 +292,8 @@ std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundSt
   return laid;
 }
 
-// A worker computes one piece after the other, so what it had from the begin it has computed all the time but
-// for what it has reported. Of what came later nobody knows when it was begun.
+// A worker computes its pieces one after another. So it has spent the whole time since the start of the round
+// on pieces it had from the start, minus the time of its reports. When it began later pieces is unknown.
 void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members) {
   std::map<std::uint32_t, std::uint64_t> late;  // by owner, positions
   for (const PieceId id : round.select([](const OwedPiece& piece) { return !piece.reported; })) {

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Duration first_reminder = std::chrono::seconds(30);
 
-// It waits for crowded workers alone, and for longer than it waited for all others: since the last report.
-// A heartbeat at least, so that no short round is judged by a single delay.
+// The round waits only for crowded workers, and has done so since its last report for longer than all its
+// other workers took. At least a heartbeat (`grace`), so that a single delay in a short round does not count.
 bool waits_for_crowded(const RoundState& round, const Members& members, Time now, Duration grace) {
   Time last = round.started();
   bool any_done = false;
@@ -61,8 +61,8 @@ bool ProgressMonitor::is_cut_off(Time now, const WorkerMember& worker) const {
   return worker.progress.cut_off(now) > from_seconds(job_.heartbeat_timeout);
 }
 
-// A worker that is cut off may owe nothing and still hold up a round: what it has reported did not reach
-// every shard, and nor would what it is given next.
+// A worker that is cut off may hold up a round even if it owes nothing: its reported pushes did not reach
+// every shard, and nor would the next ones.
 bool ProgressMonitor::is_stalled(Time now, const WorkerMember& worker) const {
   if (members_.working().size() > 1 && is_cut_off(now, worker)) return true;
   const std::optional<Time> possible = could_begin(worker);
@@ -73,8 +73,8 @@ bool ProgressMonitor::is_stalled(Time now, const WorkerMember& worker) const {
           worker.progress.too_long(still, now, from_seconds(job_.heartbeat_timeout)));
 }
 
-// Since when the shards have the parameters for what it owes. Nothing while it waits for them with everybody
-// else, or owes nothing.
+// Time since which the shards have the parameters for its oldest piece. std::nullopt if they do not yet, or
+// if it owes nothing.
 std::optional<Time> ProgressMonitor::could_begin(const WorkerMember& worker) const {
   for (const RoundState& round : rounds_) {
     if (round.possible && round.owes(worker.slot)) return round.possible;

@@ -1,7 +1,7 @@
-// ProgressMonitor: which workers are there and do not get on, and what people are told of it.
+// ProgressMonitor: detects live workers that make no progress, and writes the notes about them.
 //
-// A worker whose servers do not answer it is cut off. A worker that could do what it owes and does not is
-// stalled: others do what it owes until it gets on again.
+// A worker is cut off if some server does not answer it. A worker is stalled if it could compute its pieces
+// but does not; other workers take them over until it makes progress again.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +24,18 @@ class ProgressMonitor {
   ProgressMonitor(const Job& job, const Members& members, const std::list<RoundState>& rounds)
       : job_(job), members_(members), rounds_(rounds) {}
 
-  // Before the training begins: what it waits for, again and again.
+  // Before training begins: notes on what is missing, at growing intervals.
   std::vector<std::string> waiting_for(Time now);
-  // Whether the training has the workers that it needs. Those that are cut off for long are not waited for.
+  // Whether enough workers are ready. Workers that are cut off for too long are not waited for.
   [[nodiscard]] bool enough_workers(Time now) const;
 
-  // It has been without an answer from some server for so long that this is no delay any more.
+  // Some server has not answered it for longer than heartbeat_timeout.
   [[nodiscard]] bool is_cut_off(Time now, const WorkerMember& worker) const;
-  // It could have got on for too long, and another worker could do what it owes.
+  // It has made no progress for too long, and another worker could take its pieces.
   [[nodiscard]] bool is_stalled(Time now, const WorkerMember& worker) const;
-  // No server is silent. While one is, no worker gets on.
+  // No server is silent. While one is, no worker can make progress.
   [[nodiscard]] bool shards_answer(Time now) const;
-  // A stalled worker has let go of what others do now, or has got on with it.
+  // A stalled worker has dropped the pieces that were reassigned, or makes progress with them.
   [[nodiscard]] static bool gets_on_again(Time now, const WorkerMember& worker, const WorkerBeat& beat);
 
   [[nodiscard]] std::string what_is_missing(Time now, const WorkerMember& worker) const;
@@ -52,29 +52,29 @@ class ProgressMonitor {
   void serialize(auto& fields) { fields(reminder_); }
 };
 
-// Crowding: polite workers whose machines are full leave the round, and come back when there is room.
+// Crowding: polite workers on full machines leave the round, and come back when there is room.
 //
-// A polite worker (worker/compute/polite.h) computes with what nobody else wants, and that may be nothing.
-// Then its piece has no end, and all others wait for it. So it leaves
+// A polite worker (worker/compute/polite.h) uses only the processor time that other programs leave, which may
+// be none. Its piece would then never end, and all other workers would wait for it. So it leaves
 //
-//  - when nothing has been left to it for some seconds (scheduler/members/members.h);
-//  - when its machine is crowded, and the oldest round waits for such workers alone, and has done so for as
-//    long as all others took together: twice the time that was planned.
+//  - if it has had no processor time for some seconds (scheduler/members/members.h);
+//  - if its machine is crowded, and the oldest round has waited only for such workers for as long as all
+//    others took: twice the planned time.
 //
-// It gets no piece then, and others do what it owes. They are not asked to cut it (Cut, of hand-over): who
-// computes nothing looks at no cut. Its push is welcome if it comes all the same. What it gets when there is
-// room again is no trial that costs the others anything, as its machine has said so by itself.
+// It then gets no pieces, and other workers take over those it owes. They are not cut (Cut, of hand-over),
+// because a worker that computes nothing handles no Cut. Its push is still accepted if it arrives. When the
+// worker comes back its shares are not a risky trial, because its machine has reported that it has room.
 //
-// Somebody always works: the last one does not leave, and when no other is left, all come back
+// One worker always works: the last one does not leave, and when no other is left, all come back
 // (scheduler/members/members.h).
 
-// Slots of those that are to leave now.
+// Slots of the workers that must leave now.
 [[nodiscard]] std::vector<std::uint32_t> to_leave(const Members& members, const std::list<RoundState>& rounds,
                                                   Time now, const Job& job);
-// Slots of those that have room again.
+// Slots of the workers that have room again.
 [[nodiscard]] std::vector<std::uint32_t> to_come_back(const Members& members, Time now);
 
-[[nodiscard]] std::string leaves(const WorkerMember& worker);  // for people
+[[nodiscard]] std::string leaves(const WorkerMember& worker);  // the notes
 [[nodiscard]] std::string comes_back(const WorkerMember& worker);
 
 }  // namespace steelyard

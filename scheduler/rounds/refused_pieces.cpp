@@ -1,4 +1,4 @@
-// What becomes of pieces whose numbers were refused: the part of Assignments that decides that.
+// The part of Assignments that handles pieces with refused numbers.
 #include <algorithm>
 #include <cmath>
 
@@ -30,8 +30,8 @@ std::optional<Orders> Assignments::refuse(Time now, const GradientRejected& refu
                          : "is not finite")});
 }
 
-// It may be the machine: the piece goes to the next worker, so that a broken one does not end the job. If it
-// comes out the same there, it is the training.
+// The machine may be broken, so the piece goes to the next worker instead of ending the job. If that result
+// is refused too, the cause is the training itself.
 Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, const Refused& refused) {
   const OwedPiece piece = *found.piece;
   const std::string said = place_of(*found.round, piece.positions) + ": " + refused.what;

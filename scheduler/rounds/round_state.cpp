@@ -12,7 +12,7 @@ std::size_t row(std::optional<std::uint32_t> owner) { return owner ? std::size_t
 
 }  // namespace
 
-// Most ids follow one another, so most pieces lie where their id says.
+// Ids are mostly consecutive, so most pieces lie at the index that their id suggests.
 RoundState::Pieces::const_iterator RoundState::place(PieceId id) const {
   if (pieces_.empty() || id < pieces_.front().first) return pieces_.end();
   const auto guess =
@@ -48,7 +48,7 @@ Interval RoundState::take(std::uint64_t share, std::uint64_t most) {
 }
 
 void RoundState::add(PieceId id, OwedPiece piece) {
-  CHECK(id > (pieces_.empty() ? 0 : pieces_.back().first), "ids of pieces grow");
+  CHECK(id > (pieces_.empty() ? 0 : pieces_.back().first), "ids of pieces increase");
   newest_.resize(std::max(newest_.size(), row(piece.owner) + 1));
   piece.before = std::exchange(newest_[row(piece.owner)], id);
   if (!piece.reported) ++unreported_;
@@ -86,14 +86,14 @@ void RoundState::leave_over(PieceId id) {
 void RoundState::shorten(PieceId id, Position end) {
   OwedPiece* piece = find(id);
   CHECK(piece != nullptr && !piece->reported && piece->positions.begin < end && end < piece->positions.end,
-        "only what is owed is cut, and inside");
+        "only an owed piece is cut, inside its positions");
   piece->positions.end = end;
   piece->cut.reset();
 }
 
 void RoundState::report(PieceId id, const Report& report, Time now) {
   OwedPiece* piece = find(id);
-  CHECK(piece != nullptr, "only what is owed is reported");
+  CHECK(piece != nullptr, "only a piece of this round is reported");
   if (std::exchange(piece->reported, true)) return;
   --unreported_;
   piece->since = now;
@@ -104,7 +104,7 @@ void RoundState::owner_gone(std::uint32_t slot) {
   for (auto& [id, piece] : pieces_) piece.owner_gone |= piece.reported && piece.owner == slot;
 }
 
-// What was computed again came late for that, and tells nothing of how long a push takes.
+// Recomputed pieces arrive late for that reason, so their delay does not measure the time of a push.
 Duration RoundState::longest_since_report(Time now) const {
   Duration longest{};
   if (computed_again) return longest;

@@ -1,9 +1,8 @@
 // RoundState: one round (or evaluation): its positions, and which worker owes which of them.
 //
-// The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and all parts are owed
-// again, so the pieces that are left (the leaves) always tile the positions, and of any two pieces that ever
-// existed one contains the other or they are disjoint. That is why a push either fits a shard's ledger as a
-// whole or not at all.
+// The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and all parts are assigned
+// again. So the current pieces always tile the positions, and of any two pieces that ever existed, one
+// contains the other or they are disjoint. Therefore a push fits a shard's ledger as a whole or not at all.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -17,21 +16,21 @@
 
 namespace steelyard {
 
-// What was reported of a piece; nothing if it was done without.
+// The report of a piece; a piece that was closed without a report has none.
 struct PieceTold {
   double seconds = 0, loss = 0;
   std::uint64_t correct = 0;
   void serialize(auto& fields) { fields(seconds, loss, correct); }
 };
 
-// With hand-over, what its owner has told of it while it computes.
+// With hand-over: the progress that the owner of a piece has reported.
 struct PieceUnderway {
-  std::uint64_t done = 0, micro_batch = 0;  // positions; micro_batch 0: it has not begun
+  std::uint64_t done = 0, micro_batch = 0;  // positions; micro_batch 0: not begun
   Time since{};
   void serialize(auto& fields) { fields(done, micro_batch, since); }
 };
 
-// It is asked to end sooner, for this worker to have the rest, and has not answered.
+// An unanswered request to end a piece sooner; the helper gets the rest.
 struct PieceCut {
   Position end = 0;
   std::uint32_t helper = 0;
@@ -39,21 +38,21 @@ struct PieceCut {
   void serialize(auto& fields) { fields(end, helper, since); }
 };
 
-// Whether it is reported changes through RoundState alone, which keeps account of it; its owner never does.
+// Only RoundState changes `reported`, because it keeps counts. `owner` never changes.
 struct OwedPiece {
   Interval positions;
-  std::optional<std::uint32_t> owner;  // a worker's slot; none while no worker is there
+  std::optional<std::uint32_t> owner;  // a worker's slot; none while no worker is available
   bool reported = false;
-  Time since{};                 // of the last thing said about it: issued, reported, asked for again
-  bool asked_again = false;     // the owner was asked to push it again
-  unsigned refusals = 0;        // how often its numbers were not finite
-  HubNumber hub = whole_model;  // Piece::hub, whoever owns it
+  Time since{};                 // when it was last issued, reported, or requested again
+  bool asked_again = false;     // a resend was requested from the owner
+  unsigned refusals = 0;        // how often its numbers were refused
+  HubNumber hub = whole_model;  // Piece::hub, independent of the owner
   std::optional<PieceTold> told{};
   PieceUnderway underway{};
   std::optional<PieceCut> cut{};
-  bool handed = false;      // it was the rest of another
-  PieceId before = 0;       // RoundState's: the piece that its owner got before it; 0: none
-  bool owner_gone = false;  // the process that was given it is lost, and pushes nothing again
+  bool handed = false;      // handed over: the rest of another worker's piece
+  PieceId before = 0;       // for RoundState: the owner's previous piece; 0: none
+  bool owner_gone = false;  // the process that owned it is lost, so it cannot resend the push
   void serialize(auto& fields) {
     fields(positions, owner, reported, since, asked_again, owner_gone, refusals, hub, told, underway, cut,
            handed, before);
@@ -62,8 +61,7 @@ struct OwedPiece {
 
 class RoundState {
  public:
-  // `least`: the version to compute from, as in Start. With `untaken`, pieces are added by take() as workers
-  // come for them.
+  // `least`: the version to compute from, as in Start. With `untaken`, workers take() pieces on demand.
   RoundState(BeginRound open, Purpose purpose, Time started, Version least = 0, bool untaken = false)
       : open_(std::move(open)), purpose_(purpose), least_(least), started_(started) {
     if (untaken) untaken_ = open_.positions;
@@ -76,24 +74,24 @@ class RoundState {
   [[nodiscard]] Time started() const { return started_; }
   using Pieces = std::vector<std::pair<PieceId, OwedPiece>>;  // by id
   [[nodiscard]] const Pieces& pieces() const { return pieces_; }
-  [[nodiscard]] const OwedPiece* find(PieceId id) const;  // until a piece is added or removed
+  [[nodiscard]] const OwedPiece* find(PieceId id) const;  // valid until a piece is added or removed
   [[nodiscard]] OwedPiece* find(PieceId id) { return const_cast<OwedPiece*>(std::as_const(*this).find(id)); }
-  // Every piece is, and nothing is left to be taken.
+  // Every piece is reported, and no position is untaken.
   [[nodiscard]] bool reported() const { return unreported_ == 0 && untaken_.empty(); }
   [[nodiscard]] Interval untaken() const { return untaken_; }
-  // The next positions that are not taken: a share of them. What would be left of less than half a share
-  // is taken with it, unless that is more than `most`: it would be an update by itself, however small.
+  // Takes the next `share` untaken positions. If less than half a share would remain, takes that too, unless
+  // the total exceeds `most`: a small remainder would be an update of its own.
   Interval take(std::uint64_t share, std::uint64_t most);
-  // What a worker (none: nullopt) owes and has not reported, by id.
+  // The unreported pieces of a worker (nullopt: without an owner), by id.
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
   [[nodiscard]] bool owes(std::uint32_t owner) const { return !owed_by(owner).empty(); }
 
-  void expect(std::size_t pieces) { pieces_.reserve(pieces_.size() + pieces); }  // so many more
-  void add(PieceId id, OwedPiece piece);  // `id` is greater than any before, and than 0
+  void expect(std::size_t pieces) { pieces_.reserve(pieces_.size() + pieces); }  // reserves memory
+  void add(PieceId id, OwedPiece piece);  // `id` is above 0 and all earlier ids
   void remove(PieceId id);
-  // It ends here now, inside what it was; what is behind is for the caller to add.
+  // Shortens the piece to `end`, inside its positions; the caller adds the rest.
   void shorten(PieceId id, Position end);
-  // All pieces for which `wanted` holds, by id: the caller may change the pieces while it walks the answer.
+  // The ids of all pieces for which `wanted` holds; the caller may change pieces while it iterates over them.
   template <class Predicate>
   [[nodiscard]] std::vector<PieceId> select(Predicate wanted) const {
     std::vector<PieceId> ids;
@@ -103,55 +101,53 @@ class RoundState {
     return ids;
   }
 
-  // Whether shards know of it: without backup workers from its begin.
+  // Whether BeginRound was sent to the shards; without backup workers, from the start.
   bool opened = true;
-  // How many workers owe some of it and have not reported that; a piece without an owner is owed by one more.
+  // The number of workers with unreported pieces; each piece without an owner counts as one more.
   [[nodiscard]] std::size_t owing() const;
   [[nodiscard]] bool any_reported() const { return unreported_ < pieces_.size(); }
-  // This piece is of a later round.
+  // Moves this piece to a later round.
   void leave_over(PieceId id);
   [[nodiscard]] const std::vector<Interval>& left_over() const { return left_over_; }
 
-  // A piece is done.
   void report(PieceId id, const Report& report, Time now);
 
-  // Since the oldest of the reports that nothing was said about afterwards.
+  // Time since the oldest report, not counting pieces that were requested again.
   [[nodiscard]] Duration longest_since_report(Time now) const;
 
-  // Every shard has all of it, so nothing is owed any more, reported or not.
+  // Every shard covers the round, so no piece is owed any more, reported or not.
   void close_unreported();
 
-  // The worker is lost: nobody pushes again what it has reported.
+  // The worker is lost, so it cannot resend the pushes of its reported pieces.
   void owner_gone(std::uint32_t slot);
 
-  // What each worker reported, by slot. Sums over the pieces of one worker. What was done without is nobody's
-  // part: the samples of a round are its positions, not the sum of the parts.
+  // The sums of each worker's reports, by slot. Positions closed without a report belong to no Part, so the
+  // samples of a round are its positions, not the sum of the parts.
   struct Part {
     std::uint32_t slot = 0;
     std::uint64_t samples = 0;
     double seconds = 0;
   };
   [[nodiscard]] std::vector<Part> parts() const;
-  // Over what has been reported: the mean loss of a sample, and the share of its labels that were right.
+  // Over all reports: mean loss of a sample, and share of labels predicted correctly.
   [[nodiscard]] double loss() const {
     return mean([](const OwedPiece& piece) { return piece.told->loss; });
   }
   [[nodiscard]] double accuracy(std::uint32_t labels) const;
 
-  // With a clip barrier: sums of squares by shard, as far as shards have told, and the scale once it is
-  // decided.
+  // With a clip barrier: the sums of squares that shards have reported, by shard, and the scale once decided.
   std::map<std::uint32_t, std::vector<double>> squares;
   std::optional<double> scale;
 
-  std::optional<Time> possible;  // since when every shard has the parameters to compute it from
-  std::optional<Time> closed;    // since when every shard is known to have all of it
-  // Positions of a balanced local step (LocalSteps::batch), once somebody has a piece of it. 0: not known, or
-  // steps are not balanced.
+  std::optional<Time> possible;  // when every shard had the version to compute from
+  std::optional<Time> closed;    // when every shard was known to cover the round
+  // Positions of a balanced local step (LocalSteps::batch), once a piece is assigned. 0: not known, or steps
+  // are not balanced.
   std::uint64_t batch = 0;
-  bool done = false;                      // all of it was reported, and so was all before it
-  bool computed_again = false;            // some of it, for what was pushed did not arrive
-  std::vector<balancing::Sample> unseen;  // what the policy has not seen yet
-  // Where pieces are taken: how many positions each worker takes at a time.
+  bool done = false;                      // it and all rounds before it are reported
+  bool computed_again = false;            // some of it, because a push did not arrive
+  std::vector<balancing::Sample> unseen;  // samples that the policy has not seen yet
+  // On demand: how many positions each worker takes at a time, by slot.
   std::map<std::uint32_t, std::uint64_t> quotas;
 
  private:
@@ -165,8 +161,8 @@ class RoundState {
   Interval untaken_;
   std::vector<Interval> left_over_;
   Pieces pieces_;
-  // By owner (none first, then by slot) the piece that it got last: in a round of thousands of workers,
-  // each has to find its own at once.
+  // The latest piece of each owner (first without an owner, then by slot), to find a worker's pieces quickly
+  // in rounds with thousands of workers.
   std::vector<PieceId> newest_;
   std::size_t unreported_ = 0;
 

@@ -45,7 +45,7 @@ double Rounds::trained_seconds(Time now) const {
   return seconds_before_ + (started_ ? seconds(now - *started_) : 0);
 }
 
-// Rounds are done in their order.
+// Rounds finish in order.
 Rounds::Next Rounds::next(Time now, bool ending) {
   if (const RoundState* oldest = oldest_open()) {
     const bool reported = oldest->reported();
@@ -66,8 +66,8 @@ bool Rounds::can_be_saved() const {
   return left_over_.empty() && !(mode_.on_arrival && open);
 }
 
-// All but the last workers are done. Nothing is left over at the end of an epoch or of the job, or where a
-// version is saved: what a checkpoint says of the position is then true.
+// True once all but SyncMode::backup workers have reported. No positions are left over at the end of an epoch
+// or of the job, or in a round that is saved, so that the position in a checkpoint is exact.
 bool Rounds::may_leave_over(Time now, const RoundState& round) const {
   if (round.purpose() != Purpose::train || round.owing() > mode_.backup || !round.any_reported())
     return false;
@@ -76,15 +76,15 @@ bool Rounds::may_leave_over(Time now, const RoundState& round) const {
   return !round.open().save && !done_.ends_epoch() && !after.over(trained_seconds(now));
 }
 
-// With backup workers the next round has what was left over, and as much new as makes a global batch of whole
-// grains, so that all borders lie between grains. The cursors know it before the round begins: whether it
-// ends the epoch, and so is to be saved, is asked then.
+// With backup workers, the next round has the leftover positions and enough new ones for a global batch of
+// whole grains, so that all borders lie between grains. Sets the cursors before the round begins, because
+// whether it ends the epoch, and so must be saved, is asked then.
 void Rounds::take_fresh() {
   if (mode_.backup == 0) return;
   std::uint64_t left = 0;
   for (const Interval& part : left_over_) left += part.size();
   const std::uint64_t batch = std::max<std::uint64_t>(1, job_.global_batch / job_.grain) * job_.grain;
-  CHECK(left < batch, "what is left over of a round is less than the round");
+  CHECK(left < batch, "a round leaves over less than its own length");
   ahead_.take(batch - left);
   done_.take(batch - left);
 }
@@ -134,7 +134,7 @@ void Rounds::finish(Time now, RoundState& round) {
   if (round.purpose() == Purpose::evaluate) {
     evaluated_last_ = true;
     evaluation_due_ = false;
-    states_.pop_back();  // shards have no part in it
+    states_.pop_back();  // shards do not take part in evaluations
     return;
   }
   round.done = true;
@@ -184,7 +184,7 @@ std::vector<Duration> Rounds::confirm(Time now, Version version, bool nobody_wor
       pushes.push_back(round->longest_since_report(now));
     }
     if (round->least() <= version && !round->possible) round->possible = now;
-    // Reports may be late without being lost: shards hear of pushes from others than we do.
+    // A report may be late without being lost: pushes and reports travel on different connections.
     if (closed && !round->done && (nobody_works || now - *round->closed > timeout)) round->close_unreported();
     ++round;
   }
@@ -207,7 +207,7 @@ Rounds::Gate Rounds::cover(RoundState& round, std::uint32_t shard, const std::ve
   round.squares[shard] = squares;
   if (round.scale) return CommitAgain{*round.scale};
   if (round.squares.size() < shards_telling_) return Uncovered{};
-  double sum = 0;  // in the order of slices, whatever the order of arrival
+  double sum = 0;  // in the order of slices, independent of the order of arrival
   for (const auto& [slot, its] : round.squares) {
     for (const double square : its) sum += square;
   }

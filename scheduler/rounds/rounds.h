@@ -1,15 +1,14 @@
-// Rounds: which rounds are open, what is begun next, and when a round is done.
+// Rounds: which rounds are open, what begins next, and when a round is done.
 //
 // A slice covers a round when it has all the pushes that the round needs (server/shard/slice_memory.h). A
 // round is done when the scheduler has all of its reports, and closed when every shard has made the next
 // version (confirm()).
 //
-// Round k may begin when the reports cover all rounds below k - slack. Within the slack, a round begins ahead
-// of time only for a worker that would be idle. An evaluation, a checkpoint and the end need one whole
-// version: each is a barrier. All rounds before a barrier are done first, and what comes after it computes
-// from no older version.
+// Round k may begin when reports cover all rounds below k - slack. Within the slack, a round begins early
+// only for a worker that would be idle. An evaluation, a checkpoint and the end need one whole version, so
+// each is a barrier: all rounds before it are done first, and rounds after it compute from no older version.
 //
-// Decides and keeps the state; sends nothing. The pieces of a round are the business of Assignments.
+// Decides and keeps the state; sends nothing. Assignments handles the pieces of a round.
 #pragma once
 
 #include <list>
@@ -30,80 +29,80 @@ class Rounds {
   Rounds(const Rounds&) = delete;
   Rounds& operator=(const Rounds&) = delete;
 
-  // Oldest first: the open ones, and those that shards have not confirmed yet.
+  // Oldest first: open rounds, and rounds that shards have not confirmed yet.
   [[nodiscard]] const std::list<RoundState>& states() const { return states_; }
   [[nodiscard]] std::list<RoundState>& states() { return states_; }
-  [[nodiscard]] RoundState* training(Round round);  // nullptr: there is none
-  [[nodiscard]] RoundState* oldest_open();          // the first that is not done; nullptr: all are
+  [[nodiscard]] RoundState* training(Round round);                   // nullptr if not found
+  [[nodiscard]] RoundState* oldest_open();                           // the first not done; nullptr if all are
   [[nodiscard]] const EpochCursor& done() const { return done_; }    // its next round is the first not done
   [[nodiscard]] const EpochCursor& ahead() const { return ahead_; }  // its next round is the first not begun
 
   void begin_training(Time now) { started_ = now; }
   [[nodiscard]] bool training_began() const { return started_.has_value(); }
-  [[nodiscard]] double trained_seconds(Time now) const;  // those before a resume included
+  [[nodiscard]] double trained_seconds(Time now) const;  // including those before a resume
 
-  // What is to be done next.
+  // What to do next.
   struct Wait {};        // for reports, unless a worker is idle and may_run_ahead()
-  struct OpenOldest {};  // enough of it is reported, and shards are to know which
+  struct OpenOldest {};  // enough of it is reported: send BeginRound with the positions it keeps
   struct FinishOldest {};
   struct BeginTrainingRound {};
   struct BeginEvaluation {};
   using Next = std::variant<Wait, OpenOldest, FinishOldest, BeginTrainingRound, BeginEvaluation, EndJob>;
-  // `ending`: the job is to end.
+  // `ending`: the end of the job was requested.
   [[nodiscard]] Next next(Time now, bool ending);
   // Whether the next round may begin although others are open.
   [[nodiscard]] bool may_run_ahead(Time now) const;
 
-  // Where rounds are paced: so many positions has the next one, as far as its epoch has them.
+  // Paced rounds: sets the length of the next round, cut at the end of its epoch.
   void pace(std::uint64_t positions) { ahead_.take(positions); }
   RoundState& begin(Time now, bool save);
   RoundState& begin_evaluation(Time now);
-  // All of the oldest open round is reported. An evaluation is gone afterwards.
+  // The oldest open round is fully reported. An evaluation is removed by this.
   void finish(Time now, RoundState& round);
-  // Whether what done() says is all there is to say of what was trained: no position before it is left over,
-  // and nothing behind it is in the parameters.
+  // Whether done() describes exactly the positions in the parameters: no position before it is left over, and
+  // none after it has been applied.
   [[nodiscard]] bool can_be_saved() const;
-  // What is known of a round when it is reported, for the record.
+  // The record of a reported round.
   [[nodiscard]] RoundRecord record(Time now, const RoundState& round, const Members& members) const;
 
-  // All shards have this version: rounds below it are closed, and forgotten once they are done. Reports of a
-  // closed round that do not come within `timeout` are done without; at once, if no worker is left to report.
-  // Returns, of each round that closed now, how long the shards waited for the last pushes after the reports.
+  // All shards have this version: rounds below it are closed, and removed once they are done. Reports of a
+  // closed round that are missing after `timeout` are not waited for; if no worker is left, immediately.
+  // Returns, for each round that closed now, how long shards waited for the last pushes after the reports.
   std::vector<Duration> confirm(Time now, Version version, bool nobody_works, Duration timeout);
-  // The scheduler was restarted: while it was away no report could come, and waiting for one begins now.
+  // The scheduler was restarted: timeouts of reports start again, as none could arrive meanwhile.
   void restarted(Time now);
-  // Whether a training round below this version is not closed by all shards.
+  // Whether some shard has not closed a training round below this version.
   [[nodiscard]] bool any_unclosed_below(Version version) const;
 
   // With a clip barrier: a shard has covered the round.
-  struct Uncovered {};  // other shards have not told
+  struct Uncovered {};  // not all shards have reported
   struct CommitAll {
     double scale = 1;
-  };  // to all shards: the last has told
+  };  // to all shards: the last has reported
   struct CommitAgain {
     double scale = 1;
-  };  // to this shard, which did not get the first
+  };  // to this shard: the first Commit was lost
   using Gate = std::variant<Uncovered, CommitAll, CommitAgain, EndJob>;
   Gate cover(RoundState& round, std::uint32_t shard, const std::vector<double>& squares);
 
  private:
   void take_fresh();
-  // What the next round has; of it, `skipped` are other rounds'.
+  // The positions of the next round; `skipped`: the parts that belong to other rounds.
   [[nodiscard]] Interval dealt(std::vector<Interval>& skipped) const;
   [[nodiscard]] bool may_leave_over(Time now, const RoundState& round) const;
 
   const Job& job_;
   const SyncMode mode_;
   const Term term_;
-  const std::size_t shards_telling_;  // shards that hold slices: only they tell squares
+  const std::size_t shards_telling_;  // shards that hold slices: only they report squares
   const double seconds_before_;       // of training, before a resume
   EpochCursor done_, ahead_;
   std::list<RoundState> states_;
-  std::vector<Interval> left_over_;  // by the rounds that are done, for the next one
+  std::vector<Interval> left_over_;  // by the last round done, for the next one
   bool pause_ = false;               // the newest round is the last before a barrier
-  Version barrier_;                  // what is begun computes from no less
+  Version barrier_;                  // new rounds compute from this version or later
   bool evaluation_due_;
-  bool evaluated_last_ = false;  // the present version has been evaluated
+  bool evaluated_last_ = false;  // the current version has been evaluated
   std::optional<Time> started_, last_done_;
 
  public:

@@ -8,11 +8,11 @@
 namespace steelyard {
 namespace {
 
-// What a worker measures lies below these. Beyond them, policies would plan with numbers that mean nothing.
+// Limits of plausible measurements, so that policies do not plan with meaningless numbers.
 constexpr double longest_compute = 1e8;  // seconds of one piece: three years
 constexpr double most_memory = 1e12;     // MB
 
-// Not a number is not.
+// False for NaN.
 bool is_within(double value, double most) { return value >= 0 && value <= most; }
 
 }  // namespace
@@ -40,7 +40,7 @@ void Training::advance(Time now, Outbox& out) {
   while (phase() == Phase::running && go_on(now, out)) {
   }
   if (std::string doubt = assignments_.take_doubt(); !doubt.empty()) Dispatch::note(std::move(doubt), out);
-  // Nobody is left to finish the round, or it is so long that it is rather done again.
+  // No worker is left to finish the round, or the round is so long that it is dropped and repeated on resume.
   const bool waits = phase() == Phase::running && shutdown_.requested();
   if (waits &&
       (shutdown_.left_alone(now, anybody_works(), timeout_) || mode_.span != SyncMode::Span::batch)) {
@@ -61,7 +61,7 @@ bool Training::go_on(Time now, Outbox& out) {
   return true;
 }
 
-// Gives an idle worker something to do, if there is one.
+// Gives idle workers pieces, beginning the next round early if necessary and allowed.
 bool Training::run_ahead(Time now, Outbox& out) {
   const Orders taken = assignments_.hand_out(now);
   apply(now, taken, out);
@@ -71,7 +71,7 @@ bool Training::run_ahead(Time now, Outbox& out) {
   return true;
 }
 
-// Shards hold what has been pushed of it until they know which of its positions are in it.
+// Backup workers: shards buffer pushes of the round until BeginRound names the positions it keeps.
 void Training::open_oldest(Time now, Outbox& out) {
   RoundState& round = *rounds_.oldest_open();
   assignments_.leave_over(now, round);
@@ -101,7 +101,7 @@ void Training::begin_round(Time now, Outbox& out) {
   RoundState& round = rounds_.begin(now, save);
   end_rests(members_, round.round());
   if (round.opened) dispatch_.open(now, round.open(), out);
-  confirm(now);  // whether it can be computed at once
+  confirm(now);  // the shards may already have the version to compute from
   apply(now, assignments_.begin(now, round), out);
 }
 
@@ -110,7 +110,7 @@ void Training::begin_evaluation(Time now, Outbox& out) {
   apply(now, assignments_.begin(now, evaluation), out);
 }
 
-// The one place that carries orders out.
+// The only place that executes orders.
 void Training::apply(Time now, const Orders& orders, Outbox& out) {
   for (const Order& order : orders) {
     std::visit(Overloaded{[&](const Assign& it) { dispatch_.to_worker(it.slot, it.start, out); },
@@ -264,7 +264,7 @@ void Training::end_if_alone(Time now, const std::string& why, Outbox& out) {
   const bool nobody =
       std::ranges::none_of(members_.workers, [](const auto& it) { return it.second.present; });
   if (phase() != Phase::gathering && !nobody) return;
-  shutdown_.request();  // nobody is waited for any more
+  shutdown_.request();  // no member is waited for any more
   end(now, Outcome::worker_failed, why, out);
 }
 
@@ -276,7 +276,7 @@ void Training::save(Time now, Outbox& out) {
   dispatch_.save(progress, out);
 }
 
-// Nothing more is begun. The present version is saved first, where it is whole and not saved yet.
+// Begins nothing more. Saves the current version first, if it is whole and not saved yet.
 void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
   const bool trained = phase() == Phase::running;
   if (!shutdown_.end(outcome, std::move(text))) return;
@@ -295,7 +295,7 @@ void Training::fail(Time now, const EndJob& failure, Outbox& out) {
   end(now, failure.outcome, failure.text + "; " + way_back, out);
 }
 
-// All that can be saved is saved.
+// Everything that can be saved is saved: sends Stop.
 void Training::stop(Time now, Outbox& out) {
   std::set<NodeId> members;
   for (const auto& [slot, worker] : members_.workers) {
@@ -319,7 +319,7 @@ void Training::left(Time now, NodeId node, Outbox& out) {
   if (!others) Dispatch::stop(next, shutdown_.outcome(), out);
 }
 
-// The version that the last checkpoint has, if the ending left one; kept by the first worker that is there.
+// Names the version of the last checkpoint, if the outcome leaves one; the first present worker keeps it.
 void Training::name_last_version() {
   Stop last;
   last.has_last = rounds_.training_began() && Shutdown::leaves_model(shutdown_.outcome().outcome) &&

@@ -1,7 +1,7 @@
 // Training: takes a job from its first round to its end. Begins and finishes rounds, saves versions, and ends
-// when nothing is left to do or something has failed.
+// the job when it is complete or has failed.
 //
-// Asks Rounds, Assignments, Checkpoints and Shutdown, and is the one place that carries out what they decide.
+// Asks Rounds, Assignments, Checkpoints and Shutdown, and is the only class that executes their decisions.
 #pragma once
 
 #include <memory>
@@ -30,17 +30,17 @@ class Training {
   [[nodiscard]] Phase phase() const { return shutdown_.phase(); }
   [[nodiscard]] const SyncMode& mode() const { return mode_; }
 
-  // Shards and workers are there.
+  // Shards and workers are ready: training begins.
   void begin(Time now);
-  // Does whatever has become possible: after every message and every beat.
+  // Does everything that has become possible. Call after every message and every beat.
   void advance(Time now, Outbox& out);
-  // What is due with every beat.
+  // Repeats what is due with every heartbeat of the scheduler.
   void beat(Time now, Outbox& out);
 
-  // This process goes on where another one ended: whoever is waited for has all of its time once more.
+  // This process continues the job of another one: all timeouts start again.
   void restarted(Time now);
 
-  // False: the message is late, repeated or unknown.
+  // Returns false if the message is late, repeated or unknown.
   bool hear(Time now, NodeId from, const Report& report, Outbox& out);
   bool hear(Time now, NodeId from, const PieceProgress& progress, Outbox& out);
   bool hear(Time now, NodeId from, const CutAnswer& answer, Outbox& out);
@@ -50,37 +50,37 @@ class Training {
   bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   bool hear(const Saved& saved, Outbox& out);
 
-  // The worker in this slot is there, or is there again, and may have nothing to do.
+  // The worker in this slot joined or came back, and may be idle.
   void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }
-  // Pieces without an owner are assigned, if a worker is there now.
+  // Assigns pieces without an owner, if a worker is available.
   void adopt_orphans(Time now, Outbox& out) { apply(now, assignments_.adopt_orphans(now), out); }
-  // What the worker in this slot owes becomes others'.
+  // Gives the pieces of the worker in this slot to others.
   void release(Time now, std::uint32_t slot, Outbox& out) {
     apply(now, assignments_.release(now, slot), out);
   }
-  // The same of a worker that is lost.
+  // The same for a worker that is lost.
   void lose(Time now, std::uint32_t slot, Outbox& out) { apply(now, assignments_.lose(now, slot), out); }
-  // What it owes and does not hold is said again; at once, if what was said last may not have reached it.
+  // Resends assignments that the worker owes but does not hold; if `doubtful`, without waiting for a timeout.
   void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, bool doubtful,
                    Outbox& out) {
     apply(now, assignments_.repeat_lost(now, slot, held, doubtful), out);
   }
 
-  // Somebody wants the job to end, in an orderly way.
+  // An orderly end of the job was requested.
   void interrupt(Time now, Outbox& out);
-  // Somebody is gone for good. Before the training begins, the job as it was meant cannot begin; afterwards
-  // the others go on as long as there are any.
+  // A process exited for good. Ends the job if training has not begun, because it would lack a member, or if
+  // no worker is present.
   void end_if_alone(Time now, const std::string& why, Outbox& out);
   void end(Time now, Outcome outcome, std::string text, Outbox& out);
-  // The same for a failure: says also what people can do to go on.
+  // The same for a failure; adds to the text how users can continue.
   void fail(Time now, const EndJob& failure, Outbox& out);
-  void save_again(Outbox& out) const;  // whatever is not answered, oldest first
+  void save_again(Outbox& out) const;  // repeats unanswered Saves, oldest first
   void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }
-  void left(Time now, NodeId node, Outbox& out);         // or its connection is gone
+  void left(Time now, NodeId node, Outbox& out);         // it left, or its connection closed
   void heard_at_end(Time now) { shutdown_.heard(now); }  // a worker that pulls the last version
 
  private:
-  bool go_on(Time now, Outbox& out);  // one thing that has become possible; false: there is none
+  bool go_on(Time now, Outbox& out);  // does one thing that has become possible; false if nothing has
   bool run_ahead(Time now, Outbox& out);
   void open_oldest(Time now, Outbox& out);
   void finish_oldest(Time now, Outbox& out);

@@ -9,7 +9,7 @@ namespace {
 
 static_assert(balancing::FlexRR::parts == parts_told);
 
-constexpr double newest = 0.2;  // weight of the newest piece in what a position usually takes
+constexpr double newest = 0.2;  // weight of the newest piece in the running average
 
 }  // namespace
 
@@ -89,8 +89,9 @@ std::vector<balancing::Standing> WorkStealing::standings(Time now, const Works& 
   return standings;
 }
 
-// Where the piece is to end so that about so many positions are handed over: no more than half of what is
-// left of it, but a whole step. In time as far as is known: behind the micro-batch that it works on.
+// Where to cut the piece to hand over about `hand_over` positions: at most half of the positions left,
+// rounded to whole steps, and after the micro-batch that the worker is computing according to its last
+// report.
 std::optional<Position> WorkStealing::border(const OwedPiece& piece, std::uint64_t hand_over) const {
   const std::uint64_t micro_batch = piece.underway.micro_batch, size = piece.positions.size();
   if (micro_batch == 0) return std::nullopt;

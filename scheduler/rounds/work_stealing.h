@@ -1,11 +1,11 @@
-// WorkStealing: where the workers stand within a round, and who is asked to hand over what.
+// WorkStealing: tracks the workers' progress within a round, and decides which piece is cut and handed over.
 //
-// The rule is FlexRR's (balancing/rescue/flexrr.h). Here is what it needs to know: what each worker was dealt
-// and how long that usually takes it, what is left of it, which piece has a tail and where that may be cut:
-// between two micro-batches of its worker that are whole grains.
+// The rule is FlexRR's (balancing/rescue/flexrr.h). This class provides its input: the positions assigned to
+// each worker and the time that they usually take, the positions left, and where a piece may be cut: between
+// two micro-batches of its worker, at a border of a grain.
 //
-// Who was asked for a cut is asked for no other before it has answered; and who has not begun what it took
-// over gets no more.
+// A worker with an unanswered Cut gets no other, and a helper gets no further work before it has begun what
+// it took over.
 #pragma once
 
 #include <map>
@@ -24,27 +24,28 @@ class WorkStealing {
   // `members` and `planner` belong to the caller and outlive this.
   WorkStealing(const Job& job, const Members& members, const Planner& planner);
 
-  void begin(const RoundState& round);  // its pieces have been dealt
+  void begin(const RoundState& round);  // after its pieces are assigned
   void observe(std::uint32_t slot, const Report& report);
 
-  // A worker tells of a piece that it owes. False: late, repeated or impossible.
+  // A worker reports progress with a piece that it owes. False if it is late, repeated or impossible.
   static bool told(Time now, OwedPiece& piece, const PieceProgress& progress);
 
   struct Ask {
     PieceId piece = 0;
     PieceCut cut;
   };
-  // The next cut to be asked for; nothing: there is none now.
+  // The next cut to request; std::nullopt if none is possible now.
   [[nodiscard]] std::optional<Ask> next(Time now, const RoundState& round) const;
 
  private:
-  // What is left to a worker of all its pieces, and the one with the most left of those that can be cut.
+  // The positions left in all pieces of a worker, and its piece with the most left among those that can be
+  // cut.
   struct Work {
     std::uint64_t left = 0;
     Time told{};
-    bool own = false;    // some of it is not what it took over
-    bool asked = false;  // for a cut, and has not answered
-    bool waits = false;  // will take over something, or has not begun a piece
+    bool own = false;    // some of it was not taken over from another worker
+    bool asked = false;  // a cut was requested and not answered
+    bool waits = false;  // it is the helper of a pending cut, or has not begun a piece
     PieceId longest = 0;
     std::uint64_t longest_left = 0;
   };
@@ -56,8 +57,8 @@ class WorkStealing {
   const std::uint64_t grain_;
   const Members& members_;
   const Planner& planner_;
-  std::map<std::uint32_t, std::uint64_t> dealt_;  // positions of this round, by slot
-  std::map<std::uint32_t, double> usual_;         // seconds a position, by slot; recent rounds count more
+  std::map<std::uint32_t, std::uint64_t> dealt_;  // positions assigned at the start of the round, by slot
+  std::map<std::uint32_t, double> usual_;         // seconds a position, by slot; running average
 
  public:
   void serialize(auto& fields) { fields(dealt_, usual_); }

@@ -26,7 +26,7 @@ void HeldAnswers::drop_all() {
 namespace {
 
 constexpr const char* alone = "the standby is lost; the scheduler continues without it";
-constexpr Duration poll = std::chrono::milliseconds(5);  // of a journal that answers wait for
+constexpr Duration poll = std::chrono::milliseconds(5);  // while answers wait for the journal
 
 bool is_for_recorder(const Envelope& it) { return std::holds_alternative<ToRecorder>(it.message); }
 
@@ -76,7 +76,7 @@ void Journaled::restarted(Time now, bool without_standby, Outbox& out) {
   release(now, out);
 }
 
-// ---- what may not leave yet
+// ---- held messages
 
 template <class Do>
 void Journaled::let(Do act, Outbox& out) {
@@ -87,7 +87,7 @@ void Journaled::let(Do act, Outbox& out) {
   if (ended().empty()) hold(said.take(), out);
 }
 
-// People need not wait.
+// Messages for the recorder are not held.
 void Journaled::hold(std::vector<Envelope> said, Outbox& out) {
   std::vector<Envelope> told, beats, answers;
   for (Envelope& it : said) {
@@ -99,7 +99,7 @@ void Journaled::hold(std::vector<Envelope> said, Outbox& out) {
   held_.hold(std::move(answers), position_);
 }
 
-// While the two have lost one another, nothing leaves.
+// Sends nothing while scheduler and standby have lost each other.
 void Journaled::release(Time now, Outbox& out) {
   look_again_ = Time::max();
   if (!ended().empty()) {
@@ -153,8 +153,8 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   standby_.written(now, record_, out);
 }
 
-// Before anything else: what was said last has reached whoever records the run. Whoever counts still does,
-// and is told too.
+// Runs before anything else in a step, when the recorder has received all messages so far. A standby that
+// counts keeps counting, and receives the condensed records too.
 void Journaled::condense(Time now, Outbox& out) {
   if (!condense_ || bytes_ < most_ || !standby_.is_settled() || scheduler_.finished()) return;
   record_.clear();
@@ -169,7 +169,7 @@ void Journaled::condense(Time now, Outbox& out) {
 
 namespace {
 
-// Named twice, it is the only one that the standby may ask.
+// An arbiter that is named twice in a row is the only one that the standby may ask.
 void follow(StandbyFeed::Follower& follower, const Followed& it) {
   if (it.attempt != follower.attempt) follower = {it.attempt, {}};
   if (it.attempt == 0 || it.arbiter.role != Role::shard) return;

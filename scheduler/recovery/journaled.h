@@ -1,16 +1,15 @@
-// Journaled: a scheduler that has what it hears written down before it answers, and how a later process makes
-// the same one of that.
+// Journaled: a scheduler that writes each message to a journal before it answers, and replay() of that
+// journal by a later process.
 //
-// What was written is what counts: of a record that was cut short the answers were not sent. Whoever reads a
-// journal to its end has the scheduler that wrote it, and goes on as after lost connections: members come
-// back and say again what is not confirmed.
+// The journal is authoritative. A truncated last record is ignored: its answers were never sent. A process
+// that replays a journal to its end has the same scheduler as the process that wrote it, and continues as
+// after lost connections: members reconnect and resend what was not confirmed.
 //
-// The journal may be written by another thread, and a disk may hang. So the scheduler goes on with what it
-// hears, and its answers are held until the journal, and a standby that counts, have the records that they
-// follow from. Only heartbeats (SchedulerBeat) do not wait for the journal: they carry nothing but the job's
-// term, follow from no record, and change nothing that a later process would have to know. Without them
-// members would take the scheduler for lost. They wait for the standby as answers do, so that members hear
-// from one scheduler at a time.
+// Another thread may write the journal, and the disk may hang. The scheduler therefore continues to handle
+// messages, but holds its answers until the journal, and a standby that counts, have the records from which
+// they follow. Only heartbeats (SchedulerBeat) do not wait for the journal: they carry only the job's term,
+// follow from no record, and change no state. Without them members would declare the scheduler lost.
+// Heartbeats do wait for the standby, so that members receive from one scheduler at a time.
 #pragma once
 
 #include <cstddef>
@@ -28,12 +27,11 @@
 
 namespace steelyard {
 
-// HeldAnswers: messages of a scheduler that may not leave its process yet, because the records of the journal
-// that they follow from are not everywhere where they have to be.
+// HeldAnswers: a queue of messages that a scheduler may not send yet, because the journal or the standby does
+// not have the records from which they follow.
 //
-// Positions are bytes of the journal. Messages leave in the order in which they came. There is room for a
-// limited number of messages. The class drops what comes beyond, as a line drops what its receiver does not
-// take: members ask again for everything that they miss.
+// Positions are bytes of the journal. Messages leave in order. The queue is limited; messages beyond the
+// limit are dropped, like those that a link drops, and members request them again.
 //
 // Pure; part of a Journaled scheduler.
 class HeldAnswers {
@@ -42,9 +40,9 @@ class HeldAnswers {
 
   explicit HeldAnswers(std::size_t room = usual_room) : room_(room) {}
 
-  // These follow from the first `after` bytes of the journal, which never becomes less.
+  // Adds messages that follow from the first `after` bytes of the journal. `after` must not decrease.
   void hold(std::vector<Envelope> messages, std::uint64_t after);
-  // Those that follow from the first `have` bytes leave.
+  // Sends the messages that follow from the first `have` bytes.
   void release(std::uint64_t have, Outbox& out);
   void drop_all();
   [[nodiscard]] bool empty() const { return held_.empty(); }
@@ -62,21 +60,20 @@ class HeldAnswers {
 
 class Journaled {
  public:
-  // Writes the bytes of one record behind those before: at once or, where there is a Pending, soon. False:
-  // the journal has ended.
+  // Appends one record: immediately or, if there is a Pending, later. Returns false if the journal has ended.
   using Write = std::function<bool(const std::vector<std::byte>& record)>;
-  // Of all that Write and Condense took, in that order: how many are not written yet. It may wait for some
-  // milliseconds. Where an ended journal still has to be emptied, it counts until that is done.
+  // Returns how many of the calls of Write and Condense, in order, are not written yet. May block for some
+  // milliseconds. An ended journal that still has to be emptied counts until that is done.
   using Pending = std::function<std::size_t()>;
 
-  // Begins it anew: behind its head there are these records and no others, and at no moment less than what
-  // counts. False: it goes on as it is.
+  // Atomically replaces the journal by its head and these records. Returns false if it stays as it is.
   using Condense = std::function<bool(const std::vector<std::byte>& records)>;
   struct Options {
-    StandbyFeed::Options standby{{}, [] { return std::vector<std::byte>(); }};  // none may follow it
-    Condense condense{};           // nothing: the journal only grows
-    std::uint64_t most = 4 << 20;  // bytes of records, before it begins anew: a tenth of a second to read
-    Pending pending{};             // nothing: Write and Condense have written when they return
+    StandbyFeed::Options standby{{},
+                                 [] { return std::vector<std::byte>(); }};  // default: no standby may follow
+    Condense condense{};                                                    // empty: the journal only grows
+    std::uint64_t most = 4 << 20;  // bytes of records before it is condensed: a tenth of a second to read
+    Pending pending{};             // empty: Write and Condense have written when they return
   };
 
   // `scheduler` outlives this.
@@ -85,16 +82,16 @@ class Journaled {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // This process goes on where another one ended. `without_standby`: that one had a standby, and shards have
-  // granted the job to this one (scheduler/recovery/reclaim.h).
+  // This process continues the job of another one. `without_standby`: that one had a standby, and the shards
+  // have granted the job to this process (scheduler/recovery/reclaim.h).
   void restarted(Time now, bool without_standby, Outbox& out);
   [[nodiscard]] Time deadline() const {
     return std::min({scheduler_.deadline(), standby_.deadline(), look_again_});
   }
   [[nodiscard]] bool finished() const { return scheduler_.finished() || !ended().empty(); }
-  // Why nothing that is said here counts any more, though the job goes on: a standby leads it.
+  // Why this process no longer leads, although the job continues under a standby; empty while it leads.
   [[nodiscard]] const std::string& ended() const { return standby_.ended(); }
-  // Likewise for good, which is written down.
+  // Whether that is final; the journal records it.
   [[nodiscard]] bool superseded() const { return standby_.superseded(); }
 
  private:
@@ -103,7 +100,7 @@ class Journaled {
   void let(Do act, Outbox& out);
   void hold(std::vector<Envelope> said, Outbox& out);
   void release(Time now, Outbox& out);
-  void handed_over() {  // whatever the journal took last
+  void handed_over() {  // after the journal took record_
     if (pending_) handed_.push_back(position_ - record_.size());
   }
   [[nodiscard]] std::uint64_t journal_has();
@@ -117,20 +114,20 @@ class Journaled {
   const Pending pending_;
   StandbyFeed standby_;
   HeldAnswers held_;                  // until journal and standby have the records
-  HeldAnswers beats_;                 // until the standby has them
-  std::uint64_t position_ = 0;        // bytes of records so far, of this process
-  std::deque<std::uint64_t> handed_;  // where records begin that may not be written yet
-  Time look_again_ = Time::max();     // at the journal
-  std::uint64_t bytes_ = 0;           // written since it began
-  Followed followed_;                 // as was told
-  Reminder undecided_;                // whether this process leads
+  HeldAnswers beats_;                 // until the standby has the records
+  std::uint64_t position_ = 0;        // bytes of records of this process
+  std::deque<std::uint64_t> handed_;  // begins of records that may not be written yet
+  Time look_again_ = Time::max();     // when to check the journal again
+  std::uint64_t bytes_ = 0;           // of records since the journal was created or condensed
+  Followed followed_;                 // as last written
+  Reminder undecided_;                // while it is undecided which process leads
   bool written_superseded_ = false;
-  std::vector<std::byte> record_;  // memory for the next
+  std::vector<std::byte> record_;  // reused buffer
 };
 
-// All that is left in the journal, said to a scheduler made of its head. `said` gets the answers to each.
-// `acting` gets the place of each record, in bytes, before the scheduler acts on it: it may end the process.
-// Returns the standby that counted at its end.
+// Replays the rest of the journal into a scheduler made from its head. `said` gets each record and its
+// answers. `acting` gets the offset of each record, in bytes, before the scheduler handles it, which may
+// crash the process. Returns the standby that counted at the end of the journal.
 using Replayed = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
 using Acting = std::function<void(std::size_t begin)>;
 StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Replayed& said,

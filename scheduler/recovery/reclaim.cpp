@@ -17,7 +17,7 @@ Reclaim::Reclaim(Term term, const StandbyFeed::Follower& follower, const Members
       deciding_(follower.arbiters) {
   for (const auto& [slot, shard] : members.shards) asked_.push_back({shard.node, shard.endpoint});
   for (const auto& [slot, mirror] : members.mirrors) asked_.push_back({mirror.node, mirror.endpoint});
-  if (deciding_.empty()) answer_ = Answer::granted;  // there were no shards, and nothing binds anybody
+  if (deciding_.empty()) answer_ = Answer::granted;  // there were no shards, so the standby cannot lead
 }
 
 void Reclaim::step(Time now, const Envelope& in, Outbox& out) {

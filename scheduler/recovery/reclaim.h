@@ -1,9 +1,9 @@
-// Reclaim: whether a scheduler that was killed while a standby counted may lead again.
+// Reclaim: decides whether a restarted scheduler may lead again, if a standby counted when it was killed.
 //
-// The standby may have taken over meanwhile. So the process that takes the place of the killed one asks
-// before anybody can connect to it: it claims the job from the shards that its standby may have asked, over
-// connections that it makes itself, as a standby does. It leads if all of them grant that. It asks all other
-// servers of its journal too: each that knows of a later leader refuses for the job.
+// The standby may have taken over meanwhile. Before any member can connect, the new process claims the job
+// from the shards that the standby may have asked, over connections that it opens itself, as a standby does.
+// It leads if all of them grant the claim. It also asks all other servers in its journal: one that knows of a
+// later leader refuses the claim.
 //
 // Pure. Owned and used by one thread.
 #pragma once
@@ -21,14 +21,14 @@ class Reclaim {
  public:
   enum class Answer { granted, refused, none };
 
-  // `members` as the journal has them. `wait`: how long it asks.
+  // `members`: from the journal. `wait`: timeout of the claim.
   Reclaim(Term term, const StandbyFeed::Follower& follower, const Members& members, Duration wait);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return next_; }
   [[nodiscard]] bool finished() const { return answer_.has_value(); }
-  // none: too few have answered.
+  // none: too few servers answered in time.
   [[nodiscard]] Answer answer() const { return answer_.value_or(Answer::none); }
 
  private:
@@ -40,7 +40,7 @@ class Reclaim {
   const std::uint64_t attempt_, generation_;
   const Duration wait_;
   std::vector<Asked> asked_;      // all servers of the journal
-  std::vector<NodeId> deciding_;  // those of them whose grant is still missing
+  std::vector<NodeId> deciding_;  // those that still have to grant the claim
   std::optional<Time> since_;
   Time next_{};
   std::optional<Answer> answer_;

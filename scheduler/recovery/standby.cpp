@@ -9,7 +9,7 @@ namespace {
 constexpr Duration beat = std::chrono::milliseconds(250), claim_every = std::chrono::milliseconds(50);
 constexpr Duration shortest_silence = std::chrono::seconds(2);
 constexpr int many_heartbeats = 4;
-constexpr Time far_off{std::chrono::hours(24 * 365 * 100)};  // no machine runs for so long
+constexpr Time far_off{std::chrono::hours(24 * 365 * 100)};  // beyond any uptime
 
 bool is_possible(Time it) { return it >= Time{} && it < far_off; }
 
@@ -55,7 +55,7 @@ void Standby::wake(Time now, Outbox& out) {
 
 // ---- following
 
-// Its answer counts, and nothing that was said before.
+// Starts a new attempt; messages of the former one are ignored.
 void Standby::follow_anew() {
   following_ = false;
   ++attempt_;
@@ -76,7 +76,7 @@ void Standby::handle(Time now, const Following& following) {
 
 void Standby::handle(const JournalPart& part, Outbox& out) {
   if (!following_ || claimed_from_ || part.attempt != attempt_) return;
-  if (part.begin < have_) return;  // it was said twice
+  if (part.begin < have_) return;  // a duplicate
   if (part.begin > have_) return follow_anew();
   const auto bytes = std::as_bytes(std::span(part.bytes));
   cut_.insert(cut_.end(), bytes.begin(), bytes.end());
@@ -85,7 +85,7 @@ void Standby::handle(const JournalPart& part, Outbox& out) {
   out.send<ToScheduler>(scheduler_node, JournalAck{attempt_, have_});
 }
 
-// Whether all that is there can be read, but for a record whose end is still to come.
+// Writes the complete records received. Returns false if one is damaged; an incomplete last record is kept.
 bool Standby::take_records() {
   JournalReader reader(cut_);
   while (auto record = reader.next()) {
@@ -135,7 +135,7 @@ void Standby::handle(Time now, NodeId from, const LeaderGrant& granted, Outbox& 
   claimed_from_.reset();
   counted_.reset();
   leads_ = granted.granted;
-  if (leads_) out.send<ToLink>(link_node, Disconnect{scheduler_node});  // what is said to it waits in vain
+  if (leads_) out.send<ToLink>(link_node, Disconnect{scheduler_node});  // messages to it would only be queued
   heard_ = now;
   follow_anew();
 }

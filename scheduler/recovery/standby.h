@@ -1,12 +1,13 @@
-// Standby: has the journal of a scheduler on another machine, and is to lead when that one is lost.
+// Standby: keeps a copy of the journal of a scheduler on another machine, and leads if that scheduler is
+// lost.
 //
-// It follows: what comes of the journal is written down and confirmed. Once the journal says that it counts
-// (protocol/journal.h: Followed), it claims the job as soon as the scheduler is silent for too long. When the
-// shard that decides has granted that (scheduler/recovery/standby_feed.h), it leads: whoever owns it makes a
-// scheduler of the journal, as after a kill (scheduler/recovery/journaled.h). If the scheduler was first, it
-// follows anew.
+// While it follows, it writes and confirms the received parts of the journal. Once the journal says that it
+// counts (protocol/journal.h: Followed), it claims the job when the scheduler has been silent for too long.
+// If the arbiter grants the claim (scheduler/recovery/standby_feed.h), it leads: its owner replays the
+// journal into a scheduler, as after a kill (scheduler/recovery/journaled.h). If the scheduler's claim came
+// first, it follows again from the start.
 //
-// Times in the journal are told on this machine's clock.
+// Times in the journal are converted to this machine's clock.
 //
 // Pure. Owned and used by one thread.
 #pragma once
@@ -27,17 +28,17 @@ namespace steelyard {
 class Standby {
  public:
   struct Place {
-    NodeId node;  // the shard that decides
+    NodeId node;  // the arbiter, a shard
     std::string endpoint;
     std::uint64_t generation = 0;  // of the scheduler that this standby follows
   };
   struct Options {
     std::string build;
-    std::uint64_t attempt = 0;                        // the first; drawn at random
-    Duration wait = std::chrono::seconds(60);         // for a scheduler that answers, or a shard that decides
-    std::function<void()> begin;                      // a journal begins: what there was of another goes
-    std::function<void(const JournalRecord&)> write;  // behind those before
-    // As the journal says (arbiter_in()); nothing: no shard had been asked to decide, or that one is gone.
+    std::uint64_t attempt = 0;                        // the first attempt; drawn at random
+    Duration wait = std::chrono::seconds(60);         // timeout of the scheduler, and of the arbiter
+    std::function<void()> begin;                      // a new journal begins; drop the former one
+    std::function<void(const JournalRecord&)> write;  // appends a record
+    // The arbiter in the journal (arbiter_in()); std::nullopt if there was none, or it is lost.
     std::function<std::optional<Place>()> arbiter;
   };
   explicit Standby(Options options);
@@ -62,20 +63,21 @@ class Standby {
 
   const Options options_;
   ExitReason exit_reason_;
-  std::uint64_t attempt_;                 // of this following, or of the next
+  std::uint64_t attempt_;                 // the current attempt to follow, or the next one
   std::optional<std::uint64_t> counted_;  // the attempt under which it counts
   bool following_ = false;
   bool leads_ = false;
-  Duration ahead_{};            // of our clock, of the scheduler's
-  std::uint64_t have_ = 0;      // bytes of the journal
-  std::vector<std::byte> cut_;  // the beginning of a record
+  Duration ahead_{};            // this clock minus the scheduler's
+  std::uint64_t have_ = 0;      // bytes of the journal received
+  std::vector<std::byte> cut_;  // an incomplete record
   Term term_ = 0;               // of the job
-  Duration silence_{};          // of the scheduler, that is borne
+  Duration silence_{};          // of the scheduler, after which the job is claimed
   std::optional<Place> claimed_from_;
-  Time heard_{}, next_{};  // heard_: the scheduler, or when the claim began
+  Time heard_{}, next_{};  // heard_: last message of the scheduler, or start of the claim
 };
 
-// The shard that a standby with this journal may ask, and what the journal says of the scheduler.
+// The arbiter for a standby with this journal, and the generation of its scheduler; std::nullopt if there is
+// no such shard.
 std::optional<Standby::Place> arbiter_in(const StandbyFeed::Follower& follower, const Members& members);
 
 }  // namespace steelyard

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t part = limits::journal_part, under_way = 64 * part;  // bytes
 constexpr Duration patience = std::chrono::seconds(1);                     // for an answer, at least
-constexpr int many_times = 4;                                              // the longest so far
+constexpr int many_times = 4;                                              // times the slowest answer
 constexpr Duration claim_again = std::chrono::milliseconds(50), ask_again = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -37,8 +37,8 @@ bool StandbyFeed::hear(Time now, const Envelope& in, Outbox& out) {
 
 void StandbyFeed::handle(Time now, NodeId from, const Follow& follow, Outbox& out) {
   if (has_standby() && standby_ == from) {
-    if (attempt_ == follow.attempt) return;  // it was said twice
-    lose(now);                               // it has nothing any more
+    if (attempt_ == follow.attempt) return;  // a duplicate
+    lose(now);                               // it has dropped its copy
   }
   if (state_ >= State::claiming || follow.attempt == 0) return;
   const auto refuse = [&](const char* why) {
@@ -102,7 +102,7 @@ void StandbyFeed::handle(Time, NodeId from, const Arbitrates& confirmed, Outbox&
 
 void StandbyFeed::count_if_ready() {
   const bool confirmed = arbiters_.size() > 1 && arbiters_.back().below <= below_;
-  if (confirmed) {  // it asks no other any more
+  if (confirmed) {  // the standby asks only this one from now on
     arbiters_.erase(arbiters_.begin(), arbiters_.end() - 1);
     name_arbiter(arbiters_.back().node);
   }
@@ -117,7 +117,7 @@ void StandbyFeed::count_if_ready() {
   candidate_.reset();
 }
 
-// What is not told to a standby any more it does not act on.
+// Asks the shard in the last slot to confirm that it is the arbiter, if it is not yet.
 void StandbyFeed::look_at_arbiter(Time now, const Members& members, Outbox& out) {
   const ShardMember* last = members.arbiter();
   if (last == nullptr || (!arbiters_.empty() && arbiters_.back().node == last->node)) {
@@ -132,9 +132,9 @@ void StandbyFeed::look_at_arbiter(Time now, const Members& members, Outbox& out)
   out.send<ToShard>(candidate_->node, Arbitrate{term_, attempt_, members.generation});
 }
 
-// ---- losing one another
+// ---- losing each other
 
-// One that does not count yet may go.
+// A standby that does not count yet is simply dropped.
 void StandbyFeed::lose(Time now) {
   if (!has_standby()) return;
   state_ = state_ == State::counting ? State::claiming : State::alone;
@@ -151,7 +151,7 @@ void StandbyFeed::wake(Time now, const Members& members, Outbox& out) {
 
 void StandbyFeed::claim(Time now, const Members& members, Outbox& out) {
   next_claim_ = now + claim_again;
-  // Before there are shards nothing binds anybody, and a standby has nobody to ask.
+  // Before any shard joined, the standby has no arbiter and cannot lead.
   if (arbiters_.empty()) return go_on_alone();
   if (now - since_ > options_.wait) {
     return end(

@@ -1,29 +1,29 @@
-// StandbyFeed: a scheduler's standby, as the scheduler's process sees it.
+// StandbyFeed: the scheduler's side of its connection to a standby.
 //
-// A standby (scheduler/recovery/standby.h) is sent the journal. While it counts, nothing that the scheduler
-// sends leaves before the standby has the records that it follows from (missing(); a Journaled scheduler
-// holds the messages). So whatever a member has received from this scheduler, the standby would have sent as
-// well. Of the two, one may be lost; a shard, the arbiter, grants the job to the first of them that claims
+// It sends the journal to a standby (scheduler/recovery/standby.h). While the standby counts, a message of
+// the scheduler leaves only after the standby has the records from which it follows (missing(); a Journaled
+// scheduler holds the messages). So everything that members received from this scheduler, the standby could
+// have sent. Either of the two may be lost; a shard, the arbiter, grants the job to the first one that claims
 // it.
 //
 //   state      event                                   next       action
 //   alone      Follow                                  copying    sends the journal from its first byte
-//   copying    Follow of the same standby, anew        copying    likewise
+//   copying    another Follow of the same standby      copying    likewise
 //   copying    it has all, and the arbiter confirms    counting   the journal names both
 //   copying    it is lost                              alone
 //   counting   another shard is in the last slot       counting   that one confirms, the journal names it
-//   counting   it is lost, or has to follow anew       claiming   claims the job; no message leaves
-//   claiming   all arbiters grant, or there are none   alone      the journal says that none follows
+//   counting   it is lost, or sends another Follow     claiming   claims the job; no message leaves
+//   claiming   all arbiters grant, or none exists      alone      the journal says that no standby follows
 //   claiming   a shard refuses: the standby leads      ended      superseded(); this process exits
 //   claiming   no grant within Options::wait           ended      this process exits
 //
-// The Follow of another standby is refused, and not answered from claiming on.
+// The Follow of a second standby is refused; in the states claiming and ended it gets no answer.
 //
 // "Lost": its connection closed, it confirms nothing for too long, or the journal has ended.
 //
-// The arbiter is the shard in the last slot, which may change. The standby learns of a new one a moment
-// later, and may have received more than it has confirmed: a scheduler needs the grant of every shard that
-// its standby may ask. It asks all others too, since each of them refuses if it knows of a later leader.
+// The arbiter is the shard in the last slot, which may change. The standby learns of a new arbiter with a
+// delay, and may have received more than it has confirmed. So the scheduler needs the grant of every shard
+// that the standby may ask. It also asks all other shards, because one that knows of a later leader refuses.
 //
 // Pure; part of a Journaled scheduler.
 #pragma once
@@ -45,21 +45,21 @@ class StandbyFeed {
  public:
   struct Options {
     std::string build;  // of this program
-    // All that is written; empty: it has ended; nothing: it is not read yet, and the standby asks again.
+    // The whole journal. Empty if it has ended; std::nullopt if it is not read yet: the standby asks again.
     std::function<std::optional<std::vector<std::byte>>()> journal;
-    Duration wait = std::chrono::seconds(60);  // for a shard that decides
+    Duration wait = std::chrono::seconds(60);  // timeout of a claim
   };
   // The standby that counted when a process was killed.
   struct Follower {
-    std::uint64_t attempt = 0;     // 0: there was none
-    std::vector<NodeId> arbiters;  // that it may ask; by its latest word it asks the last
-    bool superseded = false;       // it leads, and the process that had it never does again
+    std::uint64_t attempt = 0;     // 0: no standby counted
+    std::vector<NodeId> arbiters;  // that it may ask; as last confirmed, it asks the last
+    bool superseded = false;       // it leads, and the process it followed never leads again
   };
   StandbyFeed(Term term, Options options);
 
-  // Whether this was said to it, and not to the scheduler.
+  // Returns true if the message was for the feed, and not for the scheduler.
   bool hear(Time now, const Envelope& in, Outbox& out);
-  // One more record is in the journal.
+  // One more record was written to the journal.
   void written(Time now, const std::vector<std::byte>& record, Outbox& out);
   // `members`: of the job, and the generation of this scheduler.
   void wake(Time now, const Members& members, Outbox& out);
@@ -68,25 +68,24 @@ class StandbyFeed {
   void end(const Stop& stop, Outbox& out);
   [[nodiscard]] Time deadline() const;
 
-  // Which standby counts now and which shard it may ask, each time that this has changed: to be written down
-  // at once.
+  // Which standby counts now and which shard it may ask, after each change; the caller must write it to the
+  // journal at once.
   std::optional<Followed> take_change() { return std::exchange(change_, std::nullopt); }
   enum class State : std::uint8_t { alone, copying, counting, claiming, ended };
   [[nodiscard]] State state() const { return state_; }
-  // The last bytes of the journal that answers have to wait for, because the standby that counts has not
-  // confirmed them. Nothing: no answer may leave, for the two have lost one another.
+  // The number of bytes at the end of the journal that the standby that counts has not confirmed; answers
+  // wait for them. std::nullopt if no answer may leave, because the two have lost each other.
   [[nodiscard]] std::optional<std::uint64_t> missing() const {
     if (state_ >= State::claiming) return std::nullopt;
     return state_ == State::counting ? unconfirmed_.size() : 0;
   }
-  // Nothing is claimed, and a standby that counts knows whom to ask.
+  // No claim is under way, and a standby that counts knows its only arbiter.
   [[nodiscard]] bool is_settled() const {
     return state_ != State::claiming && arbiters_.size() <= 1 && !change_;
   }
-  // Why this process says nothing more: the standby leads, or nobody knows whether it does. Empty: it goes
-  // on.
+  // Why this process sends nothing more: the standby leads, or this cannot be decided. Empty: it continues.
   [[nodiscard]] const std::string& ended() const { return ended_; }
-  // The standby leads: this process never does again.
+  // The standby leads, and this process never leads again.
   [[nodiscard]] bool superseded() const { return superseded_; }
 
  private:
@@ -94,10 +93,10 @@ class StandbyFeed {
     NodeId node;
     std::uint64_t below = 0;  // bytes of the journal that name it
   };
-  struct Candidate {  // to be the arbiter
+  struct Candidate {  // the next arbiter
     NodeId node;
-    bool authorised = false;      // it has confirmed that
-    std::optional<Time> asked{};  // to confirm it
+    bool authorised = false;      // it has confirmed
+    std::optional<Time> asked{};  // when it was last asked to confirm
   };
 
   void handle(Time now, NodeId from, const Follow& follow, Outbox& out);
@@ -113,30 +112,30 @@ class StandbyFeed {
   void go_on_alone();
   void end(const char* why);
   [[nodiscard]] bool has_standby() const { return state_ == State::copying || state_ == State::counting; }
-  [[nodiscard]] Time answers_until() const;  // a standby that does not is lost
+  [[nodiscard]] Time answers_until() const;  // after this time, a standby without an answer is lost
   [[nodiscard]] std::uint64_t end_of_journal() const { return below_ + unconfirmed_.size(); }
 
   const Term term_;
   const Options options_;
   State state_ = State::alone;
-  Time since_;  // something is under way to the standby, or its last answer; when the claim began
+  Time since_;  // of the oldest unconfirmed part or the last answer; start of the claim
   std::optional<Followed> change_;
 
-  // The standby that is sent the journal; the attempt is claimed afterwards.
+  // The standby that receives the journal; the attempt is also that of a later claim.
   NodeId standby_;
   std::uint64_t attempt_ = 0;
-  std::uint64_t sent_ = 0, below_ = 0;  // bytes of the journal; it has confirmed those below
-  std::vector<std::byte> unconfirmed_;  // those behind them
-  Duration slowest_{};                  // answer
-  bool looked_ = false;                 // whether there is a shard that could decide
+  std::uint64_t sent_ = 0, below_ = 0;  // bytes of the journal: sent, and confirmed
+  std::vector<std::byte> unconfirmed_;  // the bytes from below_ on
+  Duration slowest_{};                  // slowest answer
+  bool looked_ = false;                 // candidate_ has been determined
 
-  // Those that the standby may ask, of which the first is the last that it has confirmed. None: there was no
-  // shard yet. While the job is claimed, those that have not granted it.
+  // The shards that the standby may ask; the first is the last that it has confirmed. Empty if there was no
+  // shard yet. During a claim: those that have not granted it.
   std::deque<Arbiter> arbiters_;
-  std::optional<Candidate> candidate_;  // nothing: the shard in the last slot is the latest arbiter
+  std::optional<Candidate> candidate_;  // std::nullopt if the shard in the last slot is the latest arbiter
 
   Time next_claim_;
-  std::vector<NodeId> others_;  // shards that are asked too: one that knows of a later leader refuses
+  std::vector<NodeId> others_;  // other shards asked during a claim: one that knows of a later leader refuses
   std::string ended_;
   bool superseded_ = false;
 };

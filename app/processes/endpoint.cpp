@@ -22,8 +22,8 @@
 
 namespace steelyard {
 
-// A core file that is written all the same (a pipe takes no notice of the limit) has nothing in it. Who lends
-// memory stays open to processes of the same user: they open it by way of /proc.
+// The filter empties core files that are written anyway, because pipes ignore the limit. A process that lends
+// memory stays readable for processes of the same user, which open the memory through /proc.
 void keep_memory_closed(bool lends) {
   const int filter = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC);
   if (filter >= 0) {
@@ -37,7 +37,7 @@ void keep_memory_closed(bool lends) {
 
 std::unique_ptr<Trust> trust_for(const std::string& keys, KeyRole role, const std::string& name, bool lends) {
   if (keys.empty()) return nullptr;
-  Keys loaded = load_keys(keys, role, name);  // before the process is closed to others, itself among them
+  Keys loaded = load_keys(keys, role, name);  // before the process loses access to its own /proc
   keep_memory_closed(lends);
   return std::make_unique<Trust>(std::move(loaded), speaker(steelyard::name(role), name, false));
 }
@@ -94,7 +94,7 @@ std::string complete(const std::string& text, bool listens) {
   return "tcp://" + with_port(place->host, place->port);
 }
 
-// Of the first network address of this machine that will do.
+// The first network address of this machine that satisfies the predicate, IPv4 before IPv6.
 std::optional<std::string> own_address(const std::function<bool(const ifaddrs&)>& will_do) {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<std::string> own_address(const std::function<bool(const ifaddrs&)>
   return found;
 }
 
-// The address of this machine from which packets to `peer` leave; empty if there is no way. Sends nothing.
+// The address of this machine from which packets to `peer` leave; empty if there is no route. Sends nothing.
 std::string own_address_towards(const HostPort& peer) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
@@ -201,8 +201,8 @@ std::string reachable_endpoint(const std::string& bound, const std::string& adve
   if (place->host != "0.0.0.0" && place->host != "::") return bound;
   const auto peer_place = host_port(peer);
   std::string address = peer_place ? own_address_towards(*peer_place) : "127.0.0.1";
-  // The scheduler is on this machine, and workers elsewhere need an address that leaves it; or it is reached
-  // by IPv6, and the port is not.
+  // Either the scheduler is on this machine, and workers elsewhere need another address than loopback; or the
+  // scheduler is reached by IPv6, and this port is IPv4.
   if (is_loopback_address(address) || (place->host == "0.0.0.0" && !is_ipv4(address))) {
     const auto outward = own_address([&](const ifaddrs& it) {
       return (it.ifa_flags & IFF_LOOPBACK) == 0 &&

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::seconds between_trials{1};
 
-// What went wrong; empty: nothing, and the checkpointer has finished.
+// Returns the error; empty if the checkpointer has finished without one.
 std::string trouble_of_hosting(Checkpointer& checkpointer, NodeId node, Link& link) {
   try {
     host(checkpointer, node, link);
@@ -39,10 +39,10 @@ std::string trouble_of_hosting(Checkpointer& checkpointer, NodeId node, Link& li
   }
 }
 
-// A worker answers at once; its framework may be busy for a while with what it had begun.
+// A worker answers at once, unless its framework is still busy.
 const Duration upload_patience = from_seconds(30);
 
-// The scheduler would cut a connection that brings more.
+// Throws Failure if the description exceeds the scheduler's limits, which would close the connection.
 void require_that_it_travels(const ModelDescription& model) {
   const Frames frames = encode(Message(std::in_place_type<ToScheduler>, model));
   const bool fits = frames.header.size() <= limits::to_scheduler &&
@@ -57,7 +57,7 @@ void require_that_it_travels(const ModelDescription& model) {
                     " channels: make names of tensors shorter, or join small tensors");
 }
 
-constexpr std::uint64_t most_looked_at = 64;  // samples
+constexpr std::uint64_t most_looked_at = 64;  // samples in the hash
 
 std::string number(std::uint64_t value) { return std::to_string(value); }
 
@@ -71,7 +71,7 @@ void require_same_order(const std::string& path, const Manifest& from, const Job
                  ": resume with that" + otherwise);
   }
   const SampleSource& then = from.source;
-  if (then.samples == 0) return;  // not known
+  if (then.samples == 0) return;  // unknown
   if (then.samples != source.samples) {
     refuse_setup("name = \"" + source.data + "\" in [data] has " + number(source.samples) +
                  " training samples: " + place + "the " + number(then.samples) + " of \"" + then.data +
@@ -84,11 +84,13 @@ void require_same_order(const std::string& path, const Manifest& from, const Job
   }
 }
 
-// A number that no other run that begins here will draw, above that of the checkpoint: of two checkpoints of
-// one version, the later term is the newer one. 32 bits of it leave room for billions of resumptions.
+// A random term above the checkpoint's, so that no other run resumed from it has the same one. Of two
+// checkpoints of one version, the one with the higher term is newer. A step of 32 bits leaves room for
+// billions of resumptions.
 Term later_term(Term term) { return term + 1 + (new_node(Role::scheduler).number >> 32); }
 
-// Whether the optimizer goes on with this state: moments of another kind would be steps of another length.
+// Whether the optimizer can continue with this state: moments of another kind would give steps of another
+// size.
 bool keeps_state(const Layout& layout, std::size_t slots, const Job& job) {
   const auto has_norms = [](const Layout& it) {
     return std::ranges::any_of(it.ranges, [](const Range& range) { return range.norm_group != 0; });
@@ -227,7 +229,7 @@ std::vector<float> first_weights(const Workload& workload, std::uint64_t seed) {
 Snapshot fresh_beginning(const Job& job, const SampleSource& source, std::vector<float> weights) {
   Snapshot snapshot;
   snapshot.parameters = std::move(weights);
-  // Words of a former run on the same ports belong to another history.
+  // A random term, so that messages of a former run on the same ports have no effect.
   snapshot.progress.term = new_node(Role::scheduler).number >> 16;
   return completed(std::move(snapshot), job, source);
 }

@@ -1,9 +1,9 @@
-// What a run begins with: fresh parameters, or a checkpoint, in a term that no other run has.
+// The initial state of a run: fresh parameters or a checkpoint, in a term that no other run has.
 //
-// In the middle of an epoch the rest of it is what the seed and the samples make it: under another seed, or
-// with other samples, some would be used twice and others never. So that is refused there. At the start of an
-// epoch both may change; so may all else, at any time: batch, learning rate, sync mode, numbers of servers
-// and workers, policy, and how long to train.
+// In the middle of an epoch, seed and samples determine the remaining samples. With another seed or other
+// samples, some would be used twice and others never, so that is refused. At the start of an epoch both may
+// change. Everything else may change at any time: batch, learning rate, sync mode, numbers of servers and
+// workers, policy, and duration.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -26,15 +26,15 @@ namespace steelyard {
 
 // The thread of a scheduler's process that loads and saves the model.
 
-// Hosts the checkpointer until it is told to stop. Nothing that goes wrong in it ends the process: `say` gets
-// one line for each different trouble, and a second later the checkpointer goes on; the training does so
-// meanwhile. Checkpointer and link are this thread's until it returns.
+// Hosts the checkpointer until a stop is requested. No error in it ends the process: `say` gets one line for
+// each different error, and the checkpointer continues a second later, while training continues. Checkpointer
+// and link belong to this thread until it returns.
 void keep(const std::stop_token& told, Checkpointer& checkpointer, NodeId node, Link& link,
           const std::function<void(const std::string&)>& say);
 
-// An external model: layout, first weights and data of a job that come with its workers.
+// An external model: the workers bring the layout, first weights and data of the job.
 
-// In the data options of an external job: ModelDescription::data_hash of the worker that told it.
+// Key in the data options of an external job: ModelDescription::data_hash of the worker that described it.
 inline constexpr char data_mark[] = "mark";
 
 struct WorkersModel {
@@ -42,31 +42,32 @@ struct WorkersModel {
   std::vector<float> weights;
 };
 
-// The scheduler's side: stands in for it on this link until a worker has told all, and says what happens.
-// Nothing if the job is to end before that, or a process of it is gone for good. Blocks.
+// The scheduler's side: acts as the scheduler on this link until a worker has sent the whole model. `say`
+// gets notes. Returns std::nullopt if the job must end before that, or a process of it exited for good.
+// Blocks.
 std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
                                              const std::function<void(const std::string&)>& say);
 
-// The worker's side: answers from this workload. Reads a few samples.
+// The worker's side: answers from this workload. Reads up to 64 samples.
 Worker::Options::Model model_to_tell(const Workload& workload);
 
-// What is trained, with the marks of its data. Reads a few samples.
+// Description of the model and hash of its data. Reads up to 64 samples.
 ModelDescription describe(const Workload& workload);
 SampleSource sample_source(const Job& job, const ModelDescription& model);
 
-// Throws Failure (usage) unless `path`, which --resume-from gave, is a checkpoint, as far as its manifest
-// tells; names one if there are some near it.
+// Throws Failure (usage) unless `path`, from --resume-from, is a directory with a manifest; the message names
+// a checkpoint near it, if any.
 void require_checkpoint(const std::string& path);
 
-// Throws Failure (configuration) where the job cannot go on from a checkpoint. Gives what is worth knowing
-// where it can, one line each.
+// Throws Failure (configuration) if the job cannot continue from the checkpoint. Otherwise returns notes on
+// what changes, one line each.
 std::vector<std::string> check_resumable(const std::string& path, const Manifest& checkpoint, const Job& job,
                                          const SampleSource& source);
 
 // `job` is complete (app/config/prepare_job.h). The snapshots have its layout, seed, fingerprint and the
 // source.
 Snapshot fresh_beginning(const Job& job, const SampleSource& source, std::vector<float> weights);
-// The weights of a training that begins.
+// The weights of a new training.
 std::vector<float> first_weights(const Workload& workload, std::uint64_t seed);
 // Throws Failure (io) for a damaged checkpoint, and as check_resumable does.
 Snapshot resumed_beginning(const std::string& path, const Job& job, const SampleSource& source);

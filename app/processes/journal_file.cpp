@@ -20,14 +20,14 @@ namespace steelyard {
 ReplayMark::ReplayMark(std::string path) : path_(std::move(path)) {
   const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file < 0) return;
-  // Blocks are taken at once: to write to a map that has none on a full disk would end the process.
+  // Allocates the blocks now: a write to a mapping without blocks on a full disk would crash the process.
   if (::posix_fallocate(file, 0, sizeof(Place)) == 0) {
     void* map = ::mmap(nullptr, sizeof(Place), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (map != MAP_FAILED) place_ = static_cast<Place*>(map);
   }
   ::close(file);
   if (place_ == nullptr) return;
-  // A process that was killed at an earlier record had not come to the one that counts.
+  // A process that was killed at an earlier record had not reached the counted one.
   if (place_->behind > place_->counted) {
     place_->counted = place_->behind;
     place_->times = 1;
@@ -85,7 +85,7 @@ std::string reason() { return std::generic_category().message(errno); }
                                   "with --resume");
 }
 
-// How many of them were; errno says why not all.
+// Returns the number of bytes written; errno says why not all.
 std::size_t write_some(int file, const std::vector<std::byte>& bytes) {
   errno = 0;
   ssize_t written = 0;
@@ -142,7 +142,7 @@ bool JournalFile::begin_anew(const std::vector<std::byte>& bytes) {
   return file_ >= 0 && waiting_.empty() && put_in_place(bytes);
 }
 
-// False: all is as before, and errno says why.
+// Returns false if nothing changed; errno says why.
 bool JournalFile::put_in_place(const std::vector<std::byte>& bytes) {
   const std::string fresh = path_ + ".new";
   const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
@@ -197,7 +197,7 @@ JournalFile::News JournalFile::write_waiting() {
   return waiting_.empty() ? come_back() : News::none;
 }
 
-// The two files change places at once: at no moment is there none.
+// Exchanges the two files atomically, so that path_ always exists.
 JournalFile::News JournalFile::stand_aside() {
   const std::string why = reason();
   if (!make_empty(aside_) ||

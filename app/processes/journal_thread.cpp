@@ -10,9 +10,10 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t at_once = 1 << 20;      // bytes of records that are written together
-constexpr std::size_t most_since = 16 << 20;  // bytes behind a journal that nobody comes to fetch
-constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();  // the bytes are limited
+constexpr std::size_t at_once = 1 << 20;      // bytes of records written together
+constexpr std::size_t most_since = 16 << 20;  // bytes kept for a reading that is not collected
+constexpr std::size_t no_limit =
+    std::numeric_limits<std::size_t>::max();  // the queues are limited in bytes instead
 
 void append_bytes(std::vector<std::byte>& all, const std::vector<std::byte>& more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -28,7 +29,7 @@ struct JournalThread::Order {
 };
 
 struct JournalThread::Answer {
-  std::size_t written = 0;  // orders to write or to begin anew
+  std::size_t written = 0;  // completed orders write or begin_anew
   JournalFile::News news = JournalFile::News::none;
   std::string text{};  // of the news
   std::uint64_t number = 0;
@@ -72,7 +73,7 @@ struct JournalThread::Shared {
     }
     answers.try_push(std::move(answer));
   }
-  // Records that wait behind this one are written with it. Returns the order behind those, if it was taken.
+  // Joins the records queued after this one to it. Returns the next order of another kind, if it was popped.
   std::optional<JournalThread::Order> join_following(Order& order, std::size_t& written) {
     while (order.what == Order::What::write && order.bytes.size() < at_once && orders.size() > 0) {
       std::optional<Order> next = orders.pop();
@@ -87,18 +88,18 @@ struct JournalThread::Shared {
   const std::unique_ptr<JournalFile> file;  // the thread's alone
   BoundedQueue<Order> orders{no_limit};
   BoundedQueue<Answer> answers{no_limit};
-  std::atomic<bool> given_up{false};  // what is left in the orders is not carried out
+  std::atomic<bool> given_up{false};  // the remaining orders are dropped
   std::atomic<bool> done{false};
 };
 
-// Where it cannot be read, nobody can follow: as if it had ended.
+// If the journal cannot be read, no standby can follow, as if it had ended.
 std::vector<std::byte> JournalThread::Shared::read() const try {
   return file->whole();
 } catch (const std::exception&) {
   return {};
 }
 
-// ---- its owner
+// ---- the owner's thread
 
 JournalThread::JournalThread(std::unique_ptr<JournalFile> file, People people, Options options)
     : people_(std::move(people)), options_(options), shared_(std::make_shared<Shared>(std::move(file))) {
@@ -155,7 +156,7 @@ void JournalThread::end_silence() {
                " s: the job waited for it, and continues");
 }
 
-// Until nothing is pending, or this time has come.
+// Waits until nothing is pending, at most until this time.
 void JournalThread::take_answers(Time until) {
   const bool waits = until > Time{};
   while (!waiting_.empty() && (waits || shared_->answers.size() > 0)) {
@@ -221,7 +222,7 @@ void JournalThread::finish() {
   if (shared_->done) {
     thread_.join();
   } else {
-    thread_.detach();  // it has its own share of all that it needs
+    thread_.detach();  // it shares ownership of everything it uses
   }
 }
 

@@ -1,16 +1,16 @@
-// JournalThread: the journal of a run (app/processes/journal_file.h), written by a thread of its own, so that
-// a run directory that hangs does not hold up the scheduler's thread.
+// JournalThread: writes the journal of a run (app/processes/journal_file.h) on its own thread, so that a run
+// directory that hangs does not block the scheduler's thread.
 //
-// The scheduler's thread hands records over. The thread writes them in that order, as many at once as wait.
-// pending() waits for them for some milliseconds. So where the disk answers, a record is in the journal when
-// its answers leave. Where it does not, the scheduler's thread goes on, holds its answers
-// (scheduler/recovery/journaled.h) and asks again. It does not wait a second time for a disk that is late.
+// The scheduler's thread queues records, and this thread writes them in order, all waiting records at once.
+// pending() waits for some milliseconds. So if the disk responds, a record is in the journal before its
+// answers leave. If it does not, the scheduler's thread continues, holds its answers
+// (scheduler/recovery/journaled.h) and calls pending() again, which does not wait while the disk is late.
 //
-// Records that wait are limited in bytes. Beyond that limit the journal is given up: the thread empties the
-// file as soon as the disk answers. It counts as pending until then, for what is on the disk is older than
-// what members are about to hear, and a scheduler that goes on from it would contradict them.
+// The queue is limited in bytes. Beyond that limit the journal is given up: the thread empties the file as
+// soon as the disk responds. Until then it counts as pending, because the journal on disk is older than the
+// answers about to leave, and a scheduler restarted from it would contradict them.
 //
-// All functions belong to the one thread that made it, and it calls People there.
+// Only the thread that constructed it may call its functions; it calls People on that thread.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,14 @@ namespace steelyard {
 class JournalThread {
  public:
   struct Options {
-    Duration wait = milliseconds(5);  // for what is handed over, unless the disk is late already
+    Duration wait = milliseconds(5);                        // in pending(), unless the disk is late already
     std::size_t most_waiting = JournalFile::waiting_limit;  // bytes
-    Duration at_end = std::chrono::seconds(5);              // for what is still to be written
-    Duration silence = std::chrono::seconds(2);             // of the disk, before people are told of it
+    Duration at_end = std::chrono::seconds(5);              // in finish(), for the remaining records
+    Duration silence = std::chrono::seconds(2);             // of the disk, before it is reported
   };
   struct People {
-    std::function<void(const std::string& text)> note;  // into the record of the run, too
-    std::function<void(const std::string& text)> show;  // at once: the record may hang on the same disk
+    std::function<void(const std::string& text)> note;  // for terminal and record of the run
+    std::function<void(const std::string& text)> show;  // immediate: the record may hang on the same disk
   };
 
   JournalThread(std::unique_ptr<JournalFile> file, People people)
@@ -49,29 +49,29 @@ class JournalThread {
   JournalThread(const JournalThread&) = delete;
   JournalThread& operator=(const JournalThread&) = delete;
 
-  // Hands one record over. False: the journal has ended, or ends now.
+  // Queues one record. Returns false if the journal has ended, or ends now.
   bool write(const std::vector<std::byte>& record);
-  // Whether it could begin anew: it has not ended, and does not wait for room on the disk.
+  // Whether it can be replaced: it has not ended, and does not wait for room on the disk.
   [[nodiscard]] bool is_sound() const { return !ended_ && !waits_for_room_; }
-  // It is to begin anew with these bytes. False: it goes on as it was. It also goes on as it was, without a
-  // word, where the new file cannot be written.
+  // Queues a replacement by these bytes. Returns false if it is not sound. If the new file cannot be written,
+  // the journal silently stays as it was.
   bool begin_anew(std::vector<std::byte> head, const std::vector<std::byte>& records);
-  // How many of these are not written yet. Asked again and again while answers wait for it.
+  // The number of calls of write() and begin_anew() not written yet. Call repeatedly while answers wait.
   std::size_t pending();
-  // The journal with all that was handed over; empty: it has ended, or waits for room. Nothing: it is still
-  // being read; ask again.
+  // The journal with all queued records; empty if it has ended or waits for room. std::nullopt while it is
+  // being read: call again.
   std::optional<std::vector<std::byte>> whole();
-  // Waits until all is written, but not for a disk that hangs: what is not written then may never be.
+  // Waits until all is written, at most Options::at_end; later writes may be lost.
   void finish();
 
  private:
-  struct Shared;  // with the thread, which may outlive this
+  struct Shared;  // state shared with the thread, which may outlive this object
   struct Order;
   struct Answer;
   struct Reading {
     std::uint64_t number = 0;
-    std::optional<std::vector<std::byte>> file;  // once it is read
-    std::vector<std::byte> since;                // handed over after it was asked for
+    std::optional<std::vector<std::byte>> file;  // once read
+    std::vector<std::byte> since;                // records queued after the request
   };
 
   void hand_over(Order order);
@@ -85,12 +85,12 @@ class JournalThread {
   const People people_;
   const Options options_;
   const std::shared_ptr<Shared> shared_;
-  std::deque<std::size_t> waiting_;  // bytes of each that is not written
+  std::deque<std::size_t> waiting_;  // bytes of each unwritten call
   std::size_t waiting_bytes_ = 0;
   std::optional<Reading> reading_;
   std::uint64_t readings_ = 0;
   bool late_ = false;
-  Reminder silence_;  // of the disk, since it is late
+  Reminder silence_;  // of the disk, while it is late
   bool ended_ = false;
   bool waits_for_room_ = false;
   std::thread thread_;

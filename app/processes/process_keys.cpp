@@ -10,7 +10,7 @@
 namespace steelyard {
 namespace {
 
-// What is wrong with a place for the page of a run. Empty: it is one.
+// Returns what is wrong with a value of `web`; empty if it is valid.
 std::string complaint_about_web(std::string_view text) {
   try {
     web_place(std::string(text));
@@ -34,8 +34,8 @@ Key scheduler_key(std::string& scheduler) {
 }
 Key keys_key(std::string& keys) {
   return Key{"keys", &keys, Limits::any(),
-             "a directory of keys (`steelyard keys`): connections are encrypted, and only processes whose "
-             "key is on its list may join"}
+             "a directory of keys (`steelyard keys`): connections are encrypted, and only processes with a "
+             "key on its list may join"}
       .also({.description = true, .of_scripts = true});
 }
 Key trace_key(std::string& trace) {
@@ -69,7 +69,7 @@ Key& find(std::vector<Key>& keys, std::string_view name) {
   return *found;
 }
 
-// The keys of a job file, for one process: it has one device, and a name of its own if none is given.
+// The worker keys of a job file, for one process: a single device, and a default name.
 std::vector<Key> one_worker(WorkerSpec& spec) {
   std::vector<Key> keys = worker_keys(spec);
   find(keys, "name") =
@@ -111,16 +111,16 @@ std::vector<Key> result_keys(ResultOptions& it, const std::string& where) {
 
 std::vector<Key> process_keys(SchedulerOptions& it) {
   const Key::Elsewhere internal{.in_help = false};
-  return joined(
-      {{listen_key(it.listen, "the endpoint for servers and workers (port *: any free port)"),
-        keys_key(it.keys)},
-       result_keys(it.results, ""),
-       {trace_key(it.trace),
-        {"recover", &it.recover, Limits::any(), "continue the job in --run-dir, whose scheduler was killed"},
-        Key{"run_dir_ready", &it.results.ready, Limits::any(), ""}.also(internal),
-        Key{"run_dir_lock", &it.results.lock, Limits::at_least(-1), ""}.also(internal),
-        quiet_key(it.quiet, only_the_summary),
-        insecure_key(it.insecure)}});
+  return joined({{listen_key(it.listen, "the endpoint for servers and workers (port *: any free port)"),
+                  keys_key(it.keys)},
+                 result_keys(it.results, ""),
+                 {trace_key(it.trace),
+                  {"recover", &it.recover, Limits::any(),
+                   "continue the job in --run-dir after its scheduler was killed"},
+                  Key{"run_dir_ready", &it.results.ready, Limits::any(), ""}.also(internal),
+                  Key{"run_dir_lock", &it.results.lock, Limits::at_least(-1), ""}.also(internal),
+                  quiet_key(it.quiet, only_the_summary),
+                  insecure_key(it.insecure)}});
 }
 
 std::vector<Key> process_keys(StandbyOptions& it) {

@@ -27,7 +27,7 @@ NodeId new_node(Role role) {
 
 std::string default_name(const char* role) {
   const std::string before = std::string(role) + "-", behind = "-" + std::to_string(getpid());
-  constexpr std::size_t of_a_shard = 3;  // "/63", which a server puts behind it
+  constexpr std::size_t of_a_shard = 3;  // "/63", which a server appends
   return before + host_name().substr(0, longest_name - before.size() - behind.size() - of_a_shard) + behind;
 }
 

@@ -54,7 +54,7 @@ SchedulersPlace place_in(const Json& it) {
   throw Failure(code, path + ": " + why + ": continue from the last checkpoint with --resume");
 }
 
-// For people: where it lies that the scheduler at this place has recorded so far.
+// Where the scheduler's record of the run is, for messages.
 std::string record_of(const SchedulersPlace& it) {
   const std::string here = it.run + " of the scheduler at " + it.listen;
   return it.former.empty() ? here : here + " and, before that, in " + it.former;

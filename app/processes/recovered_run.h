@@ -1,8 +1,8 @@
-// What a scheduler that was killed has left in its run directory, and what the next one makes of it.
+// Recovery of a run from the run directory of a killed scheduler.
 //
-// The head of the journal has all that a scheduler is made of: the job as the members know it, where it
-// began, and, in remarks of this file, what its process needs besides. A journal is read by the build that
-// wrote it: another one might answer otherwise.
+// The head of the journal has everything to reconstruct the scheduler: the job as the members know it, the
+// progress it started from and, as remarks, further data of its process. Only the build that wrote a journal
+// can read it, because another one might answer differently.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -19,32 +19,32 @@
 
 namespace steelyard {
 
-// What the process of a scheduler was about, beside the machine.
+// The data of a scheduler's process that its state machine does not have.
 struct SchedulersPlace {
-  std::string listen;      // where members find it
-  std::string job;         // the job file as resolved
-  std::string checkpoint;  // that it began with; empty: none
+  std::string listen;      // its endpoint
+  std::string job;         // the resolved job file
+  std::string checkpoint;  // that it started from; empty: none
   SampleSource source;
   std::uint64_t rounds_bytes = 0, events_bytes = 0;  // of the files before its first record
-  std::string key{};   // the scheduler's public one, by which the members know it; empty: plain text
-  std::string boot{};  // which start of the machine it was; journal_head() fills it in
+  std::string key{};   // the public key by which members know it; empty: plain text
+  std::string boot{};  // boot id of the machine; journal_head() fills it in
   std::string run{};   // its run directory
-  // Where the record of the run lies up to the first record of this journal, when that is elsewhere.
+  // Where the earlier record of the run is, if another scheduler led before this journal.
   std::string former{};
 };
 
-// `record`: what the recorder knows of the run so far, beside the files (app/report/recorder.h).
+// `record`: the saved state of the recorder (app/report/recorder.h).
 JournalHead journal_head(const Job& job, const Progress& from, const SchedulersPlace& place,
                          std::string record = {});
 
-// Of the journal of a scheduler elsewhere: as if it had been written here, by one that listens there.
+// Converts the head of another machine's journal: as if a scheduler here, at this endpoint, had written it.
 JournalHead moved(const JournalHead& head, const std::string& listen);
 std::string job_text_in(const JournalHead& head);
 
-// Throws Failure (usage) unless `own`, the public key of this process (empty: it has none), is the one by
-// which the members of the job know their scheduler. `what`: which job, for the message.
+// Throws Failure (usage) unless `own`, the public key of this process (empty: none), is the scheduler's key
+// that the members of the job know. `what`: names the job in the message.
 void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what);
-// The same of a journal elsewhere, which a standby follows.
+// The same for the journal of another machine, which a standby follows.
 void require_key(const JournalHead& head, const std::string& own, const std::string& what);
 
 struct Killed {
@@ -54,19 +54,20 @@ struct Killed {
   Job job;
   Progress from;
   SchedulersPlace place;
-  std::string record;  // and the time as of which it is told
-  Time recorded{};
+  std::string record;  // the saved recorder,
+  Time recorded{};     // and when it was saved
 };
-// Nothing: it had not begun one, so nobody knows it yet. Throws Failure (configuration) where the journal
-// is of another build, (unreachable) where it was given up and is empty, (io).
+// Returns std::nullopt if no journal exists: the scheduler was killed before it had accepted any member.
+// Throws Failure: (configuration) another build wrote the journal; (unreachable) it was given up and is
+// empty; (io).
 std::optional<Killed> journal_of(const RunDirectory& run);
-// The same to go on from: throws (unreachable) where it was written before this machine was started.
+// The same, for continuing: also throws (unreachable) if it was written before this machine was started.
 std::optional<Killed> left_by_killed(const RunDirectory& run);
 
-// A policy's state is soft: another policy simply begins anew.
+// The job's policy with the saved state in `from`. State of another policy is dropped, with a warning.
 std::unique_ptr<balancing::Policy> policy_for(const Job& job, Progress& from);
 
-// The first state without its values, which are not needed once all servers have it.
+// The initial state without its values, which are not needed once all servers have loaded them.
 Snapshot without_values(const Killed& killed);
 
 }  // namespace steelyard

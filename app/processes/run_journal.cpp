@@ -20,7 +20,7 @@
 namespace steelyard {
 namespace {
 
-// Who signed it last; it may be gone since, while somebody it started goes on.
+// The process id of the last holder. It may have exited while a child still holds the lock.
 std::string signature(int file) {
   std::array<char, 32> text{};
   const ssize_t size = ::pread(file, text.data(), text.size(), 0);
@@ -28,7 +28,7 @@ std::string signature(int file) {
   return all.substr(0, all.find('\n'));
 }
 
-// The file, open and locked.
+// Returns the open and locked file.
 int lock(const std::string& directory) {
   const std::string path = directory + "/lock";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -49,7 +49,7 @@ void cut_to(const std::string& path, std::uint64_t bytes) {
   if (std::filesystem::file_size(path) > bytes) std::filesystem::resize_file(path, bytes);
 }
 
-// A standby has the journal from where it last began anew, and makes its record of that.
+// A standby receives the journal from its last condensation on, so its record starts there.
 Note record_begins_here(Round round, const std::string& former) {
   return {"the record of this run begins here with round " + std::to_string(round) +
           ", because another scheduler led before: rounds.jsonl and events.jsonl of earlier rounds are in " +
@@ -126,7 +126,7 @@ void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const Rep
   const auto record = last.next();
   if (!record) return;
   const auto* heard = std::get_if<Heard>(&record->what);
-  killed.journal.resize(ended->begin + last.read());  // a record behind it may have been cut short
+  killed.journal.resize(ended->begin + last.read());  // drops a truncated record after it
   std::vector<std::byte> skipped;
   append(skipped, {record->now, Skipped{heard == nullptr ? NodeId{} : heard->envelope.from}});
   JournalFile file(run.journal(), killed.journal.size());
@@ -154,7 +154,7 @@ void require_leadership(const ToldAgain& told, const RunDirectory& run, const Sc
   const std::string lost = run.path() + ": the standby of this job leads it";
   const char* remedy = ": this process cannot lead it again; follow the job on the standby's machine";
   if (told.follower.superseded) throw Failure(ExitCode::configuration, lost + remedy);
-  // Of a job that has ended nothing is left to lead: the servers may be gone, and the end is recorded.
+  // A job that has ended needs no leader, and its servers may have exited.
   if (told.follower.attempt == 0 || scheduler.phase() >= Phase::stopping) return;
   const NodeId self = new_node(Role::standby);
   ZmqLink link(context, self);

@@ -1,7 +1,7 @@
-// The journal of a run and the record that is made of it: how far the one is in the other.
+// The lock of a run directory, and recovery of a scheduler and of the record of its run from the journal.
 //
-// The record of a run is what people see (app/report/recorder.h). A scheduler that goes on in the place of
-// another makes it anew from the journal, behind what the head says is in the files.
+// The record of a run is its output for users (app/report/recorder.h). A scheduler that continues the job of
+// another one rebuilds from the journal the part of the record after the file sizes in the journal's head.
 #pragma once
 
 #include <string>
@@ -14,66 +14,66 @@
 
 namespace steelyard {
 
-// RunLock: one run at a time in a run directory, so that a second --resume does not train beside the first.
+// RunLock: allows one run at a time in a run directory, so that a second --resume does not train beside the
+// first.
 //
-// The lock is one on DIRECTORY/lock, and the kernel's: it ends when the last process that has the file open
-// is gone, whatever ended it. `train` takes it before it changes anything, and its scheduler inherits the
-// open file: so whichever of the two ends last holds it, and there is no moment without it. A scheduler that
-// was started by hand, or by `launch`, takes it itself. The file stays; in it is who had it last. Where a
-// file system knows no locks, nobody is kept out.
+// It is a flock() on DIRECTORY/lock: the kernel releases it when the last process that has the file open
+// exits, for any reason. `train` takes it before it changes anything, and its scheduler inherits the open
+// file, so the lock is held until both have exited. A scheduler that was started directly, or by `launch`,
+// takes it itself. The file stays and contains the id of the last holder. On file systems without locks, it
+// has no effect.
 class RunLock {
  public:
-  // `inherited`, if not negative, is the number under which the parent had the file open and handed it on.
-  // Throws Failure (io) that names the directory and the process that has it, (usage) if nothing was handed
-  // on.
+  // `inherited`, if not negative: the descriptor of the lock file that the parent passed on. Throws Failure
+  // (io) that names the directory and the process with the lock, (usage) if the descriptor is not open.
   explicit RunLock(const std::string& directory, int inherited = -1);
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  [[nodiscard]] int descriptor() const { return file_; }  // closed by exec, unless somebody changes that
+  [[nodiscard]] int descriptor() const { return file_; }  // close-on-exec
 
  private:
   int file_;
 };
 
-// Whether a process of this machine has the lock of a run directory; asks without taking it, so that it keeps
-// nobody out. False where the system does not tell.
+// Whether a process of this machine has the lock of a run directory; does not take it. False if that is
+// unknown.
 bool in_use(const std::string& directory);
 
-// Of a journal that begins, or begins anew: it says how long the files are, and what the recorder knows
-// beside them. Flush it before.
+// The head of a new or condensed journal: contains the sizes of the record's files and the state of the
+// recorder. Flush the recorder before.
 std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const Progress& from,
                                  SchedulersPlace place, const Recorder& recorder);
 
-// Says to a scheduler what the killed one had heard, and to the recorder what that had said of it.
+// Replays the journal of a killed scheduler into `scheduler`, and its messages to the recorder into
+// `recorder`.
 struct ToldAgain {
-  StandbyFeed::Follower follower;  // that it had
-  std::uint64_t bytes = 0;         // of the journal, that are whole
+  StandbyFeed::Follower follower;  // the standby that counted
+  std::uint64_t bytes = 0;         // of whole records
 };
 // `acting` as of replay().
 ToldAgain tell_again(const Killed& killed, Scheduler& scheduler, Recorder& recorder,
                      const Acting& acting = {});
 
-// Where the last record of the journal ended two processes that acted on it, it is skipped: that is written
-// behind it, in `killed` and in the file. Nothing that followed from it had been sent, so skipping it is like
-// losing the message. An earlier record cannot be skipped: throws Failure (io).
+// If the last record of the journal crashed two processes, appends a Skipped record, to `killed` and to the
+// file. No answer to that record had been sent, so skipping it is like losing the message. An earlier record
+// cannot be skipped: throws Failure (io).
 void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const ReplayMark& mark);
 
-// What was recorded behind the head goes from the files: it is told again.
+// Truncates the record's files to the sizes in the journal's head; replay writes the rest again.
 void cut_record(const RunDirectory& run, const SchedulersPlace& place);
 
-// What a scheduler does that takes the place of a killed one, before it listens: it makes the scheduler anew,
-// and makes sure that it leads.
+// Recovery in the place of a killed scheduler, before the process listens.
 
-// A record that ended two processes in a row is skipped by the third. Throws Failure as
+// Replays the journal. Skips a record that crashed two processes in a row. Throws Failure as
 // skip_what_ends_processes().
 ToldAgain replay_killed(Killed& killed, const RunDirectory& run, Scheduler& scheduler, Recorder& recorder);
 
-// Where a standby counted when the scheduler was killed, it may lead by now. Members that connect to a
-// process which does not lead would lose the one that does, so the servers are asked before it listens.
-// Throws Failure: (configuration) the standby leads, which is written down for good; (unreachable) the
-// servers that know do not answer.
+// If a standby counted when the scheduler was killed, it may lead by now. Members that connect to a process
+// that does not lead would lose the one that does, so this asks the servers before the process listens.
+// Throws Failure: (configuration) the standby leads, which is recorded in the journal; (unreachable) the
+// servers that decide do not answer.
 void require_leadership(const ToldAgain& told, const RunDirectory& run, const Scheduler& scheduler,
                         ZmqContext& context);
 

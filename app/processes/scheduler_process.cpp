@@ -33,7 +33,7 @@
 namespace steelyard {
 namespace {
 
-// The checkpoint that the run goes on from; empty: none, it begins anew.
+// The checkpoint from which the run continues; empty for a new training.
 std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run) {
   if (!options.resume_from.empty() || !options.resume) return options.resume_from;
   std::vector<std::string> warnings;
@@ -42,10 +42,10 @@ std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run
   return path;
 }
 
-// What is trained, from whom: built here, or told by the workers.
+// The model to train: built here, or sent by a worker.
 struct Trained {
   ModelDescription description;
-  std::function<std::vector<float>(std::uint64_t seed)> weights;  // called once at most
+  std::function<std::vector<float>(std::uint64_t seed)> weights;  // called at most once
 };
 
 Trained built_here(const Job& job) {
@@ -62,8 +62,8 @@ Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint,
           [weights = std::move(told->weights)](std::uint64_t) mutable { return std::move(weights); }};
 }
 
-// The job as the program of the first worker says it, where that says anything. Servers and workers are
-// still this scheduler's, and so is what --set gave it.
+// The job described by the first worker's program, if it describes one. Servers, workers and --set options of
+// this scheduler still apply.
 JobFile as_told(JobFile own, const ModelDescription& told) {
   if (!told.job.empty()) {
     const ClusterSpec cluster{own.job.shards, own.worker_specs};
@@ -77,7 +77,7 @@ JobFile as_told(JobFile own, const ModelDescription& told) {
   return own;
 }
 
-// What the shards begin with. Data and weights are not needed afterwards.
+// The initial state of the shards. Data and weights are not needed afterwards.
 Snapshot beginning(const std::string& checkpoint, const Job& job, const SampleSource& source,
                    Trained trained) {
   if (checkpoint.empty()) return fresh_beginning(job, source, trained.weights(job.seed));
@@ -120,7 +120,7 @@ std::unique_ptr<TensorboardFile> board_for(const ResultOptions& results, const R
                                            std::chrono::duration<double>(since_1970).count());
 }
 
-// What this process is about, whether the job begins here or goes on.
+// The job and run of this process, new or continued.
 struct RunSetup {
   JobFile file;
   RunDirectory run;
@@ -132,14 +132,14 @@ std::unique_ptr<RunWeb> web_for(const ResultOptions& results) {
   return results.web.empty() ? nullptr : std::make_unique<RunWeb>(results.web);
 }
 
-// What was recorded before, of a run that goes on; a page does without what cannot be read.
+// The earlier record of a continued run, for its page; empty if it cannot be read.
 std::string recorded(const std::string& path) try {
   return std::filesystem::exists(path) ? read_input(path, {"record of the run", 64, ""}) : "";
 } catch (const std::exception&) {
   return "";
 }
 
-// The chosen port has to be told even to those who want to hear nothing else.
+// The address is printed even with --quiet, because the port may have been chosen automatically.
 void show(RunWeb& web, const RunSetup& task, Recorder& recorder, ProgressBar& bar, bool quiet) {
   recorder.flush(steady_now());
   const RunDirectory& run = task.run;
@@ -151,7 +151,7 @@ void show(RunWeb& web, const RunSetup& task, Recorder& recorder, ProgressBar& ba
   if (quiet) standard_error().line(told);
 }
 
-// A job that nobody knows yet. `run`: the directory, where that is chosen already. `key`: of this process.
+// Prepares a new job. `run`: the directory, if already chosen. `key`: public key of this process.
 RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional<RunDirectory> run,
                     std::unique_ptr<RunLock>& lock, Link& link, const std::string& endpoint,
                     const std::string& key) {
@@ -170,7 +170,7 @@ RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional
   }
   RunSetup task{std::move(file), *run};
   const Job& job = task.file.job;
-  std::filesystem::remove(run->journal());  // of an earlier life
+  std::filesystem::remove(run->journal());  // of an earlier run
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
   task.place.key = key;
@@ -181,17 +181,17 @@ RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional
   return task;
 }
 
-// A scheduler that was killed before its job was written had told nobody of it. What it had made goes, so
-// that one that begins anew finds the directory empty.
+// Cleans the directory of a scheduler that was killed before it wrote job.toml. No other process knew its
+// job, so a new one starts in an empty directory.
 void clear_unbegun(const std::string& directory) {
   if (!std::filesystem::exists(directory)) return;
   { const RunLock nobody_else(directory); }
-  std::error_code ignored;  // where there is more in it, it is refused as any other
+  std::error_code ignored;  // a directory with other files is refused later
   for (const char* made : {"/checkpoints", "/log", "/lock"})
     std::filesystem::remove(directory + made, ignored);
 }
 
-// One whose scheduler was killed.
+// Prepares to continue the job of a killed scheduler.
 RunSetup go_on(const Killed& killed, const RunDirectory& run) {
   RunSetup task{read_job_file(run.job(), {}), run, without_values(killed), killed.place};
   task.file.job = killed.job;
@@ -199,7 +199,7 @@ RunSetup go_on(const Killed& killed, const RunDirectory& run) {
   return task;
 }
 
-// Where servers still wait for the first state, it is made once more.
+// Computes the initial state again, for servers that have not loaded it.
 void restore_values(RunSetup& task) {
   const Job& job = task.file.job;
   if (job.model == external_model) {
@@ -214,14 +214,14 @@ void restore_values(RunSetup& task) {
   task.initial.progress = from;
 }
 
-// Whether nobody will ask for the first state any more. Until the training begins a server that is lost is
-// replaced by another, which needs it; a model that a worker told is not there for it.
+// Whether the initial state is no longer needed. Until training begins, a lost server is replaced by another
+// one, which needs it; the weights of an external model are not available again.
 bool has_first_state(const Scheduler& scheduler, const Job& job) {
   const bool loaded = scheduler.members().all_shards_loaded(job.shards);
   return scheduler.phase() != Phase::gathering || (job.model == external_model && loaded);
 }
 
-// What an earlier process of this run has saved, and may have told nobody.
+// Checkpoints that an earlier process of this run has saved; the scheduler may not know of them.
 void remember_saved(const RunDirectory& run, Term term, Checkpointer& checkpointer) {
   for (const std::string& path : list_checkpoints(run.checkpoints())) {
     const Progress its = read_manifest(path).progress;
@@ -229,15 +229,14 @@ void remember_saved(const RunDirectory& run, Term term, Checkpointer& checkpoint
   }
 }
 
-// The scheduler of a job in this process, to the job's end.
+// Runs the scheduler of a job in this process, until the job has ended.
 //
-// The order of the members is the order in which they begin: the scheduler is made, and told again what a
-// killed one had heard; only then is there a journal to go on with, a record that a thread of its own keeps,
-// and a scheduler that is journaled. They end in the opposite order.
+// The members are initialised in this order: the scheduler, replay of a killed scheduler's journal, the new
+// journal, the recorder's thread, and the journaled scheduler. They are destroyed in the reverse order.
 class SchedulerProcess {
  public:
-  // All of it belongs to the caller and outlives this. `killed`: the scheduler in whose place it goes on;
-  // null: the job begins here. `web`: null: nobody can watch the run there.
+  // All arguments belong to the caller and outlive this. `killed`: the scheduler to replace; null for a new
+  // job. `web`: null if the run has no page.
   SchedulerProcess(const SchedulerOptions& options, RunSetup& task, Killed* killed, ZmqContext& context,
                    ZmqLink& link, RunWeb* web);
 
@@ -263,14 +262,14 @@ class SchedulerProcess {
   ZmqLink& link_;
 
   Scheduler scheduler_;
-  const Progress from_;  // where it began
+  const Progress from_;  // where the job started
   TerminalStream terminal_;
-  std::ostream shown_{nullptr};  // until the run is introduced
+  std::ostream shown_{nullptr};  // discards output until introduce_run()
   ProgressBar bar_;
   Recorder recorder_;
-  const ToldAgain told_;               // of the killed one's journal
+  const ToldAgain told_;               // the replayed journal of the killed scheduler
   std::unique_ptr<JournalFile> file_;  // for journal_
-  RecorderThread recording_;           // from here on the recorder is its own
+  RecorderThread recording_;           // owns the recorder from here on
   JournalThread journal_;
   Journaled journaled_;
 };
@@ -303,9 +302,9 @@ int SchedulerProcess::run() {
   return end();
 }
 
-// ---- how it begins
+// ---- start
 
-// Of the killed one, if it may lead; and listens.
+// Replays the journal of the killed scheduler, checks that this process may lead, and listens.
 ToldAgain SchedulerProcess::take_place() {
   recorder_.flush(steady_now());
   if (killed_ == nullptr) return {};
@@ -345,13 +344,13 @@ void SchedulerProcess::go_on() {
       link_, [this](Envelope it) { record(std::move(it)); }, out.take());
 }
 
-// ---- while it goes on
+// ---- while it runs
 
 std::vector<std::byte> SchedulerProcess::head() {
   return head_here(task_.run, task_.file.job, from_, task_.place, recorder_);
 }
 
-// The head is made on the recorder's thread; empty where the record cannot be written.
+// The head is made on the recorder's thread; empty if the record cannot be written.
 bool SchedulerProcess::condense(const std::vector<std::byte>& records) {
   if (!journal_.is_sound()) return false;
   auto anew = recording_.seen_by([this]() -> std::vector<std::byte> {
@@ -368,7 +367,7 @@ void SchedulerProcess::record(Envelope envelope) {
   if (auto* it = std::get_if<ToRecorder>(&envelope.message)) recording_.tell(std::move(*it), steady_now());
 }
 
-// Hosts the scheduler, and beside it the checkpointer and whoever asks it to end, until the job has ended.
+// Hosts the scheduler, the checkpointer and the handling of signals, until the job has ended.
 void SchedulerProcess::host_all() {
   const NodeId checkpointer_node = new_node(Role::checkpointer);
   Checkpointer checkpointer(checkpointer_node, std::move(task_.initial), state_slots(task_.file.job),
@@ -384,7 +383,7 @@ void SchedulerProcess::host_all() {
                             [&] { tell(Goodbye{}); });
   ZmqLink checkpointer_link(context_, checkpointer_node);
   checkpointer_link.connect(scheduler_node,
-                            own_endpoint(task_.place.listen));  // it speaks like everybody else
+                            own_endpoint(task_.place.listen));  // over the network, like other members
   const std::jthread keeping(keep, std::ref(checkpointer), checkpointer_node, std::ref(checkpointer_link),
                              [](const std::string& line) { standard_error().line("steelyard: " + line); });
   const auto traced_link = traced(link_, options_.trace, scheduler_node, "scheduler");
@@ -395,16 +394,16 @@ void SchedulerProcess::host_all() {
 int SchedulerProcess::end() {
   journal_.finish();
   recording_.finish();
-  if (!journaled_.ended().empty())  // to start a superseded one again makes no sense
+  if (!journaled_.ended().empty())  // a superseded scheduler must not be restarted
     throw Failure(journaled_.superseded() ? ExitCode::configuration : ExitCode::temporary,
                   journaled_.ended());
   write_text(task_.run.result(), verdict_json(recorder_.verdict()));
-  standard_error().settle();  // on one terminal the summary is the last thing that people see
+  standard_error().settle();  // so that the summary is the last output on a terminal
   standard_output().write(recorder_.summary());
   return static_cast<int>(exit_code(scheduler_.outcome().outcome));
 }
 
-// What an earlier process left of this run, if that is to go on and had begun.
+// The state left by an earlier process of this run, with --recover and if it had begun.
 struct Left {
   std::optional<RunDirectory> run;
   std::unique_ptr<RunLock> lock;
@@ -428,7 +427,7 @@ Left left_behind(const SchedulerOptions& options) {
 }  // namespace
 
 int run_scheduler(const SchedulerOptions& options, JobFile file) {
-  block_signals();  // a request to end waits until somebody listens
+  block_signals();  // signals wait until SignalWatch handles them
   auto [run, lock, killed] = left_behind(options);
   const std::string listen = killed ? killed->place.listen : listening_endpoint(options.listen);
   std::unique_ptr<Trust> trust = trust_for(options.keys, KeyRole::scheduler, "scheduler", false);
@@ -438,7 +437,7 @@ int run_scheduler(const SchedulerOptions& options, JobFile file) {
   if (!killed && !options.results.resume_from.empty()) require_checkpoint(options.results.resume_from);
   require_descriptors_for(killed ? killed->job : file.job);
   const std::unique_ptr<RunWeb> web =
-      web_for(options.results);  // a taken port is told before anything begins
+      web_for(options.results);  // first, so that a port in use is reported before anything starts
   ZmqContext context(1, std::move(trust));
   ZmqLink link(context, scheduler_node);
   RunSetup task =

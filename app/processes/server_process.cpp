@@ -21,14 +21,14 @@ std::string shard_name(const ServerOptions& options, unsigned index) {
   return threads(options) == 1 ? options.name : options.name + "/" + std::to_string(index);
 }
 
-// Each thread listens on a port of its own, or on a socket beside the others'.
+// Each thread listens on its own port, or on its own ipc socket.
 std::string listening(const ServerOptions& options, unsigned index) {
   const std::string endpoint = listening_endpoint(options.listen);
   const bool of_all = threads(options) > 1 && endpoint.starts_with("ipc://");
   return of_all ? endpoint + "." + std::to_string(index) : endpoint;
 }
 
-// A shard with its link: what one thread of a server owns.
+// A shard and its link, owned by one thread of a server.
 struct Seat {
   Seat(ZmqContext& context, const ServerOptions& options, unsigned index, std::shared_ptr<FlatPool> versions)
       : node(new_node(Role::shard)), link(context, node, memory_for(options.exchange)) {
@@ -49,7 +49,7 @@ struct Seat {
   std::string name;
   ZmqLink link;
   std::unique_ptr<Replica> shard;
-  std::optional<Failure> failure;  // read when its thread has ended
+  std::optional<Failure> failure;  // read after its thread has ended
 };
 
 }  // namespace

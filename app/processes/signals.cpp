@@ -12,7 +12,7 @@
 namespace steelyard {
 namespace {
 
-// The kernel may tell a child of its parent's end more than once, a thread of the parent at a time.
+// The kernel may signal the exit of a parent to its child once for each thread of the parent.
 constexpr Duration same_request = std::chrono::milliseconds(300);
 
 sigset_t watched() {
@@ -22,11 +22,11 @@ sigset_t watched() {
   return set;
 }
 
-constexpr Duration last_word = std::chrono::milliseconds(100);  // for whoever reads it
+constexpr Duration last_word = std::chrono::milliseconds(100);  // to write the last message
 
 void say(const std::string& text) {
   if (text.empty()) return;
-  const char* before = isatty(STDERR_FILENO) == 1 ? "\n" : "";  // behind ^C, and perhaps a progress line
+  const char* before = isatty(STDERR_FILENO) == 1 ? "\n" : "";  // after ^C or a progress line
   standard_error().line(before + ("steelyard: " + text));
 }
 

@@ -1,8 +1,8 @@
-// Orderly endings: the first SIGINT or SIGTERM is told to `on_request`, on a thread of its own; a second one,
-// unless it is the same request told twice, ends the process at once with the code 128 + signal. People are
-// told both on standard error, unless nothing can be written there just then.
+// Orderly shutdown: the first SIGINT or SIGTERM calls `on_request` on a separate thread; a second one, unless
+// it is a duplicate of the same request, exits the process immediately with code 128 + signal. Both print a
+// message on standard error, unless it is blocked.
 //
-// Construct before any other thread is started: they inherit the blocked signals.
+// Construct before starting any other thread, because threads inherit the blocked signals.
 #pragma once
 
 #include <atomic>
@@ -13,14 +13,14 @@
 
 namespace steelyard {
 
-// To a scheduler, from what supervises its job: a process of the job is gone for good.
+// The supervisor of a job sends this to its scheduler: a process of the job exited for good.
 inline constexpr int somebody_is_gone = SIGUSR2;
 
 class SignalWatch {
  public:
   struct Words {
-    std::string first;                    // at a first Ctrl-C: what happens, and what a second one does
-    std::function<std::string()> second;  // what is kept, and how to go on with it
+    std::string first;  // printed at the first Ctrl-C: what happens, and what a second one does
+    std::function<std::string()> second;  // printed at the second: what is kept, and how to continue from it
   };
   SignalWatch(std::function<void(int signal)> on_request, Words words,
               std::function<void()> on_somebody_gone = {});
@@ -38,7 +38,7 @@ class SignalWatch {
   std::thread thread_;  // last: it uses all of the above
 };
 
-// Blocks these signals in this thread and those it starts; SignalWatch does so itself.
+// Blocks these signals in this thread and in threads that it starts; SignalWatch calls it too.
 void block_signals();
 
 }  // namespace steelyard

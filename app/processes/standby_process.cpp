@@ -20,7 +20,7 @@
 namespace steelyard {
 namespace {
 
-// The run directory that a standby keeps: like that of a scheduler that was killed a moment ago.
+// The run directory of a standby, kept in the state that a killed scheduler would leave.
 class Copy {
  public:
   Copy(const SchedulerOptions& lead) : results_(lead.results), listen_(listening_endpoint(lead.listen)) {}
@@ -34,7 +34,7 @@ class Copy {
     if (journal_->write(bytes) != JournalFile::News::none)
       throw Failure(ExitCode::io, run_->journal() + ": " + journal_->trouble() + ": this standby exits");
   }
-  // The shard that decides, as the journal says.
+  // The arbiter named in the journal.
   [[nodiscard]] std::optional<Standby::Place> arbiter() {
     std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
     if (!left) return std::nullopt;
@@ -46,7 +46,7 @@ class Copy {
     generation_ = scheduler.members().generation;
     return arbiter_in(follower, scheduler.members());
   }
-  // What this process is to go on from. It follows nobody any more.
+  // The options with which this process leads. It stops following.
   SchedulerOptions take_over(SchedulerOptions lead) {
     write({steady_now(), TookOver{generation_ + 1}});
     journal_.reset();
@@ -67,14 +67,14 @@ class Copy {
     (void)policy_for(*head.job, from);
     require_descriptors_for(*head.job);
     write_text(run_->job(), job_text_in(head));
-    // The record of the run is made of the journal, from its beginning.
+    // The record of the run is rebuilt from the whole journal.
     for (const std::string& file : {run_->rounds(), run_->events()}) std::ofstream(file, std::ios::trunc);
     std::vector<std::byte> bytes;
     append(bytes, {now, moved(head, listen_)});
     journal_ = std::make_unique<JournalFile>(run_->journal(), bytes);
   }
 
-  // Its records so far go into the files of the run. False: not now, and it goes on.
+  // Condenses the copy: writes its records into the files of the run. Returns false if it stays as it was.
   bool begin_anew(const JournalRecord& condensed) {
     std::optional<Killed> left = run_ ? left_by_killed(*run_) : std::nullopt;
     if (!left) return false;
@@ -97,7 +97,7 @@ class Copy {
   std::optional<RunDirectory> run_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<JournalFile> journal_;
-  std::uint64_t generation_ = 0;  // of the scheduler that is followed, as of arbiter()
+  std::uint64_t generation_ = 0;  // of the scheduler that it follows; set by arbiter()
 };
 
 void tell(const StandbyOptions& options, const std::string& text) {
@@ -144,7 +144,7 @@ int run_standby(const StandbyOptions& options) {
                       ": servers and workers must know a standby's port before it leads: give a port number");
   }
   Copy copy(options.lead);
-  // What leading takes is made sure of now: later nobody else could lead.
+  // Reserves the port now: when the scheduler is lost, no other process could lead.
   SchedulerOptions lead = options.lead;
   lead.port = std::make_shared<ReservedPort>(listening_endpoint(lead.listen));
   int code = 0;

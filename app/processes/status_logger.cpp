@@ -40,7 +40,7 @@ std::optional<Envelope> StatusLogger::receive(Time deadline) {
   std::optional<Envelope> in = link_.receive(deadline);
   const Time now = steady_now();
   const bool was_stopped = deadline > Time{} && now - deadline > stopped_after;
-  if (was_stopped) heard_ = now;  // nobody else was silent
+  if (was_stopped) heard_ = now;  // this process was stopped, not the scheduler silent
   if (in) heard(*in, now);
   if (!job_.empty()) look_for_silence(now);
   return in;

@@ -1,7 +1,7 @@
-// StatusLogger: a link that tells people what becomes of the server or worker behind it. What it joined; what
-// it does, a line a minute at most; that it lost sight of the scheduler and found it again; how it ended.
+// StatusLogger: a link that logs the state of its server or worker: the job it joined, its work (at most one
+// line a minute), silence and return of the scheduler, and the end.
 //
-// It passes everything on and changes nothing. One thread, the link's.
+// Forwards all messages unchanged. One thread, the link's.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace steelyard {
 
 class StatusLogger : public Link {
  public:
-  // `say` takes one line. `who` is its name among the others, `device` where a worker computes; the link
-  // outlives it.
+  // `who`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one line.
+  // The link outlives this.
   StatusLogger(Link& link, std::string who, std::string device, std::function<void(const std::string&)> say);
 
   void connect(NodeId peer, const std::string& endpoint) override { link_.connect(peer, endpoint); }
@@ -25,8 +25,8 @@ class StatusLogger : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(std::vector<Envelope> envelopes) override { link_.post(std::move(envelopes)); }
 
-  void exchange(NodeId shard, bool lent);  // how values go there and back
-  void over(const ExitReason& ending);     // its last word
+  void exchange(NodeId shard, bool lent);  // logs how values are exchanged with this shard
+  void over(const ExitReason& ending);     // logs the end
 
  private:
   void heard(const Envelope& in, Time now);
@@ -39,7 +39,7 @@ class StatusLogger : public Link {
   const std::string who_, device_;
   const std::function<void(const std::string&)> say_;
   std::string job_;                       // once joined
-  std::map<NodeId, std::string> shards_;  // as a worker was told
+  std::map<NodeId, std::string> shards_;  // names, from a worker's Roster
   Duration timeout_{};
   Time heard_{}, told_{};
   bool silent_ = false, ready_ = false;

@@ -8,7 +8,7 @@
 namespace steelyard {
 namespace {
 
-// A look at the clock is not worth a line.
+// Shorter handling of timers is not recorded.
 constexpr Duration shortest_timer = std::chrono::microseconds(20);
 
 template <class Named>
@@ -29,7 +29,7 @@ std::string name_of(const Message& message) {
 
 std::string numbered(const char* what, std::uint64_t number) { return what + std::to_string(number); }
 
-// What a message of a round is called at both of its ends; empty for others.
+// The name of a round's message, the same at sender and receiver; empty for other messages.
 std::string flow_of(const Message& message) {
   const auto one = Overloaded{
       [](const Start& it) { return numbered("start ", it.piece.id); },
@@ -86,7 +86,7 @@ class TracedLink final : public Link {
 
   Link& link_;
   TraceFile file_;
-  std::string handling_;  // since the last receive() gave it
+  std::string handling_;  // the message that the last receive() returned
   Time since_{};
 };
 

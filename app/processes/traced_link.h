@@ -1,7 +1,7 @@
-// A traced link writes down what the node behind it does: when it was busy with which message, what it said
-// to others and heard of them, and when its worker computed (app/report/trace_file.h).
+// A traced link records what its node does: when it handled which message, the messages it sent and received,
+// and when its worker computed (app/report/trace_file.h).
 //
-// It passes everything on and changes nothing. One thread, the link's.
+// Forwards all messages unchanged. One thread, the link's.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace steelyard {
 
-// A traced link in the place of this one, which outlives it; null without a directory. Throws Failure (io).
+// Wraps this link, which must outlive the result; null if `directory` is empty. Throws Failure (io).
 std::unique_ptr<Link> traced(Link& link, const std::string& directory, NodeId self, const std::string& name);
 
 }  // namespace steelyard

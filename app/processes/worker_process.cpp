@@ -15,7 +15,7 @@
 namespace steelyard {
 namespace {
 
-// The job as this worker runs it: its own paths to the data, everything else the scheduler's.
+// The job with this worker's own data options; everything else is the scheduler's.
 Job localised(Job job, const std::vector<std::string>& data_options) {
   for (const std::string& option : data_options) {
     const std::size_t equals = option.find('=');
@@ -52,7 +52,7 @@ int run_worker(const WorkerOptions& options) {
   const Device device = device_of(spec);
   raise_descriptor_limit();
   block_signals();
-  std::optional<Workload> external;  // made once: the scheduler gets its model, and this worker trains it
+  std::optional<Workload> external;  // made once: its model is sent to the scheduler, and trained here
   WorkerSession::Setup setup;
   setup.options = options;
   setup.hello = hello_of(spec, device, options.fingerprint);

@@ -38,7 +38,8 @@ Worker::Options WorkerSession::worker_options() {
   return options;
 }
 
-// Where it is wanted, what computes and reads samples gives way; what talks does not: heartbeats are short.
+// In the background, only the threads that compute and read samples have low priority. The thread that sends
+// messages does not, because heartbeats are short.
 std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome) {
   const WorkerSpec& spec = setup_.options.spec;
   const auto make = [&](Workload workload) {
@@ -75,11 +76,11 @@ const ExitReason& WorkerSession::run() {
       });
     });
   } catch (const std::exception& trouble) {
-    // Another one would fail the same way: the scheduler ends the job, unless others can do without this one.
+    // A restarted worker would fail in the same way: the scheduler ends the job, unless other workers remain.
     link_.send({self_, scheduler_node, Message(std::in_place_type<ToScheduler>, Goodbye{trouble.what()})});
     throw;
   }
-  if (compute_ && compute_->failure()) throw Failure(*compute_->failure());  // which the worker has told
+  if (compute_ && compute_->failure()) throw Failure(*compute_->failure());  // already reported
   status_logger.over(worker_.exit_reason());
   return worker_.exit_reason();
 }

@@ -1,8 +1,8 @@
-// WorkerSession: one worker's part in a job, from its first word to its last: the machine, its link, and the
-// node that computes for it.
+// WorkerSession: one worker's participation in a job, from its first message to its last: its state machine,
+// link and compute node.
 //
-// Threads: run() hosts the worker on its caller's; computing and feeding have their own, and libzmq two.
-// leave() may be called from any.
+// Threads: run() hosts the worker on the caller's thread; computing and feeding have their own threads, and
+// libzmq has two. leave() may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -19,23 +19,23 @@ namespace steelyard {
 class WorkerSession {
  public:
   struct Setup {
-    WorkerOptions options;  // what computes, and its data, are the concern of `workload`
+    WorkerOptions options;  // without device and data, which `workload` provides
     Hello hello;
-    std::string device = "cpu";                        // where it computes, for people
-    std::function<Workload(const Welcome&)> workload;  // what it trains; once it is welcomed
-    std::function<Worker::Options::Model()> model{};   // what it tells of a job that has no model
-    std::function<void(const Blob&)> last{};           // gets the last parameters
+    std::string device = "cpu";                        // for messages
+    std::function<Workload(const Welcome&)> workload;  // called after Welcome
+    std::function<Worker::Options::Model()> model{};   // describes the model, if the job is external
+    std::function<void(const Blob&)> last{};           // receives the last parameters
   };
 
-  // Throws Failure for what prevents it from starting.
+  // Throws Failure if it cannot start.
   explicit WorkerSession(Setup setup);
   ~WorkerSession();
   WorkerSession(const WorkerSession&) = delete;
   WorkerSession& operator=(const WorkerSession&) = delete;
 
-  // Until the job is over for this worker. Throws what ends it from inside, after the scheduler was told.
+  // Runs until the job is over for this worker. Internal errors are reported to the scheduler and rethrown.
   const ExitReason& run();
-  // The others go on with what this worker owes. `failure`: Interrupt::failure.
+  // Leaves the job; other workers take over its pieces. `failure`: Interrupt::failure.
   void leave(const std::string& failure = {});
 
   [[nodiscard]] NodeId node() const { return self_; }

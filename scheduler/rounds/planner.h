@@ -127,7 +127,7 @@ std::vector<Interval> between_holes(const BeginRound& open);
 std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundState& round,
                                                  std::uint64_t grain);
 
-// Leaves the unreported positions of the round over. The policy is shown the time so far, as a lower bound.
+// Leaves the unreported positions of the round over. The policy is shown the elapsed time, as a lower bound.
 void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members);
 
 }  // namespace steelyard

@@ -41,7 +41,7 @@ class Rounds {
   [[nodiscard]] bool training_began() const { return started_.has_value(); }
   [[nodiscard]] double trained_seconds(Time now) const;  // including those before a resume
 
-  // What to do next.
+  // The next thing to do.
   struct Wait {};        // for reports, unless a worker is idle and may_run_ahead()
   struct OpenOldest {};  // enough of it is reported: send BeginRound with the positions it keeps
   struct FinishOldest {};

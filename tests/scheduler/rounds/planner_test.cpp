@@ -242,7 +242,7 @@ TEST(Planner, AsksThePolicyHowLongPacedRoundsAre) {
   EXPECT_EQ(shares[0].positions, (Interval{32, 80}));
   members.workers.at(1).most = 12;
   EXPECT_EQ(planner.length(3, 0), 5 * 12U) << "what the smaller one holds";
-  EXPECT_DEATH(Planner(job, {}, balancing::make_policy("equal"), members), "says how long they are");
+  EXPECT_DEATH(Planner(job, {}, balancing::make_policy("equal"), members), "decides their length");
 }
 
 // Divides equally, in rounds of one mini-batch each, and keeps what it is told of their ends.

@@ -15,8 +15,8 @@ namespace steelyard {
 
 class StatusLogger : public Link {
  public:
-  // `who`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one line.
-  // The link outlives this.
+  // `who`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one
+  // line. The link outlives this.
   StatusLogger(Link& link, std::string who, std::string device, std::function<void(const std::string&)> say);
 
   void connect(NodeId peer, const std::string& endpoint) override { link_.connect(peer, endpoint); }

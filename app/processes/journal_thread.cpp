@@ -85,7 +85,7 @@ struct JournalThread::Shared {
   }
   [[nodiscard]] std::vector<std::byte> read() const;
 
-  const std::unique_ptr<JournalFile> file;  // the thread's alone
+  const std::unique_ptr<JournalFile> file;  // used only by the thread
   BoundedQueue<Order> orders{no_limit};
   BoundedQueue<Answer> answers{no_limit};
   std::atomic<bool> given_up{false};  // the remaining orders are dropped

@@ -45,7 +45,7 @@ class JournalThread {
   JournalThread(std::unique_ptr<JournalFile> file, People people)
       : JournalThread(std::move(file), std::move(people), Options()) {}
   JournalThread(std::unique_ptr<JournalFile> file, People people, Options options);
-  ~JournalThread();  // as finish()
+  ~JournalThread();  // calls finish()
   JournalThread(const JournalThread&) = delete;
   JournalThread& operator=(const JournalThread&) = delete;
 

@@ -49,7 +49,7 @@ class Shutdown {
                    std::set<NodeId> members);
   // A Goodbye of a shard before Stop was sent to it is only a request to end.
   void left(NodeId node);
-  void heard(Time now) { last_word_ = now; }  // a worker that has still to leave
+  void heard(Time now) { last_word_ = now; }  // from a worker that has not left yet
   // Nodes that must get Stop now. Empty once all have left or timed out; the phase is then finished.
   std::set<NodeId> repeat_stop(Time now);
 

@@ -50,7 +50,7 @@ class Standby {
 
   [[nodiscard]] bool leads() const { return leads_; }
   [[nodiscard]] bool counts() const { return counted_.has_value(); }
-  // Why it does not lead and never will.
+  // Why it has finished without leading.
   [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
 
  private:

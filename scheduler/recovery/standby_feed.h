@@ -64,7 +64,7 @@ class StandbyFeed {
   // `members`: of the job, and the generation of this scheduler.
   void wake(Time now, const Members& members, Outbox& out);
   void journal_ended(Time now) { lose(now); }
-  // The job has ended.
+  // The job has ended: sends Stop to the standby.
   void end(const Stop& stop, Outbox& out);
   [[nodiscard]] Time deadline() const;
 

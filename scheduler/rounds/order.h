@@ -15,12 +15,12 @@ struct Assign {
   std::uint32_t slot = 0;
   Start start;
 };
-// The worker in this slot is asked to push a piece again.
+// Requests a resend of a piece from the worker in this slot.
 struct AskAgain {
   std::uint32_t slot = 0;
   Resend again;
 };
-// The worker in this slot is asked to end a piece sooner.
+// Requests the worker in this slot to end a piece sooner.
 struct Shorten {
   std::uint32_t slot = 0;
   Cut cut;

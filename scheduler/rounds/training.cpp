@@ -139,7 +139,7 @@ void Training::save_again(Outbox& out) const {
 }
 
 void Training::confirm(Time now) {
-  const bool nobody = shutdown_.requested() && !anybody_works();  // to wait for
+  const bool nobody = shutdown_.requested() && !anybody_works();  // no report can arrive
   for (const Duration push : rounds_.confirm(now, members_.lowest_version(), nobody, timeout_)) {
     assignments_.pushed(push);
   }

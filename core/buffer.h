@@ -1,7 +1,7 @@
-// A flat buffer of floats: all parameters of a model, or all gradients of a piece, in one block.
+// FloatBuffer: a flat buffer of floats that holds all parameters of a model, or all gradients of a piece.
 //
-// Aligned to 64 bytes, fixed in size, not initialised. Shared by pointer; a holder of
-// a shared_ptr<const FloatBuffer> may read it from any thread.
+// Aligned to 64 bytes, of fixed size, not initialised. Shared by pointer; holders of a shared_ptr<const
+// FloatBuffer> may read it from any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@
 
 namespace steelyard {
 
-// Shared: an immutable value that is copied by pointer, for members of messages that are large and rare.
+// Shared: an immutable value copied by pointer, for members of messages that are large and rarely sent.
 template <class T>
 class Shared {
  public:
   Shared() : value_(none()) {}
-  Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}  // NOLINT: as if it were a T
+  Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}  // NOLINT: behaves like a T
 
-  operator const T&() const { return *value_; }  // NOLINT: as if it were a T
+  operator const T&() const { return *value_; }  // NOLINT: behaves like a T
   const T& operator*() const { return *value_; }
   const T* operator->() const { return value_.get(); }
 
@@ -33,8 +33,8 @@ class Shared {
   std::shared_ptr<const T> value_;  // never null
 };
 
-// Where values lie: in this process's own memory, or where the system offers it in a segment, which other
-// processes may read.
+// Where values are stored: in private memory, or, if the system supports it, in a segment that other
+// processes can read.
 enum class Memory { own, shared };
 
 class FloatBuffer {
@@ -59,9 +59,9 @@ class FloatBuffer {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::span<float> span() { return {data_, size_}; }
   [[nodiscard]] std::span<const float> span() const { return {data_, size_}; }
-  [[nodiscard]] const Segment* segment() const { return segment_.get(); }  // null: own memory
+  [[nodiscard]] const Segment* segment() const { return segment_.get(); }  // null: private memory
 
-  // Takes the memory of these floats from the system (Segment::reserve). Throws std::bad_alloc.
+  // Allocates the memory behind these floats (Segment::reserve). Throws std::bad_alloc.
   void reserve(std::size_t begin, std::size_t floats) const {
     if (segment_ && !segment_->reserve(begin * sizeof(float), floats * sizeof(float))) throw std::bad_alloc();
   }

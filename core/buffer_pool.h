@@ -1,8 +1,8 @@
-// Flat buffers that are used again: a buffer goes back to its pool when the last pointer to it
-// goes, on any thread.
+// BufferPool: reuses flat buffers. A buffer returns to its pool when the last pointer to it is destroyed, on
+// any thread.
 //
-// Once a buffer was made, taking it costs no allocation: what std::shared_ptr keeps about it lives beside it.
-// One whose segment was retired is not used again.
+// Taking a buffer that already exists allocates nothing: the control block of the std::shared_ptr is stored
+// beside it. A buffer with a retired segment is not reused.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class BufferPool {
   explicit BufferPool(std::size_t floats, Memory memory = Memory::own)
       : shared_(std::make_shared<Shared>(floats, memory)) {}
 
-  // A buffer with whatever was in it before.
+  // A buffer with unspecified contents.
   std::shared_ptr<FloatBuffer> take() {
     Slot* slot = shared_->take();
     return {&slot->buffer, [](FloatBuffer*) {}, Beside<FloatBuffer>{shared_, slot}};
@@ -29,7 +29,7 @@ class BufferPool {
   struct Slot {
     Slot(std::size_t floats, Memory memory) : buffer(floats, memory) { buffer.reserve(0, floats); }
     FloatBuffer buffer;
-    alignas(std::max_align_t) std::byte book[64];  // the counts of the pointers to it
+    alignas(std::max_align_t) std::byte book[64];  // the control block of the pointers to it
   };
   struct Shared {
     Shared(std::size_t floats, Memory its_memory) : size(floats), memory(its_memory) {}
@@ -54,11 +54,11 @@ class BufferPool {
     std::vector<std::unique_ptr<Slot>> free;
   };
 
-  // Where a pointer keeps its counts. These are the last to go, so it is they that give the buffer back.
+  // Allocator of the control block. The block is freed last, so freeing it returns the buffer to the pool.
   template <class T>
   struct Beside {
     using value_type = T;
-    std::shared_ptr<Shared> shared;  // the store outlives the pool while any of its buffers is about
+    std::shared_ptr<Shared> shared;  // the store outlives the pool while any of its buffers is in use
     Slot* slot;
 
     Beside(std::shared_ptr<Shared> store, Slot* its_slot) : shared(std::move(store)), slot(its_slot) {}

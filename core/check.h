@@ -1,8 +1,7 @@
-// CHECK: a broken invariant ends the process, in every build.
+// CHECK: a broken invariant aborts the process, in every build.
 //
-// Three kinds of trouble, three answers: a set-up that cannot work is an exception (core/error.h);
-// bad, late or repeated input from outside is ignored and counted; an invariant of our own that does
-// not hold is a CHECK.
+// Three kinds of errors are handled in three ways: an invalid set-up is an exception (core/error.h); invalid,
+// late or repeated input from outside is ignored and counted; a violated internal invariant is a CHECK.
 #pragma once
 
 namespace steelyard {

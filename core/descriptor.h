@@ -1,4 +1,4 @@
-// Descriptor: a file, a socket or the like of this process, closed on every way out.
+// Descriptor: owns a file descriptor of this process and closes it on every path.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@ namespace steelyard {
 
 class Descriptor {
  public:
-  explicit Descriptor(int number = -1) : number_(number) {}  // negative: there is none
+  explicit Descriptor(int number = -1) : number_(number) {}  // negative: none
   ~Descriptor() {
     if (there()) ::close(number_);
   }

@@ -8,14 +8,14 @@ namespace steelyard {
 namespace {
 
 constexpr std::string_view of_the_host = "host-cuda", before_number = "cuda:";
-constexpr unsigned most_devices = 256;  // of a machine
+constexpr unsigned most_devices = 256;  // on one machine
 
 std::optional<unsigned> number_of(std::string_view text) {
   const auto number = number_in<unsigned>(text);
   return number && *number < most_devices ? number : std::nullopt;
 }
 
-// First and last of "cuda:FIRST-LAST".
+// First and last number of "cuda:FIRST-LAST".
 std::optional<std::pair<unsigned, unsigned>> range_in(std::string_view text) {
   const std::size_t dash = text.find('-');
   if (!text.starts_with(before_number) || dash == std::string_view::npos) return std::nullopt;
@@ -48,7 +48,7 @@ bool is_device(std::string_view text) { return text == automatic_device || devic
 
 const std::string& device_expected() {
   static const std::string text =
-      "\"cpu\", \"cuda:0\" (or another number: `steelyard devices` lists them), or \"auto\" for a GPU where "
+      "\"cpu\", \"cuda:0\" (or another number: `steelyard devices` lists them), or \"auto\" for a GPU if "
       "there is one";
   return text;
 }

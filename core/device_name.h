@@ -1,12 +1,12 @@
-// Device: what a worker computes on, of all that its machine has. As people write it:
+// Device: the device that a worker computes on, written as
 //
 //  "cpu"        the processor
-//  "cuda:1"     a CUDA device, by the number that CUDA gives it (CUDA_VISIBLE_DEVICES counts)
-//  "auto"       the CUDA device with the most free memory if there is one, and the processor otherwise
-//  "host-cuda"  the processor, running the kernels of CUDA devices: for tests, where the build has it
-//  "cuda:0-3"   in files, where one line describes several workers: one on each of these
+//  "cuda:1"     a CUDA device, by CUDA's number (which respects CUDA_VISIBLE_DEVICES)
+//  "auto"       the CUDA device with the most free memory, or the processor if there is no CUDA device
+//  "host-cuda"  the processor, running the CUDA kernels: for tests, in builds that include it
+//  "cuda:0-3"   in files that describe several workers in one line: one worker on each of these devices
 //
-// Whether it is there is worker/compute/device_choice.h's business.
+// worker/compute/device_choice.h checks whether the device exists.
 #pragma once
 
 #include <steelyard/device_kind.h>
@@ -26,7 +26,7 @@ inline const std::vector<std::string>& device_kinds() {  // in the order of the 
   return names;
 }
 inline const std::string& name(DeviceKind kind) { return device_kinds()[static_cast<std::size_t>(kind)]; }
-// Of a name that is one of them.
+// `name` must be one of device_kinds().
 inline DeviceKind device_kind(std::string_view name) {
   return name == device_kinds()[0] ? DeviceKind::cpu : DeviceKind::gpu;
 }
@@ -38,7 +38,7 @@ inline const std::vector<std::string>& precision_names() {  // in the order of t
 inline const std::string& name(Precision precision) {
   return precision_names()[static_cast<std::size_t>(precision)];
 }
-// Of a name that is one of them.
+// `name` must be one of precision_names().
 inline Precision precision(std::string_view name) {
   return static_cast<Precision>(std::ranges::find(precision_names(), name) - precision_names().begin());
 }
@@ -56,13 +56,14 @@ inline constexpr char automatic_device[] = "auto";
 std::string name(const Device& device);  // "cpu", "cuda:1", "host-cuda"
 DeviceKind kind(const Device& device);
 
-// None for "auto", whose device is not known yet, and for what is no device.
+// Returns std::nullopt for "auto" (its device is not known yet) and for invalid text.
 std::optional<Device> device_in(std::string_view text);
 
-bool is_device(std::string_view text);  // of one worker
+bool is_device(std::string_view text);  // for one worker
 const std::string& device_expected();   // ends a message that begins with "give"
 
-// Of one worker, or of several: "cuda:0-3" stands for four. Each of them, as it is written for one worker.
+// A device for one worker, or a list for several: "cuda:0-3" stands for four. each_device() expands it into
+// the text for each worker.
 bool is_device_list(std::string_view text);
 const std::string& device_list_expected();
 std::vector<std::string> each_device(const std::string& text);

@@ -17,7 +17,7 @@ void refuse_setup(const std::string& what) { throw Failure(ExitCode::configurati
 void refuse_usage(const std::string& what) { throw Failure(ExitCode::usage, what); }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Rows of the table of distances between the first i letters of a and the first j of b.
+  // Rows of the table of distances between the first i letters of a and the first j letters of b.
   std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -55,7 +55,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 std::string among(std::string_view word, const std::vector<std::string>& known) {
-  return did_you_mean(word, known) + " (there are: " + joined(known) + ")";
+  return did_you_mean(word, known) + " (valid:  " + joined(known) + ")";
 }
 
 std::string joined(const std::vector<std::string>& words) {

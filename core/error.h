@@ -1,4 +1,4 @@
-// Failure (include/steelyard/failure.h), and the words that its messages propose.
+// Helpers for Failure (include/steelyard/failure.h), and suggestions for its messages.
 #pragma once
 
 #include <steelyard/failure.h>
@@ -10,25 +10,25 @@
 
 namespace steelyard {
 
-// Throw Failure: what a person has written cannot work (configuration), or a command line is wrong (usage).
+// Throw Failure: refuse_setup() for an invalid configuration, refuse_usage() for an invalid command line.
 [[noreturn]] void refuse_setup(const std::string& what);
 [[noreturn]] void refuse_usage(const std::string& what);
 
-// "Did you mean ...?": the known word that is nearest to a wrong one.
+// "Did you mean ...?": the known word nearest to a misspelt one.
 
-// Edits that turn one into the other, where an edit inserts, removes or replaces a letter or swaps two
-// neighbours (Damerau 1964, in its restricted form: no letter is edited twice). Capitals and small letters
-// are the same, and so are '-' and '_'.
+// Minimum number of edits that turn one word into the other. An edit inserts, deletes or replaces a letter,
+// or swaps two neighbours (Damerau 1964, restricted: no letter is edited twice). Case is ignored, and '-'
+// equals '_'.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-// The nearest candidate, the first of equally near ones; empty if none is near enough to be meant: more than
-// a third of the longer word would have to change.
+// The nearest candidate, the first one if several are equally near. Empty if more than a third of the longer
+// word would have to change.
 std::string near_match(std::string_view word, const std::vector<std::string>& candidates);
 
-// `; did you mean "lr"?`, or nothing if nothing is near.
+// `; did you mean "lr"?`, or an empty text if no candidate is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-// The same, and all that there are.
+// did_you_mean(), followed by all valid names.
 std::string among(std::string_view word, const std::vector<std::string>& known);
 
 // "a, b, c"

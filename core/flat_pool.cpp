@@ -9,7 +9,8 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t usual_buffers = 4;  // the versions before and now, the next, and one that is read late
+constexpr std::size_t usual_buffers = 4;  // the previous, current and next version, and one with a late
+                                          // reader
 
 }  // namespace
 
@@ -20,9 +21,9 @@ struct FlatPool::Store {
     [[nodiscard]] bool retired() const { return values.segment() != nullptr && values.segment()->retired(); }
 
     FloatBuffer values;
-    std::uint64_t version = 0;         // for which it was chosen last
-    std::set<std::uint64_t> used;      // where the parts begin that somebody has
-    std::set<std::uint64_t> reserved;  // of which parts the system has given the memory
+    std::uint64_t version = 0;         // of the last choice
+    std::set<std::uint64_t> used;      // begins of the parts in use
+    std::set<std::uint64_t> reserved;  // begins of the parts whose memory is allocated
   };
 
   explicit Store(Memory its_memory) : memory(its_memory) {}
@@ -42,7 +43,7 @@ struct FlatPool::Store {
   }
 
   const Memory memory;
-  std::mutex mutex;  // protects the buffers' books, not their values
+  std::mutex mutex;  // protects the buffers' fields, not their values
   std::vector<std::shared_ptr<Buffer>> buffers;
 };
 

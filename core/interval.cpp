@@ -7,7 +7,7 @@
 namespace steelyard {
 namespace {
 
-// The first interval that ends after `position`: the only one that can hold it.
+// The first interval that ends after `position`: the only one that can contain it.
 auto first_ending_after(const std::vector<Interval>& intervals, Position position) {
   return std::upper_bound(intervals.begin(), intervals.end(), position,
                           [](Position p, const Interval& i) { return p < i.end; });
@@ -24,7 +24,7 @@ bool IntervalSet::add_if_absent(Interval interval) {
 void IntervalSet::add(Interval interval) {
   CHECK(interval.valid(), "an interval ends before it begins");
   if (interval.empty()) return;
-  // Everything that overlaps or touches the newcomer becomes one interval with it.
+  // Merges the new interval with all that overlap or touch it.
   auto first = std::lower_bound(intervals_.begin(), intervals_.end(), interval.begin,
                                 [](const Interval& i, Position p) { return i.end < p; });
   auto last = first;

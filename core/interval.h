@@ -1,5 +1,5 @@
-// Half-open intervals of positions, and sets of them: the arithmetic of "who owes what"
-// and "what is covered".
+// Half-open intervals of positions, and sets of them. Used to track which pieces are owed and which positions
+// are covered.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ struct Interval {
 // A set of positions as sorted, disjoint, non-touching intervals.
 class IntervalSet {
  public:
-  // Adds the interval if none of it is in the set yet. False, and no change, if any of it is.
+  // Adds the interval if it does not overlap the set. Returns false, and changes nothing, otherwise.
   bool add_if_absent(Interval interval);
-  // Adds the interval, whatever of it is there already.
+  // Adds the interval; parts of it may be in the set already.
   void add(Interval interval);
 
   [[nodiscard]] bool contains(Interval interval) const;
   [[nodiscard]] bool overlaps(Interval interval) const;
   [[nodiscard]] std::uint64_t count() const { return count_; }  // positions in the set
   [[nodiscard]] const std::vector<Interval>& intervals() const { return intervals_; }
-  // The parts of `whole` that are not in the set, in order, `most` at the most.
+  // The parts of `whole` that are not in the set, in order, at most `most` of them.
   [[nodiscard]] std::vector<Interval> gaps(Interval whole, std::size_t most = SIZE_MAX) const;
   void clear();
 

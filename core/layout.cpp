@@ -11,13 +11,13 @@ namespace steelyard {
 
 namespace {
 
-// But for their places.
+// Equal except for begin and end.
 bool alike(Range one, const Range& other) {
   one.begin = other.begin, one.end = other.end;
   return one == other;
 }
 
-// False for NaN, too.
+// False for NaN.
 bool is_factor(double value) { return value >= 0 && value <= largest_factor; }
 
 Range part(Range range, std::uint64_t begin, std::uint64_t end) {
@@ -43,7 +43,7 @@ void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, 
   layout.tensors.push_back(std::move(tensor));
 }
 
-// Tensors may lie across ranges in a layout from outside: such a one stays as it is.
+// In a layout from outside, tensors may span ranges: such a tensor is left unchanged.
 Layout with_norm_groups(const Layout& layout) {
   Layout grouped{layout.tensors, {}, layout.slice_size};
   auto tensor = layout.tensors.begin();
@@ -91,18 +91,18 @@ std::vector<Slice> slices(const Layout& layout) {
   return all;
 }
 
-// Ranges and tensors cover the same floats, each in its own pieces.
+// Ranges and tensors must cover the same floats, each without holes.
 std::string damage_of(const Layout& layout) {
   std::uint64_t at = 0;
   for (const Range& range : layout.ranges) {
     if (range.begin != at || range.end <= range.begin) return "its ranges have holes";
     if (!is_factor(range.decay) || !is_factor(range.rate) || !(range.keep >= 0 && range.keep <= 1))
-      return "its ranges have factors that are none";
+      return "its ranges have invalid factors";
     at = range.end;
   }
   at = 0;
   for (const TensorPlace& tensor : layout.tensors) {
-    // What is left bounds the product before each step: no shape may overflow.
+    // The remaining size bounds the product before each step, so that no shape can overflow.
     std::uint64_t size = 1;
     for (const std::uint64_t extent : tensor.shape) {
       if (extent > layout.size() / std::max<std::uint64_t>(size, 1))
@@ -112,7 +112,7 @@ std::string damage_of(const Layout& layout) {
     if (tensor.offset != at || size > layout.size() - at) return "its tensors have holes";
     at += size;
   }
-  if (at != layout.size() || at == 0) return "its layout has no sense";
+  if (at != layout.size() || at == 0) return "its layout is invalid";
   return {};
 }
 
@@ -126,7 +126,7 @@ std::vector<std::uint32_t> shard_borders(const Layout& layout, std::uint32_t sha
   std::vector<std::uint32_t> borders;
   for (std::uint64_t shard = 0; shard <= shards; ++shard) {
     const std::uint64_t even = shard * all.size() / shards;
-    std::uint64_t before = even, after = even;  // the nearest that may be one
+    std::uint64_t before = even, after = even;  // the nearest borders that do not divide a norm group
     while (cuts_a_group(before)) --before;
     while (cuts_a_group(after)) ++after;
     borders.push_back(static_cast<std::uint32_t>(even - before <= after - even ? before : after));
@@ -137,7 +137,7 @@ std::vector<std::uint32_t> shard_borders(const Layout& layout, std::uint32_t sha
 std::uint64_t default_slice_size(std::uint64_t parameters, std::uint32_t shards) {
   constexpr std::uint64_t quarter_megabyte = 65536;  // floats
   constexpr std::uint64_t cache_line = 16;
-  constexpr std::uint64_t in_flight = 16;  // slices of a shard: enough that transfer and sum overlap
+  constexpr std::uint64_t in_flight = 16;  // slices a shard: enough to overlap transfer and summation
   const std::uint64_t even = (parameters + shards - 1) / shards;
   const std::uint64_t large = std::clamp(even / in_flight, quarter_megabyte, 4 * quarter_megabyte);
   return std::clamp((even + cache_line - 1) / cache_line * cache_line, cache_line,

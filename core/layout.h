@@ -10,7 +10,7 @@
 
 namespace steelyard {
 
-// The layout with each tensor that is stepped and has decay as a range and a norm group of its own.
+// The layout with a separate range and norm group for each tensor that is stepped and has decay.
 Layout with_norm_groups(const Layout& layout);
 
 // A slice: the unit of message, ledger, sum, version and pull.
@@ -21,23 +21,23 @@ struct Slice {
   [[nodiscard]] std::uint64_t size() const { return end - begin; }
 };
 
-// All slices of a layout, in order. Throws Failure (configuration) for a layout with holes,
-// overlaps or no size.
+// All slices of a layout, in order. Throws Failure (configuration) for a layout that is empty or has holes or
+// overlaps.
 std::vector<Slice> slices(const Layout& layout);
 
-// Factors of a range are at most so large, so that a rate stays a number that floats hold.
+// Upper limit of a range's factors, so that rates remain representable as floats.
 inline constexpr double largest_factor = 1e9;
 
-// Why a layout from outside is not fit for slices(), or its ranges for a step: what is wrong with it, for
-// people. Empty: nothing. Its slice size is not looked at.
+// The reason, for users, if a layout received from outside cannot be used by slices() or has ranges that
+// cannot be stepped; empty if it is valid. Does not check the slice size.
 std::string damage_of(const Layout& layout);
 
-// Cuts the slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]). A norm
-// group is never cut, so a shard may have none.
+// Divides the slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]). Norm
+// groups are never divided, so a shard may have no slices.
 std::vector<std::uint32_t> shard_borders(const Layout& layout, std::uint32_t shards);
 
-// The default grid: sixteen slices a shard, but none below 256 KB or above 1 MB (a message costs about as
-// much whatever is in it, and what is summed should fit a core's cache); smaller where a small model would
+// The default slice size: sixteen slices a shard, but from 256 KB to 1 MB each (the cost of a message depends
+// little on its size, and the sum should fit a core's cache). It is smaller if a small model would otherwise
 // not reach every shard.
 std::uint64_t default_slice_size(std::uint64_t parameters, std::uint32_t shards);
 

@@ -17,7 +17,7 @@ std::vector<std::string> names_of(const std::vector<Option>& declared) {
 
 std::string unknown(const std::string& owner, const std::string& name, const std::vector<Option>& declared) {
   return owner + " has no option '" + name + "'" +
-         (declared.empty() ? "; it has none" : among(name, names_of(declared)));
+         (declared.empty() ? "; it has no options" : among(name, names_of(declared)));
 }
 
 }  // namespace
@@ -109,11 +109,11 @@ void in_name_of(const std::string& owner, const std::function<void()>& work) {
     const std::string text = failure.what();
     throw Failure(failure.code(), text.starts_with(owner) ? text : owner + ": " + text);
   } catch (const std::bad_alloc&) {
-    throw Failure(ExitCode::failed, owner + ": there is not enough memory for it: make it smaller");
+    throw Failure(ExitCode::failed, owner + ": not enough memory: make it smaller");
   } catch (const std::exception& trouble) {
     throw Failure(ExitCode::failed, owner + ": it threw an exception: " + trouble.what());
   } catch (...) {
-    throw Failure(ExitCode::failed, owner + ": it threw something that is no std::exception");
+    throw Failure(ExitCode::failed, owner + ": it threw an object that is not a std::exception");
   }
 }
 

@@ -1,4 +1,4 @@
-// Choosing from tables of rows (include/steelyard/choice.h): a user's own and the built-in ones.
+// Selection from tables of choices (include/steelyard/choice.h): the user's rows and the built-in ones.
 #pragma once
 
 #include <steelyard/choice.h>
@@ -16,15 +16,15 @@
 
 namespace steelyard {
 
-// What is wrong with the first option that is not as declared.
+// The first given option that does not match its declaration.
 struct OptionTrouble {
   std::string option;
-  std::string what;  // begins with `owner`: "model 'mlp'"
+  std::string what;  // error message, begins with `owner`: "model 'mlp'"
 };
 std::optional<OptionTrouble> trouble_in(const std::string& owner, const std::vector<Option>& declared,
                                         const OptionTexts& given);
 
-// All names, the user's own first.
+// All names, the user's first.
 template <class Make>
 std::vector<std::string> names_of(const Choices<Make>& own, const Choices<Make>& built_in) {
   std::vector<std::string> names;
@@ -34,7 +34,7 @@ std::vector<std::string> names_of(const Choices<Make>& own, const Choices<Make>&
   return names;
 }
 
-// The user's row first: it may give a built-in name another meaning. Null if there is none.
+// Searches the user's rows first, so that they can override built-in names. Null if not found.
 template <class Make>
 const Choice<Make>* find_choice(const std::string& name, const Choices<Make>& own,
                                 const Choices<Make>& built_in) {
@@ -46,7 +46,7 @@ const Choice<Make>* find_choice(const std::string& name, const Choices<Make>& ow
   return nullptr;
 }
 
-// The rows of all these functions, in the order of their names: what the files of a folder hold
+// The rows returned by all these functions, sorted by name. One function per file of a folder
 // (steelyard_table in cmake/steelyard_targets.cmake).
 template <class Rows, class... Arguments>
 auto table_of(std::span<Rows* const> files, const Arguments&... arguments) {
@@ -58,11 +58,11 @@ auto table_of(std::span<Rows* const> files, const Arguments&... arguments) {
   return table;
 }
 
-// Runs what may be a user's code. Whatever it throws is a Failure that begins with `owner`.
+// Runs code that may be the user's. Rethrows any exception as a Failure whose message begins with `owner`.
 void in_name_of(const std::string& owner, const std::function<void()>& work);
 
-// The thing of this name and kind ("model"), made. Throws Failure (configuration) for a name or an option
-// that there is not, and whatever making it throws, as in_name_of() does.
+// Makes the object of this kind ("model") and name. Throws Failure (configuration) for an unknown name or
+// option, and converts exceptions of the maker as in_name_of() does.
 template <class Make, class... First>
 auto make_choice(const std::string& kind, const std::string& name, const OptionTexts& given,
                  const Choices<Make>& own, const Choices<Make>& built_in, const First&... first) {

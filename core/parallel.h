@@ -1,7 +1,8 @@
-// The one door to parallel loops: oneTBB, or plain threads where a sanitizer could not follow TBB.
+// The only entry to parallel loops: oneTBB, or plain threads in builds with a sanitizer that cannot follow
+// TBB.
 //
-// body(begin, end) runs on disjoint parts of [0, count) that together make all of it; the call returns when
-// the last part is done. Bodies must not throw.
+// body(begin, end) runs on disjoint parts that together cover [0, count). Returns after the last part is
+// done. Bodies must not throw.
 #pragma once
 
 #include <cstddef>

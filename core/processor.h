@@ -1,4 +1,4 @@
-// This release, the processor of this machine, and how much of it this process may use.
+// The release number, this machine's processor, and the cores that this process may use.
 #pragma once
 
 #include <string>
@@ -6,34 +6,35 @@
 
 namespace steelyard {
 
-const char* release();  // of Steelyard: "0.1.0"
+const char* release();  // of Steelyard, such as "0.1.0"
 
-// Which of our kernels this processor can run. Kernels are compiled once per level and chosen at start;
-// nothing else is built for more than the baseline, so one binary runs everywhere.
+// Instruction-set levels of our kernels. Kernels are compiled once per level and selected at start; all other
+// code targets the baseline, so one binary runs on every machine.
 enum class Level { baseline, v3, v4 };  // x86-64, x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512)
 
-// The best level of this processor; STEELYARD_LEVEL=baseline|v3|v4 lowers it, for tests and comparisons.
+// The highest level that this processor supports; STEELYARD_LEVEL=baseline|v3|v4 lowers it, for tests and
+// comparisons.
 Level cpu_level();
 const char* name(Level level);
 
-// Of one thing for each level, such as a table of kernels (nn/cpu/kernels.h), that of this level.
+// Selects the entry for this level, such as a table of kernels (nn/cpu/kernels.h).
 template <class Table>
 const Table& at_level(Level level, const Table& baseline, const Table& v3, const Table& v4) {
   if (level == Level::baseline) return baseline;
   return level == Level::v3 ? v3 : v4;
 }
 
-// Whether it multiplies bfloat16 (AVX-512 BF16) and nothing lowers its level.
+// Whether the processor multiplies bfloat16 (AVX-512 BF16) and STEELYARD_LEVEL does not lower its level.
 bool cpu_has_bf16();
 
-std::string host_name();  // of this machine; empty if it has none
+std::string host_name();  // of this machine; empty if unknown
 
-// "AMD EPYC 9655", or "2 x AMD EPYC 9655" where there are several; of the text of /proc/cpuinfo.
+// Parses /proc/cpuinfo: "AMD EPYC 9655", or "2 x AMD EPYC 9655" for several packages.
 std::string processor_name(std::string_view cpuinfo);
 std::string processor_name();
 
-// The cores that the process may run on (its affinity, which taskset and container managers set): from 1 to
-// 1024, which is what a set of the usual size holds; on a larger machine all count.
+// Number of cores that the process may run on (its affinity, which taskset and container managers set), 1 to
+// 1024: the size of a default CPU set. On larger machines all 1024 count.
 unsigned allowed_cores();
 
 }  // namespace steelyard

@@ -1,9 +1,8 @@
-// A bounded queue between threads: what they have to say to each other goes through it, so that no machine
-// and no host needs a mutex. (BufferPool, LocalNetwork and ParallelEngine have one each, for their own
-// books.)
+// BoundedQueue: the queue through which threads exchange messages, so that state machines and hosts need no
+// mutex. (BufferPool, LocalNetwork and ParallelEngine have a mutex each for their internal state.)
 //
-// push() blocks while the queue is full and returns false once it is closed; pop() returns nothing when the
-// deadline passes, or when the queue is closed and empty. What was queued before close() can still be popped.
+// push() blocks while the queue is full and returns false once it is closed. pop() returns nothing at the
+// deadline, or if the queue is closed and empty. Items queued before close() can still be popped.
 #pragma once
 
 #include <condition_variable>

@@ -32,7 +32,7 @@ std::uint64_t Permutation::operator()(std::uint64_t position) const {
 }
 
 double Random::normal() {
-  // Box and Muller, 1958; the second value is not kept, so that one call is one step of the sequence pair.
+  // Box and Muller, 1958. The second value is dropped, so that each call takes exactly two uniform numbers.
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
   return radius * std::cos(2.0 * std::numbers::pi * uniform());
 }

@@ -1,5 +1,6 @@
-// Seeded random numbers, the same on every machine: Permutation shuffles samples, Random is a sequence where
-// an order exists anyway. Where none exists, a place has a number of its own (include/steelyard/hash.h).
+// Seeded random numbers, the same on every machine. Permutation shuffles samples; Random is a sequence, for
+// code that runs in a fixed order. For numbers that must not depend on an order, see
+// include/steelyard/hash.h.
 #pragma once
 
 #include <steelyard/hash.h>
@@ -8,11 +9,11 @@
 
 namespace steelyard {
 
-// A keyed permutation of [0, n) that answers any position in O(1) and stores nothing: position -> sample.
+// A keyed permutation of [0, n), position -> sample, that computes any position in O(1) and stores nothing.
 //
-// Four Feistel rounds on the smallest even number of bits that holds n; results outside [0, n) are sent
-// through again ("cycle walking", Black and Rogaway 2002), fewer than four times on average. Every machine
-// with the same key sees the same order, so an interval of positions is all that ever needs to be sent.
+// Four Feistel rounds on the smallest even number of bits that holds n. Results outside [0, n) are permuted
+// again ("cycle walking", Black and Rogaway 2002), fewer than four times on average. Every machine with the
+// same key sees the same order, so messages need to send only an interval of positions.
 class Permutation {
  public:
   Permutation(std::uint64_t size, std::uint64_t key);  // size > 0
@@ -33,7 +34,7 @@ class Random {
 
   constexpr std::uint64_t next() { return mix(state_++); }
   constexpr double uniform() { return unit(next()); }
-  // An integer in [0, bound); bound > 0. The bias, below bound / 2^64, is of no consequence here.
+  // An integer in [0, bound); bound > 0. The bias, below bound / 2^64, is negligible here.
   constexpr std::uint64_t below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }

@@ -22,7 +22,7 @@ std::array<std::uint64_t, 2> draw() {
   return drawn;
 }
 
-// Nothing, where the system draws nothing.
+// Zeros if the system provides no random numbers.
 const std::array<std::uint64_t, 2>& this_process() {
   static const std::array<std::uint64_t, 2> drawn = draw();
   return drawn;

@@ -1,12 +1,11 @@
-// Segment: memory of this process that other processes of its user may read where it lies.
+// Segment: memory of this process that other processes of the same user can map read-only.
 //
-// A file without a name in any directory (memfd_create(2)), mapped here for writing and then sealed: nobody,
-// this process included, can map it for writing again, write to it, shrink or grow it. So a reader can change
-// nothing, and never comes to an end of the file that was not there before. It goes with its last mapping,
-// also when processes are killed.
+// An anonymous file (memfd_create(2)), mapped here for writing and then sealed: no process, including this
+// one, can map it for writing again, write to it, shrink or grow it. Readers therefore cannot change it, and
+// its end cannot move under them. The file is freed with its last mapping, even if processes are killed.
 //
-// Other processes open it as /proc/PID/fd/N. Behind its first bytes lies its name, by which a reader knows
-// that it has opened the right one. Any thread.
+// Other processes open it as /proc/PID/fd/N. The file's head contains its name, by which a reader verifies
+// that it opened the right one. Any thread.
 #pragma once
 
 #include <array>
@@ -26,15 +25,15 @@ struct SegmentName {
 
 class Segment {
  public:
-  // What the file begins with; the values follow.
+  // The head of the file; the values follow it.
   struct Head {
     std::array<char, 16> mark{};
     SegmentName name;
   };
   static constexpr std::array<char, 16> mark{'s', 't', 'e', 'e', 'l', 'y', 'a', 'r', 'd', ' ', 'm', 'e', 'm'};
-  static constexpr std::size_t head_size = 64;  // bytes; values are aligned to as many
+  static constexpr std::size_t head_size = 64;  // bytes; also the alignment of the values
 
-  // Room for so many bytes, all zero. None where the system has no such memory, or no more of it.
+  // Makes a zeroed segment of this many bytes. Null if the system has no memfd or no memory left.
   static std::unique_ptr<Segment> make(std::size_t bytes);
   ~Segment();
   Segment(const Segment&) = delete;
@@ -45,12 +44,12 @@ class Segment {
   [[nodiscard]] const SegmentName& name() const { return name_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
-  // Takes the memory for these bytes of the values now. Without it the system takes it at the first write,
-  // and ends the process if there is none. False: there is none.
+  // Allocates the memory behind these bytes of the values now; otherwise the system allocates it at the first
+  // write, and kills the process if it has none left. Returns false if there is not enough.
   [[nodiscard]] bool reserve(std::size_t offset, std::size_t bytes) const;
 
-  // A reader is out of sight and may go on reading: nothing may be written here any more, and the values go
-  // once nobody here needs them.
+  // A reader was lost and may still be reading: the values must not be overwritten. They are freed once this
+  // process no longer needs them.
   void retire() const { retired_ = true; }
   [[nodiscard]] bool retired() const { return retired_; }
 

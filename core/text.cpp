@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string number_text(double value) {
-  // 100000 rather than 1e+05, and 0 rather than -0, which TOML reads as 0.
+  // 100000 instead of 1e+05, and 0 instead of -0, which TOML reads as 0.
   if (std::abs(value) < 1e15 && std::trunc(value) == value) {
     return std::to_string(static_cast<std::int64_t>(value));
   }

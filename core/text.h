@@ -1,4 +1,4 @@
-// Texts that people write as numbers. No locale has a say: a file means the same everywhere.
+// Conversion between numbers and text. Independent of the locale: a file means the same everywhere.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@
 
 namespace steelyard {
 
-// A few numbers about many numbers.
-double mean(std::span<const double> values);             // 0 if there are none
-double median(std::vector<double> values);               // by value: it is reordered; 0 if there are none
+// Statistics of a few numbers.
+double mean(std::span<const double> values);             // 0 if empty
+double median(std::vector<double> values);               // by value: reorders them; 0 if empty
 double relative_spread(std::span<const double> values);  // (max - min) / mean: the straggler effect, SE
 
-// Calls `take` with each line, without its end. What ends without a newline is a line, too.
+// Calls `take` with each line, without its newline. A last line without newline counts, too.
 template <class Take>
 void for_each_line(std::string_view text, const Take& take) {
   while (!text.empty()) {
@@ -28,10 +28,10 @@ void for_each_line(std::string_view text, const Take& take) {
   }
 }
 
-// Without blanks and tabs at its ends.
+// Without leading and trailing blanks and tabs.
 std::string_view trimmed(std::string_view text);
 
-// The number that all of the text is. Nothing if it is none, does not fit, or is not finite.
+// Parses all of the text as a number. Returns std::nullopt if it is invalid, out of range or not finite.
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number value{};
@@ -44,7 +44,7 @@ std::optional<Number> number_in(std::string_view text) {
   return value;
 }
 
-std::string number_text(double value);  // the fewest digits that give the same number back
-std::string numbers_text(const std::vector<double>& values);  // the same, with a blank between two
+std::string number_text(double value);  // the fewest digits that parse back to the same number
+std::string numbers_text(const std::vector<double>& values);  // separated by blanks
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-// Time as a value: machines are told what time it is, only hosts read a clock.
+// Time as a value: state machines receive the time as an argument, only hosts read a clock.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@ namespace steelyard {
 
 using Duration = std::chrono::nanoseconds;
 
-// A point on a clock that never jumps. The origin means nothing; only differences do.
+// A point on a monotonic clock. The origin is arbitrary; only differences have a meaning.
 struct Time {
   Duration since_origin{0};
 
@@ -24,7 +24,7 @@ constexpr Duration from_seconds(double s) {
 }
 constexpr Duration milliseconds(long ms) { return std::chrono::milliseconds(ms); }
 
-// Reads the steady clock, or this thread's CPU clock. Hosts and compute nodes only.
+// The steady clock, and the CPU clock of this thread. For hosts and compute nodes only.
 Time steady_now();
 Duration thread_cpu_time();
 

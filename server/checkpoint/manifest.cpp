@@ -118,7 +118,7 @@ Layout layout_of(const Json& json) {
     if (r.contains("rate")) layout.ranges.back().rate = get<double>(r, "rate");
   }
   if (const std::string damage = damage_of(layout); !damage.empty()) throw BadManifest{damage};
-  if (layout.slice_size == 0) throw BadManifest{"its layout has no sense"};
+  if (layout.slice_size == 0) throw BadManifest{"its layout is invalid"};
   return layout;
 }
 

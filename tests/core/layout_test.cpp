@@ -197,13 +197,13 @@ TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
   };
   EXPECT_EQ(damaged([](Layout& it) { it.ranges[1].begin = 13; }), "its ranges have holes");
   EXPECT_EQ(damaged([](Layout& it) { it.tensors[1].offset = 13; }), "its tensors have holes");
-  EXPECT_EQ(damaged([](Layout& it) { it.tensors.pop_back(); }), "its layout has no sense");
-  EXPECT_EQ(damaged([](Layout& it) { it = {}; }), "its layout has no sense");
+  EXPECT_EQ(damaged([](Layout& it) { it.tensors.pop_back(); }), "its layout is invalid");
+  EXPECT_EQ(damaged([](Layout& it) { it = {}; }), "its layout is invalid");
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (const double bad : {-0.5, 2 * largest_factor, none}) {
     for (double Range::*factor : {&Range::decay, &Range::rate, &Range::keep}) {
       EXPECT_EQ(damaged([&](Layout& it) { it.ranges[1].*factor = bad; }),
-                "its ranges have factors that are none")
+                "its ranges have invalid factors")
           << bad;
     }
   }

@@ -57,9 +57,9 @@ TEST(Options, WhatDoesNotFitIsRefusedByNameValueAndRange) {
   EXPECT_THAT(refusal({{"start", "slwo"}}), HasSubstr("give one of quick, slow"));
   EXPECT_EQ(
       refusal({{"widht", "3"}}),
-      "model 'mine' has no option 'widht'; did you mean \"width\"? (there are: width, share, noise, guard, "
+      "model 'mine' has no option 'widht'; did you mean \"width\"? (valid: width, share, noise, guard, "
       "start, dir)");
-  EXPECT_EQ(trouble_in("model 'x'", {}, {{"a", "1"}})->what, "model 'x' has no option 'a'; it has none");
+  EXPECT_EQ(trouble_in("model 'x'", {}, {{"a", "1"}})->what, "model 'x' has no option 'a'; it has no options");
 }
 
 TEST(Options, ReadingWhatIsNotDeclaredSaysSo) {
@@ -83,7 +83,7 @@ TEST(Choices, TheUsersRowGoesFirst) {
   EXPECT_EQ(make_choice("toy", "zero", {}, own, built_in, 10), -1);
   EXPECT_EQ(make_choice("toy", "zero", {}, {}, built_in, 10), 0);
   EXPECT_EQ(failure_of([&] { make_choice("toy", "sam", {}, own, built_in, 1); }, ExitCode::configuration),
-            "there is no toy 'sam'; did you mean \"sum\"? (there are: zero, sum, zero)");
+            "there is no toy 'sam'; did you mean \"sum\"? (valid: zero, sum, zero)");
 }
 
 TEST(Choices, WhatAUsersCodeThrowsComesWithItsName) {
@@ -93,8 +93,8 @@ TEST(Choices, WhatAUsersCodeThrowsComesWithItsName) {
   EXPECT_EQ(thrown([] { (void)std::stoull("abc"); }, ExitCode::failed),
             "model 'mine': it threw an exception: stoull");
   EXPECT_THAT(thrown([] { throw std::bad_alloc(); }, ExitCode::failed),
-              HasSubstr("model 'mine': there is not enough memory"));
-  EXPECT_THAT(thrown([] { throw 7; }, ExitCode::failed), HasSubstr("no std::exception"));
+              HasSubstr("model 'mine': not enough memory"));
+  EXPECT_THAT(thrown([] { throw 7; }, ExitCode::failed), HasSubstr("not a std::exception"));
   EXPECT_EQ(thrown([] { throw Failure(ExitCode::io, "f: no such file"); }, ExitCode::io),
             "model 'mine': f: no such file");
   EXPECT_EQ(thrown([] { throw Failure(ExitCode::io, "model 'mine': damaged"); }, ExitCode::io),

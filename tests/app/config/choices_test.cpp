@@ -62,7 +62,7 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
 TEST(Choices, AJobTellsTheirPlace) {
   EXPECT_EQ(
       refusal("[policy.lbb]\nstep = 2\nrapidd = 0.3\n" + std::string(one_worker)),
-      "j.toml:3:10: policy 'lbb' has no option 'rapidd'; did you mean \"rapid\"? (there are: preset, fine, "
+      "j.toml:3:10: policy 'lbb' has no option 'rapidd'; did you mean \"rapid\"? (valid: preset, fine, "
       "rapid, step, window, guard, profile_ms, start)");
   EXPECT_THAT(refusal("[policy.steelyard]\nboldness = 1\n" + std::string(one_worker)),
               AllOf(HasSubstr("j.toml:2:12: policy 'steelyard'"), HasSubstr("least_gain")));
@@ -106,13 +106,13 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
       "--set model.width=100000: model 'mine', option width = '100000': give a whole number from 1 to 4096");
   EXPECT_EQ(
       refusal_of(good, {"model.widht=8"}),
-      "--set model.widht=8: model 'mine' has no option 'widht'; did you mean \"width\"? (there are: width)");
+      "--set model.widht=8: model 'mine' has no option 'widht'; did you mean \"width\"? (valid: width)");
   EXPECT_EQ(
       refusal_of(good, {"data.samples=abc"}),
       "--set data.samples=abc: data set 'ours', option samples = 'abc': give a whole number from 1 to 100");
   EXPECT_THAT(
       refusal_of("[model]\nname = \"mlb\"\n"),
-      AllOf(HasSubstr("j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (there are: computed, "
+      AllOf(HasSubstr("j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (valid: computed, "
                       "external, mine, albert, "),
             HasSubstr("lenet5, mlp, resnet101")));
   EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"),

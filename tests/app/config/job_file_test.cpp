@@ -263,22 +263,22 @@ TEST(JobFile, SetWinsOverTheFile) {
 
 TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(refusal("[train]\n  bacth = 3\n" + one_worker),
-            "j.toml:2:3: unknown key \"bacth\" in [train]; did you mean \"batch\"? (there are: batch, "
+            "j.toml:2:3: unknown key \"bacth\" in [train]; did you mean \"batch\"? (valid: batch, "
             "epochs, rounds, seconds, target_accuracy, optimizer, momentum, beta1, beta2, epsilon, trust, "
             "weight_decay, outer_rate, outer_momentum, lr, schedule, warmup, step_epochs, step_factor, "
             "final_lr, rates, clip_norm, evaluate_every, gradient_limit, bad_gradient, checkpoint_every, "
             "checkpoint_rounds, checkpoint_minutes)");
   EXPECT_EQ(
       refusal("[cluster]\nzzz = 3\n" + one_worker),
-      "j.toml:2:1: unknown key \"zzz\" in [cluster] (there are: servers, shards_per_server, replicas, sync, "
+      "j.toml:2:1: unknown key \"zzz\" in [cluster] (valid: servers, shards_per_server, replicas, sync, "
       "sum_order, reproducible, push_encoding, pull_encoding, policy, heartbeat, heartbeat_timeout, "
       "server_wait)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
-            "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (there are: job, model, data, "
+            "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (valid: job, model, data, "
             "train, cluster, policy, worker)");
   EXPECT_EQ(refusal("lr = 1\n" + one_worker), "j.toml:1:1: unknown key \"lr\"; put it under [train]");
   EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\ntreads = 2\n"),
-            "j.toml:3:1: unknown key \"treads\" in [[worker]]; did you mean \"threads\"? (there are: name, "
+            "j.toml:3:1: unknown key \"treads\" in [[worker]]; did you mean \"threads\"? (valid: name, "
             "simulate_slowdown, simulate_cpu_share, device, max_batch, threads, background, precision)");
 }
 
@@ -391,7 +391,7 @@ TEST(JobFile, GoldenSet) {
   EXPECT_EQ(refusal(one_worker, {"worker.worker_1.simulate_slowdown=2"}, ExitCode::usage),
             "--set worker.worker_1.simulate_slowdown=2: no worker in j.toml is called \"worker_1\"; did you "
             "mean \"worker-0\"? "
-            "(there are: worker-0)");
+            "(valid: worker-0)");
   // A value cannot smuggle in other keys.
   EXPECT_THAT(refusal(one_worker, {"train.lr=1\nseconds = 3"}), HasSubstr("give a number above 0"));
 }

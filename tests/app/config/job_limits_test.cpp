@@ -113,7 +113,7 @@ TEST(JobLimits, AScenarioIsNoJob) {
 
 TEST(JobLimits, ASectionThatSetMadeUpIsSetsFault) {
   EXPECT_EQ(refused("[[worker]]\n", {"trian.lr=0.1"}),
-            "--set trian.lr=0.1: unknown section [trian]; did you mean \"train\"? (there are: job, model, "
+            "--set trian.lr=0.1: unknown section [trian]; did you mean \"train\"? (valid: job, model, "
             "data, train, cluster, policy, worker)");
   EXPECT_THAT(refused("[[worker]]\n", {"policy.lbbsp.alpha=0.1"}),
               AllOf(HasSubstr("--set policy.lbbsp.alpha=0.1: "), HasSubstr("lb-bsp")));

@@ -105,16 +105,16 @@ TEST(Manifest, LayoutsThatCannotBeAreRefused) {
   EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("\"a\" is larger than the model"));
   m = a_manifest();
   m.layout.tensors.pop_back();
-  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout is invalid"));
   m = a_manifest();
   m.layout.ranges[0].rate = -1;
-  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its ranges have factors that are none"));
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its ranges have invalid factors"));
   m = a_manifest();
   m.layout.slice_size = 0;
-  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout is invalid"));
   m = a_manifest();
   m.layout = {};
-  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout has no sense"));
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its layout is invalid"));
 }
 
 }  // namespace

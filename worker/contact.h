@@ -1,5 +1,5 @@
-// What a worker keeps of its contact with others: which shards answer it, and which reports may have been
-// lost with a connection.
+// A worker's record of its contacts: which shards answer it, and which reports may have been lost with a
+// connection.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace steelyard {
 
 // Reach: which shards answer this worker.
 //
-// A worker can be in touch with the scheduler and still be cut off from a shard: a wrong --advertise, a
-// firewall, a line that is down in one place, an allow-list that lacks its key. It takes part in the training
-// only once every shard has answered it, and every mirror, which may be in a shard's place later. Those that
-// stop answering are named in its heartbeats. Pure; part of the worker machine.
+// A worker can be connected to the scheduler and still be cut off from a shard: by a wrong --advertise, a
+// firewall, a network failure, or an allow-list that lacks its key. It joins the training only after every
+// shard has answered it, and every mirror, since a mirror may replace its shard later. Its heartbeats name
+// shards that stopped answering. Pure; part of the worker state machine.
 class Reach {
  public:
-  // Whether this one is new: then every shard has to answer anew.
+  // Returns whether the roster is new: then every shard must answer again.
   bool adopt(const Roster& roster) {
     if (roster.number == roster_) return false;
     roster_ = roster.number;
@@ -34,18 +34,19 @@ class Reach {
     }
     return true;
   }
-  // Whether it was the last answer that was missing since adopt().
+  // Returns whether this was the last missing answer since adopt().
   bool answered(NodeId shard) {
     return std::erase(awaited_, shard) > 0 && awaited_.empty() && !std::exchange(ready_, true);
   }
-  // It has not sent what it owes for too long, and has to answer again.
+  // The shard has not sent what it owes in time, and must answer again.
   void doubt(NodeId shard) {
     if (std::ranges::find(awaited_, shard) == awaited_.end()) awaited_.push_back(shard);
   }
 
-  [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: none yet
+  [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: no roster yet
   [[nodiscard]] bool ready() const { return ready_; }             // every shard has answered since adopt()
-  [[nodiscard]] const std::vector<NodeId>& awaited() const { return awaited_; }  // shards that are to answer
+  [[nodiscard]] const std::vector<NodeId>& awaited() const { return awaited_; }  // shards that have not
+                                                                                 // answered
 
  private:
   std::uint64_t roster_ = 0;
@@ -53,11 +54,12 @@ class Reach {
   std::vector<NodeId> awaited_;
 };
 
-// RecentReports: what a worker has reported last, to be said again when the connection to the scheduler was
-// lost, and the report perhaps with it.
+// RecentReports: the worker's latest reports, resent if the connection to the scheduler was lost, since a
+// report may have been lost with it.
 //
-// A piece may be forgotten by then: its pushes were in, so the next version came. The scheduler would learn
-// of the round's end from the shards alone, wait for the report in vain, and have no record of this part.
+// The worker may have dropped the piece by then: if its pushes arrived, so did the next version. Without the
+// resent report the scheduler would learn the end of the round from the shards only, wait for the report
+// forever, and have no record of the piece.
 class RecentReports {
  public:
   static constexpr std::size_t kept = 32;
@@ -66,7 +68,7 @@ class RecentReports {
     reports_.push_back(report);
     if (reports_.size() > kept) reports_.pop_front();
   }
-  // Those of pieces that are still held, however many, and the last of the others.
+  // Resends the reports of all pieces that are still held, and the last `kept` of the others.
   void repeat(const std::vector<HeldPiece>& held, Outbox& out) const {
     const auto is_held = [&](const Report& it) {
       return std::ranges::find(held, it.piece.id, &HeldPiece::id) != held.end();

@@ -15,9 +15,9 @@ class ExactVersions final : public PullRule {
     return current.begun && start.piece.round == current.version && start.piece.hub == current.hub;
   }
 
-  // The oldest version that a waiting piece needs, for other workers wait for that piece. With no piece
-  // waiting, the version that the training just done is sure to make. A piece of the round at hand that is of
-  // another hub comes after those that `current` suits: its version stays until it is pushed.
+  // The oldest version that a waiting piece needs, since other workers wait for that piece. If no piece is
+  // waiting, the version that the training just done will make. In the current round, a piece of another hub
+  // comes after the pieces that `current` suits: its version is kept until it is pushed.
   [[nodiscard]] std::optional<Wanted> next(const View& view) const override {
     std::optional<Wanted> wanted;
     bool trained = false, here = view.computing;
@@ -51,7 +51,7 @@ class ExactVersions final : public PullRule {
   [[nodiscard]] std::uint64_t steps(const VersionBuffer&, std::uint32_t) const override { return 0; }
 
  private:
-  const bool hubs_;  // a version is of one of them
+  const bool hubs_;  // each version belongs to one hub
 };
 
 class OnArrival final : public PullRule {
@@ -64,10 +64,10 @@ class OnArrival final : public PullRule {
     return current.begun && !current.spent && start.least <= current.version;
   }
 
-  // Nothing is pulled while a piece is being computed, for that piece has to be in it. With no piece
-  // waiting, the parameters that a piece of the next round needs: its Start will ask for no more. If it asks
-  // for more, they are pulled again; and if it asks for less, too: a piece that was issued again may be the
-  // very one that a pull for more waits for.
+  // Nothing is pulled while a piece is being computed, since the parameters must contain that piece. If no
+  // piece is waiting, pulls the parameters that a piece of the next round needs, as its Start usually
+  // requires no more. If it requires more, they are pulled again. If it requires less, they are pulled again,
+  // too: a reissued piece may be the one that the newer version waits for.
   [[nodiscard]] std::optional<Wanted> next(const View& view) const override {
     if (view.computing) return std::nullopt;
     const Start* first = nullptr;
@@ -83,8 +83,8 @@ class OnArrival final : public PullRule {
     return view.current.spent ? std::optional<Wanted>(ahead) : std::nullopt;
   }
 
-  // More than is wanted does as well, unless it could have to wait for other workers: they may wait for the
-  // piece that wants it. A version that all slices have had waits for nobody.
+  // A newer version serves too, unless it may have to wait for other workers, since they may wait for the
+  // very piece that wants this version. A version that all slices have reached waits for no worker.
   [[nodiscard]] bool serves(const Wanted& wanted, const View& view) const override {
     if (!view.next.begun) return false;
     const Version version = wanted.version, next = view.next.version;
@@ -98,9 +98,9 @@ class OnArrival final : public PullRule {
     });
   }
 
-  // What was pushed and is not owed once more. A push is dropped where other workers have pushed a part of
-  // its piece; what is then owed again by this worker is pushed by nobody else, and it would wait for
-  // itself.
+  // Pushed positions that this worker does not owe again. A shard drops a push if other workers pushed a part
+  // of its piece. If this worker then owes the rest again, no other worker pushes it, and a pull that names
+  // it would wait for itself.
   [[nodiscard]] std::vector<Contribution> own(const View& view) const override {
     std::vector<Contribution> own;
     for (const HeldPiece& pushed : view.pieces) {

@@ -1,15 +1,17 @@
-// PullRule: which parameters a worker computes a piece from, and which it pulls next. What a sync mode
-// changes in a worker is here and nowhere else.
+// PullRule: which parameters a worker computes a piece from, and which it pulls next. All that a sync mode
+// changes in a worker is here.
 //
-//  exact versions      A piece of round k is computed from version k. Version k + 1 is complete when every
-//                      slice has closed round k, so its arrival acknowledges what was pushed for k. With
-//                      hubs a version is there once for each, and a piece says whose it is computed from.
-//  applied on arrival  Servers apply each push as it comes, and there are no exact versions. A piece is
-//                      computed from parameters that were pulled after the piece before it was pushed, with
-//                      that piece and all earlier ones of this worker in them; their arrival acknowledges
-//                      those pushes.
+//  exact versions      A piece of round k is computed from version k. Version k + 1 is complete once every
+//                      slice has closed round k, so its arrival acknowledges the pushes for k. With hubs,
+//                      each
+//                      hub has its own copy of a version, and a piece names the hub to compute from.
+//  applied on arrival  Servers apply each push as it arrives; there are no exact versions. A piece is
+//  computed
+//                      from parameters pulled after the previous piece was pushed. They contain that piece
+//                      and
+//                      all earlier ones of this worker, so their arrival acknowledges those pushes.
 //
-// Pure: a rule has no state of its own.
+// Pure: a rule has no state.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +32,7 @@ struct HeldPiece {
 
   Start start;
   Stage stage = Stage::waiting;
-  std::vector<Push> pushes{};      // said, and to be said again if need be
+  std::vector<Push> pushes{};      // sent; kept for resending
   std::optional<Report> report{};  // once done
 
   [[nodiscard]] PieceId id() const { return start.piece.id; }
@@ -41,32 +43,32 @@ struct HeldPiece {
 
 // Retry timeout of a pull.
 //
-// Links report lost connections, so only a full socket loses a request silently. An answer may take minutes
-// on a slow link, and every retry sends it again. Hence: twice the longest recent pull, at least 1 s. A pull
-// begins when its version can exist: when it is asked for, or when a piece that needs it is given out. Every
-// slice that arrives restarts the timeout, every retry doubles it, and what was learnt fades with every
-// version.
+// Links report lost connections, so only a full socket loses a request silently. On a slow link an answer may
+// take minutes, and every retry sends it again. The timeout is therefore twice the longest recent pull, at
+// least 1 s. A pull starts when its version can exist: when the pull is sent, or when a piece that needs the
+// version is assigned. Each slice that arrives restarts the timeout, each retry doubles it, and the learnt
+// time decays with every version.
 class PullTimeout {
  public:
   static constexpr Duration least = std::chrono::seconds(1);
   static constexpr Duration most_doubled = std::chrono::seconds(64), most_learnt = std::chrono::minutes(10);
 
-  // Something new was asked for.
+  // A new pull was sent.
   void asked(Time now) {
     pause_ = {};
     can_come(now);
   }
-  // It was not to be had before; or what was on its way is known to be gone, and it was asked for again.
+  // The version can exist only from now on; or an answer is known to be lost, and the pull was sent again.
   void can_come(Time now) {
     begun_ = now;
     go_on(now);
   }
-  // A part of it is here.
+  // A slice arrived.
   void came(Time now) {
     pause_ = std::max(pause_, now - came_);
     go_on(now);
   }
-  // All of it is.
+  // All slices have arrived.
   void whole(Time now) { longest_ = std::max(now - begun_, longest_ * 3 / 4); }
 
   [[nodiscard]] bool over(Time now) const { return now - asked_ > timeout_; }
@@ -83,13 +85,13 @@ class PullTimeout {
 
   Time begun_{}, came_{}, asked_{};
   Duration timeout_ = least;
-  Duration pause_{};    // the longest between two parts of this pull
-  Duration longest_{};  // of recent ones
+  Duration pause_{};    // the longest between two slices of this pull
+  Duration longest_{};  // the longest recent pull
 };
 
 class PullRule {
  public:
-  // What a rule may look at. `next.begun` is false while nothing is being pulled.
+  // The input of a rule. `next.begun` is false while nothing is being pulled.
   struct View {
     const std::vector<HeldPiece>& pieces;  // by id
     const VersionBuffer& current;          // computed from
@@ -106,25 +108,25 @@ class PullRule {
 
   virtual ~PullRule() = default;
 
-  // The version to compute this piece from (at least, where pushes are applied on arrival).
+  // The version to compute this piece from (at least this one, if pushes are applied on arrival).
   [[nodiscard]] virtual Version version_for(const Start& start) const = 0;
-  // Whether `current` can be used for it.
+  // Whether the piece can be computed from `current`.
   [[nodiscard]] virtual bool suits(const Start& start, const VersionBuffer& current) const = 0;
-  // What is to be pulled, if anything.
+  // The version to pull next, if any.
   [[nodiscard]] virtual std::optional<Wanted> next(const View& view) const = 0;
-  // Whether the pull under way will do for it.
+  // Whether the pull in progress will deliver `wanted`.
   [[nodiscard]] virtual bool serves(const Wanted& wanted, const View& view) const = 0;
-  // Whether the pull under way has to be asked for again, because this new piece overlaps what was pushed.
+  // Whether the pull in progress must be sent again, because this new piece overlaps pushed positions.
   [[nodiscard]] virtual bool repeats_for(const Start& start, const View& view) const = 0;
-  // The pushes of this worker that must be in what it pulls.
+  // Pushes of this worker that the pulled parameters must contain.
   [[nodiscard]] virtual std::vector<Contribution> own(const View& view) const = 0;
-  // Whether these parameters answer the pull under way.
+  // Whether these parameters answer the pull in progress.
   [[nodiscard]] virtual bool answers(const Parameters& parameters, const VersionBuffer& next) const = 0;
-  // Whether the arrival of `current` acknowledges this piece, so that it need not be pushed again.
+  // Whether the arrival of `current` acknowledges this piece, so that its pushes never need resending.
   [[nodiscard]] virtual bool acknowledges(const HeldPiece& piece, const VersionBuffer& current) const = 0;
-  // Whether the pull under way is worthless once a piece is trained from `current`.
+  // Whether training a piece from `current` makes the pull in progress useless.
   [[nodiscard]] virtual bool outdated_by_training() const = 0;
-  // What a push says of the parameters that it was computed from: steps that the slice had made.
+  // Push::steps of this slice: the steps that the slice had made in the parameters computed from.
   [[nodiscard]] virtual std::uint64_t steps(const VersionBuffer& current, std::uint32_t slice) const = 0;
 };
 

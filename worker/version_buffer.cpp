@@ -15,7 +15,7 @@ void copy(const Blob& values, const Slice& slice, FloatBuffer& into) {
   std::memcpy(into.data() + slice.begin, values.bytes().data(), values.size());
 }
 
-// Where the whole would begin.
+// Address at which the whole buffer would begin.
 std::uintptr_t origin_of(const Blob& values, const Slice& slice) {
   return reinterpret_cast<std::uintptr_t>(values.bytes().data()) - slice.begin * sizeof(float);
 }
@@ -60,7 +60,7 @@ bool VersionBuffer::take(const Parameters& parameters, const std::vector<Slice>&
   return true;
 }
 
-// Beside what is here already, and aligned as engines may expect it of a buffer.
+// Whether the slice is adjacent to those already here, and aligned as engines expect of a buffer.
 bool VersionBuffer::fits(const Blob& values, const Slice& slice) const {
   const std::uintptr_t origin = origin_of(values, slice);
   if (parts_.empty()) return origin % FloatBuffer::alignment == 0;
@@ -68,7 +68,7 @@ bool VersionBuffer::fits(const Blob& values, const Slice& slice) const {
 }
 
 Blob VersionBuffer::values(const std::vector<Slice>& slices) const {
-  CHECK(begun && missing == 0, "a version is whole when all slices are here");
+  CHECK(begun && missing == 0, "values() before all slices arrived");
   const std::uint64_t floats = slices.back().end;
   if (copy_) return Blob::of_floats(copy_, copy_->span());
   const auto first = std::ranges::min_element(parts_, {}, [](const auto& part) { return part.first.begin; });

@@ -1,7 +1,7 @@
-// VersionBuffer: one version of the parameters as a worker has it, whole or arriving slice by slice.
+// VersionBuffer: one version of the parameters in a worker, complete or arriving slice by slice.
 //
-// Slices that come one beside the other in memory, as those of a server on the same host do
-// (core/flat_pool.h), stay where they are. Otherwise they are copied into one buffer.
+// Slices that are adjacent in memory, as those of a server on the same host are (core/flat_pool.h), are not
+// copied. Otherwise all are copied into one buffer.
 #pragma once
 
 #include <memory>
@@ -15,46 +15,47 @@
 namespace steelyard {
 
 struct VersionBuffer {
-  Version version = 0;               // where pushes are applied at once: rounds below it are in
-  HubNumber hub = whole_model;       // whose
-  bool begun = false;                // it is being pulled, or here
+  Version version = 0;               // if pushes are applied on arrival: all earlier rounds are in
+  HubNumber hub = whole_model;       // the hub that made it
+  bool begun = false;                // being pulled, or complete
   std::vector<bool> arrived;         // by slice
-  std::vector<std::uint64_t> steps;  // by slice, as the shards told them
+  std::vector<std::uint64_t> steps;  // by slice, as reported by the shards
   std::size_t missing = 0;           // slices
   Version lowest = 0;                // of the slices that arrived
   std::uint64_t ticket = 0;          // of the pull
   bool spent = false;                // a piece to train was computed from it
 
-  // Nothing of it is here yet.
+  // Starts a version; no slice has arrived.
   void begin(Version wanted, std::size_t slices, HubNumber of = whole_model);
-  // Keeps a slice; false if it is here already, or does not fit. `pool` has buffers for all slices together.
+  // Keeps a slice. Returns false if it has arrived already or does not fit. The buffers of `pool` hold all
+  // slices.
   bool take(const Parameters& parameters, const std::vector<Slice>& slices, BufferPool& pool);
-  // Nothing of it is needed any more.
+  // Releases everything.
   void drop();
-  // All parameters, flat; once no slice is missing.
+  // All parameters, flat. Only once no slice is missing.
   [[nodiscard]] Blob values(const std::vector<Slice>& slices) const;
-  // Whether it is what a job with this last version comes to: of no single hub.
+  // Whether it can be the final version of a job with this last version; a single hub's version cannot.
   [[nodiscard]] bool can_be_kept(Version last) const {
     return begun && version >= last && hub == whole_model;
   }
-  // Whether all that this shard has of it is here.
+  // Whether all slices of this shard have arrived.
   [[nodiscard]] bool whole(const ShardPlace& shard) const;
 
  private:
   [[nodiscard]] bool fits(const Blob& values, const Slice& slice) const;
 
   std::vector<std::pair<Slice, Blob>> parts_;  // not copied
-  std::shared_ptr<FloatBuffer> copy_;          // null: none had to be copied
+  std::shared_ptr<FloatBuffer> copy_;          // null: no slice had to be copied
 };
 
-// What a worker codes and decodes where what travels is coded (Job::push_encoding, Job::pull_encoding;
+// Coding of gradients and parameters for the network (Job::push_encoding, Job::pull_encoding;
 // protocol/float_code.h). Pure functions.
 
-// What is computed for a slice of a piece, as it is pushed. How it is rounded follows from these alone,
-// whoever computes it and whenever.
+// Encodes a slice of a piece's gradient for a push. Rounding depends on these arguments only, not on the
+// worker or the time.
 Blob as_pushed(const Job& job, const Slice& slice, const Piece& piece, const Blob& values);
 
-// A slice that is told as a difference, whole: added to `before`. Without values if that cannot be.
+// Decodes a slice sent as a difference: adds it to `before`. Returns no values if that is impossible.
 Parameters added(const Job& job, const std::vector<Slice>& slices, const Parameters& difference,
                  const VersionBuffer& before);
 

@@ -62,7 +62,7 @@ HeldPiece* Worker::find(PieceId id) {
 
 // ---- joining
 
-// One without a model answers too, with a description of nothing: somebody else is asked then.
+// A worker without a model sends an empty description: then the scheduler asks another worker.
 void Worker::handle(Time, NodeId, const AskModel&, Outbox& out) {
   if (session_.joined()) return ignore();
   if (!model_ && options_.model) model_ = options_.model();
@@ -79,7 +79,7 @@ void Worker::handle(Time, NodeId, const AskWeights& ask, Outbox& out) {
 
 void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   if (session_.joined()) return ignore();
-  model_.reset();  // it is not asked for any more
+  model_.reset();  // no longer needed
   options_.prepare(welcome);
   job_ = welcome.job;
   rule_ = pull_rule(job_.sync);
@@ -96,7 +96,7 @@ void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
 
 void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
   if (!session_.joined() || roster.number < reach_.roster()) return ignore();
-  if (roster.shards.empty()) return;  // not all of them are there yet
+  if (roster.shards.empty()) return;  // not all shards have joined yet
   if (!covers(roster, slices_.size())) return ignore();
   if (reach_.adopt(roster)) {
     const std::vector<ShardPlace> former = shards_;
@@ -105,11 +105,11 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
     ping(out);
     repeat_to_newcomers(former, out);
   } else if (reach_.ready()) {
-    out.send<ToScheduler>(scheduler_node, Ready{});  // it was lost
+    out.send<ToScheduler>(scheduler_node, Ready{});  // the first one was lost
   }
 }
 
-// A mirror in the place of a lost shard has what that had shown, and perhaps more.
+// A mirror that replaces a lost shard has everything that the shard had sent, and perhaps more.
 void Worker::repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out) {
   for (const ShardPlace& shard : shards_) {
     if (former.empty() || std::ranges::find(former, shard.node, &ShardPlace::node) != former.end()) continue;
@@ -118,7 +118,7 @@ void Worker::repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& 
   }
 }
 
-// Whether a mirror lets this worker in has to be known before the mirror is needed.
+// Checks whether each mirror admits this worker, before the mirror is needed.
 void Worker::try_mirrors(Outbox& out) {
   const auto is_in = [&](NodeId node) {
     return std::ranges::any_of(shards_,
@@ -157,10 +157,10 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   const auto place = std::ranges::lower_bound(pieces_, piece.id, {}, &HeldPiece::id);
   if (place != pieces_.end() && place->id() == piece.id) {
     if (!place->report) return ignore();
-    return out.send<ToScheduler>(scheduler_node, *place->report);  // it was lost
+    return out.send<ToScheduler>(scheduler_node, *place->report);  // the report was lost
   }
   if ((current_.begun && piece.round < current_.version) || pieces_.size() >= limits::pieces)
-    return ignore();  // past
+    return ignore();  // the round is over
   pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
   compute_next(out);
   choose_next(now, out);
@@ -182,7 +182,7 @@ void Worker::begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out) {
   pull(std::nullopt, out);
 }
 
-// From all shards that owe some of it, or from this one alone.
+// From all shards with missing slices, or from one.
 void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   const bool has_before = current_.begun && current_.version + 1 == next_.version;
   const bool difference = job_.pull_encoding != FloatCode::float32 && has_before;
@@ -195,7 +195,7 @@ void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   }
 }
 
-// Twice in a window, so that the line is never idle; not when there is nothing more to come.
+// Twice per window, so that the connection is never idle; not if all slices have arrived.
 void Worker::acknowledge(NodeId shard, Outbox& out) {
   const std::uint32_t arrived = ++arrived_[shard];
   if (arrived % (pull_window(job_) / 2) != 0) return;
@@ -207,7 +207,7 @@ void Worker::acknowledge(NodeId shard, Outbox& out) {
 void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox& out) {
   if (parameters.term != term_) return ignore();
   answered(from, out);
-  if (!next_.begun || !rule_->answers(parameters, next_)) return ignore();  // the answer to another question
+  if (!next_.begun || !rule_->answers(parameters, next_)) return ignore();  // answers another pull
   const bool is_new = next_.take(
       parameters.difference ? added(job_, slices_, parameters, current_) : parameters, slices_, *pool_);
   acknowledge(from, out);
@@ -222,7 +222,7 @@ void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox&
   choose_next(now, out);
 }
 
-// The memory of what one of them had pushed serves the next piece.
+// Reuses the memory of a dropped piece's pushes for the next piece.
 template <class Past>
 void Worker::forget(Past past) {
   for (HeldPiece& piece : pieces_) {
@@ -244,7 +244,7 @@ void Worker::turn_over(Outbox& out) {
   }
 }
 
-// The version is past: nothing can be computed from it, and nobody needs it to be.
+// The version is superseded: nothing can be computed from it any more, or has to be.
 void Worker::handle(Time now, NodeId, const VersionExpired& gone, Outbox& out) {
   if (stop_) return leave(out);
   if (!next_.begun || gone.wanted != next_.version) return ignore();
@@ -268,7 +268,7 @@ void Worker::compute_next(Outbox& out) {
   out.send<ToCompute>(compute_node, Compute{next->start.piece, current_.values(slices_)});
 }
 
-// Only who computes it knows whether it is too late. The piece ends where it says, and nothing of it has been
+// Only the compute node knows whether it is too late. The piece ends where CutTried says; no gradient was
 // pushed before that.
 void Worker::handle(Time, NodeId, const Cut& cut, Outbox& out) {
   const HeldPiece* piece = find(cut.piece_id);
@@ -282,7 +282,7 @@ void Worker::handle(Time, NodeId, const Cut& cut, Outbox& out) {
 
 void Worker::handle(Time, NodeId, const CutTried& tried, Outbox& out) {
   HeldPiece* piece = find(tried.piece_id);
-  if (piece == nullptr) return ignore();  // nobody waits for it any more
+  if (piece == nullptr) return ignore();  // the piece was dropped
   piece->start.piece.positions.end = tried.end;
   out.send<ToScheduler>(scheduler_node, CutAnswer{term_, tried.piece_id, tried.asked, tried.end});
 }
@@ -308,10 +308,10 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     piece->report->term = term_;
     out.send<ToScheduler>(scheduler_node, *piece->report);
     recent_.add(*piece->report);
-    // Nothing was pushed in an evaluation: should the report be lost, it can be computed again.
+    // An evaluation pushes nothing: if its report is lost, it can be computed again.
     if (piece->purpose() == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {
-    ignore();  // nobody waits for it any more
+    ignore();  // the piece was dropped
   }
   compute_next(out);
   choose_next(now, out);
@@ -336,8 +336,8 @@ void Worker::push_again(const HeldPiece& piece, std::optional<NodeId> shard, Out
   }
 }
 
-// What shards must have before they can answer the pull, and a full socket may have lost: nobody else says it
-// again, for a piece that is reported in a round behind the oldest one is not looked for.
+// Resends pushes that shards need before they can answer the pull, and that a full socket may have lost. No
+// other node requests them: the scheduler does not look for pieces of reported rounds behind the oldest one.
 void Worker::push_awaited(Outbox& out) {
   for (const Contribution& own : rule_->own(view())) {
     for (const HeldPiece& piece : pieces_) {
@@ -351,9 +351,9 @@ void Worker::push_awaited(Outbox& out) {
 
 // ---- at all times
 
-// Whoever takes the last version home pulls it first, if it is not here.
+// A worker that keeps the last version pulls it first, if it is not here.
 void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
-  if (stop_ && (stop_->has_last || !stop.has_last)) return ignore();  // it was said before
+  if (stop_ && (stop_->has_last || !stop.has_last)) return ignore();  // repeated
   stop_ = stop;
   patience_ = now + last_version_timeout;
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
@@ -371,8 +371,9 @@ void Worker::leave(Outbox& out, const std::string& failure) {
   if (session_.joined()) out.send<ToScheduler>(scheduler_node, Goodbye{failure});
 }
 
-// Whatever was on its way to that node may be gone: say all of it again. The ledger drops what had arrived,
-// and the scheduler what it knows. It has given us up, and a word from us mends that.
+// Messages to that node may be lost: resends them. The ledger drops pushes that had arrived, and the
+// scheduler drops reports it knows. The scheduler has declared this worker disconnected; any message from it
+// corrects that.
 void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   if (lost.node == scheduler_node && session_.joined()) {
     recent_.repeat(pieces_, out);
@@ -391,21 +392,21 @@ void Worker::handle(Time, NodeId, const VersionMismatch& version_mismatch, Outbo
                                   ", this worker another: use the same release everywhere"});
 }
 
-// The scheduler names it to people, and gives what we owe to others meanwhile. The link tries again.
+// The scheduler reports the shard to the user, and meanwhile gives our pieces to others. The link retries.
 void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
   if (std::ranges::find(shards_, it.node, &ShardPlace::node) == shards_.end()) return ignore();
   reach_.doubt(it.node);
   beat(out);
 }
 
-// What it has reported nobody computes again, so it stays until that is acknowledged: a push that is on its
-// way would be lost with this process.
+// No other worker recomputes reported pieces, so this one stays until they are acknowledged: a push on its
+// way would be lost with the process.
 void Worker::handle(Time now, NodeId, const Interrupt& interrupt, Outbox& out) {
-  if (stop_) return;  // on its way home
+  if (stop_) return;  // leaving already
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   forget([](const HeldPiece& piece) { return piece.stage != Stage::done; });
   computing_.reset();
-  stop_ = Stop{Outcome::interrupted, "told to leave"};
+  stop_ = Stop{Outcome::interrupted, "asked to leave"};
   if (!interrupt.failure.empty() || pieces_.empty()) return leave(out, interrupt.failure);
   patience_ = now + acknowledgement_timeout;
   choose_next(now, out);

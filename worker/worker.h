@@ -1,11 +1,11 @@
-// Worker: pulls a version, has pieces computed, pushes them, reports.
+// Worker: pulls a version, has pieces computed, pushes their gradients and reports.
 //
-// Holds two versions of the parameters: the one it computes from, and the next one as it arrives. What it
-// pushed for a version stays until all of the next version is here: that is the proof that every slice was
-// closed, and until then a push may have to be said again. The computing itself is a pseudo-node's business;
-// meanwhile the worker goes on answering.
+// Holds two versions of the parameters: the one it computes from, and the next one as it arrives. Its pushes
+// for a version are kept until all of the next version is here, which proves that every slice was closed;
+// until then a push may have to be resent. A pseudo-node does the computing; meanwhile the worker keeps
+// answering messages.
 //
-// Which versions those are is the sync mode's rule (worker/pull_rule.h).
+// The sync mode's rule chooses the versions (worker/pull_rule.h).
 #pragma once
 
 #include <functional>
@@ -32,17 +32,16 @@ class Worker {
     NodeId self;
     Hello hello;
     Session::Timeouts timeout;
-    // Called once, with the job: prepares model and data, or throws Failure. Whatever takes long happens
-    // here.
+    // Called once, with the job: prepares model and data, or throws Failure. Slow work belongs here.
     std::function<void(const Welcome&)> prepare;
-    // What a worker that brings the job's model along answers. Made when the scheduler asks for it.
+    // The model, if this worker brings the job's model. Made when the scheduler asks for it.
     struct Model {
       ModelDescription description;
       std::function<Blob(std::uint64_t seed, Interval floats)> weights;  // floats lie inside the layout
     };
     std::function<Model()> model{};
-    // Gets the last version of the parameters when the job ends in good order, if it can be had. Left out:
-    // nobody here wants it.
+    // Receives the last version of the parameters when the job ends in good order and the version can be
+    // pulled. Empty: the version is not pulled.
     std::function<void(const Blob& parameters)> last{};
   };
 
@@ -56,7 +55,7 @@ class Worker {
   [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
-  // For the checker: the version computed from.
+  // For the invariant checker: the version computed from.
   [[nodiscard]] std::optional<Version> version() const {
     return current_.begun ? std::optional(current_.version) : std::nullopt;
   }
@@ -92,25 +91,25 @@ class Worker {
   void handle(Time, NodeId, const MachineLeft& left, Outbox&) { left_ = left.share; }
 
   void beat(Outbox& out);
-  void ping(Outbox& out);  // whoever is to answer
+  void ping(Outbox& out);  // shards that have not answered
   void try_mirrors(Outbox& out);
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);
   void answered(NodeId shard, Outbox& out);
-  void choose_next(Time now, Outbox& out);  // which version to pull, and begins to
+  void choose_next(Time now, Outbox& out);  // starts the next pull, if one is needed
   [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
   void begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out);
   void pull(std::optional<NodeId> from, Outbox& out);
   void acknowledge(NodeId shard, Outbox& out);
-  // As the scheduler or its host told, with or without the last version.
+  // On Stop or Interrupt, with or without the last version.
   void leave(Outbox& out, const std::string& failure = {});
-  void turn_over(Outbox& out);  // the next version is whole: it becomes the current one
+  void turn_over(Outbox& out);  // the next version is complete: makes it the current one
   void compute_next(Outbox& out);
-  // To one shard or, without one, to all: on Resend, and to a shard whose connection is new or which was
-  // another's.
+  // Pushes again to one shard, or to all: on Resend, and to a shard with a new connection or one that
+  // replaced another.
   void push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out);
-  void push_awaited(Outbox& out);  // what a pull that is late names as its own, once more
+  void push_awaited(Outbox& out);  // resends the pushes that a late pull names as its own
   template <class Past>
-  void forget(Past past);  // the pieces of which it is true
+  void forget(Past past);  // drops the pieces for which it returns true
   [[nodiscard]] HeldPiece* find(PieceId id);
   void ignore() { ++ignored_; }
 
@@ -124,22 +123,22 @@ class Worker {
   std::vector<Slice> slices_;
   std::optional<BufferPool> pool_;
   std::vector<ShardPlace> shards_;
-  std::vector<NodeId> tried_;  // mirrors that are connected to until they have answered
+  std::vector<NodeId> tried_;  // mirrors connected to until they answer
   Reach reach_;
   std::uint64_t progress_ = 0;  // WorkerBeat::progress
   double left_ = -1;            // WorkerBeat::left
 
   VersionBuffer current_, next_;  // next_.begun is false while nothing is being pulled
   std::uint64_t last_ticket_ = 0;
-  std::map<NodeId, std::uint32_t> arrived_;  // slices, since each shard was last asked
+  std::map<NodeId, std::uint32_t> arrived_;  // slices, since the last pull from each shard
   PullTimeout timeout_;
   std::vector<HeldPiece> pieces_;  // by id
   RecentReports recent_;
-  std::vector<Push> spare_;  // empty, with memory for the next piece's
+  std::vector<Push> spare_;  // empty; its memory is reused by the next piece
   std::optional<PieceId> computing_;
-  std::optional<Options::Model> model_;  // from the question to the welcome
-  std::optional<Stop> stop_;             // said, while the last version or an acknowledgement is on its way
-  Time patience_;                        // for it
+  std::optional<Options::Model> model_;  // from AskModel to Welcome
+  std::optional<Stop> stop_;             // set while the last version or an acknowledgement is awaited
+  Time patience_;                        // deadline of that wait
   std::uint64_t ignored_ = 0;
 };
 

@@ -19,7 +19,7 @@ constexpr std::uint64_t pieces_between = 1024;
 // A few seconds of a processor, for both of its gradients.
 constexpr double most_flops = 100e9;
 
-// Statistics over fewer are too sensitive to compare.
+// Statistics over fewer samples are too sensitive to compare.
 constexpr std::uint32_t least_samples = 8;
 
 std::uint32_t samples_to_check(const nn::Model& model) {
@@ -28,8 +28,8 @@ std::uint32_t samples_to_check(const nn::Model& model) {
 }
 
 struct Rounding {
-  double floor;  // of what a gradient may differ by
-  float moves;   // as a share of a parameter
+  double floor;  // least tolerance for a gradient
+  float moves;   // as a share of each parameter
 };
 Rounding rounding(Precision precision) {
   switch (precision) {
@@ -43,7 +43,7 @@ Rounding rounding(Precision precision) {
   return {1e-3, 0x1p-23F};
 }
 
-// A micro-batch that is given first once more.
+// Returns the given micro-batch first, then the rest.
 class Again final : public Samples {
  public:
   Again(const nn::MicroBatch* first, Samples& rest) : first_(first), rest_(rest) {}
@@ -122,20 +122,20 @@ void CheckedEngine::check(std::span<const float> parameters, const nn::MicroBatc
   network.train(near, part, moved, false, nullptr);
 
   const double sensitivity = distance(moved, processors), limit = std::max(by.floor, 10 * sensitivity);
-  // A training that has diverged has no gradient to compare: the servers tell of that.
+  // A diverged training has no gradient to compare; the servers report it.
   if (!std::isfinite(sensitivity)) return;
   const double off = distance(ours, processors);
-  if (off <= limit) {  // a NaN is not
+  if (off <= limit) {  // false for NaN
     beyond_ = false;
     pieces_to_next_ = pieces_between - 1;
     return;
   }
   if (!std::exchange(beyond_, true)) return;  // the next piece decides
-  throw Failure(ExitCode::failed, "the gradients of " + name_ + " are " + percent(off) +
-                                      " off those of the processor for the same samples, where rounding to " +
+  throw Failure(ExitCode::failed, "the gradients of " + name_ + " differ by " + percent(off) +
+                                      " from the processor's for the same samples; rounding to " +
                                       steelyard::name(precision_) + " explains " + percent(limit) +
-                                      ": this device does not compute what the others do. Look at its memory "
-                                      "(`nvidia-smi -q` lists errors) and at its driver, or leave it out");
+                                      ": this device computes wrong results. Check its memory "
+                                      "(`nvidia-smi -q` lists errors) and its driver, or do not use it");
 }
 
 }  // namespace steelyard

@@ -1,17 +1,18 @@
-// CheckedEngine: an engine whose gradients are compared with the processor's now and then. A device that
-// computes something else - by broken memory, a driver that does not fit, a kernel that is wrong - would
-// spoil the training of all others without a word.
+// CheckedEngine: an engine that periodically compares its gradients with the processor's. A device that
+// computes wrong results (through faulty memory, an unsuitable driver or a wrong kernel) would silently
+// corrupt the training of all workers.
 //
-// Of the first piece, and of every 1024th after it, some samples (up to 32, fewer where they would keep a
-// processor for more than a few seconds) are computed three times: by the engine, by a network on the
-// processor in float32, and by that once more with all parameters moved by what the engine's precision
-// rounds off. The last two tell how far rounding alone takes this model's gradient (far, where many ReLUs
-// follow each other). With |.| the length of the whole gradient, the engine may differ by
+// In the first piece, and in every 1024th after it, some samples (up to 32, fewer if they would keep a
+// processor busy for more than a few seconds) are computed three times: by the engine; by a network on the
+// processor in float32; and by that network again with all parameters moved by the rounding error of the
+// engine's precision. The difference of the last two shows how much rounding alone changes this model's
+// gradient (much, if many ReLUs follow each other). With |.| the length of the whole gradient, the engine may
+// differ by
 //
 //   |engine - processor| <= max(floor, 10 |moved - processor| / |processor|) |processor|
 //
-// where floor is 1e-3 in float32, 1e-2 in tf32, and 5e-2 in bf16. What is beyond that twice in a row ends
-// the worker with a Failure that says by how much; the others go on.
+// where floor is 1e-3 in float32, 1e-2 in tf32, and 5e-2 in bf16. If two checks in a row exceed this limit,
+// the worker exits with a Failure that names the difference; the other workers continue.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -46,12 +47,12 @@ class CheckedEngine final : public Engine {
   void check(std::span<const float> parameters, const nn::MicroBatch& batch);
 
   const std::unique_ptr<Engine> engine_;
-  const nn::Model model_;  // of the processor
+  const nn::Model model_;  // the processor's copy
   const Precision precision_;
-  const std::uint32_t samples_;  // of a check
+  const std::uint32_t samples_;  // per check
   const std::string name_;
   std::uint64_t pieces_to_next_ = 0;
-  bool beyond_ = false;  // at the last check
+  bool beyond_ = false;  // the last check exceeded the limit
 };
 
 }  // namespace steelyard

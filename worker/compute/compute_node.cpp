@@ -15,11 +15,11 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then waits
-// Beyond these, announcements have no effect: of announced pieces, and of pieces that are not done.
+constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then blocks
+// Further announcements have no effect: limits of announced pieces, and of unfinished pieces.
 constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration progress_every = milliseconds(200);
-const Duration reading_ages = milliseconds(100);  // younger than that, the meter's last answer is still good
+const Duration reading_ages = milliseconds(100);  // up to this age, the meter's last reading is used again
 
 std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
   if (throttle.full_speed()) return engine;
@@ -31,7 +31,7 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
   return job.layout;
 }
 
-// The mean of what weighs so much, if it is longer than the job wants it.
+// Clips the mean of a gradient of this weight to the length `longest`.
 void shorten(const Layout& layout, std::span<float> gradient, double weight, double longest) {
   const auto factor = static_cast<float>(nn::clipping(layout, gradient, weight, longest));
   if (factor == 1) return;
@@ -64,7 +64,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
   thread_ = std::thread([this] { run(); });
 }
 
-// Closing wakes both threads; the one that computes ends within the micro-batches that are ready.
+// Closing wakes both threads; the computing thread ends once the micro-batches that are ready are used up.
 ComputeNode::~ComputeNode() {
   feed_.close();
   inbox_.close();
@@ -78,13 +78,13 @@ void ComputeNode::give(const ToCompute& message) {
 }
 
 void ComputeNode::take(const Compute& compute) {
-  // Positions come from outside; parameters were put together by our own worker.
+  // Positions come from outside; the parameters from our own worker.
   if (!possible(compute.piece)) {
     ++ignored_;
   } else if (compute.parameters.empty()) {
     announce(compute);
   } else {
-    CHECK(compute.parameters.holds_floats(parameters_), "the parameters have not the size of the model");
+    CHECK(compute.parameters.holds_floats(parameters_), "the parameters do not have the size of the model");
     inbox_.push({compute, request_for(compute)});
   }
 }
@@ -96,8 +96,8 @@ void ComputeNode::take(const Cut& cut) {
   }
 }
 
-// The requests are marked, not the rounds: rounds begin again at a lower number when training goes back to a
-// checkpoint, and what is given then must not be taken for old.
+// Marks the requests instead of the rounds: when training returns to a checkpoint, rounds restart at a lower
+// number, and requests given then must not count as old.
 void ComputeNode::take(const Abandon& abandon) {
   for (const auto& [round, weak] : given_) {
     const std::shared_ptr<FeedRequest> request = weak.lock();
@@ -128,8 +128,8 @@ void ComputeNode::announce(const Compute& compute) {
   }
 }
 
-// The feed keeps the order of its requests, so an announcement that is overtaken by other work is dropped; if
-// its turn comes after all, it is read again.
+// The feed keeps the order of its requests, so announcements that other work overtakes are dropped; if their
+// piece is computed later, it is read again.
 std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
   while (!announced_.empty()) {
     const Task first = std::move(announced_.front());
@@ -147,25 +147,25 @@ std::shared_ptr<FeedRequest> ComputeNode::request(const Piece& piece) {
   return request;
 }
 
-// A request lives as long as its task and the feed need it.
+// A request lives until its task and the feed release it.
 void ComputeNode::forget_expired() {
   std::erase_if(given_, [](const auto& known) { return known.second.expired(); });
 }
 
 // ---- the computing thread
 
-// Samples and gradients are a user's business too, and whatever they throw must not end the process unheard.
+// Samples and gradients may run user code, so any exception is reported instead of ending the process.
 void ComputeNode::run() {
   try {
     work_on_tasks();
   } catch (const Failure& failure) {
     give_up(failure);
   } catch (const std::bad_alloc&) {
-    // Two versions of the parameters, two gradients on their way, and what the engine takes.
+    // Two versions of the parameters, two gradients on their way, and the engine's memory.
     const std::uint64_t bytes = 4 * parameters_ * sizeof(float) + engine_->bytes();
     give_up(Failure(ExitCode::failed,
-                    "model '" + model_name_ + "': there is not enough memory to compute it: it has " +
-                        std::to_string(parameters_) + " parameters, and a worker needs some " +
+                    "model '" + model_name_ + "': not enough memory to compute it: it has " +
+                        std::to_string(parameters_) + " parameters, and a worker needs about " +
                         std::to_string(bytes / 1'000'000 + 1) + " MB: make the model smaller"));
   } catch (const std::exception& trouble) {
     give_up(Failure(ExitCode::failed,
@@ -173,7 +173,7 @@ void ComputeNode::run() {
   }
 }
 
-// The worker leaves with it, and whoever hosts it asks for the failure.
+// The worker leaves on Interrupt; its host then reads failure().
 void ComputeNode::give_up(const Failure& failure) {
   failure_ = failure;
   inbox_.close();
@@ -190,15 +190,15 @@ void ComputeNode::work_on_tasks() {
   }
 }
 
-// The samples of one piece, or of one local step of it after the other, from the feed. Time begins with the
-// first micro-batch in hand: reading the first samples is not computing, and while the parameters were on
-// their way it was done already.
+// The samples of one piece, or of its local steps one after the other, from the feed. Time starts when the
+// first micro-batch is ready: waiting for the first samples does not count as computing, and they were
+// usually read while the parameters arrived.
 class ComputeNode::PieceSamples final : public Samples {
  public:
   PieceSamples(ComputeNode& node, const Task& task)
       : node_(node), task_(task), end_(task.compute.piece.positions.end) {}
 
-  void allow(std::uint64_t samples) { left_ = samples; }  // next() ends after so many
+  void allow(std::uint64_t samples) { left_ = samples; }  // next() ends after these
 
   const nn::MicroBatch* next() override {
     if (node_.steals_work_ && left_ > 0) cut();
@@ -214,11 +214,10 @@ class ComputeNode::PieceSamples final : public Samples {
   [[nodiscard]] bool at_end() const override { return left_ == 0; }
   [[nodiscard]] bool wanted() const override { return !task_.request->cancelled(); }
 
-  // Nobody wants the piece any more; or the engine has not asked for all of it, and there are no sums over
-  // it.
+  // The piece was cancelled, or the engine did not read all of it, so that its sums are incomplete.
   [[nodiscard]] bool abandoned() const { return abandoned_ || left_ > 0 || !wanted(); }
   [[nodiscard]] double seconds_worked() const { return seconds(steady_now() - *start_); }
-  [[nodiscard]] Position end() const { return end_; }  // of the piece: it may have been cut
+  [[nodiscard]] Position end() const { return end_; }  // of the piece, which may have been cut
 
  private:
   void begin() {
@@ -227,7 +226,7 @@ class ComputeNode::PieceSamples final : public Samples {
     if (node_.steals_work_) node_.tell_progress(task_.compute.piece.id, 0);
   }
 
-  // Now and then; with hand-over, part by part.
+  // Every `progress_every`; with hand-over, also after each part.
   void tell() {
     const Piece& piece = task_.compute.piece;
     const std::uint64_t done = end_ - left_ - piece.positions.begin;
@@ -237,7 +236,7 @@ class ComputeNode::PieceSamples final : public Samples {
     if (is_new || steady_now() - node_.progress_told_ >= progress_every) node_.tell_progress(piece.id, done);
   }
 
-  // If somebody asks for it and nothing behind was begun.
+  // Ends the piece at the requested position if nothing behind it has begun.
   void cut() {
     const Position asked = task_.request->take_asked_end();
     if (asked == FeedRequest::nobody_asks) return;
@@ -281,7 +280,7 @@ void ComputeNode::compute(const Task& task) {
   post_rest(piece, gradient, answer(piece, samples.seconds_worked(), sums));
 }
 
-// Stepping is computing. Sums are those of one pass, on average.
+// The time includes the steps. Sums are the average of one pass.
 void ComputeNode::compute_locally(const Task& task) {
   const Piece& piece = task.compute.piece;
   const Gradient moved = gradients_.take(), gradient = gradients_.take();
@@ -306,7 +305,7 @@ void ComputeNode::compute_locally(const Task& task) {
 }
 
 void ComputeNode::begin_to_measure() {
-  (void)engine_->take_share();  // of what was given up
+  (void)engine_->take_share();  // resets it: excludes abandoned work
   progress_told_ = steady_now();
 }
 

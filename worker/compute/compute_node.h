@@ -1,33 +1,35 @@
 // ComputeNode: the pseudo-node that computes for one worker of the same process. Forward and backward are
-// slow, so they are asked for by message and answered by message, and the worker goes on speaking meanwhile.
+// slow, so they are requested and answered by messages, and the worker can answer others meanwhile.
 //
-//  Compute, to train     one GradientReady for each slice, the last slices first, as soon as its gradient is
-//                        final; then Computed. With local steps, GradientReady comes at the end and holds how
-//                        far the steps went (worker/compute/local_stepper.h).
+//  Compute, to train     One GradientReady per slice, the last slices first, as soon as its gradient is
+//  final;
+//                        then Computed. With local steps, all GradientReady come at the end and hold the
+//                        distance moved (worker/compute/local_stepper.h).
 //  Compute, to evaluate  Computed.
 //  Compute without parameters
 //                        An announcement: the first micro-batches are prepared while the parameters are on
-//                        their way. The Compute proper follows, or does not.
-//  Cut                   With hand-over: the piece ends there, if no micro-batch behind that was begun;
-//                        CutTried tells where it ends. Not answered once the last micro-batch is begun:
-//                        Computed is the answer.
-//  Abandon               All work given before it for older rounds is given up, between two micro-batches if
-//                        it has begun, and never answered.
+//                        their way. The Compute with parameters may or may not follow.
+//  Cut                   With hand-over: the piece ends there, if no later micro-batch has begun; CutTried
+//                        reports the actual end. Not answered once the last micro-batch has begun: Computed
+//                        is the answer.
+//  Abandon               Drops all work given before it for older rounds, between two micro-batches if it has
+//                        begun. It is never answered.
 //
-// Pieces are computed in the order in which they are given. A gradient is the sum over the positions of its
-// piece and a function of (job, parameters, piece) alone. Pieces that this data set does not have are
-// ignored and counted.
+// Pieces are computed in the order given. A gradient is the sum over the positions of its piece and a
+// function of (job, parameters, piece) only. Pieces with positions outside the data set are ignored and
+// counted.
 //
-// Where pushes are applied at once no server sees the gradient of a whole round: if the job clips gradients,
-// each piece's mean gradient is clipped here, and then every GradientReady comes at the end too.
+// If pushes are applied on arrival, no server sees the gradient of a whole round. If the job clips gradients,
+// each piece's mean gradient is then clipped here, and all GradientReady come at the end, too.
 //
-// What computes is an engine (include/steelyard/engine.h); here is what all engines share: the order of work,
-// its samples, the slices, local steps, clipping, times.
+// The engine (include/steelyard/engine.h) does the computing. This class does what all engines share: the
+// order of work, samples, slices, local steps, clipping, timing.
 //
-// What goes wrong while samples are read or gradients computed (a user's code may throw) ends the computing:
-// it is kept as failure(), and the worker is told to leave.
+// Errors while reading samples or computing gradients (user code may throw) end the computing: the error is
+// kept as failure(), and the worker receives Interrupt.
 //
-// Threads: give() and the destructor from the worker's; one that computes; and the feed's, which reads
+// Threads: give() and the destructor run on the worker's thread; another thread computes; the feed's thread
+// reads samples.
 // samples.
 #pragma once
 
@@ -52,20 +54,20 @@ namespace steelyard {
 
 class ComputeNode {
  public:
-  // What it has to say, in order; called on the computing thread.
+  // Receives this node's messages, in order; called on the computing thread.
   using Post = std::function<void(std::vector<ToWorker>)>;
 
-  // Gradients lie in `gradients`. Throws Failure as require_same() does, and as making the engine does.
+  // Gradients are stored in `gradients`. Throws Failure as require_same() and Workload::make_engine do.
   ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {},
               Memory gradients = Memory::own);
-  ~ComputeNode();  // gives up what is not done
+  ~ComputeNode();  // drops unfinished work
   ComputeNode(const ComputeNode&) = delete;
   ComputeNode& operator=(const ComputeNode&) = delete;
 
   void give(const ToCompute& message);
 
-  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // the worker's thread
-  // Why it computes no more; the worker's thread, once it was told to leave.
+  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // on the worker's thread
+  // Why computing ended; on the worker's thread, after Interrupt.
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
  private:
@@ -94,7 +96,7 @@ class ComputeNode {
   void compute_locally(const Task& task);
   [[nodiscard]] std::vector<ToWorker> messages_of(const Piece& piece, const Gradient& values,
                                                   const std::vector<std::uint32_t>& slices) const;
-  [[nodiscard]] double weight_of(std::uint64_t positions) const;  // of what the engine computed last
+  [[nodiscard]] double weight_of(std::uint64_t positions) const;  // of the engine's last result
   void post_rest(const Piece& piece, const Gradient& values, Computed computed);
   class PieceSamples;
   void begin_to_measure();
@@ -110,16 +112,16 @@ class ComputeNode {
   const std::uint64_t train_samples_, test_samples_;
   const std::uint64_t grain_;
   const bool local_;        // the job has local steps
-  const bool steals_work_;  // pieces are cut while they are computed
-  const double clip_norm_;  // of a piece's mean gradient; 0: never
+  const bool steals_work_;  // pieces can be cut while they are computed
+  const double clip_norm_;  // limit for a piece's mean gradient; 0: none
 
   // The worker's thread.
   std::deque<Task> announced_;                                       // in the order of their requests
-  std::vector<std::pair<Round, std::weak_ptr<FeedRequest>>> given_;  // what an Abandon may be about
+  std::vector<std::pair<Round, std::weak_ptr<FeedRequest>>> given_;  // what Abandon and Cut can refer to
   std::uint64_t ignored_ = 0;
 
   // The computing thread.
-  std::unique_ptr<Engine> engine_;   // made on the worker's
+  std::unique_ptr<Engine> engine_;   // made on the worker's thread
   const std::uint64_t micro_batch_;  // the engine's largest
   BufferPool gradients_;
   FinalSlices finals_{slices_};
@@ -127,12 +129,12 @@ class ComputeNode {
   Meter meter_;
   Reading reading_;
   Time measured_{}, progress_told_{};
-  std::optional<Failure> failure_;  // written before the worker is told
+  std::optional<Failure> failure_;  // written before Interrupt is posted
 
-  // Between them.
+  // Shared by both threads.
   Feed feed_;
   BoundedQueue<Task> inbox_;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses all of the above
 };
 
 }  // namespace steelyard

@@ -15,12 +15,13 @@
 namespace steelyard {
 namespace {
 
-constexpr std::uint64_t bytes_of_all = 512U << 20;  // from and to, all threads together: more than caches
-constexpr std::uint64_t least_bytes = 4U << 20;     // of each
-constexpr std::uint64_t matrix_side = 512;          // of the matrices, 1 MB each
+constexpr std::uint64_t bytes_of_all = 512U << 20;  // source and target, all threads together: more than
+                                                    // caches hold
+constexpr std::uint64_t least_bytes = 4U << 20;     // per thread
+constexpr std::uint64_t matrix_side = 512;          // matrices of 1 MB each
 
-// The sum over threads of what each did a second. `make` prepares, and gives what does a piece of work and
-// says how much that was.
+// The sum over threads of the work per second. `make` prepares a thread and returns a function that does one
+// unit of work and returns its amount.
 using Pass = std::function<double()>;
 double rate(unsigned threads, Duration time, const std::function<Pass()>& make) {
   std::vector<double> rates(threads);
@@ -28,7 +29,7 @@ double rate(unsigned threads, Duration time, const std::function<Pass()>& make) 
   for (double& mine : rates) {
     crew.emplace_back([&mine, &make, time] {
       const Pass work = make();
-      (void)work();  // pages, caches and whatever is made at the first time
+      (void)work();  // touches pages and caches, and makes whatever is made on first use
       const Time begin = steady_now();
       double done = 0;
       Duration took{0};

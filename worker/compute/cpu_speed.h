@@ -1,12 +1,12 @@
-// The speed of this processor (nn/device_speed.h), through the libraries that networks use.
+// Measures the speed of this processor (nn/device_speed.h) with the libraries that networks use.
 #pragma once
 
 #include "nn/device_speed.h"
 
 namespace steelyard {
 
-// Of so many threads together, each with buffers and matrices of its own. Each of the two figures takes so
-// many seconds.
+// The speed of this many threads together, each with its own buffers and matrices. Measuring takes
+// `seconds_each` for each of the two figures.
 nn::DeviceSpeed measure_cpu(unsigned threads, double seconds_each = 0.5);
 
 }  // namespace steelyard

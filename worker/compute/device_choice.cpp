@@ -27,13 +27,13 @@ std::string listed(const std::vector<nn::CudaDevice>& devices) {
 
 void require_cuda(const std::string& text, unsigned number, const DevicesHere& here) {
   if (!here.cuda) {
-    refuse_device(text, std::string("this program is built without CUDA: take one from `script/build cuda`") +
+    refuse_device(text, std::string("this program is built without CUDA: use `script/build cuda`") +
                             or_the_processor);
   }
   if (here.devices.empty()) {
     refuse_device(
-        text, std::string("this machine has no CUDA device, or none that its driver shows to this process: "
-                          "look at nvidia-smi and CUDA_VISIBLE_DEVICES") +
+        text, std::string("this machine has no CUDA device, or its driver hides them from this process: "
+                          "check nvidia-smi and CUDA_VISIBLE_DEVICES") +
                   or_the_processor);
   }
   if (number >= here.devices.size()) {
@@ -56,7 +56,7 @@ Device find_device(const std::string& text, const DevicesHere& here) {
   if (device->type == Device::Type::cuda) require_cuda(text, device->number, here);
   if (device->type == Device::Type::host_cuda && !here.host_cuda) {
     refuse_device(text,
-                  std::string("it is for tests, and this build has no executor for it") + or_the_processor);
+                  std::string("it is for tests, and this build does not include it") + or_the_processor);
   }
   return *device;
 }

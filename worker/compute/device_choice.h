@@ -1,4 +1,4 @@
-// The device that a worker was told to compute on (core/device_name.h), looked for on this machine.
+// Resolves the device given to a worker (core/device_name.h) to one on this machine.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace steelyard {
 
-// What workers can compute on here, beside the processor.
+// Devices of this machine other than the processor.
 struct DevicesHere {
-  bool cuda = false, host_cuda = false;  // what this build has
+  bool cuda = false, host_cuda = false;  // supported by this build
   std::vector<nn::CudaDevice> devices{};
 };
 
-// `text` is a device, "auto" or one by name. Throws Failure (configuration) that says what there is instead.
+// `text` is "auto" or the name of a device. Throws Failure (configuration) that lists what is available
+// instead.
 Device find_device(const std::string& text, const DevicesHere& here);
-// The same on this machine. CUDA is asked only where `text` may mean one of its devices.
+// find_device() on this machine. Queries CUDA only if `text` can mean a CUDA device.
 Device device_here(const std::string& text);
 
 }  // namespace steelyard

@@ -6,7 +6,7 @@
 
 namespace steelyard {
 
-// oneDNN plans its primitives for the threads that it sees.
+// oneDNN plans its primitives for the threads that it detects.
 nn::Network& CpuEngine::network() {
   if (!network_) {
     nn::onednn::use_this_thread_only();
@@ -15,7 +15,7 @@ nn::Network& CpuEngine::network() {
   return *network_;
 }
 
-// The first micro-batch overwrites the gradient, and the last one makes it final, layer by layer.
+// The first micro-batch overwrites the gradient; the last one makes it final, layer by layer.
 nn::Sums CpuEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                           const FinalRange& on_final) {
   nn::Sums sums;
@@ -39,7 +39,7 @@ std::vector<std::uint32_t> CpuEngine::micro_batch_sizes() const {
   return sizes;
 }
 
-// Asked for where there is not enough memory, so nothing of that size is made here.
+// Called when memory is short, so it allocates nothing large.
 std::uint64_t CpuEngine::bytes() const {
   const std::uint64_t input = model_.input().size() * model_.micro_batch() * sizeof(float);
   return input + nn::make_plan(model_, nn::Backend::cpu).bytes();
@@ -76,7 +76,7 @@ class CudaEngine final : public Engine {
 
 }  // namespace
 
-// There is one device in the host executor, with the number 0.
+// The host executor has one device, number 0.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision) {
   nn::Model own = model;
   own.multiply_in(precision);

@@ -1,4 +1,4 @@
-// The engines of built-in models: networks on the processor, and on a CUDA device.
+// The engines of built-in models: networks on the processor and on a CUDA device.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -15,7 +15,7 @@ namespace steelyard {
 // CpuEngine: a model of nn on one thread of a CPU.
 class CpuEngine final : public Engine {
  public:
-  // Throws Failure (configuration) if the model is not complete.
+  // Throws Failure (configuration) if the model is incomplete.
   explicit CpuEngine(const nn::Model& model) : model_(model) { model_.check(); }
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
@@ -33,8 +33,8 @@ class CpuEngine final : public Engine {
 
 // The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels.
 
-// `device` is one that is here (worker/compute/device_choice.h), and not the processor. Throws Failure
-// (configuration) for what cannot be computed there.
+// `device` must exist here (worker/compute/device_choice.h) and must not be the processor. Throws Failure
+// (configuration) for models that cannot be computed there.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
 
 }  // namespace steelyard

@@ -39,7 +39,7 @@ BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std:
       labels_(labels_each_ * sizes_.at(0)),
       positions_(sizes_.at(0)) {}
 
-// The smallest size of micro-batch that holds so many samples; the largest if none does.
+// The smallest micro-batch size that holds this many samples; the largest if none does.
 std::uint32_t BatchBuffer::size_for(std::uint64_t samples) const {
   std::uint32_t best = sizes_.front();
   for (const std::uint32_t size : sizes_) {
@@ -49,9 +49,9 @@ std::uint32_t BatchBuffer::size_for(std::uint64_t samples) const {
 }
 
 const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
-  // Whoever takes positions from outside checks them before; here it is too late to refuse.
+  // Callers check positions that come from outside; here it is too late to reject them.
   CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
-        "a micro-batch reaches beyond its data set");
+        "a micro-batch lies outside its data set");
   const std::uint32_t size = size_for(positions.size());
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -59,7 +59,7 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
     order.read(positions_[i], inputs_.data() + i * sample_size_, labels_.data() + i * labels_each_,
                scratch_.data());
   }
-  // Padding is always the same, so that nothing depends on what the buffer was used for before.
+  // Padding is always the same, so results do not depend on the buffer's previous use.
   for (std::uint32_t i = count; i < size; ++i) {
     positions_[i] = 0;
     std::fill_n(labels_.data() + i * labels_each_, labels_each_, 0U);
@@ -94,7 +94,7 @@ Feed::~Feed() {
   thread_.join();
 }
 
-// Closed queues let nobody wait: the feed's thread leaves at its next push or pop.
+// Closed queues block no thread: the feed's thread ends at its next push or pop.
 void Feed::close() {
   requests_.close();
   free_.close();
@@ -104,14 +104,14 @@ void Feed::close() {
 std::shared_ptr<FeedRequest> Feed::request(const Piece& piece) {
   const DataSet& data = piece.purpose == Purpose::train ? *data_.train : *data_.test;
   CHECK(piece.positions.begin < piece.positions.end && piece.positions.end <= data.size(),
-        "a request reaches beyond its data set");
+        "a request lies outside its data set");
   auto request = std::make_shared<FeedRequest>(piece);
   requests_.push(request);
   return request;
 }
 
-// Micro-batches come in the order of requests, and a cancelled request ends with one that has no buffer: so
-// whatever is in front of this request belongs to an earlier one that nobody wants any more.
+// Micro-batches come in the order of requests, and a cancelled request ends with an entry without a buffer:
+// anything queued before this request belongs to an earlier one that was dropped.
 const nn::MicroBatch* Feed::next(const std::shared_ptr<FeedRequest>& request) {
   if (given_) free_.push(std::exchange(given_, nullptr));
   while (!request->cancelled()) {
@@ -145,7 +145,7 @@ bool Feed::serve_next() {
 // False once the feed is closed.
 bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
   const Piece& piece = request->piece;
-  // Without local steps it is one.
+  // Without local steps the piece is one step.
   const LocalSteps local{std::max<std::uint64_t>(1, piece.local.steps), 1, piece.local.batch};
   const std::uint64_t steps = steps_of(local, piece.positions.size());
   for (std::uint64_t pass = 0; pass < piece.local.passes; ++pass) {
@@ -154,7 +154,7 @@ bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
       if (!serve(request, order, part_of(piece.positions, step, local, grain_))) return false;
     }
   }
-  // Somebody may be waiting for a micro-batch that will not come.
+  // Wakes a next() that waits for a micro-batch of the cancelled request.
   return !request->cancelled() || ready_.push({request, nullptr});
 }
 
@@ -164,7 +164,7 @@ bool Feed::serve(const std::shared_ptr<FeedRequest>& request, const SampleOrder&
       const std::optional<BatchBuffer*> buffer = free_.pop();
       if (!buffer) return false;
       spare_ = *buffer;
-      continue;  // the wait may have been long: look again whether it is still wanted
+      continue;  // the wait may have been long: check again for cancellation
     }
     rest.begin += spare_->fill(order, rest).count;
     if (!ready_.push({request, std::exchange(spare_, nullptr)})) return false;

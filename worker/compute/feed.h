@@ -1,10 +1,9 @@
-// Feed: turns a worker's pieces, intervals of positions, into micro-batches, ahead of the thread that
+// Feed: turns a worker's pieces (intervals of positions) into micro-batches, ahead of the thread that
 // computes with them.
 //
-// Requests are served in the order of request(), each micro-batch after micro-batch (what is in them:
-// BatchBuffer), by one thread that belongs to the feed and runs until `ahead` micro-batches
-// wait. So the first ones of a request are there before its parameters are, and reading costs the computing
-// thread nothing.
+// A thread of the feed serves requests in the order of request(), one micro-batch after the other (see
+// BatchBuffer), until `ahead` micro-batches wait. The first ones are therefore ready before the request's
+// parameters are, and reading costs the computing thread no time.
 //
 // Threads: request() from one thread, next() from one thread, FeedRequest::cancel() from any.
 #pragma once
@@ -26,13 +25,13 @@
 
 namespace steelyard {
 
-// SampleOrder: which sample a position is. Shared by all micro-batches of one piece.
+// SampleOrder: maps positions to samples. Shared by all micro-batches of one piece.
 //
 //  training    position p of epoch e is sample P(p), where P is the permutation of the training set keyed by
-//              hash(seed, e): the same on every machine, and another one each epoch
+//              hash(seed, e): the same on every machine, and different in each epoch
 //  evaluation  position p is sample p of the test set
 //
-// Training samples are augmented, if the data set asks for it (include/steelyard/data_set.h).
+// Training samples are augmented if the data set requests it (include/steelyard/data_set.h).
 class SampleOrder {
  public:
   SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch);
@@ -41,9 +40,8 @@ class SampleOrder {
   [[nodiscard]] std::uint64_t sample(Position position) const {
     return shuffled_ ? permutation_(position) : position;
   }
-  // The sample at a position. Throws Failure for what the data set throws, and for a label out of range, with
-  // the sample's place.
-  // `scratch` is as large as the sample.
+  // Reads the sample at a position. Throws Failure, which names the sample, if the data set throws or a label
+  // is out of range. `scratch` has the size of the sample.
   void read(Position position, float* into, std::uint32_t* labels, float* scratch) const;
   // "data set 'rings', training sample 4711 (position 12 of epoch 3)"
   [[nodiscard]] std::string place(Position position) const;
@@ -59,19 +57,19 @@ class SampleOrder {
   Permutation permutation_;
 };
 
-// BatchBuffer: the memory behind one micro-batch.
+// BatchBuffer: the memory of one micro-batch.
 //
-// n positions make micro-batches of the largest size and one of the smallest that holds the rest. What of it
-// is not needed is padding: zero input, label 0, position 0; MicroBatch::count tells how many samples are
-// real.
+// n positions are divided into micro-batches of the largest size and a last one of the smallest size that
+// holds the rest. Its unused entries are padding: zero input, label 0, position 0; MicroBatch::count is the
+// number of real samples.
 //
-// Belongs to one thread at a time; used again and again without allocating.
+// Belongs to one thread at a time; reused without allocating.
 class BatchBuffer {
  public:
-  // `labels`: of each sample; `sizes`: of micro-batches, largest first.
+  // `labels`: per sample; `sizes`: of micro-batches, largest first.
   BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes);
 
-  // The first micro-batch of `positions`, which are not empty and lie inside the data set.
+  // Fills the first micro-batch of `positions`, which must not be empty and must lie inside the data set.
   const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
   [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
 
@@ -90,21 +88,21 @@ class BatchBuffer {
 struct FeedRequest {
   explicit FeedRequest(const Piece& wanted) : piece(wanted), end_(wanted.positions.end) {}
 
-  const Piece piece;  // no micro-batch belongs to two of its local steps
+  const Piece piece;  // no micro-batch spans two of its local steps
 
-  // Nobody wants the rest: next() gives no more of it, and the feed goes on with the next request.
+  // Drops the rest: next() returns no more of it, and the feed continues with the next request.
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  // Somebody asks for an end before the piece's, between two micro-batches. Whoever computes takes the
-  // question, once, and if it is not too late ends there.
+  // Asks to end the piece early, between two micro-batches. The computing thread takes this request, once, and
+  // ends there if it is not too late.
   void ask_end(Position end) { asked_.store(end, std::memory_order_relaxed); }
   [[nodiscard]] Position take_asked_end() {
     if (asked_.load(std::memory_order_relaxed) == nobody_asks) return nobody_asks;
     return asked_.exchange(nobody_asks, std::memory_order_relaxed);
   }
   static constexpr Position nobody_asks = UINT64_MAX;
-  // The feed prepares nothing behind this any more; what it has prepared is not asked for.
+  // The feed prepares nothing behind this; micro-batches prepared already are not fetched.
   void end_at(Position end) { end_.store(end, std::memory_order_relaxed); }
   [[nodiscard]] Position end() const { return end_.load(std::memory_order_relaxed); }
 
@@ -115,32 +113,31 @@ struct FeedRequest {
 
 class Feed {
  public:
-  static constexpr std::size_t ahead = 4;             // micro-batches, the one being computed included
-  static constexpr std::size_t most_requests = 1024;  // not yet begun; request() then waits
+  static constexpr std::size_t ahead = 4;             // micro-batches, including the one being computed
+  static constexpr std::size_t most_requests = 1024;  // waiting; request() then blocks
 
-  // `sizes`: of micro-batches, as Engine::micro_batch_sizes(). `grain`: the job's, which local steps keep to.
+  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it.
   Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // The positions are not empty and lie inside the data set.
+  // The positions must not be empty and must lie inside the data set.
   std::shared_ptr<FeedRequest> request(const Piece& piece);
 
-  // The next micro-batch of this request, which stays as it is until the next call; null if the request is
-  // cancelled or the feed closed. Requests are asked for in their order, each as often as it has
-  // micro-batches; what is left of earlier ones is thrown away. Throws the Failure that reading ended with:
-  // then there is no more.
+  // The next micro-batch of this request, valid until the next call; null if the request is cancelled or the
+  // feed closed. Call it in the order of the requests, once for each micro-batch; remaining micro-batches of
+  // earlier requests are dropped. If reading failed, throws that Failure: the feed has then ended.
   const nn::MicroBatch* next(const std::shared_ptr<FeedRequest>& request);
 
-  // Prepares no more. next() gives what is ready at the most, then null.
+  // Stops preparing. next() returns at most what is ready, then null.
   void close();
 
  private:
-  // What goes from the feed's thread to the one that computes.
+  // Passed from the feed's thread to the computing thread.
   struct Prepared {
     std::shared_ptr<FeedRequest> request;
-    BatchBuffer* buffer;  // null: the request was cancelled, nothing more of it comes
+    BatchBuffer* buffer;  // null: the request was cancelled, no more follows
   };
 
   void run();
@@ -152,16 +149,16 @@ class Feed {
   const DataSets data_;
   const std::uint64_t seed_, grain_;
 
-  // All buffers there are. Each is, at any time, in one of two queues, given out, or in the feed's hands.
+  // All buffers. Each is, at any time, in one of two queues, given out, or in use by the feed's thread.
   std::vector<std::unique_ptr<BatchBuffer>> buffers_;
   BoundedQueue<std::shared_ptr<FeedRequest>> requests_;
   BoundedQueue<BatchBuffer*> free_;
   BoundedQueue<Prepared> ready_;
 
   std::optional<Failure> failure_;  // of the feed's thread; written before it closes the queues
-  BatchBuffer* given_ = nullptr;    // by next(): what its caller computes with
+  BatchBuffer* given_ = nullptr;    // by next(), in use by its caller
   BatchBuffer* spare_ = nullptr;    // of the feed's thread: taken, but not filled because of a cancellation
-  std::thread thread_;              // last: it uses all of the above
+  std::thread thread_;              // last: uses all of the above
 };
 
 }  // namespace steelyard

@@ -23,7 +23,7 @@ std::vector<std::uint32_t> FinalSlices::take(std::uint64_t begin, std::uint64_t 
     const Slice& slice = slices_[index];
     if (slice.end <= begin) break;
     const std::uint64_t covered = std::min(end, slice.end) - std::max(begin, slice.begin);
-    CHECK(covered <= open_[index], "an engine says of a gradient twice that it is final");
+    CHECK(covered <= open_[index], "an engine reported a range as final twice");
     open_[index] -= covered;
     if (open_[index] == 0) whole.push_back(static_cast<std::uint32_t>(index));
   }
@@ -42,14 +42,14 @@ std::vector<std::uint32_t> FinalSlices::take_rest() {
 
 namespace {
 
-// What stands before the sign; `rest` is what stands behind it.
+// The text before the sign; `rest` is the text behind it.
 std::string_view before(char sign, std::string_view text, std::string_view& rest) {
   const std::size_t at = std::min(text.find(sign), text.size());
   rest = text.substr(std::min(at + 1, text.size()));
   return text.substr(0, at);
 }
 
-// What of a step is the same for every float of a range.
+// The factors of a step that are the same for every float of a range.
 struct Factors {
   float gradient = 0, decay = 0, momentum = 0, moved = 0, local = 0;
 };
@@ -119,7 +119,7 @@ LocalStepper::LocalStepper(const Job& job)
       kept_(size_for(job)) {}
 
 void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved) {
-  CHECK(moved.size() == local_.size(), "local steps in a job without them");
+  CHECK(moved.size() == local_.size(), "local steps in a job that has none");
   piece_ = piece;
   moved_ = moved;
   weight_ = equal_weights_ ? 1.0 : static_cast<double>(piece.positions.size());
@@ -152,7 +152,7 @@ void LocalStepper::step_range(const Range& range, std::span<const float> gradien
   const double decay = weight_ * optimizer_.weight_decay * range.decay;
   const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
                         static_cast<float>(plain ? 0 : optimizer_.momentum),
-                        // A rate of zero all along: nothing moves, and the unit does not matter.
+                        // A rate that is always zero: nothing moves, and the unit does not matter.
                         static_cast<float>(walked_ * (unit_ > 0 ? rate / unit_ : 1)),
                         static_cast<float>(rate * range.rate / weight_)};
   const auto part = [&](auto whole) { return whole.subspan(range.begin, gradient.size()); };

@@ -1,29 +1,28 @@
-// LocalStepper: the local steps of one piece, and how far they went (protocol/local_steps.h).
+// LocalStepper: computes the local steps of one piece and the distance moved (protocol/local_steps.h).
 //
-// With n the piece's positions, W its weight, and for each step its summed gradient G over n_s positions, its
-// rate r, the optimizer's momentum mu and decay d, the range's factor f on the rate and on d, each its own
-// (Range in core/layout.h), and the round's unit u:
+// Let n be the piece's positions, W its weight, u the round's unit, mu and d the optimizer's momentum and
+// decay, and f the range's factor on the rate and on d (one each, Range in core/layout.h). For each step, G
+// is the gradient summed over n_s positions, and r its rate:
 //
-//   g     = W / n_s * c * G + W * d * w_local     (c: clipping; 1 but for gradients that are too long)
-//   m     = mu * m + g                            (m = 0 at first: nothing is kept from round to round)
+//   g     = W / n_s * c * G + W * d * w_local     (c: clipping; 1 unless the gradient is too long)
+//   m     = mu * m + g                            (initially 0: not kept from round to round)
 //   s     = m        sgd, momentum                s = g + mu * m   nesterov
 //   moved = moved + a * r / u * s,   w_local = w_local - r / W * s
 //
-// `moved` is what is pushed. a is 1, or where steps are balanced a(H) / a(tau), the walks of the round's
-// steps and of the piece's (protocol/local_steps.h); with equal weights 1 too. All factors of a single step
-// of plain SGD are exactly 1: it pushes the gradient itself, and no bit of it is lost.
+// `moved` is pushed. a is 1; if steps are balanced, it is a(H) / a(tau), the walks of the round's and of the
+// piece's steps (protocol/local_steps.h), which is 1 with equal weights, too. In a single step of plain SGD
+// all factors are exactly 1, so the gradient itself is pushed, bit by bit.
 //
-// Ranges of other rules are walked by them (w: the parameters at the beginning; G: what the model left
-// there):
+// Ranges with other rules (w: the parameters at the beginning; G: what the model left there):
 //
 //   mean   moved = moved + H / tau * W / n_s * G         w_local = w_local + 1 / n_s * G
 //   ema    moved = W / n_s * G + keep * (moved - W * w)  w_local = keep * w + (1 - keep) / W * moved
 //          (the first step: moved = W / n_s * G)
 //
-// with H / tau = 1 but for balanced steps that are weighed by their positions: differences add up as plain
-// SGD's steps do.
-// So w_local is the running average that the steps alone would have made, and the server's ordinary rule
-// makes of the pushes the average of all w_local by weight; after one step, what bsp would have made of them.
+// with H / tau = 1, except for balanced steps weighted by positions: there differences add up as the steps of
+// plain SGD do. In ema, w_local is the running average that the steps alone would have made, and the server's
+// ordinary rule turns the pushes into the weighted average of all w_local; after one step, this is the result
+// of bsp.
 //
 // Belongs to one thread.
 #pragma once
@@ -41,18 +40,18 @@
 
 namespace steelyard {
 
-// FinalSlices: turns ranges of a gradient that are final into slices that are.
+// FinalSlices: finds the slices that become final as ranges of a gradient become final.
 //
-// A range may cover parts of slices and may come in any order, but each float only once in a piece.
+// A range may cover parts of slices; ranges come in any order, but each float only once in a piece.
 class FinalSlices {
  public:
   explicit FinalSlices(const std::vector<Slice>& slices) : slices_(slices) {}
 
-  // A new piece: nothing is final.
+  // Starts a piece: nothing is final.
   void begin();
-  // Floats [begin, end) are final. The slices that are now, the last one first.
+  // Floats [begin, end) are final. Returns the slices that are final now, the last one first.
   std::vector<std::uint32_t> take(std::uint64_t begin, std::uint64_t end);
-  // All that is left is final.
+  // All remaining floats are final.
   std::vector<std::uint32_t> take_rest();
 
  private:
@@ -60,16 +59,15 @@ class FinalSlices {
   std::vector<std::uint64_t> open_;   // floats that may still change, by slice
 };
 
-// StepFunction: a level that changes with time, as a person writes it.
+// StepFunction: a level that changes over time, written as
 //
 //   "4"                     always
-//   "2, 6@10, 2@20"         2 at first, from second 10 on 6, from second 20 on 2 again
-//   "2, 6@10, again@20"     the same over and over, every 20 seconds
+//   "2, 6@10, 2@20"         2 at first, 6 from second 10, 2 again from second 20
+//   "2, 6@10, again@20"     the same, repeated every 20 seconds
 class StepFunction {
  public:
   explicit StepFunction(double level) : steps_{{0, level}} {}
-  // Nothing if it is not of the form above, if a level is not from `least` to `most`, or if times do not
-  // rise.
+  // Returns std::nullopt for invalid syntax, for a level outside [least, most], or if times do not increase.
   static std::optional<StepFunction> read(std::string_view text, double least, double most);
 
   [[nodiscard]] double at(double time_s) const;  // 0 or later
@@ -80,16 +78,16 @@ class StepFunction {
     double from_s, level;
   };
   std::vector<Step> steps_;  // at least one, the first from 0 on
-  double period_s_ = 0;      // time begins anew; 0: never
+  double period_s_ = 0;      // after which time restarts at 0; 0: never
 };
 
 class LocalStepper {
  public:
   explicit LocalStepper(const Job& job);
 
-  // `moved` is written from now on, and outlives the last step.
+  // Starts a piece. `moved` is written from now on, and must outlive the last step.
   void begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved);
-  // `gradient` is summed over so many positions; this step is the next one of the piece.
+  // Makes the piece's next step. `gradient` is the sum over positions with this total weight.
   void step(std::span<const float> gradient, double weight, std::uint64_t pass, std::uint64_t step);
   [[nodiscard]] std::span<const float> parameters() const { return local_.span(); }
 
@@ -104,13 +102,13 @@ class LocalStepper {
   const std::uint64_t samples_;
   const double clip_norm_;
   const bool equal_weights_;
-  FloatBuffer local_;  // empty in a job without local steps; so is the next
-  FloatBuffer kept_;   // momentum; of an ema range, w
+  FloatBuffer local_;  // empty without local steps, as is the next
+  FloatBuffer kept_;   // momentum; for an ema range, w
 
-  // Of the piece at hand.
+  // Of the current piece.
   std::span<float> moved_;
   Piece piece_;
-  LocalSteps steps_;  // as `local` of the piece, with the steps that it has
+  LocalSteps steps_;  // `local` of the piece, with its number of steps
   double weight_ = 0, unit_ = 0;
   double walked_ = 1, repeated_ = 1;  // a, and H / tau
   bool first_ = true;

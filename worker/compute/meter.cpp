@@ -13,7 +13,7 @@
 namespace steelyard {
 namespace {
 
-// The next word of `text`, which loses it.
+// Removes the next word from `text` and returns it.
 std::string_view next_word(std::string_view& text) {
   constexpr std::string_view blanks = " \t\n";
   text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
@@ -22,12 +22,12 @@ std::string_view next_word(std::string_view& text) {
   return word;
 }
 
-// The next word, if it is a whole number and nothing else.
+// The next word, if it is a whole number.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
   return number_in<std::uint64_t>(next_word(text));
 }
 
-// Empty if there is no such file; files in /proc have no size before they are read.
+// Empty if the file does not exist. Files in /proc have no size before they are read.
 std::string contents(const std::filesystem::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
@@ -35,7 +35,7 @@ std::string contents(const std::filesystem::path& file) {
 
 unsigned online() { return static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
 
-// A line of /proc/stat that begins with this word.
+// Parses a line of /proc/stat that begins with this word.
 std::optional<MachineTicks> ticks_of(std::string_view line, std::string_view word) {
   // cpu  user nice system idle iowait irq softirq steal guest guest_nice; guests are in user and nice, too.
   constexpr int columns = 8, nice = 1, idle = 3, waiting = 4;
@@ -85,7 +85,7 @@ std::optional<MachineTicks> parse_machine_ticks(std::string_view stat,
 }
 
 std::optional<ProcessTicks> parse_process_ticks(std::string_view process_stat) {
-  // pid (name) state ...: the name may contain anything, so counting begins behind its last bracket.
+  // pid (name) state ...: the name may contain anything, so counting begins behind the last bracket.
   constexpr int words_before_times = 11;
   const std::size_t bracket = process_stat.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
@@ -121,14 +121,14 @@ std::optional<Meter::Ticks> Meter::ticks() const {
 }
 
 Reading Meter::measure() {
-  // Without a beginning or an end there is no difference; with no tick between them, no new one.
+  // A difference needs a begin and an end; without a tick between them, the last result is kept.
   const std::optional<Ticks> now = ticks();
   if (!now || !last_) {
     cpu_ = left_ = -1;
     last_ = now;
   } else if (now->machine.all > last_->machine.all) {
     const auto grown = [](std::uint64_t before, std::uint64_t after) {
-      return after > before ? static_cast<double>(after - before) : 0;  // idle has been seen to go back
+      return after > before ? static_cast<double>(after - before) : 0;  // idle has been observed to decrease
     };
     const double all = grown(last_->machine.all, now->machine.all);
     const double idle = grown(last_->machine.idle, now->machine.idle);

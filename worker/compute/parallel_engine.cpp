@@ -13,7 +13,7 @@
 namespace steelyard {
 namespace {
 
-// A micro-batch with memory of its own.
+// A micro-batch with its own memory.
 struct Copy {
   std::vector<float> inputs;
   std::vector<std::uint32_t> labels;
@@ -35,18 +35,19 @@ struct Copy {
 using AddUp = std::function<void(std::uint64_t begin, std::uint64_t end, std::size_t engines)>;
 using Work = std::function<nn::Sums(std::size_t engine, Samples& samples, const FinalRange& on_final)>;
 
-// One call: whichever engine runs short deals the next micro-batches out, and whichever is the last to make a
-// range final adds it up. No engine waits for another, so it does not matter how many threads there are.
+// One call. An engine that runs out deals out the next micro-batches, and the engine that makes a range final
+// last adds it up. No engine waits for another, so any number of threads works.
 class Call {
  public:
-  // Reads a micro-batch for each engine, as long as there are some: so many engines compute.
+  // Reads one micro-batch per engine while samples last; only engines that got one compute.
   Call(Samples& samples, ParallelEngine::SampleSize sample, std::size_t engines)
       : samples_(samples), sample_(sample), dealt_(engines) {
     while (!ended_ && read_ < engines) read();
     computing_ = read_;
   }
 
-  // `add_up` gets, of so many floats, each once, when it is final in all engines that compute: so many.
+  // `add_up` receives the ranges of [0, floats), each once, when they are final in all engines that compute,
+  // and the number of these engines.
   nn::Sums run(const Work& work, std::uint64_t floats, const AddUp& add_up) {
     std::vector<nn::Sums> sums(computing_);
     parallel_for(computing_, 1, [&](std::size_t begin, std::size_t end) {
@@ -70,7 +71,7 @@ class Call {
   }
 
  private:
-  // What one engine gets to compute.
+  // The micro-batches of one engine.
   class Share final : public Samples {
    public:
     Share(Call& call, std::size_t engine) : call_(call), engine_(engine) {}
@@ -86,7 +87,7 @@ class Call {
     std::unique_ptr<Copy> current_;
   };
 
-  // One more is read than is given, so that it is known which is the last.
+  // Reads one micro-batch more than it returns, to know which is the last.
   std::unique_ptr<Copy> next(std::size_t engine, std::unique_ptr<Copy> used) {
     const std::lock_guard lock(mutex_);
     if (used) free_.push_back(std::move(used));
@@ -100,7 +101,7 @@ class Call {
   }
 
   void read() {
-    ended_ = true;  // also if it throws
+    ended_ = true;  // also if next() throws
     const nn::MicroBatch* batch = samples_.next();
     if (batch == nullptr) return;
     ended_ = false;
@@ -117,7 +118,7 @@ class Call {
     added_.add({begin, end});
   }
 
-  // The others end soon.
+  // Ends the other engines soon.
   void fail(std::exception_ptr failure) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(failure);
@@ -127,12 +128,14 @@ class Call {
 
   Samples& samples_;
   const ParallelEngine::SampleSize sample_;
-  std::mutex mutex_;                                      // of all below, of `samples_` and of what is told
+  std::mutex mutex_;                                      // protects all below, `samples_` and calls of
+                                                          // add_up
   std::vector<std::deque<std::unique_ptr<Copy>>> dealt_;  // to each engine
   std::vector<std::unique_ptr<Copy>> free_;
   std::size_t read_ = 0, computing_ = 0;
   bool ended_ = false;
-  std::map<std::uint64_t, std::size_t> finals_;  // engines, by the begin of a range: all tell the same ones
+  std::map<std::uint64_t, std::size_t> finals_;  // engines that finished it, by the begin of a range: all
+                                                 // report the same ranges
   IntervalSet added_;
   std::exception_ptr failure_;
 };
@@ -141,7 +144,7 @@ class Call {
 
 ParallelEngine::ParallelEngine(std::vector<std::unique_ptr<Engine>> engines, SampleSize sample)
     : sample_(sample), engines_(std::move(engines)), gradients_(engines_.size() - 1) {
-  CHECK(!engines_.empty(), "there is no engine to compute with");
+  CHECK(!engines_.empty(), "no engine to compute with");
 }
 
 nn::Sums ParallelEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,

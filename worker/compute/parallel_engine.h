@@ -1,12 +1,13 @@
-// ParallelEngine: several engines of one model as one, on as many threads as there are, one for each at the
-// most (core/parallel.h).
+// ParallelEngine: several engines of one model as one, on as many threads as are available, at most one per
+// engine (core/parallel.h).
 //
-// Micro-batch i of a piece goes to engine i mod n, with all layers. Each engine sums into a gradient of its
-// own; a range that is final in all of them is added up, engine by engine, while the rest is computed. So
-// equal pieces give equal bits whatever the threads, and they meet only at the end.
+// Micro-batch i of a piece goes through all layers on engine i mod n. Each engine sums into its own gradient;
+// once a range is final in all of them it is added up, engine by engine, while the rest is computed. Equal
+// pieces therefore give equal bits for any number of threads, and engines synchronise only at the end.
 //
-// Micro-batches are copied on their way, so that several can be under work at once: a few for each engine,
-// or, where there are fewer threads than engines, up to the whole piece. What an engine throws ends the call.
+// Micro-batches are copied when they are dealt out, so that several can be computed at once: a few per
+// engine, or up to the whole piece if there are fewer threads than engines. An exception in any engine ends
+// the call.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -32,7 +33,7 @@ class ParallelEngine final : public Engine {
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override;
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override;
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_threads; }
-  // With the gradients of all but the first, once they were needed.
+  // Includes the gradients of all engines but the first, once allocated.
   [[nodiscard]] std::uint64_t bytes() const override;
 
  private:

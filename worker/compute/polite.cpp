@@ -29,12 +29,13 @@ Duration process_cpu_time() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-// Two versions of the parameters and two gradients on their way, as a worker keeps them, and the engine's.
+// Two versions of the parameters and two gradients on their way, as a worker keeps them, and the engine's
+// memory.
 double needed_mb(const Layout& layout, const Engine& engine) {
   return static_cast<double>(4 * layout.size() * sizeof(float) + engine.bytes()) / (1 << 20);
 }
 
-// Asking for the next micro-batch says that the one before is done, or dealt out to threads.
+// A request for the next micro-batch means that the previous one is done, or dealt out to threads.
 class PoliteSamples final : public Samples {
  public:
   PoliteSamples(Samples& samples, PolitePace& pace) : samples_(samples), pace_(pace) {}
@@ -79,7 +80,7 @@ double polite_share(double left, unsigned cores, unsigned threads) {
 void give_way() {
   const sched_param none{};
   (void)sched_setscheduler(0, SCHED_IDLE, &none);
-  (void)setpriority(PRIO_PROCESS, 0, nicest);  // of a thread, on Linux
+  (void)setpriority(PRIO_PROCESS, 0, nicest);  // of the thread only, on Linux
   (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
   std::ofstream("/proc/self/oom_score_adj") << 1000;
 }
@@ -101,7 +102,7 @@ void PolitePace::pause(Duration processor_time, const std::function<bool()>& wan
     const Time asleep = steady_now();
     std::this_thread::sleep_for(std::min(debt_, look_every));
     debt_ -= steady_now() - asleep;
-    if (share(steady_now()) == 1) debt_ = std::min(debt_, Duration{0});  // they are done
+    if (share(steady_now()) == 1) debt_ = std::min(debt_, Duration{0});  // the others are done
   }
 }
 
@@ -124,7 +125,7 @@ Workload polite(Workload workload, unsigned threads) {
       throw Failure(ExitCode::temporary, "a polite worker does not swap: this model needs " +
                                              std::to_string(static_cast<std::uint64_t>(needed) + 1) +
                                              " MB, and " + std::to_string(static_cast<std::uint64_t>(there)) +
-                                             " MB are free: close something, or take another machine");
+                                             " MB are free: close other programs, or use another machine");
     }
     return std::make_unique<PoliteEngine>(std::move(engine), threads);
   };

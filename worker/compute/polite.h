@@ -1,19 +1,20 @@
-// Polite workers: who owns the machine comes first.
+// Polite workers: the owner of the machine has priority.
 //
-// The kernel lets a polite worker's computing have what nobody else wants (give_way). That is not enough:
-// between the groups of systemd, of containers and of sessions shares are equal, whatever runs in them; and
-// memory and caches are shared too. So the worker looks how many cores others use, and computes on the rest:
-// where c are left and it has t threads, it pauses after each micro-batch until it has worked for the share
+// The kernel gives a polite worker's computing only unused processor time (give_way). That is not enough:
+// systemd, containers and login sessions each form a group, and groups get equal shares whatever runs in
+// them; memory and caches are shared, too. The worker therefore measures how many cores others use, and
+// computes on the rest. If c cores are left and it has t threads, it pauses after each micro-batch until it
+// has worked only for the share
 //
 //   polite_share = c / t, at least 1/20 and at most 1
 //
-// of the time. Its measured speed falls with that, and balancing gives it less to do. Where nothing is left
-// it gets no piece (scheduler/rounds/progress_monitor.h), unless it is alone; what it then takes is t/20 of a
-// core. Where nothing keeps the two apart, whatever it takes makes the others' use look smaller; but each
-// look takes that off again, so it comes down to the least.
+// of the time. Its measured speed drops accordingly, and balancing assigns it less work. If nothing is left
+// it gets no piece (scheduler/rounds/progress_monitor.h), unless it is the only worker; then it takes t/20 of
+// a core. If the kernel does not separate the two, the worker's own use makes the others' use look smaller,
+// but each measurement corrects this, so the share falls to the minimum.
 //
-// Who is nice to the owner counts for nothing: programs with a nice value above 0, other polite workers
-// among them. Processors only: of a GPU it is not known what others use.
+// Programs with a nice value above 0, other polite workers included, do not count as the owner's. Covers
+// processors only: what others use of a GPU is not known.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -32,19 +33,18 @@
 
 namespace steelyard {
 
-// LeftWatch: tells a polite worker, twice a second, what other programs leave of the processors that it may
-// use.
+// LeftWatch: reports twice a second which share of its processors other programs leave to a polite worker.
 //
-// On a thread of its own that does not give way: the threads that compute come to nothing while the machine
-// is full, which is when the others have to know.
+// It runs on a thread of normal priority: the computing threads get no time while the machine is busy, which
+// is when the report is needed.
 
-// The share of the time that a worker with so many threads may work, without the least that polite_share()
-// grants it. Negative: not known.
+// The share of the time that a worker with this many threads may work, without the minimum of polite_share().
+// Negative: not known.
 double left_share(double left, unsigned cores, unsigned threads);
 
 class LeftWatch {
  public:
-  // `tell` is called on this one's thread, with left_share(), until the destructor is.
+  // `tell` is called on this object's thread, with left_share(), until the destructor runs.
   LeftWatch(unsigned threads, std::function<void(double share)> tell, Meter meter = Meter());
   ~LeftWatch();
   LeftWatch(const LeftWatch&) = delete;
@@ -57,28 +57,27 @@ class LeftWatch {
   const std::function<void(double)> tell_;
   Meter meter_;
   BoundedQueue<bool> end_{1};
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses all of the above
 };
 
-// Of a machine with so many cores, of whose time this share is left by programs that are not nice
-// (Reading::left; negative: not known, then all is).
+// The share by the formula above. `left` is Reading::left of a machine with this many cores; negative: not
+// known, then the result is 1.
 double polite_share(double left, unsigned cores, unsigned threads);
 
-// The calling thread, and all that it starts from now on, run when nobody else wants the processor or the
-// disk: SCHED_IDLE, nice 19, the idle class of input and output. If memory runs out, the kernel ends this
-// process first. All of it needs no rights; what a system refuses all the same is left as it is.
+// Lowers the priority of the calling thread, and of all threads and processes that it starts later:
+// SCHED_IDLE, nice 19, the idle class of input and output. If memory runs out, the kernel kills this process
+// first. Needs no privileges; settings that the system refuses are left unchanged.
 void give_way();
 
-// When to pause, and for how long. Belongs to one thread; nothing is known of a process before the first
-// call.
+// When to pause, and for how long. Belongs to one thread. The first call only sets the starting point.
 class PolitePace {
  public:
   explicit PolitePace(unsigned threads, Meter meter = Meter());
 
-  // The share it may work now. Looks at the machine at most five times a second.
+  // The share that it may work now. Measures at most five times a second.
   double share(Time now);
-  // A micro-batch is done, after which this process had used so much processor time: sleeps for what that
-  // comes to, 2 s at the most, a part at a time; no longer than `wanted`, or than others need the processor.
+  // Call after each micro-batch, with this process's total processor time: sleeps off the debt, at most 2 s,
+  // in short steps. Ends early once `wanted` returns false or no other program needs the processor.
   void pause(Duration processor_time, const std::function<bool()>& wanted);
 
  private:
@@ -86,11 +85,11 @@ class PolitePace {
   Meter meter_;
   Time looked_{};
   double share_ = 1;
-  std::optional<Duration> worked_{};  // as of the last pause
+  std::optional<Duration> worked_{};  // at the last pause
   Duration debt_{};
 };
 
-// Any engine, politely: the workload's own, made on a thread that gives way.
+// Makes any engine polite: wraps the workload's engine, made on a thread that gives way.
 class PoliteEngine final : public Engine {
  public:
   PoliteEngine(std::unique_ptr<Engine> engine, unsigned threads)
@@ -112,8 +111,8 @@ class PoliteEngine final : public Engine {
   PolitePace pace_;
 };
 
-// The same workload with a polite engine of so many threads. Making the engine throws Failure (temporary) if
-// the machine has not the memory for it without swapping.
+// The workload with a polite engine of this many threads. Making the engine throws Failure (temporary) if it
+// does not fit into the free memory without swapping.
 Workload polite(Workload workload, unsigned threads);
 
 }  // namespace steelyard

@@ -12,13 +12,13 @@ namespace {
 [[noreturn]] void refuse(const std::string& message) { throw Failure(ExitCode::protocol, message); }
 
 void require_samples(const char* which, const std::string& data, std::uint64_t here, std::uint64_t in_job) {
-  if (here == in_job || in_job == 0) return;  // 0: the job does not say
+  if (here == in_job || in_job == 0) return;  // 0: the job does not specify it
   refuse("the " + std::string(which) + " set of data set '" + data + "' has " + std::to_string(here) +
          " samples here and " + std::to_string(in_job) +
          " in the job: use the same data, with the same options, on all machines");
 }
 
-// The first thing in which two layouts differ, for people.
+// The first difference of two layouts, as text.
 std::string difference(const Layout& here, const Layout& in_job) {
   const std::size_t both = std::min(here.tensors.size(), in_job.tensors.size());
   for (std::size_t i = 0; i < both; ++i) {

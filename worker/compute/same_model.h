@@ -1,4 +1,4 @@
-// Whether a worker has the model and data that the job is about.
+// Checks that a worker has the job's model and data.
 #pragma once
 
 #include "protocol/job.h"
@@ -6,9 +6,9 @@
 
 namespace steelyard {
 
-// Whether the workload, as it is known here, is what the job's other members train. A worker may have been
-// started with other data, another release or other models of its own; its gradients would be sums of
-// something else. Throws Failure (protocol) that says what differs.
+// Checks that the local workload is what the job's other members train. A worker may have been started with
+// other data, another release or other user models; its gradients would then be meaningless. Throws Failure
+// (protocol) that names the difference.
 void require_same(const Job& job, const Workload& workload);
 
 }  // namespace steelyard

@@ -18,7 +18,7 @@ std::optional<unsigned> number_of(std::string_view text) {
   return number && *number > 0 && *number <= most_threads ? number : std::nullopt;
 }
 
-// Of "auto" and "auto-2": the cores that are left to others.
+// For "auto" and "auto-2": the number of cores left to others.
 std::optional<unsigned> left_in(std::string_view text) {
   if (!text.starts_with(all_cores)) return std::nullopt;
   text.remove_prefix(all_cores.size());

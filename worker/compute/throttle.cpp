@@ -17,8 +17,8 @@ std::optional<StepFunction> read_cpu(std::string_view text) {
 
 std::string expected(const std::string& level, const std::string& example) {
   return level +
-         ", or several with the second from which each holds, counted from its first computation, as in \"" +
-         example + "\"; with \"again@30\" as the last they repeat";
+         ", or several levels with their start times in seconds since the first computation, as in \"" +
+         example + "\"; a final \"again@30\" repeats them every 30 s";
 }
 
 StepFunction demand(const char* what, const std::string& text, const std::optional<StepFunction>& read,
@@ -27,7 +27,7 @@ StepFunction demand(const char* what, const std::string& text, const std::option
   refuse_setup(std::string(what) + " = \"" + text + "\": give " + expected);
 }
 
-// Asking for the next micro-batch says that the one before is done.
+// A request for the next micro-batch means that the previous one is done.
 class ThrottledSamples final : public Samples {
  public:
   ThrottledSamples(Samples& samples, ThrottleClock& clock) : samples_(samples), clock_(clock) {}
@@ -72,7 +72,7 @@ const std::string& Throttle::cpu_expected() {
 void ThrottleClock::begin() {
   if (throttle_.full_speed()) return;
   part_ = steady_now();
-  if (first_) return;  // what was done between two micro-batches is work too
+  if (first_) return;  // work between two micro-batches counts, too
   first_ = part_;
   worked_ = thread_cpu_time();
 }
@@ -82,7 +82,7 @@ void ThrottleClock::rest() { rest(thread_cpu_time() - worked_); }
 void ThrottleClock::rest(Duration worked) {
   if (throttle_.full_speed() || !first_) return;
   const double now = seconds(steady_now() - *first_), cpu = throttle_.cpu.at(now);
-  // A sleep uses next to no processor time, so it does not feed on itself.
+  // A sleep uses almost no processor time, so it does not cause further sleep.
   debt_ += from_seconds((throttle_.slow.at(now) / cpu - 1) * seconds(worked));
   if (debt_ > Duration{0}) {
     const Time asleep = steady_now();
@@ -102,12 +102,12 @@ std::optional<double> ThrottleClock::take_share() {
   return time > 0 ? left / time : 1;
 }
 
-// While the engine works nobody sleeps; then all is told, late.
+// Runs the engine without sleeps, then reports its final ranges with delays.
 nn::Sums ThrottledEngine::held_back(const FinalRange& on_final,
                                     const std::function<nn::Sums(const FinalRange&)>& work) {
   struct Event {
     std::uint64_t begin, end;
-    Duration worked;  // since the one before
+    Duration worked;  // since the previous one
   };
   std::vector<Event> events;
   Time last = steady_now();
@@ -150,7 +150,7 @@ nn::Sums ThrottledEngine::evaluate(std::span<const float> parameters, Samples& s
   return engine_->evaluate(parameters, throttled);
 }
 
-// Of the share that others really leave, if that is known.
+// Multiplies by the share that others really leave, if known.
 std::optional<double> ThrottledEngine::take_share() {
   const std::optional<double> real = engine_->take_share(), pretended = clock_.take_share();
   return real && pretended ? *real * *pretended : real ? real : pretended;

@@ -14,7 +14,7 @@ namespace steelyard {
 namespace {
 
 std::unique_ptr<Engine> cpu_engine(const nn::Model& model, unsigned threads) {
-  CHECK(threads > 0, "an engine computes with a thread");
+  CHECK(threads > 0, "an engine needs at least one thread");
   if (threads == 1) return std::make_unique<CpuEngine>(model);
   std::vector<std::unique_ptr<Engine>> engines;
   for (unsigned i = 0; i < threads; ++i) engines.push_back(std::make_unique<CpuEngine>(model));

@@ -1,4 +1,4 @@
-// Workloads (include/steelyard/engine.h) of the models of nn.
+// Workloads (include/steelyard/engine.h) for models of nn.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -7,14 +7,14 @@
 
 namespace steelyard {
 
-// What a model of nn is computed on, and how.
+// Device, threads and precision for a model of nn.
 struct Computing {
-  Device device{};       // one that is here (worker/compute/device_choice.h)
-  unsigned threads = 1;  // of the CPU, where that is the device
+  Device device{};       // must exist here (worker/compute/device_choice.h)
+  unsigned threads = 1;  // if the device is the CPU
   Precision precision = Precision::float32;
 };
 
-// A model of nn. Throws Failure (configuration) if it is not made for this data.
+// Throws Failure (configuration) if the model does not fit the data.
 Workload model_workload(nn::Model model, DataSets data, const Computing& computing = {});
 
 }  // namespace steelyard

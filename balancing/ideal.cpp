@@ -11,7 +11,7 @@
 namespace steelyard::balancing {
 namespace {
 
-// Enough for a steady median, few enough to follow a network that changes.
+// Enough for a steady median, but few enough to follow a changing network.
 constexpr std::size_t recent_rounds = 64;
 constexpr std::size_t most_marks = 4096;
 
@@ -23,7 +23,7 @@ double longest_compute(const RoundTimes& round) {
 
 using Shares = std::vector<std::uint64_t>;
 
-// Seconds of the slowest worker. The last share is by a part of a grain shorter than it says.
+// Seconds of the slowest worker. The last share is `shorter` grains shorter than stated.
 double longest_with_end(const std::vector<Affine>& curves, Shares shares, double shorter) {
   const auto last =
       std::find_if(shares.rbegin(), shares.rend(), [](std::uint64_t share) { return share > 0; });
@@ -34,7 +34,7 @@ double longest_with_end(const std::vector<Affine>& curves, Shares shares, double
   return std::max(longest(curves, shares), end);
 }
 
-// A round tells something if it took time and somebody worked in it.
+// A round is usable if it took time and a worker computed in it.
 bool usable(const RoundTimes& round) {
   const auto worked = [](const WorkerTime& w) {
     return w.share > 0 && w.seconds > 0 && std::isfinite(w.seconds);
@@ -58,11 +58,11 @@ void IdealMeter::add(const RoundTimes& round) {
     present.insert(worker.slot);
     curves_[worker.slot].add({static_cast<double>(worker.share), worker.seconds});
   }
-  // Whoever left is forgotten: the slot may return with another machine in it.
+  // Drops the curves of absent workers: the slot may return with another machine.
   std::erase_if(curves_, [&](const auto& entry) { return !present.contains(entry.first); });
   remember_exchange(round);
   mark(round.round);
-  before_last_ = sums_;  // the mark of a round, too, is what was there before it
+  before_last_ = sums_;  // the mark of a round, too, holds the sums before it
   sums_.ideal += best_compute(round) + median(exchanges_);
   sums_.measured += round.seconds;
   last_round_ = round.round;
@@ -70,7 +70,7 @@ void IdealMeter::add(const RoundTimes& round) {
 }
 
 double IdealMeter::best_compute(const RoundTimes& round) const {
-  // A worker that has never computed anything has no curve: it is left out, as it was in the round.
+  // A worker that has never computed has no curve: it is left out, as it was in the round.
   std::vector<Affine> curves;
   std::vector<Bound> bounds;
   std::uint64_t positions = 0;
@@ -83,7 +83,7 @@ double IdealMeter::best_compute(const RoundTimes& round) const {
     if (window.empty()) continue;
     const Affine curve = window.curve();
     curves.push_back({curve.fixed, curve.per_sample * static_cast<double>(grain)});
-    // A share taken over in mid-round may lie outside the bounds of the plan; what was done was possible.
+    // A share taken over during the round may lie outside the plan's bounds, but it was possible.
     bounds.push_back({std::min(grains(worker.least), grains(worker.share)),
                       std::max(worker.most / grain, grains(worker.share))});
     positions += worker.share;
@@ -95,7 +95,7 @@ double IdealMeter::best_compute(const RoundTimes& round) const {
 }
 
 void IdealMeter::remember_exchange(const RoundTimes& round) {
-  // Never negative, even if a worker's clock and the scheduler's disagree about a short round.
+  // Never negative, even if the clocks of a worker and the scheduler disagree about a short round.
   const double exchange = std::max(0.0, round.seconds - longest_compute(round));
   if (exchanges_.size() < recent_rounds) {
     exchanges_.push_back(exchange);
@@ -108,7 +108,7 @@ void IdealMeter::mark(std::uint64_t round) {
   if (rounds_ % stride_ != 0) return;
   marks_.push_back({round, sums_});
   if (marks_.size() < most_marks) return;
-  // Every other mark goes: half the resolution, the same memory, for as long a run as it may be.
+  // Drops every other mark: half the resolution in the same memory, for runs of any length.
   for (std::size_t i = 0; 2 * i < marks_.size(); ++i) marks_[i] = marks_[2 * i];
   marks_.resize((marks_.size() + 1) / 2);
   stride_ *= 2;

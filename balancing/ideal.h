@@ -1,21 +1,20 @@
-// How close to the ideal a real run is: measured against the best split on the curves that the
-// run itself measured.
+// IdealMeter: percent of ideal of a real run, measured against the best split on the curves that the run
+// itself measured.
 //
-//   curve_i    affine time of worker i, robustly fitted over its recent shares (cost/affine_window.h)
+//   curve_i    affine time of worker i, robustly fitted over its recent shares (AffineWindow)
 //   exchange   median over recent rounds of (round time - longest compute time)
 //   ideal(k)   min over splits of max_i curve_i(b_i), under the bounds of round k, + exchange;
-//              each b_i is a whole number of grains, but for the last, which ends where the round does
+//              each b_i is a whole number of grains, except the last, which ends with the round
 //   percent    100 x sum ideal(k) / sum measured(k)
 //
-// Each round is judged with the curves known when it ends. A single round may exceed 100 when it was luckier
-// than its curves; after an abrupt change of a worker the numbers of some three rounds say little, until its
-// curve has followed. Memory does not grow with the run: beyond 4096 rounds percent_from() answers from a
-// nearby round.
+// Each round is judged with the curves known at its end. A single round may exceed 100 if it was faster than
+// its curves. For about three rounds after a worker changes abruptly the percentages are unreliable, until
+// its curve has followed. Memory is bounded: beyond 4096 rounds percent_from() answers from a nearby round.
 //
-// Where shares never change, fixed costs cannot be seen and count as part of the speed: the ideal is then a
-// little too good, and the percent too low.
+// If shares never change, fixed costs cannot be identified and count as part of the speed: the ideal is then
+// slightly too fast, and the percent too low.
 //
-// A plain object of one thread. About 6 microseconds a round and worker.
+// A plain object for one thread. About 6 microseconds per round and worker.
 #pragma once
 
 #include <cstdint>
@@ -37,16 +36,16 @@ struct RoundTimes {
   std::uint64_t round = 0;
   double seconds = 0;  // from the start of the round to its close
   std::vector<WorkerTime> workers;
-  std::uint64_t grain = 1;  // samples: shares are multiples of it
+  std::uint64_t grain = 1;  // in samples: shares are multiples of it
 };
 
 class IdealMeter {
  public:
-  // Rounds come in order. One that cannot be judged (no time, no share, not finite, an earlier round than the
-  // last one) is ignored.
+  // Rounds must come in order. A round that cannot be judged (no time, no share, not finite, or not later
+  // than the last one) is ignored.
   void add(const RoundTimes& round);
 
-  // Of all rounds, of the last one, of this one and all later ones; 0 if there is none.
+  // Over all rounds, the last one, or this one and all later ones; 0 without rounds.
   [[nodiscard]] double percent() const { return sums_.percent_since({}); }
   [[nodiscard]] double percent_of_last() const { return sums_.percent_since(before_last_); }
   [[nodiscard]] double percent_from(std::uint64_t round) const;
@@ -79,7 +78,7 @@ class IdealMeter {
   void mark(std::uint64_t round);
 
   std::map<std::uint32_t, AffineWindow> curves_;  // by slot, of the workers of the last round
-  std::vector<double> exchanges_;                 // of the last rounds, in a ring
+  std::vector<double> exchanges_;                 // of the last rounds, a ring buffer
   std::uint64_t rounds_ = 0;                      // judged
   std::uint64_t last_round_ = 0;                  // its number
   Sums before_last_, sums_;

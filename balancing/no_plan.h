@@ -1,8 +1,7 @@
-// NoPlan: measurements from which nothing can be planned, such as a curve that is not a number.
+// NoPlan: thrown if measurements allow no plan, such as a curve that is not a number.
 //
-// Measurements come from other machines, so a policy cannot rely on them. It throws this where its own
-// numbers make no sense, and whoever asked it for a plan divides equally instead
-// (scheduler/rounds/planner.h).
+// Measurements come from other machines, so a policy cannot rely on them. It throws NoPlan if its own numbers
+// are invalid; the caller then divides equally (scheduler/rounds/planner.h).
 #pragma once
 
 #include <stdexcept>

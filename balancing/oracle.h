@@ -1,8 +1,8 @@
-// `oracle`: knows the true curve of every worker in every round, coming events included, but not the noise.
+// `oracle`: knows the true curve of every worker in every round, future events included, but not the noise.
 //
-// The reference for "percent of ideal" (its time over the measured time, on the same draws), not a policy for
-// a job. It gives the exact integer min-max of the true curves, and leaves out workers that would only delay
-// the round.
+// The reference for "percent of ideal" (its time over the measured time, with the same random numbers), not a
+// policy for jobs. It returns the exact integer min-max of the true curves, and leaves out workers that would
+// only delay the round.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -14,7 +14,7 @@
 
 namespace steelyard::balancing {
 
-// The curve of the worker in a slot in a round, over samples: non-decreasing, as min_max() wants it.
+// The curve, over samples, of the worker in a slot in a round; non-decreasing, as min_max() requires.
 using TrueCurves = std::function<Curve(std::uint32_t slot, std::uint64_t round)>;
 
 class Oracle final : public Saved<Policy, Oracle> {

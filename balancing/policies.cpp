@@ -16,7 +16,7 @@ namespace {
   refuse_setup("option " + key + " = '" + value + "': " + remedy);
 }
 
-// The numbers between spaces; none if one of the words is no number.
+// The numbers in the text, separated by spaces; empty if a word is not a number.
 std::vector<double> numbers(const std::string& text) {
   std::istringstream words(text);
   std::vector<double> values;

@@ -1,13 +1,12 @@
-// The one table of policies: every published method and every baseline that a job can ask for by name.
+// The one table of policies: every published method and every baseline that a job can select by name.
 //
-// Each file FILE.cpp in balancing/policy has its rows in a function of its own, and that is all that the
-// table needs:
+// Each file FILE.cpp in balancing/policy has its rows in a function:
 //
 //   PolicyTable FILE_rows(const PredictorTable&) { return {{"name", make, "one plain sentence", {options}}};
 //   }
 //
-// CMake lists the functions (steelyard_table). A published method says whose it is at the end of its
-// sentence.
+// CMake collects the functions (steelyard_table); nothing else is needed. The sentence of a published method
+// ends with its source.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -27,22 +26,21 @@ namespace steelyard::balancing {
 using PolicyRows = PolicyTable(const PredictorTable& own_predictors);
 std::span<PolicyRows* const> policy_files();
 
-// In the order of their names. A user's predictors are for the policies that take one by name.
+// Sorted by name. A user's predictors are for policies that select one by name.
 PolicyTable built_in_policies(const PredictorTable& own_predictors = {});
 
-// Of a job that leaves to its policy how long rounds are: Failure (configuration) if this one does not say
-// (balancing/pacing.h).
+// For a job that leaves the length of rounds to its policy: throws Failure (configuration) if this one cannot
+// decide it (balancing/pacing.h).
 void require_pacing(const std::string& name, Policy& policy);
 
-// The user's own first.
+// The user's first.
 std::vector<std::string> policy_names(const PolicyTable& own = {});
 
-// A number of rounds, or of what else is counted from 1 on.
+// An option that is a number of rounds, or of another thing counted from 1.
 Option rounds_option(const char* name, std::optional<std::uint64_t> otherwise, const char* help);
 
-// Options of policies that are lists: texts in a job file, numbers and curves here. Both are empty where the
-// job does not name the option, and throw Failure (configuration) that names option, value and remedy where
-// it does not fit.
+// Policy options that are lists: text in a job file, numbers and curves here. Empty if the job does not set
+// the option. Invalid text throws Failure (configuration) that names option, value and remedy.
 
 // Positive numbers by slot: "100 80 40 20".
 std::vector<double> numbers_option(const Options& options, const std::string& key);

@@ -34,7 +34,7 @@ StateReader::StateReader(std::string_view text, std::string_view title) : left_(
   if (word() != title) refuse("it begins with another title");
 }
 
-// A word without a space behind it was cut off: even the last one has its space.
+// A word without a space behind it is truncated: even the last one has its space.
 std::string_view StateReader::word() {
   const std::size_t length = left_.find(' ');
   if (length == std::string_view::npos) refuse("it ends too early");
@@ -65,7 +65,7 @@ std::string StateReader::text() {
   std::uint64_t size = 0;
   const auto [end, error] = std::from_chars(left_.data(), left_.data() + colon, size);
   left_.remove_prefix(colon + 1);
-  // The byte behind the text is its closing space, hence "not smaller than" and not "greater than".
+  // The byte behind the text is its closing space, hence >= and not >.
   if (error != std::errc() || size >= left_.size()) refuse("a text in it has a wrong length");
   std::string found(left_.substr(0, size));
   left_.remove_prefix(size + 1);

@@ -1,17 +1,19 @@
-// The text in which policies and predictors keep their state in a checkpoint: words with a space after each.
+// The text format in which policies and predictors save their state in a checkpoint: words, each followed by
+// a space.
 //
-// Real numbers are written in the fewest digits that give the same bits back. A text inside a text
-// carries its length before it ("5:hello"), so that a policy can keep what its predictors wrote without
-// knowing what it means.
+// Real numbers are written with the fewest digits that restore the same bits. A text inside a text is
+// prefixed with its length ("5:hello"), so that a policy can store its predictors' texts without interpreting
+// them.
 //
 // A class lists its state once, for both directions:
 //
 //   void serialize(auto& fields) {
 //     fields(rounds_, seconds_, at_most(8, history_));
-//     fields.require(seconds_ >= 0, "a time is negative");  // of what is read
+//     fields.require(seconds_ >= 0, "a time is negative");  // checked when reading
 //   }
 //
-// Whole numbers and truths are counts. Lists, sets and maps have their size before them, arrays have not. An
+// Integers and booleans are counts. Lists, sets and maps are preceded by their size, arrays are not. An
+// optional is 1 and its value, or 0. Objects that save themselves as a text (predictors) are stored as one.
 // optional has 1 before it, or is 0. What saves itself as a text (a predictor) is one.
 #pragma once
 
@@ -29,9 +31,9 @@
 
 namespace steelyard::balancing {
 
-inline constexpr std::uint64_t most_workers = 1 << 20;  // that a saved state may have; more is a broken text
+inline constexpr std::uint64_t most_workers = 1 << 20;  // limit for a saved state; more means a corrupt text
 
-// A number up to `most`, or a list of no more elements; else it is refused where it is read.
+// A number up to `most`, or a list of at most `most` elements; otherwise reading fails.
 template <class Value>
 struct AtMost {
   std::uint64_t most;
@@ -47,14 +49,14 @@ inline constexpr bool is_array = false;
 template <class Element, std::size_t size>
 inline constexpr bool is_array<std::array<Element, size>> = true;
 
-// Every call appends values and returns the writer, so that a state is written in one expression.
+// Every call appends values and returns the writer, so that a state can be written in one expression.
 class StateWriter {
  public:
   static constexpr bool reads = false;
 
   explicit StateWriter(std::string_view title) {
     word(title);
-  }  // first word: whose state it is, and which version
+  }  // first word: owner and version of the state
 
   StateWriter& word(std::string_view value);  // not empty, without spaces
   StateWriter& count(std::uint64_t value);
@@ -70,10 +72,10 @@ class StateWriter {
   void by_slot(const std::map<std::uint32_t, Value>& values, const Make&) {
     one(values);
   }
-  // What `it` lists, though it could save itself as a text.
+  // Lists the fields of `it`, even if it could save itself as a text.
   template <class It>
   StateWriter& fields_of(const It& it) {
-    const_cast<It&>(it).serialize(*this);  // which changes nothing where it is written
+    const_cast<It&>(it).serialize(*this);  // writing changes nothing
     return *this;
   }
   static void require(bool, const char*) {}
@@ -109,14 +111,14 @@ class StateWriter {
   std::string text_;
 };
 
-// Reads the same in the same order. Everything that does not fit throws Failure (io) that names the owner.
+// Reads the same fields in the same order. Invalid input throws Failure (io) that names the owner.
 class StateReader {
  public:
   static constexpr bool reads = true;
 
   StateReader(std::string_view text, std::string_view title);  // both must outlive the reader
 
-  std::uint64_t count(std::uint64_t most = UINT64_MAX);  // refuses more than `most`
+  std::uint64_t count(std::uint64_t most = UINT64_MAX);  // at most `most`
   double real();                                         // finite
   std::string text();
 
@@ -125,7 +127,7 @@ class StateReader {
     (one(values), ...);
     return *this;
   }
-  // A map whose values are made for their slot before they are read.
+  // A map; each value is made for its slot before it is read.
   template <class Value, class Make>
   void by_slot(std::map<std::uint32_t, Value>& values, const Make& make) {
     values.clear();
@@ -136,7 +138,7 @@ class StateReader {
     }
   }
   void require(bool holds, const std::string& otherwise) const;
-  void end();  // nothing may follow
+  void end();  // requires the end of the text
 
  private:
   template <class Value>
@@ -178,8 +180,8 @@ class StateReader {
   std::string_view title_;
 };
 
-// A policy or predictor (`Base`) that is saved as what it lists, under It::title. It::anew() is one as this
-// was when it was made; what is refused changes nothing.
+// A policy or predictor (`Base`) that saves the fields it lists, under It::title. It::anew() returns an
+// object with the same options and no state; a failed restore() changes nothing.
 template <class Base, class It>
 class Saved : public Base {
  public:

@@ -1,13 +1,13 @@
-// How much of its time a cluster computes: what the exchange and the waiting cost, from reported samples and
-// compute times.
+// WorkTime: how much of its time a cluster computes, and how much it spends on exchange and waiting, from
+// reported samples and compute times.
 //
 //   computing    longest compute time / round time: the rest of the round is exchange
 //   efficiency   (samples / round time) / sum over workers of (samples_i / seconds_i): the rate, over that of
 //                the same workers computing beside each other without exchange and without waiting
 //
-// Over several rounds both are ratios of sums of times. Percent of ideal (balancing/ideal.h) has the exchange
-// in its ideal and judges the division of work alone; with a perfect division, efficiency = computing. A
-// worker that computed nothing in a round is not counted there.
+// Over several rounds both are ratios of sums of times. Percent of ideal (balancing/ideal.h) includes the
+// exchange in its ideal and judges only the division of work; with a perfect division, efficiency =
+// computing. A worker that computed nothing in a round is not counted in it.
 #pragma once
 
 #include "balancing/ideal.h"
@@ -16,8 +16,8 @@ namespace steelyard::balancing {
 
 struct WorkTime {
   double measured = 0;  // seconds, of rounds
-  double slowest = 0;   // until the slowest worker had computed
-  double alone = 0;     // in which these workers would have computed the samples, each at its own rate
+  double slowest = 0;   // until the slowest worker finished computing
+  double alone = 0;     // for these samples, if each worker computed at its own rate without waiting
 
   WorkTime& operator+=(const WorkTime& other);
   template <class Archive>
@@ -30,7 +30,7 @@ struct WorkTime {
   [[nodiscard]] double efficiency() const { return measured > 0 ? alone / measured : -1; }
 };
 
-// Of one round; nothing of a round without time or samples.
+// For one round; all zero if it has no time or no samples.
 WorkTime work_time(const RoundTimes& round);
 
 }  // namespace steelyard::balancing

@@ -8,7 +8,7 @@
 namespace steelyard::balancing {
 namespace {
 
-// Every term is capped, so that "no limit" added to "no limit" does not wrap around.
+// Each term is capped, so that adding several "no limit" values does not overflow.
 std::uint64_t sum_of_least(std::span<const Bound> bounds) {
   std::uint64_t sum = 0;
   for (const Bound& bound : bounds) sum += std::min(bound.least, most_positions);
@@ -29,7 +29,7 @@ void check_feasible(std::span<const Bound> bounds, std::uint64_t total) {
                    std::to_string(bounds[i].least) + " but a largest of " + std::to_string(bounds[i].most) +
                    ": correct its bounds");
     }
-    // Capped one above the longest round: enough to see that it does not fit.
+    // Capped one above the longest round: enough to detect that it does not fit.
     least += std::min(bounds[i].least, most_positions + 1);
     most += std::min(bounds[i].most, most_positions + 1);
   }
@@ -45,7 +45,7 @@ std::vector<Bound> fitted(std::vector<Bound> bounds, std::uint64_t total) {
   for (Bound& bound : bounds) {
     if (bound.least == 0) bound.least = std::min<std::uint64_t>(1, bound.most);
   }
-  // First the minima that somebody wished for give way, then the one sample that keeps a worker measured.
+  // First lowers the requested minima to 1, then drops the one sample that keeps a worker measured.
   for (const std::uint64_t least : {std::uint64_t{1}, std::uint64_t{0}}) {
     if (sum_of_least(bounds) <= total) break;
     for (Bound& bound : bounds) bound.least = std::min(bound.least, least);

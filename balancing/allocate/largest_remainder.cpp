@@ -16,7 +16,7 @@ double clamped(double share, Bound bound) {
   return std::clamp(share, static_cast<double>(bound.least), static_cast<double>(bound.most));
 }
 
-// What is still to be divided, and among whom.
+// What remains to be divided, and among which workers.
 struct Open {
   std::vector<std::size_t> workers;
   double total;
@@ -26,7 +26,7 @@ struct Open {
   }
 };
 
-// The workers by fraction of their share, largest first; the earlier first among equals.
+// The workers ordered by the fraction of their share, largest first; the earlier first among equals.
 std::vector<std::size_t> by_fraction(std::span<const double> shares) {
   std::vector<double> fraction(shares.size());
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -61,10 +61,9 @@ std::vector<double> proportional(std::span<const double> weights, std::uint64_t 
       shares[i] = clamped(free, bound_of(bounds, i));
       excess += shares[i] - free;
     }
-    if (excess == 0) break;  // nobody was clamped, or the two sides cancel: the sum is right
-    // If clamping gave away too much, lambda can only fall, and who is at his minimum now stays there; if too
-    // little, the same holds for the maxima. So one side can be settled for good, and the rest is divided
-    // again.
+    if (excess == 0) break;  // nothing was clamped, or both sides cancel out: the sum is right
+    // If clamping gave too much, lambda can only fall, so workers at their minimum stay there; if too little,
+    // the same holds for the maxima. One side is therefore final, and the rest is divided again.
     Open rest{{}, open.total};
     for (const std::size_t i : open.workers) {
       const double free = open.share(weights, i, weight_sum);
@@ -82,7 +81,7 @@ std::vector<double> proportional(std::span<const double> weights, std::uint64_t 
 
 std::vector<std::uint64_t> largest_remainder(std::span<const double> weights, std::uint64_t total,
                                              std::span<const Bound> bounds) {
-  // Clamped shares are whole already, so rounding can only move those strictly inside their bounds.
+  // Clamped shares are integers already, so rounding moves only those strictly inside their bounds.
   const std::vector<double> real = proportional(weights, total, bounds);
   std::vector<std::uint64_t> shares(real.size());
   std::uint64_t sum = 0;
@@ -90,8 +89,8 @@ std::vector<std::uint64_t> largest_remainder(std::span<const double> weights, st
     shares[i] = static_cast<std::uint64_t>(real[i]);
     sum += shares[i];
   }
-  // One pass is the rule; more, or the way back, only where the arithmetic of huge rounds is off by whole
-  // samples.
+  // Normally one pass; more, or the reverse loop, only if the floating-point error of huge rounds reaches
+  // whole samples.
   const std::vector<std::size_t> order = by_fraction(real);
   while (sum < total) {
     for (std::size_t k = 0; k < order.size() && sum < total; ++k) {

@@ -20,23 +20,23 @@ std::uint64_t sum(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// The curves as the solver sees them.
+// The solver's view of the curves.
 class Times {
  public:
   virtual ~Times() = default;
   [[nodiscard]] virtual double at(std::size_t worker, std::uint64_t samples) const = 0;
-  // For every worker the most samples of [low, high] that it finishes within t; low is granted unseen.
-  // `counts` comes with guesses, which cost little where they are near, and are never needed.
+  // For every worker, the most samples in [low, high] that it finishes within t; low is granted without a
+  // check. `counts` contains guesses: good ones save time, but they never affect the result.
   virtual void within(double t, const Counts& low, const Counts& high, Counts& counts) const = 0;
   [[nodiscard]] virtual bool wants_guesses() const = 0;
 
  protected:
-  // Numbers that are none have no order, and whatever sorts them may run away.
+  // NaN has no order, so sorting it may run out of bounds.
   static double sound(double seconds) {
     require_sense(seconds >= 0, "a curve is negative or not a number");
     return seconds;
   }
-  // Outwards from the guess in steps that double, then by halving.
+  // Outwards from the guess in doubling steps, then by bisection.
   [[nodiscard]] std::uint64_t search(std::size_t worker, double t, std::uint64_t low, std::uint64_t high,
                                      std::uint64_t guess) const {
     guess = std::clamp(guess, low, high);
@@ -102,7 +102,7 @@ class AffineTimes final : public Times {
   [[nodiscard]] bool wants_guesses() const override { return false; }
 
  private:
-  // The formula may be off by a rounding; then, and only then, the curve itself is asked.
+  // The formula may be off by a rounding error; only then is the curve itself evaluated.
   [[nodiscard]] std::uint64_t one_within(std::size_t i, double t, std::uint64_t low,
                                          std::uint64_t high) const {
     const double room = (t - curves_[i].fixed) / curves_[i].per_sample;
@@ -126,13 +126,14 @@ struct Bracket {
   double low_time, high_time;
   Counts low, high;
   std::uint64_t low_sum, high_sum;
-  Counts spare;                            // memory, and the guesses, for the next counts
-  double low_weight = 1, high_weight = 1;  // of the ends in the interpolation
-  std::optional<bool> low_was_last{};      // which end moved last; none yet
+  Counts spare;                            // memory and guesses for the next counts
+  double low_weight = 1, high_weight = 1;  // of the two ends in the interpolation
+  std::optional<bool> low_was_last{};      // which end moved last; empty at first
 };
 
-// Moves one end of the bracket to t; `spare` comes with the guesses. Of an end that stays for the second time
-// the interpolation takes half as much notice, or it would creep up on it from one side (the Illinois rule).
+// Moves one end of the bracket to t; `spare` contains the guesses. An end that stays for the second time gets
+// half its weight in the interpolation, since the other end would otherwise approach from one side only (the
+// Illinois rule).
 void move_end(Bracket& bracket, const Times& times, double t, std::uint64_t total) {
   times.within(t, bracket.low, bracket.high, bracket.spare);
   const std::uint64_t count = sum(bracket.spare);
@@ -145,7 +146,7 @@ void move_end(Bracket& bracket, const Times& times, double t, std::uint64_t tota
   bracket.low_was_last = low;
 }
 
-// The same with guesses between the ends.
+// The same, with guesses between the ends.
 void narrow(Bracket& bracket, const Times& times, double t, std::uint64_t total) {
   if (times.wants_guesses()) {
     const double part = (t - bracket.low_time) / (bracket.high_time - bracket.low_time);
@@ -157,7 +158,7 @@ void narrow(Bracket& bracket, const Times& times, double t, std::uint64_t total)
   move_end(bracket, times, t, total);
 }
 
-// The first bracket: an equal split is somebody's finishing time too late for some and too early for others.
+// The first bracket. At any finishing time of an equal split, some workers could do more and some less.
 Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::uint64_t total) {
   const std::vector<double> equal = proportional(std::vector<double>(bounds.size(), 1.0), total, bounds);
   std::vector<double> taken(bounds.size());
@@ -167,14 +168,14 @@ Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::ui
     earliest = std::min(earliest, taken[i]);
     latest = std::max(latest, taken[i]);
   }
-  // Nobody can get more than what the others' minima leave; this also keeps sums of `most` far from overflow.
+  // No worker can get more than the others' minima leave; this also keeps sums of `most` from overflowing.
   Counts least(bounds.size()), most(bounds.size());
   for (std::size_t i = 0; i < bounds.size(); ++i) least[i] = bounds[i].least;
   const std::uint64_t least_sum = sum(least);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     most[i] = std::min(bounds[i].most, least[i] + (total - least_sum));
   }
-  // As if times were in proportion to samples.
+  // Assumes times in proportion to samples.
   const auto guesses = [&](double t) {
     Counts counts = least;
     for (std::size_t i = 0; times.wants_guesses() && i < counts.size(); ++i) {
@@ -187,7 +188,7 @@ Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::ui
   times.within(latest, least, most, high);
   Bracket bracket{0, latest, least, std::move(high), least_sum, 0, least};
   bracket.high_sum = sum(bracket.high);
-  // Samples that take no time at all belong to the low end, whose time is 0.
+  // Samples that take no time belong to the low end, whose time is 0.
   move_end(bracket, times, 0, total);
   if (earliest > 0 && earliest < bracket.high_time) {
     bracket.spare = guesses(earliest);
@@ -197,9 +198,8 @@ Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::ui
   return bracket;
 }
 
-// A time strictly inside the bracket; none if its ends are neighbours among the doubles. Interpolation is
-// fast where the curves are smooth; halving the number of doubles left, by their bit patterns, ends after 64
-// steps whatever the curves are. Every third step is of the second kind.
+// A time strictly inside the bracket; std::nullopt if its ends are adjacent doubles. Interpolation is fast
+// for smooth curves; bisecting the bit patterns ends after 64 steps for any curve. Every third step bisects.
 std::optional<double> between(const Bracket& bracket, std::uint64_t total, bool interpolate) {
   if (interpolate) {
     const double missing = bracket.low_weight * static_cast<double>(total - bracket.low_sum);
@@ -214,7 +214,7 @@ std::optional<double> between(const Bracket& bracket, std::uint64_t total, bool 
   return std::bit_cast<double>(low + (high - low) / 2);
 }
 
-// Hands out what is missing among the samples inside the bracket, soonest first.
+// Hands out the missing samples inside the bracket, soonest first.
 Counts finish_by_order(Bracket bracket, const Times& times, std::uint64_t total) {
   std::vector<std::pair<double, std::size_t>> next;
   next.reserve(bracket.high_sum - bracket.low_sum);
@@ -224,13 +224,13 @@ Counts finish_by_order(Bracket bracket, const Times& times, std::uint64_t total)
   }
   const auto missing = static_cast<std::ptrdiff_t>(total - bracket.low_sum);
   require_sense(missing <= std::ssize(next), "a curve decreases");
-  // Pairs compare by time, then by worker: the order in which the definition hands samples out.
+  // Pairs compare by time, then by worker: the order in which the definition hands out samples.
   std::nth_element(next.begin(), next.begin() + missing, next.end());
   for (std::ptrdiff_t k = 0; k < missing; ++k) ++bracket.low[next[k].second];
   return std::move(bracket.low);
 }
 
-// The same where all samples inside finish at the same time: the earlier worker takes all it can.
+// For the case that all samples inside finish at the same time: the earlier worker takes all it can.
 Counts finish_by_slot(Bracket bracket, std::uint64_t total) {
   std::uint64_t missing = total - bracket.low_sum;
   for (std::size_t i = 0; i < bracket.low.size(); ++i) {
@@ -242,11 +242,11 @@ Counts finish_by_slot(Bracket bracket, std::uint64_t total) {
   return std::move(bracket.low);
 }
 
-// Narrow the bracket until few samples are left inside, then sort these out one by one.
+// Narrows the bracket until few samples are left inside, then sorts these.
 Counts solve(const Times& times, std::span<const Bound> bounds, std::uint64_t total) {
   check_feasible(bounds, total);
   if (bounds.empty()) return {};
-  // Handing out a sample costs about as much as four of a narrowing.
+  // Handing out a sample costs about as much as four narrowing steps.
   const std::uint64_t few = std::max<std::uint64_t>(64, bounds.size() / 4);
   Bracket bracket = first_bracket(times, bounds, total);
   for (unsigned step = 1; bracket.low_sum < total; ++step) {

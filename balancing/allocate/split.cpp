@@ -33,14 +33,14 @@ std::vector<Bound> with_rest(const Request& request, std::vector<Bound> bounds) 
   return bounds;
 }
 
-// A minimum that somebody wished for is a wish not to rest.
+// A worker with a requested minimum must not rest.
 bool may_rest(const WorkerView& worker) { return worker.may_rest && worker.least <= 1; }
 
 namespace {
 
-constexpr double next_to_nothing = 1e-6;  // the weight of a known share of 0, which is no hole
+constexpr double next_to_nothing = 1e-6;  // weight of a known share of 0, which is not an unknown share
 
-constexpr double shortest_time = 1e-9;  // seconds; less is a broken clock, not a fast worker
+constexpr double shortest_time = 1e-9;  // seconds; shorter times are clock errors, not fast workers
 
 }  // namespace
 

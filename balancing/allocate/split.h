@@ -1,8 +1,8 @@
-// A division of a round among workers that a policy keeps from round to round.
+// Split: a division of a round among workers that a policy keeps from round to round.
 //
-// Rounds differ: the last one of an epoch is short, an evaluation is long, what a lost worker owed is a few
-// positions. A kept split therefore serves requests of any length in proportion; a policy changes it only for
-// rounds of the length that it was made for.
+// Rounds differ in length: the last one of an epoch is short, an evaluation is long, the pieces of a lost
+// worker are a few positions. A kept split therefore serves requests of any length in proportion. A policy
+// changes it only for rounds of the length that it was made for.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -18,22 +18,22 @@
 
 namespace steelyard::balancing {
 
-// From a request to the bounds that its plan has to respect.
+// Turns a request into the bounds of its plan. The first step of every policy, so that all treat short rounds
+// and tight limits alike.
 //
-// The first step of every policy, so that all of them treat short rounds and tight limits alike.
+// share_bounds() (include/steelyard/policy.h) with 0 for the workers in the slots of `resting` that may rest.
+// If the others cannot take the round without them, no worker rests.
 
-// share_bounds() (include/steelyard/policy.h) where the workers in the slots of `resting` get nothing, as far
-// as they may rest. If the others cannot take the round without them, no worker rests.
 std::vector<Bound> share_bounds(const Request& request, const std::set<std::uint32_t>& resting);
 
-// The same, where workers that may rest may also be given nothing: the exact allocator then leaves out
-// workers that would only delay the round.
+// `bounds`, with 0 allowed for workers that may rest: the exact allocator then leaves out workers that would
+// only delay the round.
 std::vector<Bound> with_rest(const Request& request, std::vector<Bound> bounds);
 
 [[nodiscard]] bool may_rest(const WorkerView& worker);
 
 struct Split {
-  std::vector<std::uint32_t> slots;   // ordered
+  std::vector<std::uint32_t> slots;   // in ascending order
   std::vector<std::uint64_t> shares;  // one per slot
 
   static Split of(const Request& request, std::vector<std::uint64_t> shares);
@@ -42,12 +42,12 @@ struct Split {
   [[nodiscard]] std::uint64_t total() const;
   [[nodiscard]] bool same_workers(const Request& request) const;
 
-  [[nodiscard]] bool made_for(const Request& request) const;  // the same workers, and as many positions
+  [[nodiscard]] bool made_for(const Request& request) const;  // the same workers and number of positions
 
-  // Whether it answers the request as it is: same workers, same positions, inside the bounds.
+  // Whether it answers the request unchanged: same workers, same positions, within the bounds.
   [[nodiscard]] bool fits(const Request& request, const std::vector<Bound>& bounds) const;
 
-  // Its proportions for another round: a new worker counts as the mean of the known ones.
+  // Its proportions for another round; a new worker gets the mean of the known ones.
   [[nodiscard]] std::vector<std::uint64_t> adapted(const Request& request,
                                                    const std::vector<Bound>& bounds) const;
 
@@ -59,31 +59,32 @@ struct Split {
   }
 };
 
-// The slots of the workers that are there: what is known of others is to be forgotten.
+// The slots of the workers present; state of other workers must be dropped.
 std::set<std::uint32_t> slots_of(const Request& request);
 template <class Value>
 void keep_only(const std::set<std::uint32_t>& present, std::map<std::uint32_t, Value>& known) {
   std::erase_if(known, [&](const auto& entry) { return !present.contains(entry.first); });
 }
 
-// Fills the holes (numbers that are not positive) with the mean of the others; with 1 if all are holes.
+// Replaces values that are not positive by the mean of the others, or by 1 if none is positive.
 void fill_with_mean(std::vector<double>& values);
 
-// Seconds of the slowest worker under these shares, by these curves; workers without a share take none.
+// Seconds of the slowest worker under these shares and curves; workers without a share take no time.
 double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares);
 
-// What the workers did in the newest round of which there is a report.
+// LastRound: the work of the workers in the newest round reported.
 //
-// Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) look at a round once, when
-// all who had a share in it are here. Several pieces of one worker in one round count as one share. Samples
-// of rounds before the newest come too late and are ignored.
-inline constexpr double longest_time = 1e9;  // seconds; more is a broken clock, and sums need not be finite
+// Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) evaluate a round once, when
+// all workers with a share in it have reported. Several pieces of one worker in one round count as one share.
+// Samples of older rounds are too late and ignored.
+inline constexpr double longest_time = 1e9;  // seconds; longer times are clock errors, and sums might
+                                             // overflow
 
-// A sample that a policy may believe: samples, and a time that a clock can measure.
+// A plausible sample: it has samples, and a time that a clock can measure.
 [[nodiscard]] bool possible(const Sample& sample);
 [[nodiscard]] bool possible_time(double seconds);
 
-// What workers have done since some moment, by slot; all that are in it did something.
+// The work done since some time, by slot; no entry is empty.
 using WorkDone = std::map<std::uint32_t, TimedBatch>;
 void require_work(const WorkDone& work, auto& fields) {
   for (const auto& [slot, done] : work) {
@@ -103,13 +104,13 @@ class LastRound {
     }
   };
 
-  void add(const Sample& sample);  // ignores what is not possible()
+  void add(const Sample& sample);  // ignores samples that are not possible()
 
-  // True once per round: all workers of the request that had a share in `split` have reported.
+  // True once per round, when all workers of the request with a share in `split` have reported.
   [[nodiscard]] bool take(const Request& request, const Split& split);
 
   [[nodiscard]] const std::map<std::uint32_t, Work>& work() const { return work_; }
-  [[nodiscard]] const Work* find(std::uint32_t slot) const;  // nullptr for a worker that did nothing
+  [[nodiscard]] const Work* find(std::uint32_t slot) const;  // nullptr for a worker without work
   [[nodiscard]] std::uint64_t samples() const;               // of all workers
 
   void serialize(auto& fields) { fields(round_, taken_, work_); }

@@ -8,25 +8,26 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double first_fixed = 0.1, first_shape = 0.6, first_level = 0.3;  // relative to the first time
-constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: a change, or a new cost
-constexpr double least_slope = 0.02;                   // of the time, per size of the batch
+constexpr double jump_level = 0.7, jump_fixed = 0.15;  // relative: after a change, or for a new cost
+constexpr double least_slope = 0.02;                   // share of the time, per batch size
 
 constexpr double far = 4;          // deviations
-constexpr double least_far = 0.1;  // relative: less is never called far
+constexpr double least_far = 0.1;  // relative: smaller distances are never far
 
 constexpr std::array speeds{0.03, 1.5};  // drift per round, in units of the noise
 constexpr double first_noise = 0.05, least_noise = 0.004;
 constexpr double error_memory = 0.93;  // per round, of noise and errors
-constexpr double clear_lead = 0.8;     // of the other's error: less takes over
-constexpr double guessing = 2;         // measurements that the first guess of the noise counts for
+constexpr double clear_lead = 0.8;     // ratio of errors below which the other average takes over
+constexpr double guessing = 2;         // number of measurements that the first guess of the noise counts as
 constexpr double jump_doubt = 0.7;     // after a sudden change
 
-constexpr double early_noise = 3;     // times the noise, over the rounds that were measured
+constexpr double early_noise = 3;     // factor on the noise, decreasing with the measured rounds
 constexpr double least_drift = 0.01;  // of the line, relative, per round
-constexpr double cold = 0.5;          // of the time per sample of the first batch: it was a cold one
-constexpr double clear_step = 0.05;   // of the logarithm of the time, known from the signals
-constexpr double nearly = 0.85;       // of a time known from before
-constexpr std::uint64_t enough = 3;   // measurements that say what is usual
+constexpr double cold = 0.5;          // below this ratio of times per sample, the first batch was a cold
+                                      // start
+constexpr double clear_step = 0.05;   // of the logarithm of the time, as predicted by the signals
+constexpr double nearly = 0.85;       // ratio to a time known from before
+constexpr std::uint64_t enough = 3;   // measurements needed to know what is usual
 
 }  // namespace
 
@@ -38,7 +39,7 @@ CostLine CostLine::of_profile(double fixed, double slope) {
 }
 
 CostLine::CostLine(double fixed, double slope, double units, double doubt) : fixed_(fixed), slope_(slope) {
-  // Level: both states together. Shape: what one has more the other has less.
+  // Level: both states change together. Shape: one state grows as the other shrinks.
   const double shape = doubt * doubt, level = first_level * first_level;
   p00_ = shape + level * fixed_ * fixed_;
   p01_ = -shape / units + level * fixed_ * slope_;
@@ -67,7 +68,7 @@ void CostLine::scale(double factor) {
 void CostLine::update(double units, double seconds, double noise) {
   const double k0 = p00_ + p01_ * units, k1 = p01_ + p11_ * units;  // P h
   const double predicted = at(units);
-  // The noise of a time that is longer than predicted is relative to the longer one.
+  // For a time longer than predicted, the noise is relative to the measured time.
   const double measured = std::pow(noise * std::max(predicted, seconds), 2);
   const double variance = k0 + k1 * units + measured;
   const double error = seconds - predicted;
@@ -89,13 +90,13 @@ void CostLine::keep_signs(double units) {
     fixed_ = time - slope_ * units;
   }
   if (fixed_ < 0) {
-    // The line that goes through the same time at this size, and through the origin.
+    // The line through the origin with the same time at this size.
     fixed_ = 0;
     slope_ = time / units;
   }
 }
 
-// To first order: the variance of h' w with h the difference of the two relative gradients.
+// To first order: the variance of h' w, with h the difference of the two relative gradients.
 double CostLine::doubt(double from, double to) const {
   const double a = at(from), b = at(to);
   const double h0 = 1 / b - 1 / a, h1 = to / b - from / a;
@@ -108,8 +109,8 @@ SuddenChange::Answer SuddenChange::judge(double surprise, double deviation, bool
   const std::optional<double> held = std::exchange(held_, std::nullopt);
   if (std::abs(surprise) <= far_from) return {.follow = true, .verdict = held ? Verdict::accident : verdict};
   if (held && *held * surprise > 0) {
-    // Of two that agree the mean is believed. Of two that do not, one is an accident on top of the change,
-    // and the smaller one is what both have in common.
+    // If two changes agree, their mean is used. Otherwise one contains an outlier on top of the change, and
+    // the smaller one is what both have in common.
     const bool agree = std::abs(*held - surprise) < far_from;
     const double smaller = std::min(std::abs(*held), std::abs(surprise));
     return {.jump = agree ? (*held + surprise) / 2 : std::copysign(smaller, surprise),
@@ -124,8 +125,7 @@ SuddenChange::Answer SuddenChange::judge(double surprise, double deviation, bool
   return {.verdict = held ? Verdict::accident : verdict};
 }
 
-// A change that was believed at once has lasted if the next time is nearer to what came after it than to what
-// was before.
+// A change followed at once has lasted if the next time is closer to the new level than to the old one.
 SuddenChange::Verdict SuddenChange::judge_believed(double surprise) {
   const std::optional<double> change = std::exchange(believed_, std::nullopt);
   if (!change) return Verdict::none;
@@ -196,7 +196,7 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
     return Verdict::none;
   }
   go_to(batch.samples / unit_);
-  // What the signals foretell is part of the prediction and no surprise.
+  // The change predicted by the signals is not a surprise.
   const double known = signals_.foretold(told), growth = std::log(batch.seconds / level_.seconds());
   const double surprise = growth - known, deviation = level_.deviation(static_cast<double>(rounds_));
   const bool explained = signals_.explain(surprise, told);
@@ -221,7 +221,7 @@ void CostFilter::first(TimedBatch batch, const Signals& told) {
   signals_.start(told);
 }
 
-// As if a batch of this size had been measured before, and taken what the profile says.
+// Acts as if a batch of this size had been measured, with the profile's time.
 void CostFilter::adopt_profile(double samples) {
   const Affine profile = *std::exchange(profile_, std::nullopt);
   first({samples, profile(samples)}, {});
@@ -229,7 +229,7 @@ void CostFilter::adopt_profile(double samples) {
   level_ = Level(profile(samples), rules_, CostLine::profile_doubt);
 }
 
-// From here on the level refers to batches of this size, with the doubt that the shape adds on the way.
+// The level then refers to batches of this size, with the uncertainty that the shape adds.
 void CostFilter::go_to(double units) {
   const double growth = rules_.fixed_cost ? shape_->at(units) / shape_->at(units_) : units / units_;
   level_.shift(std::log(growth), rules_.shape_doubt ? shape_->doubt(units_, units) : 0);
@@ -240,7 +240,8 @@ void CostFilter::follow(double seconds) {
   ++followed_;
   level_.follow(seconds, static_cast<double>(rounds_));
   shape_->drift(std::max(level_.drift(), least_drift));
-  // With few measurements the noise is a guess, and a shape learned from noise sends a good worker to rest.
+  // With few measurements the noise is a guess, and a shape learned from noise would send a good worker to
+  // rest.
   const double early = 1 + early_noise / static_cast<double>(rounds_);
   shape_->update(units_, seconds, early * level_.noise());
 }

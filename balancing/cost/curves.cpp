@@ -17,7 +17,7 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double clock_noise = 0.002;  // no measurement is better than this, relative
-constexpr double fixed_prior = 0.2;    // a fixed cost is usually of this order, relative to the mean time
+constexpr double fixed_prior = 0.2;    // relative to the mean time: a fixed cost is usually of this order
 constexpr double least_window_slope = 0.001;  // of the mean time per sample
 constexpr int huber_steps = 4, tukey_steps = 4;
 
@@ -25,9 +25,9 @@ bool usable(const TimedBatch& batch) {
   return batch.samples > 0 && batch.seconds > 0 && std::isfinite(batch.samples + batch.seconds);
 }
 
-// Weights by the distance from the curve in standard deviations. Huber's function is convex, so it finds its
-// way from a bad start; Tukey's forgets outliers altogether, but has to start close. The constants are the
-// usual ones, which lose 5 % against least squares where all noise is normal.
+// Weights by the distance from the curve in standard deviations. Huber's function is convex, so it converges
+// from a bad start; Tukey's ignores outliers altogether, but needs a close start. The usual constants: they
+// lose 5 % against least squares if all noise is normal.
 double huber(double z) { return z <= 1.345 ? 1.0 : 1.345 / z; }
 
 double tukey(double z) {
@@ -38,7 +38,7 @@ double tukey(double z) {
 
 struct Sums {
   double w = 0, b = 0, t = 0, bb = 0,
-         bt = 0;  // of the weights, and of weight times samples, seconds and products
+         bt = 0;  // sums of weights, and of weight times samples, seconds and products
 };
 
 Sums weighted_sums(const std::vector<TimedBatch>& batches, const std::vector<double>& weights) {
@@ -53,29 +53,29 @@ Sums weighted_sums(const std::vector<TimedBatch>& batches, const std::vector<dou
 // Weighted least squares under fixed >= 0 and per_sample > 0; noise is in seconds.
 Affine solve(const Sums& s, double noise) {
   const double mean_time = s.t / s.w;
-  // The extra observation (0 samples, 0 seconds) only adds to the sum of the weights.
+  // The extra observation (0 samples, 0 seconds) adds only to the sum of the weights.
   const double extra = std::pow(noise / (fixed_prior * mean_time), 2);
   const double w = s.w + extra;
   const double slope = (w * s.bt - s.b * s.t) / (w * s.bb - s.b * s.b);
-  // Flat measurements mean that nearly all of the time is fixed; the curve still has to rise.
+  // Flat measurements mean that nearly all of the time is fixed; the curve must still rise.
   const double flattest = least_window_slope * s.t / s.b;
   const double per_sample = std::max(slope, flattest);
   const double fixed = (s.t - per_sample * s.b) / (per_sample > slope ? s.w : w);
   if (fixed >= 0) return {fixed, per_sample};
-  // A negative fixed cost is noise: the best line through the origin instead.
+  // A negative fixed cost is noise: uses the best line through the origin instead.
   return {0, s.bt / s.bb};
 }
 
-// Sizes whose relative variance is below this are one size: the slope would be made of rounding.
+// Batches whose sizes have a smaller relative variance count as one size: the slope would be rounding noise.
 constexpr double one_size = 1e-6;
 
-constexpr double most_fixed = 0.99;  // of the time, of a line that touches
+constexpr double most_fixed = 0.99;  // share of the time, in a tangent
 
 double polynomial(const std::array<double, 4>& a, double b) {
   return a[0] + b * (a[1] + b * (a[2] + b * a[3]));
 }
 
-// Where the slope a1 + 2 a2 b + 3 a3 b^2 is zero; NaN, which no comparison accepts, where it never is.
+// Zeros of the slope a1 + 2 a2 b + 3 a3 b^2; NaN, which fails every comparison, if none exist.
 std::array<double, 2> turning_points(const std::array<double, 4>& a) {
   if (a[3] == 0) return {-a[1] / (2 * a[2]), NAN};
   const double root = std::sqrt(a[2] * a[2] - 3 * a[3] * a[1]);
@@ -95,7 +95,7 @@ Affine fit_affine(std::span<const TimedBatch> batches) {
 
   double noise = least_noise;
   Affine curve = solve(weighted_sums(good, weights), noise);
-  if (good.size() < 3) return curve;  // two points have no residuals to tell an outlier by
+  if (good.size() < 3) return curve;  // two points have no residuals that reveal an outlier
   for (int step = 0; step < huber_steps + tukey_steps; ++step) {
     for (std::size_t i = 0; i < good.size(); ++i) {
       residuals[i] = std::abs(good[i].seconds - curve(good[i].samples));
@@ -115,7 +115,7 @@ bool AffineWindow::add(TimedBatch batch) {
   if (batches_.size() > capacity) batches_.pop_front();
   refit();
   if (changed()) {
-    // The old speed says nothing about the new one. The fit starts again from the newest batches alone.
+    // The old speed does not predict the new one: restarts the fit from the newest batches.
     batches_.erase(batches_.begin(), batches_.end() - changed_after);
     refit();
   }
@@ -130,8 +130,8 @@ void AffineWindow::refit() {
 
 bool AffineWindow::changed() const {
   if (batches_.size() <= changed_after) return false;
-  // The curve already includes these batches: what a straight line can explain, such as a new batch size, it
-  // has explained by now, and does not count as a change.
+  // The curve already includes these batches, so anything that a line can explain, such as a new batch size,
+  // does not count as a change.
   std::size_t above = 0, below = 0;
   for (auto batch = batches_.end() - changed_after; batch != batches_.end(); ++batch) {
     const double ratio = batch->seconds / curve_(batch->samples);
@@ -159,7 +159,7 @@ Affine ForgettingLine::curve() const {
   return slope > 0 && fixed >= 0 ? Affine{fixed, slope} : through_origin;
 }
 
-// The highest point so far lies at an end or where the polynomial turns.
+// The highest point so far is at an end or at a turning point.
 double Cubic::operator()(double samples) const {
   double highest = std::max({0.0, terms[0], polynomial(terms, samples)});
   for (const double turn : turning_points(terms)) {
@@ -178,7 +178,7 @@ double Cubic::over(const Walk& walk, double samples) const {
 }
 
 Affine Cubic::near(double samples, const Walk& walk) const {
-  constexpr double reach = 0.05;  // of the samples, to both sides
+  constexpr double reach = 0.05;  // relative, to both sides
   const double rise = over(walk, (1 + reach) * samples) - over(walk, (1 - reach) * samples);
   const double time = over(walk, samples);
   const double fixed = std::clamp(time - rise / (2 * reach), 0.0, most_fixed * time);
@@ -203,13 +203,13 @@ Cubic fit_cubic(std::span<const TimedBatch> batches) {
     largest = std::max(largest, batch.samples);
   }
   require_sense(!good.empty(), "no usable batch to fit a curve through");
-  // One size leaves only the linear term; each further one pays for one more: constant, square, cube.
+  // One size allows only the linear term; each further size allows one more: constant, square, cube.
   static constexpr std::array<int, 4> powers{1, 0, 2, 3};
   const auto terms = static_cast<Eigen::Index>(std::min<std::size_t>(sizes.size(), powers.size()));
   const auto rows = static_cast<Eigen::Index>(good.size());
   Eigen::MatrixXd x(rows, terms);
   Eigen::VectorXd t(rows);
-  // In units of the largest size, so that its cube does not drown the rest.
+  // In units of the largest size, so that the cubes do not dominate.
   for (Eigen::Index row = 0; row < rows; ++row) {
     for (Eigen::Index k = 0; k < terms; ++k) x(row, k) = std::pow(good[row].samples / largest, powers[k]);
     t(row) = good[row].seconds;

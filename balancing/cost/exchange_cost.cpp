@@ -11,10 +11,10 @@ namespace {
 
 constexpr double wait_memory = 0.998;  // per round
 constexpr double enough_rounds = 40;   // rounds
-constexpr double after_a_rest = 0.5;   // of what was known before it
+constexpr double after_a_rest = 0.5;   // factor on the weight of earlier rounds
 
 constexpr double far_away = 8;  // in median distances
-constexpr double unlike = 0.3;  // relative: less is no change, and two that differ by less are alike
+constexpr double unlike = 0.3;  // relative: smaller differences are no change, and such values agree
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void ExchangeCost::observe(double seconds, bool after_rest) {
 
 double ExchangeCost::surely() const {
   if (seconds_.size() < enough && !changed_) return 0;
-  // A deviation is 1.48 times the median distance, and the median's 1.25 times that of the mean.
+  // A standard deviation is 1.48 median distances, and the median's error is 1.25 times the mean's.
   const double deviation = 1.86 * typical_.spread / std::sqrt(static_cast<double>(seconds_.size()));
   return std::max(0.0, typical_.median - 2 * deviation);
 }

@@ -1,12 +1,13 @@
-// What a worker's link costs it in a round beyond what the best link of that round costs, as a typical value
-// and how sure that is.
+// The time that a worker's link costs per round, compared with the best link of that round: a typical value
+// and its uncertainty.
 //
-// All workers wait for the last push of the round. So the cost of a worker's own link is how much longer it
-// waited than the worker that waited least in the same round. Over the last 15 rounds: median e, deviation of
-// the median s = 1.86 MAD / sqrt(n) (for normal noise); only what is surely there counts: max(0, e - 2 s).
+// All workers wait for the last push of the round. The cost of a worker's own link is therefore how much
+// longer it waited than the worker that waited least in the same round. Over the last 15 rounds: median e,
+// standard error of the median s = 1.86 MAD / sqrt(n) (for normal noise); only what is certain counts: max(0,
+// e - 2 s).
 //
-// A link that has changed is known by two waits in a row that are far from the rest on the same side, or by
-// one if nothing was heard of it for long; then what was before is forgotten.
+// A link has changed if two waits in a row are far from the rest on the same side, or one after a long rest;
+// older waits are then dropped.
 #pragma once
 
 #include <deque>
@@ -15,26 +16,27 @@
 
 namespace steelyard::balancing {
 
-// How long the rounds waited for a worker alone: what they would have gained without it, had the others not
-// had to do its share.
+// WaitedFor: how long rounds waited for one worker alone, the time they would have gained without it if the
+// others had not had to take its share.
 //
-//   L(k) = t_i(k) - max_{j != i} t_j(k) where i was the last of all, else 0
+//   L(k) = t_i(k) - max_{j != i} t_j(k) if i was the last of all, else 0
 //
-// A curve is a worker's typical time. A worker that is often interrupted is late more often than its curve
-// says; L shows that. Kept: mean and error of the mean of L, with forgetting, and the mean of what the worker
+// A curve gives a worker's typical time. A worker that is often interrupted is late more often than its curve
+// predicts; L shows that. Kept: mean of L and its standard error, with forgetting, and the mean worth of the
+// worker in the same rounds.
 // was worth in the same rounds.
 class WaitedFor {
  public:
-  // L of one round, and what that round would have taken longer had it not been there.
+  // L of one round, and by how much longer that round would have been without the worker.
   void observe(double seconds, double worth);
 
-  // The mean that is exceeded most likely: it less its own deviation. 0 until enough rounds were seen.
+  // A lower bound of the mean of L: the mean less its standard error. 0 until enough rounds are known.
   [[nodiscard]] double surely() const;
 
-  // A round, on average.
+  // Seconds per round, on average.
   [[nodiscard]] double worth() const { return weight_ > 0 ? worth_ / weight_ : 0; }
 
-  void doubt();  // it is to be seen again whether that is still so
+  void doubt();  // lowers the weight of the past
 
   void serialize(auto& fields) {
     fields(weight_, sum_, squares_, worth_);
@@ -48,14 +50,14 @@ class WaitedFor {
 
 class ExchangeCost {
  public:
-  // Without `follow_changes`, a change is seen as slowly as the median moves (cost/rules.h).
+  // Without `follow_changes`, a change shows only as fast as the median moves (cost/rules.h).
   explicit ExchangeCost(bool follow_changes = true) : follow_changes_(follow_changes) {}
 
-  // Not negative; others are ignored. `after_rest`: the worker has not worked for a while.
+  // Negative times are ignored. `after_rest`: the worker has not worked for a while.
   void observe(double seconds, bool after_rest);
 
-  [[nodiscard]] double surely() const;                     // seconds, to pull; 0 until it is known
-  [[nodiscard]] bool changed() const { return changed_; }  // of late
+  [[nodiscard]] double surely() const;                     // seconds, to pull; 0 until known
+  [[nodiscard]] bool changed() const { return changed_; }  // recently
 
   void serialize(auto& fields) {
     fields(changed_, at_most(capacity, seconds_));
@@ -66,7 +68,7 @@ class ExchangeCost {
 
  private:
   struct Typical {
-    double median = 0, spread = 0;  // the latter: median distance from the former
+    double median = 0, spread = 0;  // spread: median distance from the median
   };
   [[nodiscard]] Typical typical() const;
   [[nodiscard]] bool far(double seconds) const;
@@ -74,8 +76,8 @@ class ExchangeCost {
   static constexpr std::size_t capacity = 15, enough = 5;
   bool follow_changes_;
   std::deque<double> seconds_;
-  Typical typical_;       // of them; asked several times in a round
-  bool changed_ = false;  // the waits are those since a change: fewer will do
+  Typical typical_;       // cached: used several times in a round
+  bool changed_ = false;  // all waits are since a change: fewer are enough
 };
 
 }  // namespace steelyard::balancing

@@ -9,8 +9,8 @@ namespace {
 constexpr double least_share = 0.05;
 constexpr double signal_memory = 0.995;  // per round
 constexpr double prior = 4;              // 1 / variance of the gain before anything is known
-constexpr double clear_move = 0.2;       // of the load; with less, a large growth has other reasons
-constexpr double least_match = 0.5;      // of a gain of 1: as far off, or its inverse, is called about 1
+constexpr double clear_move = 0.2;       // of the load; for smaller moves, a large growth has other causes
+constexpr double least_match = 0.5;      // ratio to a gain of 1: from this to its inverse counts as about 1
 
 }  // namespace
 

@@ -1,30 +1,30 @@
-// The rules of `steelyard` that can be switched off, one at a time. Only the bench does that, to measure what
-// each is worth (bench/ablation_bench.cpp); the table is in docs/policies.md.
+// Switches for the rules of `steelyard`. Only the ablation bench turns them off, one at a time, to measure
+// their effect (bench/ablation_bench.cpp); docs/policies.md has the table.
 #pragma once
 
 namespace steelyard::balancing {
 
 struct Rules {
-  // Of the cost of one worker (cost_filter.h).
+  // Cost of one worker (cost_filter.h).
   bool fixed_cost = true;     // off: time in proportion to samples
-  bool shape_doubt = true;    // another size of batch adds to the doubt about the level
-  bool loosening = true;      // after a sudden change the line may have become another
-  bool slow_average = true;   // off: the quick one is always believed
-  bool quick_average = true;  // off: the slow one
-  bool noise_trust = true;    // errors that the level's doubt explains are no noise
+  bool shape_doubt = true;    // a different batch size adds to the uncertainty of the level
+  bool loosening = true;      // after a sudden change the uncertainty of the line grows
+  bool slow_average = true;   // off: the quick one is always used
+  bool quick_average = true;  // off: the slow one is always used
+  bool noise_trust = true;    // errors that the level's uncertainty explains are not noise
   bool accidents = true;      // off: every time is followed
-  bool known_speeds = true;   // as fast as before a change is believed at once
-  bool history = true;        // where changes have lasted, the next one is believed at once
-  bool cold_start = true;     // a first batch twice as slow as the second is forgotten
+  bool known_speeds = true;   // a speed known from before a change is followed at once
+  bool history = true;        // if changes have lasted, the next one is followed at once
+  bool cold_start = true;     // a first batch twice as slow as the second is dropped
   bool cpu_signal = true, memory_signal = true;
-  // Of the split.
+  // The split.
   bool links = true;         // a slow link leaves less time to compute
   bool link_changes = true;  // two waits that agree are a change of the link
   bool rest = true;          // a worker that only delays rests
-  bool rest_doubt = true;    // but only if that is sure
+  bool rest_doubt = true;    // but only if that is certain
   bool trial_law = true;     // off: a trial every 64 rounds
-  bool late_rest = true;     // for whom the rounds wait too long rests
-  bool one_round = true;     // no share moves by more than a twentieth on the word of one round
+  bool late_rest = true;     // a worker that the rounds wait for too long rests
+  bool one_round = true;     // one round alone moves no share by more than a twentieth
   bool least_gain = true;    // off: shares move for any gain
 };
 

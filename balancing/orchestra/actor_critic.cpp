@@ -15,12 +15,12 @@ using Eigen::Index;
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Row = Eigen::RowVectorXd;
 
-constexpr Index inputs = 4, hidden = 32, actions = 3, outputs = actions + 1;  // chances, then the value
-constexpr std::size_t horizon = 5;  // decisions between two learnings
+constexpr Index inputs = 4, hidden = 32, actions = 3, outputs = actions + 1;  // logits, then the value
+constexpr std::size_t horizon = 5;  // decisions between two updates
 constexpr double gamma = 0.9, rate = 1e-3, beta = 0.01, decay = 0.99, tiny = 1e-6;
 constexpr std::size_t most_rows = most_workers;
 
-// The parameters where they lie in the flat vector.
+// Views of the parameters in the flat vector.
 template <class Scalar>
 struct Layers {
   template <class Plain>
@@ -38,11 +38,11 @@ struct Layers {
 };
 constexpr std::size_t size = (inputs + hidden + outputs + 2) * hidden + outputs;
 
-// All that a state goes through; one row a worker.
+// A forward pass of one state; one row per worker.
 struct Pass {
   Eigen::Map<const Matrix> x;
   Matrix h1, h2;
-  Row pi;          // chances
+  Row pi;          // probabilities
   double entropy;  // H(pi)
   double value;
 
@@ -59,7 +59,7 @@ struct Pass {
     value = mean(actions);
   }
 
-  // Adds the gradient, `mean` being that of the mean outputs.
+  // Adds the gradient to `to`; `mean` is the gradient with respect to the mean outputs.
   void add_gradient(const std::vector<double>& parameters, const Row& mean, std::vector<double>& to) const {
     const Layers<const double> p(parameters.data());
     Layers<double> g(to.data());
@@ -91,7 +91,7 @@ ActorCritic::ActorCritic(std::uint64_t seed) : seed_(seed), parameters_(size), s
   Layers<double> p(parameters_.data());
   for (double& weight : std::span(p.w1.data(), inputs * hidden)) weight = random.normal() / std::sqrt(inputs);
   for (double& weight : std::span(p.w2.data(), hidden * hidden)) weight = random.normal() / std::sqrt(hidden);
-  // The last layer stays 0: all actions are as likely at first, and all states worth nothing.
+  // The last layer stays 0: at first all actions are equally likely, and all values 0.
 }
 
 std::vector<double> ActorCritic::chances(const BarrierView& view) const {

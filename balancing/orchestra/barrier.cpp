@@ -6,7 +6,7 @@
 namespace steelyard::balancing::orchestra {
 namespace {
 
-constexpr double as_good = 1e-3;  // distance of a ratio from 1
+constexpr double as_good = 1e-3;  // distance of a ratio from 1 that counts as equal
 
 }  // namespace
 

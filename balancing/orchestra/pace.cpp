@@ -22,7 +22,7 @@ int HillClimb::decide(const BarrierView&, int reward) {
 
 namespace {
 
-constexpr double rounding = 1e-9;  // relative: less is no time
+constexpr double rounding = 1e-9;  // relative: smaller differences are rounding errors
 
 std::unique_ptr<BarrierController> made(const PaceOptions& options) {
   if (options.controller == Controller::actor_critic) return std::make_unique<ActorCritic>(options.seed);
@@ -41,7 +41,7 @@ Period best_period(std::span<const double> batch_seconds, SearchOptions options)
   require_sense(least > 0 && std::isfinite(most), "a mini-batch takes no time, or for ever");
   Period best;
   for (std::uint64_t k = 0;; ++k) {
-    // Counted, not added up: the last of a thousand units is where it should be.
+    // Multiplied, not accumulated, so that even the thousandth unit is exact.
     const double factor = 1 + static_cast<double>(k) * options.unit;
     const double period = most * factor;
     const bool far_apart = local_steps(period, least) - local_steps(period, most) > options.most_apart;

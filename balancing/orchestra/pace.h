@@ -1,16 +1,16 @@
-// Pace: T over a whole training, by the two controllers of Orchestra that choose it (Du, Huang, Xiang 2022).
+// Pace: T over a whole training, chosen by two controllers of Orchestra (Du, Huang, Xiang 2022).
 //
-//   begin        T = T* of the load balance controller, in longest mini-batches (load_balance.h)
-//   next_epoch   T += {-1, 0, +1} units, as the barrier controller says (barrier.h)
+//   begin        T = T* of the load balance controller, in longest mini-batches (best_period)
+//   next_epoch   T += {-1, 0, +1} units, chosen by the barrier controller (barrier.h)
 //
-// and in between all rounds are counted and their ends added up. Accuracy of an epoch is that of its rounds
-// by positions, its seconds are the sum of theirs, and steps are mean local steps of a worker since the
+// In between, all rounds are counted and their results added up. The accuracy of an epoch is the mean of its
+// rounds weighted by positions, its seconds are the sum, and steps are mean local steps of a worker since the
 // beginning.
 //
-// Ours: an epoch in which no label was right tells nothing, as where nothing is really trained, and T stays;
-// the next epoch has no gain then, and neither has the first. Where a gain is unknown, the reward is 0.
+// Ours: an epoch without any correct label, as when nothing is really trained, is ignored, and T stays. The
+// next epoch then has no gain, and neither has the first. If a gain is unknown, the reward is 0.
 //
-// A plain value: copies go on by themselves.
+// Copyable: copies continue independently.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@
 
 namespace steelyard::balancing::orchestra {
 
-// The deterministic stand-in for Orchestra's actor-critic: a greedy hill-climb on the same reward with the
-// same three actions (balancing/orchestra/barrier.h). The first step is upwards. It goes on as long as it is
-// rewarded and turns round after a -1. Where the reward is 0 it stays, unless it has just turned: then it is
-// back at the best so far, and looks at the other side once.
+// HillClimb: the deterministic stand-in for Orchestra's actor-critic, a greedy hill climb on the same reward
+// with the same three actions (balancing/orchestra/barrier.h). The first step is upwards. It continues while
+// it is rewarded, and reverses after a -1. If the reward is 0 it stays, unless it has just reversed: then it
+// is back at the best so far, and tries the other side once.
 class HillClimb final : public BarrierController {
  public:
   int decide(const BarrierView& view, int reward) override;
@@ -35,20 +35,21 @@ class HillClimb final : public BarrierController {
 
  private:
   bool begun_ = false;
-  bool upwards_ = true;      // the last step that was made
-  std::uint64_t turns_ = 0;  // since the last +1; no more than two are counted
+  bool upwards_ = true;      // of the last step
+  std::uint64_t turns_ = 0;  // since the last +1; at most two are counted
 };
 
 // Orchestra's load balance controller (Du, Huang, Xiang 2022, doi 10.1145/3528416.3530246, section 3.1.1):
-// the time T between two barriers at which all workers have just ended a mini-batch, as nearly as possible.
+// the time T between two barriers at which all workers have, as nearly as possible, just finished a
+// mini-batch.
 //
-//   tau_n(T) = floor(T / t_n)                     mini-batches that worker n ends before T
+//   tau_n(T) = floor(T / t_n)                     mini-batches that worker n finishes before T
 //   idle(T)  = max_n (T mod t_n)                  the longest wait if all stop there
 //   T*       = argmin idle(T),   T = max t, max t + unit, ...   the earliest among equals
 //
-// The search ends where max tau - min tau exceeds `most_apart` (M), which keeps the models of quick and slow
-// workers together. Not published, ours: M = 16; the unit, 1 % of max t; T at most 16 max t, or the search
-// would never end for equal workers. T = max t is looked at however far apart its tau are.
+// The search ends at T for which max tau - min tau exceeds `most_apart` (M), which keeps the models of fast
+// and slow workers together. Ours, not published: M = 16; the unit, 1 % of max t; T at most 16 max t, as the
+// search would never end for equal workers. T = max t is tried however far apart its tau are.
 struct SearchOptions {
   double unit = 0.01;             // of the longest mini-batch, above 0
   double longest = 16;            // of T, in longest mini-batches
@@ -60,11 +61,11 @@ struct Period {
   double idle = 0;     // seconds, of the worker that waits longest
 };
 
-// Mini-batches that a worker ends within `period`; at least one. Times that are whole multiples but for the
-// rounding of the arithmetic count as whole.
+// Mini-batches that a worker finishes within `period`; at least one. Times that are whole multiples except
+// for rounding errors count as whole.
 std::uint64_t local_steps(double period, double batch_seconds);
 
-// `batch_seconds` of each worker: positive and finite, at least one.
+// `batch_seconds` of each worker: positive and finite, at least one entry.
 Period best_period(std::span<const double> batch_seconds, SearchOptions options = {});
 
 enum class Controller : std::uint8_t { hill_climb, actor_critic };
@@ -72,7 +73,7 @@ enum class Controller : std::uint8_t { hill_climb, actor_critic };
 struct PaceOptions {
   Controller controller = Controller::hill_climb;
   std::uint64_t seed = 1;  // of the actor-critic
-  double unit = 0.01;      // of a longest mini-batch
+  double unit = 0.01;      // in longest mini-batches
 };
 
 class Pace {
@@ -84,7 +85,7 @@ class Pace {
   void begin(double longest_batches) { period_ = BarrierPeriod(longest_batches, options_.unit); }
   void count_round(double mean_steps);
   void ended(const RoundEnd& round);
-  // The epoch of the last ended() is over; the workers as they were in it.
+  // The epoch of the last ended() is over; `workers` as they were in it.
   void next_epoch(const std::vector<BarrierView::Worker>& workers);
 
   void serialize(auto& fields) {
@@ -97,10 +98,10 @@ class Pace {
 
  private:
   struct Epoch {
-    std::uint64_t number = 0;  // 0: none of it is done
+    std::uint64_t number = 0;  // 0: no round of it is done
     double positions = 0, right = 0, seconds = 0;
     void serialize(auto& fields) { fields(number, positions, right, seconds); }
-    // 0: it tells nothing.
+    // 0: unknown.
     [[nodiscard]] double accuracy() const { return positions > 0 ? right / positions : 0; }
   };
   void forget_epoch() { before_ = now_.accuracy(), now_ = {}; }
@@ -112,7 +113,7 @@ class Pace {
   std::uint64_t barriers_ = 0;
   double steps_ = 0;
   Epoch now_;
-  double before_ = 0;  // accuracy of the epoch before
+  double before_ = 0;  // accuracy of the previous epoch
 };
 
 }  // namespace steelyard::balancing::orchestra

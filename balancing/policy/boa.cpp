@@ -29,7 +29,7 @@ std::vector<std::uint64_t> Boa::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
   if (!split_.same_workers(request)) keep_only(slots_of(request), models_);
   if (split_.empty() || !split_.same_workers(request)) {
-    // Newcomers join in proportion and are measured before the program is solved for them.
+    // New workers get a share in proportion and are measured before the program is solved for them.
     split_ = Split::of(request, split_.adapted(request, bounds));
     promised_ = 0;
   } else if (due(request)) {
@@ -38,7 +38,7 @@ std::vector<std::uint64_t> Boa::plan(const Request& request) {
   return split_.adapted(request, bounds);
 }
 
-// Asked once per measured round: is it time to solve again?
+// Called once per measured round: whether to solve again.
 bool Boa::due(const Request& request) {
   if (!last_.take(request, split_) || last_.samples() != request.positions) return false;
   ++rested_;
@@ -58,7 +58,7 @@ void Boa::solve(const Request& request, const std::vector<Bound>& bounds) {
   rested_ = 0;
 }
 
-// Who took no part in the round that was measured has no model yet: the mean of the others.
+// A worker without a share in the measured round has no model yet: uses the mean of the others.
 std::vector<Affine> Boa::curves(const Request& request) const {
   std::vector<double> fixed, per_sample;
   for (const WorkerView& worker : request.workers) {

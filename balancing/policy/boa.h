@@ -1,13 +1,14 @@
-// BOA (Yang, Kang, Youn: J. Supercomputing 76(1), 2020): a linear performance model per worker, made of
-// nothing but measured batches and times, and the exact min-max integer program over these models,
+// BOA (Yang, Kang, Youn: J. Supercomputing 76(1), 2020): a linear performance model per worker, learned from
+// measured batches and times only, and the exact min-max integer program over these models,
 //
-//   t_i(b) = alpha_i b + beta_i        recursive least squares with forgetting (cost/forgetting_line.h)
+//   t_i(b) = alpha_i b + beta_i        recursive least squares with forgetting (ForgettingLine)
 //   minimise T  subject to  t_i(b_i) <= T,  sum b_i = X,  b_i integer within its bounds.
 //
-// Only the abstract is public. Decided here: it is solved as soon as all have been measured, then every
-// `period` rounds, or when the longest measured time is `deviation` off the predicted one; a new split is
-// taken if it is predicted to be faster by more than `gain`; a worker that needs more than 1.3 times its own
-// model in three rounds in a row (a dynamic straggler) has its model made anew of these three. Nobody rests.
+// Only the abstract is public. Decided here: the program is solved once all workers have been measured, then
+// every `period` rounds, or if the longest measured time is `deviation` off the prediction. A new split is
+// used if it is predicted to be faster by more than `gain`. If a worker needs more than 1.3 times its own
+// model in three rounds in a row (a dynamic straggler), its model is rebuilt from these three. No worker
+// rests.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -24,8 +25,8 @@ namespace steelyard::balancing {
 
 struct BoaOptions {
   std::uint64_t period = 50;  // rounds between two solutions, at least 1
-  double deviation = 0.1;     // relative, of the longest time from the predicted one
-  double gain = 0.02;         // relative, below which a split is not worth a move
+  double deviation = 0.1;     // relative, of the longest time from its prediction
+  double gain = 0.02;         // relative; splits with a smaller gain are not used
   double forgetting = 0.95;   // of the models, per measurement
 };
 
@@ -49,7 +50,7 @@ class Boa final : public Saved<Policy, Boa> {
 
   struct Model {
     ForgettingLine line;
-    std::deque<TimedBatch> late;  // the last measurements, as long as all of them straggle
+    std::deque<TimedBatch> late;  // the last measurements, while all of them straggle
     void serialize(auto& fields) { fields(line, at_most(straggling_rounds, late)); }
   };
 
@@ -58,11 +59,11 @@ class Boa final : public Saved<Policy, Boa> {
   void solve(const Request& request, const std::vector<Bound>& bounds);
 
   BoaOptions options_;
-  std::map<std::uint32_t, Model> models_;  // by slot, of workers that were measured
+  std::map<std::uint32_t, Model> models_;  // by slot, of measured workers
   LastRound last_;
   Split split_;
   std::uint64_t rested_ = 0;  // rounds since the program was solved
-  double promised_ = 0;       // seconds of the longest share when it was; 0 before the first measurement
+  double promised_ = 0;       // seconds of the longest share when solved; 0 before the first measurement
 };
 
 }  // namespace steelyard::balancing

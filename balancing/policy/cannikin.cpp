@@ -57,7 +57,7 @@ void Cannikin::learn_exchange() {
   }
 }
 
-// Who has not been measured yet counts as the mean of the others, with the best link.
+// A worker not measured yet counts as the mean of the others, with the best link.
 std::vector<OverlappedTime> Cannikin::times(const Request& request) const {
   std::vector<OverlappedTime> all;
   std::vector<double> per_sample;

@@ -16,7 +16,7 @@ void Dlb::observe(const Sample& sample) {
 std::vector<std::uint64_t> Dlb::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
   if (split_.empty() || epoch_over(request)) {
-    // Before anything is measured all speeds are equal, which is the first epoch.
+    // Before any measurement all speeds are equal: the first epoch.
     split_ = Split::of(request, largest_remainder(speeds(request), request.positions, bounds));
     epoch_ = request.epoch;
     rounds_ = 0;

@@ -1,5 +1,5 @@
-// DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023; as DBS arXiv 2007.11831): once per epoch, from the speeds
-// of the epoch before,
+// DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023; as DBS arXiv 2007.11831): once per epoch, from the speeds of the
+// previous epoch,
 //
 //   p_i = d_i / t_i              (survey of LB-BSP, DLB and LBB, eq. 2)
 //   r_i = p_i / sum_j p_j        (eq. 3)
@@ -8,11 +8,12 @@
 // with d_i the fraction of the data and t_i the pure compute time of worker i in the epoch. The first epoch
 // is an equal split.
 //
-// What the sources leave open, decided here:
-//  - d_i / t_i is the epoch's samples over its compute seconds, so that workers that came late compare;
+// Decided here, as the sources leave it open:
+//  - d_i / t_i is the epoch's samples over its compute seconds, so that workers that joined late are
+//  comparable;
 //  - an epoch ends when the request says so, or else after `rounds` measured rounds;
-//  - a worker without a measurement keeps its place: it counts as the mean of the others;
-//  - every worker keeps at least one sample: one without is never measured again.
+//  - a worker without a measurement counts as the mean of the others;
+//  - every worker keeps at least one sample, since without one it would never be measured again.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -23,7 +24,7 @@
 namespace steelyard::balancing {
 
 struct DlbOptions {
-  // Of an epoch, where requests do not name theirs (the scheduler's always do); at least 1.
+  // Length of an epoch if requests do not name theirs (the scheduler's always do); at least 1.
   std::uint64_t rounds = 50;
 };
 
@@ -49,7 +50,7 @@ class Dlb final : public Saved<Policy, Dlb> {
   WorkDone work_;             // of this epoch, by slot
   std::uint64_t rounds_ = 0;  // measured in this epoch
   std::uint64_t newest_ = 0;  // round of the newest sample
-  std::uint64_t epoch_ = 0;   // that the split was made in
+  std::uint64_t epoch_ = 0;   // in which the split was made
   Split split_;
 };
 

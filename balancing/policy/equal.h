@@ -1,4 +1,4 @@
-// The baseline: all workers get the same, as far as the bounds allow. Ordinary synchronous SGD.
+// The baseline: all workers get equal shares, as far as the bounds allow. Ordinary synchronous SGD.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -12,8 +12,8 @@ class Equal final : public Saved<Policy, Equal> {
   static constexpr char title[] = "equal.1";
   void observe(const Sample&) override {}
   std::vector<std::uint64_t> plan(const Request& request) override;
-  // There is no state, but a checkpoint still says whose it is: a job resumed with another policy should hear
-  // of it.
+  // There is no state, but a checkpoint still names the policy, so that resuming a job with another policy is
+  // detected.
   [[nodiscard]] Equal anew() const { return {}; }
   void serialize(auto&) {}
 };

@@ -13,12 +13,12 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // the id of their party in the search
+constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // id of the CPUs' party in the search
 
 bool is_gpu(const WorkerView& worker) { return worker.kind == DeviceKind::gpu; }
 std::uint64_t party(const WorkerView& worker) { return is_gpu(worker) ? worker.slot : all_cpus; }
 
-// Of a search: who was removed has nothing, and a CPU that may rest can have nothing.
+// Bounds in a search: removed workers have nothing, and CPUs that may rest can have nothing.
 std::vector<Bound> search_bounds(const Request& request, const std::set<std::uint32_t>& removed) {
   std::vector<Bound> bounds = share_bounds(request, removed);
   for (std::size_t i = 0; i < bounds.size(); ++i) {
@@ -30,7 +30,7 @@ std::vector<Bound> search_bounds(const Request& request, const std::set<std::uin
 }  // namespace
 
 LbBsp::LbBsp(LbBspOptions options) : options_(std::move(options)) {
-  (void)made_predictor(0);  // an unknown name is found here, not in the first round
+  (void)made_predictor(0);  // finds an unknown name now, not in the first round
 }
 
 void LbBsp::observe(const Sample& sample) {
@@ -41,7 +41,8 @@ void LbBsp::observe(const Sample& sample) {
 }
 
 std::vector<std::uint64_t> LbBsp::plan(const Request& request) {
-  // Memory is bounded by the living, and a late sample of someone who left does not outlast the next plan.
+  // Bounds memory by the number of present workers; a late sample of an absent worker is dropped at the next
+  // plan.
   keep_only(slots_of(request), predictors_);
   const bool any_gpu = std::ranges::any_of(request.workers, is_gpu);
   return any_gpu ? plan_searched(request) : plan_predicted(request);
@@ -83,8 +84,8 @@ std::vector<double> LbBsp::speeds(const Request& request) const {
 
 bool LbBsp::may_stay(const Request& request, const std::vector<Bound>& bounds,
                      const std::vector<double>& speeds) const {
-  // Only a split of the same positions among the same workers can stay; 0 shares have no time to compare, and
-  // give a spread that is always too large.
+  // Only a split of the same positions among the same workers can stay. Shares of 0 have no time to compare,
+  // and give a spread that is always too large.
   if (!split_.fits(request, bounds) || rested_ >= longest_rest) return false;
   std::vector<double> times;
   for (std::size_t i = 0; i < speeds.size(); ++i) {
@@ -93,7 +94,7 @@ bool LbBsp::may_stay(const Request& request, const std::vector<Bound>& bounds,
   return relative_spread(times) < options_.dead_band;
 }
 
-// ---- GPUs: how the search of leader_straggler.h becomes shares
+// ---- GPUs: turns the moves of leader_straggler.h into shares
 
 std::vector<std::uint64_t> LbBsp::plan_searched(const Request& request) {
   if (!split_.same_workers(request)) {
@@ -102,7 +103,7 @@ std::vector<std::uint64_t> LbBsp::plan_searched(const Request& request) {
     search_ = {};
     split_ = Split::of(request, split_.adapted(request, share_bounds(request)));
   }
-  // A round is looked at once, and only if it was as long as the one to be divided.
+  // A round is evaluated once, and only if it is as long as the one to be divided.
   if (last_.take(request, split_) && last_.samples() == request.positions) search(request);
   return split_.adapted(request, search_bounds(request, removed_));
 }
@@ -129,13 +130,13 @@ void LbBsp::search(const Request& request) {
     unit->most += std::min(bounds[i].most, most_positions);
   }
   if (const auto found = search_.next(units)) move(request, *found);
-  // What a removed straggler had may be more than its leader can take: then the others share it.
+  // A removed straggler's share may be more than its leader can take: then the others share it.
   const std::vector<Bound> now = search_bounds(request, removed_);
   split_ = Split::of(request, split_.adapted(request, now));
   divide_among_cpus(request, now);
 }
 
-// What the leader gains and the straggler loses; the party of the CPUs through its first members.
+// Moves samples from the straggler to the leader; the CPUs' party gives and takes through its first members.
 void LbBsp::move(const Request& request, const LeaderStraggler::Move& move) {
   const std::vector<Bound> bounds = search_bounds(request, {});
   std::uint64_t taken = 0;
@@ -179,7 +180,7 @@ bool LbBsp::all_measured(const Request& request) const {
                              [&](const WorkerView& worker) { return predictors_.contains(worker.slot); });
 }
 
-// ---- what is kept
+// ---- the row in the table
 
 PolicyTable lb_bsp_rows(const PredictorTable& own_predictors) {
   const LbBspOptions own;

@@ -13,8 +13,8 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr double most_fixed_share = 0.95;  // of a measured time: the rest is for the samples
-constexpr double two_sizes = 0.1;          // relative difference that shows a slope
+constexpr double most_fixed_share = 0.95;  // of a measured time: the rest belongs to the samples
+constexpr double two_sizes = 0.1;          // relative difference of sizes that shows a slope
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::vector<std::uint64_t> Lbb::plan(const Request& request) {
   if (!split_.same_workers(request)) {
     start(request, bounds);
   } else if (last_.take(request, split_) && last_.samples() == request.positions) {
-    // Rounds of another length than the split was made for are tuned from its proportions.
+    // Rounds of another length than the split's are tuned from its proportions.
     split_ = Split::of(request, split_.adapted(request, bounds));
     tune(request, bounds);
   }
@@ -73,7 +73,7 @@ double Lbb::straggler_effect() const {
   return relative_spread(times);
 }
 
-// Asked with the effect of the last round at RT or above, and already among effects_.
+// Called if SE of the last round, already in effects_, is at RT or above.
 bool Lbb::rapid_is_allowed(double se) const {
   const auto high = std::ranges::count_if(effects_, [&](double effect) { return effect >= options_.rapid; });
   if (options_.guard && high < 2) return false;
@@ -101,7 +101,7 @@ void Lbb::fine_tune(const std::vector<Bound>& bounds) {
 
 void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
   std::vector<double> fixed, per_sample;
-  for (const WorkerView& worker : request.workers) {  // those of the split
+  for (const WorkerView& worker : request.workers) {  // the workers of the split
     const std::uint32_t slot = worker.slot;
     const LastRound::Work* work = last_.find(slot);
     fixed.push_back(0), per_sample.push_back(0);
@@ -126,7 +126,7 @@ double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, co
   if (found == known_.end()) return 0;
   const Known& then = found->second;
   const double more = static_cast<double>(work.samples) - then.samples;
-  // Outside a window the two times need not be of the same machine: somebody else may use it by now.
+  // Outside a window the two times may not be comparable: other programs may use the machine by now.
   const bool comparable = tuned_ && since_ <= options_.window && std::abs(more) > two_sizes * then.samples;
   if (comparable) {
     const double slope = (work.seconds - then.seconds) / more;
@@ -139,7 +139,7 @@ double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, co
 
 namespace {
 
-// What is not given is as in the preset.
+// Options not given are as in the preset.
 std::unique_ptr<Policy> make_lbb(const Options& options) {
   LbbOptions chosen = options.text("preset") == "paper" ? LbbOptions{} : lbb_as_released();
   if (options.has("fine")) chosen.fine = options.number("fine");

@@ -6,22 +6,24 @@
 //   otherwise      rapid-tune: T_i(b) = (CT_i - a0_i) / CB_i * b + a0_i, and solve again
 //
 // with CT_i and CB_i the last time and share, and a0_i the constant term of the profile (Alg. 1: a cubic per
-// worker, clamped here so that it never falls). With a profile the first split is solved on it, else equal.
+// worker, clamped here so that it never falls). With a profile, the first split is solved on it; otherwise it
+// is equal.
 //
-// Where the paper is silent or differs from what its authors released, decided here:
-//  - it minimises max T and not max T - min T: slowing the fast makes nothing faster;
+// Decided here, as the paper is silent or differs from the released code:
+//  - max T is minimised, not max T - min T: slowing fast workers makes nothing faster;
 //  - the fine step takes and gives the same (the printed halves, floor and ceil, change the sum), and all
 //    rounding is by largest remainder or exact (the released code trains with 511 of 512);
-//  - outlier guard: the rapid gear wants SE >= RT in two of the last three rounds. In the authors' own log
-//    one slow iteration ruined the split for good;
-//  - observation window: `window` rounds after a rapid step only the fine gear is allowed; but the window
+//  - outlier guard: the rapid gear requires SE >= RT in two of the last three rounds. In the authors' own log
+//    one slow iteration ruined the split permanently;
+//  - observation window: for `window` rounds after a rapid step only the fine gear is allowed; but the window
 //    opens early if SE is larger than before the step, or still at RT or above two rounds after it;
 //  - without a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes:
-//    then it is where the line through both meets 0, if that lies in [0, CT_i).
+//  then
+//    it is the value at 0 of the line through both, if that lies in [0, CT_i).
 //
-// The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while
-// the window is closed; the window counts balanced rounds (SE <= 0.06) and opens after 30; no
-// guard, no early opening.
+// The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while the
+// window is closed; the window counts balanced rounds (SE <= 0.06) and opens after 30; no guard, no early
+// opening.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -40,7 +42,7 @@ struct LbbOptions {
   std::uint64_t step = 1;           // samples per fine step, at least 1
   std::uint64_t window = 10;        // rounds
   bool guard = true;                // against single outliers
-  bool balanced_only = false;       // the window counts balanced rounds, and fine tuning fills it
+  bool balanced_only = false;       // the window counts balanced rounds, with fine tuning meanwhile
   bool profiled_start = true;       // false: the first split is equal even with a profile
   Profile profile{};                // may be empty
 };
@@ -61,7 +63,7 @@ class Lbb final : public Saved<Policy, Lbb> {
   }
 
  private:
-  static constexpr std::size_t remembered = 3;  // rounds that the guard looks at
+  static constexpr std::size_t remembered = 3;  // rounds that the guard considers
 
   struct Known {  // of one worker, since the last rapid step
     double samples = 0, seconds = 0;
@@ -84,7 +86,7 @@ class Lbb final : public Saved<Policy, Lbb> {
   std::map<std::uint32_t, Known> known_;  // by slot
   std::vector<double> effects_;           // SE of the last rounds, newest last
   bool tuned_ = false;                    // a rapid step has been made for these workers
-  std::uint64_t since_ = 0;               // rounds that the window has counted since
+  std::uint64_t since_ = 0;               // rounds that the window has counted since that step
   std::uint64_t measured_since_ = 0;      // all rounds since
   double before_ = 0;                     // SE before that step
 };

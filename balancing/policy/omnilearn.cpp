@@ -21,7 +21,7 @@ std::vector<std::uint64_t> OmniLearn::plan(const Request& request) {
   return split_.adapted(request, bounds);
 }
 
-// What a worker did for others in the round is taken out of its time.
+// Excludes work that the worker did for others in the round.
 void OmniLearn::smooth() {
   for (std::size_t i = 0; i < split_.slots.size(); ++i) {
     const LastRound::Work* work = last_.find(split_.slots[i]);
@@ -44,7 +44,7 @@ void OmniLearn::adjust(const Request& request, const std::vector<Bound>& bounds)
     const auto found = seconds_.find(split_.slots[i]);
     const double change = found == seconds_.end() ? 0 : options_.gain * (mean / found->second - 1);
     furthest = std::max(furthest, std::abs(change));
-    // A gain above 1 may ask for less than nothing.
+    // With a gain above 1, the result may be negative.
     batches.push_back(batch * std::max(0.0, 1 + change));
   }
   if (furthest <= options_.dead_band) return;

@@ -1,18 +1,17 @@
-// OmniLearn (Tyagi, Sharma: arXiv 2503.17469, 2025) and dynamic batching before it (Tyagi, Sharma: ACSOS
+// OmniLearn (Tyagi, Sharma: arXiv 2503.17469, 2025) and the earlier dynamic batching (Tyagi, Sharma: ACSOS
 // 2020, arXiv 2305.12213): a proportional controller that brings all workers to the mean iteration time,
 //
 //   tau_k   = t_k - mean_j t_j                   the error; t_k smoothed since the last adjustment
-//   delta_k = -X_k tau_k,   X_k = b_k / t_k      seconds of error, at its throughput, are samples
+//   delta_k = -X_k tau_k,   X_k = b_k / t_k      seconds of error times throughput are samples
 //   b_k    <- b_k + gain delta_k                 only if some |delta_k| / b_k is above the dead band
 //
-// With gain 1, as in the papers, the new batch is b_k mean(t) / t_k: exact at once for times in proportion to
-// the batch, and with fixed costs after some adjustments. No model of the time is kept.
+// With gain 1, as in the papers, the new batch is b_k mean(t) / t_k: exact at once if times are in proportion
+// to the batch, and after some adjustments with fixed costs. No model of the time is kept.
 //
-// Only the papers' abstracts could be opened again; the equation and the dead band of 0.05 are not checked
-// against their text. Ours: the factor of the smoothing; batches are scaled to the round's positions, as the
-// global batch stays what it is; nothing is known of the machines at first, so the first split is equal
-// (theirs: by their FLOPS); bounds are those of the request, and none is learned from a throughput that
-// falls. Nobody rests.
+// We could only open the papers' abstracts again; the equation and the dead band of 0.05 are not checked
+// against their text. Ours: the smoothing factor; batches are scaled to the round's positions, as the global
+// batch is fixed; the first split is equal, since the machines are unknown (theirs: by FLOPS); bounds are
+// those of the request, and none is learned from a falling throughput. No worker rests.
 #pragma once
 
 #include <steelyard/policy.h>

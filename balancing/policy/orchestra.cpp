@@ -34,7 +34,7 @@ void Orchestra::review(const Request& request, const std::vector<Bound>& bounds)
   if (due(request)) divide(request, bounds);
 }
 
-// Of workers that are new, the mean of the others'; 1 for all at first.
+// The mean of the others' steps for new workers; 1 for all at first.
 std::vector<std::uint64_t> Orchestra::steps_before(const Request& request) const {
   std::vector<double> known;
   for (const WorkerView& worker : request.workers) {
@@ -66,7 +66,7 @@ bool Orchestra::due(const Request& request) const {
 }
 
 void Orchestra::divide(const Request& request, const std::vector<Bound>& bounds) {
-  std::vector<double> seconds;  // of a mini-batch of one: only their ratios count
+  std::vector<double> seconds;  // per position: only ratios matter
   for (const WorkerView& worker : request.workers) {
     const auto found = work_.find(worker.slot);
     seconds.push_back(found == work_.end() ? 0 : found->second.seconds / found->second.samples);

@@ -1,22 +1,22 @@
 // Orchestra (Du, Huang, Xiang 2022, doi 10.1145/3528416.3530246): workers do whole mini-batches of one size,
-// as many as end before a common barrier. Once an epoch,
+// as many as end before a common barrier. Once per epoch,
 //
-//   t_n    seconds of one mini-batch of a size common to all, from the epoch before
-//   T*     the barrier that leaves least idle (balancing/orchestra/pace.h)
+//   t_n    seconds of one mini-batch of a common size, from the previous epoch
+//   T*     the barrier that leaves least idle time (balancing/orchestra/pace.h)
 //   x_n    = X tau_n / sum_j tau_j,  tau_n = floor(T / t_n)
 //
-// which is what tau_n mini-batches each are of the round: its load balance and data partition controllers
-// (sections 3.1.1 and 3.1.2). What Orchestra leaves idle because mini-batches are whole, max_n (T mod t_n),
-// is an error of the shares.
+// so each worker's share corresponds to tau_n mini-batches: Orchestra's load balance and data partition
+// controllers (sections 3.1.1 and 3.1.2). The idle time of whole mini-batches, max_n (T mod t_n), becomes a
+// rounding error of the shares.
 //
-// Where it is asked how long rounds are (sync = "orchestra"), worker n takes tau_n steps, T begins at T*, and
-// from then on the barrier controller moves it by what each epoch brought (section 3.1.3, orchestra/pace.h).
-// Elsewhere T is T* all along: under `diloco:H` workers do steps in the proportion of the tau, H on average;
-// under `local:H` all do H steps, and a quick worker takes larger ones.
+// With sync = "orchestra" the policy also decides the length of rounds: worker n takes tau_n steps, T starts
+// at T*, and then the barrier controller adjusts it by the result of each epoch (section 3.1.3,
+// orchestra/pace.h). In other modes T stays T*: under `diloco:H` workers do steps in proportion to tau, H on
+// average; under `local:H` all do H steps, and a fast worker takes larger ones.
 //
-// Ours: the first round is equal, one step each, and the second is divided already; a worker that was not
-// measured counts as the mean of the others; after a change of the workers it is divided anew, and T begins
-// at the new T*. Nobody rests.
+// Ours: the first round is equal, one step each, and the second is already divided; a worker not yet measured
+// counts as the mean of the others; after a change of the workers the round is divided anew, and T restarts
+// at the new T*. No worker rests.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -30,10 +30,10 @@ namespace steelyard::balancing {
 
 struct OrchestraOptions {
   orchestra::SearchOptions search;
-  // Of an epoch, where requests do not name theirs (the scheduler's always do); at least 1.
+  // Length of an epoch if requests do not name theirs (the scheduler's always do); at least 1.
   std::uint64_t rounds = 50;
   orchestra::Controller controller = orchestra::Controller::hill_climb;
-  std::uint64_t seed = 1;  // of the actor-critic
+  std::uint64_t seed = 1;  // for the actor-critic
 };
 
 class Orchestra final : public Saved<Policy, Orchestra>, public Pacing {
@@ -65,10 +65,10 @@ class Orchestra final : public Saved<Policy, Orchestra>, public Pacing {
   OrchestraOptions options_;
   orchestra::Pace pace_;
   WorkDone work_;             // since the last division, by slot
-  std::uint64_t rounds_ = 0;  // measured since
+  std::uint64_t rounds_ = 0;  // measured since then
   std::uint64_t epoch_ = 0;   // of the division
   bool divided_ = false;      // for these workers
-  bool paces_ = false;        // it is asked for steps, and shares of the split are steps
+  bool paces_ = false;        // decides steps; shares of the split are steps
   LastRound last_;
   Split split_;
 };

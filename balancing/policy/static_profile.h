@@ -1,11 +1,10 @@
-// `static`: shares from a profile taken before the job, never changed by what is measured.
+// `static`: shares from a profile taken before the job; measurements never change them.
 //
 //   speeds v_i:  x_i = X v_i / sum_j v_j, rounded by largest remainder
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
-// The same as setting shares by hand; good while the machines stay as they were. A worker that is not listed
-// counts with the mean speed (or mean curve) of those that are. Without a profile it is `equal`. No worker
-// rests.
+// Equivalent to setting shares by hand; suitable while the machines do not change. A worker not listed counts
+// with the mean speed (or mean curve) of the others. Without a profile it equals `equal`. No worker rests.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -18,8 +17,8 @@
 namespace steelyard::balancing {
 
 struct StaticOptions {
-  std::vector<double> speeds{};  // of any unit, by slot; positive
-  Profile curves{};              // where there are any, speeds do not count
+  std::vector<double> speeds{};  // in any unit, by slot; positive
+  Profile curves{};              // if not empty, speeds are ignored
 };
 
 class StaticProfile final : public Saved<Policy, StaticProfile> {

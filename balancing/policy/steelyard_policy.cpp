@@ -11,8 +11,9 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr std::uint64_t per_accident = 3;  // changes that have lasted, before the next is believed at once
-constexpr double cpu_slowness = 32;        // of a CPU that was never measured, against a GPU
+constexpr std::uint64_t per_accident = 3;  // lasting changes per outlier, from which on the next change is
+                                           // followed at once
+constexpr double cpu_slowness = 32;        // of a CPU never measured, against a GPU
 
 double slowness(DeviceKind kind) { return kind == DeviceKind::cpu ? cpu_slowness : 1; }
 
@@ -32,7 +33,7 @@ void Steelyard::observe(const Sample& sample) {
   if (worker == workers_.end()) {
     const auto profile = profiled_.find(sample.slot);
     const Affine before = profile == profiled_.end() ? Affine{} : profile->second.near(batch.samples, walk_);
-    const bool known = before(batch.samples) > 0;  // a profile of no time says nothing
+    const bool known = before(batch.samples) > 0;  // a profile without time is no information
     worker =
         workers_.emplace(sample.slot, known ? CostFilter(options_.rules, before) : CostFilter(options_.rules))
             .first;
@@ -61,8 +62,8 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
   for (const WorkerView& worker : request.workers) link_seconds.push_back(links_.seconds(worker.slot));
   const std::vector<Affine> costs = curves(request, link_seconds);
   if (complete) waits_.observe(request, last_, costs, link_seconds);
-  // Rounds of another length than those that are measured (the last of an epoch, an evaluation, what a lost
-  // worker owed) are solved for themselves: a short one would send everybody with a fixed cost to rest.
+  // Rounds of another length than the measured ones (the last of an epoch, an evaluation, a lost worker's
+  // pieces) are solved separately: a short one would send every worker with a fixed cost to rest.
   const bool usual = request.positions == last_.samples() || request.positions == move_.split().total();
   if (!usual || workers_.empty()) {
     const std::vector<Bound> limits = share_bounds(request);
@@ -91,7 +92,7 @@ void Steelyard::look_up(const Request& request) {
 }
 
 std::vector<Affine> Steelyard::curves(const Request& request, const std::vector<double>& link_seconds) const {
-  Affine sum;  // of the measured workers, were they GPUs
+  Affine sum;  // of the measured workers, converted to GPUs
   double measured = 0;
   std::vector<Affine> all;
   for (const WorkerView& worker : request.workers) {
@@ -104,7 +105,7 @@ std::vector<Affine> Steelyard::curves(const Request& request, const std::vector<
   const double share = static_cast<double>(request.positions) / static_cast<double>(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].per_sample == 0) {
-      // With nobody measured any curve will do, as long as it is the same for all of a kind.
+      // If no worker is measured, any curve will do, as long as all workers of a kind have the same.
       const auto profile = profiled_.find(request.workers[i].slot);
       const double mean = measured > 0 ? slowness(request.workers[i].kind) / measured : 0;
       all[i] = profile != profiled_.end() ? profile->second.near(share, request.walk)

@@ -1,20 +1,22 @@
-// `steelyard`, our own policy and the default of the house.
+// `steelyard`, our own policy and the default.
 //
 //   T_i(b)   the time of worker i over its share, learned on line (cost/cost_filter.h)
 //   x*       = argmin max_i T_i(x_i), sum x_i = X: exact, in integers, under the bounds; 0 at rest
 //
-// Each of its ideas is an object of its own:
-//  - the time of one worker: CostFilter. Fixed costs and speeds are learned apart, so the split is right two
-//    rounds after the start. A sudden change is believed when the next round confirms it, or at once where
-//    changes have lasted so far in this job;
-//  - the links: Links. A worker whose link costs surely more than the best one has that much less time;
-//  - for whom the rounds wait, and what each is worth: Waits;
-//  - which workers rest, and the next trial: Rests;
-//  - when shares move: Move.
-// A newcomer counts as its profile says, or as the mean of the others, and is known after its first round. Of
-// CPUs beside GPUs nobody knows how much slower they are, five times or two hundred times: until it is
-// measured, a CPU counts as 32 times as slow as a GPU, the middle of that. Taken for equal, it would make the
-// first round as long as dozens of rounds of the GPU alone.
+// Each of its parts is a class:
+//  - CostFilter: the time of one worker. Fixed costs and speeds are learned separately, so the split is right
+//  two
+//    rounds after the start. A sudden change is followed when the next round confirms it, or at once if
+//    changes
+//    have lasted so far in this job;
+//  - Links: a worker whose link certainly costs more than the best one has that much less time;
+//  - Waits: how long rounds wait for each worker, and what each is worth;
+//  - Rests: which workers rest, and the next trial;
+//  - Move: when shares move.
+// A new worker counts as its profile says, or as the mean of the others, and is known after its first round.
+// A CPU beside GPUs may be five or two hundred times slower: until it is measured, it counts as 32 times as
+// slow as a GPU, about the geometric mean. If it counted as equal, the first round would take as long as
+// dozens of rounds of the GPU alone.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -33,8 +35,8 @@ namespace steelyard::balancing {
 
 struct SteelyardOptions {
   MoveOptions move{};
-  Profile profile{};  // believed until something else is measured; may be empty
-  Rules rules{};      // for the bench
+  Profile profile{};  // used until a time has been measured; may be empty
+  Rules rules{};      // for the ablation bench
 };
 
 class Steelyard final : public Saved<Policy, Steelyard> {
@@ -53,7 +55,7 @@ class Steelyard final : public Saved<Policy, Steelyard> {
 
  private:
   void forget_absent(const Request& request);
-  void look_up(const Request& request);  // in the profile, if there is one
+  void look_up(const Request& request);  // in the profile, if any
   [[nodiscard]] Signals heard(double cpu, double memory) const;
   [[nodiscard]] bool changes_last() const;
   [[nodiscard]] std::vector<Affine> curves(const Request& request,
@@ -63,15 +65,15 @@ class Steelyard final : public Saved<Policy, Steelyard> {
   [[nodiscard]] std::vector<Move::Known> known_for_move(const Request& request) const;
 
   SteelyardOptions options_;
-  std::map<std::uint32_t, CostFilter> workers_;  // by slot, of those that were measured
+  std::map<std::uint32_t, CostFilter> workers_;  // by slot, of measured workers
   Walk walk_;                                    // of the last plan
-  std::map<std::uint32_t, Cubic> profiled_;      // by slot; of the job, and not of a checkpoint
+  std::map<std::uint32_t, Cubic> profiled_;      // by slot; part of the job, not of a checkpoint
   LastRound last_;
   Links links_;
   Waits waits_;
   Rests rests_;
   Move move_;
-  std::uint64_t lasted_ = 0, accidents_ = 0;  // sudden changes so far, of all workers
+  std::uint64_t lasted_ = 0, accidents_ = 0;  // sudden changes so far, over all workers
 };
 
 }  // namespace steelyard::balancing

@@ -9,8 +9,8 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double lambda = 0.98;
-constexpr double first_variance = 10;  // of the coefficients, before anything is known
-constexpr double most_variance = 1e4;  // a constant input must not let them grow for ever
+constexpr double first_variance = 10;  // of the coefficients, initially
+constexpr double most_variance = 1e4;  // keeps them from growing without limit under a constant input
 
 }  // namespace
 
@@ -53,7 +53,7 @@ void Arima::learn(double difference) {
     for (std::size_t j = 0; j < terms; ++j) P_[i][j] -= px[i] * px[j] / spread;
     trace += P_[i][i];
   }
-  if (trace > most_variance) return;  // what is not excited is not forgotten either
+  if (trace > most_variance) return;  // directions that are not excited are not forgotten
   for (Terms& row : P_) {
     for (double& entry : row) entry /= lambda;
   }

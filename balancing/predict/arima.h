@@ -6,9 +6,9 @@
 //
 //   K = P x / (lambda + x' P x),   theta <- theta + K (y - x' theta),   P <- (P - K x' P) / lambda
 //
-// There is no moving-average part: its terms are errors that nobody measures, and a longer autoregression
-// stands in for it. p = 3, d = 1, lambda = 0.98. Values are in units of the first one. Until 2 (p + d) values
-// are there it answers as the moving average does; every answer lies within [0.25, 4] times the last value.
+// There is no moving-average part, since its error terms cannot be measured; a longer autoregression replaces
+// it. p = 3, d = 1, lambda = 0.98. Values are in units of the first one. The first 2 (p + d) predictions come
+// from the moving average; every prediction lies within [0.25, 4] times the last value.
 #pragma once
 
 #include <steelyard/predictor.h>

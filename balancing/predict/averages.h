@@ -1,4 +1,4 @@
-// The two predictors without a model: the last value, and its exponential moving average.
+// The two predictors without a model: the last value, and the exponential moving average.
 #pragma once
 
 #include <steelyard/predictor.h>
@@ -9,10 +9,10 @@
 
 namespace steelyard::balancing {
 
-// The memoryless predictor: the next value is the last one.
+// Last: predicts the last value.
 //
-// The baseline of the others: quickest after a change, and the one that takes every outlier for a change. On
-// a constant with white noise of variance s^2 the variance of its error is 2 s^2.
+// The baseline of the others: the fastest after a change, but it follows every outlier. For a constant with
+// white noise of variance s^2 its error has variance 2 s^2.
 class Last final : public Saved<Predictor, Last> {
  public:
   static constexpr char title[] = "last.1";
@@ -25,11 +25,11 @@ class Last final : public Saved<Predictor, Last> {
   double last_ = 0;
 };
 
-// The exponential moving average: m <- m + max(alpha, 1/k) (value - m) at the k-th value.
+// Ema: the exponential moving average: m <- m + max(alpha, 1/k) (value - m) at the k-th value.
 //
-// So the first few values are simply averaged: a first round that was slow only because it was the first is
-// soon forgotten. alpha = 0.2 remembers about ten rounds; on a constant with white noise of variance s^2 the
-// variance of its error is s^2 (1 + alpha / (2 - alpha)) = 1.11 s^2.
+// The first values thus have equal weights, so a slow first round is soon forgotten. alpha = 0.2 remembers
+// about ten rounds; for a constant with white noise of variance s^2 its error has variance s^2 (1 + alpha /
+// (2 - alpha)) = 1.11 s^2.
 class Ema final : public Saved<Predictor, Ema> {
  public:
   static constexpr char title[] = "ema.1";

@@ -9,15 +9,15 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr std::size_t first_lesson = 8;  // rounds before there is anything to learn
+constexpr std::size_t first_lesson = 8;  // rounds before training starts
 constexpr std::size_t first_exam = 16;   // rounds before errors are compared
 constexpr std::size_t first_answer = 32;
 constexpr std::size_t steps = 4, batch = 16;  // of training per observation
 // Most of what the network could learn from 128 noisy rounds is noise; a strong decay keeps it simple.
 constexpr TanhNetwork::Training training{.rate = 0.01, .decay = 0.3};
 constexpr double exam_memory = 0.95;  // per round
-constexpr double farthest = 4;        // deviations; what lies beyond is an outlier
-// Below these deviations a channel counts as constant: relative for values and memory, absolute for CPU
+constexpr double farthest = 4;        // deviations; larger ones are outliers
+// A channel with a smaller deviation counts as constant: relative for values and memory, absolute for CPU
 // shares.
 constexpr double constant_relative = 1e-4, constant_share = 0.005;
 
@@ -34,7 +34,7 @@ Narx::Narx(std::uint64_t seed) : seed_(seed), network_(inputs, hidden, seed) {
 void Narx::observe(double value, double cpu_then, double memory_then) {
   if (!(value > 0 && std::isfinite(value))) return;
   if (seen_ >= first_exam) {
-    // Both are asked what they would have said, before they are told: their errors are honest and comparable.
+    // Both predict this value before they learn it, so that their errors are comparable.
     const auto follow = [&](double& error, double answer) {
       error = exam_memory * error + (1 - exam_memory) * (answer - value) * (answer - value);
     };
@@ -50,8 +50,8 @@ void Narx::observe(double value, double cpu_then, double memory_then) {
   if (seen_ >= first_lesson) train();
 }
 
-// Means and deviations of what is known. A deviation of practically nothing would turn the smallest move of a
-// channel into an event, of which the network has never heard.
+// Means and deviations of the known values. With a deviation near zero, the smallest change of a channel
+// would become an input far beyond all that the network was trained on.
 void Narx::measure_scales() {
   for (std::size_t c = 0; c < channels; ++c) {
     double count = 0, sum = 0, squares = 0;
@@ -69,7 +69,7 @@ void Narx::measure_scales() {
 }
 
 Narx::Input Narx::input(std::size_t index, double cpu_now, double memory_now) const {
-  // index is the round asked about; history_[index - 1] is the one before it. The order is that of the
+  // `index` is the predicted round; history_[index - 1] is the previous one. The order is that of the
   // equation.
   Input x;
   std::size_t next = 0;
@@ -85,14 +85,14 @@ Narx::Input Narx::input(std::size_t index, double cpu_now, double memory_now) co
 }
 
 void Narx::train() {
-  // The first rounds have no full set of lags before them, and so cannot be asked about.
+  // The first rounds lack a full set of lags, so they cannot be predicted.
   const std::uint64_t candidates = history_.size() - lags;
   std::array<double, inputs * batch> rows;
   std::array<double, batch> targets;
   for (std::size_t step = 0; step < steps; ++step) {
     for (std::size_t row = 0; row < batch; ++row) {
-      // The newest round is in every batch, the rest are drawn; drawn by place, so there is no generator to
-      // save.
+      // The newest round is in every batch, the others are drawn. Draws are hashes of their place, so no
+      // generator state needs saving.
       const std::uint64_t draw = hash(seed_, seen_, step, row) % candidates;
       const std::size_t index = row == 0 ? history_.size() - 1 : lags + draw;
       const Input x = input(index, history_[index][cpu], history_[index][memory]);
@@ -105,7 +105,7 @@ void Narx::train() {
 
 double Narx::network_answer(double cpu_now, double memory_now) const {
   const Scale& scale = scales_[speed];
-  if (scale.per_unit == 0) return scale.mean;  // all values were the same: there is nothing to scale by
+  if (scale.per_unit == 0) return scale.mean;  // all values were equal: no scaling
   const double last = history_.back()[speed];
   const double answer = scale.mean + network_(input(history_.size(), cpu_now, memory_now)) / scale.per_unit;
   if (!std::isfinite(answer)) return last;

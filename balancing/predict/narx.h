@@ -3,15 +3,15 @@
 //
 //   v(k) = F(v(k-1), ..., v(k-p);  c(k), ..., c(k-p);  m(k), ..., m(k-p)),
 //
-// with c the CPU share and m the memory. In the paper a worker tells c(k) and m(k) before it gets its share.
-// Here they are those of its last report: what was measured up to the end of the round before. A co-tenant
-// that comes later costs a round.
+// with c the CPU share and m the memory. In the paper a worker reports c(k) and m(k) before it receives its
+// share. Here they come from its last report, measured up to the end of the previous round, so the first
+// round after a co-tenant arrives is predicted wrongly.
 //
 // The published sources give neither sizes nor training. Ours: p = 2, 8 tanh units, trained on line; each
 // value is followed by a few Adam steps on batches drawn from the last 128 rounds. Inputs are normalised by
-// mean and deviation of these rounds; a signal that is unknown, or has not moved in them, is not listened to.
-// Until 32 values are there, and whenever the network's recent errors are larger than the moving average's,
-// the moving average (alpha 0.2) answers. Every answer lies within [0.25, 4] times the last value.
+// the mean and deviation of these rounds; a signal that is unknown, or was constant in them, is ignored.
+// Until 32 values are known, and whenever the network's recent errors are larger than the moving average's,
+// the moving average (alpha 0.2) is used. Every prediction lies within [0.25, 4] times the last value.
 //
 // Nearly all of its cost is the training after an observation; bench/predictor_bench.cpp measures it.
 #pragma once
@@ -43,7 +43,7 @@ class Narx final : public Saved<Predictor, Narx> {
     fields(seed_, seen_, at_most(capacity, history_), network_, average_, network_error_, average_error_);
     for (const Moment& moment : history_) fields.require(moment[speed] > 0, "a value is not positive");
     fields.require(history_.size() == std::min<std::uint64_t>(seen_, capacity), "values are missing");
-    if (fields.reads) measure_scales();  // they follow from the history, and so cannot disagree with it
+    if (fields.reads) measure_scales();  // derived from the history, so always consistent with it
   }
 
  private:
@@ -51,24 +51,24 @@ class Narx final : public Saved<Predictor, Narx> {
   static constexpr std::size_t capacity = 128;  // rounds remembered
   enum Channel : std::size_t { speed, cpu, memory, channels };
 
-  using Moment = std::array<double, channels>;  // what was measured in one round
+  using Moment = std::array<double, channels>;  // the measurements of one round
   using Input = std::array<double, inputs>;
   struct Scale {
     double mean = 0;
-    double per_unit = 0;  // 1 / deviation; 0 for a channel that says nothing
+    double per_unit = 0;  // 1 / deviation; 0 for a channel without information
     [[nodiscard]] double normalised(double value) const;
   };
 
-  // After every observation: first the scales of the history as it is now, then some training in these.
+  // After every observation: updates the scales of the history, then trains with them.
   void measure_scales();
   void train();
   [[nodiscard]] Input input(std::size_t index, double cpu_now, double memory_now) const;
-  // What the network says about the round behind history_[index - 1].
+  // The network's prediction for the round after history_[index - 1].
   [[nodiscard]] double network_answer(double cpu_now, double memory_now) const;
 
   std::uint64_t seed_;
   std::uint64_t seen_ = 0;              // values observed
-  std::vector<Moment> history_;         // the last ones, oldest first
+  std::vector<Moment> history_;         // the last values, oldest first
   std::array<Scale, channels> scales_;  // of the history
   TanhNetwork network_;
   Ema average_;

@@ -14,11 +14,11 @@ namespace steelyard::balancing {
 
 const PredictorTable& built_in_predictors();
 
-// A user's own are asked first. Throws Failure (configuration) that lists the known names.
+// Searches the user's predictors first. Throws Failure (configuration) that lists the known names.
 std::unique_ptr<Predictor> make_predictor(const std::string& name, std::uint64_t seed,
                                           const PredictorTable& own = {});
 
-// The user's own first.
+// The user's first.
 std::vector<std::string> predictor_names(const PredictorTable& own = {});
 
 }  // namespace steelyard::balancing

@@ -15,7 +15,7 @@ constexpr double scale_memory = 0.97, rnn_exam_memory = 0.95;  // per value
 constexpr double least_deviation = 1e-3;                       // relative to the mean
 constexpr double rnn_farthest = 4;                             // deviations
 
-// Where the parameters of one unit lie: W, U, b, w.
+// Positions of the parameters of one unit: W, U, b, w.
 struct Unit {
   std::size_t at, inputs, hidden;
   Unit(std::size_t j, std::size_t x, std::size_t h) : at(j * (x + h + 2)), inputs(x), hidden(h) {}
@@ -39,7 +39,7 @@ Rnn::Rnn(std::uint64_t seed) : weights_(size) {
 void Rnn::observe(double value, double cpu, double memory) {
   if (!(value > 0 && std::isfinite(value))) return;
   if (seen_ >= rnn_first_exam) {
-    // Both are asked what they would have said, before they are told.
+    // Both predict this value before they learn it.
     const auto follow = [&](double& error, double answer) {
       error = rnn_exam_memory * error + (1 - rnn_exam_memory) * (answer - value) * (answer - value);
     };
@@ -72,7 +72,7 @@ Rnn::Input Rnn::input(const Moment& moment, double cpu, double memory) const {
   return {value, cpu >= 0 ? 2 * (cpu - 0.5) : 0, free};
 }
 
-// Step k knows value k and the signals of round k + 1, as the round to be predicted does.
+// Step k gets value k and the signals of round k + 1, as known for the round to be predicted.
 Rnn::Pass Rnn::forward(std::size_t begin, std::size_t end, double cpu, double memory) const {
   Pass pass;
   pass.h.push_back({});
@@ -97,7 +97,7 @@ Rnn::Pass Rnn::forward(std::size_t begin, std::size_t end, double cpu, double me
   return pass;
 }
 
-// One step down the gradient of (answer - target)^2 / 2.
+// One gradient step on (answer - target)^2 / 2.
 void Rnn::learn(const Pass& pass, double target) {
   std::vector<double> gradient(size);
   const double error = pass.answer - target;

@@ -2,14 +2,14 @@
 //
 //   h(k) = tanh(W x(k) + U h(k-1) + b),     v(k+1) = last + w . h(k) + c,     x(k) = (value, cpu, memory)(k)
 //
-// with the signals of the round that is asked about, as they are known before it. Trained on line by
-// truncated back-propagation through time (Williams and Peng, Neural Computation 1990): after each value,
-// gradients flow back over the last 8 rounds from a state of 0, and one step of plain gradient descent with a
-// clipped norm follows. 6 units. The network answers in deviations from the last value; values are scaled by
-// their moving average and deviation.
+// with the signals of the predicted round, as known before it. Trained on line by truncated back-propagation
+// through time (Williams and Peng, Neural Computation 1990): after each value, gradients flow back over the
+// last 8 rounds from a state of 0, and one step of plain gradient descent with a clipped norm follows. 6
+// units. The network predicts the difference from the last value; values are scaled by their moving average
+// and deviation.
 //
-// Until 32 values are there, and whenever the network's recent errors are larger than the moving average's,
-// the moving average (alpha 0.2) answers. Every answer lies within [0.25, 4] times the last value.
+// Until 32 values are known, and whenever the network's recent errors are larger than the moving average's,
+// the moving average (alpha 0.2) is used. Every prediction lies within [0.25, 4] times the last value.
 #pragma once
 
 #include <steelyard/predictor.h>
@@ -58,7 +58,7 @@ class Rnn final : public Saved<Predictor, Rnn> {
 
   [[nodiscard]] double scaled(double value) const { return (value - mean_) / deviation_; }
   [[nodiscard]] Input input(const Moment& value_of, double cpu, double memory) const;
-  // Through history_[begin, end), to the value behind it, whose signals are known.
+  // Through history_[begin, end), to the value after it; its signals are known.
   [[nodiscard]] Pass forward(std::size_t begin, std::size_t end, double cpu, double memory) const;
   void learn(const Pass& pass, double target);
   [[nodiscard]] double network_answer(std::size_t end, double cpu, double memory) const;

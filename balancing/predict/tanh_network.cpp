@@ -17,7 +17,7 @@ using Eigen::MatrixXd;
 using Eigen::RowVectorXd;
 using Eigen::VectorXd;
 
-// Views into a flat vector, in the order of the parameters.
+// Views of a flat vector, in the order of the parameters.
 template <class Scalar>
 struct Views {
   using Matrix = std::conditional_t<std::is_const_v<Scalar>, const MatrixXd, MatrixXd>;
@@ -45,7 +45,7 @@ TanhNetwork::TanhNetwork(std::size_t inputs, std::size_t hidden, std::uint64_t s
       moment1_(parameters_.size()),
       moment2_(parameters_.size()) {
   Random random(seed);
-  // Sums of `inputs` terms of about 1 then stay where tanh bends but does not saturate.
+  // Sums of `inputs` terms of about 1 then lie where tanh is nonlinear but not saturated.
   const double spread = 1 / std::sqrt(static_cast<double>(inputs));
   for (std::size_t i = 0; i < inputs * hidden; ++i) parameters_[i] = spread * random.normal();
 }
@@ -77,7 +77,7 @@ void TanhNetwork::learn(std::span<const double> inputs, std::span<const double> 
   g.w2.noalias() = h.transpose() * dy;
   g.b2 = dy.sum();
 
-  // The moments start at 0, so they are too small at first by known factors, which Adam takes out.
+  // The moments start at 0, so at first they are too small by known factors, which Adam corrects.
   ++steps_;
   const auto size = Index(parameters_.size());
   const Map<const ArrayXd> d(gradient.data(), size);

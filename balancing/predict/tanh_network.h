@@ -1,11 +1,11 @@
-// The small network inside NARX: one hidden layer of tanh units, a linear output, trained by
-// Adam on squared error.
+// The small network inside NARX: one hidden layer of tanh units and a linear output, trained by Adam on
+// squared error.
 //
 //   y = w2 . tanh(W1 x + b1) + b2
 //
-// Adam is Kingma and Ba, ICLR 2015, algorithm 1 (beta1 0.9, beta2 0.999, epsilon 1e-8), with the
-// decoupled weight decay of Loshchilov and Hutter, ICLR 2019. All parameters are one flat vector, so the
-// network is a plain value.
+// Adam is Kingma and Ba, ICLR 2015, algorithm 1 (beta1 0.9, beta2 0.999, epsilon 1e-8), with the decoupled
+// weight decay of Loshchilov and Hutter, ICLR 2019. All parameters are in one flat vector, so the network is
+// copyable.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,11 @@ class TanhNetwork {
   struct Training {
     double rate = 0.01;
     double decay =
-        0;  // of every parameter per step, times the rate: what the data do not ask for is forgotten
+        0;  // of every parameter per step, times the rate
   };
 
-  // The hidden layer starts at random, from the seed; the output at 0, so an untrained network answers 0.
+  // The hidden layer starts at random values from the seed, the output layer at 0, so an untrained network
+  // returns 0.
   TanhNetwork(std::size_t inputs, std::size_t hidden, std::uint64_t seed);
 
   [[nodiscard]] double operator()(std::span<const double> input) const;

@@ -5,7 +5,7 @@
 namespace steelyard::balancing {
 namespace {
 
-// What a worker does in so much time at its usual speed, as a share of its work, up to `most`.
+// The share of its work that a worker does in this time at its usual speed, at most `most`.
 double meanwhile(double since, double usual, double most) {
   return usual > 0 ? std::min(since / usual, most) : 0;
 }
@@ -14,7 +14,7 @@ double done_by_now(const Standing& it) {
   return std::min(1.0, it.done + meanwhile(it.since, it.usual, 1.0 / FlexRR::parts));
 }
 
-// Who is least far gets help from who is furthest: no other pair is further apart.
+// The worker with the least progress is helped by the one with the most: the pair furthest apart.
 const Standing* last(const std::vector<Standing>& workers) {
   const Standing* found = nullptr;
   for (const Standing& it : workers) {

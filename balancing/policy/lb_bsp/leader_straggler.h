@@ -1,15 +1,15 @@
-// The search of LB-BSP on GPU clusters (Chen et al., SoCC 2020, as the survey of LB-BSP, DLB and LBB tells
-// it): no model of the time at all; at every barrier
+// The search of LB-BSP on GPU clusters (Chen et al., SoCC 2020, as described in the survey of LB-BSP, DLB and
+// LBB): no model of the time; at every barrier
 //
 //   leader    = argmin t among those that may take more;   straggler = argmax t
 //   if the same leader has been ahead of the same straggler in each of the last D rounds:
 //       x[leader] += DELTA;  x[straggler] -= DELTA
-//   a straggler that would fall to 0 or below is to be removed
-//   a move that undoes the one before (the two have changed places):  DELTA <- DELTA / 2,  D <- 2 D
+//   a straggler that would fall to 0 or below must be removed
+//   a move that undoes the previous one (the two have changed places):  DELTA <- DELTA / 2,  D <- 2 D
 //
-// The window D is there to ignore transient slowness. Numbers are ours, the paper's are not public: DELTA
-// starts at 4 % of the mean share, D at 5 and ends at 80; nothing moves while (max t - min t) / mean t is
-// below 0.03; both go back to their start when that spread has been above 0.3 for D0 rounds.
+// The window D ignores transient slowness. The numbers are ours, as the paper's are not public: DELTA starts
+// at 4 % of the mean share, D starts at 5 and is limited to 80; nothing moves while (max t - min t) / mean t
+// is below 0.03; both are reset after that spread has been above 0.3 for D0 rounds.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class LeaderStraggler {
   struct Move {
     std::uint64_t from = 0, to = 0;  // ids
     std::uint64_t samples = 0;
-    bool removes = false;  // all that `from` had
+    bool removes = false;  // the whole share of `from`
     friend bool operator==(const Move&, const Move&) = default;
   };
 
-  // After every round, with the units that worked in it.
+  // Call after every round, with the units that worked in it.
   std::optional<Move> next(std::span<const Unit> units);
 
   [[nodiscard]] std::uint64_t step() const { return step_; }
@@ -54,7 +54,7 @@ class LeaderStraggler {
   Pair pair_;                 // of the last round
   std::uint64_t streak_ = 0;  // rounds in a row with this pair
   Pair moved_;                // of the last move
-  std::uint64_t apart_ = 0;   // rounds in a row with a spread that asks for a new beginning
+  std::uint64_t apart_ = 0;   // rounds in a row with a spread that requires a reset
 };
 
 }  // namespace steelyard::balancing

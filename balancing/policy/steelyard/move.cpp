@@ -12,7 +12,7 @@ void Links::observe(const LastRound& round, const std::set<std::uint32_t>& after
   if (!rules_.links) return;
   double quickest = INFINITY;
   for (const auto& [slot, work] : round.work()) {
-    if (work.exchange < 0) return;  // a worker that does not tell it may not wait at all
+    if (work.exchange < 0) return;  // a worker that does not report it may not wait at all
     quickest = std::min(quickest, work.exchange);
   }
   for (const auto& [slot, work] : round.work()) {
@@ -34,7 +34,7 @@ bool Links::changed(std::uint32_t slot) const {
 void Waits::observe(const Request& request, const LastRound& round, const std::vector<Affine>& curves,
                     const std::vector<double>& link_seconds) {
   double last = 0, second = 0, per_second = 0;
-  bool waits = true;  // a worker that does not tell what it waited may not wait at all
+  bool waits = true;  // a worker that does not report its wait may not wait at all
   std::vector<const LastRound::Work*> works;
   std::size_t last_worker = 0, count = 0;
   for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -68,7 +68,7 @@ double Waits::worth(std::uint32_t slot) const {
 
 namespace {
 
-constexpr double one_round = 0.05;  // of a share: as far as it moves on the word of one round
+constexpr double one_round = 0.05;  // of a share: limit for one round
 
 }  // namespace
 
@@ -80,7 +80,8 @@ const Split& Move::to(const Request& request, const std::vector<Affine>& curves,
   return split_;
 }
 
-// The best split as far as the round before wanted it too, and a twentieth of each share beyond.
+// The best split as far as the previous round wanted it, too, and at most a twentieth of each share beyond
+// that.
 Move::Shares Move::held_back(const Request& request, const std::vector<Affine>& curves,
                              const std::vector<Known>& known, Shares best) const {
   if (!rules_.one_round || !split_.made_for(request) || !wish_.made_for(request)) return best;
@@ -104,8 +105,8 @@ Move::Shares Move::held_back(const Request& request, const std::vector<Affine>& 
 bool Move::worth_it(const Request& request, const std::vector<Affine>& curves,
                     const std::vector<Known>& known, const Shares& best) const {
   if (!rules_.least_gain || !split_.made_for(request)) return true;
-  // The slowest of many is the one whose time was overestimated most, so the largest doubt counts. It is the
-  // doubt about the shares as they are: where the new ones lead is only learned by going there.
+  // The slowest of many is the one with the most overestimated time, so the largest uncertainty counts. It is
+  // that of the current shares: the new ones' is only known after the move.
   double doubt = 0;
   for (std::size_t i = 0; i < best.size(); ++i) {
     const WorkerView& worker = request.workers[i];

@@ -2,8 +2,8 @@
 //
 //   move   if max T(x) - max T(x*) > max(least_gain, caution * doubt) * max T(x), else x stays
 //
-// with x the split as it is and x* the best one. No share moves by more than a twentieth on the word of one
-// round: beyond that, the round before has to have wanted it too.
+// with x the current split and x* the best one. A single round moves no share by more than a twentieth; a
+// larger move requires that the previous round wanted it, too.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -20,22 +20,22 @@
 
 namespace steelyard::balancing {
 
-// What the links of the workers cost, compared in every round (cost/exchange_cost.h).
+// Links: the cost of the workers' links, compared in every round (cost/exchange_cost.h).
 //
-// Needs the report of every worker of the round: only what one waited longer than the worker that waited
-// least is its own link's doing. A worker pushes as much as it pulls, so what it waits for its parameters
+// Needs the report of every worker of the round: only the time that a worker waited beyond the one that
+// waited least is attributed to its own link. A worker pushes as much as it pulls, so its wait for parameters
 // counts twice.
 class Links {
  public:
   explicit Links(const Rules& rules = {}) : rules_(rules) {}
 
-  // A round that all have reported. `after_rest`: the slots of those who had not worked for a while.
+  // A round that all workers have reported. `after_rest`: slots of workers that had not worked for a while.
   void observe(const LastRound& round, const std::set<std::uint32_t>& after_rest);
   void forget_all_but(const std::set<std::uint32_t>& present) { keep_only(present, links_); }
 
-  // To pull and to push, beyond what the best link takes.
+  // To pull and to push, beyond the time of the best link.
   [[nodiscard]] double seconds(std::uint32_t slot) const;
-  [[nodiscard]] bool changed(std::uint32_t slot) const;  // of late
+  [[nodiscard]] bool changed(std::uint32_t slot) const;  // recently
 
   void serialize(auto& fields) {
     fields.by_slot(links_, [&](std::uint32_t) { return ExchangeCost(rules_.link_changes); });
@@ -43,46 +43,48 @@ class Links {
 
  private:
   Rules rules_;
-  std::map<std::uint32_t, ExchangeCost> links_;  // by slot, where samples tell of it
+  std::map<std::uint32_t, ExchangeCost> links_;  // by slot, if samples contain it
 };
 
-// For whom the rounds wait, and what that worker is worth (cost/waited_for.h).
+// Waits: how long rounds wait for each worker, and what that worker is worth (WaitedFor).
 class Waits {
  public:
-  // A round that all have reported: for the slowest worker, how long the others waited for it; for each, how
-  // long the others would have needed for its samples. Memory limits are not looked at. `curves` and
+  // A round that all workers have reported: records how long the others waited for the slowest worker and,
+  // for each, how long the others would have needed for its samples. Ignores memory limits. `curves` and
   // `link_seconds` are in the order of the request.
   void observe(const Request& request, const LastRound& round, const std::vector<Affine>& curves,
                const std::vector<double>& link_seconds);
-  void doubt(std::uint32_t slot) { waited_[slot].doubt(); }  // it is to be seen again whether it is late
+  void doubt(std::uint32_t slot) { waited_[slot].doubt(); }  // lateness must be observed again
   void forget_all_but(const std::set<std::uint32_t>& present) { keep_only(present, waited_); }
 
-  // Seconds a round: what the others surely wait for it alone, and would need for its share, on average.
+  // Seconds per round: how long the others certainly wait for it alone, and would need for its share, on
+  // average.
   [[nodiscard]] double surely(std::uint32_t slot) const;
   [[nodiscard]] double worth(std::uint32_t slot) const;
 
   void serialize(auto& fields) { fields(waited_); }
 
  private:
-  std::map<std::uint32_t, WaitedFor> waited_;  // by slot, of those that worked
+  std::map<std::uint32_t, WaitedFor> waited_;  // by slot, of workers that have worked
 };
 
 struct MoveOptions {
-  double least_gain = 0.003;  // relative, below which nothing moves whatever is known
-  double caution = 0.25;      // of the doubt about the slowest worker's time; 0: always the best split
+  double least_gain = 0.003;  // relative; moves with a smaller gain are never made
+  double caution = 0.25;      // factor on the uncertainty of the slowest worker's time; 0: always the best
+                              // split
 };
 
 class Move {
  public:
   explicit Move(MoveOptions options = {}, const Rules& rules = {}) : options_(options), rules_(rules) {}
 
-  // What is known of one worker beside its curve.
+  // State of one worker beside its curve.
   struct Known {
-    bool changing = true;  // one round of it may speak for itself
-    double doubt = 0;      // relative deviation of its time for its present share
+    bool changing = true;  // a single round may decide
+    double doubt = 0;      // relative deviation of its time for its current share
   };
 
-  // The next split. `curves` and `known` are in the order of the request, and so is `best`, the best split.
+  // Returns the next split. `curves`, `known` and `best`, the best split, are in the order of the request.
   const Split& to(const Request& request, const std::vector<Affine>& curves, const std::vector<Known>& known,
                   std::vector<std::uint64_t> best);
 

@@ -10,7 +10,8 @@ namespace steelyard::balancing {
 namespace {
 
 constexpr double shortest_rest = 12, longest_rest = 3'000;  // rounds
-constexpr double half_known = 70;  // rounds at work after which a worker was of use as likely as not
+constexpr double half_known = 70;  // rounds of work after which a worker counts as useful with probability
+                                   // 1/2
 constexpr std::uint64_t first_late_rest = 64;
 
 }  // namespace
@@ -62,7 +63,7 @@ Rests::Shares Rests::solve(const Request& request, const std::vector<Affine>& cu
   return slow || late ? min_max(curves, share_bounds(request, resting()), request.positions) : all;
 }
 
-// True if anybody was sent to rest. `best`: the split where all may rest; `all`: where nobody new does.
+// True if a worker was sent to rest. `best`: the split if all may rest; `all`: if no further worker rests.
 bool Rests::send_to_rest(const Request& request, const std::vector<Affine>& curves,
                          const std::vector<Known>& known, const Shares& best, const Shares& all) {
   const double without = longest(curves, best);
@@ -71,7 +72,7 @@ bool Rests::send_to_rest(const Request& request, const std::vector<Affine>& curv
     const std::uint32_t slot = request.workers[i].slot;
     const auto rest = rests_.find(slot);
     const bool called = rest != rests_.end() && rest->second.trying, on_trial = called && !rest->second.late;
-    if (called && rest->second.until == request.round) continue;  // it has not been measured yet
+    if (called && rest->second.until == request.round) continue;  // not yet measured since its return
     const double doubt = rules_.rest_doubt ? std::min(1.0, known[i].doubt) : 0;
     const bool delays =
         best[i] == 0 && all[i] > 0 && known[i].worked > 0 && curves[i](1) * (1 - doubt) > without;
@@ -90,8 +91,8 @@ bool Rests::send_to_rest(const Request& request, const std::vector<Affine>& curv
   return sent;
 }
 
-// One at a time: without it, the others are waited for more often. Only the one that looks worst is looked
-// at, because each costs a solution.
+// One at a time, since without it the others are waited for more often. Evaluates only the candidate that
+// looks worst, because each costs a solution.
 bool Rests::send_the_late_to_rest(const Request& request, const std::vector<Affine>& curves,
                                   const std::vector<Known>& known, const Shares& all) {
   double most = 0;

@@ -1,19 +1,20 @@
-// Which workers are left out of the rounds, and when each is tried again.
+// Rests: which workers are left out of the rounds, and when each is tried again.
 //
 // A worker rests if the round is certainly faster without it. It is tried again with one sample, after
 //
 //   max(12, sqrt(2 cost / (gain * chance)))    rounds
 //   chance = worked^2 / (worked^2 + 70^2) / (rested + 12)
 //
-// which minimises the cost of the trials plus that of the rounds lost before it is back. cost: seconds
-// that the trial lengthens its round. gain: seconds a round that it saved while it worked. chance: per
-// round, that it is back as it was. The first factor of the chance is near 1 for a worker that was useful for
-// long. The second assumes that a state that has lasted n rounds lasts about n more.
+// which minimises the cost of the trials plus that of the rounds lost before it returns. cost: seconds by
+// which the trial lengthens its round. gain: seconds per round that it saved while it worked. chance:
+// probability per round that it has recovered. The first factor of the chance is near 1 for a worker that was
+// useful for long. The second assumes that a state that has lasted n rounds lasts about n more.
 //
 // A worker also rests if the rounds wait for it alone, and longer than they would take without it
-// (cost/waited_for.h). It returns after 64 rounds, the next time after twice as many, and is judged anew.
+// (WaitedFor). It returns after 64 rounds, the next time after twice as many, and is judged anew.
 //
-// Any one worker alone is a split too. So the plan is never slower, in its own model, than the best single
+// A single worker alone is also a possible split, so the plan is never slower, in its own model, than the
+// best single worker.
 // worker.
 #pragma once
 
@@ -30,41 +31,42 @@
 
 namespace steelyard::balancing {
 
-// Rounds until a trial pays, on average. `worked`, `rested`: rounds. The seconds are as above.
+// Rounds until a trial pays off, on average. `worked`, `rested`: rounds. The seconds are as above.
 double until_trial(double cost, double gain, double worked, double rested);
 
 class Rests {
  public:
   using Shares = std::vector<std::uint64_t>;
 
-  // What is known of one worker beside its curve. A worker that was never measured has worked for 0 rounds.
+  // State of one worker beside its curve. A worker never measured has worked for 0 rounds.
   struct Known {
     double worked = 0;  // rounds
     double doubt = 0;   // relative deviation of its time for one sample
-    double worth = 0;   // seconds a round that the others would need for its share, on average
-    double late = 0;    // seconds a round that the others surely wait for it alone
+    double worth = 0;   // seconds per round that the others would need for its share, on average
+    double late = 0;    // seconds per round that the others certainly wait for it alone
   };
 
   explicit Rests(const Rules& rules = {}) : rules_(rules) {}
 
-  // Ends the rests that are over. Returns the slots of workers that had rested for being late.
+  // Ends the rests that are over. Returns the slots of workers that rested because they were late.
   std::vector<std::uint32_t> call_back(const Request& request);
   // Sends workers to rest, then splits exactly. `curves` and `known` are in the request's order.
   Shares solve(const Request& request, const std::vector<Affine>& curves, const std::vector<Known>& known);
   void forget_all_but(const std::set<std::uint32_t>& present) { keep_only(present, rests_); }
 
   [[nodiscard]] std::set<std::uint32_t> resting() const;   // slots
-  [[nodiscard]] std::set<std::uint32_t> on_trial() const;  // slots of those whose curve sent them to rest
+  [[nodiscard]] std::set<std::uint32_t> on_trial() const;  // slots of workers that rested because of their
+                                                           // curve
 
   void serialize(auto& fields) { fields(rests_); }
 
  private:
   struct Rest {
-    std::uint64_t since = 0;     // round of its beginning, trials not counted
+    std::uint64_t since = 0;     // its first round, trials not counted
     std::uint64_t until = 0;     // round of the next trial; on trial: of this one
     bool trying = false;         // it has a sample again, and is judged by it
-    bool late = false;           // not its curve, but how long the rounds waited for it sent it there
-    std::uint64_t interval = 0;  // rounds of this rest, where late
+    bool late = false;           // rests because the rounds waited for it, not because of its curve
+    std::uint64_t interval = 0;  // rounds of this rest, if late
     void serialize(auto& fields) { fields(since, until, interval, trying, late); }
   };
 
@@ -74,7 +76,7 @@ class Rests {
                              const std::vector<Known>& known, const Shares& all);
 
   Rules rules_;
-  std::map<std::uint32_t, Rest> rests_;  // by slot, of those that rest or did until lately
+  std::map<std::uint32_t, Rest> rests_;  // by slot, of workers that rest or did so recently
 };
 
 }  // namespace steelyard::balancing

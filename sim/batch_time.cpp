@@ -38,9 +38,9 @@ double SpeedTrace::mean(double from_s, double to_s) const {
 
 namespace {
 
-constexpr int line_points = 33;  // that a curve is looked at to find the line through it
+constexpr int line_points = 33;  // at which a curve is sampled to find the line through it
 
-// The slope from the first point to the last: single pairs of neighbours are noisier.
+// The slope from the first point to the last: pairs of neighbours are noisier.
 double overall_slope(std::span<const MeasuredTime> curve) {
   const MeasuredTime &first = curve.front(), &last = curve.back();
   if (last.samples == first.samples) return first.ms / first.samples;
@@ -51,7 +51,7 @@ double between(const MeasuredTime& a, const MeasuredTime& b, double samples) {
   return a.ms + (b.ms - a.ms) * (samples - a.samples) / (b.samples - a.samples);
 }
 
-// Neighbours that fall are pooled until none do ("pool adjacent violators").
+// Falling neighbours are pooled until none are left ("pool adjacent violators").
 void never_fall(std::vector<MeasuredTime>& curve) {
   struct Pool {
     double sum = 0;
@@ -81,8 +81,7 @@ std::vector<double> slope_of(std::span<const double> coefficients) {
   return slope;
 }
 
-// Where the polynomial is zero on the way from `begin` to `end`: between two places where its slope is, it is
-// at most once.
+// Zeros of the polynomial between `begin` and `end`: it has at most one between two zeros of its slope.
 std::vector<double> zeros(const std::vector<double>& coefficients, double begin, double end) {
   if (coefficients.size() < 2) return {};
   std::vector<double> borders = zeros(slope_of(coefficients), begin, end), found;

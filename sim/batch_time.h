@@ -1,4 +1,4 @@
-// How long a batch takes when nothing disturbs it: by a polynomial, or by what was measured.
+// The undisturbed time of a batch: a polynomial, or measurements.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +8,24 @@
 
 namespace steelyard::sim {
 
-// A trace: how fast a device is at what time, from a file of somebody's measurements.
+// SpeedTrace: the speed of a device over time, from a file of measurements.
 //
-// The level of a line holds from its time to that of the next line; the first one also before, and the last
-// one for ever. There is nothing between two levels: a trace is a step function, and a batch that meets a
-// step is done at both speeds, each for its part.
+// A level holds from its time to that of the next one; the first level also before its time, the last one
+// forever. A trace is a step function: a batch that spans a step is computed at both speeds, each for its
+// part.
 struct SpeedTrace {
   enum class Kind : unsigned char {
-    speed,  // times the device's own
-    cpu,    // share of the processor that others leave, (0, 1]; workers of kind "cpu" see and report it
+    speed,  // factor on the device's own speed
+    cpu,    // share of the processor that others leave, (0, 1]; workers of kind "cpu" experience and report
+            // it
   };
   Kind kind = Kind::speed;
-  std::vector<double> at_s, levels;  // times rise, levels are positive; none: nothing changes
+  std::vector<double> at_s, levels;  // times increase, levels are positive; empty: constant speed
 
   [[nodiscard]] bool empty() const { return at_s.empty(); }
-  // Seconds that work of so many seconds takes that is begun at this time.
+  // Seconds for `work_s` seconds of work that begins at `begun_s`.
   [[nodiscard]] double took_s(double begun_s, double work_s) const;
-  // The mean level over a time; at one moment, the level there.
+  // The mean level over a time span; the current level if it is empty.
   [[nodiscard]] double mean(double from_s, double to_s) const;
 
  private:
@@ -33,9 +34,8 @@ struct SpeedTrace {
 
 double polynomial(std::span<const double> coefficients, double x);  // low order first
 
-// The same where it does not fall: beyond a peak it stays at that height until it is higher again. A
-// polynomial through measured times may bend down beyond the sizes that were tried, and no larger batch takes
-// less time. x >= 0.
+// The polynomial, held at each peak until it is higher again, so that it never falls. A polynomial through
+// measured times may bend down beyond the measured sizes, but no larger batch takes less time. x >= 0.
 double held_polynomial(std::span<const double> coefficients, double x);
 
 struct MeasuredTime {
@@ -43,16 +43,16 @@ struct MeasuredTime {
   friend bool operator==(const MeasuredTime&, const MeasuredTime&) = default;
 };
 
-// Measurements as a curve: in order, one for each number of samples (the median of several). Where a larger
-// batch was quicker than smaller ones, all of them get the mean, so that the curve never falls.
+// Turns measurements into a curve: sorted, one point per number of samples (the median of several). If a
+// larger batch was faster than smaller ones, all of them get their mean, so that the curve never falls.
 std::vector<MeasuredTime> as_curve(std::vector<MeasuredTime> measured);
 
-// Reads a curve, which is not empty: straight lines between its points. Below the first point its first line
-// goes on, but is never quicker than in proportion to the samples; above the last, the line from the first to
-// the last does.
+// Evaluates a curve, which must not be empty, by linear interpolation. Below the first point its first line
+// is extended, but never below proportionality to the samples; above the last point the line from the first
+// to the last is.
 double on_curve(std::span<const MeasuredTime> curve, double samples);
 
-// The straight line, as a polynomial, that is nearest to a curve from 1 to `most` samples: for those who know
+// The straight line, as a polynomial, nearest to a curve from 1 to `most` samples: for callers that accept
 // polynomials only.
 std::vector<double> line_through(const std::function<double(double samples)>& curve_ms, std::uint64_t most);
 

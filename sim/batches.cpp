@@ -21,7 +21,7 @@ Round Batches::at(std::uint64_t epoch, Interval positions) const {
   return epoch * in(samples_) + positions.begin / batch_;
 }
 
-// Rounds never span epochs, but for the one of a whole job.
+// Rounds never span epochs, except a round that spans the whole job.
 Batches::Range Batches::of(Round round) const {
   const std::uint64_t in_an_epoch = in(samples_), last = all_ - 1;
   if (mode_.span == SyncMode::Span::job) return {0, epochs_ * in_an_epoch};
@@ -39,7 +39,7 @@ Round Batches::last_of(const Compute& order) const {
   return std::min<Round>(end, all_) - 1;
 }
 
-// Each local step takes the time of a batch of its own.
+// Each local step takes the time of its own batch.
 double Batches::drawn_ms(std::size_t worker, const Compute& order, double at_s) const {
   if (order.piece.local.steps == 0)
     return devices_.drawn_ms(worker, order.piece.round, order.piece.positions.size(), at_s);
@@ -55,7 +55,7 @@ double Batches::drawn_ms(std::size_t worker, const Compute& order, double at_s) 
   return ms;
 }
 
-// A share is walked once an epoch. Its steps are taken for equally long, by less than a grain too long, so
+// A share is processed once per epoch. All its steps count as equally long, by less than a grain too long, so
 // that the curve does not fall.
 double Batches::true_ms(std::size_t worker, Round round, std::uint64_t share, double at_s,
                         std::uint64_t workers) const {
@@ -69,7 +69,7 @@ double Batches::true_ms(std::size_t worker, Round round, std::uint64_t share, do
   return ms;
 }
 
-// As many steps as the share holds, each as long as one is on average over the round.
+// As many steps as the share holds, each as long as the average step of the round.
 double Batches::balanced_ms(std::size_t worker, Range batches, std::uint64_t share, double at_s,
                             std::uint64_t workers) const {
   const std::uint64_t size = balanced_batch(batches.count * batch_, batches.count, workers, grain_);

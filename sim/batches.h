@@ -1,7 +1,7 @@
-// Batches: the global batches that rounds are made of, and how long they take.
+// Batches: the global batches that rounds consist of, and their times.
 //
-// Events and draws go by global batches, whatever the sync mode makes of rounds: without local steps a round
-// is one batch, with local steps it is several. Batches are numbered over the whole job.
+// Events and draws refer to global batches in every sync mode: without local steps a round is one batch, with
+// local steps it is several. Batches are numbered over the whole job.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,16 @@ class Batches {
     std::uint64_t count = 1;
   };
 
-  // `all`: batches of the job. The devices must outlive it.
+  // `all`: number of batches of the job. The devices must outlive this object.
   Batches(const Job& job, const Devices& devices, std::uint64_t all);
 
-  [[nodiscard]] std::uint64_t in(std::uint64_t positions) const;          // so many positions
+  [[nodiscard]] std::uint64_t in(std::uint64_t positions) const;          // number of batches
   [[nodiscard]] Round at(std::uint64_t epoch, Interval positions) const;  // in which they begin
-  [[nodiscard]] Range of(Round round) const;                              // that the scheduler makes it of
+  [[nodiscard]] Range of(Round round) const;                              // of which the round consists
   [[nodiscard]] Round last_of(const Compute& order) const;                // in which a computation ends
 
-  // What a worker takes for a piece, in ms, if it begins so many seconds after the first round: as drawn, and
-  // without noise for a share of a round that so many workers go through (at least one).
+  // Milliseconds that a worker takes for a piece begun `at_s` seconds after the first round: as drawn, or
+  // without noise for a share of a round with this many `workers` (at least one).
   [[nodiscard]] double drawn_ms(std::size_t worker, const Compute& order, double at_s) const;
   [[nodiscard]] double true_ms(std::size_t worker, Round round, std::uint64_t share, double at_s,
                                std::uint64_t workers) const;

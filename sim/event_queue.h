@@ -1,8 +1,8 @@
-// What is going to happen, earliest first; of what happens at one time, in the order in which it was said.
+// EventQueue: future events, earliest first; events of the same time in the order in which they were pushed.
 //
-// Three lines stand for one. What is said to happen at once waits in a line of its own; what is said to
-// happen not before anything said so far, in another one, for many delays are the same; the rest in a heap.
-// Events stay where they were put, in blocks; only keys are moved.
+// Three queues work as one. Events for the current time wait in a queue of their own; events not earlier than
+// all pushed so far in another, since many delays are equal; the rest in a heap. Events stay where they were
+// stored, in blocks; only keys are moved.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace steelyard::sim {
 template <class Event>
 class EventQueue {
  public:
-  // `at` may not lie before the time of the event popped last.
+  // `at` must not be before the time of the last popped event.
   void push(Time at, Event event) {
     CHECK(at >= now_, "nothing happens in the past");
     const Key key{at, sequence_++, free_place()};
@@ -38,7 +38,7 @@ class EventQueue {
   [[nodiscard]] bool empty() const { return size() == 0; }
   [[nodiscard]] std::size_t size() const { return at_once_.size() + in_order_.size() + heap_.size(); }
 
-  // Of the next event. The queue is not empty.
+  // The time of the next event. The queue must not be empty.
   [[nodiscard]] Time next() const { return later_comes_first() ? first_later().at : now_; }
 
   Event pop() {
@@ -47,7 +47,7 @@ class EventQueue {
     return std::move(at_place(place));
   }
 
-  // Lets `take` have the next event where it lies, and then forgets it. `take` may push.
+  // Passes the next event to `take` in place, and then removes it. `take` may push.
   template <class Take>
   void consume(const Take& take) {
     const std::uint32_t place = next_place();
@@ -55,7 +55,7 @@ class EventQueue {
     free_.push_back(place);
   }
 
-  // Time has gone on without an event of this queue. Nothing in it may be earlier.
+  // Time has advanced without an event of this queue. No event may be earlier than `now`.
   void advance(Time now) {
     if (now <= now_) return;
     CHECK(empty() || next() >= now, "events are not passed over");
@@ -69,7 +69,7 @@ class EventQueue {
     Time at;
     std::uint64_t sequence = 0;
     std::uint32_t place = 0;
-    bool operator<(const Key& other) const {  // a heap gives the greatest: the earliest is that
+    bool operator<(const Key& other) const {  // a heap's top is the greatest: here, the earliest
       return std::pair(at, sequence) > std::pair(other.at, other.sequence);
     }
   };
@@ -85,19 +85,19 @@ class EventQueue {
   }
   Event& at_place(std::uint32_t place) { return blocks_[place / block][place % block]; }
 
-  // Of what was not said to happen at once, there being some: the earliest.
+  // Whether the earliest event not for the current time is in the heap. At least one must exist.
   [[nodiscard]] bool from_heap() const {
     return in_order_.empty() || (!heap_.empty() && in_order_.front() < heap_.front());
   }
   [[nodiscard]] const Key& first_later() const { return from_heap() ? heap_.front() : in_order_.front(); }
-  // What is said for now was said after all that had been said for this time before it came.
+  // Events for the current time were pushed after all earlier pushes for that time.
   [[nodiscard]] bool later_comes_first() const {
     if (at_once_.empty()) return true;
     return !(in_order_.empty() && heap_.empty()) && first_later().at == now_;
   }
 
-  // Of the next event, which is on its way from now on. Ten thousand events do not fit a cache: the one
-  // behind it may come while this one is looked at.
+  // Removes the key of the next event and prefetches the event after it: ten thousand events do not fit into
+  // a cache.
   std::uint32_t next_place() {
     std::uint32_t place = 0;
     if (!later_comes_first()) {
@@ -120,7 +120,7 @@ class EventQueue {
 
   Time now_;
   std::uint64_t sequence_ = 0;
-  std::deque<std::uint32_t> at_once_;  // places, as the keys have them
+  std::deque<std::uint32_t> at_once_;  // places, as in keys
   std::deque<Key> in_order_;
   std::vector<Key> heap_;
   std::vector<std::unique_ptr<Event[]>> blocks_;

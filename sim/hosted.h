@@ -1,4 +1,4 @@
-// A machine in a world, whatever it is, and what the world keeps about it.
+// A state machine of any type in a world, and the world's state about it.
 #pragma once
 
 #include <functional>
@@ -10,28 +10,28 @@
 
 namespace steelyard::sim {
 
-// What computes for all workers of a world: how long an order takes, and what comes back then.
+// Computes for all workers of a world: the time of an order, and its answers.
 class ComputeModel {
  public:
   struct Order {
     NodeId worker;
     Compute compute;  // with parameters
     Time begun;
-    double seconds = 0;  // that it takes
+    double seconds = 0;  // duration
   };
   using Say = std::function<void(ToWorker)>;
 
   virtual ~ComputeModel() = default;
   [[nodiscard]] virtual double seconds_for(NodeId worker, const Compute& order, Time now) = 0;
-  // With hand-over: positions of a micro-batch of it; 0: it is computed as a whole.
+  // With hand-over: positions of one micro-batch of the order; 0: it is computed as a whole.
   [[nodiscard]] virtual std::uint64_t micro_batch(const Compute&) const { return 0; }
-  // How long the first of its positions take.
+  // Seconds for the first `done` positions.
   [[nodiscard]] virtual double seconds_until(const Order& order, std::uint64_t done) {
     return order.seconds * static_cast<double>(done) /
            static_cast<double>(order.compute.piece.positions.size());
   }
-  // Says what its worker is answered, in order. Not asked for orders that were given up, or whose worker is
-  // gone; the worker may go while it is answered.
+  // Passes the answers for the worker to `say`, in order. Not called for abandoned orders or dead workers;
+  // the worker may be killed during the call.
   virtual void finish(const Order& done, const Say& say) = 0;
 };
 
@@ -47,14 +47,14 @@ struct Hosted {
     std::uint64_t number = 0;
     Round round = 0;
     PieceId piece = 0;
-    Position end = 0;  // of the piece; a cut moves it
+    Position end = 0;  // of the piece; a cut changes it
   };
 
   const NodeId id;
-  Time armed = Time::max();            // the earliest timer that will wake it
-  Time paused_until{};                 // the origin: it is not paused
+  Time armed = Time::max();            // the earliest timer set for it
+  Time paused_until{};                 // the origin: not paused
   std::vector<Envelope> waiting{};     // arrived while it was paused
-  std::vector<Computation> computing;  // ordered, and not given up
+  std::vector<Computation> computing;  // ordered, and not abandoned
 };
 
 template <Machine M>
@@ -69,7 +69,7 @@ struct HostedMachine final : Hosted {
   M machine;
 };
 
-// The machine itself; the caller knows its type by the node's role.
+// The state machine itself; the caller knows its type from the node's role.
 template <Machine M>
 const M& machine_of(const Hosted& node) {
   return static_cast<const HostedMachine<M>&>(node).machine;
@@ -77,19 +77,19 @@ const M& machine_of(const Hosted& node) {
 
 // Observers of a world: checkers, recorders and scripts of tests.
 //
-// A world tells its observers in the order in which they came. All that they are given lives as long as the
-// call. An observer may kill, cut, pause and start nodes whenever it is told something.
+// A world calls its observers in the order of World::watch(). Arguments are valid during the call only. An
+// observer may kill, cut, pause and start nodes in any call.
 class Observer {
  public:
   virtual ~Observer() = default;
 
-  // A message is there, and its node alive; answers of compute nodes too. False: it is lost, and those that
-  // come later are not told.
+  // A message arrives at a living node; also answers of compute nodes. Return false to drop it: later
+  // observers are then not called.
   virtual bool arrives(const Envelope&) { return true; }
-  // A machine has taken in a message, or was woken (null), and what it said is on its way.
+  // A machine has processed a message, or was woken (null); the messages that it sent are on their way.
   virtual void stepped(const Hosted&, const Envelope*) {}
   virtual void ordered(NodeId /*worker*/, const Compute&) {}  // with parameters
-  virtual void told(const ToRecorder&) {}                     // what is meant for people
+  virtual void told(const ToRecorder&) {}                     // output for users
   virtual void killed(NodeId) {}
 };
 

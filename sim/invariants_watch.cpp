@@ -51,7 +51,7 @@ ExpectedHubs::Average ExpectedHubs::mean(const std::vector<HubNumber>& of) const
   return positions > 0 ? Average{sum / positions, positions} : Average{state_.at(of.front()).value, 0};
 }
 
-// All at once: of what each has before any of them changes.
+// Simultaneously: computed from the values before any hub changes.
 void ExpectedHubs::mix() {
   std::map<HubNumber, double> mixed;
   for (const auto& [a, hub] : state_) {
@@ -97,7 +97,7 @@ double CoverageProbe::gradient(Interval positions) const {
   return before(positions.end) - before(positions.begin);
 }
 
-// Ten thousand workers push one number each: as many small allocations took longer than all else about them.
+// Ten thousand workers push one number each: as many small allocations took longer than all the rest.
 Blob CoverageProbe::pushed(const Compute& order) {
   if (!numbers_ || used_ == numbers_->size()) {
     numbers_ = std::make_shared<std::vector<float>>(numbers_at_once);
@@ -120,7 +120,7 @@ std::string CoverageProbe::look_at_all(const SliceMemory& slice, const std::stri
   return {};
 }
 
-// A slice closes once all positions are in, and so after all of its round's pieces were computed.
+// A slice closes once all positions are in, so after all pieces of its round were computed.
 std::string CoverageProbe::look_at_average(const SliceMemory& slice, const std::string& where) {
   const Version version = slice.version();
   while (hubs_.averages().size() < version) {

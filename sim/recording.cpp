@@ -7,15 +7,16 @@
 namespace steelyard::sim {
 namespace {
 
-constexpr std::size_t most_pairs_of = 400;  // rounds; of longer recordings, as many evenly over all of it
-constexpr double least_spread = 1.25;       // of shares, largest over smallest, that tells a fixed cost
+constexpr std::size_t most_pairs_of = 400;  // limit of rounds used; longer recordings are sampled evenly
+constexpr double least_spread = 1.25;       // of shares, largest over smallest, needed to estimate a fixed
+                                            // cost
 constexpr double spread_of_neighbours = 1.1;
 constexpr std::size_t least_neighbours = 8;
-constexpr double least_apart = 0.2;  // of a pair, as a share of the widest apart
-constexpr std::size_t around = 4;    // rounds before and behind that make a trend
+constexpr double least_apart = 0.2;  // of a pair, relative to the pair furthest apart
+constexpr std::size_t around = 4;    // rounds on either side that make a trend
 
-// A round as a point of t / b = fixed (1 / b) + each: relative errors of small and large batches count the
-// same.
+// A round as a point of t / b = fixed (1 / b) + each, so that relative errors of small and large batches have
+// equal weight.
 struct Point {
   double inverse = 0, rate = 0;
 };
@@ -31,8 +32,8 @@ std::vector<Point> points_of(std::span<const MeasuredTime> rounds) {
   return points;
 }
 
-// A policy gives a worker less while it is slow, so that over the whole run all shares seem to take as long.
-// From one round to the next a worker is mostly as fast as before, and only its share differs.
+// A policy gives a worker less while it is slow, so over the whole run all shares seem to take equally long.
+// Between successive rounds the speed is usually unchanged, and only the share differs.
 std::vector<double> fixed_by_neighbours(std::span<const MeasuredTime> rounds) {
   std::vector<double> fixed;
   for (std::size_t i = 1; i < rounds.size(); ++i) {
@@ -70,7 +71,7 @@ std::vector<double> fitted_line(std::span<const MeasuredTime> rounds) {
   const std::vector<double> neighbours = fixed_by_neighbours(rounds);
   const double fixed =
       neighbours.size() < least_neighbours ? fixed_cost(points) : std::max(0.0, median(neighbours));
-  // A fixed cost that leaves nothing for the samples explains too much.
+  // Rejects a fixed cost that leaves no time for the samples.
   const double each = rates(fixed);
   return each > 0 ? std::vector{fixed, each} : std::vector{0.0, rates(0)};
 }

@@ -1,12 +1,12 @@
-// A recording: what one worker of a real run took, round by round, as a device that does it again.
+// Recording: the times of one worker of a real run, round by round, as a device that reproduces them.
 //
 //   in round k, for b samples:   line(b) factor_k
 //
-// The line is fitted to all rounds; the factors are what each round took over what the line says, so that the
-// shares of the recording take the times of the recording. Behind the last round the first one comes again.
+// The line is fitted to all rounds; a factor is the ratio of a round's time to the line, so that the
+// recording's shares take the recording's times. After the last round it repeats from the first.
 //
-// What of a factor could be known before is its trend, the median over the rounds around it; the rest is
-// luck, which the oracle does not foresee.
+// The predictable part of a factor is its trend, the median over the neighbouring rounds; the rest is noise
+// that the oracle does not know.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace steelyard::sim {
 
 struct Recording {
-  std::vector<double> factors, trends;  // by round; none: nothing was recorded
+  std::vector<double> factors, trends;  // by round; empty: no recording
 
   [[nodiscard]] bool empty() const { return factors.empty(); }
   [[nodiscard]] double factor(std::uint64_t round) const {
@@ -29,13 +29,13 @@ struct Recording {
   }
 };
 
-// The line through the rounds, as a polynomial: through the origin if all shares were about the same, for
-// then nothing tells the fixed cost. It is told by rounds one after the other with other shares, where there
-// are some, and otherwise by any two. Few rounds that took much longer do not move it. Rounds without samples
-// tell nothing; at least one has some. All other times and samples are positive.
+// The line through the rounds, as a polynomial: through the origin if all shares were about equal, since the
+// fixed cost is then unknown. It is estimated from pairs of successive rounds with different shares, if there
+// are any, and otherwise from any pairs. A few slow rounds do not change it. Rounds without samples are
+// ignored; at least one must have some. All other times and samples must be positive.
 std::vector<double> fitted_line(std::span<const MeasuredTime> rounds);
 
-// A round without samples has the factor of the last that had some, or of the first.
+// A round without samples has the factor of the last round with samples, or of the first.
 Recording recording_of(std::span<const MeasuredTime> rounds, std::span<const double> line);
 
 }  // namespace steelyard::sim

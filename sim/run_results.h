@@ -1,5 +1,5 @@
-// The results of a scenario's run: an observer of its world that collects rounds, evaluations and notes as
-// the scheduler reports them. It changes nothing in the world.
+// RunResults: an observer of a scenario's world that collects the rounds, evaluations and notes that the
+// scheduler reports. It does not affect the world.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ namespace steelyard::sim {
 
 class RunResults final : public Observer {
  public:
-  // Global batches that were gone through, and versions of the parameters that were made: one a round, and
-  // one for each worker of a round where pushes are applied at once.
+  // Global batches processed, and versions of the parameters made: one per round, or one per worker and round
+  // if pushes are applied on arrival.
   struct Tally {
     std::uint64_t batches = 0, updates = 0;
   };
 
-  // `worker_in`: the worker of each slot, which the run fills in. Job, batches and it outlive this object.
-  // `trained`: evaluations have real numbers; otherwise they are left out.
+  // `worker_in`: the worker of each slot, filled in by the run. Job, batches and `worker_in` must outlive
+  // this object. `trained`: evaluations have real numbers; otherwise they are dropped.
   RunResults(const Job& job, const Batches& batches, std::size_t workers,
              const std::vector<std::size_t>& worker_in, bool trained);
 

@@ -15,7 +15,7 @@ namespace steelyard::sim {
 namespace {
 
 constexpr std::uint64_t most_rounds = 10'000'000;
-constexpr std::uint64_t tried_batches = 4096;  // of a curve, evenly over all that it may be asked for
+constexpr std::uint64_t tried_batches = 4096;  // of a curve, spread evenly over its range
 
 [[noreturn]] void refuse(const Scenario& scenario, const std::string& what) {
   throw Failure(ExitCode::configuration, scenario.name + ": " + what);
@@ -30,7 +30,7 @@ void check_curve(const Scenario& scenario, const Device& device) {
                            std::to_string(batch) + "; times are positive, up to job.global_batch");
     }
   }
-  // Held from there on it would take the same time for any batch, which nobody means.
+  // If it were held from there on, all batches would take the same time, which is never intended.
   if (device.measured.empty() && polynomial(device.time_ms, 2) < polynomial(device.time_ms, 1)) {
     refuse(scenario, "worker '" + device.name +
                          "': time_ms decreases from the first sample on; give a polynomial, low order first, "
@@ -52,7 +52,7 @@ void check_grain(const Scenario& scenario) {
   }
 }
 
-// The last batch before the polynomial falls; nothing if it does not up to `most`.
+// The last batch before the polynomial falls; std::nullopt if it does not fall up to `most`.
 std::optional<std::uint64_t> peak_of(const std::vector<double>& time_ms, std::uint64_t most) {
   const auto falls_at = [&](std::uint64_t batch) {
     return polynomial(time_ms, static_cast<double>(batch + 1)) <
@@ -93,8 +93,8 @@ void check_event(const Scenario& scenario, const Event& event) {
   }
 }
 
-// Whether the round that this batch is of ends with it. Modes with long rounds go through several batches at
-// once, and who comes back for one of them is there in time.
+// Whether this batch is the last of its round. Modes with long rounds process several batches at once, and a
+// worker that returns for one of them is in time.
 bool ends_round(const Scenario& scenario, const SyncMode& mode, Round batch, std::uint64_t batches) {
   const std::uint64_t in_an_epoch =
       (scenario.samples_per_epoch + scenario.global_batch - 1) / scenario.global_batch;
@@ -105,8 +105,9 @@ bool ends_round(const Scenario& scenario, const SyncMode& mode, Round batch, std
   return mode.has_fixed_rounds() && at % mode.batches() == 0;
 }
 
-// Rounds are the clock of events: where nobody is left to end one, nobody ever comes back. In the order of
-// ScenarioRun::begin_round(). A target may end the job before; only then is it not known.
+// Rounds are the clock of events: without a worker to end a round, no worker ever returns. Checks changes in
+// the order of ScenarioRun::begin_round(). A target accuracy may end the job earlier; only then is the result
+// unknown.
 void check_somebody_is_there(const Scenario& scenario) {
   struct Change {
     std::vector<std::size_t> lost, back;
@@ -183,7 +184,7 @@ void check_scenario(const Scenario& scenario) {
     refuse(scenario, "job.global_batch and job.samples_per_epoch must be at least 1");
   }
   check_grain(scenario);
-  // What is counted are batches, and paced rounds are any number of them.
+  // Counts batches, since paced rounds contain any number of them.
   if (mode.paced && scenario.rounds > 0) {
     const std::uint64_t batches = scenario.rounds;
     Scenario epoch = scenario;
@@ -200,7 +201,7 @@ void check_scenario(const Scenario& scenario) {
   }
   const Device* before = nullptr;
   for (const Device& device : scenario.workers) {
-    // One curve is often that of thousands.
+    // Thousands of workers may share one curve.
     if (before == nullptr || !same_curve(device, *before)) check_curve(scenario, device);
     before = &device;
   }

@@ -1,4 +1,4 @@
-// A scenario: a cluster of formulas and a job for it. Plain data; app/config/scenario_file.h reads it from
+// A scenario: a simulated cluster and a job for it. Plain data; app/config/scenario_file.h reads it from
 // TOML.
 #pragma once
 
@@ -19,25 +19,27 @@
 
 namespace steelyard::sim {
 
-// One worker: how long it takes for a batch.
+// One worker: the time of its batches.
 struct Device {
   std::string name;
   DeviceKind kind = DeviceKind::cpu;
-  std::vector<double> time_ms;           // polynomial in the batch size, low order first; held where it falls
-  std::uint64_t max_batch = 0;           // positions that fit its memory in one piece; 0: no limit
+  std::vector<double> time_ms;           // polynomial in the batch size, low order first; held constant where
+                                         // it falls
+  std::uint64_t max_batch = 0;           // positions that fit its memory at once; 0: no limit
   double noise = 0;                      // relative standard deviation of one compute time
-  double flat_ms = 0;                    // no batch takes less: GPUs take as long for few samples as for some
-  std::vector<MeasuredTime> measured{};  // a curve (sim/simulated_device.h) in the place of time_ms
-  Recording recording{};                 // what a real run did in each round beside time_ms
-  SpeedTrace trace{};                    // how fast it is at what time
-  // Of its own link; less than 0: as the network says.
+  double flat_ms = 0;                    // minimum time of a batch: GPUs take as long for few samples as for
+                                         // some
+  std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) that replaces time_ms
+  Recording recording{};                 // factors of a real run's rounds on time_ms
+  SpeedTrace trace{};                    // its speed over time
+  // Of its own link; negative: the network's.
   double latency_ms = -1, bandwidth_gbps = -1;
-  double memory_mb = 0;  // what its machine has; CPU workers report it; 0: unknown
-  // Rounds of a millisecond on a machine that others use too: the logarithm of a time varies by `jitter`; who
-  // sleeps does so for whole quanta; and with this chance it is taken away for an exponential time.
+  double memory_mb = 0;  // its machine's memory, reported by CPU workers; 0: unknown
+  // Millisecond rounds on a shared machine: the logarithm of a time varies by `jitter`; times are rounded up
+  // to whole quanta; and with `pause_chance` a batch is interrupted for an exponential time.
   double jitter = 0, quantum_ms = 0, pause_chance = 0, pause_ms = 0;
 
-  // For a batch when nothing disturbs it; 0 samples take none.
+  // Undisturbed time of a batch; 0 for 0 samples.
   [[nodiscard]] double own_ms(double samples) const {
     if (!measured.empty()) return on_curve(measured, samples);
     return std::max(flat_ms, held_polynomial(time_ms, samples));
@@ -49,8 +51,8 @@ struct Scenario {
   std::uint64_t global_batch = 512;
   std::uint32_t grain = 1;  // Job::grain
   std::uint64_t samples_per_epoch = 50'000;
-  std::uint64_t epochs = 1;  // 0: no reason to stop
-  std::uint64_t rounds = 0;  // 0: no reason to stop
+  std::uint64_t epochs = 1;  // 0: no limit
+  std::uint64_t rounds = 0;  // 0: no limit
   std::uint64_t seed = 1;
   std::string sync = "bsp";
   std::string policy = "steelyard";
@@ -60,30 +62,29 @@ struct Scenario {
 
   NetworkOptions network;
   std::uint32_t servers = 1;
-  double heartbeat_s = 0;  // 0: half a second, and longer where workers are many
+  double heartbeat_s = 0;  // 0: half a second, longer for many workers
 
   std::vector<Device> workers;
   std::vector<Event> events;
 
-  // What the workers really compute; null: whole numbers that prove that every position is counted once.
+  // The workers' computation; null: integers that prove that every position is counted once.
   std::shared_ptr<const Training> training;
-  double target_accuracy = 0;  // of a training: it ends there; 0: never
+  double target_accuracy = 0;  // ends a training when reached; 0: never
 };
 
-// The network as this worker has it.
+// The network settings of this worker.
 NetworkOptions network_of(const Scenario& scenario, std::size_t worker);
 
-// How many of its workers are there from the beginning, and how many rounds it has.
+// The number of workers present from the beginning, and the number of rounds.
 std::uint32_t count_first_workers(const Scenario& scenario);
 std::uint64_t count_rounds(const Scenario& scenario);
 
-// Throws Failure (configuration) for what cannot be simulated: no worker, nothing that ends it, a curve that
-// is not positive or decreases from the first sample on, a sync mode that does not exist, nobody there in
-// some round.
+// Throws Failure (configuration) for scenarios that cannot be simulated: no worker, no end, a curve that is
+// not positive or decreases from the first sample on, an unknown sync mode, a round without workers.
 void check_scenario(const Scenario& scenario);
 
-// What is simulated otherwise than it is written, a line each for people: curves that fall within the batches
-// that their workers may get.
+// Lines for the user about simulated behaviour that differs from the file: curves that fall within the range
+// of their workers' batches.
 std::vector<std::string> notes_on(const Scenario& scenario);
 
 }  // namespace steelyard::sim

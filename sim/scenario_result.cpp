@@ -34,7 +34,7 @@ std::string json_evaluation(const Evaluation& it) {
          ",\"accuracy\":" + json_number(it.accuracy) + ",\"loss\":" + json_number(it.loss) + "}";
 }
 
-// What is added to a result with evaluations, and to its "final".
+// The additions to a result with evaluations, and to its "final".
 std::string json_evaluations(const Result& result) {
   if (!result.trained) return "";
   return ",\"evaluations\":" + json_list(result.evaluations, json_evaluation);
@@ -91,7 +91,7 @@ const RoundResult& Result::last_full() const {
   const RoundResult* last = &rounds.back();
   for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
     if (round->samples > last->samples) return *round;
-    if (round->epoch + 1 < rounds.back().epoch) break;  // all of an epoch has been seen
+    if (round->epoch + 1 < rounds.back().epoch) break;  // an epoch of full length was searched
   }
   return *last;
 }

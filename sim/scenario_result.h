@@ -1,18 +1,18 @@
-// What came out of a simulation, and its JSON: a contract.
+// Result: the result of a simulation, and its JSON, whose format is stable.
 //
 //   {"scenario","policy","sync","seed",
 //    "rounds":[{"round","shares":[...],"compute_ms":[...],"round_ms","se"}],
 //    "epoch_s":[...],"total_s","samples_per_s","ideal_s","percent_of_ideal",
 //    "computing","efficiency","updates","final":{...}}
 //
-// "computing" and "efficiency" (balancing/work_time.h) are null where pushes are applied at once.
+// "computing" and "efficiency" (balancing/work_time.h) are null if pushes are applied on arrival.
 //
-// Of a training also "loss" in every round, and beside "final", with "accuracy" and "loss" in it,
-// "evaluations":[{"round","seconds","accuracy","loss"}]. Where pushes are applied at once also
-// "staleness":[...], how many came how late (protocol/messages.h).
+// A training also has "loss" in every round, "accuracy" and "loss" in "final", and beside it
+// "evaluations":[{"round","seconds","accuracy","loss"}]. If pushes are applied on arrival, also
+// "staleness":[...], the number of pushes by staleness (protocol/messages.h).
 //
-// Workers in the order of the file. Milliseconds carry six digits behind the point (a nanosecond); the same
-// result is always the same text.
+// Workers are in the order of the file. Milliseconds have six decimals (a nanosecond); equal results give
+// equal texts.
 #pragma once
 
 #include <cstdint>
@@ -27,21 +27,21 @@ namespace steelyard::sim {
 struct RoundResult {
   Round round = 0;
   std::uint64_t epoch = 0;
-  std::vector<std::uint64_t> shares;  // samples reported; of a worker that was not there: 0
+  std::vector<std::uint64_t> shares;  // samples reported; 0 for an absent worker
   std::vector<double> compute_ms;     // without waiting and exchange
   double round_ms = 0;                // with both
   double se = 0;    // straggler effect, (max - min) / mean of the times of the workers that computed
   double loss = 0;  // of a training: mean over the round's samples
-  // Its positions, once for each pass: also those whose report was lost with the worker that had pushed them.
+  // Its positions, once per pass, including those whose report was lost with their worker.
   std::uint64_t samples = 0;
 };
 
-// Of the test samples, with the parameters that `round` rounds have made.
+// On the test samples, with the parameters after `round` rounds.
 struct Evaluation {
   Round round = 0;
-  double seconds = 0;  // virtual, of training until then
+  double seconds = 0;  // virtual time of training until then
   double accuracy = 0, loss = 0;
-  std::uint64_t updates = 0;  // that have made these parameters, as Result counts them; not in the JSON
+  std::uint64_t updates = 0;  // made these parameters, counted as in Result; not in the JSON
 };
 
 struct Result {
@@ -49,9 +49,9 @@ struct Result {
   std::uint64_t seed = 0;
   std::vector<std::string> workers;  // names
   std::vector<RoundResult> rounds;
-  double ideal_s = 0;  // of the oracle under bsp, on the same draws
-  // Versions of the parameters that were made, counted as in the records of a real run
-  // (app/report/compare/record.cpp): one a round, and under ssp and asp one for each worker of a round.
+  double ideal_s = 0;  // of the oracle under bsp, with the same random numbers
+  // Versions of the parameters made, counted as in the records of a real run (app/report/compare/record.cpp):
+  // one per round, and under ssp and asp one per worker and round.
   std::uint64_t updates = 0;
   bool trained = false;  // with real gradients
   std::vector<Evaluation> evaluations{};
@@ -60,17 +60,17 @@ struct Result {
   [[nodiscard]] double total_s() const;
   [[nodiscard]] double samples_per_s() const;
   [[nodiscard]] double percent_of_ideal() const;
-  // As of a real run: nothing where pushes are applied at once.
+  // As for a real run: empty if pushes are applied on arrival.
   [[nodiscard]] balancing::WorkTime work() const;
   [[nodiscard]] std::vector<double> epoch_s() const;
-  // The last round of full length: an epoch's last one is shorter. There is at least one round.
+  // The last round of full length: the last one of an epoch may be shorter. Requires at least one round.
   [[nodiscard]] const RoundResult& last_full() const;
 };
 
 std::string to_json(const Result& result);
 
-// Numbers and texts as JSON has them.
-std::string json_number(double value);  // the fewest digits that give the same number back
+// Numbers and texts in JSON syntax.
+std::string json_number(double value);  // the fewest digits that parse back to the same number
 std::string json_text(const std::string& text);
 
 }  // namespace steelyard::sim

@@ -16,8 +16,8 @@ namespace {
 constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 constexpr std::uint64_t first_shard = 2;
 
-// A scenario counts its length in global batches, so that all modes have the same samples before them: local
-// steps take several of them in one round, and an epoch's last round is shorter.
+// A scenario counts its length in global batches, so that all modes process the same samples: local steps
+// process several of them in one round, and an epoch's last round is shorter.
 std::uint64_t rounds_of(const Scenario& scenario) {
   const SyncMode mode = parse_sync(scenario.sync);
   if (!mode.has_fixed_rounds()) return 0;
@@ -28,12 +28,12 @@ std::uint64_t rounds_of(const Scenario& scenario) {
          ceiling(scenario.rounds % in_an_epoch, each);
 }
 
-// Of a transfer that takes long, parts arrive: a model has many slices. Here one stands for all that a shard
-// has, so shards are more than servers then, as servers have several.
+// Long transfers arrive in parts, as a model has many slices. Here a shard has one slice, so long transfers
+// need more shards than servers; a server has several.
 std::uint32_t shards_of(const Scenario& scenario) {
-  constexpr double part_ms = 250;         // takes at most about so long,
-  constexpr std::uint64_t parts = 256;    // but they are not more than this,
-  constexpr std::uint64_t all = 1 << 16;  // and with many workers fewer: each of them speaks to each shard
+  constexpr double part_ms = 250;         // upper limit of a part's transfer time,
+  constexpr std::uint64_t parts = 256;    // but at most this many parts,
+  constexpr std::uint64_t all = 1 << 16;  // and fewer with many workers, since each connects to each shard
   const std::uint64_t most =
       std::clamp(all / std::max<std::uint64_t>(1, scenario.workers.size()), std::uint64_t{1}, parts);
   double longest_ms = scenario.network.model_ms();
@@ -72,7 +72,7 @@ ScenarioRun::Calendar ScenarioRun::calendar_of(const Scenario& scenario, bool al
     it.network_changes = it.network_changes || event.network != 1;
     if (alone || !event.worker) continue;
     if ((event.kill || event.cut) && event.from < rounds) it.begins[event.from].push_back(&event);
-    // A worker that takes part in a round starts while the one before is under way.
+    // A worker that joins a round starts during the previous one.
     if (event.join && event.from > 0 && event.from <= rounds)
       it.comes[event.from - 1].push_back(*event.worker);
     if (event.kill && event.to <= rounds) it.comes[event.to - 1].push_back(*event.worker);
@@ -80,7 +80,7 @@ ScenarioRun::Calendar ScenarioRun::calendar_of(const Scenario& scenario, bool al
   return it;
 }
 
-// ---- who is there
+// ---- membership
 
 NodeId ScenarioRun::shard_node(std::uint32_t shard) const { return {Role::shard, first_shard + shard}; }
 
@@ -92,7 +92,8 @@ void ScenarioRun::populate(const MakePolicy& make_policy) {
     scenario_.training->initialize(initial.parameters, job_.seed);
   }
   world_.start<Scheduler>(scheduler_node, job_, from, make_policy(truth()));
-  // Workers first: while a shard or the state is missing, nobody asks whether all of them are there.
+  // Workers first: while a shard or the state is missing, the scheduler does not check whether all workers
+  // are present.
   for (std::size_t worker = 0; worker < scenario_.workers.size(); ++worker) {
     if (options_.alone ? *options_.alone == worker : devices_.present_at_start(worker)) start_worker(worker);
   }
@@ -143,7 +144,7 @@ void ScenarioRun::cut(std::size_t worker) {
   for (std::uint32_t i = 0; i < job_.shards; ++i) world_.cut(shard_node(i), id);
 }
 
-// ---- from first to last
+// ---- from start to end
 
 void ScenarioRun::run() {
   std::uint64_t quiet = 0;  // steps since a round was last recorded
@@ -166,7 +167,7 @@ void ScenarioRun::break_off(const std::string& why) const {
 
 // ---- computing
 
-// What comes between the begin of a round and its end is in its curve too.
+// The exchange between the begin and the end of a round is part of its curve.
 balancing::TrueCurves ScenarioRun::truth() {
   return [this](std::uint32_t slot, std::uint64_t round) -> balancing::Curve {
     const std::size_t worker = worker_in_.at(slot);
@@ -184,7 +185,7 @@ double ScenarioRun::since_begin(Time at) const {
   return next_round_ == 0 ? 0 : std::max(0.0, seconds(at - begun_));
 }
 
-// Evaluations look at the training and are no part of it: they take no time.
+// Evaluations only observe the training: they take no time.
 double ScenarioRun::seconds_for(NodeId worker, const Compute& order, Time now) {
   if (order.piece.purpose == Purpose::evaluate) return 0;
   return batches_.drawn_ms(worker_at_[worker.number], order, since_begin(now)) / 1000;
@@ -227,7 +228,7 @@ void ScenarioRun::finish(const Order& done, const Say& say) {
   say(Computed{report});
 }
 
-// ---- what is looked at
+// ---- observation
 
 void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
   if (node.id == scheduler_node) return begin_rounds(machine_of<Scheduler>(node));
@@ -238,7 +239,7 @@ void ScenarioRun::stepped(const Hosted& node, const Envelope* in) {
     break_off(trouble);
 }
 
-// The newest are the last: with slack there may be several.
+// The newest rounds are the last; with slack several may have begun.
 void ScenarioRun::begin_rounds(const Scheduler& scheduler) {
   const std::list<RoundState>& rounds = scheduler.rounds();
   auto fresh = rounds.end();
@@ -284,7 +285,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   if (job.rounds == 0 && job.epochs == 0) job.epochs = 1;
   job.shards = shards_of(scenario);
   job.sync = parse_sync(scenario.sync);
-  if (!trains) job.sync.lambda = 0;  // what is pushed are no gradients
+  if (!trains) job.sync.lambda = 0;  // pushed values are not gradients
   job.policy = scenario.policy;
   job.push_encoding = scenario.network.push_encoding;
   job.pull_encoding = scenario.network.pull_encoding;
@@ -295,8 +296,8 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   if (trains) {
     job.target_accuracy = scenario.target_accuracy;
   } else {
-    // One number for each shard, as the probe wants it. Where the yardstick of a training is simulated, it
-    // is evaluated as often, so that the times are of the same job.
+    // One number per shard, as the probe requires. If this is the reference of a training, it is evaluated as
+    // often, so that the times are comparable.
     job.model = job.data = "simulated";
     job.layout = {};
     append(job.layout, "positions", {job.shards});
@@ -307,14 +308,14 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
     job.clip_norm = 0;
     job.outer_rate = 1;
     job.outer_momentum = 0;
-    // The probe's whole numbers come as they are, and links charge for codes.
+    // The probe's integers are not coded; links still account for the codes.
     job.push_encoding = FloatCode::float32;
   }
   job.workers = alone ? 1 : count_first_workers(scenario);
   const double by_size = 0.005 * static_cast<double>(scenario.workers.size());
   job.heartbeat = scenario.heartbeat_s > 0 ? scenario.heartbeat_s : std::max(0.5, by_size);
-  // Whoever is lost is told of. Silence is no sign: a report holds back what its worker says behind it for as
-  // long as the exchange takes.
+  // Lost workers are always reported, so the timeout must not trigger: a report delays its worker's later
+  // messages for as long as the exchange takes.
   job.heartbeat_timeout = 1e8;
   return job;
 }

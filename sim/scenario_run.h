@@ -1,11 +1,11 @@
-// A scenario in a world: its cluster of formulas and its events. What comes of it is collected by RunResults.
+// ScenarioRun: runs a scenario's cluster and events in a world. RunResults collects the results.
 //
-// Scheduler, checkpointer, shards and workers are the product's own; how long a batch takes is asked of the
-// scenario's devices. Gradients are one small whole number per slice, a function of the positions, so that
-// each version of a shard proves that every position was counted exactly once; or, where the scenario trains,
-// those of its model.
+// Scheduler, checkpointer, shards and workers are the product's own; the scenario's devices supply the time
+// of each batch. Gradients are one small integer per slice, a function of the positions, so that each version
+// of a shard proves that every position was counted exactly once; if the scenario trains, they are those of
+// its model.
 //
-// Deterministic: what happens follows from scenario, seed and policy. A plain object, of one thread.
+// Deterministic: everything follows from scenario, seed and policy. A plain object for one thread.
 #pragma once
 
 #include <functional>
@@ -31,10 +31,10 @@ class ScenarioRun final : ComputeModel, Observer {
   using Checks = InvariantsWatch::When;
   struct Options {
     Checks checks = Checks::rounds;
-    std::optional<std::size_t> alone;  // this worker is the only one, from first to last
-    bool trains = true;                // if the scenario does; otherwise only its times are simulated
+    std::optional<std::size_t> alone;  // the only worker, from start to end
+    bool trains = true;                // if the scenario does; false: simulates its times only
   };
-  // The policy is made by the caller, who may use the true curves of the slots; they refer to this run.
+  // The caller makes the policy. It may use the true curves of the slots, which refer to this run.
   using MakePolicy = std::function<std::unique_ptr<balancing::Policy>(const balancing::TrueCurves&)>;
 
   // The scenario must outlive the run.
@@ -42,8 +42,8 @@ class ScenarioRun final : ComputeModel, Observer {
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
 
-  // Until the job is over. Throws Failure (failed) if it cannot end: no worker is left, or an
-  // invariant is broken.
+  // Runs until the job ends. Throws Failure (failed) if it cannot end: no worker is left, or an invariant is
+  // violated.
   void run();
 
   [[nodiscard]] const RunResults& results() const { return results_; }
@@ -63,7 +63,7 @@ class ScenarioRun final : ComputeModel, Observer {
 
   void begin_rounds(const Scheduler& scheduler);
   void begin_round(const BeginRound& open);
-  [[nodiscard]] double since_begin(Time at) const;  // seconds, of the first round
+  [[nodiscard]] double since_begin(Time at) const;  // seconds since the first round began
   [[nodiscard]] balancing::TrueCurves truth();
   void break_off(const std::string& why) const;
 
@@ -73,20 +73,20 @@ class ScenarioRun final : ComputeModel, Observer {
   const Job job_;
   const Batches batches_;
   World world_;
-  std::unique_ptr<Trainer> trainer_;  // null: nothing is trained
-  Time begun_;                        // the first round
+  std::unique_ptr<Trainer> trainer_;  // null: no training
+  Time begun_;                        // begin of the first round
 
-  std::uint64_t next_number_;           // of a node
+  std::uint64_t next_number_;           // for the next node
   std::vector<std::uint64_t> node_of_;  // by worker: number of its living node, or 0
-  std::uint64_t living_ = 0;            // workers that have one
+  std::uint64_t living_ = 0;            // workers with a living node
   std::vector<std::size_t> worker_at_;  // by node number
   std::vector<std::size_t> worker_in_;  // by slot
 
-  // What the scenario's events do to this run.
+  // The scenario's events, by the round in which this run executes them.
   struct Calendar {
     std::vector<std::vector<const Event*>> begins;  // by round: kills and cuts
     std::vector<std::vector<std::size_t>> comes;    // by round: workers that start in it
-    bool network_changes = false;                   // some event says so
+    bool network_changes = false;                   // true if an event changes it
   };
   [[nodiscard]] static Calendar calendar_of(const Scenario& scenario, bool alone);
   const Calendar calendar_;
@@ -97,7 +97,7 @@ class ScenarioRun final : ComputeModel, Observer {
   RunResults results_;
 };
 
-// The job that the machines are told. `trains`: the scenario's training, and not the probe's numbers.
+// The job that the machines receive. `trains`: with the scenario's training instead of the probe's integers.
 Job job_of(const Scenario& scenario, bool alone, bool trains);
 
 }  // namespace steelyard::sim

@@ -11,11 +11,11 @@ namespace steelyard::sim {
 
 namespace {
 
-// Parts of the seed, so that no two uses of it meet the same numbers.
+// Parts of the seed, so that each use of it has its own random numbers.
 constexpr std::uint64_t noise_draws = 0x6E01534E, shape_draws = 0x54A9E;
-constexpr double least_noise = 0.3;  // no draw makes a batch quicker than that
+constexpr double least_noise = 0.3;  // lower limit of the factor
 
-// A gap or a length in rounds: geometric, with this mean, and at least 1.
+// A random gap or length in rounds: geometric, with this mean, and at least 1.
 std::uint64_t drawn(Random& random, double mean) {
   return 1 + static_cast<std::uint64_t>(-std::log(1 - random.uniform()) * (mean - 1));
 }
@@ -40,7 +40,7 @@ std::vector<float> walk(const Event& event, std::uint64_t rounds, Random random)
   return levels;
 }
 
-// 0 to 1, of a shape that is not random.
+// Strength, 0 to 1, of a shape that is not random.
 double strength_by_clock(const Event& event, double at_s) {
   if (at_s < event.from_s) return 0;
   const double since = at_s - event.from_s;
@@ -49,7 +49,7 @@ double strength_by_clock(const Event& event, double at_s) {
   return event.shape == Shape::step || std::fmod(since, event.period_s) < event.length_s ? 1 : 0;
 }
 
-// How strong it is in a round, 0 to 1; of a random walk, its level.
+// The strength in a round, 0 to 1; for a random walk, its level.
 double strength(const Event& event, const std::vector<float>& levels, Round round) {
   const bool inside = event.from <= round && round < event.to;
   switch (event.shape) {
@@ -92,7 +92,7 @@ Devices::Devices(const Scenario& scenario, std::uint64_t seed)
 
 Devices::State Devices::state(std::size_t worker, Round round, double at_s, bool foreseen_only) const {
   State state;
-  if (scenario_.events.empty()) return state;  // of ten thousand workers, each look counts
+  if (scenario_.events.empty()) return state;  // fast path: called often with ten thousand workers
   for (const Stroke& stroke : strokes_[worker]) {
     const Event& event = *stroke.event;
     if (foreseen_only && event.unforeseen) continue;
@@ -118,7 +118,7 @@ double Devices::noise(std::size_t worker, Round round) const {
   return std::max(least_noise, 1 + deviation * random.normal());
 }
 
-// What is drawn beside noise(), and behind it.
+// The draws beside noise(), applied after it.
 double Devices::noisy_ms(std::size_t worker, Round round, double ms) const {
   const Device& device = scenario_.workers[worker];
   if (device.jitter == 0 && device.quantum_ms == 0 && device.pause_chance == 0) return ms;

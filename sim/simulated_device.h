@@ -1,17 +1,16 @@
-// The devices of a scenario: how long worker i takes for b samples in round k.
+// Devices: the devices of a scenario: the time of worker i for b samples in round k.
 //
-//   true time   (p_i(b) scale_i(k) / cpu_i(k) + add_i(k))          what the oracle knows
-//   drawn time  the same with unforeseen events, times noise_i(k)    what happens
+//   true time   (p_i(b) scale_i(k) / cpu_i(k) + add_i(k))          known to the oracle
+//   drawn time  the same with unforeseen events, times noise_i(k)    used by the simulation
 //
 // On a machine with jitter, quanta or pauses the drawn time is then multiplied by exp(jitter normal), rounded
-// up to whole quanta, and now and then made longer by a pause.
+// up to whole quanta, and occasionally extended by a pause.
 //
-// A recording multiplies p by what the recorded round took over its line (true: by the trend of that).
-// Under a trace, p is done at the speed of the time at which it is done; `at_s` counts from the
-// beginning of the first round.
+// A recording multiplies p by the recorded round's factor (true time: by its trend). Under a trace, p is
+// computed at the speed of the current time; `at_s` counts from the beginning of the first round.
 //
-// All that is random is a function of (seed, worker, round), never of share, policy or the order of calls:
-// all policies, the oracle, and a worker that runs alone meet the same draws.
+// All random values are functions of (seed, worker, round), never of share, policy or the order of calls: all
+// policies, the oracle, and a worker that runs alone get the same draws.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +24,16 @@ class Devices {
  public:
   Devices(const Scenario& scenario, std::uint64_t seed);  // the scenario must outlive it
 
-  // Milliseconds for a batch; 0 samples take none.
+  // Milliseconds for a batch; 0 for 0 samples.
   [[nodiscard]] double true_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s = 0) const;
   [[nodiscard]] double drawn_ms(std::size_t worker, Round round, std::uint64_t samples,
                                 double at_s = 0) const;
 
-  // Share of it that is free, (0, 1]; of a trace, the mean over a computation that was begun then.
+  // Free share of the processor, (0, 1]; under a trace, the mean over a computation begun at `at_s`.
   [[nodiscard]] double cpu(std::size_t worker, Round round, double at_s = 0, double took_s = 0) const;
-  // What of its memory is free, MB; -1 if nobody said how much it has.
+  // Free memory, MB; -1 if the scenario does not give its memory.
   [[nodiscard]] double memory_mb(std::size_t worker, Round round, double at_s = 0) const;
-  // Its exchange takes so many times as long.
+  // Factor on its exchange time.
   [[nodiscard]] double network(std::size_t worker, Round round, double at_s = 0) const;
   [[nodiscard]] bool present_at_start(std::size_t worker) const;
 
@@ -42,7 +41,7 @@ class Devices {
   struct State {
     double scale = 1, add_ms = 0, cpu = 1, memory = 1, network = 1;
   };
-  // One event as it strikes one worker. Random shapes are drawn in advance, round by round.
+  // An event's effect on one worker. Random shapes are drawn in advance, round by round.
   struct Stroke {
     const Event* event = nullptr;
     std::vector<float> levels;

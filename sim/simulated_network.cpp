@@ -48,7 +48,7 @@ void Network::slow(NodeId outer, double factor) {
   links_[outer.number].slowdown = factor;
 }
 
-// How many slices, as floats, take as long; 0 for words.
+// The number of float32 slices that take as long; 0 for small messages.
 double Network::coded_slices(const Message& message) const {
   if (says<ToShard, Push>(message)) return coded_share(options_.push_encoding);
   const auto* told = std::get_if<ToWorker>(&message);
@@ -94,7 +94,7 @@ void Network::cut(NodeId a, NodeId b) {
   ever_cut_ = true;
   const std::uint64_t outer = std::max(a.number, b.number);
   Connection& between = connection(outer, std::min(a.number, b.number));
-  // What was under way is gone: nothing waits behind it.
+  // Messages on the connection are lost: nothing waits behind them.
   between = {{}, {}, between.cuts + 1};
   links_[outer].passing = {};
 }

@@ -29,7 +29,7 @@ std::unique_ptr<balancing::Policy> policy_for(const Scenario& scenario, const ba
   return policy;
 }
 
-// `batches`, if it is asked for: global batches that were gone through.
+// `batches`, if not null, receives the number of global batches processed.
 Result run(const Scenario& scenario, const ScenarioRun::Options& options, std::uint64_t* batches = nullptr) {
   check_scenario(scenario);
   const auto make = [&](const balancing::TrueCurves& truth) { return policy_for(scenario, truth); };
@@ -75,7 +75,7 @@ Result simulate(const Scenario& scenario, std::optional<double> ideal_s) {
   }
   std::uint64_t batches = 0;
   Result result = run(scenario, {ScenarioRun::Checks::rounds, {}, true}, &batches);
-  // A training that has reached its target has done less than the whole job: so does the yardstick.
+  // A training that reached its target early did less than the whole job: the reference must match.
   const bool ended_early = scenario.target_accuracy > 0 && batches < count_rounds(scenario);
   if (ideal_s && !ended_early) {
     result.ideal_s = *ideal_s;
@@ -110,7 +110,7 @@ std::optional<std::size_t> best_single_device(const Scenario& scenario) {
     const std::uint64_t most = scenario.workers[worker].max_batch / scenario.grain * scenario.grain;
     double ms = 0;
     for (Round round = 0; round < count_rounds(scenario); ++round) {
-      // What does not fit its memory at once takes several turns.
+      // A batch that exceeds its memory is computed in several parts.
       for (std::uint64_t left = scenario.global_batch; left > 0;) {
         const std::uint64_t turn = most == 0 ? left : std::min(left, most);
         ms += devices.true_ms(worker, round, turn, ms / 1000);

@@ -1,5 +1,5 @@
-// What a scenario's workers really compute, where it says train = true: a model, on data. The world knows no
-// more of it than this, so that it builds and runs without a line of linear algebra; sim/training/ does it.
+// The computation of a scenario's workers if it sets train = true: a model and data. The world uses only this
+// interface, so that it builds and runs without linear algebra; sim/training/ implements it.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace steelyard::sim {
 
-// What a worker's computing gives: what it pushes, and what it reports beside the time.
+// The result of a worker's computation: gradients to push, and values to report beside the time.
 struct Computation {
   std::vector<GradientReady> finals;
   double loss = 0;
   std::uint64_t correct = 0;
 };
 
-// Computes for all workers of one simulation, one piece after the other. The same orders have the same
-// answers, bit for bit.
+// Computes for all workers of one simulation, one piece after the other. Equal orders give equal answers, bit
+// for bit.
 class Trainer {
  public:
   virtual ~Trainer() = default;
@@ -28,7 +28,7 @@ class Trainer {
 class Training {
  public:
   virtual ~Training() = default;
-  // Model, data, layout, optimizer and learning rate of the job, and how often it is evaluated.
+  // Sets the job's model, data, layout, optimizer, learning rate and evaluation interval.
   virtual void describe(Job& job) const = 0;
   virtual void initialize(std::span<float> parameters, std::uint64_t seed) const = 0;
   [[nodiscard]] virtual std::unique_ptr<Trainer> trainer(const Job& job) const = 0;

@@ -8,14 +8,14 @@
 namespace steelyard::sim {
 namespace {
 
-// Nodes that have a connection while both live.
+// Whether two roles have a connection while both nodes live.
 bool linked(Role a, Role b) {
   const auto inner = [](Role role) { return role == Role::scheduler || role == Role::shard; };
   if (a == Role::worker || b == Role::worker) return inner(a) || inner(b);
   return a != b;
 }
 
-// Behind what its sender had said.
+// The notification of a lost node, delivered after its sender's messages.
 Envelope loss(NodeId of, NodeId to) {
   Envelope news = notice_for(to, Disconnected{of}).value();
   news.from = of;
@@ -30,7 +30,7 @@ World::World(Network network, ComputeModel& computing, Faults faults, double los
       faults_(std::move(faults)),
       lost_with_sender_(lost_with_sender) {}
 
-// ---- who is there
+// ---- nodes
 
 const Hosted* World::find(NodeId node) const {
   if (node.number >= nodes_.size()) return nullptr;
@@ -62,7 +62,7 @@ void World::kill(NodeId node) {
   for (Observer* observer : observers_) observer->killed(node);
 }
 
-// The news does not wait for a new connection's messages, nor they for it.
+// The notification does not wait for messages of the new connection, nor do they wait for it.
 void World::cut(NodeId a, NodeId b) {
   network_.cut(a, b);
   for (const auto& [lost, told] : {std::pair(a, b), std::pair(b, a)}) {
@@ -80,7 +80,7 @@ void World::pause(NodeId id, Duration duration) {
   timers_.push(node->paused_until, id.number);
 }
 
-// ---- what happens
+// ---- events
 
 bool World::step() {
   Time next = Time::max();
@@ -102,7 +102,7 @@ bool World::step() {
   return true;
 }
 
-// Hears what waited. Whether it lives, and is not paused again.
+// Delivers the messages that waited. Returns whether the node lives and is not paused again.
 bool World::resume(NodeId id) {
   Hosted* node = living(id);
   node->paused_until = {};
@@ -131,7 +131,7 @@ void World::wake(std::uint64_t number) {
   if (node != nullptr) arm(*node);
 }
 
-// One timer a node is under way at most, but for those that a nearer deadline has made idle.
+// A node has at most one timer set, except those made obsolete by a nearer deadline.
 void World::arm(Hosted& node) {
   const Time deadline = node.finished() ? Time::max() : node.deadline();
   if (deadline >= node.armed) return;
@@ -139,7 +139,7 @@ void World::arm(Hosted& node) {
   timers_.push(node.armed, node.id.number);
 }
 
-// Whatever was on a connection when it was cut never arrives. What a host says is on no connection.
+// Messages on a connection that was cut never arrive. Messages of a host use no connection.
 void World::arrive(const Sent& sent) {
   const Envelope& envelope = sent.envelope;
   const bool old = network_.stamp(envelope.from, envelope.to) != sent.stamp;
@@ -249,7 +249,7 @@ void World::compute(Hosted& node, const Compute& order) {
   }
 }
 
-// What a worker hears of its computing it hears after what it says now.
+// A worker receives compute answers after the messages that it sends now.
 void World::ask_to_cut(const Hosted& node, const Cut& cut) {
   for (const Hosted::Computation& it : node.computing) {
     const auto order = divisible_.find(it.number);
@@ -258,7 +258,7 @@ void World::ask_to_cut(const Hosted& node, const Cut& cut) {
   }
 }
 
-// Neither given up, nor orphaned, nor cut.
+// Not abandoned, orphaned or cut.
 Hosted::Computation* World::awaited(const Computing& event) {
   Hosted* node = living(event.order.worker);
   if (node == nullptr) return nullptr;
@@ -291,7 +291,7 @@ void World::answer(const Computing& event, ToWorker said) {
   deliver({compute_node, event.order.worker, Message(std::in_place_type<ToWorker>, std::move(said))});
 }
 
-// In time as long as nothing behind the new end was begun.
+// In time if nothing behind the new end has begun.
 void World::cut(const Computing& event) {
   Hosted::Computation& its = *awaited(event);
   ComputeModel::Order order = event.order;

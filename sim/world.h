@@ -1,13 +1,12 @@
-// The world: a host for machines under virtual time.
+// World: a host for state machines in virtual time.
 //
-// Machines are the product's own, or anything else that keeps the contract (protocol/machine.h). Links come
-// from sim/simulated_network.h, what goes wrong from sim/faults.h, and in the place of all compute nodes
-// stands one compute model. Checkers and recorders observe it (sim/simulation.h). Scenarios
-// (sim/scenario_run.h) and tests (tests/support/test_world.h) are its clients: they start the nodes and say
-// when to stop.
+// Machines are the product's own, or others that satisfy the interface (protocol/machine.h). Links come from
+// sim/simulated_network.h, faults from sim/faults.h, and one compute model replaces all compute nodes.
+// Checkers and recorders observe the world (sim/hosted.h). Scenarios (sim/scenario_run.h) and tests
+// (tests/support/test_world.h) are its clients: they start the nodes and decide when to stop.
 //
-// Deterministic: what happens follows from the machines, the compute model, the faults and their seed. A
-// plain object, of one thread.
+// Deterministic: everything follows from the machines, the compute model, the faults and their seed. A plain
+// object for one thread.
 #pragma once
 
 #include <map>
@@ -24,12 +23,12 @@ namespace steelyard::sim {
 
 class World {
  public:
-  // The compute model and all observers must outlive it. `lost_with_sender`: of each message that a node had
-  // under way when it was killed, the chance that it is lost, with all behind it to the same node.
+  // The compute model and all observers must outlive it. `lost_with_sender`: for each message on its way from
+  // a node that is killed, the probability that it and all later ones to the same receiver are lost.
   World(Network network, ComputeModel& computing, Faults faults = {}, double lost_with_sender = 0);
 
-  // A node with a machine made of `args`. No two nodes have the same number; under the number of a dead one
-  // another may start, and hears nothing that was meant for that.
+  // Starts a node with a machine made of `args`. No two nodes have the same number. The number of a dead node
+  // may be reused; the new node receives no messages meant for the old one.
   template <Machine M, class... Args>
   M& start(NodeId id, Args&&... args) {
     auto node = std::make_unique<HostedMachine<M>>(id, std::forward<Args>(args)...);
@@ -37,27 +36,28 @@ class World {
     add(std::move(node));
     return machine;
   }
-  // What it had said may still arrive, and behind it the news that it is gone.
+  // Messages that it had sent may still arrive, and after them the notification of its loss.
   void kill(NodeId node);
-  // What is under way between two nodes is gone; both are told.
+  // Loses all messages between two nodes and notifies both.
   void cut(NodeId a, NodeId b);
-  // It neither hears nor does anything for so long; what arrives meanwhile waits.
+  // The node does nothing for this duration; arriving messages wait.
   void pause(NodeId node, Duration duration);
-  // What a host tells its own machine (sim/faults.h: of_host), at once.
+  // Delivers a message of the host to its own machine (sim/faults.h: of_host), at the current time.
   template <class Receiver>
   void tell(NodeId node, Receiver message) {
     messages_.push(now_, {{link_node, node, Message(std::in_place_type<Receiver>, std::move(message))}});
   }
-  void post(Envelope envelope);  // as if its sender said it now
+  void post(Envelope envelope);  // as if its sender sent it now
   void watch(Observer& observer) { observers_.push_back(&observer); }
 
-  // Lets the next thing happen. False: nothing can happen any more.
+  // Processes the next event. Returns false without events.
   bool step();
 
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }  // messages
-  [[nodiscard]] std::uint64_t size() const { return nodes_.size(); }    // node numbers below have been used
-  [[nodiscard]] const Hosted* find(NodeId node) const;                  // null: it is not alive
+  [[nodiscard]] std::uint64_t size() const { return nodes_.size(); }    // upper bound of all node numbers
+                                                                        // used
+  [[nodiscard]] const Hosted* find(NodeId node) const;                  // null: not alive
   [[nodiscard]] Network& network() { return network_; }
 
  private:
@@ -71,7 +71,7 @@ class World {
     ComputeModel::Order order;
     std::uint64_t number = 0;
     What what = What::end;
-    std::uint64_t positions = 0;  // part: so many are done; cut: where it is asked to end
+    std::uint64_t positions = 0;  // part: number done; cut: the requested end
   };
 
   void add(std::unique_ptr<Hosted> node);
@@ -98,10 +98,11 @@ class World {
   const double lost_with_sender_;
   Time now_{std::chrono::seconds(1)};
   std::uint64_t delivered_ = 0, computations_ = 0;
-  std::map<std::uint64_t, ComputeModel::Order> divisible_;  // under way, by number: those that may be cut
+  std::map<std::uint64_t, ComputeModel::Order> divisible_;  // running, by number: those that can be cut
 
   std::vector<std::unique_ptr<Hosted>> nodes_;                // by number; dead ones are null
-  std::set<std::pair<std::uint64_t, std::uint64_t>> silent_;  // of the dead, to whom nothing more arrives
+  std::set<std::pair<std::uint64_t, std::uint64_t>> silent_;  // a dead sender and a receiver that gets no
+                                                              // more of its messages
   std::set<std::uint64_t> dead_;                              // numbers
   std::vector<Observer*> observers_;
   std::vector<Envelope> spare_;  // memory for the next outbox

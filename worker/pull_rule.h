@@ -3,13 +3,10 @@
 //
 //  exact versions      A piece of round k is computed from version k. Version k + 1 is complete once every
 //                      slice has closed round k, so its arrival acknowledges the pushes for k. With hubs,
-//                      each
-//                      hub has its own copy of a version, and a piece names the hub to compute from.
+//                      each hub has its own copy of a version, and a piece names the hub to compute from.
 //  applied on arrival  Servers apply each push as it arrives; there are no exact versions. A piece is
-//  computed
-//                      from parameters pulled after the previous piece was pushed. They contain that piece
-//                      and
-//                      all earlier ones of this worker, so their arrival acknowledges those pushes.
+//                      computed from parameters pulled after the previous piece was pushed. They contain that
+//                      piece and all earlier ones of this worker, so their arrival acknowledges those pushes.
 //
 // Pure: a rule has no state.
 #pragma once

@@ -5,8 +5,8 @@
 //  - shape: a line with a fixed and a variable part (CostLine);
 //  - level: the current time of a batch (Level);
 //  - sudden changes: outliers are held back, lasting changes followed at once (SuddenChange). One round is
-//  enough if the caller says that changes last, if a signal explains the change, or if the worker is as fast
-//  as before an earlier change;
+//    enough if the caller says that changes last, if a signal explains the change, or if the worker is as
+//    fast as before an earlier change;
 //  - signals: the CPU share and the free memory adjust the level before a time is measured (MachineSignals);
 //  - cold start: the first batch is dropped if the second takes less than half as long per sample;
 //  - profile: used until a time has been measured.
@@ -74,7 +74,7 @@ class CostLine {
 //
 //  - A time within 4 deviations of its prediction is followed.
 //  - A time further off is held back. If the next one is as far off on the same side, the change has lasted
-//  and both are followed; otherwise the first was an outlier.
+//    and both are followed; otherwise the first was an outlier.
 //  - With `believe`, a far time is followed at once; the next one shows whether that was right.
 class SuddenChange {
  public:

@@ -16,10 +16,8 @@
 // the backward pass from the rest, and do not contain the time of a push. Therefore
 //   s_i(b) = (1 - overlap) c_i(b), with overlap = (1 - gamma) P / c an option, the same for all;
 //   T of a worker is the time it waited beyond the worker that waited least: all wait for the round's last
-//   push,
-//   and only the excess belongs to its own link. A push has as many bytes as a pull, so it gets the same
-//   time;
-//   the pull itself is hidden by nothing, and added once more. Tu = last T.
+//   push, and only the excess belongs to its own link. A push has as many bytes as a pull, so it gets the
+//   same time; the pull itself is hidden by nothing, and added once more. Tu = last T.
 // The paper has one T for all (a ring). With one T and one overlap for all, T_i grows with c_i alike for all
 // and no overlap changes the split: it matters only between unequal links.
 //

@@ -9,9 +9,8 @@
 // Decided here, as the sources leave it open:
 //  - a worker never measured counts as the mean of the measured ones; the first plan is an equal split;
 //  - dead band: the old split stays while it is valid and its predicted times differ by less than 3 % of
-//  their
-//    mean; after 16 such rounds the split is solved again, so that a small lasting difference is not frozen;
-//  - a worker missing in a request is forgotten, and measured anew if its slot returns.
+//  their mean; after 16 such rounds the split is solved again, so that a small lasting difference is not
+//    frozen; - a worker missing in a request is forgotten, and measured anew if its slot returns.
 //
 // On GPUs, where time is not proportional to samples: no prediction, but a search that moves a few samples
 // from the straggler to the leader (leader_straggler.h). It starts from an equal split, followed by one in

@@ -4,8 +4,7 @@
 // Work is measured in shares of what a worker was assigned: 1 is its work of a round. A helper h, at its
 // checkpoint or beyond, is compared with the helpee e:
 //
-//   ahead = (done_h - done_e) + min(since_h / usual_e, 1 - checkpoint)     since_h: estimates h's progress
-//   since
+//   ahead = (done_h - done_e) + min(since_h / usual_e, 1 - checkpoint)     since_h: h's progress since
 //   if ahead > 0.20 and left_e > 0.05:  the helpee hands over min(ahead / 2, left_e / 2) of its work
 //
 // In FlexRR the helpee applies the rule and knows its own progress. Here the scheduler knows both workers'

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t answers_at_most = 1 << 16;  // slices of a model, and the report
 
-// The compute node as a function: an order is given, and its answer waited for. Real time passes meanwhile,
+// The compute node as a function: gives it an order and waits for the answer. Real time passes meanwhile,
 // virtual time does not.
 class ComputeNodeTrainer final : public Trainer {
  public:

@@ -1,6 +1,5 @@
-// The real thing under virtual time: gradients of a real model on real data, by the compute node of the
-// product's own workers (worker/compute/compute_node.h). Only how long that takes is made up, by the device
-// models.
+// Real training in virtual time: gradients of a real model on real data, computed by the compute node of the
+// product's workers (worker/compute/compute_node.h). Only the times are simulated, by the device models.
 #pragma once
 
 #include <string>
@@ -18,8 +17,8 @@ struct RealTraining final : Training {
   [[nodiscard]] std::unique_ptr<Trainer> trainer(const Job& job) const override;
 
   Workload workload;
-  std::string model_name = "model", data_name = "data";  // as people call them
-  std::uint32_t labels = 1;                              // of each sample
+  std::string model_name = "model", data_name = "data";  // for users
+  std::uint32_t labels = 1;                              // per sample
   nn::Optimizer optimizer;
   double outer_rate = 1, outer_momentum = 0;  // Job's
   nn::Schedule schedule;                      // its length is that of the training

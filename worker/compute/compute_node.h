@@ -2,9 +2,8 @@
 // slow, so they are requested and answered by messages, and the worker can answer others meanwhile.
 //
 //  Compute, to train     One GradientReady per slice, the last slices first, as soon as its gradient is
-//  final;
-//                        then Computed. With local steps, all GradientReady come at the end and hold the
-//                        distance moved (worker/compute/local_stepper.h).
+//                        final; then Computed. With local steps, all GradientReady come at the end and hold
+//                        the distance moved (worker/compute/local_stepper.h).
 //  Compute, to evaluate  Computed.
 //  Compute without parameters
 //                        An announcement: the first micro-batches are prepared while the parameters are on

@@ -1,5 +1,5 @@
-// The CUDA devices of this machine. A build without CUDA has none: absence is a backend (no_cuda.cpp), and no
-// caller ever asks the preprocessor.
+// The CUDA devices of this machine. A build without CUDA reports none (nn/cuda/none/none.cpp), so callers
+// need no preprocessor conditions.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@ struct CudaDevice {
   std::string name;
   std::uint64_t memory_bytes = 0;
   unsigned major = 0, minor = 0;    // its compute capability
-  std::optional<GpuState> state{};  // what NVML tells of it now, where there is one
+  std::optional<GpuState> state{};  // current state from NVML, if available
 };
 
-// In the order of CUDA: the first is cuda:0.
+// In CUDA's order: the first is cuda:0.
 std::vector<CudaDevice> cuda_devices();
 bool built_with_cuda();
-// Whether the host executor is there, which runs the same kernels on this processor: in builds with tests.
+// Whether this build includes the host executor, which runs the same kernels on the processor: builds with
+// tests do.
 bool built_with_host_cuda();
 
-// How fast device number `device` is, measured in about a second; nothing where that cannot be measured.
+// The speed of device number `device`, measured in about a second; std::nullopt if it cannot be measured.
 std::optional<DeviceSpeed> measure_cuda(unsigned device);
 
 }  // namespace steelyard::nn

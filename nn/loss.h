@@ -5,9 +5,9 @@
 //  hinge                  max(0, 1 + max_{j != y} s_j - s_y), after Crammer and Singer 2001;  gradient, where
 //                         it is positive: +1 at the rival j of the highest score, -1 at y
 //
-// A sample may have several labels, each with scores of its own (the tokens of a text). The loss of the
-// sample is then the mean over its labels, and each label counts for itself as correct. An answer is correct
-// if its label has the highest score (the first of several that are equal).
+// A sample may have several labels, each with its own scores (the tokens of a text). The loss of the sample
+// is then the mean over its labels, and each label counts separately as correct. A label is correct if it has
+// the highest score (the first of several equal ones).
 #pragma once
 
 #include <steelyard/layers.h>
@@ -20,11 +20,11 @@ namespace steelyard::nn {
 struct LossOptions {
   Loss kind = Loss::softmax_cross_entropy;
   std::uint32_t classes = 0;
-  std::uint32_t labels = 1;  // of each sample
-  double smoothing = 0;      // e of the target, in [0, 1]; the hinge has none
+  std::uint32_t labels = 1;  // per sample
+  double smoothing = 0;      // e of the target, in [0, 1]; not used by the hinge
 };
 
-// Where score `c` for label `l` of sample `s` lies: data[s * sample + l * label + c * score].
+// Score `c` for label `l` of sample `s` is data[s * sample + l * label + c * score].
 struct Strides {
   std::uint64_t sample = 0;
   std::uint64_t score = 0;
@@ -32,8 +32,8 @@ struct Strides {
 };
 
 // The labels of sample `s` begin at batch.labels[s * options.labels]. `gradient` may be null; otherwise it
-// has the strides of the scores and room for `places` samples. Samples that are not real (index >=
-// batch.count) get a gradient of zero, and their scores and labels are not read.
+// has the strides of the scores and room for `places` samples. Padding samples (index >= batch.count) get a
+// gradient of zero, and their scores and labels are not read.
 Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const float* scores, Strides strides,
                    float* gradient, std::uint32_t places);
 

@@ -1,15 +1,15 @@
-// Network: one model on one thread of a CPU. It owns all scratch memory, sized once for the
-// largest micro-batch, and no parameters: those and the gradient are flat buffers of the caller,
-// laid out by Model::layout().
+// Network: one model on one thread of a CPU. It owns all scratch memory, sized once for the largest
+// micro-batch, and no parameters: parameters and gradient are flat buffers of the caller, laid out by
+// Model::layout().
 //
-// Not for two threads at a time, and cheap enough to have one for each; may be moved, also to another thread.
+// Not thread-safe, but cheap enough to have one per thread; may be moved, also to another thread.
 //
 //   Network network(model);
 //   Sums sums = network.train(parameters, batch, gradient, /*add=*/false, nullptr);
 //
-// All sums, of loss and gradient alike, are over the real samples of a micro-batch (batch.count), not means:
-// they can be added over micro-batches, pieces and workers in any grouping. (With batch norm a micro-batch is
-// a grain of the round: Model::grain().)
+// All sums, of loss and gradient alike, are over the real samples of a micro-batch (batch.count), not means,
+// so they can be added over micro-batches, pieces and workers in any grouping. (With batch norm a micro-batch
+// is a grain of the round: Model::grain().)
 #pragma once
 
 #include <steelyard/micro_batch.h>
@@ -27,17 +27,16 @@
 
 namespace steelyard::nn {
 
-// Called when the gradient of floats [begin, end) will change no more in this call. Every float once, about
-// from the last tensors of the graph to the first.
+// Called when the gradient of floats [begin, end) is final in this call. Every float once, roughly from the
+// last tensors of the graph to the first.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Network {
  public:
-  // Throws Failure (configuration) if the model is not complete.
+  // Throws Failure (configuration) if the model is incomplete.
   explicit Network(const Model& model, Backend backend = Backend::cpu);
 
-  // Forward and backward. The gradient is written, or added to what is there with `add`.
-  // `on_final` may be null.
+  // Forward and backward. The gradient is written, or added to with `add`. `on_final` may be null.
   Sums train(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient, bool add,
              const FinalRange* on_final);
 
@@ -65,10 +64,10 @@ class Network {
   Model model_;
   Plan plan_;
 
-  // Scratch: means nothing between two calls.
+  // Scratch: not kept between two calls.
   std::unique_ptr<FloatBuffer> arena_;
   std::unique_ptr<FloatBuffer> padded_;  // inputs of a micro-batch that is not full
-  const float* input_ = nullptr;         // of the call that runs
+  const float* input_ = nullptr;         // of the running call
   StepCalls calls_;
 };
 

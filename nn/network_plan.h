@@ -1,9 +1,9 @@
-// The plan of a network: which op computes each node of the model, in which order of activations, and where
-// in one block of memory everything lies.
+// The plan of a network: which op computes each node of the model, in which order its activations are, and
+// where everything lies in one block of memory.
 //
-// On the CPU activations stay in lanes from a direct convolution or a linear layer on, and are turned where
-// an op needs the other order. Some nodes become one step: a ReLU behind a direct convolution or a batch
-// norm, and an addition between the two.
+// On the CPU activations stay in lanes after a direct convolution or a linear layer, and are transposed
+// before an op that needs the other order. Some nodes are merged into one step: a ReLU behind a direct
+// convolution or a batch norm, and an addition between the two.
 #pragma once
 
 #include <steelyard/model.h>
@@ -18,44 +18,44 @@
 
 namespace steelyard::nn {
 
-// A column of the op table: who makes the ops of a plan.
+// A column of the op table: makes the ops of a plan.
 struct Column {
   std::function<std::unique_ptr<Op>(const OpKind& kind, const OpPlace& place)> make;
-  // Of a norm with what follows it; empty if the column has no such op.
+  // A norm merged with its tail; empty if the column has no such op.
   std::function<std::unique_ptr<Op>(const BatchNorm& op, const OpPlace& place, FusedTail tail)>
       make_batch_norm{};
 };
 
 // The columns that compute on a CPU.
 enum class Backend : std::uint8_t {
-  reference,  // plain loops with double sums: what the others are compared with
+  reference,  // plain loops with double sums: the reference for all others
   cpu,        // oneDNN and our own kernels
 };
 
-// How a step hands on the gradient of one of its inputs.
+// How a step passes on the gradient of one of its inputs.
 enum class Giving : std::uint8_t {
-  none,        // nobody needs it
-  write,       // it is the first: the last reader of a value comes first in backward
-  in_place,    // it is the first, and works in the buffer of its output's gradient
-  add,         // the op adds it to what others gave
+  none,        // not needed
+  write,       // writes: the last reader of a value comes first in backward
+  in_place,    // as write, but in the buffer of its output's gradient
+  add,         // the op adds to the gradients of others
   write_aside  // the network adds it for the op
 };
 
-// One op with its place. The network calls steps in order for forward, and backwards for backward.
+// One op with its place. The network calls steps in order for forward, in reverse for backward.
 struct Step {
-  std::string name;  // of the node, or of what was put between two
+  std::string name;  // of the node, or of an inserted step
   std::unique_ptr<Op> op;
   Traits traits{};
   std::vector<std::uint32_t> inputs{};   // values
   std::uint32_t output = 0;              // value
   std::vector<std::uint32_t> tensors{};  // of the model
-  std::vector<Interval> final{};  // floats of those that no step before uses: their gradient is final here
-  bool first_backward = true;     // no step behind uses them: the gradient is written, not added to
+  std::vector<Interval> final{};  // floats of tensors that no earlier step uses: their gradient is final here
+  bool first_backward = true;     // no later step uses the tensors: the gradient is written, not added
   std::vector<Giving> gives{};    // for each input
-  bool learns = false;            // backward must come here
+  bool learns = false;            // backward must reach this step
 };
 
-// What a step delivers. Value 0 is the input of the network, in the caller's memory.
+// The output of a step. Value 0 is the input of the network, in the caller's memory.
 struct PlannedValue {
   Shape shape;
   Order order = Order::samples;
@@ -67,20 +67,20 @@ struct PlannedValue {
 struct Plan {
   std::vector<Step> steps;
   std::vector<PlannedValue> values;
-  // One block for values, gradients, and what only lives for one call.
-  std::uint64_t arena = 0, workspace = 0, aside = 0;  // floats in all; where the two begin
+  // One block for values, gradients, workspace and the memory for write_aside.
+  std::uint64_t arena = 0, workspace = 0, aside = 0;  // floats in all; begins of the two
 
-  [[nodiscard]] std::uint64_t bytes() const;  // of the arena, and of what the ops keep
-  // What computes each step, as "conv1: direct".
+  [[nodiscard]] std::uint64_t bytes() const;  // of the arena, and kept by the ops
+  // The implementation of each step, as "conv1: direct".
   [[nodiscard]] std::vector<std::string> implementations() const;
 };
 
-// Completes a plan whose steps and values are there: gives, places, sizes of the arena (nn/plan_memory.cpp).
+// Completes a plan with steps and values: sets gives, places and sizes of the arena (nn/plan_memory.cpp).
 void plan_memory(Plan& plan);
 
-// Both throw Failure (configuration) if the model is not complete.
+// Both throw Failure (configuration) if the model is incomplete.
 Plan make_plan(const Model& model, Backend backend);
-// Everything in the order of samples, so many at once at the most.
+// All in the order of samples, for at most `micro_batch` samples at once.
 Plan make_plan(const Model& model, const Column& column, std::uint32_t micro_batch);
 
 }  // namespace steelyard::nn

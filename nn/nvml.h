@@ -1,9 +1,9 @@
-// NVML, the management library of NVIDIA's driver: how busy a GPU is, and how much of its memory is free,
-// without a CUDA context, which would take memory itself. It is opened while the program runs, so a build
-// needs none of it, and a machine without a driver has none: absence is no error.
+// NVML, the management library of NVIDIA's driver: reports utilisation and free memory of GPUs without a CUDA
+// context, which would take memory itself. It is loaded at run time, so builds do not need it; its absence on
+// a machine without a driver is not an error.
 //
 // The functions are declared here by their documented binary interface ("NVML API Reference"); each returns 0
-// where it succeeds. What a GPU does not tell (MIG devices have no utilisation of their own) is left out.
+// on success. Values that a GPU does not report (MIG devices have no utilisation) are left empty.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace steelyard::nn {
 struct NvmlMemory {  // nvmlMemory_t, bytes
   unsigned long long total = 0, free = 0, used = 0;
 };
-struct NvmlUtilization {  // nvmlUtilization_t, percent of the last moment's time
+struct NvmlUtilization {  // nvmlUtilization_t, percent over the last sampling period
   unsigned gpu = 0, memory = 0;
 };
 
@@ -29,18 +29,18 @@ struct NvmlCalls {
   int (*utilization)(void* device, NvmlUtilization* it) = nullptr;  // nvmlDeviceGetUtilizationRates
 };
 
-// The calls of a library that is there with all of them. It stays open.
+// The functions of the library; std::nullopt if the library or one of them is missing. It stays loaded.
 std::optional<NvmlCalls> load_nvml(const char* library = "libnvidia-ml.so.1");
 
 struct GpuState {
   std::string name;
-  std::uint64_t memory_total = 0, memory_used = 0;  // bytes, of all processes
-  std::optional<double> utilization;                // 0..1, of all processes
+  std::uint64_t memory_total = 0, memory_used = 0;  // bytes, over all processes
+  std::optional<double> utilization;                // 0..1, over all processes
   [[nodiscard]] std::uint64_t memory_free() const { return memory_total - memory_used; }
 };
 
-// Of each PCI address ("0000:65:00.0"); nothing where NVML does not know it. CUDA numbers devices otherwise
-// than NVML does, and both call them by their addresses.
+// For each PCI address ("0000:65:00.0"); std::nullopt if NVML does not know it. CUDA and NVML number devices
+// differently, but both know their addresses.
 std::vector<std::optional<GpuState>> gpu_states(const NvmlCalls& nvml, const std::vector<std::string>& buses);
 
 }  // namespace steelyard::nn

@@ -1,5 +1,5 @@
-// How the steps of a plan are called: with which buffers, forward and backward. The same for a network on a
-// processor and for one on a device; pointers are those of wherever the ops compute.
+// Calls the steps of a plan, forward and backward, with their buffers. The same for networks on a processor
+// and on a device; pointers are those of the place where the ops compute.
 #pragma once
 
 #include <steelyard/model.h>
@@ -11,14 +11,14 @@
 
 namespace steelyard::nn {
 
-// Where a network keeps what its plan has places for.
+// The memory of a network, in which the plan's places are offsets.
 struct PlanBuffers {
   const Model& model;
   const Plan& plan;
   float* arena;
   const float* input;       // of the micro-batch
-  const float* parameters;  // flat, as Model::layout() has them
-  float* gradient;          // likewise; not used forward
+  const float* parameters;  // flat, in the order of Model::layout()
+  float* gradient;          // likewise; unused in forward
 
   [[nodiscard]] const float* value(std::uint32_t index) const {
     return index == 0 ? input : arena + plan.values[index].place;
@@ -30,8 +30,7 @@ class StepCalls {
  public:
   void forward(const PlanBuffers& at, const Pass& pass, const Step& step);
 
-  // `add`: to the gradient of parameters. add_up(size, from, to) adds so many floats to others, where an op
-  // cannot.
+  // `add`: to the gradient of parameters. add_up(size, from, to) adds floats for ops that cannot add.
   template <class AddUp>
   void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add, AddUp add_up) {
     backward(at, pass, step, add);
@@ -47,7 +46,7 @@ class StepCalls {
   void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add);
   void point(const PlanBuffers& at, const Step& step);
 
-  // Scratch: means nothing between two calls.
+  // Scratch: not kept between two calls.
   std::vector<const float*> inputs_, parameters_;
   std::vector<InputGradient> d_inputs_;
   std::vector<float*> d_parameters_;

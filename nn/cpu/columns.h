@@ -1,9 +1,9 @@
-// Statistics and affine maps of the columns of a matrix: what batch norm and group norm are made of. The
-// matrix has one row a place and one column a channel, without gaps. Each function is one sweep over it.
+// Columns: statistics and affine maps of the columns of a matrix, for batch norm and group norm. The matrix
+// has one row per place and one column per channel, without gaps. Each function is one sweep over it.
 //
-// Few channels would leave vectors empty, so several rows are taken as one of `width()` floats, a multiple of
-// 16. What is told for each channel is therefore an array of that length, the channels again and again:
-// repeat() fills one from its first channels. Sums are of floats for some hundred rows and of doubles above.
+// Few channels would leave vectors partly empty, so several rows are processed as one of `width()` floats, a
+// multiple of 16. Arrays with a value per channel therefore have that length and repeat the channels:
+// repeat() fills one from its first channels. Sums are in float for some hundred rows and in double above.
 //
 // Buffers may have any alignment. An object keeps sums while it works: for one thread.
 #pragma once
@@ -23,10 +23,10 @@ class Columns {
   void repeat(std::vector<float>& per_channel) const;
 
   struct Sums {
-    const double *first, *second;  // for each channel; until the next call
+    const double *first, *second;  // per channel; valid until the next call
   };
 
-  // Of x - shift and of its square.
+  // Sums of x - shift and of its square.
   Sums sums(std::size_t rows, const float* x, const float* shift);
 
   // to = (x - mean) * scale + bias + residual; with `relu`, negative numbers become zero. `residual` may be
@@ -34,9 +34,9 @@ class Columns {
   void normalize(std::size_t rows, const float* x, const float* mean, const float* scale, const float* bias,
                  const float* residual, bool relu, float* to) const;
 
-  // The gradient behind the tail is d_output, but zero where `output` is not positive, if there is one. It is
-  // written to `masked` and added to `added`, where not null; `masked` may be d_output. Of it and of its
-  // products with x - mean.
+  // The gradient behind the tail is d_output, or zero where `output` (if not null) is not positive. It is
+  // written to `masked` and added to `added`, if not null; `masked` may be d_output. Returns the sums of it
+  // and of its products with x - mean.
   Sums gradient_sums(std::size_t rows, const float* x, const float* mean, const float* d_output,
                      const float* output, float* masked, float* added);
 
@@ -46,13 +46,13 @@ class Columns {
                 float* to) const;
 
  private:
-  // Calls `part(first row, rows, columns)` for what is whole rows of width() and for the rest.
+  // Calls `part(first row, rows, columns)` for whole rows of width() and for the rest.
   template <class Part>
   void each_part(std::size_t rows, Part part) const;
   Sums folded();
 
   const ColumnsTable& kernels_;
-  std::size_t channels_, together_, width_;  // rows that are taken as one
+  std::size_t channels_, together_, width_;  // rows processed as one
   std::vector<double> first_, second_;
 };
 

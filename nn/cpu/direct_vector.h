@@ -1,5 +1,5 @@
-// The vector of a level, for kernels only: as wide as the level's registers, loaded from and
-// stored to any address.
+// The vector type of a level, for kernels only: as wide as the level's registers, loaded from and stored to
+// any address.
 //
 // Everything is in the namespace of the level, so each level has its own copies of these inline functions.
 #pragma once
@@ -17,7 +17,7 @@ inline constexpr int width = 4;
 #endif
 
 typedef float Vector __attribute__((vector_size(4 * width)));
-typedef int Mask __attribute__((vector_size(4 * width)));  // what comparing Vectors gives: all bits or none
+typedef int Mask __attribute__((vector_size(4 * width)));  // result of comparing Vectors: all bits or none
 typedef float VectorInMemory __attribute__((vector_size(4 * width), aligned(4), may_alias));
 
 [[gnu::always_inline]] inline Vector load(const float* from) {
@@ -27,10 +27,10 @@ typedef float VectorInMemory __attribute__((vector_size(4 * width), aligned(4), 
   *reinterpret_cast<VectorInMemory*>(to) = value;
 }
 [[gnu::always_inline]] inline Vector broadcast(float value) { return value - Vector{}; }
-// As max(value, 0), but NaN stays NaN, so that a diverging network is seen.
+// max(value, 0), but NaN stays NaN, so that divergence is detected.
 [[gnu::always_inline]] inline Vector rectified(Vector value) { return value < 0.0F ? Vector{} : value; }
-// Each lane from where `from` says, counted through `a` and then `b`. Clang, with which only fuzz targets are
-// built, has no instruction for places that are not constants.
+// Each lane is taken from position `from`, counted through `a` and then `b`. Clang, used only for fuzz
+// targets, has no builtin for non-constant positions.
 [[gnu::always_inline]] inline Vector shuffled(Vector a, Vector b, Mask from) {
 #if defined(__clang__)
   Vector to;
@@ -41,8 +41,8 @@ typedef float VectorInMemory __attribute__((vector_size(4 * width), aligned(4), 
 #endif
 }
 
-// ---- parts of a vector, and sums over its lanes. Where rows have a length that no vector divides, a whole
-// vector is worked on that reaches into the next row, as long as the buffer goes on.
+// ---- parts of a vector, and sums over its lanes. If row lengths are not multiples of the vector, whole
+// vectors that reach into the next row are processed, up to the end of the buffer.
 
 #if defined(__AVX512F__)
 inline constexpr Mask lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -52,7 +52,7 @@ inline constexpr Mask lane = {0, 1, 2, 3, 4, 5, 6, 7};
 inline constexpr Mask lane = {0, 1, 2, 3};
 #endif
 
-// The first `count` floats of a buffer that goes on until `end`; what is behind them may be anything.
+// Loads the first `count` floats of a buffer that extends to `end`; the other lanes are unspecified.
 [[gnu::always_inline]] inline Vector load_some(const float* from, std::ptrdiff_t count, const float* end) {
   if (end - from >= width) return load(from);
   Vector some = {};
@@ -60,7 +60,7 @@ inline constexpr Mask lane = {0, 1, 2, 3};
   return some;
 }
 
-// Writes the first `count` floats; what is behind them is written again as it is.
+// Writes the first `count` floats; the floats behind them are rewritten unchanged.
 [[gnu::always_inline]] inline void store_some(float* to, std::ptrdiff_t count, Vector value,
                                               const float* end) {
   if (count == width) return store(to, value);
@@ -68,15 +68,15 @@ inline constexpr Mask lane = {0, 1, 2, 3};
   for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = value[i];
 }
 
-// The same for a sweep that writes what is behind them later: it may be anything until then. (To read what
-// has just been written in part would make the processor wait.)
+// The same for a sweep that later writes the floats behind them: they are unspecified until then. (Reading
+// memory that was just partly written would stall the processor.)
 [[gnu::always_inline]] inline void store_ahead(float* to, std::ptrdiff_t count, Vector value,
                                                const float* end) {
   if (end - to >= width) return store(to, value);
   for (std::ptrdiff_t i = 0; i < count; ++i) to[i] = value[i];
 }
 
-// The sum, or the greatest, of all lanes, in each lane.
+// The sum, or the maximum, of all lanes, in each lane.
 template <class Combine>
 [[gnu::always_inline]] inline Vector folded(Vector values, Combine combine) {
 #pragma GCC unroll 4
@@ -103,8 +103,8 @@ inline constexpr Mask low = {0, 4, 1, 5};
 #endif
 inline constexpr Mask high = low + width / 2;
 
-// One riffle of all rows (row 0 with row width / 2, and so on) moves every element from place n of the square
-// to place 2n, modulo what wraps: it rotates the bits of n by one. Half of all rotations swap row and column.
+// One riffle of all rows (row 0 with row width / 2, and so on) moves the element at place n of the square to
+// place 2n, with wrap-around: it rotates the bits of n by one. Half of all rotations swap row and column.
 [[gnu::always_inline]] inline void turn_square(Vector (&rows)[width]) {
 #pragma GCC unroll 4
   for (int step = 1; step < width; step *= 2) {

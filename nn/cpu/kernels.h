@@ -1,10 +1,10 @@
-// The tables of the leveled kernels, a table for each group of ops, and the shapes that they take.
+// Tables of kernels compiled per level, one for each group of ops, and the shapes that they take.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// The table of this name at each level.
+// Declares the table of this name at each level.
 // clang-format off
 #define STEELYARD_LEVELED(Table, name)            \
   namespace baseline { extern const Table name; } \
@@ -14,15 +14,15 @@
 
 namespace steelyard::nn::direct {
 
-// What the direct kernels and their dispatch share: shapes and tables of functions, one table
-// per processor level.
+// Shared by the direct kernels and their dispatch: shapes and tables of functions, one table per processor
+// level.
 //
-// The pattern of every leveled kernel of the house: X.kernel.cpp is compiled once per level and defines, in a
-// namespace named after the level, one table of functions; X.cpp checks its arguments and picks a table.
-// Plain declarations only: an inline function here would be compiled for AVX-512 too, and the linker might
+// The pattern of all kernels with levels: X.kernel.cpp is compiled once per level and defines, in a namespace
+// named after the level, one table of functions; X.cpp checks its arguments and selects a table. Only plain
+// declarations are allowed here: an inline function would also be compiled for AVX-512, and the linker might
 // keep that copy.
 
-// Stride 1, a square kernel, as much padding on all four sides.
+// Stride 1, a square kernel, the same padding on all four sides.
 struct Convolution {
   std::uint32_t height, width;    // of an input picture
   std::uint32_t in, out;          // channels
@@ -30,7 +30,7 @@ struct Convolution {
   std::uint32_t lanes;            // 16 or 32
 };
 
-// Windows of size x size that do not overlap. Rows and columns that fill no window are left out.
+// Windows of size x size that do not overlap. Rows and columns that fill no window are ignored.
 struct Pool {
   std::uint32_t height, width, channels;  // of an input picture
   std::uint32_t size;
@@ -68,14 +68,14 @@ STEELYARD_LEVELED(TransposeTable, transpose)
 
 namespace steelyard::nn {
 
-// What activations and their kernels share.
+// Shared by activations and their kernels.
 
-// One function for each Activation::Kind, in its order. Any two pointers of a call may be equal.
+// One function for each Activation::Kind, in order. Any two pointers of a call may be equal.
 struct ActivationTable {
   static constexpr int kinds = 9;
   using Forward = void (*)(std::size_t size, const float* input, float* output);
-  // d_input = derivative * d_output, or += for the adding ones. `kept` is the output of forward(), but the
-  // input for both gelu, silu and hard_swish.
+  // d_input = derivative * d_output, or += in add_backward. `kept` is the output of forward(), but its input
+  // for both gelu, silu and hard_swish.
   using Backward = void (*)(std::size_t size, const float* kept, const float* d_output, float* d_input);
   Forward forward[kinds];
   Backward backward[kinds];
@@ -84,10 +84,10 @@ struct ActivationTable {
 
 STEELYARD_LEVELED(ActivationTable, activation)
 
-// What attention and its kernels share.
+// Shared by attention and its kernels.
 //
-// One call is for one sample: input [token][q, k, v][head][feature], output [token][head][feature]. `scratch`
-// are attention_scratch() floats.
+// One call processes one sample: input [token][q, k, v][head][feature], output [token][head][feature].
+// `scratch` has attention_scratch() floats.
 struct AttentionShape {
   std::size_t tokens, heads, length;  // features of one head
   bool causal;
@@ -96,15 +96,15 @@ struct AttentionShape {
 
 struct AttentionTable {
   void (*forward)(const AttentionShape&, const float* input, float* output, float* scratch);
-  // Finds the probabilities again.
+  // Recomputes the probabilities.
   void (*backward)(const AttentionShape&, const float* input, const float* d_output, bool add, float* d_input,
                    float* scratch);
 };
 
 STEELYARD_LEVELED(AttentionTable, attention)
 
-// What the norms and their kernels share; nn/cpu/columns.h says what each function is for. Matrices of `rows`
-// x `channels` floats without gaps.
+// Shared by the norms and their kernels; nn/cpu/columns.h describes each function. Matrices of `rows` x
+// `channels` floats without gaps.
 struct GradientSweep {
   std::size_t rows, channels;
   const float *x, *mean, *d_output;
@@ -125,13 +125,13 @@ struct ColumnsTable {
 
 STEELYARD_LEVELED(ColumnsTable, columns)
 
-// What the sweeps of dropout and their kernels share.
+// Shared by the sweeps of dropout and their kernels.
 struct DropoutSweep {
   std::uint64_t pixels, channels;  // of a sample
   std::uint32_t places;            // samples that the buffers hold; in lanes 16 or 32
-  const std::uint64_t* keys;       // one a place
+  const std::uint64_t* keys;       // one per place
   std::uint32_t dropped;           // of 65536
-  float scale;                     // of what is left
+  float scale;                     // of the features kept
 };
 
 struct DropoutTable {
@@ -141,12 +141,12 @@ struct DropoutTable {
 
 STEELYARD_LEVELED(DropoutTable, dropout)
 
-// What layer norm and its kernels share. Matrices of `rows` x `channels` floats without gaps.
+// Shared by layer norm and its kernels. Matrices of `rows` x `channels` floats without gaps.
 struct LayerNormTable {
-  // Keeps mean and 1 / sqrt(variance + epsilon) of each row in `statistics`.
+  // Stores mean and 1 / sqrt(variance + epsilon) of each row in `statistics`.
   void (*forward)(std::size_t rows, std::size_t channels, const float* x, const float* weight,
                   const float* bias, float epsilon, float* statistics, float* to);
-  // d_weight and d_bias are added to; d_x is written, or added to with `add`, or null. It may be d_output.
+  // Adds to d_weight and d_bias; d_x is written, added to with `add`, or null. It may be d_output.
   void (*backward)(std::size_t rows, std::size_t channels, const float* x, const float* weight,
                    const float* statistics, const float* d_output, float* d_weight, float* d_bias, bool add,
                    float* d_x);
@@ -154,7 +154,7 @@ struct LayerNormTable {
 
 STEELYARD_LEVELED(LayerNormTable, layer_norm)
 
-// What pools over pictures in the order of samples and their kernels share.
+// Shared by pools over pictures in the order of samples and their kernels.
 struct PoolWindows {
   std::uint32_t height, width, channels;  // of an input picture
   std::uint32_t out_height, out_width;
@@ -162,14 +162,14 @@ struct PoolWindows {
   std::uint64_t samples;
 };
 
-// The greatest of a window is remembered by its number in the window, row by row: one for each number of the
-// output, and `slack` more behind them.
+// The position of a window's maximum, row by row in the window: one per output value, plus `slack` unused
+// ones behind them.
 using PlaceInWindow = std::uint16_t;
 inline constexpr std::size_t slack = 16;
 
-// Backward writes every number of the gradient of the input, or adds to it.
+// Backward writes, or adds to, every value of the input's gradient.
 struct PoolTable {
-  // `places` may be null: nothing is remembered.
+  // `places` may be null: positions are then not stored.
   void (*max_forward)(const PoolWindows&, const float* input, float* output, PlaceInWindow* places);
   void (*max_backward)(const PoolWindows&, const PlaceInWindow* places, const float* d_output, bool add,
                        float* d_input);
@@ -179,9 +179,9 @@ struct PoolTable {
 
 STEELYARD_LEVELED(PoolTable, pool)
 
-// What sums of rows and their kernels share.
+// Shared by sums of rows and their kernels.
 
-// A row-major matrix whose rows lie `stride` floats apart.
+// A row-major matrix with rows `stride` floats apart.
 struct Rows {
   std::size_t count, columns, stride;
 };
@@ -193,8 +193,8 @@ struct RowSumsTable {
 
 STEELYARD_LEVELED(RowSumsTable, row_sums)
 
-// Kernels of the ops that only move and add: matrices of `rows` x `channels` floats, without gaps unless a
-// step (in floats, from row to row) is given.
+// Kernels of ops that only move and add: matrices of `rows` x `channels` floats, without gaps unless a step
+// (floats from row to row) is given.
 struct RowsTable {
   // to = a + b. Any two of them may be equal.
   void (*sum)(std::size_t size, const float* a, const float* b, float* to);
@@ -208,15 +208,15 @@ struct RowsTable {
   void (*mean)(std::size_t rows, std::size_t channels, const float* from, float* to);
   // to[row][channel] = from[channel] / rows, or +=.
   void (*spread)(std::size_t rows, std::size_t channels, const float* from, bool add, float* to);
-  // Each row, seen as `groups` rows of `length`, is read column by column:
-  // to[j groups + g] = from[g length + j], or +=. With both numbers exchanged it is the way back.
+  // Each row, seen as `groups` rows of `length`, is read column by column: to[j groups + g] = from[g length +
+  // j], or +=. Exchanging the two numbers gives the inverse.
   void (*shuffle)(std::size_t rows, std::size_t groups, std::size_t length, const float* from, bool add,
                   float* to);
 };
 
 STEELYARD_LEVELED(RowsTable, rows)
 
-// What scale and its kernels share: a matrix of `rows` x `channels` floats without gaps, and one factor a
+// Shared by scale and its kernels: a matrix of `rows` x `channels` floats without gaps, and one factor per
 // channel.
 struct ScaleTable {
   void (*forward)(std::size_t rows, std::size_t channels, const float* a, const float* factors, float* to);
@@ -228,9 +228,9 @@ struct ScaleTable {
 
 STEELYARD_LEVELED(ScaleTable, scale)
 
-// What softmax and its kernels share.
+// Shared by softmax and its kernels.
 
-// Of the scores of one row: the greatest, the sum of exp(score - top), and the sum of score - top.
+// For the scores of one row: the maximum, the sum of exp(score - top), and the sum of score - top.
 struct SoftmaxSums {
   float top, exponentials, distances;
 };

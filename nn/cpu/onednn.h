@@ -1,4 +1,4 @@
-// What we use of oneDNN beside convolutions: matrix products, and the rule of its threads.
+// Uses of oneDNN other than convolutions: matrix products, and the control of its threads.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,13 @@
 
 namespace steelyard::nn::onednn {
 
-// Every thread that runs oneDNN calls this first: its loops would otherwise be spread over all cores by
-// OpenMP, and the threads of several networks would fight for them. Cheap; setting the environment inside
-// main is too late.
+// Every thread that runs oneDNN must call this first; otherwise OpenMP would spread its loops over all cores,
+// and the threads of several networks would compete. Cheap; setting the environment inside main is too late.
 void use_this_thread_only();
 
 enum class Turn : bool { no, yes };
 
-// A row-major matrix whose rows lie `stride` floats apart; turned, it is read as its transpose.
+// A row-major matrix with rows `stride` floats apart; if turned, it is read as its transpose.
 struct Operand {
   const float* data;
   std::uint64_t stride;
@@ -26,15 +25,15 @@ struct Extent {
   std::uint64_t rows, columns, depth;
 };
 
-// The matrix products of one op. In bf16 the factors are converted in every call, which costs a sweep over
-// them, and the product takes half the time. One thread.
+// The matrix products of one op. With bf16 the factors are converted in every call, which costs a sweep over
+// them; the product then takes half the time. For one thread.
 class Products {
  public:
   explicit Products(Precision precision = Precision::float32);
   ~Products();
 
-  // C = A B, or C = C + A B with `add`. A is rows x depth and B is depth x columns, both after turning; the
-  // rows of C lie `stride` floats apart.
+  // C = A B, or C = C + A B with `add`. A is rows x depth and B is depth x columns, both after turning; rows
+  // of C are `stride` floats apart.
   void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride);
 
   [[nodiscard]] std::uint64_t bytes() const;

@@ -1,8 +1,8 @@
-// exp, tanh and the normal distribution for kernels only: without branches and calls, so that the compiler
-// makes vectors of the loops around them. Relative errors are below 5e-7 wherever results are normal numbers;
-// smaller ones become zero. NaN stays NaN.
+// exp, tanh and the normal distribution, for kernels only: without branches and calls, so that the compiler
+// vectorises the loops around them. Relative errors are below 5e-7 if results are normal numbers; smaller
+// results become zero. NaN stays NaN.
 //
-// Coefficients are least-maximum fits of the relative error, made for these functions.
+// Coefficients are minimax fits of the relative error, computed for these functions.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,9 @@ namespace steelyard::nn::STEELYARD_LEVEL {
   return z < 0.39F ? near : (x != x ? x : far);
 }
 
-// The standard normal distribution: its density without the factor 1 / sqrt(2 pi), and Phi(x), the share
-// below x. Phi(-a) = exp(-a^2 / 2) q(1 / (1 + 0.3 a)) for a >= 0; the square is exact in two parts.
+// The standard normal distribution: its density without the factor 1 / sqrt(2 pi), and Phi(x), the
+// probability below x. Phi(-a) = exp(-a^2 / 2) q(1 / (1 + 0.3 a)) for a >= 0; the square is exact in two
+// parts.
 struct Normal {
   float density, below;
 };

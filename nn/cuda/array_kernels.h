@@ -1,5 +1,5 @@
-// Kernels on plain arrays and matrices of the device, which several ops call: sums, copies, an order. Each
-// call adds its work to the stream.
+// Kernels on plain arrays and matrices of the device, called by several ops: sums, copies, sorting. Each call
+// adds its work to the stream.
 #pragma once
 
 #include <cstdint>
@@ -8,44 +8,44 @@
 
 namespace steelyard::nn::cuda {
 
-// to[i] += from[i], of n floats.
+// to[i] += from[i], for n floats.
 void add_up(Stream& stream, std::uint64_t n, const float* from, float* to);
-// The same with `add`, and to[i] = from[i] without, which is nothing where the two are one buffer.
+// to[i] += from[i] with `add`, else to[i] = from[i], which does nothing if both are the same buffer.
 void give(Stream& stream, std::uint64_t n, const float* from, bool add, float* to);
 
-// to[r][c] += bias[c], of a matrix whose rows begin `row` floats behind each other: where neither cuBLASLt
-// nor cuDNN adds the bias itself.
+// to[r][c] += bias[c], for a matrix with rows `row` floats apart: used if neither cuBLASLt nor cuDNN adds the
+// bias.
 void add_bias(Stream& stream, const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
               float* to);
 
-// The gradient of a bias: out[c] = sum over r of in[r][c], or that is added to it.
+// The gradient of a bias: out[c] = sum over r of in[r][c], or += with `add`.
 void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
                  float* out);
 
-// The same for many rows: in two stages, with so many floats of workspace.
+// The same for many rows: in two stages, with this many floats of workspace.
 std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns);
 void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
                  float* out, float* workspace);
 
-// Some neighbouring channels of every place, from pictures of one number of channels to those of another.
+// Some neighbouring channels of every place, copied between pictures with different numbers of channels.
 struct Columns {
   std::uint32_t samples;
   std::uint64_t places;  // of a sample
-  std::uint32_t count;   // channels that are moved
+  std::uint32_t count;   // channels copied
 };
 
-// to[s][p][c] = from[s][p][c] for the c below `count`, or += with `add`; from_row and to_row are the
-// channels that the pictures have.
+// to[s][p][c] = from[s][p][c] for c < `count`, or += with `add`; from_row and to_row are the numbers of
+// channels of the pictures.
 void copy_columns(Stream& stream, const Columns& columns, const float* from, std::uint32_t from_row, bool add,
                   float* to, std::uint32_t to_row);
 
-// From [matrix][row][column] to [matrix][column][row], of so many matrices; with `add`, added
-// to what is there. Not in place.
+// Transposes each [matrix][row][column] to [matrix][column][row]; with `add`, adds to the result. Not in
+// place.
 void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
           float* out, bool add = false);
 
-// Tokens in the order of the rows of a table that they name (row_of in nn/cuda/kernel.h). Arrays have a
-// number for each token: rows ascend, and tokens of one row keep their order.
+// Tokens sorted by the row of a table that they name (row_of in nn/cuda/kernel.h). Both arrays have one entry
+// per token: rows ascend, and tokens of one row keep their order.
 struct Sorted {
   std::uint32_t *rows, *tokens;
 };

@@ -1,9 +1,9 @@
-// What the ops of one network on a CUDA device share.
+// Shared by the ops of one network on a CUDA device.
 //
-// Work is captured once for each size of micro-batch and run many times (Stream::begin_capture), so whatever
-// changes from one micro-batch to the next lies in memory of the device, and kernels read it there: how many
-// samples are real, the keys of random numbers, positions and labels. Pass::size(), Pass::training and the
-// `add` of a backward are constants of a capture; Pass::batch.count is not known to ops here.
+// Work is captured once for each size of micro-batch and run many times (Stream::begin_capture). Values that
+// change from one micro-batch to the next are therefore stored in device memory and read there by kernels:
+// the number of real samples, keys of random numbers, positions and labels. Pass::size(), Pass::training and
+// the `add` of a backward are constants of a capture; ops here do not know Pass::batch.count.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ struct BatchNumbers {
   std::uint32_t count = 0;  // real samples
 };
 
-// All pointers are of the device.
+// All pointers are device pointers.
 struct Context {
   Stream& stream;
   Products& products;
   const BatchNumbers* numbers;
   const std::uint64_t* positions;  // of each sample
   const std::uint32_t* labels;
-  std::uint32_t grain = 0;  // samples that batch norm takes together; 0: the whole micro-batch
+  std::uint32_t grain = 0;  // samples that batch norm groups; 0: the whole micro-batch
 };
 
-// By kernels of our own, unless it says otherwise.
+// Uses our own kernels, unless implementation() says otherwise.
 class CudaOp : public Op {
  public:
   explicit CudaOp(const Context& context) : context_(context) {}

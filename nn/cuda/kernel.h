@@ -1,12 +1,12 @@
-// What every file with kernels includes. Kernels are plain CUDA C++; two things that C++ has no words for go
-// through here, so that g++ compiles the same files for the host executor (nn/cuda/host/executor.h):
+// Included by every file with kernels. Kernels are plain CUDA C++; two constructs without a C++ syntax use
+// the following, so that g++ compiles the same files for the host executor (nn/cuda/host/executor.h):
 //
 //   launch(stream, grid, block, kernel, arguments...)   instead of kernel<<<grid, block, 0, stream>>>(...)
 //   STEELYARD_SHARED(float, tile, [32][33]);             instead of __shared__ float tile[32][33];
 //
-// Rules for kernels: no static variables, no atomics on floats (equal pieces must give equal bits),
-// arguments by value, no bulk copies and no tensor cores (the executor has none). What a template parameter
-// changes in the shape of an array gets an array in each instance.
+// Rules for kernels: no static variables, no atomics on floats (equal pieces must give equal bits), arguments
+// by value, no bulk copies and no tensor cores (the executor has none). A template parameter that changes the
+// shape of a shared array must give a separate array in each instance.
 #pragma once
 
 #include <cstdint>
@@ -67,12 +67,12 @@ __device__ inline std::uint64_t thread_number() {
   return static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-// The row of a table that a number names. A number that is no row counts as row 0.
+// The row of a table that a number selects. Invalid numbers select row 0.
 __device__ inline std::uint32_t row_of(float number, std::uint32_t rows) {
   return number >= 0 && number < static_cast<float>(rows) ? static_cast<std::uint32_t>(number) : 0;
 }
 
-// ---- packs: neighbouring numbers that are loaded and stored at once, in memory and aligned to their size
+// ---- packs: neighbouring numbers that are loaded and stored together, aligned to their size
 
 template <unsigned n>
 struct alignas(n * sizeof(float)) Pack {
@@ -86,7 +86,7 @@ template <unsigned n>
 __device__ void store(float* at, const Pack<n>& pack) {
   *reinterpret_cast<Pack<n>*>(at) = pack;
 }
-// Or adds it to what is there.
+// Stores the pack, or adds it with `add`.
 template <unsigned n>
 __device__ void store(float* at, Pack<n> pack, bool add) {
   if (add) {
@@ -96,8 +96,8 @@ __device__ void store(float* at, Pack<n> pack, bool add) {
   store<n>(at, pack);
 }
 
-// ---- sums and maxima over the threads of a warp or of a block. The order of additions depends on the sizes
-// only, so equal inputs give equal bits.
+// ---- sums and maxima over the threads of a warp or of a block. The order of additions depends only on the
+// sizes, so equal inputs give equal bits.
 
 struct Plus {
   __device__ float operator()(float a, float b) const { return a + b; }
@@ -108,7 +108,7 @@ struct Greater {
   static constexpr float none = -INFINITY;
 };
 
-// Every lane gets the result of all 32. All lanes must call.
+// Every lane gets the result of all 32. All lanes must call this.
 template <class Combine>
 __device__ float over_warp(float value, Combine combine) {
   for (unsigned mask = 16; mask > 0; mask /= 2) {
@@ -117,14 +117,14 @@ __device__ float over_warp(float value, Combine combine) {
   return value;
 }
 
-// Every thread gets the result of all. All threads of the block must call; blockDim.x is a multiple of 32
-// and the block has one dimension.
+// Every thread gets the result of all. All threads of the block must call this; blockDim.x must be a multiple
+// of 32 and the block one-dimensional.
 template <class Combine>
 __device__ float over_block(float value, Combine combine) {
   STEELYARD_SHARED(float, partial, [32]);
   const unsigned warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   value = over_warp(value, combine);
-  __syncthreads();  // partial may still be read by a call before
+  __syncthreads();  // partial may still be read by the previous call
   if (lane == 0) partial[warp] = value;
   __syncthreads();
   return over_warp(lane < warps ? partial[lane] : Combine::none, combine);

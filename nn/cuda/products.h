@@ -1,10 +1,10 @@
-// Products of matrices on a CUDA device, row by row in memory:
+// Products of row-major matrices on a CUDA device:
 //
-//   c[i][j] = sum over k of a[i][k] b[k][j]  (+ bias[j])  (+ what is there, with `add`)
+//   c[i][j] = sum over k of a[i][k] b[k][j]  (+ bias[j])  (+ c[i][j], with `add`)
 //
-// Two implementations: cuBLASLt (nn/cuda/device/device_products.cpp), and for the host executor a kernel of
-// our own (tiled_product), which the former is compared with. Sums are float32; factors are
-// rounded as the precision says on the device, never by our own kernel.
+// Two implementations: cuBLASLt (nn/cuda/device/device_products.cpp) and, for the host executor, our own
+// kernel (tiled_product), which tests compare with the former. Sums are in float32; the device rounds factors
+// to the precision, our kernel never does.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,15 @@ struct Product {
   const float* a;
   const float* b;
   float* c;
-  bool a_transposed = false;  // a lies as [k][i]
-  bool b_transposed = false;  // b lies as [j][k]
+  bool a_transposed = false;  // a is stored as [k][i]
+  bool b_transposed = false;  // b is stored as [j][k]
   bool add = false;
   const float* bias = nullptr;  // columns
-  // Floats from one row to the next, of matrices that are a part of a wider one; 0: they lie close.
+  // Floats from one row to the next, for matrices that are part of a wider one; 0: no gaps.
   std::uint32_t a_row = 0, b_row = 0, c_row = 0;
   float factor = 1;  // of the sum
 
-  // The same with all distances of rows filled in.
+  // The same with all row distances filled in.
   [[nodiscard]] Product with_rows() const {
     Product p = *this;
     if (p.a_row == 0) p.a_row = a_transposed ? rows : inner;
@@ -55,9 +55,9 @@ class Products {
   std::unique_ptr<Impl> impl_;
 };
 
-// The kernel of our own. A block computes a tile of 64 x 64 of c from strips of a and b that it brings to
-// shared memory, so each number is fetched once for 64 uses; each of its 256 threads sums 4 x 4 numbers of
-// the tile in registers, so that it reads eight numbers for sixteen products.
+// Our own kernel. A block computes a 64 x 64 tile of c from strips of a and b in shared memory, so each
+// number is fetched once for 64 uses. Each of its 256 threads sums 4 x 4 numbers of the tile in registers, so
+// it reads eight numbers for sixteen products.
 void tiled_product(Stream& stream, const Product& product);
 
 }  // namespace steelyard::nn::cuda

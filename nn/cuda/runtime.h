@@ -1,13 +1,13 @@
-// What the host asks of a CUDA device: memory, copies, an order of work. Two implementations with the same
+// The interface to a CUDA device: memory, copies, and ordered work. Two implementations with the same
 // behaviour: nn/cuda/device (the CUDA runtime) and nn/cuda/host (memory and threads of this process, for
 // tests). A program is linked with one of them.
 //
-// Everything but allocation goes through a Stream and happens later, in order: a host that looks before it
-// has waited sees old numbers. The host twin makes that certain: its streams do nothing until somebody
-// waits.
+// Everything but allocation goes through a Stream and is done later, in order: a host that reads before it
+// has waited may see old values. In the host implementation it always does: its streams run only when a
+// caller waits.
 //
-// All objects belong to the device that was chosen (use_device) by the thread that made them, and to one
-// thread at a time. Whatever the device refuses is thrown as Failure.
+// All objects belong to the device selected (use_device) by the thread that made them, and to one thread at a
+// time. Errors of the device are thrown as Failure.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@
 
 namespace steelyard::nn::cuda {
 
-// Not enough memory on the device: `bytes` more were asked for. A smaller micro-batch may fit.
+// Not enough memory on the device for `bytes` more. A smaller micro-batch may fit.
 class OutOfMemory : public Failure {
  public:
   OutOfMemory(std::uint64_t bytes, std::uint64_t free);
 };
 
-// For this thread, from now on. Throws Failure (configuration) if there is none of this number.
+// Selects the device of this thread. Throws Failure (configuration) if it does not exist.
 void use_device(unsigned index);
 
-// Of this thread's device, of all processes.
+// Free memory of this thread's device, over all processes.
 std::uint64_t free_bytes();
 
-// How often this thread took memory, or may have waited for the device, since it began: what a round in
-// steady state does shows in the difference.
+// How often this thread has allocated memory or may have waited for the device. The differences show the cost
+// of a round in steady state.
 struct Calls {
   std::uint64_t allocations = 0;   // on the device, and of pinned memory
   std::uint64_t stream_waits = 0;  // Stream::synchronize()
@@ -39,7 +39,7 @@ struct Calls {
 };
 Calls& calls_of_this_thread();
 
-// Bytes on the device: not initialised (NaN in the host twin).
+// Device memory, not initialised (NaN in the host implementation).
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::uint64_t bytes);
@@ -55,7 +55,7 @@ class DeviceMemory {
   std::uint64_t bytes_ = 0;
 };
 
-// Bytes of the host that the device can copy from and to while both work.
+// Host memory that the device can copy from and to asynchronously.
 class PinnedMemory {
  public:
   explicit PinnedMemory(std::uint64_t bytes);
@@ -71,7 +71,7 @@ class PinnedMemory {
   std::uint64_t bytes_ = 0;
 };
 
-// An array of plain numbers in either.
+// An array of plain numbers in either memory.
 template <class T, class Kind>
 class Array {
  public:
@@ -98,7 +98,7 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // From one place of the device, or of pinned memory, to another of either.
+  // Copies between any two places of device or pinned memory.
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill_zero(void* to, std::uint64_t bytes);
   template <class T>
@@ -106,21 +106,21 @@ class Stream {
     copy(to, from, size * sizeof(T));
   }
 
-  // What is added from now on happens after the event.
+  // Work added from now on waits for the event.
   void wait(const Event& event);
-  // Blocks until all that was added has happened. Throws Failure if the device could not do it.
+  // Blocks until all added work is done. Throws Failure if the device failed.
   void synchronize();
-  // Whether all has happened. Never blocks. (The host twin does the next piece of work first.)
+  // Whether all work is done. Never blocks. (The host implementation first does the next piece of work.)
   [[nodiscard]] bool idle();
 
-  // From begin_capture() on work is only noted, also that of streams which wait for an event of this one;
-  // end_capture() gives it back as one thing that run() adds as a whole. Addresses and numbers are those of
-  // the capture.
+  // Between begin_capture() and end_capture() work is only recorded, including that of streams that wait for
+  // an event of this one. end_capture() returns the recording; run() adds it as a whole. Addresses and
+  // numbers are those of the capture.
   void begin_capture();
   std::unique_ptr<Graph> end_capture();
   void run(const Graph& graph);
 
-  // Of the host twin only.
+  // Host implementation only.
   void add(std::function<void()> work);
 
   struct Impl;
@@ -130,7 +130,7 @@ class Stream {
   std::unique_ptr<Impl> impl_;
 };
 
-// A place in the work of a stream.
+// A point in the work of a stream.
 class Event {
  public:
   Event();
@@ -139,9 +139,9 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(Stream& stream);
-  // Blocks until all work before it has happened.
+  // Blocks until all work before it is done.
   void synchronize() const;
-  // Between two events that have happened; the device's own clock.
+  // Between two events that have occurred; by the device's clock.
   [[nodiscard]] static double seconds(const Event& from, const Event& to);
 
   struct Impl;
@@ -151,7 +151,7 @@ class Event {
   std::unique_ptr<Impl> impl_;
 };
 
-// Work that was captured.
+// Captured work.
 class Graph {
  public:
   struct Impl;

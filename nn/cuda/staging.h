@@ -1,5 +1,5 @@
-// Staging: brings micro-batches to a device, always to the same place, where captured work finds them. While
-// the device computes with one, the next is copied.
+// Staging: copies micro-batches to a device, always to the same place, as captured work requires. While the
+// device computes with one, the next is copied.
 #pragma once
 
 #include <steelyard/micro_batch.h>
@@ -14,16 +14,16 @@ namespace steelyard::nn::cuda {
 
 class Staging {
  public:
-  // Of samples of so many floats and labels, so many samples at the most.
+  // For samples of this many floats and labels, at most `samples` of them.
   Staging(std::uint64_t floats, std::uint32_t labels, std::uint32_t samples);
 
-  // Copies the batch before it returns, and adds to `compute` what brings it to the arrays below. The inputs
-  // of samples that are padding are zero: whatever lies there, a NaN perhaps, must change no sum.
+  // Copies the batch before it returns, and adds to `compute` the copies to the arrays below. The inputs of
+  // padding samples are zeroed: their contents, perhaps NaN, must not affect any sum.
   void bring(const MicroBatch& batch, Stream& compute);
 
   void synchronize() { upload_.synchronize(); }
 
-  // On the device.
+  // Device pointers.
   [[nodiscard]] const float* inputs() const { return place_.inputs.data(); }
   [[nodiscard]] const std::uint32_t* labels() const { return place_.labels.data(); }
   [[nodiscard]] const std::uint64_t* positions() const { return place_.positions.data(); }
@@ -40,14 +40,14 @@ class Staging {
     Kind<std::uint64_t> positions;
     Kind<BatchNumbers> numbers;
   };
-  // One of two on the way.
+  // One of two buffers for batches being copied.
   struct Slot {
     Slot(std::uint64_t floats, std::uint64_t labels, std::uint32_t samples)
         : pinned(floats, labels, samples), device(floats, labels, samples) {}
     Arrays<PinnedArray> pinned;
     Arrays<DeviceArray> device;
-    Event arrived;  // on the device
-    Event taken;    // to the place for all
+    Event arrived;  // is on the device
+    Event taken;    // was copied to place_
   };
 
   void fill(const MicroBatch& batch, const Arrays<PinnedArray>& to) const;

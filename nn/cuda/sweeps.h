@@ -1,23 +1,21 @@
-// How kernels go over arrays, when they need of a number only its place, its sample, its channel or its
-// column:
+// How kernels traverse arrays if they need only the place, sample, channel or column of a number:
 //
 //   elementwise        out[i] = f(i, in[i]...)
-//   launch_in_samples  a thread for each few neighbouring numbers of each sample
+//   launch_in_samples  one thread for a few neighbouring numbers of a sample
 //   by_channel         out[s][p][c] = f(numbers[s][c], in[s][p][c]...)
-//   channel_sums       out[s][c] = share * sum over p of f(in[s][p][c]...)   (+ what is there, with `add`)
+//   channel_sums       out[s][c] = share * sum over p of f(in[s][p][c]...)   (+ out[s][c], with `add`)
 //   sum_columns        sums over the rows of a matrix, for each column and each run of rows
-//   sweep_columns      visits each number of a matrix, with what its column needs at hand
+//   sweep_columns      visits each number of a matrix, with data of its column in registers
 //
-// `F` is a struct whose operator() is __device__. Pointers are aligned to 16 bytes, as all places of a plan
-// and all tensors of an even size are: numbers are taken four at a time. Where one is not, they are taken one
-// by one.
+// `F` is a struct with a __device__ operator(). Numbers are processed four at a time if pointers are aligned
+// to 16 bytes, as all places of a plan and all tensors of an even size are; otherwise one by one.
 #pragma once
 
 #include "nn/cuda/kernel.h"
 
 namespace steelyard::nn::cuda {
 
-// ---- numbers that do not know their neighbours
+// ---- numbers processed independently
 //
 //   elementwise(stream, n, Relu{}, output, input);
 //
@@ -56,15 +54,15 @@ void elementwise(Stream& stream, std::uint64_t n, F f, float* out, const In*... 
     launch(stream, groups_of(rest, threads), threads, &one_by_one<F, In...>, 4 * fours, n, f, out, in...);
 }
 
-// ---- one thread for each few neighbouring numbers of each sample
+// ---- one thread for a few neighbouring numbers of a sample
 //
 //   with_packs(can_pack(channels, in, out), [&](auto n) {
 //     launch_in_samples(stream, samples, floats_of_a_sample / n, &kernel<n>, arguments...);
 //   });
 //
-// A kernel finds its sample in blockIdx.y and its place in the sample by thread_in_sample(), which fits 32
-// bits: a division of 64 bits costs a GPU more than the memory that most ops move. Threads behind the last
-// place exist and must return.
+// A kernel gets its sample from blockIdx.y and its place in the sample from thread_in_sample(), which has 32
+// bits: a 64-bit division costs a GPU more than the memory traffic of most ops. Threads beyond the last place
+// exist and must return.
 
 // Whether `count` numbers in a row are whole packs of four, at each of these addresses.
 template <class... Pointers>
@@ -72,7 +70,7 @@ bool can_pack(std::uint64_t count, const Pointers*... at) {
   return count % 4 == 0 && ((reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack<4>) == 0) && ...);
 }
 
-// Calls with the size of a pack, four or one, as a constant.
+// Calls `call` with the size of a pack, four or one, as a constant.
 template <class Call>
 void with_packs(bool packed, Call call) {
   if (packed) {
@@ -91,10 +89,10 @@ void launch_in_samples(Stream& stream, std::uint32_t samples, std::uint64_t plac
 
 __device__ inline unsigned thread_in_sample() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// ---- numbers that a sample has one of for each channel, against those that it has at each place
+// ---- numbers of a sample's channels combined with the numbers at each place
 //
-// F has `__device__ float operator()(float...) const`. by_channel may write into one of its inputs. Threads
-// of the sums have one channel each, neighbours side by side, and walk through the places without a barrier.
+// F has `__device__ float operator()(float...) const`. by_channel may write into one of its inputs. In sums
+// each thread has one channel, neighbours side by side, and traverses the places without a barrier.
 
 struct Places {
   std::uint32_t samples;
@@ -144,14 +142,13 @@ void channel_sums(Stream& stream, Places places, F f, float share, bool add, flo
                     places.channels, f, share, add, out, in...);
 }
 
-// ---- the rows of a matrix [row][column] where each column has numbers of its own: what norms and gradients
-// of biases are made of
+// ---- the rows of a matrix [row][column] with data per column: for norms and gradients of biases
 //
-// Rows are in runs (the samples that a batch norm takes together, the places of one sample): sums are of one
-// run and one column, taken over pieces of the run's rows. That is the first of two stages, so that a device
-// is busy also where there are few columns. Neighbouring threads take neighbouring columns; where there are
-// fewer than 32, a warp takes several rows. How a run is cut depends on its rows and columns only, and so
-// does the order of the sums.
+// Rows form runs (the samples that a batch norm groups, the places of one sample). Sums are per run and
+// column, over pieces of the run's rows. This is the first of two stages, so that a device is busy even with
+// few columns. Neighbouring threads take neighbouring columns; with fewer than 32 columns, a warp takes
+// several rows. The division of a run depends only on its rows and columns, and so does the order of the
+// sums.
 
 struct Runs {
   std::uint64_t rows;  // of all runs
@@ -170,7 +167,7 @@ constexpr unsigned columns_of_block(std::uint32_t columns) {
   return width;
 }
 
-// Into how many pieces each run is cut: 16 rows to a thread at least, and 512 blocks for a run at the most.
+// The number of pieces per run: at least 16 rows per thread, and at most 512 blocks per run.
 constexpr unsigned pieces_of(const Runs& runs) {
   const unsigned width = columns_of_block(runs.columns), blocks = groups_of(runs.columns, width);
   const unsigned pieces = groups_of(runs.each, 16 * (column_threads / width));
@@ -178,7 +175,7 @@ constexpr unsigned pieces_of(const Runs& runs) {
   return pieces < max ? pieces : max;
 }
 
-// Sums over pieces lie as [sum][run][piece][column]. Floats of one of the sums.
+// Sums over pieces are stored as [sum][run][piece][column]. Returns the floats of one of the sums.
 constexpr std::uint64_t sums_size(const Runs& runs) {
   return std::uint64_t{runs.count()} * pieces_of(runs) * runs.columns;
 }
@@ -213,7 +210,7 @@ __global__ void sum_pieces(F f, Runs runs, unsigned width, std::uint64_t rows_of
   }
 }
 
-// F has `static constexpr unsigned sums` and adds one number of the matrix to them:
+// F has `static constexpr unsigned sums` and adds one number of the matrix to its sums:
 //   __device__ void operator()(unsigned run, std::uint64_t row, std::uint32_t column, std::uint64_t at,
 //                              float (&sums)[F::sums]) const
 // where `at` is its place in the matrix. out: F::sums times sums_size() floats.
@@ -224,7 +221,7 @@ void sum_columns(Stream& stream, const Runs& runs, F f, float* out) {
          runs, width, std::uint64_t{groups_of(runs.each, pieces)}, out);
 }
 
-// For sweeps that need nothing of a column but its number.
+// For sweeps that need only a column's number.
 template <unsigned n>
 struct Column {
   std::uint32_t number;
@@ -236,7 +233,7 @@ struct PlainColumns {
   }
 };
 
-constexpr unsigned rows_of_sweep = 4;  // of a thread
+constexpr unsigned rows_of_sweep = 4;  // per thread
 
 template <unsigned n, class F>
 __global__ void sweep(F f, Runs runs, unsigned width) {
@@ -254,7 +251,7 @@ __global__ void sweep(F f, Runs runs, unsigned width) {
 // F has two functions, for n neighbours of a row (1 or 4):
 //   template <unsigned n> __device__ X<n> of_column(unsigned run, std::uint32_t column) const
 //   template <unsigned n> __device__ void operator()(const X<n>&, std::uint64_t row, std::uint64_t at) const
-// `matrices` are all that it fetches or writes by fours, null where there is none.
+// `matrices`: all that it loads or stores by fours; may be null.
 template <class F, class... Matrices>
 void sweep_columns(Stream& stream, const Runs& runs, F f, const Matrices*... matrices) {
   const bool fours = runs.columns % 4 == 0 && ((reinterpret_cast<std::uintptr_t>(matrices) % 16 == 0) && ...);

@@ -1,6 +1,6 @@
-// The windows of a pool over pictures, and which of them meet where, for kernels.
+// The windows of a pool over pictures, and the windows that cover a place, for kernels.
 //
-// Along one axis, window w covers the places w * stride - padding and the `size` - 1 behind it.
+// Along one axis, window w covers `size` places from w * stride - padding on.
 #pragma once
 
 #include "nn/cuda/kernel.h"
@@ -24,7 +24,7 @@ struct Range {
   std::uint32_t begin, end;
 };
 
-// The places of window w that are inside of a picture of this length.
+// The places of window w inside a picture of this length.
 __device__ inline Range places_in(const Windows& all, std::uint32_t w, std::uint32_t length) {
   const std::uint32_t begin = w * all.stride, end = begin + all.size;  // in the padded picture
   return {begin > all.padding ? begin - all.padding : 0,

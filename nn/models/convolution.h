@@ -1,5 +1,5 @@
-// The convolution of networks with batch norm: without a bias, which the norm would take away again, and with
-// as much padding as keeps the picture's size where the stride is 1.
+// The convolution of networks with batch norm: without a bias, which the norm would cancel, and with the
+// padding that keeps the picture's size at stride 1.
 #pragma once
 
 #include <steelyard/layers.h>

@@ -1,17 +1,17 @@
-// What the optimizer's kernels and their dispatch share: tables of functions, one per processor level (the
-// pattern is told in nn/cpu/kernels.h). Plain declarations only.
+// Shared by the optimizer's kernels and their dispatch: tables of functions, one per processor level
+// (nn/cpu/kernels.h describes the pattern). Plain declarations only.
 #pragma once
 
 #include <cstddef>
 
 namespace steelyard::nn {
 
-// What a step with moments multiplies by, the same for every element of a slice; see rule.h.
+// The factors of a step with moments, the same for every element of a slice; see rule.h.
 struct MomentFactors {
   float scale;               // of the sum
   float decay;               // adam: of w in the gradient; lamb: of w in the direction
   float keep;                // adam: of w in the next version
-  float beta1, beta2;        // of the moments before
+  float beta1, beta2;        // of the previous moments
   float fresh1, fresh2;      // 1 - beta1, 1 - beta2
   float correct1, correct2;  // 1 / (1 - beta1^t), 1 / sqrt(1 - beta2^t)
   float epsilon;
@@ -20,11 +20,12 @@ struct MomentFactors {
 
 struct Optimizer;
 struct Update;
-// Of adam, adamw and lamb, for one step of a slice; `decay` is 0 in ranges without. Made in rule.cpp.
+// For adam, adamw and lamb, for one step of a slice; `decay` is 0 in ranges without decay. Defined in
+// rule.cpp.
 MomentFactors moment_factors(const Optimizer& optimizer, const Update& update, double rate, double decay);
 
 struct RuleTable {
-  // Per element; see rule.h. All pointers of one call are to different buffers.
+  // Per element; see rule.h. All pointers of one call must be to different buffers.
   void (*sgd)(std::size_t size, float* out, const float* w, const float* sum, float scale, float decay,
               float rate);
   void (*momentum)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
@@ -33,7 +34,7 @@ struct RuleTable {
                    float decay, float rate, float momentum);
   void (*lars)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
                float decay, float rate, float momentum);
-  // Moments, and with adam the step; lamb leaves its direction in `out`.
+  // Moments, and with adam the step; lamb writes its direction to `out`.
   void (*adam)(std::size_t size, float* out, const float* w, const float* sum, float* m, float* v,
                MomentFactors factors);
   void (*lamb)(std::size_t size, float* out, const float* w, const float* sum, float* m, float* v,

@@ -1,7 +1,8 @@
-// What servers and workers do to whole slices besides the update rules. Any alignment and length, one thread.
+// Operations of servers and workers on whole slices, other than the update rules. Any alignment and length,
+// for one thread.
 //
-// Each result is a function of the numbers and the processor's level only. (To copy a slice, use std::memcpy:
-// it was measured to be as fast as anything we could write.)
+// Results depend only on the numbers and the processor's level. (To copy a slice, use std::memcpy: measured
+// to be as fast as any alternative.)
 #pragma once
 
 #include <array>
@@ -13,17 +14,18 @@
 
 namespace steelyard::nn {
 
-// into[i] += x[i]. Equally long.
+// into[i] += x[i]. Equal lengths.
 void add(std::span<float> into, std::span<const float> x, Level level = cpu_level());
 
-// into[i] = x[i] + y[i]. Equally long, in three different buffers.
+// into[i] = x[i] + y[i]. Equal lengths, in three different buffers.
 void sum(std::span<float> into, std::span<const float> x, std::span<const float> y,
          Level level = cpu_level());
 
-// Whether no element is infinite or NaN. Exact; the whole slice is read, for almost always there is none.
+// Whether no element is infinite or NaN. Exact; always reads the whole slice, as nearly all slices are
+// finite.
 bool all_finite(std::span<const float> x, Level level = cpu_level());
 
-// A sum of squares that is given slice by slice. Where the slices were cut changes no bit of it.
+// A sum of squares computed slice by slice. The division into slices does not affect any bit.
 class SquareSum {
  public:
   explicit SquareSum(Level level = cpu_level()) : level_(level) {}
@@ -36,12 +38,12 @@ class SquareSum {
   std::size_t size_ = 0;  // so far
 };
 
-// Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for
-// slices of any usual size.
+// Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for slices of usual
+// sizes.
 double sum_of_squares(std::span<const float> x, Level level = cpu_level());
 
-// What gradient / weight has to be multiplied with so that its norm is at most `longest`: 1 or less. 0: no
-// limit. Ranges that are not stepped hold no gradient and do not count.
+// The factor, at most 1, that limits the norm of gradient / weight to `longest`. longest = 0: no limit.
+// Ranges that are not stepped hold no gradient and are ignored.
 double clipping(const Layout& layout, std::span<const float> gradient, double weight, double longest);
 
 }  // namespace steelyard::nn

@@ -1,7 +1,7 @@
 // LocalStepper: computes the local steps of one piece and the distance moved (protocol/local_steps.h).
 //
 // Let n be the piece's positions, W its weight, u the round's unit, mu and d the optimizer's momentum and
-// decay, and f the range's factor on the rate and on d (one each, Range in core/layout.h). For each step, G
+// decay, and f the range's factor on the rate and on d (one each, Range in include/steelyard/parameters.h). For each step, G
 // is the gradient summed over n_s positions, and r its rate:
 //
 //   g     = W / n_s * c * G + W * d * w_local     (c: clipping; 1 unless the gradient is too long)

@@ -1,4 +1,4 @@
-// What the implementation for devices shares: CUDA's own names for our objects, and its errors as Failure.
+// Shared by the implementation for devices: CUDA's handles of our objects, and its errors as Failure.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,9 +9,9 @@ namespace steelyard::nn::cuda {
 
 cudaStream_t native(const Stream& stream);
 
-// Throws Failure (failed) that says what was tried.
+// Throws Failure (failed) that names the attempted operation.
 void check(cudaError_t error, const char* what);
-// Of the launch before it.
+// For the preceding launch.
 void check_launch();
 
 }  // namespace steelyard::nn::cuda

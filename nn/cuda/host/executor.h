@@ -1,17 +1,17 @@
-// Executor: runs CUDA kernels on the CPU, so that they can be tested, debugged and sanitized where there is
-// no GPU. A kernel is an ordinary function here; each of its CUDA threads is a fiber.
+// Executor: runs CUDA kernels on the CPU, so that they can be tested, debugged and sanitized without a GPU. A
+// kernel is an ordinary function here; each of its CUDA threads is a fiber.
 //
-// Blocks run one after the other on the calling thread. Threads of a block take turns where they wait for
-// each other: at __syncthreads, and lanes of a warp at shuffles and __syncwarp. Between two such places a
-// thread runs ahead as far as it can, so a kernel without barriers costs no switch at all, and one that
-// lacks a barrier goes wrong. What a GPU leaves open is chosen by the schedule.
+// Blocks run one after the other on the calling thread. Threads of a block switch where they wait for each
+// other: at __syncthreads, and lanes of a warp at shuffles and __syncwarp. Between two such points a thread
+// runs as far as it can, so a kernel without barriers costs no switch, and one that lacks a barrier gives
+// wrong results. Orders that a GPU leaves unspecified are chosen by the schedule.
 //
-// The block's shared memory is on the heap, as large as asked for to the byte, and full of NaN in the
-// beginning. Under address sanitizer a read beyond it is reported; under thread sanitizer each CUDA thread
-// is a thread, and what two of them touch without a barrier between is reported as a race.
+// The block's shared memory is on the heap, of exactly the requested size, and initially filled with NaN. The
+// address sanitizer reports reads beyond it; under the thread sanitizer each CUDA thread is a thread, and
+// accesses by two of them without a barrier in between are reported as a race.
 //
-// A kernel that cannot work ends the process with a message: a barrier that not all threads of a block
-// reach, a launch beyond the limits of the hardware, more shared memory than a block has.
+// An invalid kernel ends the process with a message: a barrier that not all threads of a block reach, a
+// launch beyond the limits of the hardware, more shared memory than a block has.
 //
 // An executor belongs to one thread of the system.
 #pragma once
@@ -32,17 +32,17 @@ struct Extent {
   [[nodiscard]] constexpr std::uint64_t volume() const { return std::uint64_t{x} * y * z; }
 };
 
-// In which order blocks run, and threads of a block.
+// The order in which blocks, and threads of a block, run.
 enum class Schedule : std::uint8_t { forward, reverse, random };
 
-// Where the running CUDA thread is: threadIdx and its like.
+// The position of the running CUDA thread: threadIdx and the like.
 struct Here {
   Extent thread, block, block_extent, grid_extent;
 };
 
 class Executor {
  public:
-  // That of the calling thread.
+  // The executor of the calling thread.
   static Executor& mine();
 
   Executor();
@@ -55,21 +55,21 @@ class Executor {
   // Calls `kernel` once for each thread of each block.
   void run(Extent grid, Extent block, const std::function<void()>& kernel);
 
-  // ---- for the kernel that runs
+  // ---- for the running kernel
 
   void barrier(const std::source_location& where);
-  // Lanes of the caller's warp meet. Each leaves a value and may then look at those of all.
+  // Lanes of the caller's warp meet. Each passes a value and may then read those of all.
   void meet(std::uint64_t value, const std::source_location& where);
   [[nodiscard]] std::uint64_t look(unsigned lane) const;
   [[nodiscard]] unsigned lane() const;
-  // The block's array of this name, made by the first of its threads that asks.
+  // The block's array of this name, made by the first thread that asks for it.
   void* shared(const void* name, std::size_t bytes);
 
   // ---- for tests of kernels
 
-  // Where the barriers are that were reached since the last call: "file:line".
+  // The barriers reached since the last call, as "file:line".
   std::vector<std::string> take_barriers();
-  // From now on threads walk through this barrier. Empty: none.
+  // From now on threads ignore this barrier. Empty: none.
   void leave_out(std::string barrier);
 
  private:
@@ -79,8 +79,8 @@ class Executor {
 
 extern thread_local const Here* here;
 
-// How much memory the device of the executor has, for all threads of this process; 0: as much as there is.
-// Tests make it small to see what running out of it does.
+// Limits the memory of the executor's device, for all threads of this process; 0: no limit. Tests use a small
+// limit to run out of memory.
 void limit_memory(std::uint64_t bytes);
 [[nodiscard]] std::uint64_t used_memory();
 

@@ -1,9 +1,9 @@
-// A fiber: a stack of its own on the calling thread, that runs until it hands over.
+// Fiber: a separate stack on the calling thread that runs until it suspends.
 //
-// Sanitizers are told of each change: of the stack (address), and of who runs (thread): a Runner is a thread
-// in the eyes of the thread sanitizer, and any number of them may take turns on one fiber. For that this
-// file and the executor are compiled with STEELYARD_RACES and without that sanitizer, or it would watch the
-// scheduling instead of the kernels.
+// Sanitizers are notified of each switch: the address sanitizer of the stack, the thread sanitizer of the
+// Runner. To the thread sanitizer a Runner is a thread, and any number of them may take turns on one fiber.
+// This file and the executor are therefore compiled with STEELYARD_RACES and without that sanitizer, which
+// would otherwise watch the scheduling instead of the kernels.
 #pragma once
 
 #include <ucontext.h>
@@ -20,7 +20,7 @@
 
 namespace steelyard::nn::cuda::host {
 
-// Nobody but the sanitizer needs it.
+// Used by the sanitizer only.
 class Runner {
  public:
 #if defined(STEELYARD_RACES)
@@ -46,7 +46,7 @@ class Runner {
 #endif
 };
 
-// What was done before tell() is done for whoever hears of it later.
+// Accesses before tell() happen before those after a later hear().
 inline void tell([[maybe_unused]] void* of) {
 #if defined(STEELYARD_RACES)
   __tsan_release(of);
@@ -60,13 +60,13 @@ inline void hear([[maybe_unused]] void* of) {
 
 class Fiber {
  public:
-  // Runs `body(argument)`, which never returns, from the first resume() on.
+  // Runs `body(argument)`, which must never return, from the first resume() on.
   Fiber(void (*body)(void*), void* argument);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // From the thread's own stack into the fiber, until that calls suspend().
+  // Switches from the thread's own stack to the fiber, until it calls suspend().
   void resume();
   void suspend();
 
@@ -75,13 +75,13 @@ class Fiber {
 
   void (*body_)(void*);
   void* argument_;
-  std::byte* memory_;  // a page that guards, and the stack
+  std::byte* memory_;  // a guard page, and the stack
   std::size_t bytes_;
   bool started_ = false;
   ucontext_t origin_{}, context_{};
-  void* here_[5]{};  // where the fiber goes on; where its caller does
+  void* here_[5]{};  // jump targets: of the fiber, and of its caller
   void* there_[5]{};
-  // Of the address sanitizer: the stack that the fiber was entered from, and what it keeps of each.
+  // For the address sanitizer: the caller's stack, and the sanitizer's data for both stacks.
   const void* callers_stack_ = nullptr;
   std::size_t callers_bytes_ = 0;
   void* kept_of_caller_ = nullptr;

@@ -1,4 +1,4 @@
-// The words of CUDA C++ that kernels here use, for g++: what nvcc knows by itself.
+// The CUDA C++ keywords and functions that kernels use, for g++; nvcc has them built in.
 #pragma once
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #define __device__
 #define __host__
 
-// The macros that CUDA's own headers would be: fields of the thread that runs.
+// Macros in place of CUDA's built-in variables: fields of the running thread.
 #define threadIdx (::steelyard::nn::cuda::host::here->thread)
 #define blockIdx (::steelyard::nn::cuda::host::here->block)
 #define blockDim (::steelyard::nn::cuda::host::here->block_extent)
@@ -39,7 +39,7 @@ inline void __syncwarp(unsigned = 0xFFFFFFFF, const Where& where = Where::curren
   host::Executor::mine().meet(0, where);
 }
 
-// The value of the lane that `from` says.
+// The value of lane `from`.
 template <class T>
 T exchanged(T value, unsigned from, const Where& where) {
   static_assert(sizeof(T) <= sizeof(std::uint64_t) && std::is_trivially_copyable_v<T>);
@@ -66,7 +66,7 @@ T __shfl_down_sync(unsigned, T value, unsigned by, const Where& where = Where::c
 
 }  // namespace steelyard::nn::cuda
 
-// One array for each block, named by the place where it is declared.
+// One array per block, identified by the place of its declaration.
 #define STEELYARD_SHARED(type, name, extent) \
   static constexpr char name##_of_block = 0; \
   auto& name = *static_cast<type(*) extent>( \

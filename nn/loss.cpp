@@ -11,7 +11,7 @@
 namespace steelyard::nn {
 namespace {
 
-// The highest score among those that are not `except`; the first of several.
+// The class with the highest score other than `except`; the first of several.
 std::uint32_t highest(const float* scores, std::uint32_t classes, std::uint32_t except) {
   std::uint32_t best = except == 0 ? 1 : 0;
   for (std::uint32_t c = best + 1; c < classes; ++c) {
@@ -26,7 +26,7 @@ bool is_first_of_highest(const float* scores, std::uint32_t classes, std::uint32
          std::all_of(scores + label, scores + classes, [=](float other) { return other <= own; });
 }
 
-// The loss by one label, and in `gradient` what it adds to that of the sample's mean.
+// The loss of one label; `gradient` receives its contribution to the gradient of the sample's mean.
 double softmax_cross_entropy(const LossOptions& options, const float* scores, std::uint32_t label,
                              float* gradient) {
   const double share = 1.0 / options.labels, rest = options.smoothing / options.classes;
@@ -47,7 +47,7 @@ double hinge(const LossOptions& options, const float* scores, std::uint32_t labe
     gradient[rival] = 1.0F / static_cast<float>(options.labels);
     gradient[label] = -gradient[rival];
   }
-  // A NaN must not pass for a loss of 0.
+  // NaN must not become a loss of 0.
   return loss > 0 || std::isnan(loss) ? loss : 0;
 }
 
@@ -57,7 +57,7 @@ Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const fl
                    float* gradient, std::uint32_t places) {
   CHECK(options.classes > 0 && options.labels > 0, "a loss needs classes and labels");
   const std::uint32_t classes = options.classes;
-  // Rows that do not lie in a piece are gathered and scattered; they are short.
+  // Rows with strided scores are gathered and scattered; they are short.
   const bool in_a_piece = strides.score == 1;
   std::vector<float> row(in_a_piece ? 0 : classes), d_row(classes);
   Sums sums;

@@ -17,7 +17,8 @@ namespace {
   throw Failure(ExitCode::configuration, "model layer '" + node.name + "' gets " + given + " and " + trouble);
 }
 
-// Where a tensor lies in the flat buffer: parts of one kind lie together, or ranges would be many.
+// The part of the flat buffer for a tensor: tensors of one kind are adjacent, which keeps the number of
+// ranges small.
 int part_of(const ParameterSpec& spec) {
   if (spec.rule != Rule::step) return 2;
   return spec.decay ? 0 : 1;
@@ -213,7 +214,7 @@ Layout Model::layout() const {
 void Model::initialize(std::span<float> values, std::uint64_t seed) const {
   check();
   CHECK(values.size() == parameters_, "the buffer has not the size of the model");
-  // A sequence of its own for each tensor: a layer more at the end changes none before it.
+  // A separate sequence for each tensor, so that a layer appended at the end changes none before it.
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& p = tensors_[i];
     begin(values.subspan(p.offset, p.size), p.spec.begins, Random(hash(seed, i)));
@@ -230,7 +231,7 @@ double Model::flops_per_sample() const {
     learns[i] = before || !node.tensors.empty();
     const std::vector<Shape> shapes = input_shapes(node);
     const double forward = 2 * std::visit([&](const auto& op) { return op.products(shapes); }, node.kind);
-    // Attention has no weights, but two products whose both sides want their gradient.
+    // Attention has no weights, but two products with gradients for both factors.
     const bool attention = std::holds_alternative<Attention>(node.kind);
     flops += forward * (attention ? 3 : 1 + (node.tensors.empty() ? 0 : 1) + (before ? 1 : 0));
   }

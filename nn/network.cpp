@@ -9,7 +9,7 @@ namespace steelyard::nn {
 namespace {
 
 void check_batch(const Model& model, std::span<const float> parameters, const MicroBatch& batch) {
-  CHECK(parameters.size() == model.parameters(), "the parameters have not the size of the model");
+  CHECK(parameters.size() == model.parameters(), "the parameters do not have the size of the model");
   CHECK(
       std::find(micro_batch_sizes.begin(), micro_batch_sizes.end(), batch.size) != micro_batch_sizes.end() &&
           batch.size <= model.micro_batch(),
@@ -41,7 +41,7 @@ Sums Network::evaluate(std::span<const float> parameters, const MicroBatch& batc
 
 void Network::predict(std::span<const float> parameters, const MicroBatch& batch, std::span<float> wanted) {
   const std::uint64_t labels = model_.labels(), classes = model_.classes();
-  CHECK(wanted.size() >= batch.count * labels * classes, "there is no room for the scores");
+  CHECK(wanted.size() >= batch.count * labels * classes, "the buffer is too small for the scores");
   forward(parameters, batch, false);
   const Strides from = strides({batch, false});
   const float* all = arena_->data() + scores().place;
@@ -56,7 +56,7 @@ void Network::predict(std::span<const float> parameters, const MicroBatch& batch
 
 void Network::forward(std::span<const float> parameters, const MicroBatch& batch, bool training) {
   check_batch(model_, parameters, batch);
-  onednn::use_this_thread_only();  // here, not once at the start: a network may move between threads
+  onednn::use_this_thread_only();  // in every call: a network may move between threads
   input_ = staged(batch);
   const Pass pass{batch, training};
   const PlanBuffers at = buffers(parameters, {});
@@ -84,8 +84,8 @@ Sums Network::loss(const Pass& pass, float* gradient) const {
                        gradient == nullptr ? pass.batch.count : pass.places(scores().order));
 }
 
-// The inputs of a micro-batch, with zeros in place of its padding: whatever lies there, a NaN perhaps, must
-// change no sum.
+// The inputs of a micro-batch, with its padding replaced by zeros: the padding's contents, perhaps NaN, must
+// not affect any sum.
 const float* Network::staged(const MicroBatch& batch) {
   if (batch.count == batch.size) return batch.inputs;
   const std::uint64_t sample = model_.input().size();

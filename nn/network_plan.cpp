@@ -23,8 +23,8 @@ Column cpu_column() {
           cpu::make_batch_norm};
 }
 
-// Walks the nodes once, remembering in which orders each one's value lies. With `lanes` the column is the
-// CPU's, whose ops may work in either order.
+// Visits the nodes once, keeping track of the orders in which each value is available. With `lanes` the
+// column is the CPU's, whose ops support both orders.
 class Planner {
  public:
   Planner(const Model& model, const Column& column, std::uint32_t micro_batch, bool lanes)
@@ -76,13 +76,13 @@ class Planner {
     return {model_.input_shapes(node(i)), node(i).shape, micro_batch_, i, order, model_.precision()};
   }
 
-  // What has no rule of its own below works on samples.
+  // Ops without an overload below work on samples.
   template <class Kind>
   void visit(std::uint32_t i, const Kind& /*op*/) {
     append(i);
   }
 
-  // Feature by feature: in whatever order the input lies.
+  // Elementwise: works in the order of the input.
   void visit(std::uint32_t i, const Activation& /*op*/) { visit_either(i); }
   void visit(std::uint32_t i, const Dropout& /*op*/) { visit_either(i); }
   void visit_either(std::uint32_t i) {
@@ -94,7 +94,7 @@ class Planner {
 
   void visit(std::uint32_t i, const Conv2d& op) {
     if (!cpu::suits_direct(op, place(i).inputs[0])) return append(i);
-    // The ReLU goes into the convolution; if a max pool follows, that does the backward of the ReLU in its
+    // The ReLU is merged into the convolution; if a max pool follows, it does the backward of the ReLU in its
     // own sweep, which then touches each gradient once instead of twice.
     const std::uint32_t relu = is_relu(only_reader(i)) ? only_reader(i) : nobody;
     const std::uint32_t pool = only_reader(relu);
@@ -111,7 +111,7 @@ class Planner {
   [[nodiscard]] static bool whole_windows(const Pool& op) {
     return op.stride == op.size && op.padding == 0;
   }
-  // The direct kernels know windows that do not overlap.
+  // The direct kernels support only windows that do not overlap.
   template <class Pool>
   [[nodiscard]] Order order_of(std::uint32_t i, const Pool& op) const {
     return in_lanes(node(i).inputs[0]) && whole_windows(op) ? Order::lanes : Order::samples;
@@ -125,7 +125,7 @@ class Planner {
   }
   void visit(std::uint32_t i, const AveragePool& op) { append(i, order_of(i, op)); }
 
-  // In lanes a picture lies channel by channel, as the weights take it.
+  // In lanes a picture lies channel by channel, as the weights require.
   void visit(std::uint32_t i, const Linear& /*op*/) {
     const Shape in = place(i).inputs[0];
     const bool samples = !in_lanes(node(i).inputs[0]) && (in.channels == 1 || in.height * in.width == 1);
@@ -133,8 +133,8 @@ class Planner {
     append(i, order, Order::lanes, column_.make(node(i).kind, place(i, order)));
   }
 
-  // A batch norm takes the ReLU behind it, and an addition before that or without it: then it waits until
-  // both are there.
+  // A batch norm includes a following ReLU, and an addition before it or without it; with an addition it is
+  // planned once both inputs are.
   void visit(std::uint32_t i, const BatchNorm& op) {
     const std::uint32_t next = only_reader(i);
     if (is<Add>(next) && !waiting_.contains(next) && !reads(next, node(i).inputs[0])) {
@@ -170,7 +170,7 @@ class Planner {
     done_[i] = true;
   }
 
-  // The value of a node in this order, turned if need be.
+  // The value of a node in this order, converted if necessary.
   std::uint32_t value(std::uint32_t i, Order order) {
     const auto found = values_[i].find(order);
     if (found != values_[i].end()) return found->second;
@@ -215,7 +215,7 @@ class Planner {
     }
   }
 
-  // What lies behind each other is told in one.
+  // Merges adjacent intervals.
   static void add_final(std::vector<Interval>& finals, const Tensor& tensor) {
     const std::uint64_t end = tensor.offset + tensor.size;
     if (!finals.empty() && finals.back().end == tensor.offset) {
@@ -231,9 +231,9 @@ class Planner {
   bool lanes_;
   std::vector<std::vector<std::uint32_t>> readers_;     // nodes, by node
   std::vector<std::map<Order, std::uint32_t>> values_;  // by node
-  std::vector<bool> done_;                              // nodes that became part of another's step
+  std::vector<bool> done_;                              // nodes merged into another's step
   std::vector<std::uint32_t> pools_with_relu_;          // nodes
-  std::map<std::uint32_t, std::uint32_t> waiting_;      // additions, and the batch norm that takes them
+  std::map<std::uint32_t, std::uint32_t> waiting_;      // additions, and the batch norm that includes them
   Plan plan_;
 };
 

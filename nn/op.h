@@ -3,9 +3,8 @@
 //
 // Activations are plain float buffers in one of two orders; each op is made for one:
 //  samples  [sample][row][column][channel]: as data sets deliver it; `size` samples of the micro-batch
-//  lanes    [channel][row][column][sample]: 16 or 32 samples in the lanes of a vector; lanes from `size` on
-//  are
-//           padding
+//  lanes    [channel][row][column][sample]: 16 or 32 samples in the lanes of a vector; lanes from `size`
+//           on are padding
 // A flat vector in lanes is [feature][sample].
 //
 // Samples from `batch.count` on are padding, in both orders: finite in activations, zero in gradients. An op

@@ -12,7 +12,7 @@ void require(bool condition, const std::string& trouble) {
   if (!condition) throw Failure(ExitCode::configuration, trouble);
 }
 
-// How many windows fit along one side. In 64 bits, so that no padding is too large to be refused.
+// The number of windows along one side. In 64 bits, so that too large a padding is detected.
 std::uint32_t windows(std::uint32_t length, std::uint32_t window, std::uint32_t stride, std::uint32_t padding,
                       const char* what) {
   const std::uint64_t padded = length + std::uint64_t{2} * padding;
@@ -46,7 +46,7 @@ Initializer initializer(Init init, double fan_in, double fan_out) {
   return {Initializer::Kind::uniform, 1 / std::sqrt(fan_in)};
 }
 
-// A weight and, if there is one, a bias.
+// A weight, and optionally a bias.
 ParameterSpecs weight_and_bias(std::vector<std::uint64_t> shape, bool bias, Init init, double fan_in,
                                double fan_out) {
   const std::uint64_t outputs = shape[0];
@@ -65,7 +65,7 @@ ParameterSpecs linear_parameters(const Op& op, std::uint64_t features) {
   return weight_and_bias({op.outputs, features}, op.bias, op.init, in, op.outputs);
 }
 
-// Factor and shift of a norm begin as if they were not there, and are not drawn to zero.
+// Scale and shift of a norm start as the identity, and are exempt from decay.
 ParameterSpecs norm_parameters(std::uint64_t features) {
   return {{.name = "weight", .shape = {features}, .begins = {Initializer::Kind::constant, 1}, .decay = false},
           {.name = "bias", .shape = {features}, .decay = false}};

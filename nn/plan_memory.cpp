@@ -1,8 +1,8 @@
-// Where values and gradients lie in the arena of a plan.
+// Assigns places in a plan's arena to values and gradients.
 //
-// A value lives from the step that delivers it to the last that reads it, forward or backward; a gradient
-// from the first step that gives to it to the step whose output it belongs to. What does not live at the same
-// time may lie in the same place: the largest are placed first, each as low as it fits.
+// A value lives from the step that produces it to the last that reads it, forward or backward; a gradient
+// from the first step that contributes to it to the step whose output it belongs to. Values with disjoint
+// lifetimes may share memory: the largest are placed first, each as low as it fits.
 #include "nn/network_plan.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::uint32_t none = UINT32_MAX;
 
 std::uint64_t aligned(std::uint64_t floats) { return (floats + 15) / 16 * 16; }
 
-// Something that needs room for a while. Times: forward step i is at i, the loss at n, backward at 2n - i.
+// A buffer with a lifetime. Times: forward step i is at i, the loss at n, backward at 2n - i.
 struct Tenant {
   std::uint64_t size = 0, begin = UINT64_MAX, end = 0, place = 0;
 
@@ -31,7 +31,7 @@ struct Tenant {
   [[nodiscard]] bool meets(const Tenant& other) const { return begin <= other.end && other.begin <= end; }
 };
 
-// Returns the floats that all of them take together.
+// Returns the total number of floats.
 std::uint64_t place(std::vector<Tenant>& tenants) {
   std::vector<std::size_t> order(tenants.size());
   std::iota(order.begin(), order.end(), 0);
@@ -55,7 +55,7 @@ std::uint64_t place(std::vector<Tenant>& tenants) {
   return all;
 }
 
-// Tenants 2v and 2v + 1 are value v and its gradient; those that share a place are joined.
+// Tenants 2v and 2v + 1 are value v and its gradient; those that share a place are merged.
 class MemoryPlanner {
  public:
   explicit MemoryPlanner(Plan& plan)
@@ -123,7 +123,7 @@ class MemoryPlanner {
     }
   }
 
-  // Forward in place: nobody wants the input any more.
+  // Forward in place: the input is not needed any more.
   void share_values(std::uint32_t i) {
     const Step& step = plan_.steps[i];
     if (!step.traits.in_place) return;
@@ -133,7 +133,7 @@ class MemoryPlanner {
     join(2 * input, 2 * step.output);
   }
 
-  // Backward in place: nobody has given to the input yet, and no other input has taken the buffer.
+  // Backward in place: the input has no gradient yet, and no other input has taken the buffer.
   void give(std::uint32_t i) {
     Step& step = plan_.steps[i];
     bool taken = false;
@@ -160,7 +160,7 @@ class MemoryPlanner {
     return plan_.values[a].size == plan_.values[b].size;
   }
 
-  // The last reader of a value comes first in backward; one that reads it twice gives in order.
+  // The last reader of a value comes first in backward; a step that reads it twice contributes in order.
   [[nodiscard]] bool first_to_give(std::uint32_t i, std::size_t k) const {
     const std::vector<std::uint32_t>& inputs = plan_.steps[i].inputs;
     const auto before = inputs.begin() + static_cast<std::ptrdiff_t>(k);

@@ -8,8 +8,8 @@
 namespace steelyard::nn::cpu {
 namespace {
 
-// Keeps nothing: to find the probabilities again takes one product of six and no memory that grows with the
-// square of the tokens times heads and samples.
+// Keeps nothing: recomputing the probabilities costs one product of six, and saves memory that would grow
+// with the square of the tokens times heads and samples.
 class AttentionOp final : public DirectOp {
  public:
   AttentionOp(const Attention& op, const OpPlace& place)

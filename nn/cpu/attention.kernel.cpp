@@ -4,10 +4,10 @@
 //   P = softmax(q k^T scale)       output = P v
 //   dv = P^T g     dS = P * (g v^T - row sums of P * (g v^T)) * scale     dq = dS k     dk = dS^T q
 //
-// All products go through one kernel that holds a tile of the result in registers. Its right factor has rows
-// of whole vectors: k and v are turned into scratch for the products over features, and other rows copied
-// there if vectors do not divide them. Where causal, tiles that nobody sees are left out, and rows are zero
-// behind what they see.
+// All products use one kernel that holds a tile of the result in registers. Its right factor must have rows
+// of whole vectors: k and v are transposed into scratch for the products over features, and other rows are
+// copied there if their length is not a multiple of the vector. If causal, tiles without visible keys are
+// skipped, and rows are zero behind their visible part.
 #include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"
 
@@ -18,7 +18,7 @@ using namespace direct::STEELYARD_LEVEL;  // NOLINT: the vector of this level
 
 using Index = std::ptrdiff_t;
 
-// Rows of a tile: as many as there are registers for, with two vectors a row.
+// Rows of a tile: as many as fit in registers, with two vectors per row.
 constexpr Index tile_rows = width == 16 ? 8 : 4;
 
 // Element [i][j] is data[i * row + j * column].
@@ -34,14 +34,14 @@ struct Result {
   float* data;
   Index row;
 };
-// The features of one head, in a buffer that goes on until `end`.
+// The features of one head, in a buffer that extends to `end`.
 template <class Float>
 struct Features {
   Float* data;
   Index row;
   Float* end;
 };
-// What a tile needs: this part of the depth, and only if it begins left of `columns`.
+// The part of the depth that a tile needs, if it begins left of `columns`.
 struct Need {
   Index begin, end, columns;
 };
@@ -82,7 +82,7 @@ void tiles(Index rows, Index column, Left a, Right b, Result c, Needs needs) {
   while (i < rows) some.template operator()<1>();
 }
 
-// c = a b, of rows x columns, a multiple of `width`. needs(first row, rows) says what a tile is made of.
+// c = a b, for rows x columns, a multiple of `width`. needs(first row, rows) returns the Need of a tile.
 template <class Needs>
 void multiply(Index rows, Index columns, Left a, Right b, Result c, Needs needs) {
   Index column = 0;
@@ -90,7 +90,7 @@ void multiply(Index rows, Index columns, Left a, Right b, Result c, Needs needs)
   if (column < columns) tiles<1>(rows, column, a, b, c, needs);
 }
 
-// Calls body(column, how many count) for the vectors of a row.
+// Calls body(column, number of valid lanes) for the vectors of a row.
 template <class Body>
 [[gnu::always_inline]] inline void each_vector(Index seen, Body body) {
   Index j = 0;
@@ -122,7 +122,7 @@ void softmax(float* row, Index seen, Index end, float scale) {
   clear(row, seen, end);
 }
 
-// The gradient of the scores in place of that of the probabilities.
+// Replaces the gradient of the probabilities by that of the scores.
 void softmax_backward(const float* row, float* d_row, Index seen, Index end, float scale) {
   Vector dots = {};
   each_vector(seen,
@@ -173,10 +173,10 @@ class Head {
   }
 
  private:
-  // How many tokens the token `i` sees.
+  // The number of tokens visible to token `i`.
   [[nodiscard]] Index seen(Index i) const { return causal_ ? i + 1 : tokens_; }
 
-  // to = a b^T, over features, where b is what was turned.
+  // to = a b^T, over features, where b was passed to turn().
   void multiply_turned(Left a, float* to) {
     multiply(tokens_, across_, a, {turned_, across_}, {to, across_}, [this](Index first, Index rows) {
       return Need{0, length_, seen(first + rows - 1)};
@@ -189,7 +189,7 @@ class Head {
     for (Index i = 0; i < tokens_; ++i) softmax(probabilities_ + i * across_, seen(i), across_, scale_);
   }
 
-  // turned_[feature][token] = from[token][feature], of keys or values.
+  // turned_[feature][token] = from[token][feature], for keys or values.
   void turn(const float* from) {
     for (Index t = 0; t < across_; t += width) {
       for (Index f = 0; f < length_; f += width) {
@@ -208,7 +208,7 @@ class Head {
     }
   }
 
-  // to = by from, tokens x length, or += with `add`. `by` is one of the square matrices, or turned.
+  // to = by from, tokens x length, or += with `add`. `by` is one of the square matrices or its transpose.
   void to_features(Left by, Features<const float> from, bool add, Features<float> to) {
     const bool is_whole = length_ % width == 0, is_turned = by.row == 1, at_once = is_whole && !add;
     const Index columns = padded(length_);
@@ -235,7 +235,7 @@ class Head {
   }
 
   Index tokens_, length_, row_;  // row_: floats of a token of the input
-  Index across_;                 // floats of a row of scores
+  Index across_;                 // floats per row of scores
   bool causal_;
   float scale_;
   const float *q_, *k_, *v_, *end_;

@@ -8,7 +8,7 @@
 namespace steelyard::nn {
 namespace {
 
-// Whole vectors, and enough of them that a row is worth its loop.
+// Combines short rows to whole vectors, long enough to amortise the loop.
 std::size_t rows_together(std::size_t channels) {
   constexpr std::size_t vector = 16, short_row = 64, long_row = 256;
   if (channels > long_row) return 1;

@@ -1,8 +1,8 @@
-// Plain loops over the columns of a row, which the compiler turns into vectors. All are bound by memory.
-// Sums are of floats for at most `rows_in_float` rows, in arrays that stay in the first cache; several rows
-// are summed at once, so that these arrays are loaded and stored less often.
+// Plain loops over the columns of a row, which the compiler vectorises. All are bound by memory. Sums are in
+// float for at most `rows_in_float` rows, in arrays that fit the first-level cache; several rows are summed
+// at once, so that these arrays are loaded and stored less often.
 //
-// Pointers may be equal: then the same element is read before it is written, which ivdep lets vectors do.
+// Pointers may be equal: each element is then read before it is written, so ivdep is safe.
 #include <cstddef>
 
 #include "nn/cpu/kernels.h"
@@ -16,7 +16,7 @@ constexpr size_t rows_in_float = 128, columns_at_once = 1024;
 
 size_t min_of(size_t a, size_t b) { return a < b ? a : b; }
 
-// Calls `rows_of(first row, rows, first column, columns, sums, more sums)` for blocks, and gathers the sums.
+// Calls `rows_of(first row, rows, first column, columns, sums, more sums)` for blocks, and adds up the sums.
 template <class Rows>
 [[gnu::always_inline]] inline void summed(size_t rows, size_t channels, double* first, double* second,
                                           Rows rows_of) {

@@ -7,7 +7,7 @@
 namespace steelyard::nn::cpu {
 namespace {
 
-// The kernels read weights channels last, where a pixel's few channels are neighbours.
+// The kernels read weights channels last, so that a pixel's few channels are adjacent.
 class DirectConv2d final : public DirectOp {
  public:
   DirectConv2d(const Conv2d& options, const OpPlace& place, FusedRelu relu)
@@ -69,7 +69,7 @@ class DirectConv2d final : public DirectOp {
   Shape in_, out_;
   Conv2d options_;
   FusedRelu relu_;
-  std::vector<float> weights_, d_weights_;  // of the call that runs, channels last
+  std::vector<float> weights_, d_weights_;  // of the running call, channels last
 };
 
 }  // namespace
@@ -78,7 +78,7 @@ std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, F
   return std::make_unique<DirectConv2d>(op, place, relu);
 }
 
-// From this number of input channels on, oneDNN keeps its vectors full.
+// From this number of input channels on, oneDNN fills its vectors.
 constexpr std::uint32_t onednn_channels = 8;
 
 bool suits_direct(const Conv2d& op, Shape input) {

@@ -25,29 +25,29 @@ memory::desc describe(const memory::dims& dims, Tag tag, Type type = Type::f32) 
 
 std::uint64_t floats(const memory::desc& desc) { return (desc.get_size() + 63) / 64 * 16; }
 
-// One primitive of oneDNN and the order of weights that it chose: the operand, or the result.
+// A primitive of oneDNN and the order that it chose for the weights: an operand, or the result.
 template <class Kind>
 struct Primitive {
   typename Kind::primitive_desc desc;
   Kind run;
   memory::desc weights;
-  std::uint64_t converted;  // floats of room for pictures in bf16; 0 in float32
+  std::uint64_t converted;  // floats for pictures in bf16; 0 in float32
 
   Primitive(const typename Kind::primitive_desc& d, const memory::desc& w,
             std::initializer_list<memory::desc> pictures)
       : desc(d), run(d), weights(w), converted(0) {
     for (const memory::desc& it : pictures) converted += it.data_type() == Type::bf16 ? floats(it) : 0;
   }
-  // Its weights, behind them its scratch memory, of the caller (the library's own is shared by threads, and
-  // then silently wrong), and behind that the pictures in bf16.
+  // In the caller's memory: the weights, then scratch memory (the library's own is shared by threads, which
+  // silently gives wrong results), then the pictures in bf16.
   [[nodiscard]] std::uint64_t workspace() const {
     return floats(weights) + floats(desc.scratchpad_desc()) + converted;
   }
 };
 
-// The primitives for one size of micro-batch. Pictures are channels last (given, not chosen by oneDNN: with
-// few channels it would choose its own slow reference); the order of the weights is its choice, so they are
-// reordered in every call.
+// The primitives for one size of micro-batch. Pictures are channels last (prescribed, since with few channels
+// oneDNN would choose its slow reference); oneDNN chooses the order of the weights, so they are reordered in
+// every call.
 struct Primitives {
   Primitive<Forwards> forward;
   Primitive<BackwardWeights> weights;
@@ -110,15 +110,15 @@ class OnednnConv2d final : public Op {
   }
 
  private:
-  // Where the product is so small that converting its factors would cost more, it stays in float32; and where
-  // oneDNN has only slow code.
+  // Uses float32 if the product is so small that converting its factors would cost more, or if oneDNN has
+  // only slow code.
   [[nodiscard]] static bool in_bf16(const Conv2d& options, const OpPlace& place) {
     constexpr std::uint32_t enough = 16;
     return place.precision == Precision::bf16 && cpu_has_bf16() && options.groups == 1 &&
            std::min(place.inputs[0].channels, place.output.channels) >= enough;
   }
 
-  // oneDNN names dimensions in the order (group,) out, in, row, column, whatever lies where.
+  // oneDNN names dimensions in the order (group,) out, in, row, column, independent of the memory layout.
   [[nodiscard]] memory::desc our_weights(Tag plain, Tag grouped, Type type = Type::f32) const {
     const memory::dim groups = options_.groups, out = out_.channels, in = in_.channels;
     const memory::dim rows = options_.kernel.rows, columns = options_.kernel.columns;
@@ -129,7 +129,7 @@ class OnednnConv2d final : public Op {
   Primitives& primitives(std::uint32_t size) {
     const auto found = primitives_.find(size);
     if (found != primitives_.end()) return found->second;
-    onednn::use_this_thread_only();  // a primitive keeps the number of threads that it was made for
+    onednn::use_this_thread_only();  // a primitive keeps the number of threads at its creation
     return primitives_.emplace(size, make(size)).first->second;
   }
 
@@ -160,14 +160,14 @@ class OnednnConv2d final : public Op {
             {backward_data, backward_data.weights_desc(), {d_result}}};
   }
 
-  // The caller's room is for the largest micro-batch; should oneDNN want more for a smaller one, it is ours.
+  // The caller's memory is for the largest micro-batch; if oneDNN needs more for a smaller one, uses our own.
   float* workspace(const Primitives& all, float* callers) {
     if (all.workspace() <= workspace_) return callers;
     own_.resize(all.workspace() + 16);
     return own_.data() + (64 - reinterpret_cast<std::uintptr_t>(own_.data()) % 64) % 64 / sizeof(float);
   }
 
-  // A oneDNN name for memory of ours. oneDNN takes no pointers to const, but writes to no input.
+  // A oneDNN view of our memory. oneDNN takes no pointers to const, but never writes to inputs.
   [[nodiscard]] memory view(const memory::desc& desc, const float* data) const {
     return {desc, engine_, const_cast<float*>(data)};
   }
@@ -180,7 +180,7 @@ class OnednnConv2d final : public Op {
   [[nodiscard]] static float* room_for_pictures(const P& p, float* room) {
     return room + floats(p.weights) + floats(p.desc.scratchpad_desc());
   }
-  // Pictures as a primitive takes them: as they lie, or converted into `room`, which moves on.
+  // Pictures as the primitive takes them: in place, or converted into `room`, which is advanced.
   [[nodiscard]] memory factor(const memory::desc& desc, const float* data, float*& room) {
     if (desc.data_type() == Type::f32) return view(desc, data);
     memory from = view({desc.dims(), Type::f32, Tag::nhwc}, data), to = view(desc, room);
@@ -227,7 +227,7 @@ class OnednnConv2d final : public Op {
   dnnl::engine engine_;
   dnnl::stream stream_;
   std::map<std::uint32_t, Primitives> primitives_;  // by micro-batch size
-  std::uint64_t workspace_ = 0;                     // floats, of the largest
+  std::uint64_t workspace_ = 0;                     // floats, for the largest micro-batch
   std::vector<float> own_, d_bias_;
 };
 

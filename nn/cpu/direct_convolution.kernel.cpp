@@ -1,16 +1,15 @@
-// Direct convolution; see direct.h for what is computed.
+// Direct convolution; direct.h describes the operations.
 //
-// A row of a picture, lanes included, is one contiguous run of floats, and a step of one column is a step of
-// `lanes` floats. So a block of outputs is a run of Vectors anywhere in a row, and whether there are 16 or 32
-// lanes is of no concern to the inner loops.
+// A row of a picture, lanes included, is contiguous, and one column is `lanes` floats. A block of outputs is
+// therefore a run of Vectors anywhere in a row, and the inner loops need not distinguish 16 from 32 lanes.
 //
-// Forward: a block is up to 6 target channels by `widest` Vectors, all sums in registers. Every tap loads
-// `widest` inputs and broadcasts one weight a channel, which is about half a load for each multiply-add; the
-// processors at hand do two of each in a cycle. Backward by the data is the same sum with the kernel turned
-// round and in and out exchanged. Backward by the weights keeps sums of up to 4 channels by 5 taps of one
-// kernel row.
+// Forward: a block is up to 6 target channels by `widest` Vectors, with all sums in registers. Every tap
+// loads `widest` inputs and broadcasts one weight per channel: about half a load per multiply-add, while
+// current processors do two of each per cycle. Backward by the data is the same sum with the kernel rotated
+// and in and out exchanged. Backward by the weights keeps sums of up to 4 channels by 5 taps of one kernel
+// row.
 //
-// Taps outside the picture are left out, not multiplied by zero: the columns near the border run one by one.
+// Taps outside the picture are skipped, not multiplied by zero: columns near the border are processed singly.
 #include <cstddef>
 
 #include "nn/cpu/direct_vector.h"
@@ -33,7 +32,7 @@ struct Range {
   Index begin, end;
 };
 
-// The part of [begin, end) that lies in [0, size), never of negative length.
+// The part of [begin, end) in [0, size); its length is never negative.
 constexpr Range clipped(Index begin, Index end, Index size) {
   const Index from = min_of(max_of(begin, 0), size);
   return {from, max_of(from, min_of(end, size))};
@@ -53,13 +52,13 @@ struct Correlation {
   bool relu;
 };
 
-// The taps of one block: where they read, in source channel 0, and which of them lie inside the picture.
+// The taps of one block: their position in source channel 0, and which of them lie inside the picture.
 struct Taps {
   Index offset;  // of tap 0, 0; may lie outside
   Range rows, columns;
 };
 
-// `Channels` target channels from `channel` on, `Vectors` Vectors from `offset` on in each.
+// Computes `Channels` target channels from `channel` on, `Vectors` Vectors from `offset` on in each.
 template <int Channels, int Vectors>
 void block(const Correlation& c, const Taps& taps, Index channel, Index offset) {
   const Index row = c.width * c.lanes;
@@ -95,7 +94,7 @@ void block(const Correlation& c, const Taps& taps, Index channel, Index offset) 
   }
 }
 
-// All target channels of a run: blocks of 4 while more than 6 are left, for no block should be of one or two.
+// All target channels of a run: blocks of 4 while more than 6 are left, to avoid blocks of one or two.
 template <int Vectors>
 void all_channels(const Correlation& c, const Taps& taps, Index offset) {
   constexpr decltype(&block<1, Vectors>) blocks[max_channels] = {block<1, Vectors>, block<2, Vectors>,
@@ -109,11 +108,11 @@ void all_channels(const Correlation& c, const Taps& taps, Index offset) {
   }
 }
 
-// A run of outputs that all have the same taps.
+// A run of outputs with the same taps.
 struct Run {
   Taps taps;
   Index offset;   // in the target, in floats
-  Index vectors;  // that are left
+  Index vectors;  // left to compute
 };
 
 template <int Vectors>
@@ -125,7 +124,7 @@ void cover(const Correlation& c, Run& left) {
   }
 }
 
-// The columns of row y with these taps, in the widest blocks there are.
+// The columns of row y with these taps, in the widest possible blocks.
 void columns(const Correlation& c, Index y, Range rows, Range x) {
   if (x.begin >= x.end) return;
   const Index source = ((y - c.padding) * c.width + x.begin - c.padding) * c.lanes;
@@ -138,7 +137,7 @@ void columns(const Correlation& c, Index y, Range rows, Range x) {
 }
 
 void correlate(const Correlation& c) {
-  // Of the columns in `inside` every tap lies in the picture.
+  // For columns in `inside` every tap lies in the picture.
   const Range inside = clipped(c.padding, c.width + c.padding - c.kernel + 1, c.target_width);
   for (Index y = 0; y < c.target_height; ++y) {
     const Range rows = clipped(c.padding - y, c.padding - y + c.height, c.kernel);
@@ -274,7 +273,7 @@ void bias_sums(const Convolution& c, const float* d_output, bool add, float* d_b
   const Index plane = (c.height + grown) * (c.width + grown) * c.lanes;
   for (Index o = 0; o < c.out; ++o) {
     const float* gradient = d_output + o * plane;
-    Vector sum[4] = {};  // four chains: the sum is bound by loads, not by the latency of an addition
+    Vector sum[4] = {};  // four chains: the sum is then bound by loads, not by the latency of additions
     Index at = 0;
     for (; at + 4 * width <= plane; at += 4 * width) {
       for (int v = 0; v < 4; ++v) sum[v] += load(gradient + at + v * width);
@@ -290,7 +289,7 @@ void backward_weights(const Convolution& c, const float* input, const float* d_o
       weights_rows<1>, weights_rows<2>, weights_rows<min_of(3, max_outs)>, weights_rows<min_of(4, max_outs)>};
   const WeightSums job{c, input, d_output, add, d_weights};
   for (Index out = 0; out < c.out;) {
-    // Even blocks: 6 channels are 3 and 3, not 4 and 2.
+    // Blocks of equal size: 6 channels are 3 and 3, not 4 and 2.
     const Index left = c.out - out;
     const Index blocks = (left + max_outs - 1) / max_outs;
     const Index now = (left + blocks - 1) / blocks;

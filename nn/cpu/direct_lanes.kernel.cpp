@@ -1,5 +1,5 @@
-// ReLU and pooling on lanes, and the way between samples and lanes; see direct.h. All of it is bound by
-// memory, so each buffer is swept once.
+// ReLU and pooling on lanes, and conversion between samples and lanes; see direct.h. All are bound by memory,
+// so each buffer is swept once.
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +21,7 @@ void clear(float* to, Index size) {
   for (Index at = 0; at < size; at += width) store(to + at, Vector{});
 }
 
-// Calls `window(input offset, output offset)` for each Vector of the output, in the order of memory.
+// Calls `window(input offset, output offset)` for each Vector of the output, in memory order.
 template <class Window>
 [[gnu::always_inline]] inline void each_window(const Pool& p, Window window) {
   const Index size = p.size, lanes = p.lanes, height = p.height, columns = p.width;
@@ -39,7 +39,7 @@ template <class Window>
   }
 }
 
-// Zeros in the rows and columns of a gradient that no window covers.
+// Zeroes the rows and columns of a gradient that no window covers.
 void clear_uncovered(const Pool& p, float* d_input) {
   const Index lanes = p.lanes, height = p.height, row = p.width * lanes;
   const Index covered_rows = height - height % p.size, covered = row - p.width % p.size * lanes;
@@ -52,8 +52,8 @@ void clear_uncovered(const Pool& p, float* d_input) {
   }
 }
 
-// A size known to the compiler (2, nearly always) lets it keep the whole window in registers.
-template <int Fixed>  // the size of the windows; 0: as the shape says
+// A size known to the compiler (nearly always 2) lets it keep the whole window in registers.
+template <int Fixed>  // the size of the windows; 0: given by the shape
 Vector greatest(const float* window, Index size, Index row, Index lanes) {
   if constexpr (Fixed > 0) size = Fixed;
   Vector best = load(window);
@@ -78,7 +78,7 @@ void max_backward_of(const Pool& p, const float* input, const float* d_output, b
   const Index size = Fixed > 0 ? Fixed : Index{p.size}, lanes = p.lanes, row = p.width * lanes;
   each_window(p, [=](Index in, Index out) {
     const Vector best = greatest<Fixed>(input + in, size, row, lanes);
-    // What is left to give away: after the first place that holds the maximum, nothing.
+    // The gradient still to assign: zero after the first place with the maximum.
     Vector gradient = load(d_output + out);
     if (relu) gradient = best <= 0.0F ? Vector{} : gradient;
     for (Index r = 0; r < size; ++r) {
@@ -127,16 +127,16 @@ void average_backward(const Pool& p, const float* d_output, float* d_input) {
   clear_uncovered(p, d_input);
 }
 
-// ---- between samples (channels last, one behind the other) and lanes
+// ---- between samples (contiguous, channels last) and lanes
 //
-// Both ways a square of `width` samples by `width` features goes through the registers. The features of a
-// sample are in the order [pixel][channel], the rows of lanes in the order [channel][pixel].
+// Both directions move a square of `width` samples by `width` features through the registers. The features of
+// a sample are in the order [pixel][channel], the rows of lanes in the order [channel][pixel].
 
-// Walks the rows of lanes in the order of a sample's features.
+// Visits the rows of lanes in the order of a sample's features.
 class Row {
  public:
   Row(Index pixels, Index channels) : pixels_(pixels), channels_(channels) {}
-  // This row's number; then on to the next.
+  // Returns this row's number and advances.
   Index next() {
     const Index now = row_;
     row_ += pixels_;

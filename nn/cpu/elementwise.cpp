@@ -12,7 +12,7 @@
 namespace steelyard::nn::cpu {
 namespace {
 
-// Whether the derivative is found from the input; for the others the output is enough.
+// Whether the derivative needs the input; for the others the output is enough.
 bool reads_input(Activation::Kind kind) {
   return kind == Activation::Kind::gelu || kind == Activation::Kind::gelu_tanh ||
          kind == Activation::Kind::silu || kind == Activation::Kind::hard_swish;
@@ -63,8 +63,8 @@ class AddOp final : public DirectOp {
     rows_kernels().sum(features_ * pass.places(order_), call.inputs[0], call.inputs[1], call.output);
   }
 
-  // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a value
-  // is added to itself.
+  // Both gradients are d_output. A gradient in d_output's buffer is already complete; it is doubled if a
+  // value is added to itself.
   void backward(const Pass& pass, const Backward& call) override {
     const std::size_t size = features_ * pass.places(order_);
     for (const InputGradient& d_input : call.d_inputs) {
@@ -113,14 +113,14 @@ class ScaleOp final : public DirectOp {
     }
   }
 
-  // Where a vector is scaled, d_output is read after the sums for the factors are begun.
+  // If a vector is scaled, d_output is read after the sums for the factors have begun.
   [[nodiscard]] Traits traits() const override { return {.d_in_place = pixels_ > 1, .adds = true}; }
   [[nodiscard]] std::uint64_t bytes() const override { return channels_ * sizeof(float); }
 
  private:
   const ScaleTable& kernels_;
   std::size_t pixels_, channels_;
-  std::vector<float> unwanted_;  // sums that nobody asked for
+  std::vector<float> unwanted_;  // sums that are not needed
 };
 
 class DropoutOp final : public DirectOp {

@@ -1,6 +1,6 @@
-// Activations, dropout and scaled channels as plain loops: the compiler makes vectors of them. The cheap ones
-// are bound by memory. Choices are between values that are both computed, so that there are no branches;
-// comparisons are such that NaN stays NaN.
+// Activations, dropout and scaled channels as plain loops, which the compiler vectorises. The cheap ones are
+// bound by memory. Both values of a choice are computed, so that there are no branches; comparisons keep NaN
+// as NaN.
 #include <cstddef>
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace {
   return positive > max ? max : positive;
 }
 
-// Each kind: its value at x, and `slope` times the derivative, from what is kept.
+// Each kind: its value at x, and `slope` times the derivative, computed from the kept value.
 struct Relu {
   static float value(float x) { return x < 0.0F ? 0.0F : x; }
   static float gradient(float y, float slope) { return y <= 0.0F ? 0.0F : slope; }
@@ -33,7 +33,7 @@ struct Gelu {
     return slope * (normal.below + moved);
   }
 };
-// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is that of the limit.
+// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is the limit's.
 struct GeluTanh {
   static float argument(float x) { return 1.59576912F * (x + 0.044715F * x * x * x); }
   static float value(float x) { return x * sigmoid_of(argument(x)); }
@@ -74,7 +74,7 @@ struct Tanh {
 
 template <class Kind>
 void forward(std::size_t size, const float* input, float* output) {
-#pragma GCC ivdep  // equal pointers do no harm
+#pragma GCC ivdep  // equal pointers are safe
   for (std::size_t i = 0; i < size; ++i) output[i] = Kind::value(input[i]);
 }
 template <class Kind>
@@ -100,7 +100,7 @@ using Bits = std::uint16_t;
 
 constexpr int together = 16;  // lanes, or groups of four features
 
-// mix() of core/random.h, again: kernels include no inline functions of other headers.
+// mix() of include/steelyard/hash.h, repeated: kernels must not include inline functions of other headers.
 [[gnu::always_inline]] inline std::uint64_t mixed(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -114,7 +114,7 @@ template <bool add>
                                           const float* from, float* to) {
   const auto dropped = static_cast<int>(sweep.dropped);
   const float scale = sweep.scale;
-#pragma GCC ivdep  // equal pointers do no harm
+#pragma GCC ivdep  // equal pointers are safe
   for (int i = 0; i < size; ++i) {
     const float kept = from[i] * scale, value = int{bits[i]} < dropped ? 0.0F : kept;
     to[i] = add ? to[i] + value : value;
@@ -143,8 +143,8 @@ void lanes_of(const DropoutSweep& sweep, const float* from, float* to) {
   }
 }
 
-// The bits of neighbouring groups are those of neighbouring features. What the groups give is found once for
-// all samples, some thousand features at a time.
+// The bits of neighbouring groups belong to neighbouring features. The groups' part of the hash is computed
+// once for all samples, some thousand features at a time.
 template <bool add>
 void samples_of(const DropoutSweep& sweep, const float* from, float* to) {
   constexpr std::uint64_t some = 4096;
@@ -179,7 +179,7 @@ void samples(const DropoutSweep& sweep, const float* from, bool add, float* to) 
   (add ? samples_of<true> : samples_of<false>)(sweep, from, to);
 }
 
-// ---- scale: one sweep each way
+// ---- scale: one sweep in each direction
 
 using std::size_t;
 

@@ -1,5 +1,5 @@
-// Layer norm, one row after the other: a row is read several times, but only once from memory. Plain loops,
-// which the compiler turns into vectors.
+// Layer norm, row by row: a row is read several times, but only once from memory. Plain loops, which the
+// compiler vectorises.
 #include <cstddef>
 
 #include "nn/cpu/direct_vector.h"
@@ -22,7 +22,7 @@ constexpr size_t width = direct::STEELYARD_LEVEL::width;
   return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-// One or `width` neighbours of a buffer, so that one formula serves vectors and what is left of a row.
+// One or `width` neighbours of a buffer, so that one formula serves vectors and the rest of a row.
 struct One {
   [[gnu::always_inline]] float operator()(const float* from, size_t at) const { return from[at]; }
 };
@@ -31,7 +31,7 @@ struct Many {
 };
 
 // The sum of term(get, 0) to term(get, size - 1), where get(buffer, index) reads one or many. Two sums, so
-// that vectors need not wait for each other.
+// that vectors do not wait for each other.
 template <class Term>
 [[gnu::always_inline]] inline float summed(size_t size, Term term) {
   Vector even = {}, odd = {};
@@ -68,7 +68,7 @@ void forward(size_t rows, size_t channels, const float* x, const float* __restri
 
 enum class Target { none, write, add };
 
-// With g = d_output * weight and n = (x - mean) / deviation, the normal numbers:
+// With g = d_output * weight and n = (x - mean) / deviation, the normalised values:
 //   d_x = (g - mean(g) - n mean(g n)) / deviation
 template <Target target>
 void backward_of(size_t rows, size_t channels, const float* x, const float* weight, const float* statistics,

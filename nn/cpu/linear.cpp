@@ -51,8 +51,7 @@ class TokenLinearOp final : public Op {
   onednn::Products products_;
 };
 
-// Lanes behind the samples are zero in gradients. Sixteen sums side by side, so that the compiler uses
-// vectors.
+// Lanes behind the samples are zero in gradients. Sixteen parallel sums, so that the compiler uses vectors.
 float sum_of_lanes(const float* values, std::uint64_t lanes) {
   std::array<float, 16> sums{};
   for (std::uint64_t lane = 0; lane < lanes; lane += sums.size()) {
@@ -61,10 +60,10 @@ float sum_of_lanes(const float* values, std::uint64_t lanes) {
   return std::accumulate(sums.begin(), sums.end(), 0.0F);
 }
 
-// Of the eight ways to order the operands these were fastest at 32 samples: outputs always in lanes, inputs
-// in lanes for the forward product and as samples for the gradient of the weights. Inputs that arrive in
-// lanes are therefore turned once, which costs a few percent of what it saves. In lanes a picture lies
-// channel by channel, as the weights take it; as samples it comes here only if that is the same.
+// Of the eight orders of the operands these were fastest at 32 samples: outputs always in lanes, inputs in
+// lanes for the forward product and as samples for the gradient of the weights. Inputs in lanes are therefore
+// transposed once, which costs a few percent of what it saves. In lanes a picture lies channel by channel, as
+// the weights require; as samples it arrives here only if that is the same.
 class LinearOp final : public Op {
  public:
   LinearOp(const Linear& options, const OpPlace& place)
@@ -81,7 +80,7 @@ class LinearOp final : public Op {
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t lanes = pass.lanes();
-    // The product is added to the biases, which also gives the lanes behind the samples a finite value.
+    // The product is added to the biases, which also gives the lanes behind the samples finite values.
     for (std::uint64_t o = 0; o < outputs_; ++o) {
       std::fill_n(call.output + o * lanes, lanes, bias_ ? call.parameters[1][o] : 0.0F);
     }
@@ -126,7 +125,7 @@ class LinearOp final : public Op {
     weights.turn = onednn::Turn::yes;
     products_.multiply({inputs_, pass.size(), outputs_}, weights, {call.d_output, lanes}, false, to, lanes);
     if (pass.size() == lanes) return;
-    // A convolution further down sums over all lanes.
+    // An earlier convolution sums over all lanes.
     for (std::uint64_t i = 0; i < inputs_; ++i) {
       std::fill(to + i * lanes + pass.size(), to + (i + 1) * lanes, 0.0F);
     }
@@ -135,7 +134,7 @@ class LinearOp final : public Op {
   std::uint64_t inputs_, outputs_;
   bool lanes_;  // the input is in lanes
   bool bias_;
-  std::vector<float> turned_;  // it as samples, from forward() to backward()
+  std::vector<float> turned_;  // the input as samples, from forward() to backward()
   onednn::Products products_;
 };
 

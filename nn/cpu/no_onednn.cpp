@@ -1,5 +1,5 @@
-// What stands in for oneDNN where there is none: plain loops for products, and the reference's convolutions.
-// Right, and slow; builds for script/gpu-check alone do without oneDNN.
+// Replaces oneDNN in builds without it: plain loops for products, and the reference convolutions. Correct but
+// slow; builds for script/gpu-check alone do without oneDNN.
 #include <algorithm>
 
 #include "nn/cpu/onednn.h"
@@ -14,7 +14,7 @@ class Products::Bf16 {};
 Products::Products(Precision) {}
 Products::~Products() = default;
 
-// A row of C is a sum of rows of B, which a compiler turns into vectors unless B is turned.
+// A row of C is a sum of rows of B, which a compiler vectorises unless B is turned.
 void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
   const std::uint64_t a_row = a.turn == Turn::yes ? 1 : a.stride, a_step = a.turn == Turn::yes ? a.stride : 1;
   const std::uint64_t b_row = b.turn == Turn::yes ? 1 : b.stride, b_step = b.turn == Turn::yes ? b.stride : 1;

@@ -55,7 +55,7 @@ class BatchNormOp final : public DirectOp {
     const std::size_t rows = pass.batch.count * pixels_;
     const InputGradient d_x = call.d_inputs[0];
     const InputGradient d_residual = tail_.add ? call.d_inputs[1] : InputGradient{};
-    // Where the gradient behind the tail is written: where it is wanted, or else over d_output.
+    // The buffer for the gradient behind the tail: the residual's, if needed, else d_output.
     float* const gradient = d_residual.to != nullptr && !d_residual.add ? d_residual.to : call.d_output;
     const bool writes = tail_.relu || gradient != call.d_output;
     const Columns::Sums sums = columns_.gradient_sums(
@@ -87,8 +87,8 @@ class BatchNormOp final : public DirectOp {
   }
 
  private:
-  // Variances are found from the squares of what is left after the first value of a channel is subtracted, so
-  // that a mean far from zero costs no digits.
+  // Variances are computed from the squares after subtracting the first value of each channel, so that a mean
+  // far from zero costs no precision.
   void measure(const Pass& pass, const float* x) {
     const std::size_t rows = pass.batch.count * pixels_;
     const double places = std::max(1.0, static_cast<double>(rows));
@@ -121,9 +121,9 @@ class BatchNormOp final : public DirectOp {
   std::vector<float> by_x_, constant_;
 };
 
-// Group norm, one sample after the other, so that the second sweep finds the sample in the caches: the sums
-// of each channel by nn/cpu/columns.h, and from them those of its group. With g = d_output weight,
-// r = 1 / deviation and N numbers in a group:
+// Group norm, sample by sample, so that the second sweep finds the sample in the caches: sums per channel by
+// nn/cpu/columns.h, and from them those of the groups. With g = d_output weight, r = 1 / deviation and N
+// numbers in a group:
 //   d_x = r (g - sum g / N - (x - mean) r^2 sum g (x - mean) / N)
 
 class GroupNormOp final : public DirectOp {
@@ -155,7 +155,7 @@ class GroupNormOp final : public DirectOp {
     }
   }
 
-  // Padded samples need no care: a gradient of zeros gives zeros.
+  // Padded samples need no special case: a gradient of zeros gives zeros.
   void backward(const Pass& pass, const Backward& call) override {
     std::fill(d_weight_.begin(), d_weight_.end(), 0);
     std::fill(d_bias_.begin(), d_bias_.end(), 0);
@@ -185,7 +185,7 @@ class GroupNormOp final : public DirectOp {
     const auto pixels = static_cast<double>(pixels_);
     for (std::size_t g = 0; g < groups_; ++g) {
       const auto mean_of = [&](std::size_t c) { return mean_[c] + sums.first[c] / pixels; };
-      double mean = 0, squares = 0;  // the latter around the mean
+      double mean = 0, squares = 0;  // squares: around the mean
       for (std::size_t c = g * length_; c < (g + 1) * length_; ++c) {
         mean += mean_of(c) / static_cast<double>(length_);
       }
@@ -197,7 +197,7 @@ class GroupNormOp final : public DirectOp {
     }
   }
 
-  // Fills mean_ and scale_ for a sample.
+  // Sets mean_ and scale_ for a sample.
   void place_statistics(std::size_t sample, const float* weight) {
     for (std::size_t c = 0; c < channels_; ++c) {
       const Statistics& group = statistics_[sample * groups_ + c / length_];
@@ -236,7 +236,7 @@ class GroupNormOp final : public DirectOp {
   }
 
   double epsilon_;
-  std::size_t groups_, pixels_, channels_, length_;  // channels of a group
+  std::size_t groups_, pixels_, channels_, length_;  // length_: channels of a group
   double numbers_;
   Columns columns_;
   std::vector<Statistics> statistics_;  // [sample][group], from forward to backward
@@ -262,8 +262,8 @@ class LayerNormOp final : public DirectOp {
                      epsilon_, statistics_.data(), call.output);
   }
 
-  // Sums of weight and bias are floats within a sample and doubles over all. Padded samples need no care: a
-  // gradient of zeros gives zeros.
+  // Sums of weight and bias are floats within a sample and doubles over all. Padded samples need no special
+  // case: a gradient of zeros gives zeros.
   void backward(const Pass& pass, const Backward& call) override {
     const InputGradient d_x = call.d_inputs[0];
     std::fill(of_all_.begin(), of_all_.end(), 0);

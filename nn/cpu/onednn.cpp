@@ -12,7 +12,7 @@
 #include "core/check.h"
 #include "core/processor.h"
 
-// Of the libgomp on which oneDNN runs; its header comes with gcc alone.
+// From libgomp, on which oneDNN runs; its header comes only with gcc.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace steelyard::nn::onednn {
@@ -34,7 +34,7 @@ void multiply_floats(Extent extent, Operand a, Operand b, bool add, float* c, st
 
 void use_this_thread_only() { omp_set_num_threads(1); }
 
-// A primitive for each form of product that it has met.
+// Keeps a primitive for each form of product used so far.
 class Products::Bf16 {
  public:
   void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
@@ -84,7 +84,7 @@ class Products::Bf16 {
   }
 
   [[nodiscard]] Made make(Extent extent, const Operand& a, const Operand& b, bool add, std::uint64_t stride) {
-    use_this_thread_only();  // a primitive keeps the number of threads that it was made for
+    use_this_thread_only();  // a primitive keeps the number of threads at its creation
     const Factor first = factor(extent.rows, extent.depth, a),
                  second = factor(extent.depth, extent.columns, b);
     const memory::desc product({size(extent.rows), size(extent.columns)}, memory::data_type::f32,
@@ -105,7 +105,7 @@ class Products::Bf16 {
   }
 
   memory converted(const Factor& factor, const Operand& operand, Halves& into) {
-    memory from(factor.floats, engine_, const_cast<float*>(operand.data));  // it is only read
+    memory from(factor.floats, engine_, const_cast<float*>(operand.data));  // only read
     memory to(factor.halves, engine_, into.data());
     factor.convert.execute(stream_, from, to);
     return to;
@@ -115,7 +115,7 @@ class Products::Bf16 {
   dnnl::stream stream_{engine_};
   std::map<Form, Made> made_;
   Halves a_, b_;
-  std::vector<Line> scratch_;  // oneDNN aligns its parts, and reckons with a beginning that is aligned
+  std::vector<Line> scratch_;  // oneDNN aligns its parts relative to an aligned begin
 };
 
 Products::Products(Precision precision)

@@ -1,8 +1,8 @@
-// Pools over pictures in the order of samples, with vectors over the channels; see kernels.h. Both ways
-// each buffer is swept once, in the order of what is written: backward asks for every pixel of the input
-// which windows it lies in, so nothing is cleared first or visited twice.
+// Pools over pictures in the order of samples, with vectors over the channels; see kernels.h. Both directions
+// sweep each buffer once, in the order of the written one: backward finds the windows of every input pixel,
+// so nothing is cleared first or visited twice.
 //
-// Channels that fill no vector are worked on as a whole one that reaches into the next pixel; only the last
+// Channels that fill no vector are processed as a whole one that reaches into the next pixel; only the last
 // pixels of a buffer are gathered number by number.
 #include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"
@@ -19,20 +19,20 @@ typedef PlaceInWindow PlacesInMemory __attribute__((vector_size(2 * width), alig
 struct Range {
   Index begin, end;
 };
-// The places of a window that starts at `first` (left or above the picture if negative) inside the picture.
+// The places of a window inside the picture; `first` is negative if it starts left of or above the picture.
 Range inside(Index first, Index size, Index length) {
   return {first < 0 ? -first : 0, first + size > length ? length - first : size};
 }
-// The windows that hold the place `at`, counted from the padding's first; found from those of the place
-// before.
+// The windows that cover the place `at`, counted from the padding's first; updated from those of the previous
+// place.
 Range covering(Range before, Index at, Index size, Index stride, Index windows) {
   while (before.begin * stride + size <= at) ++before.begin;
   while (before.end < windows && before.end * stride <= at) ++before.end;
   return before;
 }
 
-// Calls visit(offset of the pixel, rows, columns, place of the first window row and column) for each pixel of
-// the output.
+// Calls visit(offset of the pixel, rows, columns, place of the first window row and column) for each output
+// pixel.
 template <class Visit>
 [[gnu::always_inline]] inline void each_output(const PoolWindows& p, Visit visit) {
   const Index size = p.size, stride = p.stride, padding = p.padding, channels = p.channels;
@@ -49,8 +49,8 @@ template <class Visit>
   }
 }
 
-// Calls visit(offset of the pixel, y and x of it with padding, the windows' rows and columns, offset of the
-// sample's output) for each pixel of the input.
+// Calls visit(offset of the pixel, its y and x with padding, the windows' rows and columns, offset of the
+// sample's output) for each input pixel.
 template <class Visit>
 [[gnu::always_inline]] inline void each_input(const PoolWindows& p, Visit visit) {
   const Index out_picture = Index{p.out_height} * p.out_width * p.channels;
@@ -68,7 +68,7 @@ template <class Visit>
   }
 }
 
-// Calls body(first channel, how many) for the vectors of a pixel.
+// Calls body(first channel, number of channels) for the vectors of a pixel.
 template <class Body>
 [[gnu::always_inline]] inline void each_vector(Index channels, Body body) {
   Index c = 0;
@@ -91,14 +91,14 @@ void max_forward_of(const PoolWindows& p, const float* input, float* output, Pla
         for (Index q = columns.begin; q < columns.end; ++q) {
           at = r * row + q * channels;
           const Vector value = load_some(window + at, count, end);
-          // The first of equals, or the first NaN.
+          // The first of equal values, or the first NaN.
           const Mask better = (value > best) | ((value != value) & (best == best));
           best = better ? value : best;
           if constexpr (remember) where = better ? Mask{} + static_cast<int>(r * size + q) : where;
         }
       }
       store_ahead(output + out + c, count, best, out_end);
-      // What reaches into the next pixel is overwritten there.
+      // Lanes that reach into the next pixel are overwritten there.
       if constexpr (remember) {
         *reinterpret_cast<PlacesInMemory*>(places + out + c) = __builtin_convertvector(where, Places);
       }

@@ -10,7 +10,7 @@
 namespace steelyard::nn::cpu {
 namespace {
 
-// In the order of samples; those that are padding are pooled too, so that they are finite.
+// In the order of samples; padding samples are pooled too, so that they are finite.
 template <class Pool>
 PoolWindows windows_of(const Pool& op, const OpPlace& place) {
   const Shape in = place.inputs[0], out = place.output;
@@ -30,8 +30,8 @@ void require_direct(const Pool& op) {
   }
 }
 
-// Remembers where the greatest were, in two bytes for each number of the output, so that nobody has to keep
-// or read again the input, which is four times as large and more.
+// Stores the places of the maxima, in two bytes per output value, so that the input, at least four times as
+// large, is neither kept nor read again.
 class SamplesMaxPoolOp final : public DirectOp {
  public:
   SamplesMaxPoolOp(const MaxPool& op, const OpPlace& place)

@@ -1,4 +1,4 @@
-// Plain loops: the compiler makes vectors of them. All are bound by memory.
+// Plain loops, which the compiler vectorises. All are bound by memory.
 #include <cstddef>
 
 #include "nn/cpu/direct_vector.h"
@@ -11,7 +11,7 @@ using std::size_t;
 using namespace direct::STEELYARD_LEVEL;  // NOLINT: the vector of this level
 
 void sum(size_t size, const float* a, const float* b, float* to) {
-#pragma GCC ivdep  // equal pointers do no harm
+#pragma GCC ivdep  // equal pointers are safe
   for (size_t i = 0; i < size; ++i) to[i] = a[i] + b[i];
 }
 
@@ -62,7 +62,7 @@ void spread(size_t rows, size_t channels, const float* __restrict from, bool add
   }
 }
 
-// A number of groups, or a length, that the compiler knows makes vectors of the loop over the other.
+// A constant number of groups, or length, lets the compiler vectorise the loop over the other.
 template <size_t Groups, size_t Length, bool Add>
 void shuffle_of(size_t rows, size_t groups, size_t length, const float* __restrict from,
                 float* __restrict to) {
@@ -103,7 +103,7 @@ void shuffle(size_t rows, size_t groups, size_t length, const float* from, bool 
 
 // ---- sums of rows
 
-// The sums of `vectors` neighbouring vectors of columns stay in registers.
+// Keeps the sums of `vectors` neighbouring vectors of columns in registers.
 template <int vectors>
 [[gnu::always_inline]] inline void sum_columns(const Rows& rows, const float* from, bool add, float* to) {
   Vector sums[vectors];
@@ -135,11 +135,11 @@ void add_row(Rows rows, const float* from, const float* row, float* to) {
 }
 
 // ---- softmax
-// Three sweeps over a row that stays in the nearest cache.
+// Three sweeps over a row that stays in the first-level cache.
 
 SoftmaxSums softmax(const float* scores, std::size_t size, float scale, float shift, float* to) {
   const std::size_t whole = size - size % width;
-  // What fills no vector, behind it the first of these scores again: it changes no maximum.
+  // Scores that fill no vector, filled up with copies of the first score: they change no maximum.
   const auto rest = [&](float filling) {
     Vector values = broadcast(filling);
     for (std::size_t i = whole; i < size; ++i) values[i - whole] = scores[i];

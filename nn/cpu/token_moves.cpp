@@ -24,7 +24,7 @@ class EmbeddingOp final : public DirectOp {
       float* to = d_weight + row(call.inputs[0][t]);
       add_row({1, features_, features_}, to, call.d_output + t * features_, to);
     }
-    // Numbers of rows have no slope.
+    // Row numbers have no gradient.
     const InputGradient d_input = call.d_inputs[0];
     if (d_input.to != nullptr && !d_input.add) std::fill_n(d_input.to, pass.size() * tokens_, 0.0F);
   }
@@ -32,7 +32,7 @@ class EmbeddingOp final : public DirectOp {
   [[nodiscard]] Traits traits() const override { return {.adds = true}; }
 
  private:
-  // Where the row of this number begins.
+  // Begin of the row with this number.
   [[nodiscard]] std::uint64_t row(float number) const {
     const bool is_row = number >= 0 && number < static_cast<float>(rows_);
     return (is_row ? static_cast<std::uint64_t>(number) : 0) * features_;
@@ -41,7 +41,7 @@ class EmbeddingOp final : public DirectOp {
   std::uint64_t tokens_, rows_, features_;
 };
 
-// What the table is added to in one go is a row: a sample, or a token if all take the same.
+// The table is added to rows: samples, or tokens if all use the same row of the table.
 class PositionEmbeddingOp final : public DirectOp {
  public:
   PositionEmbeddingOp(const PositionEmbedding& op, const OpPlace& place)
@@ -67,7 +67,7 @@ class PositionEmbeddingOp final : public DirectOp {
 
  private:
   std::uint64_t size_;   // floats of a sample
-  std::uint64_t used_;   // of the table: the rest is never added
+  std::uint64_t used_;   // of the table: the rest is unused
   std::uint64_t table_;  // floats
 };
 
@@ -131,8 +131,8 @@ class SelectTokenOp final : public DirectOp {
   std::uint64_t features_, in_, begin_;
 };
 
-// The places of a picture already lie in the order of its tokens, whatever the order of the buffers: in
-// place, nothing is to be done.
+// The places of a picture already lie in the order of its tokens, in both orders of buffers: in place, there
+// is nothing to do.
 class TokensOp final : public Op {
  public:
   TokensOp(const Tokens& /*op*/, const OpPlace& place) : size_(place.output.size()), order_(place.order) {}

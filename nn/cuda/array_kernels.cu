@@ -24,8 +24,8 @@ __global__ void add_to_rows(const float* bias, std::uint64_t rows, std::uint32_t
   if (r < rows) to[r * row + c] += bias[c];
 }
 
-// A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and meet
-// in shared memory.
+// A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and add up
+// their sums in shared memory.
 constexpr unsigned summing_warps = 8;
 
 __global__ void sum_rows(const float* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
@@ -53,7 +53,7 @@ struct Itself {
 
 Runs one_run(std::uint64_t rows, std::uint32_t columns) { return {rows, rows, columns}; }
 
-// Bound by memory; 16 bytes at once where both pictures allow it.
+// Bound by memory; copies 16 bytes at once if both pictures allow it.
 template <unsigned n>
 __global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t count, const float* from,
                           std::uint32_t from_row, bool add, float* to, std::uint32_t to_row) {
@@ -64,12 +64,13 @@ __global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t
   store<n>(to + row * to_row + column, load<n>(from + row * from_row + column), add);
 }
 
-// A tile at a time through shared memory, so that both sides are read and written side by side.
+// A tile at a time through shared memory, so that reads and writes are both coalesced.
 constexpr unsigned turned_tile = 32, rows_of_threads = 8, max_matrices = 1024;
 
 __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
                           float* out, bool add) {
-  STEELYARD_SHARED(float, kept, [turned_tile][turned_tile + 1]);  // one more: columns do not meet in a bank
+  STEELYARD_SHARED(float, kept, [turned_tile][turned_tile + 1]);  // one more: avoids bank conflicts of
+                                                                  // columns
   const unsigned x = threadIdx.x, first_row = blockIdx.y * turned_tile,
                  first_column = blockIdx.x * turned_tile;
   for (std::uint32_t m = blockIdx.z; m < matrices; m += gridDim.z) {
@@ -90,8 +91,8 @@ __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint3
 }
 
 // Each token counts those that come before it: tokens x tokens comparisons of integers, 256 from shared
-// memory at a time. Nothing beside the rest of a network for the tens of thousands of tokens that a
-// micro-batch has.
+// memory at a time. Negligible beside the rest of a network for the tens of thousands of tokens of a
+// micro-batch.
 constexpr unsigned sorting_threads = 256;
 
 __global__ void count_before(const float* numbers, std::uint32_t tokens, std::uint32_t rows, Sorted sorted) {

@@ -1,11 +1,10 @@
-// Attention without a matrix of tokens x tokens in memory: a block takes 64 queries of one head, walks over
-// the keys 64 at a time, and keeps the maximum and the sum of each query's softmax as it goes (Milakov and
-// Gimelshein 2018; Dao et al. 2022). Bound by arithmetic: each thread has 4 x 4 scores and 4 rows of the
-// result in registers and fetches from shared memory by fours.
+// Attention without a matrix of tokens x tokens in memory: a block takes 64 queries of one head, visits the
+// keys 64 at a time, and keeps a running maximum and sum of each query's softmax (Milakov and Gimelshein
+// 2018; Dao et al. 2022). Bound by arithmetic: each thread has 4 x 4 scores and 4 rows of the result in
+// registers and loads from shared memory by fours.
 //
-// Backward computes the probabilities again from the logarithm of each query's sum. It runs twice, by
-// queries and by keys, so that each gradient has one block that sums it, in one order. With P the
-// probabilities:
+// Backward recomputes the probabilities from the logarithm of each query's sum. It runs twice, by queries and
+// by keys, so that each gradient is summed by one block, in one order. With P the probabilities:
 //   dV = P^T dO,  dP = dO V^T,  dS = P (dP - sum over f of dO O) / sqrt(d),  dQ = dS K,  dK = dS^T Q
 #include "core/error.h"
 #include "nn/cuda/context.h"
@@ -14,11 +13,12 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-constexpr unsigned tile = 64, side = 16, each = tile / side;  // tokens of a block, threads in x and y, rows
-constexpr unsigned strip = 32, pitch = strip + 4;             // features at once; rows do not meet in a bank
+constexpr unsigned tile = 64, side = 16, each = tile / side;  // tokens per block, threads in x and y, rows
+constexpr unsigned strip = 32, pitch = strip + 4;             // features at once; avoids bank conflicts of
+                                                              // rows
 constexpr unsigned longest_head = 128;
 
-// A row for each token.
+// A row per token.
 struct Matrix {
   const float* first;
   std::uint64_t row;  // floats from one to the next
@@ -29,8 +29,8 @@ struct Sizes {
   bool causal;
   float scale;
 
-  // Where numbers of the block's sample and head begin: queries, keys or values (0, 1, 2), of the result,
-  // and one number for each query.
+  // Begins of the block's sample and head: in queries, keys or values (0, 1, 2), in the result, and in arrays
+  // with one number per query.
   __device__ std::uint64_t part(unsigned part) const {
     return (std::uint64_t{blockIdx.z} * tokens * 3 + part) * features + std::uint64_t{blockIdx.y} * length;
   }
@@ -46,7 +46,7 @@ struct Sizes {
   }
 };
 
-// What a block shares.
+// The shared memory of a block.
 struct alignas(16) Space {
   float x[2 * tile * pitch];
 };
@@ -54,7 +54,7 @@ struct alignas(16) Weights {
   float x[tile][tile + 4];
 };
 
-// `columns` of rows from `begin` on; zero where there is no token or no feature.
+// Loads `columns` columns of rows from `begin` on; zero outside the tokens or features.
 __device__ void fetch(const Matrix& from, const Sizes& sizes, std::uint32_t begin, std::uint32_t feature,
                       unsigned columns, unsigned to_row, float* to) {
   for (unsigned i = threadIdx.y * side + threadIdx.x; i < tile * columns; i += side * side) {
@@ -64,7 +64,7 @@ __device__ void fetch(const Matrix& from, const Sizes& sizes, std::uint32_t begi
   }
 }
 
-// sums[i][j] = sum over f of a[row i][f] b[row j][f], of rows y + 16 i of a's tile and x + 16 j of b's.
+// sums[i][j] = sum over f of a[row i][f] b[row j][f], for rows y + 16 i of a's tile and x + 16 j of b's.
 __device__ void multiply(const Matrix& a, std::uint32_t a_begin, const Matrix& b, std::uint32_t b_begin,
                          const Sizes& sizes, Space& space, float (&sums)[each][each]) {
   float *const of_a = space.x, *const of_b = space.x + tile * pitch;
@@ -88,7 +88,7 @@ __device__ void multiply(const Matrix& a, std::uint32_t a_begin, const Matrix& b
   }
 }
 
-// A row of features of each of a thread's tokens y + 16 i: of each strip of 16 n, those from n x on.
+// A row of features for each of a thread's tokens y + 16 i: from each strip of 16 n features, n from n x on.
 template <unsigned n, unsigned strips>
 struct Result {
   float x[each][strips][n] = {};
@@ -98,8 +98,8 @@ struct Result {
       for (unsigned c = 0; c < n; ++c) x[i][s][c] *= by;
   }
 
-  // Adds the sum over j of weights[row][j] b[j]. A call for each strip: what a loop counts would not be in
-  // registers.
+  // Adds the sum over j of weights[row][j] b[j]. One instantiation per strip: with a loop index the result
+  // would not stay in registers.
   template <unsigned s = 0>
   __device__ void add(const Weights& weights, const Matrix& b, std::uint32_t b_begin, const Sizes& sizes,
                       Space& space) {
@@ -135,7 +135,7 @@ struct Result {
   }
 };
 
-// Over the 16 threads that share rows.
+// Combines over the 16 threads that share rows.
 template <class Combine>
 __device__ float over_row(float value, Combine combine) {
   for (unsigned mask = side / 2; mask > 0; mask /= 2)
@@ -185,7 +185,7 @@ __global__ void attend(Sizes sizes, const float* x, float* output, float* logari
   result.store(begin, sizes, output + sizes.result(), sizes.features, false);
 }
 
-// The sum over f of dO O, for each query of each head, by a warp each.
+// The sum over f of dO O, for each query of each head, by one warp each.
 constexpr unsigned warps = 4;
 __global__ void dots(Sizes sizes, const float* output, const float* d_output, float* to) {
   const std::uint32_t query = blockIdx.x * warps + threadIdx.y;
@@ -197,7 +197,7 @@ __global__ void dots(Sizes sizes, const float* output, const float* d_output, fl
   if (threadIdx.x == 0) to[sizes.queries() + query] = sum;
 }
 
-// What backward knows of each query.
+// Data of the queries for backward.
 struct OfQueries {
   const float *logarithms, *dots;
 };
@@ -236,7 +236,7 @@ __global__ void query_gradients(Sizes sizes, const float* x, const float* d_outp
   result.store(begin, sizes, d_x + sizes.part(0), 3 * sizes.features, add);
 }
 
-// The same with rows and columns changed: rows are keys.
+// The same with rows and columns exchanged: rows are keys.
 template <unsigned n, unsigned strips>
 __global__ void key_gradients(Sizes sizes, const float* x, const float* d_output, OfQueries known, bool add,
                               float* d_x) {
@@ -276,7 +276,7 @@ __global__ void key_gradients(Sizes sizes, const float* x, const float* d_output
   d_values.store(begin, sizes, d_x + sizes.part(2), 3 * sizes.features, add);
 }
 
-// n and strips for heads of up to 16 n strips features.
+// n and strips: for heads of up to 16 n strips features.
 template <unsigned n, unsigned strips>
 class AttentionOp final : public CudaOp {
  public:

@@ -1,10 +1,10 @@
 // Batch norm with its tail: bound by memory. Forward reads the input twice (statistics, and the output with
-// residual and ReLU) and backward reads input and gradient twice (the gradient behind the tail with its
-// sums, and the gradient of the input); what is known of a channel is at hand in registers.
+// residual and ReLU) and backward reads input and gradient twice (the gradient behind the tail with its sums,
+// and the gradient of the input); values per channel are in registers.
 //
-// Samples are in groups of the context's grain. Only real samples are in the sums of a group, and how many
-// there are stands on the device. With g the gradient behind the tail, n places, r = 1 / sqrt(variance +
-// epsilon) and y = (x - mean) r, in each group:
+// Samples form groups of the context's grain. Only real samples enter the sums of a group; their number is in
+// device memory. With g the gradient behind the tail, n places, r = 1 / sqrt(variance + epsilon) and y = (x -
+// mean) r, in each group:
 //   d_bias = sum g,  d_weight = sum g y,  d_x = weight r (g - d_bias / n - y d_weight / n)
 // Gradients of parameters are sums over the groups.
 #include "nn/cuda/context.h"
@@ -15,19 +15,19 @@ namespace {
 
 enum : unsigned { weight, bias, running_mean, running_var, parameters };
 
-constexpr unsigned warps = 8;  // of blocks of 32 columns that finish sums
+constexpr unsigned warps = 8;  // in blocks of 32 columns that finish sums
 
-// What a group's channel is normalised with, as [group][channel].
+// The statistics of each group's channels, as [group][channel].
 struct Statistics {
   float *mean, *reciprocal, *variance;
-  float *d_bias, *d_weight;  // of the group
+  float *d_bias, *d_weight;  // per group
 };
 
-// How the samples are grouped.
+// The division of samples into groups.
 struct Groups {
   const BatchNumbers* numbers;
   std::uint64_t pixels;
-  std::uint32_t samples;  // of a group
+  std::uint32_t samples;  // per group
 
   __device__ std::uint64_t real_rows() const { return numbers->count * pixels; }
   __device__ std::uint32_t real_samples(unsigned group) const {
@@ -37,8 +37,8 @@ struct Groups {
   }
 };
 
-// Sums of what is left after the first value of the group's channel is subtracted, so that a mean far from
-// zero costs no digits of the variance.
+// Sums after subtracting the first value of the group's channel, so that a mean far from zero costs no
+// precision of the variance.
 struct Measure {
   static constexpr unsigned sums = 2;
   const float* x;
@@ -53,12 +53,12 @@ struct Measure {
   }
 };
 
-// The gradient behind the tail, and its sums. Padded samples have none and need no care.
+// The gradient behind the tail, and its sums. Padded samples have none and need no special case.
 struct TailGradient {
   static constexpr unsigned sums = 2;
   const float *x, *output, *d_output;
-  float* gradient;    // null if it is d_output as it is
-  float* d_residual;  // null if nothing is to be added
+  float* gradient;    // null if it equals d_output
+  float* d_residual;  // null if not needed
   const float *mean, *reciprocal;
   std::uint32_t channels;
   bool relu;
@@ -73,8 +73,8 @@ struct TailGradient {
   }
 };
 
-// Both sums of a group's channel over its pieces, by a block of 32 channels x `warps`: true for the threads
-// that have them.
+// Both sums of a group's channel over its pieces, by a block of 32 channels x `warps`. Returns true for the
+// threads that hold them.
 __device__ bool whole_sums(const float* partials, unsigned groups, unsigned pieces, std::uint32_t channels,
                            double& first, double& second) {
   STEELYARD_SHARED(double, partial, [2][warps][33]);
@@ -169,7 +169,7 @@ struct ParameterGradients {
   float* of[parameters];
 };
 
-// A block sums 32 channels of one of the parameters over the groups.
+// A block sums 32 channels of one parameter over the groups.
 __global__ void put_gradients(Groups groups, unsigned number, std::uint32_t channels, Statistics from,
                               bool add, ParameterGradients gradients) {
   STEELYARD_SHARED(double, partial, [warps][33]);
@@ -281,7 +281,7 @@ class BatchNormOp final : public CudaOp {
     const Runs grouped = runs(pass.size());
     const InputGradient d_x = call.d_inputs[0];
     const InputGradient d_residual = tail_.add ? call.d_inputs[1] : InputGradient{};
-    // Where the gradient behind the tail is written: where it is wanted, or else over d_output.
+    // The buffer for the gradient behind the tail: the residual's, if needed, else d_output.
     float* const gradient = d_residual.to != nullptr && !d_residual.add ? d_residual.to : call.d_output;
     const bool writes = tail_.relu || gradient != call.d_output;
     const TailGradient sums{call.inputs[0],

@@ -5,10 +5,10 @@
 
 namespace steelyard::nn::cuda {
 
-// Shuffled channels: threads write side by side; what they read is in the same few lines of the cache.
+// Shuffled channels: threads write adjacent numbers; their reads share a few cache lines.
 namespace {
 
-// Channels in `groups` rows of this length, read column by column.
+// Reads channels, as `groups` rows of this length, column by column.
 __global__ void shuffle(std::uint32_t all, std::uint32_t groups, std::uint32_t length, const float* from,
                         bool add, float* to) {
   const unsigned i = thread_in_sample();
@@ -42,10 +42,10 @@ class ChannelShuffleOp final : public CudaOp {
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = false, .adds = true}; }
 
  private:
-  std::uint32_t all_, groups_, length_;  // all_: numbers of a sample
+  std::uint32_t all_, groups_, length_;  // all_: numbers per sample
 };
 
-// A slice: one sweep in both directions; backward writes the zeros beside the slice on the way.
+// A slice: one sweep in each direction; backward also writes the zeros beside the slice.
 
 template <unsigned n>
 __global__ void put_back(std::uint32_t all, std::uint32_t channels, std::uint32_t begin, std::uint32_t length,
@@ -95,7 +95,7 @@ class ChannelSliceOp final : public CudaOp {
   std::uint32_t channels_, begin_, length_;
 };
 
-// Concat: one copy for each input.
+// Concat: one copy per input.
 
 class ConcatOp final : public CudaOp {
  public:

@@ -1,6 +1,6 @@
-// A block takes the scores of one label: of as many warps as the classes fill. It reads them three times at
-// the most (the highest, the sum of exponentials, the gradient), from the cache but for the first; short
-// rows cost no more than their launch. One block then sums what the rows have, in double and in one order.
+// A block takes the scores of one label, with as many warps as the classes fill. It reads them at most three
+// times (maximum, sum of exponentials, gradient), from the cache except for the first; short rows cost no
+// more than their launch. One block then sums the rows' results, in double and in one order.
 #include "nn/cuda/cuda_loss.h"
 
 #include "nn/cuda/kernel.h"
@@ -8,7 +8,7 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-// What a row leaves behind: its loss, and what became of its label.
+// The result of a row: its loss, and whether its label was correct.
 enum class Answer : std::uint32_t { padding, wrong, correct, no_class };
 struct Row {
   float loss;
@@ -17,9 +17,9 @@ struct Row {
 
 struct Question {
   const float* scores;  // of the row
-  float* gradient;      // null if it is not needed
+  float* gradient;      // null if not needed
   std::uint32_t classes, label;
-  float share;      // of the row's loss in that of its sample
+  float share;      // weight of the row's loss in its sample's
   float smoothing;  // e of the target
 };
 
@@ -47,7 +47,7 @@ __device__ float softmax_cross_entropy(const Question& q, float top) {
   return rest > 0 ? loss - rest * distances : loss;
 }
 
-// At loss 0 exactly, where the hinge has a kink, the gradient is 0. A NaN must not pass for a loss of 0.
+// At loss 0 exactly, where the hinge has a kink, the gradient is 0. NaN must not become a loss of 0.
 __device__ float hinge(const Question& q) {
   float top = -INFINITY, not_a_number = 0;
   for (std::uint32_t c = threadIdx.x; c < q.classes; c += blockDim.x) {
@@ -59,7 +59,7 @@ __device__ float hinge(const Question& q) {
   not_a_number = block_max(not_a_number);
   const float loss = not_a_number > 0 ? NAN : 1 + top - q.scores[q.label];
   if (q.gradient == nullptr) return loss > 0 || loss != loss ? loss : 0;
-  // The first rival of this score; numbers of classes are exact in float.
+  // The first rival with this score; class numbers are exact in float.
   float rival = INFINITY;
   for (std::uint32_t c = threadIdx.x; c < q.classes; c += blockDim.x)
     if (c != q.label && q.scores[c] == top) rival = fminf(rival, static_cast<float>(c));
@@ -88,7 +88,7 @@ __global__ void rows(LossOptions options, const BatchNumbers* numbers, const std
     if (threadIdx.x == 0) to[row] = {0, real ? Answer::no_class : Answer::padding};
     return;
   }
-  // Correct if no score before the label's is as high, and none behind it higher.
+  // Correct if no score before the label's is as high, and none after it higher.
   const float own = q.scores[label];
   float top = -INFINITY, better = 0;
   for (std::uint32_t c = threadIdx.x; c < q.classes; c += blockDim.x) {

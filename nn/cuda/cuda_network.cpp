@@ -18,7 +18,7 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-// What tells one graph from another.
+// The key of a graph.
 struct Variant {
   std::uint32_t size;
   bool training, first, last;  // first: brings the parameters; last: takes the gradient back
@@ -28,11 +28,11 @@ struct Variant {
 };
 
 struct Recorded {
-  bool ran = false;  // as it is: what is loaded at its first use is loaded then
+  bool ran = false;  // run before: lazy loading at the first use is done
   std::unique_ptr<Graph> graph;
 };
 
-// Ranges of the gradient in the order in which they become final.
+// The ranges of the gradient in the order in which they become final.
 std::vector<Interval> finals_of(const Plan& plan) {
   std::vector<Interval> all;
   for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
@@ -72,12 +72,12 @@ class Network::Impl {
     compute_.synchronize();
   }
 
-  // Nothing may be in flight when memory goes.
+  // No work may be running when memory is freed.
   ~Impl() {
     try {
       staging_.synchronize();
       for (Stream* stream : {&compute_, &copies_}) stream->synchronize();
-    } catch (const std::exception&) {  // the device is gone, and its work with it
+    } catch (const std::exception&) {  // the device is lost, and its work with it
     }
   }
   Impl(const Impl&) = delete;
@@ -90,9 +90,9 @@ class Network::Impl {
   }
 
   void begin(std::span<const float> parameters) {
-    CHECK(parameters.size() == parameters_.size(), "the parameters have not the size of the model");
-    use_device(index_);      // here, not once at the start: another thread may have made the network
-    compute_.synchronize();  // of a call that was broken off
+    CHECK(parameters.size() == parameters_.size(), "the parameters do not have the size of the model");
+    use_device(index_);      // in every call: another thread may have made the network
+    compute_.synchronize();  // of a call that was aborted
     std::copy(parameters.begin(), parameters.end(), pinned_parameters_.data());
     first_ = true;
     last_ = false;
@@ -108,7 +108,7 @@ class Network::Impl {
   }
 
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
-    if (first_) return {};  // no micro-batch at all
+    if (first_) return {};  // no micro-batch
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
     std::size_t told = 0;
     const auto tell = [&] {
@@ -164,7 +164,7 @@ class Network::Impl {
     compute_.run(*recorded.graph);
   }
 
-  // Adds everything that a micro-batch of this kind needs.
+  // Adds all work of a micro-batch of this kind.
   void issue(const Variant& variant) {
     const MicroBatch constants{.size = variant.size, .count = UINT32_MAX};
     const Pass pass{constants, variant.training};
@@ -186,7 +186,7 @@ class Network::Impl {
     }
   }
 
-  // On a stream of its own, step by step.
+  // Copies the parameters on a separate stream, step by step.
   void bring_parameters() {
     begun_.record(compute_);
     copies_.wait(begun_);
@@ -215,7 +215,7 @@ class Network::Impl {
     compute_.wait(begun_);
   }
 
-  // Ranges of a step go back while the backward goes on, each with a mark behind it.
+  // Copies ranges of a step back while the backward runs, each followed by a mark.
   void take_back(std::size_t step, const std::vector<Interval>& ranges, std::size_t& next) {
     given_[step].record(compute_);
     copies_.wait(given_[step]);
@@ -246,10 +246,10 @@ class Network::Impl {
   DeviceArray<std::uint32_t> one_;
   PinnedArray<std::uint32_t> pinned_one_{1};
   const std::vector<Interval> finals_;
-  PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ lies in pinned_gradient_
+  PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ has arrived in pinned_gradient_
   std::map<Variant, Recorded> graphs_;
   Event begun_;
-  std::vector<Event> brought_, given_;  // by step
+  std::vector<Event> brought_, given_;  // per step
   bool first_ = true, last_ = false;    // of the micro-batches since begin()
   StepCalls calls_;
 };

@@ -1,13 +1,13 @@
-// Three sums, each without barriers, with tiles in registers so that a number is used several times once it
-// is loaded; channels lie side by side in a warp.
+// Three sums without barriers, with tiles in registers so that each loaded number is used several times;
+// channels are adjacent in a warp.
 //
 //  forward               a thread has 4 channels of 4 places of the output; it gathers from the input
-//  gradient of the input the same kernel, which gathers from d_output through turned weights
+//  gradient of the input the same kernel, which gathers from d_output through transposed weights
 //  gradient of weights   a thread has 4 x 4 weights (inputs x outputs at one place of the kernel) over a
 //                        chunk of the places of all samples; a second kernel adds the chunks
 //
-// Bound by loads from the first cache, two to five for 16 products. For the gather, weights are put in the
-// order that it reads them; where a window leaves the picture, it reads a pixel of zeros behind them.
+// Bound by loads from the first-level cache, two to five for 16 products. For the gather, weights are first
+// put in the order of reading; if a window leaves the picture, the kernel reads a pixel of zeros behind them.
 #include "nn/cuda/context.h"
 
 #include <algorithm>
@@ -18,20 +18,20 @@ namespace steelyard::nn::cuda {
 namespace {
 
 constexpr unsigned threads = 128, places_each = 4;
-constexpr std::uint32_t nowhere = 0x80000000;  // a row outside of all pictures, whatever a kernel adds
+constexpr std::uint32_t nowhere = 0x80000000;  // a row outside all pictures, whatever a kernel adds
 
 struct Picture {
   std::uint32_t height, width, channels;
-  std::uint32_t each;  // channels of a group
+  std::uint32_t each;  // channels per group
 
   [[nodiscard]] __device__ std::uint64_t size() const { return std::uint64_t{height} * width * channels; }
 };
 
-// In one of its two directions: from input to output, or, `back`, from d_output to the input's gradient.
+// For one of the two directions: from input to output, or, `back`, from d_output to the input's gradient.
 struct Geometry {
   Picture from, to;
   std::uint32_t rows, columns, stride, padding_rows, padding_columns, groups;
-  std::uint32_t across;  // `to.each`, filled up to whole packs
+  std::uint32_t across;  // `to.each`, rounded up to whole packs
   bool back;
 
   [[nodiscard]] __host__ __device__ std::uint64_t kernel() const { return std::uint64_t{rows} * columns; }
@@ -40,14 +40,14 @@ struct Geometry {
   }
 };
 
-// Weights have two orders: own, as the parameter lies, [out][in][row][column], and that of kernels,
-// [group][row][column][from][to]. To go from one to the other, blocks take a few channels of each kind, so
-// that neither order jumps far, and a thread one pair of them at several places of the kernel: `first` and
-// every `step`-th behind it. Few pairs have a thread for each place.
+// Weights have two orders: own, the parameter's [out][in][row][column], and that of the kernels,
+// [group][row][column][from][to]. For the conversion, blocks take a few channels of each kind, so that
+// neither order has large strides, and a thread takes one pair of channels at several places of the kernel:
+// `first` and every `step`-th after it. If there are few pairs, each place has its own thread.
 struct PairOfChannels {
   bool exists, real;       // real: not between `to.each` and `across`
   std::uint64_t own, at;   // of the kernel's first place, in both orders
-  std::uint64_t at_step;   // from one place to the next in the order of kernels; it is 1 in the own
+  std::uint64_t at_step;   // between places in the order of kernels; in the own order it is 1
   std::uint32_t from, to;  // channels of the group
   std::uint32_t first, step;
 };
@@ -81,7 +81,7 @@ void launch_by_pair(Stream& stream, const Geometry& g, void (*kernel)(Geometry, 
   launch(stream, {static_cast<unsigned>(blocks * step), g.groups}, block, kernel, g, step, arguments...);
 }
 
-// To the order of kernels, and a pixel of zeros behind.
+// Converts to the order of kernels, and appends a pixel of zeros.
 __global__ void arrange(Geometry g, std::uint32_t step, const float* weights, float* arranged) {
   const PairOfChannels pair = pair_of_thread(g, step);
   if (!pair.exists) return;
@@ -91,8 +91,8 @@ __global__ void arrange(Geometry g, std::uint32_t step, const float* weights, fl
   if (blockIdx.y == 0 && pair.first == 0 && pair.to == 0) arranged[g.weights() + pair.from] = 0;
 }
 
-// Where the window of a place meets the other picture, along one axis: at + k - padding ahead, and what
-// meets it there on the way back; `nowhere` if that is outside.
+// Where the window of a place meets the other picture, along one axis: at + k - padding ahead, and the
+// inverse on the way back; `nowhere` if that is outside.
 template <bool back>
 __device__ std::uint32_t first_met(std::uint32_t at, std::uint32_t stride, std::uint32_t padding) {
   return back ? at + padding : at * stride - padding;  // before the picture it wraps to a large number
@@ -105,7 +105,7 @@ __device__ std::uint32_t met(std::uint32_t first, std::uint32_t k, std::uint32_t
   return at < length ? at : nowhere;
 }
 
-// `real` of n sums into the output.
+// Stores `real` of n sums to the output.
 template <unsigned n>
 __device__ void put(Pack<n> sums, unsigned real, const float* bias, bool add, bool packed, float* to) {
   for (unsigned k = 0; k < real; ++k) {
@@ -173,7 +173,7 @@ __global__ void gather(Geometry g, std::uint64_t places, const float* from, cons
   }
 }
 
-// The first `real` of n numbers, and zeros.
+// The first `real` of n numbers, then zeros.
 template <unsigned n>
 __device__ Pack<n> load_some(const float* at, unsigned real, bool packed) {
   if (packed) return load<n>(at);
@@ -184,15 +184,15 @@ __device__ Pack<n> load_some(const float* at, unsigned real, bool packed) {
 
 struct Places {
   std::uint64_t all;    // of all samples
-  std::uint64_t chunk;  // of one block row
+  std::uint64_t chunk;  // per block row
 };
 
-// Floats that one chunk has in the workspace.
+// Floats of one chunk in the workspace.
 __host__ __device__ inline std::uint64_t row_of_partial(const Geometry& g) {
   return g.weights() + std::uint64_t{g.groups} * g.across;
 }
 
-// The weights of a thread: these channels of a group, at one place of the kernel. Or its biases.
+// The weights of a thread (these channels of a group, at one place of the kernel), or its biases.
 struct Tile {
   bool of_bias;
   std::uint32_t in, out, row, column, group;
@@ -217,7 +217,7 @@ __device__ Tile tile_of(const Geometry& g, std::uint64_t tiles_of_weights, std::
 }
 
 // blockIdx.y is the chunk. A row of `partial` has all weights in the order of kernels, and then all biases,
-// `across` to a group.
+// `across` per group.
 template <unsigned ins, unsigned outs>
 __global__ void weigh(Geometry g, Places places, const float* input, const float* d_output, bool in_packed,
                       bool out_packed, float* partial) {
@@ -354,7 +354,7 @@ class DirectConv2d final : public CudaOp {
   [[nodiscard]] std::uint64_t places(std::uint32_t samples) const {
     return std::uint64_t{samples} * ahead_.to.height * ahead_.to.width;
   }
-  // As many as fill a GPU with threads of 16 weights, if each has enough to do.
+  // Enough chunks to fill a GPU with threads of 16 weights, if each has enough to do.
   [[nodiscard]] std::uint32_t chunks(std::uint64_t places) const {
     constexpr std::uint32_t enough = 65536, max_chunks = 256, min_places = 128;
     const std::uint32_t wanted = std::min(max_chunks, groups_of(16 * enough, ahead_.weights()));

@@ -1,5 +1,5 @@
-// Ops whose numbers do not meet their neighbours: activations, dropout, a sum, channels that are scaled. They
-// are bound by memory, so 16 bytes at a time are all there is to gain.
+// Ops on independent numbers: activations, dropout, a sum, scaled channels. They are bound by memory, so
+// access by 16 bytes is the only possible gain.
 #include <array>
 #include <cmath>
 
@@ -19,7 +19,7 @@ __device__ float clamped(float x, float max) {
 __device__ float sigmoid_of(float x) { return 1 / (1 + expf(-x)); }
 __device__ float phi(float x) { return 0.5F * erfcf(-0.707106781F * x); }
 
-// Each kind: its value at x, and `slope` times the derivative from what is kept, which is the output or,
+// Each kind: its value at x, and `slope` times the derivative, computed from the kept value: the output or,
 // with by_input, the input.
 struct Relu {
   static constexpr bool by_input = false;
@@ -39,8 +39,7 @@ struct Gelu {
     return slope * (phi(x) + (density == 0 ? 0 : x * density));
   }
 };
-// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is that of the
-// limit.
+// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is the limit's.
 struct GeluTanh {
   static constexpr bool by_input = true;
   __device__ static float argument(float x) { return 1.59576912F * (x + 0.044715F * x * x * x); }
@@ -140,16 +139,16 @@ std::unique_ptr<Op> make_kind(const OpPlace& place, const Context& context) {
   return std::make_unique<ActivationOp<Kind>>(place, context);
 }
 
-// Dropout: the mask of nn/cpu/kernel_calls.h, drawn on the way in forward and in backward. On a GPU the
-// draws, two mixes of 64 bits for four numbers, cost about as much as the memory that is moved: so a thread
-// makes the key of its sample once and takes several fours.
+// Dropout: the mask of nn/cpu/kernel_calls.h, drawn again in forward and in backward. On a GPU the draws, two
+// 64-bit mixes per four numbers, cost about as much as the memory traffic; a thread therefore computes the
+// key of its sample once for several fours.
 
 constexpr unsigned four = 4, fours_each = 4;
 
 struct Draw {
   std::uint64_t key;      // of the op
   std::uint32_t dropped;  // of 65536
-  float scale;            // of what is left
+  float scale;            // of the features kept
 };
 
 __global__ void drop(Draw draw, const BatchNumbers* numbers, const std::uint64_t* positions,
@@ -217,7 +216,7 @@ class AddOp final : public CudaOp {
     elementwise(context_.stream, features_ * pass.size(), Sum(), call.output, call.inputs[0], call.inputs[1]);
   }
 
-  // Both gradients are d_output. The one that is d_output's buffer is there already; it is doubled if a
+  // Both gradients are d_output. A gradient in d_output's buffer is already complete; it is doubled if a
   // value is added to itself.
   void backward(const Pass& pass, const Backward& call) override {
     for (const auto& [to, add] : call.d_inputs) {
@@ -231,7 +230,7 @@ class AddOp final : public CudaOp {
   std::uint64_t features_;
 };
 
-// Channels that are scaled: one sweep forward, one backward for each gradient.
+// Scaled channels: one sweep forward, one backward for each gradient.
 
 struct Times {
   __device__ float operator()(float a, float b) const { return a * b; }
@@ -250,7 +249,7 @@ class ScaleOp final : public CudaOp {
                call.inputs[0]);
   }
 
-  // The factors first: the other gradient may take the place of d_output.
+  // The factors first: the other gradient may overwrite d_output.
   void backward(const Pass& pass, const Backward& call) override {
     const InputGradient d_a = call.d_inputs[0], d_factors = call.d_inputs[1];
     const Places places{pass.size(), places_, channels_};
@@ -266,8 +265,7 @@ class ScaleOp final : public CudaOp {
     }
   }
 
-  // Where a vector is scaled, the gradient of the factors has the output's shape too, and would overwrite
-  // it.
+  // If a vector is scaled, the gradient of the factors has the output's shape too, and would overwrite it.
   [[nodiscard]] Traits traits() const override { return {.d_in_place = places_ > 1, .adds = true}; }
 
  private:

@@ -5,9 +5,9 @@
 
 namespace steelyard::nn::cuda {
 
-// Embedding: forward copies rows of the table. Backward sorts the tokens by their rows
-// (sort_tokens); then a block sums the gradients of all tokens of a row, in an order that the
-// tokens' places decide, and writes each row once.
+// Embedding: forward copies rows of the table. Backward sorts the tokens by their rows (sort_tokens); then a
+// block sums the gradients of all tokens of a row, in the order of the tokens' places, and writes each row
+// once.
 namespace {
 
 struct Lookup : PlainColumns {
@@ -24,7 +24,7 @@ struct Lookup : PlainColumns {
 
 constexpr unsigned warps = 8;
 
-// A block for each sorted token and 32 features; only that of a row's first token has work.
+// A block for each sorted token and 32 features; only the block of a row's first token does work.
 __global__ void sum_rows(Sorted sorted, std::uint32_t tokens, std::uint32_t features, const float* d_output,
                          bool add, float* d_table) {
   STEELYARD_SHARED(float, partial, [warps][32]);
@@ -68,7 +68,7 @@ class EmbeddingOp final : public CudaOp {
     sort_tokens(context_.stream, call.inputs[0], tokens, rows_, sorted);
     launch(context_.stream, {tokens, groups_of(features_, 32)}, {32, warps}, &sum_rows, sorted, tokens,
            features_, call.d_output, call.add, d_table);
-    const auto [to, add] = call.d_inputs[0];  // numbers of rows have no gradient
+    const auto [to, add] = call.d_inputs[0];  // row numbers have no gradient
     if (to != nullptr && !add) context_.stream.fill_zero(to, tokens * sizeof(float));
   }
 
@@ -82,9 +82,9 @@ class EmbeddingOp final : public CudaOp {
   DeviceArray<std::uint32_t> sorted_rows_, sorted_tokens_;
 };
 
-// Position embedding: samples are rows as long as the used part of the table (tokens, if
-// all take the first row), so each thread fetches its numbers of the table once for several rows, and the
-// gradient is a sum over rows.
+// Position embedding: samples are rows of the length of the used part of the table (tokens, if all use the
+// first row), so each thread loads its numbers of the table once for several rows, and the gradient is a sum
+// over rows.
 
 struct AddTable {
   const float *x, *table;
@@ -134,7 +134,7 @@ class PositionEmbeddingOp final : public CudaOp {
 
  private:
   std::uint64_t size_;   // floats of a sample
-  std::uint32_t used_;   // of the table: the rest is never added
+  std::uint32_t used_;   // of the table: the rest is unused
   std::uint64_t table_;  // floats
   std::uint64_t workspace_;
 };

@@ -1,5 +1,4 @@
-// Linear layers, each three products of matrices, and the product by a kernel of our own
-// (nn/cuda/products.h).
+// Linear layers, each three matrix products, and the product by our own kernel (nn/cuda/products.h).
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/kernel.h"
@@ -9,8 +8,8 @@ namespace steelyard::nn::cuda {
 
 namespace {
 
-// Linear layers, of samples and of all their tokens. Pictures lie pixel by pixel, the weights take them
-// channel by channel: they are turned on the way.
+// Linear layers, of samples and of all their tokens. Pictures are stored pixel by pixel, but the weights
+// expect channel by channel, so they are transposed.
 class LinearOp final : public CudaOp {
  public:
   LinearOp(const Linear& op, const OpPlace& place, const Context& context)
@@ -89,12 +88,11 @@ class LinearOp final : public CudaOp {
   std::uint64_t workspace_;
 };
 
-constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads of a block
-constexpr unsigned each = tile / threads;                // rows, and columns, of a thread
+constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads per block
+constexpr unsigned each = tile / threads;                // rows, and columns, per thread
 
-// Brings a strip of a matrix to shared memory as [inner][outer]; what is outside of the matrix is 0.
-// Neighbours in x read neighbours in memory, whichever way the matrix lies: `inner_first` if the inner index
-// counts rows.
+// Loads a strip of a matrix into shared memory as [inner][outer]; 0 outside of the matrix. Neighbours in x
+// read neighbours in memory for either layout: `inner_first` if the inner index counts rows.
 __device__ void fetch(const float* from, bool inner_first, std::uint32_t row, unsigned outer_begin,
                       unsigned outers, unsigned inner_begin, unsigned inners, float (*to)[tile + 1]) {
   const unsigned thread = threadIdx.y * threads + threadIdx.x, fast = inner_first ? tile : strip;
@@ -102,7 +100,7 @@ __device__ void fetch(const float* from, bool inner_first, std::uint32_t row, un
     const unsigned outer = inner_first ? i % fast : i / fast, inner = inner_first ? i / fast : i % fast;
     const unsigned o = outer_begin + outer, k = inner_begin + inner;
     const std::uint64_t at = inner_first ? std::uint64_t{k} * row + o : std::uint64_t{o} * row + k;
-    to[inner][outer] = o < outers && k < inners ? from[at] : 0;  // one more column: no two in a bank
+    to[inner][outer] = o < outers && k < inners ? from[at] : 0;  // one more column: avoids bank conflicts
   }
 }
 

@@ -1,5 +1,4 @@
-// Norms of tokens and of groups of channels: bound by memory. Batch norm has a file of its own
-// (batch_norm.cu).
+// Norms of tokens and of groups of channels: bound by memory. Batch norm is in batch_norm.cu.
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
@@ -7,16 +6,15 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-constexpr unsigned warps = 4;  // of a block: each has a token, or a group
+constexpr unsigned warps = 4;  // per block: each has a token, or a group
 
-// Layer norm: a warp takes a token, reads it twice (the second time from the cache) and
-// writes it once; mean and reciprocal deviation are kept. Backward reads input and gradient in two sweeps,
-// one by columns for the parameters and one by tokens. With g = d_output weight, y = (x - mean) r and n
-// features:
+// Layer norm: a warp takes a token, reads it twice (the second time from the cache) and writes it once; mean
+// and reciprocal deviation are kept. Backward reads input and gradient in two sweeps, one by columns for the
+// parameters and one by tokens. With g = d_output weight, y = (x - mean) r and n features:
 //   d_x = r (g - sum g / n - y sum g y / n)
 
-// Mean and reciprocal deviation of a token, in float2. The variance is found from what is left after the
-// first feature is subtracted, so that a mean far from zero costs no digits.
+// Mean and reciprocal deviation of a token, in float2. The variance is computed after subtracting the first
+// feature, so that a mean far from zero costs no precision.
 __global__ void normalize(const float* x, std::uint64_t tokens, std::uint32_t features, float epsilon,
                           const float* weight, const float* bias, float* out, float2* statistics) {
   const std::uint64_t token = std::uint64_t{blockIdx.x} * warps + threadIdx.y;
@@ -118,9 +116,9 @@ class LayerNormOp final : public CudaOp {
   DeviceArray<float2> statistics_;
 };
 
-// Group norm: forward reads the input twice, backward input and gradient twice. Sums are
-// taken by channels and pieces of a sample (sum_columns), and a warp puts those of a group
-// together. With g = d_output weight, y = (x - mean) r and N numbers in a group:
+// Group norm: forward reads the input twice, backward input and gradient twice. Sums are taken by channels
+// and pieces of a sample (sum_columns), and a warp adds up those of a group. With g = d_output weight, y = (x
+// - mean) r and N numbers in a group:
 //   d_x = r (g - sum g / N - y sum g y / N)
 
 struct Groups {
@@ -130,8 +128,8 @@ struct Groups {
   [[nodiscard]] __device__ std::uint64_t set(unsigned sample, std::uint32_t channel) const {
     return std::uint64_t{sample} * number + channel / length;
   }
-  // The place of a group's first number, which is subtracted before squares are taken, so that a mean far
-  // from zero costs no digits.
+  // The place of a group's first number, which is subtracted before squaring, so that a mean far from zero
+  // costs no precision.
   [[nodiscard]] __device__ std::uint64_t first(unsigned sample, std::uint32_t group) const {
     return sample * pixels * channels + std::uint64_t{group} * length;
   }
@@ -167,7 +165,7 @@ struct TwoSums {
   double first, second;
 };
 
-// Of a sample's group over its channels, weighted unless `weight` is null, and pieces; by a warp.
+// Sums of a sample's group over its channels, weighted unless `weight` is null, and pieces; by a warp.
 __device__ TwoSums over_group(const Groups& groups, unsigned sample, std::uint32_t group, unsigned pieces,
                               const float* partials, const float* weight) {
   const std::uint64_t size = std::uint64_t{gridDim.y} * pieces * groups.channels;
@@ -299,7 +297,7 @@ class GroupNormOp final : public CudaOp {
     sweep_columns(context_.stream, samples, f, f.x, f.output);
   }
 
-  // Padded samples need no care: a gradient of zeros gives zeros.
+  // Padded samples need no special case: a gradient of zeros gives zeros.
   void backward(const Pass& pass, const Backward& call) override {
     const Runs samples = runs(pass.size());
     sum_columns(context_.stream, samples,

@@ -1,4 +1,4 @@
-// Pools: bound by memory. Which windows meet where is told by nn/cuda/windows.h.
+// Pools: bound by memory. nn/cuda/windows.h computes the windows of a place.
 #include "core/error.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
@@ -6,8 +6,8 @@
 
 namespace steelyard::nn::cuda {
 
-// Average pool: a thread has some neighbouring channels of one place of what it writes, and gathers from the
-// windows there, in both directions.
+// Average pool: in both directions a thread writes some neighbouring channels of one place, and gathers from
+// the windows there.
 namespace {
 
 // Sums over a window, or, `back`, over the windows that cover a place.
@@ -66,14 +66,14 @@ class AveragePoolOp final : public CudaOp {
  private:
   Windows windows_;
   float share_;
-  std::uint64_t in_, out_;  // numbers of a sample
+  std::uint64_t in_, out_;  // numbers per sample
 };
 
-// Max pool: the input is read once, forward. Where the greatest were is kept, in two bytes for each
-// number of the output, so that backward reads neither input nor output: a thread has some neighbouring
-// channels of one place and gathers from the windows over it, which needs no atomics where windows overlap.
+// Max pool: the input is read once, forward. The place of each maximum is stored, in two bytes per output
+// value, so that backward reads neither input nor output: a thread has some neighbouring channels of one
+// place and gathers from the windows that cover it, which needs no atomics for overlapping windows.
 
-// In its window: row * size + column.
+// The place in its window: row * size + column.
 using PlaceInWindow = std::uint16_t;
 constexpr std::uint32_t largest_window = 256;
 
@@ -86,7 +86,7 @@ __global__ void greatest(Windows all, const float* in, float* out, PlaceInWindow
   const Range rows = places_in(all, spot.row, all.height), columns = places_in(all, spot.column, all.width);
   const float* const picture =
       in + std::uint64_t{blockIdx.y} * all.height * all.width * all.channels + spot.channel;
-  // The first of equals, and the first NaN if there is one.
+  // The first of equal values, or the first NaN.
   Pack<n> best;
   std::uint32_t best_at[n];
   for (unsigned k = 0; k < n; ++k) best.x[k] = -INFINITY, best_at[k] = largest_window * largest_window;
@@ -161,7 +161,7 @@ class MaxPoolOp final : public CudaOp {
 
  private:
   Windows windows_;
-  std::uint64_t in_, out_;  // numbers of a sample
+  std::uint64_t in_, out_;  // numbers per sample
   DeviceArray<PlaceInWindow> kept_;
 };
 

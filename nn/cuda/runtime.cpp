@@ -1,4 +1,4 @@
-// What is the same on both kinds of devices.
+// Common to both kinds of devices.
 #include "nn/cuda/runtime.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ namespace {
 
 using namespace cuda;
 
-// Of so many runs in a row, after one that wakes the device; the best of three.
+// Seconds of this many runs in a row, after one that wakes the device; the best of three.
 template <class Work>
 double seconds(Stream& stream, unsigned runs, Work work) {
   Event begin, end;

@@ -13,7 +13,7 @@ Staging::Staging(std::uint64_t floats, std::uint32_t labels, std::uint32_t sampl
 
 void Staging::bring(const MicroBatch& batch, Stream& compute) {
   Slot& slot = *slots_[turn_ = 1 - turn_];
-  slot.arrived.synchronize();  // of its last use, or the host would write what is still read
+  slot.arrived.synchronize();  // from its last use: the buffer may still be read
   fill(batch, slot.pinned);
   upload_.wait(slot.taken);
   copy(upload_, slot.device, slot.pinned, batch);

@@ -5,7 +5,7 @@
 
 namespace steelyard::nn::cuda {
 
-// The places of a picture already lie in the order of its tokens: in place, nothing is to be done.
+// The places of a picture already lie in the order of its tokens: in place, there is nothing to do.
 namespace {
 
 class TokensOp final : public CudaOp {
@@ -113,7 +113,7 @@ class ClassTokenOp final : public CudaOp {
 struct Selected {
   std::uint32_t length, selected, features;
 
-  // Where the selected token of this sample begins.
+  // Begin of the selected token of this sample.
   __device__ std::uint64_t place(std::uint64_t sample) const {
     return (sample * length + selected) * features;
   }

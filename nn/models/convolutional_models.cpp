@@ -26,14 +26,14 @@ Value right_branch(Value x, const std::string& unit, std::uint32_t channels, std
   return pointwise(depthwise(pointwise(x, branch, 0, channels), branch, 3, stride), branch, 5, channels);
 }
 
-// Halves the picture: both branches see all of it.
+// Halves the picture: both branches process all channels.
 Value down_unit(Value x, const std::string& unit, std::uint32_t channels) {
   const std::string branch = unit + ".branch1.";
   const Value left = pointwise(depthwise(x, branch, 0, 2), branch, 2, channels / 2);
   return concat({left, right_branch(x, unit, channels / 2, 2)}).channel_shuffle(2);
 }
 
-// Half of the channels goes on as it is.
+// Half of the channels is passed on unchanged.
 Value unit(Value x, const std::string& name) {
   const std::uint32_t channels = x.shape().channels, half = channels / 2;
   const Value left = x.channel_slice(0, half);
@@ -79,7 +79,7 @@ Value conv_norm(Value x, const std::string& name, std::uint32_t channels, std::u
   return x.conv2d(name + ".0", options).batch_norm(name + ".1");
 }
 
-// Each channel times a number between 0 and 1 that depends on all of them (Hu et al. 2018).
+// Multiplies each channel by a number between 0 and 1 that depends on all channels (Hu et al. 2018).
 Value squeeze_and_excite(Value x, const std::string& name, std::uint32_t width) {
   const Conv2d squeeze{.channels = width, .kernel = 1, .init = Init::he_fan_out};
   const Conv2d excite{.channels = x.shape().channels, .kernel = 1, .init = Init::he_fan_out};
@@ -131,7 +131,7 @@ Conv2d dense_conv(std::uint32_t channels, std::uint32_t kernel, std::uint32_t st
   return unbiased(channels, kernel, stride, Init::he_fan_in);
 }
 
-// Adds `growth` channels to what it gets.
+// Appends `growth` channels to its input.
 Value dense_layer(Value x, const std::string& name) {
   Value y = x.batch_norm(name + ".norm1").relu().conv2d(name + ".conv1", dense_conv(4 * growth, 1));
   return concat({x, y.batch_norm(name + ".norm2").relu().conv2d(name + ".conv2", dense_conv(growth, 3))});

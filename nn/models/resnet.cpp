@@ -30,7 +30,7 @@ Value bottleneck(Value x, const std::string& name, std::uint32_t width, std::uin
   return y.add(shortcut(x, name, 4 * width, stride)).relu();
 }
 
-// `count` blocks; from the second stage on the first of them halves the picture.
+// `count` blocks; from the second stage on, the first block halves the picture.
 template <class Block>
 Value stage(Value x, std::uint32_t number, std::uint32_t count, std::uint32_t width, Block block) {
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -40,7 +40,7 @@ Value stage(Value x, std::uint32_t number, std::uint32_t count, std::uint32_t wi
   return x;
 }
 
-// For pictures of 32 x 32, section 4.2: three stages of as many blocks.
+// For pictures of 32 x 32, section 4.2: three stages with `blocks` blocks each.
 Model for_cifar(Shape input, std::uint32_t classes, std::uint32_t blocks) {
   Model model(input, classes);
   Value x = model.input_value().conv2d("conv1", conv(16, 3)).batch_norm("bn1").relu();
@@ -52,7 +52,7 @@ Model for_cifar(Shape input, std::uint32_t classes, std::uint32_t blocks) {
 Model resnet20(Shape input, std::uint32_t classes, const Options&) { return for_cifar(input, classes, 3); }
 Model resnet32(Shape input, std::uint32_t classes, const Options&) { return for_cifar(input, classes, 5); }
 
-// As it is used for pictures of 32 x 32: a stem of one 3 x 3 convolution.
+// The usual variant for pictures of 32 x 32: a stem of one 3 x 3 convolution.
 Model resnet18(Shape input, std::uint32_t classes, const Options&) {
   Model model(input, classes);
   Value x = model.input_value().conv2d("conv1", conv(64, 3)).batch_norm("bn1").relu();

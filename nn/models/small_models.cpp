@@ -3,7 +3,7 @@
 namespace steelyard::nn {
 namespace {
 
-// A hidden layer of a perceptron; dropout 0 adds no layer at all.
+// A hidden layer of a perceptron; dropout 0 adds no dropout layer.
 void hidden(Model& model, const std::string& name, std::uint32_t outputs, double dropout) {
   model.linear(name, outputs).relu();
   if (dropout > 0) model.dropout(dropout);

@@ -5,7 +5,7 @@
 namespace steelyard::nn {
 namespace {
 
-// Dosovitskiy et al., "An image is worth 16x16 words" (2021). Norms come before what they feed.
+// Dosovitskiy et al., "An image is worth 16x16 words" (2021). Pre-norm.
 
 struct Sizes {
   std::uint32_t patch, width, layers, heads, hidden;
@@ -49,7 +49,7 @@ Model vit_b16(Shape input, std::uint32_t classes, const Options&) {
   return transformer_of_patches(input, classes, {16, 768, 12, 12, 3072}).compute_at_once(8);
 }
 
-// Vaswani et al., "Attention is all you need" (2017): its encoder, norms behind, over learned positions.
+// Vaswani et al., "Attention is all you need" (2017): its encoder, post-norm, with learned positions.
 Model transformer(Shape input, std::uint32_t classes, const Options& options) {
   const auto width = static_cast<std::uint32_t>(options.whole("width"));
   Model model(input, classes);
@@ -73,7 +73,7 @@ Model transformer(Shape input, std::uint32_t classes, const Options& options) {
 }
 
 // Lan et al., "ALBERT: a lite BERT for self-supervised learning of language representations" (2020), base:
-// twelve layers with the parameters of one, and a small embedding. For one text a sample.
+// twelve layers that share parameters, and a small embedding. One text per sample.
 Model albert(Shape input, std::uint32_t classes, const Options& options) {
   constexpr std::uint32_t embedding = 128, width = 768, hidden = 3072, heads = 12, layers = 12;
   const LayerNorm norm(1e-12);
@@ -111,8 +111,8 @@ Model albert(Shape input, std::uint32_t classes, const Options& options) {
   return model.compute_at_once(4);
 }
 
-// Radford et al., "Language models are unsupervised multitask learners" (2019): a decoder over bytes, norms
-// first. Each token's label is the byte behind it.
+// Radford et al., "Language models are unsupervised multitask learners" (2019): a decoder over bytes,
+// pre-norm. Each token's label is the byte after it.
 Model gpt(Shape input, std::uint32_t classes, const Options& options) {
   const auto width = static_cast<std::uint32_t>(options.whole("width"));
   const auto layers = static_cast<std::uint32_t>(options.whole("layers"));

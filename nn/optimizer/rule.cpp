@@ -21,8 +21,8 @@ void check(const Update& u) {
         "an update of slices of unequal length");
 }
 
-// Calls step(begin, size, sum) for all of the slice, or for blocks of it that stay in the innermost cache
-// between the sum and the step.
+// Calls step(begin, size, sum) for the whole slice, or for blocks that stay in the first-level cache between
+// the sum and the step.
 template <class Step>
 void in_blocks(const Update& u, Level level, Step step) {
   constexpr std::size_t block = 2048;
@@ -57,7 +57,7 @@ bool is_share_below_one(double value) { return value >= 0 && value < 1; }
 
 }  // namespace
 
-// Worked out in double: 1 - beta2^t has few digits left in float.
+// Computed in double: 1 - beta2^t would lose precision in float.
 MomentFactors moment_factors(const Optimizer& o, const Update& u, double rate, double decay) {
   const auto t = static_cast<double>(u.steps + 1);
   const double first = 1 / (1 - std::pow(o.beta1, t)), second = 1 / std::sqrt(1 - std::pow(o.beta2, t));
@@ -156,10 +156,10 @@ TensorStep::TensorStep(const Optimizer& optimizer, double decay, Level level)
   CHECK(needs_norms(optimizer), "only lars and lamb have steps of whole tensors");
 }
 
-// lamb leaves its direction in `out`, where finish() finds it.
+// lamb leaves its direction in `out`, where finish() reads it.
 void TensorStep::measure(const Update& u, std::span<float> state) {
   check(optimizer_, u, state);
-  CHECK(u.last.empty(), "norms are of the whole sum");
+  CHECK(u.last.empty(), "norms need the whole sum");
   parameters_.add(u.parameters);
   if (optimizer_.kind == Kind::lars) {
     direction_.add(u.sum);

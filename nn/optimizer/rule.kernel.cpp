@@ -1,4 +1,4 @@
-// The update rules as plain loops: the compiler makes vectors of them. They are bound by memory.
+// The update rules as plain loops, which the compiler vectorises. They are bound by memory.
 #include <cstddef>
 
 #include "nn/optimizer/rule_kernels.h"

@@ -16,12 +16,12 @@ void require(bool good, const char* key, double value, const char* remedy) {
                                              std::to_string(value) + ": " + remedy);
 }
 
-// Epochs are sums of fractions: a whole number that misses by rounding still counts as reached.
+// Epochs are sums of fractions: a whole number missed by rounding still counts as reached.
 double steps_reached(double epochs_done, double step_epochs) {
   return std::floor(epochs_done / step_epochs + 1e-9);
 }
 
-// The entry of a table. Places within an epoch are quotients of whole numbers and miss by rounding, too.
+// The entry of a table. Places within an epoch are quotients of integers, and may miss by rounding, too.
 double entry_reached(double epochs_done, double step_epochs) {
   if (step_epochs >= 1) return steps_reached(epochs_done, step_epochs);
   const double in_an_epoch = std::ceil(1 / step_epochs - 1e-9), epochs = std::floor(epochs_done);

@@ -1,4 +1,4 @@
-// Plain loops; the compiler makes vectors of them.
+// Plain loops, which the compiler vectorises.
 #include <cstddef>
 #include <cstdint>
 

@@ -75,7 +75,7 @@ class AttentionOp final : public ReferenceOp {
     }
   }
 
-  // The row `i` of the softmax, in probabilities_.
+  // Writes row `i` of the softmax to probabilities_.
   void attend(const float* x, std::uint64_t sample, std::uint64_t head, std::uint64_t i) {
     const std::uint64_t seen = causal_ ? i + 1 : tokens_;
     std::fill(probabilities_.begin(), probabilities_.end(), 0.0);

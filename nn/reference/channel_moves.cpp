@@ -1,4 +1,4 @@
-// Shuffle, slice and concat as one op: each channel of the output is a channel of an input.
+// Shuffle, slice and concat as one op: each output channel is a channel of an input.
 #include <algorithm>
 #include <vector>
 
@@ -74,7 +74,7 @@ class ChannelMoveOp final : public ReferenceOp {
 
   OpPlace place_;
   std::uint64_t pixels_;
-  std::vector<Source> sources_;  // of each channel of the output
+  std::vector<Source> sources_;  // of each output channel
 };
 
 }  // namespace

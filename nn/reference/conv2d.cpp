@@ -59,7 +59,7 @@ class ReferenceConv2d final : public ReferenceOp {
     }
   }
 
-  // visit(place of the weight, place in the input) for all products of one output, the padding left out.
+  // visit(place of the weight, place in the input) for all products of one output, without padding.
   template <class Visit>
   void each_product(std::uint64_t o, std::uint64_t s, std::uint64_t y, std::uint64_t x, Visit visit) const {
     const std::uint64_t channels = group_inputs();

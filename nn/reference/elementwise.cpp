@@ -43,7 +43,7 @@ double value(Kind kind, double x) {
   return x;
 }
 
-// At a kink, the slope of the flat side, except for hard_swish, whose right end has the steep one.
+// At a kink, the slope of the flat side, except for hard_swish: its right end has the steep one.
 double derivative(Kind kind, double x) {
   switch (kind) {
     case Kind::relu:
@@ -147,7 +147,7 @@ class ScaleOp final : public ReferenceOp {
   std::uint64_t pixels_, channels_;
 };
 
-// Draws the mask that nn/cpu/kernel_calls.h tells of.
+// Draws the mask described in nn/cpu/kernel_calls.h.
 class DropoutOp final : public ReferenceOp {
  public:
   DropoutOp(const Dropout& op, const OpPlace& place)

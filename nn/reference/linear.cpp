@@ -3,8 +3,9 @@
 namespace steelyard::nn::reference {
 namespace {
 
-// The equation of layers.h, term by term; all sums in double. A vector is taken channel by channel, while a
-// picture in the order of samples lies pixel by pixel. A linear layer of tokens is that of as many vectors.
+// The equation of layers.h, term by term; all sums in double. Weights expect channel by channel, while a
+// picture in the order of samples lies pixel by pixel. A linear layer of tokens treats each token as a
+// vector.
 class LinearOp final : public ReferenceOp {
  public:
   LinearOp(const Linear& op, const OpPlace& place)

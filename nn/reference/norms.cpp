@@ -80,8 +80,8 @@ class BatchNormOp final : public ReferenceOp {
   std::vector<double> mean_, variance_;  // of the batch, from forward to backward
 };
 
-// Group norm and layer norm, which is the same with one place and one group: both normalise sets of numbers
-// of one sample, each number with the weight and bias of its channel.
+// Group norm and layer norm (the same with one place and one group): both normalise sets of numbers of one
+// sample, with the weight and bias of each number's channel.
 
 class SetNormOp final : public ReferenceOp {
  public:

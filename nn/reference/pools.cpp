@@ -12,8 +12,8 @@ struct Windows {
   Shape in, out;
   std::uint32_t size, stride, padding;
 
-  // Calls visit(place in the output, place in the input) for every number of the output and, in reading
-  // order, every place of its window that is inside the picture.
+  // Calls visit(place in the output, place in the input) for every output value and, in reading order, every
+  // place of its window inside the picture.
   template <class Visit>
   void each(std::uint64_t samples, Visit visit) const {
     for (std::uint64_t to = 0; to < samples * out.size(); ++to) {
@@ -21,7 +21,7 @@ struct Windows {
       const std::uint64_t y = to / out.channels / out.width % out.height, s = to / out.size();
       for (std::uint64_t r = 0; r < size; ++r) {
         for (std::uint64_t q = 0; q < size; ++q) {
-          // What lies above or left of the picture wraps round to a large number.
+          // Places above or left of the picture wrap to large numbers.
           const std::uint64_t row = y * stride + r - padding, column = x * stride + q - padding;
           if (row >= in.height || column >= in.width) continue;
           visit(to, ((s * in.height + row) * in.width + column) * in.channels + c);
@@ -50,7 +50,7 @@ class MaxPoolOp final : public ReferenceOp {
   }
 
  private:
-  // Where the greatest of each window is: the first of several, or the first NaN.
+  // The place of each window's maximum: the first of several, or the first NaN.
   [[nodiscard]] std::vector<std::uint64_t> greatest(const Pass& pass, const float* input) const {
     constexpr std::uint64_t none = ~std::uint64_t{0};
     std::vector<std::uint64_t> best(windows_.out.size() * pass.size(), none);

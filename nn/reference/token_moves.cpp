@@ -65,7 +65,7 @@ class PositionEmbeddingOp final : public ReferenceOp {
 
  private:
   std::uint64_t size_;   // floats of a sample
-  std::uint64_t used_;   // of the table: the rest is never added
+  std::uint64_t used_;   // of the table: the rest is unused
   std::uint64_t table_;  // floats
 };
 

@@ -1,8 +1,8 @@
 // LocalStepper: computes the local steps of one piece and the distance moved (protocol/local_steps.h).
 //
 // Let n be the piece's positions, W its weight, u the round's unit, mu and d the optimizer's momentum and
-// decay, and f the range's factor on the rate and on d (one each, Range in include/steelyard/parameters.h). For each step, G
-// is the gradient summed over n_s positions, and r its rate:
+// decay, and f the range's factor on the rate and on d (one each, Range in include/steelyard/parameters.h).
+// For each step, G is the gradient summed over n_s positions, and r its rate:
 //
 //   g     = W / n_s * c * G + W * d * w_local     (c: clipping; 1 unless the gradient is too long)
 //   m     = mu * m + g                            (initially 0: not kept from round to round)

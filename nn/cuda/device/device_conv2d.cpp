@@ -1,8 +1,8 @@
-// Convolutions by cuDNN. Its kernels for tensor cores want weights pixel by pixel like the pictures, while
-// ours lie channel by channel as PyTorch's: they are turned before the call, and their gradient after it.
-// Depth-wise convolutions, and whatever cuDNN refuses, are kernels of our own.
+// Convolutions by cuDNN. Its tensor-core kernels require weights in the pictures' order (channels last),
+// while ours are channel by channel as in PyTorch: they are transposed before the call, and their gradient
+// after it. Depth-wise convolutions, and those that cuDNN rejects, use our own kernels.
 //
-// Only algorithms that give equal bits for equal inputs are taken.
+// Uses only algorithms that give equal bits for equal inputs.
 #include <cudnn.h>
 
 #include <array>
@@ -23,7 +23,7 @@ void check(cudnnStatus_t status, const char* what) {
   throw Failure(ExitCode::failed, std::string("cuDNN cannot ") + what + ": " + cudnnGetErrorString(status));
 }
 
-// One for all ops of a thread.
+// One per thread, for all its ops.
 class Handle {
  public:
   static std::shared_ptr<Handle> mine() {
@@ -36,13 +36,13 @@ class Handle {
   ~Handle() { cudnnDestroy(handle_); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  operator cudnnHandle_t() const { return handle_; }  // NOLINT: it stands for it
+  operator cudnnHandle_t() const { return handle_; }  // NOLINT: a thin wrapper
 
  private:
   cudnnHandle_t handle_ = nullptr;
 };
 
-// Pictures of so many samples.
+// Pictures of this many samples.
 class Pictures {
  public:
   Pictures(Shape shape, std::uint32_t samples) {
@@ -55,13 +55,13 @@ class Pictures {
   ~Pictures() { cudnnDestroyTensorDescriptor(tensor_); }
   Pictures(const Pictures&) = delete;
   Pictures& operator=(const Pictures&) = delete;
-  operator cudnnTensorDescriptor_t() const { return tensor_; }  // NOLINT: it stands for it
+  operator cudnnTensorDescriptor_t() const { return tensor_; }  // NOLINT: a thin wrapper
 
  private:
   cudnnTensorDescriptor_t tensor_ = nullptr;
 };
 
-// How a micro-batch of one size is convolved.
+// The descriptors and algorithms for one size of micro-batch.
 struct Way {
   Way(Shape in, Shape out, std::uint32_t samples) : x(in, samples), y(out, samples) {}
   Pictures x, y;
@@ -95,7 +95,7 @@ class CudnnConv2d final : public CudaOp {
     check(cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(op.groups)), "describe a convolution");
     check(cudnnSetConvolutionMathType(convolution_, math(place.precision)), "describe a convolution");
     workspace_ = max_workspace;
-    way(place.micro_batch);  // throws now, not later, if there is none
+    way(place.micro_batch);  // throws now, not later, if there is no algorithm
     workspace_ = needed_;
   }
   ~CudnnConv2d() override {
@@ -163,7 +163,7 @@ class CudnnConv2d final : public CudaOp {
     return weights_.data();
   }
 
-  // The fastest by cuDNN's own guess that fits into the workspace.
+  // The fastest, by cuDNN's own estimate, that fits into the workspace.
   template <class Found>
   auto best(const Found& found, int count) {
     for (int i = 0; i < count; ++i) {
@@ -202,14 +202,14 @@ class CudnnConv2d final : public CudaOp {
   }
 
   Shape in_, out_;
-  std::uint32_t group_inputs_, pixels_;  // of the kernel
+  std::uint32_t group_inputs_, pixels_;  // per kernel
   bool bias_;
   std::shared_ptr<Handle> handle_ = Handle::mine();
   cudnnFilterDescriptor_t filter_ = nullptr;
   cudnnConvolutionDescriptor_t convolution_ = nullptr;
   std::size_t workspace_ = 0, needed_ = 0;              // bytes
   std::map<std::uint32_t, std::unique_ptr<Way>> ways_;  // by samples
-  DeviceArray<float> weights_, d_weights_;              // as cuDNN takes them
+  DeviceArray<float> weights_, d_weights_;              // in cuDNN's order
 };
 
 }  // namespace
@@ -221,7 +221,7 @@ std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& 
       return std::make_unique<CudnnConv2d>(op, place, context);
     } catch (const OutOfMemory&) {
       throw;
-    } catch (const Failure&) {  // it refuses this shape
+    } catch (const Failure&) {  // cuDNN rejects this shape
     }
   }
   return make_direct_conv2d(op, place, context);

@@ -18,7 +18,7 @@ void check(cublasStatus_t status, const char* what) {
                 std::string("cuBLASLt cannot ") + what + ": " + cublasLtGetStatusString(status));
 }
 
-// cuBLASLt wants as much for its fastest kernels on Hopper.
+// cuBLASLt needs this much for its fastest kernels on Hopper.
 constexpr std::uint64_t workspace_bytes = 32 << 20;
 
 cublasComputeType_t compute_type(Precision precision) {
@@ -38,13 +38,13 @@ unsigned alignment(const void* pointer, std::uint32_t row) {
   return at % 16 == 0 ? 16 : at % 8 == 0 ? 8 : 4;
 }
 
-// cuBLASLt counts by columns: a matrix row by row is the transposed one column by column. So it is asked for
-// the transposed product, with the factors in the other order.
+// cuBLASLt is column-major: a row-major matrix is its transpose in column-major order. So it computes the
+// transposed product, with the factors exchanged.
 struct ProductWay {
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t first = nullptr, second = nullptr, result = nullptr;
   cublasLtMatmulAlgo_t algorithm{};
-  bool bias = false;  // by cuBLASLt
+  bool bias = false;  // added by cuBLASLt
 
   ProductWay() = default;
   ~ProductWay() {
@@ -57,7 +57,7 @@ struct ProductWay {
   ProductWay& operator=(const ProductWay&) = delete;
 };
 
-// Rows and columns as they lie in memory.
+// Rows and columns as stored in memory.
 cublasLtMatrixLayout_t layout(std::uint32_t rows, std::uint32_t columns, std::uint32_t row) {
   cublasLtMatrixLayout_t made = nullptr;
   check(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, columns, rows, row), "describe a matrix");
@@ -84,7 +84,7 @@ struct Products::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  // `p` with all rows filled in.
+  // `p` must have all row distances filled in.
   ProductWay& way(const Product& p) {
     const unsigned a_at = alignment(p.a, p.a_row), b_at = alignment(p.b, p.b_row),
                    c_at = alignment(p.c, p.c_row);

@@ -45,7 +45,7 @@ DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
   ++calls_of_this_thread().allocations;
   const cudaError_t error = cudaMalloc(&data_, bytes);
   if (error == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // it would be told again
+    cudaGetLastError();  // clears the error, or it would be reported again
     throw OutOfMemory(bytes, free_bytes());
   }
   check(error, "give memory");
@@ -124,7 +124,7 @@ Event::~Event() { cudaEventDestroy(impl_->event); }
 void Event::record(Stream& stream) {
   check(cudaEventRecord(impl_->event, stream.impl().stream), "record an event");
 }
-// One that was never recorded has happened.
+// An event that was never recorded counts as done.
 void Event::synchronize() const {
   ++calls_of_this_thread().event_waits;
   check(cudaEventSynchronize(impl_->event), "do its work");
@@ -142,13 +142,13 @@ namespace steelyard::nn {
 
 std::vector<CudaDevice> cuda_devices() {
   int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) return {};  // no driver, or no device: none
+  if (cudaGetDeviceCount(&count) != cudaSuccess) return {};  // no driver, or no device
   std::vector<CudaDevice> devices;
   std::vector<std::string> buses;
   for (int device = 0; device < count; ++device) {
     cudaDeviceProp properties{};
     std::array<char, 32> bus{};
-    // The number of a device is its place in the list, so none is left out.
+    // The number of a device is its place in the list, so none may be skipped.
     if (cudaGetDeviceProperties(&properties, device) != cudaSuccess ||
         cudaDeviceGetPCIBusId(bus.data(), bus.size(), device) != cudaSuccess) {
       devices.push_back({"unknown", 0});

@@ -14,17 +14,17 @@ thread_local const Here* here = nullptr;
 
 namespace {
 
-// Of all cards from compute capability 5.0 on.
+// Limits of all cards from compute capability 5.0 on.
 constexpr std::uint64_t max_threads = 1024, max_blocks = 65535, max_shared = 48 * 1024;
 constexpr unsigned warp_size = 32, max_warps = max_threads / warp_size;
-// Of this executor.
+// Limits of this executor.
 constexpr unsigned max_arrays = 32, max_barriers = 256;
 
 [[noreturn]] void fail(const std::string& what) {
   check_failed(__FILE__, __LINE__, "a CUDA kernel that can work", what.c_str());
 }
 
-// Where threads wait.
+// A place in the source where threads wait.
 struct Site {
   const char* file = nullptr;
   unsigned line = 0;
@@ -51,28 +51,28 @@ void require(Extent grid, Extent block) {
 
 enum class State : unsigned char { runs, at_barrier, at_warp };
 
-// Whether each thread has a stack of its own: the thread sanitizer would take it for a race if two wrote to
-// one.
+// Whether each thread has its own stack: on a shared one, the thread sanitizer would report writes of two
+// threads as a race.
 #if defined(STEELYARD_RACES)
 constexpr bool own_stacks = true;
 #else
 constexpr bool own_stacks = false;
 #endif
 
-// A stack on which threads run one after the other, until one of them waits.
+// A stack that runs threads one after the other, until one of them waits.
 struct Worker {
   void* executor = nullptr;
   std::unique_ptr<Fiber> fiber;
   unsigned thread = 0;
 };
 
-// A CUDA thread of the block that runs.
+// A CUDA thread of the running block.
 struct Thread {
   Here here{};
   State state = State::runs;
   Site site{};
   Worker* worker = nullptr;
-  bool odd = false;  // whether its warp has met an odd number of times: of two places for values
+  bool odd = false;  // whether its warp has met an odd number of times: selects one of two places for values
   bool odd_barriers = false;
 };
 
@@ -86,7 +86,7 @@ struct List {
   T items[max]{};
   unsigned size = 0;
   void push(T item) { items[size++] = item; }
-  T take(unsigned at) {  // the last one takes its place
+  T take(unsigned at) {  // the last one moves to its place
     const T taken = items[at];
     items[at] = items[--size];
     return taken;
@@ -95,25 +95,26 @@ struct List {
 
 }  // namespace
 
-// Plain arrays throughout: containers would be shared with code that the thread sanitizer watches.
+// Plain arrays throughout: the code of containers would be shared with code that the thread sanitizer
+// watches.
 struct Executor::Impl {
-  // ---- of all runs
+  // ---- over all runs
   Schedule schedule = Schedule::forward;
   std::uint64_t seed = 1, drawn = 0;
   Runner caller = Runner::caller();
   std::unique_ptr<Runner> runners[max_threads];
   std::unique_ptr<Worker> workers[max_threads];
-  unsigned made = 0;  // workers, unless they have own stacks: then they are counted like threads
+  unsigned made = 0;  // workers; with own stacks, they are numbered like threads
   List<Site, max_barriers> reached;
   std::string left_out;
 
-  // ---- of a run
+  // ---- per run
   const std::function<void()>* kernel = nullptr;
-  // What the thread sanitizer hangs its order on. Barriers use two in turn: who leaves one must not hear of
-  // those that are at the next already.
+  // Synchronisation objects for the thread sanitizer. Barriers alternate between two, so that a thread
+  // leaving one does not synchronise with those already at the next.
   char begun = 0, ended = 0, known = 0, met[2] = {};
 
-  // ---- of a block
+  // ---- per block
   unsigned size = 0, started = 0, done = 0, at_barrier = 0;  // threads
   Thread threads[max_threads];
   Warp warps[max_warps];
@@ -163,7 +164,8 @@ struct Executor::Impl {
     }
   }
 
-  // Who goes on. Threads that may go on come before those that never ran, and so run ahead.
+  // The next worker to run. Waiting threads that may continue come before threads not yet started, so they
+  // run ahead.
   Worker* choose() {
     const bool draw = schedule == Schedule::random;
     const bool may_start = started < size;
@@ -183,7 +185,7 @@ struct Executor::Impl {
     return worker.get();
   }
 
-  // The life of a worker: takes threads that were not started yet, one after the other.
+  // The main loop of a worker: runs threads not yet started, one after the other.
   static void work(void* argument) {
     auto* const self = static_cast<Worker*>(argument);
     Impl& impl = *static_cast<Impl*>(self->executor);
@@ -206,7 +208,7 @@ struct Executor::Impl {
     caller.become();
     ++done;
     const Warp& warp = warps[thread / warp_size];
-    if (warp.waiting > 0) deadlock();  // its lanes wait for one that has returned
+    if (warp.waiting > 0) deadlock();  // its lanes wait for a thread that has returned
   }
 
   void enter(unsigned thread) {
@@ -215,7 +217,7 @@ struct Executor::Impl {
     runners[thread]->become();
   }
 
-  // The running thread waits until it is in `ready` again and chosen.
+  // Suspends the running thread until it is in `ready` again and chosen.
   void wait(State state, Site site) {
     const unsigned self = running;
     threads[self].state = state;
@@ -230,7 +232,7 @@ struct Executor::Impl {
     enter(self);
   }
 
-  // Whoever is pushed last goes first.
+  // The last one pushed runs first.
   void release(unsigned begin, unsigned end) {
     for (unsigned i = begin; i < end; ++i) {
       Thread& thread = threads[schedule == Schedule::reverse ? i : end - 1 - (i - begin)];
@@ -296,7 +298,7 @@ void Executor::run(Extent grid, Extent block, const std::function<void()>& kerne
   }
   impl.kernel = &kernel;
   tell(&impl.begun);
-  const std::uint64_t blocks = grid.volume(), from = impl.below(blocks);  // random: round a circle
+  const std::uint64_t blocks = grid.volume(), from = impl.below(blocks);  // random: rotated
   for (std::uint64_t i = 0; i < blocks; ++i) {
     std::uint64_t index = i;
     if (impl.schedule == Schedule::reverse) index = blocks - 1 - i;

@@ -8,18 +8,18 @@
 
 #include "core/check.h"
 
-// On whose stack it runs changes inside.
+// The running stack changes inside.
 #define UNWATCHED __attribute__((noinline, no_sanitize("address", "undefined")))
 
 namespace steelyard::nn::cuda::host {
 namespace {
 
-// A kernel has few local variables; under sanitizers, more.
+// Kernels have few local variables; sanitizers add more.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
 std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-// swapcontext asks the system for the signal mask each time; these do not.
+// swapcontext makes a system call for the signal mask each time; these do not.
 [[noreturn]] UNWATCHED void jump(void** to) { __builtin_longjmp(to, 1); }
 
 UNWATCHED void swap(void** from, void** to) {
@@ -39,12 +39,12 @@ Fiber::Fiber(void (*body)(void*), void* argument)
 
 Fiber::~Fiber() {
 #if defined(__SANITIZE_ADDRESS__)
-  __asan_unpoison_memory_region(memory_ + page(), stack_bytes);  // the memory goes back to the system
+  __asan_unpoison_memory_region(memory_ + page(), stack_bytes);  // the memory is returned to the system
 #endif
   munmap(memory_, bytes_);
 }
 
-// The address sanitizer must be told on the new stack first thing.
+// The address sanitizer must be notified on the new stack before anything else.
 UNWATCHED void Fiber::start(unsigned high, unsigned low) {
   auto* const self = reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
 #if defined(__SANITIZE_ADDRESS__)

@@ -1,5 +1,5 @@
-// The device that the host executor stands in for: its memory and streams, and what other devices have
-// libraries for.
+// The device of the host executor: its memory and streams, and replacements for the libraries of real
+// devices.
 #include "nn/cuda/runtime.h"
 
 #include <atomic>
@@ -22,7 +22,7 @@ using Work = std::function<void()>;
 
 std::atomic<std::uint64_t> memory_limit{0}, memory_used{0};
 
-// Work that is noted by a capture, of whatever streams; open until it ends.
+// Work recorded by a capture, from all streams involved; open until it ends.
 struct Capture {
   std::vector<Work> work;
   bool open = true;
@@ -77,7 +77,7 @@ PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_
 }
 PinnedMemory::~PinnedMemory() { release(data_); }
 
-// ---- streams: lists of work that is done when somebody waits for it, and not before
+// ---- streams: lists of work that is done only when a caller waits for it
 
 struct Queue {
   std::deque<Work> work;
@@ -101,7 +101,7 @@ struct Stream::Impl {
 
 struct Event::Impl {
   std::shared_ptr<Queue> queue;
-  std::uint64_t place = 0;  // of the queue
+  std::uint64_t place = 0;  // in the queue
   std::shared_ptr<Capture> capture;
   std::shared_ptr<Time> time = std::make_shared<Time>();
 };
@@ -135,7 +135,7 @@ void Stream::fill_zero(void* to, std::uint64_t bytes) {
 void Stream::wait(const Event& event) {
   const Event::Impl& of = event.impl();
   if (of.capture && of.capture->open) {
-    impl_->capture = of.capture;  // whose work is in order as it is noted
+    impl_->capture = of.capture;  // whose work is in order as recorded
   } else if (of.queue && of.queue != impl_->queue) {
     add([queue = of.queue, place = of.place] { queue->run_to(place); });
   }
@@ -191,7 +191,7 @@ double Event::seconds(const Event& from, const Event& to) {
   return steelyard::seconds(*to.impl().time - *from.impl().time);
 }
 
-// ---- kernels of our own in place of libraries
+// ---- our own kernels in place of libraries
 
 struct Products::Impl {
   Stream& stream;

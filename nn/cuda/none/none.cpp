@@ -1,4 +1,4 @@
-// Programs that know no CUDA: what they are asked for is refused.
+// For programs without CUDA: reports no devices and refuses requests.
 #include "core/error.h"
 #include "nn/cuda/cuda_network.h"
 #include "nn/cuda_devices.h"

@@ -13,11 +13,11 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t block_size = 1 << 16;
-constexpr int gzip_only = 16 + MAX_WBITS;  // what zlib is told to expect
+constexpr int gzip_only = 16 + MAX_WBITS;  // makes zlib accept gzip only
 
 }  // namespace
 
-// One block of the file at a time, and zlib's state if it is packed.
+// One block of the file, and zlib's state if the file is packed.
 class ByteSource::State {
  public:
   explicit State(const std::filesystem::path& path) : file(path) {
@@ -26,7 +26,7 @@ class ByteSource::State {
     stored_ = std::filesystem::file_size(path, trouble);
     stream_.open(path, std::ios::binary);
     if (trouble || !stream_) refuse_file(file, "cannot be opened for reading");
-    // The content decides: packed files are often renamed, and plain ones keep the name they had.
+    // The content decides, not the name: files are often packed or unpacked without being renamed.
     refill();
     packed = zip_.avail_in >= 2 && block_[0] == 0x1F && block_[1] == 0x8B;
     if (packed) CHECK(inflateInit2(&zip_, gzip_only) == Z_OK, "zlib does not start");
@@ -66,10 +66,10 @@ class ByteSource::State {
       const int result = inflate(&zip_, Z_NO_FLUSH);
       done += part - zip_.avail_out;
       if (result == Z_STREAM_END) {
-        // What follows, if anything, has to be another member: zlib looks at it with the next input.
+        // Only another member may follow; zlib checks it with the next input.
         member_open_ = false;
         CHECK(inflateReset(&zip_) == Z_OK, "zlib does not start again");
-        // Z_BUF_ERROR is no error: there was not enough input to go on.
+        // Z_BUF_ERROR is not an error: more input is needed.
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
         refuse_file(file,
                     "has a damaged gzip stream near its byte " + std::to_string(taken_ - zip_.avail_in));
@@ -98,10 +98,10 @@ class ByteSource::State {
   }
 
   std::ifstream stream_;
-  std::uint64_t stored_ = 0, taken_ = 0;  // bytes of the file, and of those the ones that were read
+  std::uint64_t stored_ = 0, taken_ = 0;  // bytes of the file, and bytes of it read so far
   std::array<std::uint8_t, block_size> block_{};
   z_stream zip_{};            // its next_in and avail_in serve files that are not packed, too
-  bool member_open_ = false;  // a gzip member has begun and not ended
+  bool member_open_ = false;  // inside a gzip member
 };
 
 ByteSource::ByteSource(const std::filesystem::path& file) : state_(std::make_unique<State>(file)) {}

@@ -1,7 +1,7 @@
-// ByteSource: the bytes of a file from its beginning to its end, unpacked if its content is gzip (RFC 1952),
-// whatever its name says. Several gzip members in a row are one stream; anything else behind one is damage.
+// ByteSource: reads a file from beginning to end, and unpacks it if its content is gzip (RFC 1952), whatever
+// its name. Several gzip members in a row are one stream; anything else after one is damage.
 //
-// Memory is a few fixed blocks, whatever the file claims about itself. Not for two threads.
+// Uses a few fixed blocks of memory, whatever sizes the file claims. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace steelyard {
 
-// A deflate block needs at least one bit for a length code and one for a distance code, which stand for 258
-// bytes at the most: 1032 bytes from one.
+// A deflate block needs at least one bit for a length code and one for a distance code, which produce at most
+// 258 bytes: 1032 bytes from one.
 constexpr std::uint64_t best_ratio = 1032;
 
 class ByteSource {
@@ -23,17 +23,17 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Fills `into`, or as much of it as there is; returns how much. Throws Failure (io) if the gzip stream is
-  // damaged or breaks off.
+  // Fills `into`, or as much of it as the file provides; returns the number of bytes. Throws Failure (io) if
+  // the gzip stream is damaged or truncated.
   std::size_t read(std::span<std::uint8_t> into);
-  // Reads on until `values` has so many bytes, or all that there are. Memory grows with what comes, whatever
-  // a file says of itself.
+  // Reads until `values` has `count` bytes, or the file ends. Memory grows with the bytes read, whatever size
+  // the file claims.
   void read_up_to(std::uint64_t count, std::vector<std::uint8_t>& values);
 
   [[nodiscard]] bool is_packed() const;
   [[nodiscard]] std::uint64_t offset() const;  // unpacked bytes read so far
-  // There cannot be more unpacked bytes than this: the size of the file, or what gzip at its best makes of
-  // it. A size in the file that is larger is wrong, and need not be allocated.
+  // Upper limit of the unpacked bytes: the size of the file, or that times gzip's best ratio. Larger sizes
+  // claimed by a file are wrong, and need not be allocated.
   [[nodiscard]] std::uint64_t most() const;
   [[nodiscard]] const std::filesystem::path& file() const;
 

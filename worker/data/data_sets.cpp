@@ -10,7 +10,7 @@
 namespace steelyard {
 namespace {
 
-// Asked of users' data sets as well: what is wrong here would be found in the middle of training otherwise.
+// Also checks users' data sets: these errors would otherwise appear in the middle of training.
 void check(const DataSets& sets) {
   if (!sets.train || !sets.test) refuse_setup("it is incomplete: make a training and a test set");
   if (sets.train->size() == 0 || sets.test->size() == 0) refuse_setup("it has a set without samples");

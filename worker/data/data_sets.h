@@ -1,8 +1,8 @@
-// The one table of built-in data sets, by the name that a job file uses. A user's own go in a table of the
-// same kind, which open_data() asks first. `steelyard help data` shows the rows.
+// The one table of built-in data sets, by the name used in job files. A user's own go in a table of the same
+// kind, which open_data() searches first. `steelyard help data` shows the rows.
 //
-// Each file FILE.cpp in worker/data/sets has its rows in a function of its own, which is all that the table
-// needs (steelyard_table in cmake/steelyard_targets.cmake):
+// Each file FILE.cpp in worker/data/sets returns its rows from a function; nothing else is needed
+// (steelyard_table in cmake/steelyard_targets.cmake):
 //
 //   DataTable FILE_rows() { return {{"name", make, "one plain sentence", {options}}}; }
 #pragma once
@@ -20,28 +20,29 @@ namespace steelyard {
 using DataRows = DataTable();
 std::span<DataRows* const> data_files();
 
-const DataTable& built_in_data_sets();  // in the order of their names
+const DataTable& built_in_data_sets();  // sorted by name
 
-// ---- what the rows of several data sets have in common: options, and the files that they name
+// ---- shared by several data sets: options, and the files that they name
 
-// Far beyond anything useful.
+// Limits far beyond any use.
 inline constexpr std::uint64_t most_classes = 1 << 16;
 inline constexpr std::uint64_t longest_side = 1 << 14;  // of a picture, in pixels
 
-// The file that this option names. Failure (configuration) if it is not given: give this file `or_else`.
+// The file named by this option. Throws Failure (configuration) if it is not given: the message asks for this
+// file `or_else`.
 std::filesystem::path given_file(const Options& options, const char* key, const char* or_else = "");
 
-// The file of this name in a folder, or its gzipped twin.
+// The file of this name in a folder, or its gzipped version.
 std::filesystem::path file_in_folder(const std::filesystem::path& folder, const std::string& name);
 
-// Of the option "classes"; nothing if it is left out.
+// The option "classes"; std::nullopt if it is not given.
 std::optional<std::uint32_t> given_classes(const Options& options);
 
 Option normalize_option();
 
-// These options and those that all pictures have.
+// These options and those of all picture data sets.
 std::vector<Option> picture_options(std::vector<Option> options);
-// The sets as those ask for them. What is beyond a picture is black: a raw value of zero.
+// Applies the picture options. Beyond a picture everything is black: a raw value of zero.
 DataSets with_picture_options(DataSets sets, const Options& options);
 
 }  // namespace steelyard

@@ -1,8 +1,8 @@
-// FileBytes: all bytes of a file. A plain file is mapped where it lies, so that it may be larger than memory;
-// a gzipped one (whatever its name says) is unpacked into memory.
+// FileBytes: all bytes of a file. A plain file is mapped, so it may be larger than memory; a gzipped one
+// (whatever its name) is unpacked into memory.
 //
-// Copies share the bytes. A file that is cut short while it is mapped ends the process (SIGBUS): data sets
-// are to be left alone while they are trained on.
+// Copies share the bytes. Truncating a mapped file kills the process (SIGBUS): do not modify data sets during
+// training.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace steelyard {
 
-// Throw Failure (io): of a file, or of what is at one of its bytes.
+// Throw Failure (io) about a file, or about one of its bytes.
 inline constexpr const char* get_again = "get the file again, or correct its path";
 [[noreturn]] void refuse_file(const std::filesystem::path& file, const std::string& trouble);
 [[noreturn]] void refuse_byte(const std::filesystem::path& file, std::uint64_t offset,
@@ -27,10 +27,10 @@ struct FileBytes {
   [[nodiscard]] std::uint64_t size() const { return bytes.size(); }
 };
 
-// Throws Failure (io) for what is no file, cannot be read, or is a damaged gzip stream.
+// Throws Failure (io) if it is not a file, cannot be read, or is a damaged gzip stream.
 FileBytes open_bytes(const std::filesystem::path& file);
 
-// Only of a plain file; nothing of a gzipped one.
+// Maps plain files only; returns no bytes for a gzipped one.
 FileBytes map_bytes(const std::filesystem::path& file);
 
 }  // namespace steelyard

@@ -17,8 +17,8 @@ PaddedDataSet::PaddedDataSet(std::shared_ptr<const DataSet> inner, std::uint32_t
                                              " already: give no less, or leave pad out");
 }
 
-// The picture is read into the beginning of `into`, and its rows moved to their places, the last first: each
-// lies behind where it was.
+// Reads the picture into the beginning of `into`, then moves its rows to their places, the last first: each
+// moves towards the end.
 void PaddedDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   inner_->read(index, into, labels);
   const nn::Shape its = inner_->shape();
@@ -27,7 +27,7 @@ void PaddedDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels
   const auto black = [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) into[i] = fill_.empty() ? 0 : fill_[i % channels];
   };
-  std::uint64_t filled = shape_.size();  // all behind is in its place
+  std::uint64_t filled = shape_.size();  // all from here on is in place
   for (std::uint64_t y = its.height; y-- > 0;) {
     const std::uint64_t to = ((top + y) * shape_.width + left) * channels;
     std::copy_backward(into + y * row, into + (y + 1) * row, into + to + row);
@@ -39,7 +39,7 @@ void PaddedDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels
 
 namespace {
 
-// Rounding leaves a little of a variance that is none.
+// Rounding leaves a small variance in constant values.
 double deviation_of(double variance, double mean) {
   return variance <= 1e-12 * mean * mean ? 1 : std::sqrt(variance);
 }
@@ -89,7 +89,7 @@ Normalization measure(const DataSet& data) {
   return {std::move(mean), std::move(variance)};
 }
 
-// There are only 256 different bytes: one division each, instead of one for each time it is read.
+// A table of the 256 byte values: one division each, instead of one per read.
 std::array<float, 256> floats_of_bytes(const Normalization& by, std::size_t channel) {
   const double mean = of_channel(by.mean, channel), deviation = of_channel(by.deviation, channel);
   std::array<float, 256> floats{};

@@ -1,4 +1,4 @@
-// How raw values become inputs near mean 0 and deviation 1 (Normalization, include/steelyard/data_set.h):
+// Scales raw values to inputs near mean 0 and deviation 1 (Normalization, include/steelyard/data_set.h):
 // measured once over the training set, channel by channel, and used for both sets. In a table every column is
 // a channel.
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace steelyard {
 
-// PaddedDataSet: the pictures of another data set in the middle of larger ones, for models that are made for
-// a size (28 x 28 for 32 x 32).
+// PaddedDataSet: centres the pictures of another data set in larger ones, for models of a fixed size (28 x 28
+// for 32 x 32).
 class PaddedDataSet final : public DataSet {
  public:
-  // `fill`: of each channel, for what is beyond the pictures; empty: zeros. Throws Failure (configuration)
-  // for a size that they do not fit.
+  // `fill`: per channel, for the area beyond the pictures; empty: zeros. Throws Failure (configuration) for a
+  // size smaller than the pictures.
   PaddedDataSet(std::shared_ptr<const DataSet> inner, std::uint32_t height, std::uint32_t width,
                 std::vector<float> fill);
 
@@ -33,17 +33,17 @@ class PaddedDataSet final : public DataSet {
   const std::vector<float> fill_;
 };
 
-// The first samples are measured, no more than so many: a data set may be larger than memory.
+// Number of samples measured, from the first on: a data set may be larger than memory.
 inline constexpr std::uint64_t measured_samples = 1 << 16;
 
-// Of bytes, how often each value is there, for each channel: exact sums, the same on every machine.
+// Counts of each byte value, for each channel: exact sums, the same on every machine.
 using Histograms = std::vector<std::array<std::uint64_t, 256>>;
-// Of byte / 255. A channel of one value has nothing to scale: its deviation is 1.
+// For byte / 255. A constant channel cannot be scaled: its deviation is 1.
 Normalization normalization_of(const Histograms& counts);
-// Of the values that this set reads; one mean and deviation for each channel.
+// For the values that this set reads; one mean and deviation for each channel.
 Normalization measure(const DataSet& data);
 
-// Both sets; `normalized`: each channel by what measure() says of the training set.
+// Both sets; `normalized`: each channel with the training set's measure().
 template <class Set>
 DataSets sets_of(const std::shared_ptr<Set>& train, const std::shared_ptr<Set>& test, bool normalized) {
   DataSets sets{train, test};
@@ -54,7 +54,8 @@ DataSets sets_of(const std::shared_ptr<Set>& train, const std::shared_ptr<Set>& 
   return sets;
 }
 
-// The input for each byte of a channel, and of each channel for a value of zero: what is beyond a picture.
+// The input for each byte of a channel, and for a zero value of each channel, which fills the area beyond a
+// picture.
 std::array<float, 256> floats_of_bytes(const Normalization& by, std::size_t channel);
 std::vector<float> zero_inputs(const Normalization& by, std::size_t channels);
 

@@ -12,7 +12,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::uint64_t purpose = 0x6175676D;  // tells these random numbers from all others of a position
+constexpr std::uint64_t purpose = 0x6175676D;  // separates these random numbers from all others of a position
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What is done with samples (include/steelyard/data_set.h) whatever data set they come from: read and
-// checked, augmented, and the labels of text files turned into classes.
+// Processing of samples (include/steelyard/data_set.h) common to all data sets: reading with checks,
+// augmentation, and conversion of text labels to classes.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -14,15 +14,15 @@
 
 namespace steelyard {
 
-// Changes a sample, channels last; `scratch` is as large as the sample, and holds nothing before or after.
+// Changes a sample, channels last. `scratch` has the size of the sample; its contents are unspecified.
 void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::uint64_t epoch,
              std::uint64_t position, float* sample, float* scratch);
 
-// ClassNames: labels of a text file, as texts, turned into classes. If all are numbers, the lowest is class 0
-// and so on (-1 and 1 become 0 and 1); otherwise they count in the order of the alphabet.
+// ClassNames: converts the text labels of a file to classes. If all are numbers, the lowest is class 0 and so
+// on (-1 and 1 become 0 and 1); otherwise they are numbered in alphabetical order.
 class ClassNames {
  public:
-  // Of the labels of the training set, in any order, repeated or not.
+  // From the labels of the training set, in any order, with repetitions.
   explicit ClassNames(const std::vector<std::string>& labels);
 
   [[nodiscard]] std::optional<std::uint32_t> find(const std::string& label) const;
@@ -35,11 +35,11 @@ class ClassNames {
   std::map<std::string, std::uint32_t> by_text_;
 };
 
-// A finite number that is all of the text, which may begin with '+'; nothing otherwise.
+// Parses all of the text, which may begin with '+', as a finite number; std::nullopt otherwise.
 std::optional<double> finite_number(std::string_view text);
 
-// One sample. Whatever reading it throws, and a label of it that is not below classes(), is a Failure that
-// begins with its place: "data set 'rings', training sample 17".
+// Reads one sample. Any exception, or a label not below classes(), becomes a Failure that begins with the
+// sample's place: "data set 'rings', training sample 17".
 void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
                  const std::function<std::string()>& place);
 

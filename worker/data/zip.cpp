@@ -18,7 +18,7 @@ constexpr const char* make_again = "make the archive again, with numpy.savez or 
   throw Failure(ExitCode::io, archive.file.string() + ": " + trouble + ": " + remedy);
 }
 
-// An error of libzip, which releases what it holds.
+// An error of libzip; releases its memory.
 struct ZipError {
   ZipError() { zip_error_init(&error); }
   ~ZipError() { zip_error_fini(&error); }
@@ -31,7 +31,8 @@ struct ZipError {
 }  // namespace
 
 ZipArchive::ZipArchive(FileBytes bytes) : bytes_(std::move(bytes)) {
-  if (bytes_.size() == 0) refuse_archive(bytes_, "it is no zip archive, but empty");  // to libzip, a new one
+  if (bytes_.size() == 0) refuse_archive(bytes_, "it is no zip archive, but empty");  // libzip would create a
+                                                                                      // new archive
   ZipError failed;
   source_ = zip_source_buffer_create(bytes_.bytes.data(), bytes_.size(), 0, &failed.error);
   if (source_ == nullptr) refuse_archive(bytes_, "it cannot be read (" + failed.text() + ')');
@@ -73,7 +74,7 @@ FileBytes ZipArchive::unpacked(std::size_t index) const {
     return static_cast<std::uint64_t>(done);
   };
 
-  // A stored entry is only read for its CRC-32, which libzip looks at where the entry ends.
+  // A stored entry is read only for its CRC-32, which libzip checks at the end of the entry.
   const std::uint64_t room = stored ? std::min<std::uint64_t>(entry.size, 1 << 16) : entry.size;
   const auto values = std::make_shared_for_overwrite<std::uint8_t[]>(room + 1);
   std::uint64_t size = 0;
@@ -84,7 +85,7 @@ FileBytes ZipArchive::unpacked(std::size_t index) const {
   if (size != entry.size) wrong("has not the size that the directory says");
   FileBytes result{bytes_.file.string() + ":" + names_[index], {values.get(), size}, values};
   if (!stored) return result;
-  // libzip has just read it to its end.
+  // libzip has just read the entry to its end.
   const zip_int64_t end = size == 0 ? 0 : zip_source_tell(source_);
   if (end < 0 || static_cast<std::uint64_t>(end) < size || static_cast<std::uint64_t>(end) > bytes_.size())
     wrong("cannot be found in the file");

@@ -1,9 +1,9 @@
-// ZIP archives, read by libzip, as far as data needs it: files in one, stored or deflated. (.npz is one.)
+// ZipArchive: reads ZIP archives with libzip, with stored or deflated entries. (.npz is one.)
 //
-// Sizes are held against the file before memory is allocated: a stored entry lies in the archive, and a
-// deflated one is never larger than deflate could have made it. libzip compares the directory with the size
-// of the file, and each entry with its size and CRC-32. What is damaged, encrypted or packed by another
-// method is a Failure (io) that names file and entry.
+// Sizes are checked against the file before memory is allocated: a stored entry lies in the archive, and a
+// deflated one cannot exceed deflate's best ratio. libzip checks the directory against the size of the file,
+// and each entry against its size and CRC-32. Damaged, encrypted or otherwise packed entries are a Failure
+// (io) that names file and entry.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,15 @@ struct zip_source;
 
 namespace steelyard {
 
-// Not for two threads.
+// Not thread-safe.
 class ZipArchive {
  public:
   explicit ZipArchive(FileBytes bytes);
 
-  // Of its entries, in the order of the directory.
+  // Names of the entries, in the order of the directory.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  // The entry names()[index]: a part of the archive's own bytes if it is stored, so that it stays mapped;
+  // The entry names()[index]: part of the archive's own bytes if it is stored, so that it stays mapped;
   // otherwise unpacked into memory. Its file is "archive:entry".
   [[nodiscard]] FileBytes unpacked(std::size_t index) const;
 

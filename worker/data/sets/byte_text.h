@@ -1,9 +1,9 @@
-// Byte text for language models: the bytes of one file, or of all files of a folder and of the folders in it
-// one behind the other, in the order of their paths. Files may be gzipped; plain ones are mapped.
+// Byte text for language models: the bytes of one file, or of all files below a folder, concatenated in the
+// order of their paths. Files may be gzipped; plain ones are mapped.
 //
-// A sample is `context` bytes as inputs, 0 to 255, and for each of them the byte that follows as its label:
-// 256 classes, `context` labels. Samples follow each other without overlap. The last tenth of the bytes is
-// the test set.
+// A sample is `context` bytes as inputs, 0 to 255, and for each of them the next byte as its label: 256
+// classes, `context` labels. Samples follow each other without overlap. The last tenth of the bytes is the
+// test set.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class ByteText final : public DataSet {
   std::uint32_t context_;
 };
 
-// Throws Failure (io) for what cannot be read, and (configuration) for a text that is too short.
+// Throws Failure (io) if a file cannot be read, and (configuration) if the text is too short.
 DataSets open_byte_text(const std::filesystem::path& path, std::uint32_t context);
 
 }  // namespace steelyard

@@ -4,8 +4,8 @@
 //  label bytes  one (CIFAR-10), or coarse and fine label (CIFAR-100)
 //  3072 bytes   32 x 32 red values row by row, then green, then blue
 //
-// Samples are channels last. Files are mapped, or unpacked if they are gzipped. One whose size is no multiple
-// of a record, or with a label that there is not, is a Failure (io) that names file and byte.
+// Samples are channels last. Files are mapped, or unpacked if they are gzipped. A file size that is not a
+// multiple of a record, or an invalid label, is a Failure (io) that names file and byte.
 #pragma once
 
 #include <array>
@@ -19,14 +19,14 @@
 namespace steelyard {
 
 struct CifarFormat {
-  std::uint32_t label_bytes = 1, label_at = 0;  // of a record; which of them counts
+  std::uint32_t label_bytes = 1, label_at = 0;  // per record; index of the one used
   std::uint32_t classes = 10;
 };
 
 class CifarDataSet final : public DataSet {
  public:
   CifarDataSet(std::vector<FileBytes> files, CifarFormat format);
-  // Of byte / 255, each channel by itself, over at most the first `measured_samples`.
+  // For byte / 255, each channel separately, over at most the first `measured_samples`.
   [[nodiscard]] Normalization measure() const;
   void normalize(const Normalization& by);
 
@@ -40,7 +40,7 @@ class CifarDataSet final : public DataSet {
 
   const CifarFormat format_;
   const std::vector<FileBytes> files_;
-  std::vector<std::uint64_t> first_;  // sample of each file
+  std::vector<std::uint64_t> first_;  // first sample of each file
   std::uint64_t size_ = 0;
   std::array<std::array<float, 256>, 3> float_of_{};
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t unsigned_bytes = 8;  // byte 2 of the format
 
-// Offsets count unpacked bytes: what a hex dump of the unpacked file shows.
+// Offsets count unpacked bytes, as in a hex dump of the unpacked file.
 [[noreturn]] void refuse_idx(const std::filesystem::path& file, std::uint64_t offset,
                              const std::string& expected, const std::string& found) {
   refuse_byte(file, offset, "expected " + expected + ", found " + found);
@@ -28,7 +28,7 @@ std::uint32_t read_u32(ByteSource& source, const std::string& expected) {
          bytes[3];
 }
 
-// The product of the sizes, each of which has been held against what the file can contain.
+// The product of the sizes; each is checked against what the file can contain.
 std::uint64_t read_sizes(ByteSource& source, unsigned dimensions, std::vector<std::uint32_t>& sizes) {
   std::uint64_t product = 1;
   for (unsigned i = 0; i < dimensions; ++i) {
@@ -46,10 +46,10 @@ std::uint64_t read_sizes(ByteSource& source, unsigned dimensions, std::vector<st
   return product;
 }
 
-// A gzipped file can announce a thousand times its size and then not have it.
+// Limit of an initial allocation: a gzipped file may claim a thousand times its size.
 constexpr std::uint64_t taken_on_trust = 64 << 20;
 
-// The header of a label file is eight bytes long.
+// The header of a label file has eight bytes.
 void check_labels(const IdxArray& labels, std::uint32_t classes) {
   const auto wrong = std::find_if(labels.values.begin(), labels.values.end(),
                                   [&](std::uint8_t label) { return label >= classes; });
@@ -78,7 +78,7 @@ DataSets make_fashion_mnist(const Options& options) {
   return with_picture_options(open_idx(files_in(dir), 10), options);
 }
 
-// Single files go before the folder, so that one of the four can be exchanged.
+// Single files override the folder, so that one of the four can be replaced.
 DataSets make_idx(const Options& options) {
   IdxFiles files;
   if (options.has("dir")) files = files_in(options.text("dir"));
@@ -112,7 +112,7 @@ IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions) {
     source.read_up_to(count, *values);
     array.values = *values;
     array.owner = std::move(values);
-    // Also makes the file show its checksum.
+    // Also makes zlib check the checksum.
     std::array<std::uint8_t, 1> beyond{};
     more = array.values.size() == count && source.read(beyond) > 0;
   } else {

@@ -6,8 +6,8 @@
 //  then       one big-endian 32-bit size for each dimension, and the values, row-major, to the end
 // (Y. LeCun, http://yann.lecun.com/exdb/mnist). Files may be gzipped.
 //
-// No size is believed before it has been held against the file: what is cut short, mislabelled or of the
-// wrong size is a Failure (io) that names file, byte, what was expected and what is there.
+// Every size is checked against the file before use: a truncated, mislabelled or wrongly sized file is a
+// Failure (io) that names file, byte, the expected and the actual value.
 #pragma once
 
 #include <array>
@@ -23,20 +23,20 @@
 namespace steelyard {
 
 struct IdxArray {
-  std::filesystem::path file;  // where it is from
+  std::filesystem::path file;  // its source
   std::vector<std::uint32_t> sizes;
   std::span<const std::uint8_t> values;  // as many as the product of the sizes
   std::shared_ptr<const void> owner;     // keeps the values
 };
 
-// A plain file is mapped; of a gzipped one, memory never grows far beyond what has been read.
+// A plain file is mapped; for a gzipped one, memory never grows far beyond the bytes read.
 IdxArray read_idx(const std::filesystem::path& file, unsigned dimensions);
 
-// Of byte / 255, over all of these pixels; measured over the training set, once, and used for the test set as
-// well, so that both are seen on the same scale.
+// For byte / 255, over all of these pixels. Measured once, over the training set, and used for the test set,
+// too.
 Normalization measure(std::span<const std::uint8_t> pixels);
 
-// Pictures with labels, one byte a pixel; floats are made as they are read.
+// Pictures with labels, one byte per pixel; converted to floats when read.
 class IdxDataSet : public DataSet {
  public:
   // Throws Failure (io) if images and labels do not belong together or a label is not below `classes`.
@@ -54,12 +54,12 @@ class IdxDataSet : public DataSet {
   std::array<float, 256> float_of_{};
 };
 
-// The four files of a data set, however they are called.
+// The four files of a data set, whatever their names.
 struct IdxFiles {
   std::filesystem::path train_images, train_labels, test_images, test_labels;
 };
 
-// Both sets; without `classes`, as many as the training labels need.
+// Both sets; without `classes`, the number that the training labels need.
 DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes);
 
 }  // namespace steelyard

@@ -18,7 +18,7 @@ constexpr std::uint64_t longest_header = 1 << 16;
 constexpr std::uint64_t longest_axis = 1 << 24;
 constexpr std::uint32_t most_labels = 1 << 24;
 
-// Reads the dictionary of a header: what NumPy writes, and no other Python.
+// Parses the dictionary of a header: the subset of Python that NumPy writes.
 class HeaderReader {
  public:
   HeaderReader(const FileBytes& file, std::uint64_t begin, std::uint64_t end)
@@ -127,7 +127,7 @@ bool begins_with(const FileBytes& file, std::string_view text) {
   return std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.size()).starts_with(text);
 }
 
-// The product of the sizes, held against the file at each step.
+// The product of the sizes, checked against the file at each step.
 void check_size(const NpyArray& array) {
   const std::uint64_t there = array.bytes.size() - array.begin;
   std::uint64_t wanted = array.width;
@@ -196,7 +196,7 @@ std::vector<std::uint32_t> labels_of(const NpyArray& labels) {
   return result;
 }
 
-// Of "file", or of "archive.npz:array".
+// Opens "file" or "archive.npz:array".
 FileBytes open_array(const std::filesystem::path& path) {
   const std::string text = path.string();
   const std::size_t colon = text.find(".npz:");
@@ -212,7 +212,7 @@ FileBytes open_array(const std::filesystem::path& path) {
     const std::string& entry = archive.names()[i];
     if (!entry.ends_with(".npy")) continue;
     names.push_back(entry.substr(0, entry.size() - 4));
-    if (name.empty() || name == names.back()) chosen = i;  // the last of this name, as NumPy has it
+    if (name.empty() || name == names.back()) chosen = i;  // the last of this name, as in NumPy
   }
   if (chosen && (names.size() == 1 || !name.empty())) {
     FileBytes array = archive.unpacked(*chosen);

@@ -1,13 +1,13 @@
 // NPY, NumPy's format of one array (numpy.lib.format, versions 1.0 to 3.0): a magic number, a header that is
 // a Python dictionary of descr (type of the values), fortran_order and shape, and the values.
 //
-// Files are mapped, or unpacked if they are gzipped. Values are little-endian, row-major; of inputs 32- and
-// 64-bit floats and integers of 8 to 64 bits, of labels integers. The shape is held against the size of the
-// file before anything is made of it; what is wrong is a Failure (io) that names the file and the byte.
+// Files are mapped, or unpacked if they are gzipped. Values are little-endian and row-major: 32- and 64-bit
+// floats and integers of 8 to 64 bits for inputs, integers for labels. The shape is checked against the size
+// of the file before use; errors are a Failure (io) that names the file and the byte.
 //
-// An .npz is a zip archive of such files (zip.h), one for each array: "mnist.npz:x_train" is the one that was
-// saved as x_train. An archive of one array needs no name. Arrays of numpy.savez are mapped like files, and
-// read once for their CRC-32; those of numpy.savez_compressed are unpacked into memory.
+// An .npz is a zip archive of such files (zip.h), one per array: "mnist.npz:x_train" is the array saved as
+// x_train. If the archive has only one array, the name may be omitted. Arrays of numpy.savez are mapped like
+// files, and read once for their CRC-32; those of numpy.savez_compressed are unpacked into memory.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct NpyArray {
   FileBytes bytes;                   // of the whole file
   std::uint64_t begin = 0;           // of the values, in bytes
   char kind = 'f';                   // f: float, i: signed, u: unsigned (b, booleans, too)
-  std::uint64_t width = 4;           // bytes of a value
+  std::uint64_t width = 4;           // bytes per value
   std::vector<std::uint64_t> shape;  // at least one dimension, none of them 0
 
   [[nodiscard]] std::uint64_t row() const;  // values for each index of the first dimension
@@ -36,8 +36,8 @@ NpyArray open_npy(const std::filesystem::path& file);  // or "archive.npz:array"
 // of shape (samples) or (samples, labels).
 class NpyDataSet final : public DataSet {
  public:
-  // Throws Failure (io) if the two do not belong together, or a label is not below `classes` (left out: the
-  // highest + 1).
+  // Throws Failure (io) if the two do not match, or a label is not below `classes` (default: the highest
+  // label + 1).
   NpyDataSet(NpyArray inputs, const NpyArray& labels, std::optional<std::uint32_t> classes);
   void normalize(const Normalization& by) { normalization_ = by; }
 
@@ -58,7 +58,7 @@ class NpyDataSet final : public DataSet {
 struct NpyFiles {
   std::filesystem::path train_inputs, train_labels, test_inputs, test_labels;
 };
-// `normalized`: each channel by what measure() says of the training set.
+// `normalized`: each channel with the training set's measure().
 DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> classes, bool normalized);
 
 }  // namespace steelyard

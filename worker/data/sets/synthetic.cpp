@@ -11,7 +11,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::uint32_t square = 4;  // pixels, of one value in a prototype
+constexpr std::uint32_t square = 4;  // pixels with one value in a prototype
 
 // 16 random bits as a number with mean 0 and deviation 1: uniform in +-sqrt(3).
 float scatter(std::uint64_t bits) {
@@ -19,7 +19,7 @@ float scatter(std::uint64_t bits) {
   return (static_cast<float>(bits & 0xFFFF) - 32767.5F) * scale;
 }
 
-// Far beyond anything useful, and small enough that no product of them overflows.
+// Far beyond any use, and small enough that no product of them overflows.
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 40;
 constexpr std::uint64_t most_prototype_floats = std::uint64_t{1} << 28;
 
@@ -47,7 +47,7 @@ DataSets make_synthetic(const Options& options) {
 SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(options) {
   const nn::Shape shape = options.shape;
   // Each value is a hash of its place, so squares need no bookkeeping.
-  CHECK(options.samples > 0 && options.classes > 0 && shape.size() > 0, "a data set of nothing");
+  CHECK(options.samples > 0 && options.classes > 0 && shape.size() > 0, "an empty data set");
   prototypes_.reserve(options.classes * shape.size());
   for (std::uint32_t label = 0; label < options.classes; ++label) {
     for (std::uint32_t row = 0; row < shape.height; ++row) {
@@ -63,13 +63,13 @@ SyntheticDataSet::SyntheticDataSet(const SyntheticOptions& options) : options_(o
 
 void SyntheticDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   CHECK(index < options_.samples, "a sample is read that does not exist");
-  // Each sample has a sequence of its own: first the label, then the noise.
+  // Each sample has its own sequence: first the label, then the noise.
   Random random(hash(options_.seed, options_.part, index));
   *labels = static_cast<std::uint32_t>(random.below(options_.classes));
   const float* center = prototype(*labels);
   const float noise = static_cast<float>(options_.noise);
   const std::uint64_t count = options_.shape.size();
-  // One random number is enough for four pixels.
+  // One random number supplies four pixels.
   for (std::uint64_t start = 0; start < count; start += 4) {
     std::uint64_t bits = random.next();
     const std::uint64_t end = std::min(start + 4, count);

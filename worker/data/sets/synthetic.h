@@ -1,14 +1,14 @@
-// A data set made of arithmetic: for tests, benchmarks, and machines without files.
+// A computed data set: for tests, benchmarks, and machines without files.
 //
 //  x = prototype of the label + noise * e
 //
 // Each class has a prototype: squares of 4 x 4 pixels, each of a value drawn uniformly from [-1, 1), so that
-// convolutions and pools find something too. e is drawn anew for each pixel of each sample, uniform with mean
-// 0 and deviation 1: no logarithm is taken, so samples are the same bits on every machine. Labels are drawn
+// convolutions and pools have structure to find. e is drawn for each pixel of each sample, uniform with mean
+// 0 and deviation 1: it needs no logarithm, so samples are the same bits on every machine. Labels are drawn
 // uniformly.
 //
-// Everything is a pure function of (seed, part, index); only the prototypes are stored. Sets of the same seed
-// and shape share their prototypes, so that what is learned on one part can be tested on the other.
+// Everything is a pure function of (seed, part, index); only the prototypes are stored. Sets with the same
+// seed and shape share their prototypes, so that a model trained on one part can be tested on the other.
 #pragma once
 
 #include <vector>
@@ -35,7 +35,7 @@ class SyntheticDataSet : public DataSet {
   [[nodiscard]] std::uint32_t classes() const override { return options_.classes; }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
 
-  // What the samples of a class are scattered around.
+  // The centre of a class's samples.
   [[nodiscard]] const float* prototype(std::uint32_t label) const {
     return prototypes_.data() + label * options_.shape.size();
   }

@@ -115,7 +115,7 @@ std::shared_ptr<TableDataSet> set_of(const FileBytes& file, Table table, const C
 
 constexpr std::uint32_t most_columns = 1 << 24;
 
-// The next word of a line, which is taken off it.
+// Removes the next word from the line and returns it.
 std::string_view take_word(std::string_view& line) {
   constexpr std::string_view space = " \t\r";
   line.remove_prefix(std::min(line.find_first_not_of(space), line.size()));
@@ -187,7 +187,7 @@ void read_csv(const FileBytes& file,
           if (at >= text.size())
             refuse_row(file, begins, "a quote is opened and never closed: close it with '\"'");
           if (text[at] == '"' && !(at + 1 < text.size() && text[at + 1] == '"')) break;
-          if (text[at] == '"') ++at;  // two stand for one
+          if (text[at] == '"') ++at;  // two quotes stand for one
           line += text[at] == '\n' ? 1 : 0;
           field += text[at];
         }

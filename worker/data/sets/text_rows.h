@@ -1,4 +1,4 @@
-// Data sets from text files: rows of numbers in CSV and in the format of LIBSVM.
+// Data sets from text files: rows of numbers in CSV and in LIBSVM's format.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace steelyard {
 
-// TableDataSet: rows of floats in memory, as they come from text files; each column is a channel.
+// TableDataSet: rows of floats in memory, from text files; each column is a channel.
 class TableDataSet final : public DataSet {
  public:
-  // As many rows as labels, which are below `classes`.
+  // `values` has a row for each label; labels are below `classes`.
   TableDataSet(std::vector<float> values, std::vector<std::uint32_t> labels, std::uint32_t classes);
   void normalize(const Normalization& by);
 
@@ -30,43 +30,43 @@ class TableDataSet final : public DataSet {
   const std::uint32_t classes_, columns_;
 };
 
-// CSV (RFC 4180): records of fields between commas, in lines that end in LF or CRLF; a field in quotes may
-// hold commas, line ends and doubled quotes. One column is the label, the others are finite numbers in the
-// way of std::from_chars ("1.5", "-2e-3").
+// CSV (RFC 4180): records of fields separated by commas, on lines that end in LF or CRLF; a quoted field may
+// contain commas, line ends and doubled quotes. One column is the label, the others are finite numbers in the
+// format of std::from_chars ("1.5", "-2e-3").
 //
-// Both files have the same columns. What is wrong is a Failure (io) that names the file and the line. Files
-// may be gzipped. Values are kept in memory as floats.
+// Both files have the same columns. Errors are a Failure (io) that names the file and the line. Files may be
+// gzipped. Values are kept in memory as floats.
 
-// Calls `record` with the line in which it begins and its fields, for each in the file. Empty lines are no
-// records.
+// Calls `record` for each record of the file, with its first line number and its fields. Empty lines are
+// ignored.
 void read_csv(const FileBytes& file,
               const std::function<void(std::uint64_t line, const std::vector<std::string>& fields)>& record);
 
 struct CsvOptions {
   std::filesystem::path train{}, test{};
-  std::string label{};    // the label's column: its name, or its number from 1 on; empty: the last
-  bool header = true;     // the first record holds the names
-  bool normalize = true;  // each column by what measure() says of the training set
+  std::string label{};    // the label's column: its name, or its number from 1; empty: the last
+  bool header = true;     // the first record contains the names
+  bool normalize = true;  // each column, with the training set's measure()
 };
 
 // Shape {1, 1, columns}; classes as in ClassNames.
 DataSets open_csv(const CsvOptions& options);
 
-// The sparse text format of LIBSVM (C.-C. Chang, C.-J. Lin, https://www.csie.ntu.edu.tw/~cjlin/libsvm): a
-// line for each sample,
+// The sparse text format of LIBSVM (C.-C. Chang, C.-J. Lin, https://www.csie.ntu.edu.tw/~cjlin/libsvm): one
+// line per sample,
 //
 //  label index:value index:value ...   # a comment
 //
-// with indices from 1 on, ascending; what is not mentioned is 0. Kept sparse in memory; a sample becomes
-// dense when it is read. What is wrong is a Failure (io) that names file and line. Files may be gzipped.
+// with ascending indices from 1; missing values are 0. Kept sparse in memory; a sample is made dense when it
+// is read. Errors are a Failure (io) that names file and line. Files may be gzipped.
 struct SparseRows {
   std::vector<std::uint64_t> begins{0};  // of each row in the following two, and the end
   std::vector<std::uint32_t> columns;
   std::vector<float> values;
   std::vector<std::string> labels;
-  std::uint32_t highest = 0;  // number of a column, from 1 on; 0: there is none
+  std::uint32_t highest = 0;  // highest column number, from 1; 0: none
 };
-// `most`: columns; 0: any number.
+// `most`: maximum number of columns; 0: unlimited.
 SparseRows read_libsvm(const FileBytes& file, std::uint32_t most);
 
 class SparseDataSet final : public DataSet {
@@ -85,7 +85,7 @@ class SparseDataSet final : public DataSet {
   const std::uint32_t classes_, columns_;
 };
 
-// `columns`: 0 for as many as both files need. Classes as in ClassNames.
+// `columns`: 0 for the number that both files need. Classes as in ClassNames.
 DataSets open_libsvm(const std::filesystem::path& train, const std::filesystem::path& test,
                      std::uint32_t columns);
 

@@ -9,7 +9,7 @@
 namespace steelyard {
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size), key_(key) {
-  CHECK(size > 0, "a permutation of nothing has no positions");
+  CHECK(size > 0, "an empty permutation has no positions");
   const unsigned bits = static_cast<unsigned>(std::bit_width(size - 1));
   half_bits_ = bits < 2 ? 1 : (bits + 1) / 2;
   half_mask_ = (std::uint64_t{1} << half_bits_) - 1;

@@ -74,7 +74,7 @@ Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const fl
       const float* from = in_a_piece ? scores + at : row.data();
       float* to = in_a_piece && gradient != nullptr ? gradient + at : d_row.data();
       const std::uint32_t label = batch.labels[s * options.labels + l];
-      CHECK(label < classes, "a label is no class of the model");
+      CHECK(label < classes, "a label is not a class of the model");
       sums.correct += is_first_of_highest(from, classes, label) ? 1 : 0;
       loss += options.kind == Loss::hinge ? hinge(options, from, label, to)
                                           : softmax_cross_entropy(options, from, label, to);

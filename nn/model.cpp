@@ -213,7 +213,7 @@ Layout Model::layout() const {
 
 void Model::initialize(std::span<float> values, std::uint64_t seed) const {
   check();
-  CHECK(values.size() == parameters_, "the buffer has not the size of the model");
+  CHECK(values.size() == parameters_, "the buffer does not have the size of the model");
   // A separate sequence for each tensor, so that a layer appended at the end changes none before it.
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& p = tensors_[i];

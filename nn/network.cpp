@@ -27,7 +27,7 @@ Network::Network(const Model& model, Backend backend)
 
 Sums Network::train(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                     bool add, const FinalRange* on_final) {
-  CHECK(gradient.size() == model_.parameters(), "the gradient has not the size of the model");
+  CHECK(gradient.size() == model_.parameters(), "the gradient does not have the size of the model");
   forward(parameters, batch, true);
   const Sums sums = loss({batch, true}, arena_->data() + scores().gradient);
   backward(parameters, batch, gradient, add, on_final);

@@ -22,7 +22,7 @@ class EventQueue {
  public:
   // `at` must not be before the time of the last popped event.
   void push(Time at, Event event) {
-    CHECK(at >= now_, "nothing happens in the past");
+    CHECK(at >= now_, "an event lies in the past");
     const Key key{at, sequence_++, free_place()};
     at_place(key.place) = std::move(event);
     if (at == now_) {
@@ -58,7 +58,7 @@ class EventQueue {
   // Time has advanced without an event of this queue. No event may be earlier than `now`.
   void advance(Time now) {
     if (now <= now_) return;
-    CHECK(empty() || next() >= now, "events are not passed over");
+    CHECK(empty() || next() >= now, "advance() would skip an event");
     now_ = now;
   }
 

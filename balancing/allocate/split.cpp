@@ -10,7 +10,7 @@
 namespace steelyard::balancing {
 
 std::vector<Bound> share_bounds(const Request& request) {
-  CHECK(!request.workers.empty(), "a plan for nobody");
+  CHECK(!request.workers.empty(), "a plan needs workers");
   std::vector<Bound> bounds;
   for (const WorkerView& worker : request.workers) bounds.push_back({worker.least, worker.most});
   return fitted(std::move(bounds), request.positions);

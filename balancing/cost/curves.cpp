@@ -236,7 +236,7 @@ Profile::Profile(const std::vector<Line>& lines) {
 }
 
 const Cubic& Profile::of(const std::string& name, std::uint32_t slot) const {
-  CHECK(!empty(), "a profile of nobody");
+  CHECK(!empty(), "an empty profile has no curve");
   const auto named = by_name_.find(name);
   if (named != by_name_.end()) return named->second;
   return slot < by_slot_.size() ? by_slot_[slot] : mean_;

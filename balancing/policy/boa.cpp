@@ -84,9 +84,9 @@ PolicyTable boa_rows(const PredictorTable&) {
            "the exact min-max program over a line for each worker (Yang et al. 2020)",
            {rounds_option("period", own.period, "rounds between two solutions"),
             number_option("deviation", own.deviation, 0, below(10),
-                          "relative, of the longest time from the predicted one, that asks for one"),
-            number_option("gain", own.gain, 0, below(1), "relative, below which a split is not worth a move"),
-            number_option("forgetting", own.forgetting, 0.5, 1, "of the models, per measurement")}}};
+                          "relative deviation of the longest time from its prediction that triggers a solution"),
+            number_option("gain", own.gain, 0, below(1), "relative gain below which a new split is not used"),
+            number_option("forgetting", own.forgetting, 0.5, 1, "forgetting factor of the models, per measurement; 1: none")}}};
 }
 
 }  // namespace steelyard::balancing

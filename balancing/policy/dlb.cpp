@@ -46,8 +46,8 @@ PolicyTable dlb_rows(const PredictorTable&) {
   };
   return {{"dlb",
            make,
-           "once an epoch, in proportion to the speeds of the epoch before (Ye et al. 2023)",
-           {rounds_option("rounds", DlbOptions{}.rounds, "of an epoch, where requests do not tell theirs")}}};
+           "once per epoch, in proportion to the speeds of the previous epoch (Ye et al. 2023)",
+           {rounds_option("rounds", DlbOptions{}.rounds, "length of an epoch if requests do not name theirs")}}};
 }
 
 }  // namespace steelyard::balancing

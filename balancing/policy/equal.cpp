@@ -13,7 +13,7 @@ std::vector<std::uint64_t> Equal::plan(const Request& request) {
 
 PolicyTable equal_rows(const PredictorTable&) {
   return {{"equal", [](const Options&) { return std::make_unique<Equal>(); },
-           "everybody gets the same: ordinary synchronous SGD"}};
+           "equal shares for all workers: ordinary synchronous SGD"}};
 }
 
 }  // namespace steelyard::balancing

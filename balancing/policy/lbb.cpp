@@ -165,18 +165,18 @@ PolicyTable lbb_rows(const PredictorTable&) {
   return {
       {"lbb",
        make_lbb,
-       "moves samples from the slowest to the quickest, on curves solved anew at need (Yao et al. 2024)",
+       "moves samples from the slowest worker to the fastest, and re-solves if needed (Yao et al. 2024)",
        {word_option("preset", "paper", {"paper", "as-released"},
                     "the published values, or those of the released code"),
-        preset_option(number_option("fine", 0, 0, below(2), "straggling above which shares are tuned (FT)")),
+        preset_option(number_option("fine", 0, 0, below(2), "straggler effect from which shares are tuned (FT)")),
         preset_option(
-            number_option("rapid", 0, 0, below(100), "straggling above which they are solved anew (RT)")),
+            number_option("rapid", 0, 0, below(100), "straggler effect from which they are solved again (RT)")),
         preset_option(
-            rounds_option("step", {}, "samples (or grains, where the model has them) that a tuning moves")),
-        preset_option(rounds_option("window", {}, "rounds after a rapid step that allow small steps only")),
-        preset_option(flag_option("guard", false, "against single outliers")),
-        text_option("profile_ms", "", "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),
-        word_option("start", "profile", {"profile", "equal"}, "the first split, where there is a profile")}}};
+            rounds_option("step", {}, "samples (or grains, if the model has them) moved by a tuning step")),
+        preset_option(rounds_option("window", {}, "rounds after a rapid step with small steps only")),
+        preset_option(flag_option("guard", false, "ignore single outliers")),
+        text_option("profile_ms", "", "time curves measured before the job, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),
+        word_option("start", "profile", {"profile", "equal"}, "the first split, if a profile is given")}}};
 }
 
 }  // namespace steelyard::balancing

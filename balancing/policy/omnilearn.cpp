@@ -60,8 +60,8 @@ PolicyTable omnilearn_rows(const PredictorTable&) {
   };
   return {{"omnilearn",
            make,
-           "brings all to the mean time in proportion to the error (Tyagi et al. 2025)",
-           {number_option("gain", own.gain, 0.01, below(2), "of the error in time that one move takes away"),
+           "moves all workers to the mean time, in proportion to the error (Tyagi et al. 2025)",
+           {number_option("gain", own.gain, 0.01, below(2), "part of the error in time that one move corrects"),
             number_option("dead_band", own.dead_band, 0, below(1),
                           "relative change of a share below which nothing moves"),
             number_option("smoothing", own.smoothing, 0.01, 1, "weight of the newest time; 1: none")}}};

@@ -116,15 +116,15 @@ PolicyTable orchestra_rows(const PredictorTable&) {
   };
   return {{"orchestra",
            make,
-           "once an epoch, by the mini-batches that all end before a common barrier (Du et al. 2022)",
+           "once per epoch, by the mini-batches that end before a common barrier (Du et al. 2022)",
            {number_option("unit", own.search.unit, 0.001, 1,
-                          "of T: of the search and of a move, in longest mini-batches"),
+                          "step of T, in the search and in a move, in longest mini-batches"),
             whole_option("most_apart", own.search.most_apart, 0, 1'000'000,
-                         "local steps between two workers (M)"),
-            rounds_option("rounds", own.rounds, "of an epoch, where requests do not tell theirs"),
+                         "largest difference in local steps of two workers (M)"),
+            rounds_option("rounds", own.rounds, "length of an epoch if requests do not name theirs"),
             word_option("controller", "hill-climb", {"hill-climb", "actor-critic"},
-                        "who moves the barrier once an epoch, under sync = \"orchestra\""),
-            whole_option("seed", own.seed, 0, UINT32_MAX, "of the actor-critic")}}};
+                        "what moves the barrier once per epoch, under sync = \"orchestra\""),
+            whole_option("seed", own.seed, 0, UINT32_MAX, "seed of the actor-critic")}}};
 }
 
 }  // namespace steelyard::balancing

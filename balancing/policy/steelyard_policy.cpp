@@ -154,13 +154,13 @@ PolicyTable steelyard_policy_rows(const PredictorTable&) {
   };
   return {{"steelyard",
            make,
-           "the default: shares by measured time curves and what the next round will probably bring",
+           "the default: shares by measured time curves and a prediction of the next round",
            {number_option("least_gain", own.least_gain, 0, below(1),
-                          "relative, below which nothing moves whatever is known"),
+                          "relative gain below which no share moves"),
             number_option("caution", own.caution, 0, below(10),
-                          "of the doubt about the slowest worker's time; 0: always solve"),
+                          "weight of the uncertainty of the slowest worker's time; 0: always use the best split"),
             text_option("profile_ms", "",
-                        "time curves measured before, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
+                        "time curves measured before the job, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
 }
 
 }  // namespace steelyard::balancing

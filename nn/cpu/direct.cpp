@@ -21,7 +21,7 @@ void check_lanes(std::uint32_t lanes) {
 
 void check(const Convolution& c) {
   check_lanes(c.lanes);
-  CHECK(c.in > 0 && c.out > 0 && c.height > 0 && c.width > 0, "a convolution of nothing");
+  CHECK(c.in > 0 && c.out > 0 && c.height > 0 && c.width > 0, "an empty convolution");
   CHECK(c.kernel > 0 && c.padding < c.kernel, "the padding of a convolution is less than its kernel");
   CHECK(c.height + 2 * c.padding >= c.kernel && c.width + 2 * c.padding >= c.kernel,
         "the kernel of a convolution is larger than its padded picture");

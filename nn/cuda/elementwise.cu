@@ -281,7 +281,7 @@ std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Conte
                                      make_kind<GeluTanh>,    make_kind<Silu>,    make_kind<HardSwish>,
                                      make_kind<HardSigmoid>, make_kind<Sigmoid>, make_kind<Tanh>};
   const auto kind = static_cast<std::size_t>(op.kind);
-  CHECK(kind < makers.size(), "an activation that is none");
+  CHECK(kind < makers.size(), "an unknown activation");
   return makers[kind](place, context);
 }
 

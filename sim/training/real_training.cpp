@@ -22,7 +22,7 @@ class ComputeNodeTrainer final : public Trainer {
 
   Computation compute(const Compute& order) override {
     node_.give(order);
-    CHECK(node_.ignored() == 0, "the scheduler asks for positions that there are");
+    CHECK(node_.ignored() == 0, "the scheduler requested positions outside the data set");
     Computation done;
     for (;;) {
       const std::optional<ToWorker> answer = answers_.pop();

@@ -85,7 +85,7 @@ TEST(Permutation, HugeSizesStayInside) {
 TEST(PermutationDeathTest, PositionsOutsideAreABrokenInvariant) {
   const Permutation permutation(10, 1);
   EXPECT_DEATH((void)permutation(10), "outside its permutation");
-  EXPECT_DEATH(Permutation(0, 1), "permutation of nothing");
+  EXPECT_DEATH(Permutation(0, 1), "empty permutation");
 }
 
 }  // namespace

@@ -53,14 +53,14 @@ std::optional<std::uint32_t> given_classes(const Options& options) {
 }
 
 Option normalize_option() {
-  return flag_option("normalize", true, "each channel or column to mean 0 and deviation 1");
+  return flag_option("normalize", true, "scale each channel or column to mean 0 and deviation 1");
 }
 
 std::vector<Option> picture_options(std::vector<Option> options) {
   options.push_back(whole_option("pad", std::nullopt, 1, longest_side,
-                                 "black border up to a square of so many pixels a side"));
+                                 "add a black border, up to a square with sides of this many pixels"));
   options.push_back(whole_option("crop", 0, 0, longest_side,
-                                 "shift training pictures at random, by up to so many pixels (4 is usual)"));
+                                 "shift training pictures at random, by up to this many pixels (4 is usual)"));
   options.push_back(flag_option("flip", false, "mirror half of the training pictures, at random"));
   return options;
 }

@@ -51,7 +51,7 @@ UNWATCHED void Fiber::start(unsigned high, unsigned low) {
   __sanitizer_finish_switch_fiber(nullptr, &self->callers_stack_, &self->callers_bytes_);
 #endif
   self->body_(self->argument_);
-  CHECK(false, "the body of a fiber came to its end");
+  CHECK(false, "the body of a fiber returned");
 }
 
 UNWATCHED void Fiber::resume() {

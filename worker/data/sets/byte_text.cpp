@@ -81,8 +81,8 @@ DataTable byte_text_rows() {
   };
   return {{"bytes",
            make,
-           "a text as bytes, each to be told from those before it; the last tenth is the test set",
-           {text_option("path", "", "a file, or a folder whose files are read in the order of their names"),
+           "a text as bytes, each predicted from the previous ones; the last tenth is the test set",
+           {text_option("path", "", "a file, or a folder: its files are read in the order of their names"),
             whole_option("context", 256, 1, 1 << 20, "bytes of a sample")}}};
 }
 

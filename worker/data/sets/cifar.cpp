@@ -109,7 +109,7 @@ DataTable cifar_rows() {
           {"cifar-100", make_cifar_100, "the same number of pictures in a hundred classes",
            picture_options(
                {text_option("dir", "", "folder with train.bin and test.bin"),
-                word_option("labels", "fine", {"fine", "coarse"}, "100 classes, or the 20 above them")})}};
+                word_option("labels", "fine", {"fine", "coarse"}, "the 100 classes, or the 20 superclasses")})}};
 }
 
 }  // namespace steelyard

@@ -309,7 +309,7 @@ DataTable npy_rows() {
                 text_option("train_labels", "", "the same"), text_option("test_inputs", "", "the same"),
                 text_option("test_labels", "", "the same"),
                 whole_option("classes", std::nullopt, 2, most_classes,
-                             "left out: the highest label for training + 1"),
+                             "default: the highest training label + 1"),
                 normalize_option()})}};
 }
 

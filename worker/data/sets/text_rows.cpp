@@ -276,14 +276,14 @@ DataTable text_rows_rows() {
            make_csv,
            "tables of numbers with a label column, gzipped or not",
            {text_option("train", "", "a file"), text_option("test", "", "a file with the same columns"),
-            text_option("label", "", "the label's column, by name or number from 1 on; left out: the last"),
-            flag_option("header", true, "whether the first line holds the names of the columns"),
+            text_option("label", "", "the label's column, by name or number from 1; default: the last"),
+            flag_option("header", true, "whether the first line contains the names of the columns"),
             normalize_option()}},
           {"libsvm",
            make_libsvm,
            "lines of label index:value ..., the sparse format of LIBSVM, gzipped or not",
            {text_option("train", "", "a file"), text_option("test", "", "a file"),
-            whole_option("columns", std::nullopt, 1, 1 << 24, "left out: as many as the files need")}}};
+            whole_option("columns", std::nullopt, 1, 1 << 24, "default: as many as the files need")}}};
 }
 
 }  // namespace steelyard

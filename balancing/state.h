@@ -54,9 +54,7 @@ class StateWriter {
  public:
   static constexpr bool reads = false;
 
-  explicit StateWriter(std::string_view title) {
-    word(title);
-  }  // first word: owner and version of the state
+  explicit StateWriter(std::string_view title) { word(title); }  // first word: owner and version of the state
 
   StateWriter& word(std::string_view value);  // not empty, without spaces
   StateWriter& count(std::uint64_t value);

@@ -54,13 +54,12 @@ struct Event {
   Shape shape = Shape::step;
 
   // Effects; several together are allowed.
-  double add_ms = 0;   // to every batch
-  double scale = 1;    // factor on the worker's own time
-  double cpu = 1;      // share left by a co-tenant; workers of kind "cpu" experience and report it
-  double memory = 1;   // share left by a co-tenant; only reported, changes no time
-  double network = 1;  // factor on the worker's exchange time
-  bool kill =
-      false;  // killed as soon as round `from` has begun; returns for round `to`, if given
+  double add_ms = 0;        // to every batch
+  double scale = 1;         // factor on the worker's own time
+  double cpu = 1;           // share left by a co-tenant; workers of kind "cpu" experience and report it
+  double memory = 1;        // share left by a co-tenant; only reported, changes no time
+  double network = 1;       // factor on the worker's exchange time
+  bool kill = false;        // killed as soon as round `from` has begun; returns for round `to`, if given
   bool join = false;        // absent before round `from`
   bool cut = false;         // its connections break once, when round `from` begins
   bool unforeseen = false;  // counts as noise: unknown to the oracle

@@ -88,8 +88,8 @@ class CoverageProbe {
   [[nodiscard]] std::string look_at_average(const SliceMemory& slice, const std::string& where);
 
   const SyncMode mode_;
-  ExpectedHubs hubs_;  // of a mode with hubs
-  double all_ = 0;     // sum of the means over the positions of all rounds begun
+  ExpectedHubs hubs_;                            // of a mode with hubs
+  double all_ = 0;                               // sum of the means over the positions of all rounds begun
   std::shared_ptr<std::vector<float>> numbers_;  // memory of many pushed values
   std::size_t used_ = 0;                         // of these
   std::vector<double> before_;                   // prefix sums over the positions of a period

@@ -55,9 +55,11 @@ class World {
 
   [[nodiscard]] Time now() const { return now_; }
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }  // messages
-  [[nodiscard]] std::uint64_t size() const { return nodes_.size(); }    // upper bound of all node numbers
-                                                                        // used
-  [[nodiscard]] const Hosted* find(NodeId node) const;                  // null: not alive
+  [[nodiscard]] std::uint64_t size() const {
+    return nodes_.size();
+  }                                                     // upper bound of all node numbers
+                                                        // used
+  [[nodiscard]] const Hosted* find(NodeId node) const;  // null: not alive
   [[nodiscard]] Network& network() { return network_; }
 
  private:

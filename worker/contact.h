@@ -45,8 +45,10 @@ class Reach {
 
   [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: no roster yet
   [[nodiscard]] bool ready() const { return ready_; }             // every shard has answered since adopt()
-  [[nodiscard]] const std::vector<NodeId>& awaited() const { return awaited_; }  // shards that have not
-                                                                                 // answered
+  [[nodiscard]] const std::vector<NodeId>& awaited() const {
+    return awaited_;
+  }  // shards that have not
+     // answered
 
  private:
   std::uint64_t roster_ = 0;

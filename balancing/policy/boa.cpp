@@ -79,14 +79,16 @@ PolicyTable boa_rows(const PredictorTable&) {
     return std::make_unique<Boa>(BoaOptions{options.whole("period"), options.number("deviation"),
                                             options.number("gain"), options.number("forgetting")});
   };
-  return {{"boa",
-           make,
-           "the exact min-max program over a line for each worker (Yang et al. 2020)",
-           {rounds_option("period", own.period, "rounds between two solutions"),
-            number_option("deviation", own.deviation, 0, below(10),
-                          "relative deviation of the longest time from its prediction that triggers a solution"),
-            number_option("gain", own.gain, 0, below(1), "relative gain below which a new split is not used"),
-            number_option("forgetting", own.forgetting, 0.5, 1, "forgetting factor of the models, per measurement; 1: none")}}};
+  return {
+      {"boa",
+       make,
+       "the exact min-max program over a line for each worker (Yang et al. 2020)",
+       {rounds_option("period", own.period, "rounds between two solutions"),
+        number_option("deviation", own.deviation, 0, below(10),
+                      "relative deviation of the longest time from its prediction that triggers a solution"),
+        number_option("gain", own.gain, 0, below(1), "relative gain below which a new split is not used"),
+        number_option("forgetting", own.forgetting, 0.5, 1,
+                      "forgetting factor of the models, per measurement; 1: none")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -87,7 +87,8 @@ PolicyTable cannikin_rows(const PredictorTable&) {
            {number_option("overlap", own.overlap, 0, below(1),
                           "part of the compute time during which gradients are sent"),
             number_option("last", own.last, 0, 1, "part of the exchange that nothing hides"),
-            number_option("forgetting", own.forgetting, 0.5, 1, "forgetting factor of the lines, per measurement; 1: none")}}};
+            number_option("forgetting", own.forgetting, 0.5, 1,
+                          "forgetting factor of the lines, per measurement; 1: none")}}};
 }
 
 }  // namespace steelyard::balancing

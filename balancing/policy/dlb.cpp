@@ -44,10 +44,11 @@ PolicyTable dlb_rows(const PredictorTable&) {
   const auto make = [](const Options& options) {
     return std::make_unique<Dlb>(DlbOptions{options.whole("rounds")});
   };
-  return {{"dlb",
-           make,
-           "once per epoch, in proportion to the speeds of the previous epoch (Ye et al. 2023)",
-           {rounds_option("rounds", DlbOptions{}.rounds, "length of an epoch if requests do not name theirs")}}};
+  return {
+      {"dlb",
+       make,
+       "once per epoch, in proportion to the speeds of the previous epoch (Ye et al. 2023)",
+       {rounds_option("rounds", DlbOptions{}.rounds, "length of an epoch if requests do not name theirs")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -77,8 +77,7 @@ class LbBsp final : public Saved<Policy, LbBsp> {
                               const std::vector<double>& speeds) const;
 
   LbBspOptions options_;
-  std::map<std::uint32_t, std::unique_ptr<Predictor>>
-      predictors_;            // by slot; only of measured workers
+  std::map<std::uint32_t, std::unique_ptr<Predictor>> predictors_;  // by slot; only of measured workers
   Split split_;               // the last plan for a round of the usual length
   std::uint64_t rested_ = 0;  // rounds since it was solved
   // State of the search; unused if all workers are CPUs.

@@ -168,14 +168,16 @@ PolicyTable lbb_rows(const PredictorTable&) {
        "moves samples from the slowest worker to the fastest, and re-solves if needed (Yao et al. 2024)",
        {word_option("preset", "paper", {"paper", "as-released"},
                     "the published values, or those of the released code"),
-        preset_option(number_option("fine", 0, 0, below(2), "straggler effect from which shares are tuned (FT)")),
         preset_option(
-            number_option("rapid", 0, 0, below(100), "straggler effect from which they are solved again (RT)")),
+            number_option("fine", 0, 0, below(2), "straggler effect from which shares are tuned (FT)")),
+        preset_option(number_option("rapid", 0, 0, below(100),
+                                    "straggler effect from which they are solved again (RT)")),
         preset_option(
             rounds_option("step", {}, "samples (or grains, if the model has them) moved by a tuning step")),
         preset_option(rounds_option("window", {}, "rounds after a rapid step with small steps only")),
         preset_option(flag_option("guard", false, "ignore single outliers")),
-        text_option("profile_ms", "", "time curves measured before the job, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),
+        text_option("profile_ms", "",
+                    "time curves measured before the job, as in \"half: 5.9 0.59; slow: 8.3 0.6\""),
         word_option("start", "profile", {"profile", "equal"}, "the first split, if a profile is given")}}};
 }
 

@@ -58,13 +58,14 @@ PolicyTable omnilearn_rows(const PredictorTable&) {
     return std::make_unique<OmniLearn>(
         OmniLearnOptions{options.number("gain"), options.number("dead_band"), options.number("smoothing")});
   };
-  return {{"omnilearn",
-           make,
-           "moves all workers to the mean time, in proportion to the error (Tyagi et al. 2025)",
-           {number_option("gain", own.gain, 0.01, below(2), "part of the error in time that one move corrects"),
-            number_option("dead_band", own.dead_band, 0, below(1),
-                          "relative change of a share below which nothing moves"),
-            number_option("smoothing", own.smoothing, 0.01, 1, "weight of the newest time; 1: none")}}};
+  return {
+      {"omnilearn",
+       make,
+       "moves all workers to the mean time, in proportion to the error (Tyagi et al. 2025)",
+       {number_option("gain", own.gain, 0.01, below(2), "part of the error in time that one move corrects"),
+        number_option("dead_band", own.dead_band, 0, below(1),
+                      "relative change of a share below which nothing moves"),
+        number_option("smoothing", own.smoothing, 0.01, 1, "weight of the newest time; 1: none")}}};
 }
 
 }  // namespace steelyard::balancing

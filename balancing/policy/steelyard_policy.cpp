@@ -152,15 +152,15 @@ PolicyTable steelyard_policy_rows(const PredictorTable&) {
     chosen.profile = curves_option(options, "profile_ms");
     return std::make_unique<Steelyard>(std::move(chosen));
   };
-  return {{"steelyard",
-           make,
-           "the default: shares by measured time curves and a prediction of the next round",
-           {number_option("least_gain", own.least_gain, 0, below(1),
-                          "relative gain below which no share moves"),
-            number_option("caution", own.caution, 0, below(10),
-                          "weight of the uncertainty of the slowest worker's time; 0: always use the best split"),
-            text_option("profile_ms", "",
-                        "time curves measured before the job, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
+  return {
+      {"steelyard",
+       make,
+       "the default: shares by measured time curves and a prediction of the next round",
+       {number_option("least_gain", own.least_gain, 0, below(1), "relative gain below which no share moves"),
+        number_option("caution", own.caution, 0, below(10),
+                      "weight of the uncertainty of the slowest worker's time; 0: always use the best split"),
+        text_option("profile_ms", "",
+                    "time curves measured before the job, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
 }
 
 }  // namespace steelyard::balancing

@@ -21,8 +21,7 @@ class TanhNetwork {
  public:
   struct Training {
     double rate = 0.01;
-    double decay =
-        0;  // of every parameter per step, times the rate
+    double decay = 0;  // of every parameter per step, times the rate
   };
 
   // The hidden layer starts at random values from the seed, the output layer at 0, so an untrained network

@@ -171,7 +171,8 @@ ModelTable convolutional_models_rows() {
            "inverted bottlenecks with squeeze and excite; for 224 x 224 pixels (Tan 2019)",
            {dropout}},
           {"efficientnet_b1", efficientnet_b1, "the same, deeper; for 240 x 240 pixels", {dropout}},
-          {"densenet121", densenet121, "each layer takes the outputs of all previous ones; for 224 x 224 pixels (Huang 2017)"}};
+          {"densenet121", densenet121,
+           "each layer takes the outputs of all previous ones; for 224 x 224 pixels (Huang 2017)"}};
 }
 
 }  // namespace steelyard::nn

@@ -202,8 +202,7 @@ TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (const double bad : {-0.5, 2 * largest_factor, none}) {
     for (double Range::*factor : {&Range::decay, &Range::rate, &Range::keep}) {
-      EXPECT_EQ(damaged([&](Layout& it) { it.ranges[1].*factor = bad; }),
-                "its ranges have invalid factors")
+      EXPECT_EQ(damaged([&](Layout& it) { it.ranges[1].*factor = bad; }), "its ranges have invalid factors")
           << bad;
     }
   }

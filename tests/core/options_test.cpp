@@ -55,11 +55,11 @@ TEST(Options, WhatDoesNotFitIsRefusedByNameValueAndRange) {
   EXPECT_THAT(refusal({{"noise", "2.6"}}), HasSubstr("give a number from 0 to 2.5"));
   EXPECT_THAT(refusal({{"guard", "yes"}}), HasSubstr("give true or false"));
   EXPECT_THAT(refusal({{"start", "slwo"}}), HasSubstr("give one of quick, slow"));
-  EXPECT_EQ(
-      refusal({{"widht", "3"}}),
-      "model 'mine' has no option 'widht'; did you mean \"width\"? (valid: width, share, noise, guard, "
-      "start, dir)");
-  EXPECT_EQ(trouble_in("model 'x'", {}, {{"a", "1"}})->what, "model 'x' has no option 'a'; it has no options");
+  EXPECT_EQ(refusal({{"widht", "3"}}),
+            "model 'mine' has no option 'widht'; did you mean \"width\"? (valid: width, share, noise, guard, "
+            "start, dir)");
+  EXPECT_EQ(trouble_in("model 'x'", {}, {{"a", "1"}})->what,
+            "model 'x' has no option 'a'; it has no options");
 }
 
 TEST(Options, ReadingWhatIsNotDeclaredSaysSo) {

@@ -163,10 +163,10 @@ void ComputeNode::run() {
   } catch (const std::bad_alloc&) {
     // Two versions of the parameters, two gradients on their way, and the engine's memory.
     const std::uint64_t bytes = 4 * parameters_ * sizeof(float) + engine_->bytes();
-    give_up(Failure(ExitCode::failed,
-                    "model '" + model_name_ + "': not enough memory to compute it: it has " +
-                        std::to_string(parameters_) + " parameters, and a worker needs about " +
-                        std::to_string(bytes / 1'000'000 + 1) + " MB: make the model smaller"));
+    give_up(
+        Failure(ExitCode::failed, "model '" + model_name_ + "': not enough memory to compute it: it has " +
+                                      std::to_string(parameters_) + " parameters, and a worker needs about " +
+                                      std::to_string(bytes / 1'000'000 + 1) + " MB: make the model smaller"));
   } catch (const std::exception& trouble) {
     give_up(Failure(ExitCode::failed,
                     "model '" + model_name_ + "': computing it threw an exception: " + trouble.what()));

@@ -27,14 +27,14 @@ std::string listed(const std::vector<nn::CudaDevice>& devices) {
 
 void require_cuda(const std::string& text, unsigned number, const DevicesHere& here) {
   if (!here.cuda) {
-    refuse_device(text, std::string("this program is built without CUDA: use `script/build cuda`") +
-                            or_the_processor);
+    refuse_device(
+        text, std::string("this program is built without CUDA: use `script/build cuda`") + or_the_processor);
   }
   if (here.devices.empty()) {
-    refuse_device(
-        text, std::string("this machine has no CUDA device, or its driver hides them from this process: "
-                          "check nvidia-smi and CUDA_VISIBLE_DEVICES") +
-                  or_the_processor);
+    refuse_device(text,
+                  std::string("this machine has no CUDA device, or its driver hides them from this process: "
+                              "check nvidia-smi and CUDA_VISIBLE_DEVICES") +
+                      or_the_processor);
   }
   if (number >= here.devices.size()) {
     refuse_device(text, "this machine has " + std::to_string(here.devices.size()) + " of them, " +

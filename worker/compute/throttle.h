@@ -48,8 +48,8 @@ class ThrottleClock {
   explicit ThrottleClock(Throttle throttle)
       : throttle_(std::move(throttle)) {}  // time counts from the first begin()
 
-  void begin();  // a micro-batch begins
-  void rest();   // it has ended: sleeps for the thread's work since the last call
+  void begin();                // a micro-batch begins
+  void rest();                 // it has ended: sleeps for the thread's work since the last call
   void rest(Duration worked);  // the same, for work done elsewhere
 
   // The mean of `cpu` over the working time since the last call; std::nullopt if `cpu` is always 1.

@@ -59,8 +59,9 @@ Option normalize_option() {
 std::vector<Option> picture_options(std::vector<Option> options) {
   options.push_back(whole_option("pad", std::nullopt, 1, longest_side,
                                  "add a black border, up to a square with sides of this many pixels"));
-  options.push_back(whole_option("crop", 0, 0, longest_side,
-                                 "shift training pictures at random, by up to this many pixels (4 is usual)"));
+  options.push_back(
+      whole_option("crop", 0, 0, longest_side,
+                   "shift training pictures at random, by up to this many pixels (4 is usual)"));
   options.push_back(flag_option("flip", false, "mirror half of the training pictures, at random"));
   return options;
 }

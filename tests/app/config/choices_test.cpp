@@ -60,10 +60,9 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
 
 // [cluster] policy is steelyard in all of these.
 TEST(Choices, AJobTellsTheirPlace) {
-  EXPECT_EQ(
-      refusal("[policy.lbb]\nstep = 2\nrapidd = 0.3\n" + std::string(one_worker)),
-      "j.toml:3:10: policy 'lbb' has no option 'rapidd'; did you mean \"rapid\"? (valid: preset, fine, "
-      "rapid, step, window, guard, profile_ms, start)");
+  EXPECT_EQ(refusal("[policy.lbb]\nstep = 2\nrapidd = 0.3\n" + std::string(one_worker)),
+            "j.toml:3:10: policy 'lbb' has no option 'rapidd'; did you mean \"rapid\"? (valid: preset, fine, "
+            "rapid, step, window, guard, profile_ms, start)");
   EXPECT_THAT(refusal("[policy.steelyard]\nboldness = 1\n" + std::string(one_worker)),
               AllOf(HasSubstr("j.toml:2:12: policy 'steelyard'"), HasSubstr("least_gain")));
   EXPECT_THAT(refusal("[policy.stilyard]\n" + std::string(one_worker)),
@@ -110,11 +109,10 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
   EXPECT_EQ(
       refusal_of(good, {"data.samples=abc"}),
       "--set data.samples=abc: data set 'ours', option samples = 'abc': give a whole number from 1 to 100");
-  EXPECT_THAT(
-      refusal_of("[model]\nname = \"mlb\"\n"),
-      AllOf(HasSubstr("j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (valid: computed, "
-                      "external, mine, albert, "),
-            HasSubstr("lenet5, mlp, resnet101")));
+  EXPECT_THAT(refusal_of("[model]\nname = \"mlb\"\n"),
+              AllOf(HasSubstr("j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (valid: computed, "
+                              "external, mine, albert, "),
+                    HasSubstr("lenet5, mlp, resnet101")));
   EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"),
               HasSubstr("j.toml:2:8: there is no data set 'mnist'"));
 }

@@ -107,9 +107,9 @@ DataTable cifar_rows() {
            "50,000 + 10,000 pictures, 32 x 32 in colour, in ten classes (Krizhevsky 2009), in binary form",
            picture_options({text_option("dir", "", "folder with data_batch_1.bin to 5 and test_batch.bin")})},
           {"cifar-100", make_cifar_100, "the same number of pictures in a hundred classes",
-           picture_options(
-               {text_option("dir", "", "folder with train.bin and test.bin"),
-                word_option("labels", "fine", {"fine", "coarse"}, "the 100 classes, or the 20 superclasses")})}};
+           picture_options({text_option("dir", "", "folder with train.bin and test.bin"),
+                            word_option("labels", "fine", {"fine", "coarse"},
+                                        "the 100 classes, or the 20 superclasses")})}};
 }
 
 }  // namespace steelyard

@@ -191,7 +191,8 @@ DataTable idx_rows() {
            {text_option("dir", "/usr/share/datasets/fashion-mnist", "folder with the four IDX files")})},
       {"idx", make_idx, "any four IDX files, gzipped or not",
        picture_options(
-           {text_option("dir", "", "folder with files named like those of MNIST; or give each file by its own option:"),
+           {text_option("dir", "",
+                        "folder with files named like those of MNIST; or give each file by its own option:"),
             text_option("train_images", "", "a file"), text_option("train_labels", "", "a file"),
             text_option("test_images", "", "a file"), text_option("test_labels", "", "a file"),
             whole_option("classes", std::nullopt, 2, 256, "default: the highest training label + 1")})}};

@@ -302,15 +302,15 @@ DataTable npy_rows() {
     return with_picture_options(open_npy_sets(files, given_classes(options), options.flag("normalize")),
                                 options);
   };
-  return {{"npy", make,
-           "arrays of NumPy: inputs (samples, values) or (samples, height, width, channels), and labels",
-           picture_options(
-               {text_option("train_inputs", "", "a file, or an array of an .npz: mnist.npz:x_train"),
-                text_option("train_labels", "", "the same"), text_option("test_inputs", "", "the same"),
-                text_option("test_labels", "", "the same"),
-                whole_option("classes", std::nullopt, 2, most_classes,
-                             "default: the highest training label + 1"),
-                normalize_option()})}};
+  return {
+      {"npy", make,
+       "arrays of NumPy: inputs (samples, values) or (samples, height, width, channels), and labels",
+       picture_options(
+           {text_option("train_inputs", "", "a file, or an array of an .npz: mnist.npz:x_train"),
+            text_option("train_labels", "", "the same"), text_option("test_inputs", "", "the same"),
+            text_option("test_labels", "", "the same"),
+            whole_option("classes", std::nullopt, 2, most_classes, "default: the highest training label + 1"),
+            normalize_option()})}};
 }
 
 }  // namespace steelyard

@@ -14,7 +14,6 @@
 //
 // Integers and booleans are counts. Lists, sets and maps are preceded by their size, arrays are not. An
 // optional is 1 and its value, or 0. Objects that save themselves as a text (predictors) are stored as one.
-// optional has 1 before it, or is 0. What saves itself as a text (a predictor) is one.
 #pragma once
 
 #include <algorithm>

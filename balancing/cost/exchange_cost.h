@@ -24,7 +24,6 @@ namespace steelyard::balancing {
 // A curve gives a worker's typical time. A worker that is often interrupted is late more often than its curve
 // predicts; L shows that. Kept: mean of L and its standard error, with forgetting, and the mean worth of the
 // worker in the same rounds.
-// was worth in the same rounds.
 class WaitedFor {
  public:
   // L of one round, and by how much longer that round would have been without the worker.

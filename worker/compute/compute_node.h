@@ -29,7 +29,6 @@
 //
 // Threads: give() and the destructor run on the worker's thread; another thread computes; the feed's thread
 // reads samples.
-// samples.
 #pragma once
 
 #include <deque>

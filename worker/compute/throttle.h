@@ -10,7 +10,6 @@
 // gradient, and the end, by (slow / cpu - 1) times the time since the previous one. This multiplies the cost
 // of co-tenants, too. A delay longer than the job's heartbeat_timeout looks like a worker that makes no
 // progress.
-// on.
 #pragma once
 
 #include <steelyard/engine.h>

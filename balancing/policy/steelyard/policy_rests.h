@@ -15,7 +15,6 @@
 //
 // A single worker alone is also a possible split, so the plan is never slower, in its own model, than the
 // best single worker.
-// worker.
 #pragma once
 
 #include <steelyard/policy.h>

@@ -23,7 +23,7 @@ struct FlatPool::Store {
     FloatBuffer values;
     std::uint64_t version = 0;         // of the last choice
     std::set<std::uint64_t> used;      // begins of the parts in use
-    std::set<std::uint64_t> reserved;  // begins of the parts whose memory is allocated
+    std::set<std::uint64_t> reserved;  // begins of the parts with allocated memory
   };
 
   explicit Store(Memory its_memory) : memory(its_memory) {}

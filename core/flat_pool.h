@@ -1,5 +1,5 @@
 // FlatPool: a pool of buffers of one size. Parts of a buffer are taken and returned one by one, by different
-// owners. Like BufferPool, but for versions of a model whose slices are made one by one.
+// owners. Like BufferPool, but for versions of a model made slice by slice.
 //
 // If possible, all parts of one version lie in one buffer, each at its own offset, so that a holder of all
 // parts has the version flat without a copy. If that offset is still in use, the part is placed at the same

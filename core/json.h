@@ -9,7 +9,7 @@ namespace steelyard {
 
 using Json = nlohmann::ordered_json;  // objects keep the order of insertion
 
-// Parse a text. For invalid JSON, parse_json() returns a value whose is_discarded() is true;
+// Parse a text. For invalid JSON, parse_json() returns a value with is_discarded() == true;
 // parse_json_strictly() throws Json::parse_error (Json::out_of_range for a number that does not fit).
 Json parse_json(std::string_view text);
 Json parse_json_strictly(std::string_view text);

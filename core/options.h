@@ -58,7 +58,7 @@ auto table_of(std::span<Rows* const> files, const Arguments&... arguments) {
   return table;
 }
 
-// Runs code that may be the user's. Rethrows any exception as a Failure whose message begins with `owner`.
+// Runs code that may be the user's. Rethrows any exception as a Failure; its message begins with `owner`.
 void in_name_of(const std::string& owner, const std::function<void()>& work);
 
 // Makes the object of this kind ("model") and name. Throws Failure (configuration) for an unknown name or

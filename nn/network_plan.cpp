@@ -24,7 +24,7 @@ Column cpu_column() {
 }
 
 // Visits the nodes once, keeping track of the orders in which each value is available. With `lanes` the
-// column is the CPU's, whose ops support both orders.
+// column is that of the CPU: its ops support both orders.
 class Planner {
  public:
   Planner(const Model& model, const Column& column, std::uint32_t micro_batch, bool lanes)

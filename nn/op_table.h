@@ -13,7 +13,7 @@ namespace steelyard::nn {
 #define STEELYARD_MAKE(Kind, word) std::unique_ptr<Op> make(const Kind& op, const OpPlace& place);
 #define STEELYARD_MAKE_HERE(Kind, word) \
   std::unique_ptr<Op> make(const Kind& op, const OpPlace& place, const Context& context);
-// Define the two, for an op whose class has a constructor with the same arguments.
+// Define the two, for an op class with a constructor that takes the same arguments.
 #define STEELYARD_OP(Kind, Class)                                  \
   std::unique_ptr<Op> make(const Kind& op, const OpPlace& place) { \
     return std::make_unique<Class>(op, place);                     \
@@ -66,7 +66,7 @@ std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, F
 // Samples in, samples out.
 std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place);
 
-// In lanes. With `relu`, the input is the output of a ReLU, whose backward is done, too. Only for windows
+// In lanes. With `relu`, the input is the output of a ReLU, and its backward is done, too. Only for windows
 // that do not overlap and have no padding.
 std::unique_ptr<Op> make_max_pool(const MaxPool& op, const OpPlace& place, bool relu);
 

@@ -32,7 +32,7 @@ struct Device {
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) that replaces time_ms
   Recording recording{};                 // factors of a real run's rounds on time_ms
   SpeedTrace trace{};                    // its speed over time
-  // Of its own link; negative: the network's.
+  // Settings of its own link; negative: the network's.
   double latency_ms = -1, bandwidth_gbps = -1;
   double memory_mb = 0;  // its machine's memory, reported by CPU workers; 0: unknown
   // Millisecond rounds on a shared machine: the logarithm of a time varies by `jitter`; times are rounded up

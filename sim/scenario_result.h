@@ -1,4 +1,4 @@
-// Result: the result of a simulation, and its JSON, whose format is stable.
+// Result: the result of a simulation, and its JSON in a stable format.
 //
 //   {"scenario","policy","sync","seed",
 //    "rounds":[{"round","shares":[...],"compute_ms":[...],"round_ms","se"}],
@@ -32,7 +32,7 @@ struct RoundResult {
   double round_ms = 0;                // with both
   double se = 0;    // straggler effect, (max - min) / mean of the times of the workers that computed
   double loss = 0;  // of a training: mean over the round's samples
-  // Its positions, once per pass, including those whose report was lost with their worker.
+  // Its positions, once per pass, including those of reports lost with their worker.
   std::uint64_t samples = 0;
 };
 

@@ -29,7 +29,7 @@ Result simulate(const Scenario& scenario, std::optional<double> ideal_s = {});
 double ideal_seconds(const Scenario& scenario);
 
 // The worker that would finish the whole job first if it were alone, exchange included, among those present
-// all the time; std::nullopt if there are none. Compares true times; the draws matter little here.
+// all the time; std::nullopt if none is. Compares true times; the draws matter little here.
 std::optional<std::size_t> best_single_device(const Scenario& scenario);
 double alone_seconds(const Scenario& scenario, std::size_t worker);
 

@@ -182,7 +182,7 @@ void Worker::begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out) {
   pull(std::nullopt, out);
 }
 
-// From all shards with missing slices, or from one.
+// Pulls from all shards with missing slices, or from one.
 void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   const bool has_before = current_.begun && current_.version + 1 == next_.version;
   const bool difference = job_.pull_encoding != FloatCode::float32 && has_before;

@@ -188,7 +188,7 @@ Bracket first_bracket(const Times& times, std::span<const Bound> bounds, std::ui
   times.within(latest, least, most, high);
   Bracket bracket{0, latest, least, std::move(high), least_sum, 0, least};
   bracket.high_sum = sum(bracket.high);
-  // Samples that take no time belong to the low end, whose time is 0.
+  // Samples that take no time belong to the low end (time 0).
   move_end(bracket, times, 0, total);
   if (earliest > 0 && earliest < bracket.high_time) {
     bracket.spare = guesses(earliest);

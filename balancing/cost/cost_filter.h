@@ -39,7 +39,7 @@ namespace steelyard::balancing {
 // in units of the first one, so that both states have the magnitude of its time.
 class CostLine {
  public:
-  // From a first batch: assumes a tenth of its time as fixed, with a deviation of six tenths.
+  // Starts from a first batch: assumes a tenth of its time as fixed, with a deviation of six tenths.
   CostLine(double units, double seconds);
   // Relative deviation assumed for a profile.
   static constexpr double profile_doubt = 0.1;
@@ -78,7 +78,7 @@ class CostLine {
 //  - With `believe`, a far time is followed at once; the next one shows whether that was right.
 class SuddenChange {
  public:
-  // What this measurement has revealed about the previous one: nothing, a change that lasted, or an outlier.
+  // The verdict on the previous measurement: nothing known, a change that lasted, or an outlier.
   enum class Verdict { none, lasted, accident };
 
   struct Answer {
@@ -111,7 +111,7 @@ class Level {
  public:
   static constexpr double first_doubt = 0.3;  // relative: first rounds are often slow
 
-  // From the first batch.
+  // Starts from the first batch.
   Level(double seconds, const Rules& rules, double doubt = first_doubt);
 
   void follow(double seconds, double rounds);   // a measurement; `rounds`: number measured so far

@@ -66,7 +66,7 @@ Affine solve(const Sums& s, double noise) {
   return {0, s.bt / s.bb};
 }
 
-// Batches whose sizes have a smaller relative variance count as one size: the slope would be rounding noise.
+// Sizes with a smaller relative variance count as one size: the slope would be rounding noise.
 constexpr double one_size = 1e-6;
 
 constexpr double most_fixed = 0.99;  // share of the time, in a tangent

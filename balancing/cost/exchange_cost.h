@@ -3,8 +3,8 @@
 //
 // All workers wait for the last push of the round. The cost of a worker's own link is therefore how much
 // longer it waited than the worker that waited least in the same round. Over the last 15 rounds: median e,
-// standard error of the median s = 1.86 MAD / sqrt(n) (for normal noise); only what is certain counts: max(0,
-// e - 2 s).
+// standard error of the median s = 1.86 MAD / sqrt(n) (for normal noise); only the certain part
+// counts: max(0, e - 2 s).
 //
 // A link has changed if two waits in a row are far from the rest on the same side, or one after a long rest;
 // older waits are then dropped.

@@ -38,7 +38,7 @@ std::uint64_t local_steps(double period, double batch_seconds) {
 Period best_period(std::span<const double> batch_seconds, SearchOptions options) {
   CHECK(!batch_seconds.empty(), "no worker to balance");
   const auto [least, most] = std::ranges::minmax(batch_seconds);
-  require_sense(least > 0 && std::isfinite(most), "a mini-batch takes no time, or for ever");
+  require_sense(least > 0 && std::isfinite(most), "the time of a mini-batch is zero or infinite");
   Period best;
   for (std::uint64_t k = 0;; ++k) {
     // Multiplied, not accumulated, so that even the thousandth unit is exact.

@@ -7,7 +7,7 @@
 //  - CostFilter: the time of one worker. Fixed costs and speeds are learned separately, so the split is right
 //    two rounds after the start. A sudden change is followed when the next round confirms it, or at once if
 //    changes have lasted so far in this job;
-//  - Links: a worker whose link certainly costs more than the best one has that much less time;
+//  - Links: a worker with a link that certainly costs more than the best one has that much less time;
 //  - Waits: how long rounds wait for each worker, and what each is worth;
 //  - Rests: which workers rest, and the next trial;
 //  - Move: when shares move.

@@ -45,7 +45,7 @@ void relu_backward(const float* output, float* gradient, std::size_t size, Level
 
 // The maximum of each window. Backward finds it again in the input, which is cheaper than storing it; among
 // equal values the first in reading order gets the gradient. With `relu`, the input is the output of a ReLU,
-// whose backward is done in the same sweep. d_input is written completely, with zeros where no gradient
+// and its backward is done in the same sweep. d_input is written completely, with zeros where no gradient
 // arrives.
 void max_pool_forward(const Pool& shape, const float* input, float* output, Level level = cpu_level());
 void max_pool_backward(const Pool& shape, const float* input, const float* d_output, bool relu,

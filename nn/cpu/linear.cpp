@@ -60,10 +60,10 @@ float sum_of_lanes(const float* values, std::uint64_t lanes) {
   return std::accumulate(sums.begin(), sums.end(), 0.0F);
 }
 
-// Of the eight orders of the operands these were fastest at 32 samples: outputs always in lanes, inputs in
-// lanes for the forward product and as samples for the gradient of the weights. Inputs in lanes are therefore
-// transposed once, which costs a few percent of what it saves. In lanes a picture lies channel by channel, as
-// the weights require; as samples it arrives here only if that is the same.
+// These were the fastest of the eight orders of the operands at 32 samples: outputs always in lanes, inputs
+// in lanes for the forward product and as samples for the gradient of the weights. Inputs in lanes are
+// therefore transposed once, which costs a few percent of what it saves. In lanes a picture lies channel by
+// channel, as the weights require; as samples it arrives here only if that is the same.
 class LinearOp final : public Op {
  public:
   LinearOp(const Linear& options, const OpPlace& place)

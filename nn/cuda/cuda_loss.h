@@ -19,7 +19,7 @@ struct LossSums {
 std::uint64_t loss_workspace(const LossOptions& options, std::uint32_t samples);
 
 // Adds to `sums`. Scores and gradient are stored as [sample][label][class]; the gradient may be null or the
-// scores' own buffer. It is zero for padded samples, whose scores and labels are not read, and for rows with
+// scores' own buffer. It is zero for padded samples (their scores and labels are not read) and for rows with
 // a label outside the classes. All pointers are device pointers.
 void add_loss(const Context& context, const LossOptions& options, std::uint32_t size, const float* scores,
               float* gradient, LossSums* sums, float* workspace);

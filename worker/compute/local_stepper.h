@@ -105,7 +105,7 @@ class LocalStepper {
   FloatBuffer local_;  // empty without local steps, as is the next
   FloatBuffer kept_;   // momentum; for an ema range, w
 
-  // Of the current piece.
+  // State of the current piece.
   std::span<float> moved_;
   Piece piece_;
   LocalSteps steps_;  // `local` of the piece, with its number of steps

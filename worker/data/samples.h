@@ -22,7 +22,7 @@ void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::
 // on (-1 and 1 become 0 and 1); otherwise they are numbered in alphabetical order.
 class ClassNames {
  public:
-  // From the labels of the training set, in any order, with repetitions.
+  // Takes the labels of the training set, in any order, with repetitions.
   explicit ClassNames(const std::vector<std::string>& labels);
 
   [[nodiscard]] std::optional<std::uint32_t> find(const std::string& label) const;

@@ -135,7 +135,7 @@ void Stream::fill_zero(void* to, std::uint64_t bytes) {
 void Stream::wait(const Event& event) {
   const Event::Impl& of = event.impl();
   if (of.capture && of.capture->open) {
-    impl_->capture = of.capture;  // whose work is in order as recorded
+    impl_->capture = of.capture;  // its recorded work is already in order
   } else if (of.queue && of.queue != impl_->queue) {
     add([queue = of.queue, place = of.place] { queue->run_to(place); });
   }

@@ -47,7 +47,7 @@ class Network {
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
-  // `on_final` for each range as it arrives. Throws Failure (configuration) if a label is outside the classes.
+  // `on_final` for each range as it arrives. Throws Failure (configuration) for a label outside the classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory

@@ -94,8 +94,8 @@ struct FeedRequest {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  // Asks to end the piece early, between two micro-batches. The computing thread takes this request, once, and
-  // ends there if it is not too late.
+  // Asks to end the piece early, between two micro-batches. The computing thread takes this request, once,
+  // and ends there if it is not too late.
   void ask_end(Position end) { asked_.store(end, std::memory_order_relaxed); }
   [[nodiscard]] Position take_asked_end() {
     if (asked_.load(std::memory_order_relaxed) == nobody_asks) return nobody_asks;

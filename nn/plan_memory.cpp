@@ -1,7 +1,7 @@
 // Assigns places in a plan's arena to values and gradients.
 //
 // A value lives from the step that produces it to the last that reads it, forward or backward; a gradient
-// from the first step that contributes to it to the step whose output it belongs to. Values with disjoint
+// from the first step that contributes to it to the step that produces the value. Values with disjoint
 // lifetimes may share memory: the largest are placed first, each as low as it fits.
 #include "nn/network_plan.h"
 

@@ -5,9 +5,9 @@
 // for any non-decreasing curves T_i: the problem of LB-BSP (Chen et al., SoCC 2020) and of BOA (Yang et al.,
 // J. Supercomputing 2020). Memory limits are bounds; fixed costs and exchange times are part of the curve.
 //
-// Of the optima it returns the one obtained by handing out samples one by one, each to the worker that would
-// finish it first, the earlier worker first among equals. So every worker finishes early, not only the
-// slowest. It brackets the finishing time, which takes O(n log) steps instead of one per sample.
+// It returns the optimum obtained by handing out samples one by one, each to the worker that would finish it
+// first, the earlier worker first among equals. So every worker finishes early, not only the slowest. It
+// brackets the finishing time, which takes O(n log) steps instead of one per sample.
 #pragma once
 
 #include <cstdint>

@@ -14,9 +14,9 @@
 //
 // On GPUs, where time is not proportional to samples: no prediction, but a search that moves a few samples
 // from the straggler to the leader (leader_straggler.h). It starts from an equal split, followed by one in
-// proportion to the measured speeds once all are known. A worker whose share the search reduces to nothing is
-// left out until the workers change ("restart without that worker"), if it may rest; otherwise it keeps one
-// sample.
+// proportion to the measured speeds once all are known. If the search reduces the share of a worker to
+// nothing, the worker is left out until the workers change ("restart without that worker"), if it may rest;
+// otherwise it keeps one sample.
 //
 // Mixed clusters (not covered by the paper): all CPUs together are one party of the search, so straggler and
 // leader may be of either kind. The party's samples are divided so that, by their predicted speeds, all its

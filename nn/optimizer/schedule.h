@@ -1,6 +1,6 @@
 // The learning rate as a pure function of the progress of the training, so that every machine knows it
-// without a message, and a training that is resumed, or whose batches were resized, continues with the same
-// rates.
+// without a message, and a training continues after a resumption, or with batches of another size, with the
+// same rates.
 //
 // With e = epochs done (fractions count), E = epochs, W = warmup * E:
 //

@@ -1,9 +1,8 @@
-// What a job chooses by name - a model, a data set, a policy, a predictor - and what each of them can be
-// told.
+// Tables of models, data sets, policies and predictors, which a job selects by name, and their options.
 //
-// Every row of a table declares its options: what may be given, what holds otherwise, and what it means.
-// Checks, messages and `steelyard help model` are made from these rows. A maker gets its options complete and
-// checked, for built-in rows and a user's own.
+// Every row of a table declares its options: allowed values, default and help. Checks, error messages and
+// `steelyard help model` are generated from these rows. A row's function receives complete, checked options.
+// This holds for built-in rows and for rows that a program adds.
 //
 //   {"perceptron", perceptron, "two hidden layers", {whole_option("width", 32, 1, 4096, "units in each")}}
 #pragma once
@@ -18,17 +17,17 @@
 
 namespace steelyard {
 
-using OptionTexts = std::map<std::string, std::string>;  // as a job has them, by name
+using OptionTexts = std::map<std::string, std::string>;  // name -> value, as text from the job file
 
 struct Option {
   std::string name;
-  std::string otherwise;  // what holds where nothing is given; empty: nothing does
-  std::string allowed;    // "a whole number from 1 to 4096": how a message ends that begins with "give"
+  std::string otherwise;  // the default; empty: no default
+  std::string allowed;    // "a whole number from 1 to 4096": follows the word "give" in error messages
   std::string help;       // a few words
   std::function<bool(const std::string&)> accepts;
 };
 
-// The upper end of a range: a number, or below() it.
+// The upper end of a range: the number itself is allowed, or excluded if made by below().
 struct Top {
   Top(double number, bool excluded = false) : value(number), below(excluded) {}
   double value;
@@ -45,15 +44,16 @@ Option word_option(std::string name, std::string otherwise, const std::vector<st
                    std::string help);
 Option text_option(std::string name, std::string otherwise, std::string help);
 
-// The options of one model, data set or policy: declared ones only, each as it may be.
+// The checked options of one model, data set or policy.
 class Options {
  public:
-  // Throws Failure (configuration) that names the option and what it may be.
+  // Throws Failure (configuration) for an undeclared option or a value out of range; the message names the
+  // option and its allowed values.
   Options(std::string owner, const std::vector<Option>& declared, const OptionTexts& given);
 
   // Whether it has a value, given or by default.
   [[nodiscard]] bool has(const std::string& name) const { return values_.contains(name); }
-  // Each throws Failure (configuration) for an option that is not declared, or is and has no value.
+  // Each throws Failure (configuration) if the option is not declared or has no value.
   [[nodiscard]] std::uint64_t whole(const std::string& name) const;
   [[nodiscard]] double number(const std::string& name) const;
   [[nodiscard]] bool flag(const std::string& name) const { return text(name) == "true"; }
@@ -76,7 +76,7 @@ struct Choice {
 
   std::string name;
   std::function<Make> make;
-  std::string help;  // one plain sentence
+  std::string help;  // one sentence
   std::vector<Option> options;
 };
 template <class Make>

@@ -1,20 +1,20 @@
-// Kinds of devices, and the precisions in which they multiply.
+// Kinds of devices, and the precision of their products.
 #pragma once
 
 #include <cstdint>
 
 namespace steelyard {
 
-// What kind of device computes: policies treat them differently (CPUs are predicted, GPUs are searched).
+// Policies treat them differently: lb-bsp predicts the speed of CPUs, and searches the share of GPUs.
 enum class DeviceKind : std::uint8_t { cpu, gpu };
 
-// In what the factors of matrix products and convolutions are multiplied. Sums, and all that is kept or sent,
-// are float32 in any case.
+// The precision of the factors in matrix products and convolutions. Accumulation, storage and messages always
+// use float32.
 //
-// bf16: bfloat16, a float32 without its last 16 bits, so numbers of 8 significant bits. Where a processor
-// cannot multiply it (cpu_has_bf16), and in kernels that have no form for it, float32.
-// tf32: TensorFloat-32, the range of a float32 with 11 significant bits, which tensor cores of CUDA devices
-// multiply. No processor does: a worker that computes on one is refused it.
+// bf16: bfloat16, a float32 without its last 16 bits (8 significant bits). Falls back to float32 on CPUs
+// that lack it (cpu_has_bf16) and in kernels without a bf16 version.
+// tf32: TensorFloat-32, the exponent range of a float32 with 11 significant bits, on the tensor cores of CUDA
+// devices. CPUs have no tf32; a CPU worker that requests it is rejected.
 enum class Precision : std::uint8_t { float32, bf16, tf32 };
 
 }  // namespace steelyard

@@ -1,15 +1,14 @@
-// Engine: computes gradients and evaluations for a worker. The CPU network is one, that
-// of a GPU another, and a framework of your own may be a third.
+// Engine: computes gradients and evaluations for a worker. Built in are one for CPUs and one for GPUs; a
+// program may add another, for example around a framework.
 //
-// An engine is given one piece at a time: parameters, and a stream of its samples. It reads the stream to
-// its end and sums over the samples it gets. It chooses how many samples it computes at once, in which order
-// it keeps them, and on which device.
+// An engine receives one piece at a time: parameters, and a stream of samples. It reads the stream to its end
+// and sums over the samples. It chooses its micro-batch sizes, its memory layout and its device.
 //
-// Threads: it is made on the worker's thread; all calls of train() and evaluate() come from one computing
-// thread and block until they are done. An engine that computes on several threads asks for samples and calls
-// `on_final` from any of them, but one at a time. Whatever it throws ends the worker, with the message.
+// Threads: it is constructed on the worker's thread; all calls of train() and evaluate() come from one
+// compute thread and block until done. An engine with several threads may call Samples and `on_final` from
+// any of them, but from one at a time. An exception ends the worker, with its message.
 //
-// Promised: the meaning of what the headers in this folder declare stays within a minor version. All other
+// Stability: declarations in the headers of this folder keep their meaning within a minor version. All other
 // headers may change with any release.
 #pragma once
 
@@ -31,68 +30,67 @@ namespace steelyard {
 class Samples {
  public:
   virtual ~Samples() = default;
-  // The next micro-batch, which stays as it is until the next call. Null at the end of the piece, and sooner
-  // if the rest is not wanted any more: what is returned then is thrown away.
+  // The next micro-batch, valid until the next call. Null at the end of the piece, or earlier if the piece
+  // was cancelled; the result of a cancelled piece is discarded.
   virtual const nn::MicroBatch* next() = 0;
-  // Whether the micro-batch given last is the last one.
+  // Whether the micro-batch returned last is the last one.
   [[nodiscard]] virtual bool at_end() const = 0;
-  // Whether the piece is still wanted. What is returned for one that is not is thrown away.
+  // False if the piece was cancelled; its result is discarded.
   [[nodiscard]] virtual bool wanted() const { return true; }
 };
 
-// The gradient of floats [begin, end) will not change any more. Ranges come in any order, each float once at
-// the most; what is never told is final when train() returns. The sooner a slice is whole, the sooner it is
-// sent, while the rest is computed.
+// Announces that gradient elements [begin, end) are final. Ranges may come in any order, each element at most
+// once; elements never announced are final when train() returns. The worker sends a slice as soon as all of
+// it is final, while the rest is still being computed.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
-// Where an engine's work is done. It decides which clock tells how long that took, for a thread that waits
-// uses no processor time; and whether the machine's counters of processor time say anything of it: of another
-// device they say nothing.
+// Where an engine computes. It selects the clock that measures compute time, since a waiting thread uses no
+// processor time. For other_device, the machine's processor counters are ignored.
 enum class WorkPlace : std::uint8_t { this_thread, other_threads, other_device };
 
 class Engine {
  public:
   virtual ~Engine() = default;
 
-  // Writes the gradient (a flat buffer like `parameters`): the sum over all samples, not the mean. Returns
-  // sums over the samples too. Equal pieces must give equal bits: one that is lost is computed again by
-  // another worker.
+  // Writes the gradient, a flat buffer like `parameters`: the sum over all samples, not the mean. Returns
+  // loss and correct answers, also as sums. Must be deterministic to the bit, since another worker may
+  // recompute a lost piece.
   virtual nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                          const FinalRange& on_final) = 0;
   virtual nn::Sums evaluate(std::span<const float> parameters, Samples& samples) = 0;
 
-  // The sizes of micro-batches that suit it, largest first; the last is 1. A piece is cut into as many of the
-  // largest as fit, and one of the smallest that holds the rest, padded.
+  // Supported micro-batch sizes, largest first; the last is 1. A piece is cut into as many of the largest as
+  // fit; the rest goes into one of the smallest size that holds it, padded.
   [[nodiscard]] virtual std::vector<std::uint32_t> micro_batch_sizes() const = 0;
 
-  // What the gradient of the piece weighs, where samples do not weigh one each (tokens of a text). Asked when
-  // its first range is final, and when train() has returned.
+  // The total weight of the piece, if it is not the number of samples (for example tokens of a text). Called
+  // when the first range is final, and again after train() has returned.
   [[nodiscard]] virtual std::optional<double> weight() const { return std::nullopt; }
 
-  // Memory of its device that it needs beside parameters and gradient.
+  // Device memory in bytes, without parameters and gradient.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
   [[nodiscard]] virtual WorkPlace work_place() const { return WorkPlace::this_thread; }
 
-  // The share of its device that it had since the last call, 0..1, if it knows that; otherwise the worker
-  // asks the machine, which knows of processors only.
+  // The share of its device that it received since the last call, 0..1. std::nullopt if unknown: the worker
+  // then measures the CPU share of the machine.
   virtual std::optional<double> take_share() { return std::nullopt; }
 };
 
-// Workload: what a job trains - parameters, the engine that computes with them, and the data.
+// The subject of a job: parameters, the engine that computes with them, and the data.
 struct Workload {
-  Layout layout{};  // slice_size is the job's and stays 0
-  // Writes the first parameters: a pure function of the seed.
+  Layout layout{};  // leave slice_size at 0; the job sets it
+  // Writes the initial parameters: a pure function of the seed.
   std::function<void(std::span<float> parameters, std::uint64_t seed)> initialize{};
   std::function<std::unique_ptr<Engine>()> make_engine{};
   DataSets data{};
   std::uint32_t grain = 1;  // Job::grain
-  // What the engine computes, where it is a model of nn: whoever wants scores makes a network of it.
+  // Set if the engine computes a built-in model; used to build a network that returns scores.
   std::optional<nn::Model> model{};
 };
 
-// A row makes the workload of a model that has an engine of its own, for this data. Whatever it throws is
-// told with the model's name.
+// A row's function makes the workload of a model that has an engine of its own, for this data. An exception
+// ends the process with a message that names the model.
 using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
 
 }  // namespace steelyard

@@ -1,7 +1,7 @@
-// Failure: a set-up that cannot work, thrown where it is found and caught once, in run().
+// Failure: the exception for a set-up that cannot work. run() catches it.
 //
-// The message names the thing, the place and the remedy. The exit code tells a launcher whether
-// a retry makes sense.
+// The message says what is wrong, where, and the remedy. The exit code shows a launcher whether a retry makes
+// sense.
 #pragma once
 
 #include <stdexcept>
@@ -13,10 +13,10 @@ enum class ExitCode : int {
   ok = 0,
   failed = 1,          // training failed: non-finite numbers, or anything unclassified
   usage = 2,           // the command line is wrong
-  unreachable = 69,    // a peer was not there in time; a retry may work
+  unreachable = 69,    // connecting to a peer timed out; a retry may work
   io = 74,             // disk full, damaged file
-  temporary = 75,      // told to leave; start again
-  protocol = 76,       // another version, or another job
+  temporary = 75,      // removed from the job, or no slot is free; start again
+  protocol = 76,       // the peer has another version or another job
   configuration = 78,  // the job file is wrong
 };
 

@@ -1,13 +1,13 @@
-// The ops: what a node of a graph may compute. Each is a small struct of options that knows the shape it
-// delivers, the parameters it learns, and what it costs. STEELYARD_OPS lists them, one row an op: from it
-// follow OpKind, the functions that every backend has (nn/op_table.h), the words that a model is described
-// with (steelyard/model.h), and what tests go through (tests/nn/ops/op_cases.h).
+// The ops: the operations that nodes of a graph may compute. Each is a small struct of options with functions
+// for its output shape, its parameters and its cost. STEELYARD_OPS lists them, one row per op. Generated from
+// it are OpKind, the functions of every backend (nn/op_table.h), the methods of the model builder
+// (steelyard/model.h) and the test cases (tests/nn/ops/op_cases.h).
 //
 // Shapes are of one sample (shape.h). A picture is height x width x channels; a sequence is 1 x tokens x
-// features; a vector is 1 x 1 x features. shape() and parameters() get the shapes of the inputs, and throw
-// Failure (configuration) if they do not fit, with a text that goes on after "layer 'conv1' gets ... and".
+// features; a vector is 1 x 1 x features. shape() and parameters() take the shapes of the inputs, and throw
+// Failure (configuration) if they do not fit, with a text that continues "layer 'conv1' gets ... and".
 //
-// Names and shapes of parameters are those of PyTorch's modules, so that safetensors files fit both ways.
+// Names and shapes of parameters are those of PyTorch's modules, so safetensors files can be exchanged.
 #pragma once
 
 #include <steelyard/parameters.h>
@@ -21,71 +21,72 @@
 
 namespace steelyard::nn {
 
-// What a model ends with; the equations are in nn/loss.h.
+// Equations are in nn/loss.h.
 enum class Loss : std::uint8_t { softmax_cross_entropy, hinge };
 
-// How a tensor begins.
+// Initial values of a tensor.
 struct Initializer {
   enum class Kind : std::uint8_t {
     constant,  // value
     uniform,   // in +-value
-    normal,    // mean 0, deviation `value`
+    normal,    // mean 0, standard deviation `value`
   };
   Kind kind = Kind::constant;
   double value = 0;
   friend bool operator==(const Initializer&, const Initializer&) = default;
 };
 
-// Weights of convolutions, linear layers and embeddings; biases follow with the first and are zero with the
-// others.
+// Initialisation of weights of convolutions, linear layers and embeddings. Biases follow the same
+// distribution with fan_in, and are zero with the others.
 enum class Init : std::uint8_t {
   fan_in,      // uniform in +-1/sqrt(fan in): He et al. 2015 with a = sqrt(5), the default of PyTorch
-  he_fan_in,   // normal, deviation sqrt(2 / fan in): He et al. 2015 for ReLU
-  he_fan_out,  // the same by fan out
-  small,       // normal, deviation 0.02: GPT-2 and BERT
+  he_fan_in,   // normal, standard deviation sqrt(2 / fan in): He et al. 2015 for ReLU
+  he_fan_out,  // normal, standard deviation sqrt(2 / fan out)
+  small,       // normal, standard deviation 0.02: GPT-2 and BERT
   xavier,      // uniform in +-sqrt(6 / (fan in + fan out)): Glorot and Bengio 2010
 };
 
-// One tensor of parameters of an op, as the servers treat it.
+// One parameter tensor of an op, and how servers update it (Range in parameters.h).
 struct ParameterSpec {
-  std::string name;  // behind the layer's: "weight"
+  std::string name;  // "weight"; the full name is "layer.weight"
   std::vector<std::uint64_t> shape;
   Initializer begins{};
   Rule rule = Rule::step;
-  bool decay = true;
-  double keep = 0.9;  // of rule ema: parameters.h
+  bool decay = true;  // whether weight decay applies
+  double keep = 0.9;  // for Rule::ema
 };
 
 using Shapes = std::span<const Shape>;
 using ParameterSpecs = std::vector<ParameterSpec>;
 
-// A number for rows and one for columns; one number means both.
+// (rows, columns); a single number sets both.
 struct Pair {
   std::uint32_t rows, columns;
-  constexpr Pair(std::uint32_t both) : rows(both), columns(both) {}  // NOLINT: that is its purpose
+  constexpr Pair(std::uint32_t both) : rows(both), columns(both) {}  // NOLINT: implicit on purpose
   constexpr Pair(std::uint32_t r, std::uint32_t c) : rows(r), columns(c) {}
   friend bool operator==(Pair, Pair) = default;
 };
 
-// What an op has unless it says otherwise: one input, its shape, no parameters, no products.
+// Defaults for an op: one input, output of the same shape, no parameters, no products.
 struct Plain {
   [[nodiscard]] Shape shape(Shapes in) const { return in[0]; }
   [[nodiscard]] ParameterSpecs parameters(Shapes) const { return {}; }
-  // Multiply-adds of one sample, forward, that grow with parameters or with the square of the tokens.
+  // Multiply-adds of matrix products, convolutions and attention, for the forward pass of one sample.
   [[nodiscard]] double products(Shapes) const { return 0; }
   static constexpr std::uint32_t inputs = 1;
 };
 
 // ---- pictures
 
-// out[y][x][o] = bias[o] + sum over r, s, i of weight[o][i][r][s] * in[y t + r - p][x t + s - p][i], where
-// places outside the picture count as zero. With groups, channels [o] see only the inputs of their group.
+// With stride t and padding p,
+//   out[y][x][o] = bias[o] + sum over r, s, i of weight[o][i][r][s] * in[y t + r - p][x t + s - p][i],
+// where pixels outside the picture are zero. With groups, i covers only the input channels of o's group.
 struct Conv2d {
   std::uint32_t channels = 0;  // of the output
   Pair kernel = 0;
   std::uint32_t stride = 1;
   Pair padding = 0;          // on both sides
-  std::uint32_t groups = 1;  // as many as input channels: depth-wise
+  std::uint32_t groups = 1;  // depth-wise if equal to the number of input channels
   bool bias = true;
   Init init = Init::fan_in;
 
@@ -95,8 +96,8 @@ struct Conv2d {
   static constexpr std::uint32_t inputs = 1;
 };
 
-// The greatest, or the mean, of each window of size x size; only windows that fit the padded picture. Padding
-// is never the greatest, and counts as zero in a mean.
+// The maximum, or the mean, of each window of size x size that lies inside the padded picture. MaxPool
+// ignores padding; AveragePool counts it as zeros.
 struct MaxPool : Plain {
   std::uint32_t size = 2;
   std::uint32_t stride = 0;  // 0: the size
@@ -113,11 +114,12 @@ struct AveragePool : Plain {
       : size(size_), stride(stride_ == 0 ? size_ : stride_), padding(padding_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
 };
-// The mean of each channel over all places (or of each feature over all tokens).
+// The mean of each channel over all pixels (or of each feature over all tokens).
 struct GlobalAveragePool : Plain {
   [[nodiscard]] Shape shape(Shapes in) const { return {1, 1, in[0].channels}; }
 };
-// Channels in `groups` rows of equal length, read column by column (Zhang et al. 2018, ShuffleNet).
+// Writes the channels as `groups` rows of equal length and reads them column by column (Zhang et al. 2018,
+// ShuffleNet).
 struct ChannelShuffle : Plain {
   std::uint32_t groups = 2;
   explicit ChannelShuffle(std::uint32_t groups_) : groups(groups_) {}
@@ -130,13 +132,13 @@ struct ChannelSlice : Plain {
   [[nodiscard]] Shape shape(Shapes in) const;
 };
 
-// ---- anywhere
+// ---- for any shape
 struct Activation : Plain {
   enum class Kind : std::uint8_t {
     relu,          // max(0, x)
     relu6,         // min(6, max(0, x))
     gelu,          // x * Phi(x), exactly (Hendrycks and Gimpel 2016)
-    gelu_tanh,     // the same by its approximation with tanh
+    gelu_tanh,     // gelu, approximated with tanh
     silu,          // x * sigmoid(x)
     hard_swish,    // x * relu6(x + 3) / 6
     hard_sigmoid,  // relu6(x + 3) / 6
@@ -146,14 +148,14 @@ struct Activation : Plain {
   Kind kind = Kind::relu;
   explicit Activation(Kind kind_) : kind(kind_) {}
 };
-// Each feature becomes zero with this probability, and is divided by 1 - probability if not; in training
-// only. Which ones is a function of seed, epoch, position and place in the graph.
+// In training, sets each feature to zero with this probability and divides the others by 1 - probability.
+// The choice is a pure function of seed, epoch, position and the node's index in the graph.
 struct Dropout : Plain {
   double probability = 0.5;
   explicit Dropout(double probability_) : probability(probability_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
 };
-// Takes the whole sample as one vector, channel by channel: out[o] = bias[o] + sum weight[o][i] in[i].
+// Flattens the sample channel by channel, as PyTorch does: out[o] = bias[o] + sum weight[o][i] in[i].
 struct Linear {
   std::uint32_t outputs = 0;
   bool bias = true;
@@ -168,8 +170,8 @@ struct TokenLinear {
   std::uint32_t outputs = 0;
   bool bias = true;
   Init init = Init::fan_in;
-  double scale = 1;           // of what the weights begin with
-  bool joined_names = false;  // in_proj_weight instead of in_proj.weight
+  double scale = 1;           // factor on the initial weights
+  bool joined_names = false;  // tensor names like in_proj_weight instead of in_proj.weight
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
   [[nodiscard]] double products(Shapes in) const;
@@ -178,22 +180,22 @@ struct TokenLinear {
 
 // ---- norms: (x - mean) / sqrt(variance + epsilon) * weight + bias, per channel
 
-// Mean and variance of a channel over all places of all samples of the micro-batch, which is a grain of the
-// round (Job::grain); in an evaluation, their running averages (Ioffe and Szegedy 2015). What a training
-// pass gives to running_mean and running_var is the statistic (the variance unbiased) times the samples.
+// Training uses mean and variance of a channel over all pixels of all samples of the micro-batch, which is
+// one grain of the round (Job::grain). Evaluation uses their running averages (Ioffe and Szegedy 2015). The
+// gradient of running_mean and running_var is the statistic (the variance unbiased) times the samples.
 struct BatchNorm : Plain {
   double epsilon = 1e-5;
-  double keep = 0.9;  // of the running averages; PyTorch's momentum is 1 - keep
+  double keep = 0.9;  // weight of the old running average; PyTorch's momentum is 1 - keep
   explicit BatchNorm(double epsilon_ = 1e-5, double keep_ = 0.9) : epsilon(epsilon_), keep(keep_) {}
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
 };
-// Over the features of a token (Ba et al. 2016).
+// Mean and variance over the features of a token (Ba et al. 2016).
 struct LayerNorm : Plain {
   double epsilon = 1e-5;
   explicit LayerNorm(double epsilon_ = 1e-5) : epsilon(epsilon_) {}
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
 };
-// Over all places of a sample and the channels of a group (Wu and He 2018).
+// Mean and variance over all pixels of a sample and the channels of a group (Wu and He 2018).
 struct GroupNorm : Plain {
   std::uint32_t groups = 32;
   double epsilon = 1e-5;
@@ -203,24 +205,24 @@ struct GroupNorm : Plain {
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
 };
 
-// ---- of several inputs
-struct Add : Plain {  // a + b, of one shape
+// ---- with several inputs
+struct Add : Plain {  // a + b, of the same shape
   [[nodiscard]] Shape shape(Shapes in) const;
   static constexpr std::uint32_t inputs = 2;
 };
-struct Scale : Plain {  // each channel of a times the vector b's number for it (squeeze and excite)
+struct Scale : Plain {  // out[y][x][c] = a[y][x][c] * b[c], for a vector b (squeeze and excite)
   [[nodiscard]] Shape shape(Shapes in) const;
   static constexpr std::uint32_t inputs = 2;
 };
-struct Concat : Plain {  // channels behind each other; pictures of one height and width
+struct Concat : Plain {  // concatenates channels of pictures of the same height and width
   [[nodiscard]] Shape shape(Shapes in) const;
   static constexpr std::uint32_t inputs = 0;  // two or more
 };
 
 // ---- sequences
 
-// Takes 1 x tokens x 1 numbers of rows of the table: out[t] = weight[in[t]]. A number that is no row counts
-// as row 0 (data sets see to it that there is none).
+// The input is 1 x tokens x 1 row indices: out[t] = weight[in[t]]. An index out of range reads row 0; data
+// sets reject such indices earlier.
 struct Embedding {
   std::uint32_t rows = 0, features = 0;
   [[nodiscard]] Shape shape(Shapes in) const;
@@ -230,16 +232,16 @@ struct Embedding {
 };
 // Adds a learned vector for each place in the sequence: out[t] = in[t] + weight[t].
 struct PositionEmbedding {
-  std::uint32_t rows = 0;   // of the table; 0: as many as tokens. Rows behind the last token are not used
-  bool first_only = false;  // all tokens take row 0 (token types of texts of one part)
-  bool bare = false;        // the tensor has the layer's own name
+  std::uint32_t rows = 0;   // of the table; 0: the number of tokens. Rows after the last token are not used
+  bool first_only = false;  // all tokens use row 0 (token types of single-segment texts, as in BERT)
+  bool bare = false;        // the tensor is named "layer", not "layer.weight"
   bool batch_axis = false;  // the tensor is [1][rows][features]
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] double products(Shapes) const { return 0; }
   static constexpr std::uint32_t inputs = 1;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
 };
-// Puts a learned token before the sequence.
+// Prepends a learned token to the sequence.
 struct ClassToken : Plain {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
@@ -249,14 +251,15 @@ struct SelectToken : Plain {
   explicit SelectToken(std::uint32_t token_ = 0) : token(token_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
 };
-// A picture's places as tokens, in reading order.
+// Turns the pixels of a picture into tokens, row by row.
 struct Tokens : Plain {
   [[nodiscard]] Shape shape(Shapes in) const { return {1, in[0].height * in[0].width, in[0].channels}; }
 };
-// The middle of multi-head attention (Vaswani et al. 2017). Takes queries, keys and values of all heads in a
-// row, 3 x features a token, and delivers features a token: for each head, with d = features / heads,
+// Multi-head attention without its projections (Vaswani et al. 2017). The input holds queries, keys and
+// values of all heads one after the other, 3 x features per token; the output has `features` per token. For
+// each head, with d = features / heads,
 //   out = softmax(Q K^T / sqrt(d)) V
-// where, if causal, a token sees none behind it.
+// If causal, a token does not attend to later tokens.
 struct Attention : Plain {
   std::uint32_t heads = 1;
   bool causal = false;
@@ -265,10 +268,10 @@ struct Attention : Plain {
   [[nodiscard]] double products(Shapes in) const;
 };
 
-// One row an op: its struct and its word. What it is called with says how the builder offers it:
-//   NAMED   it learns, so a layer of it has a name: word(name, options)
-//   BARE    it does not: word(options...)
-//   JOINED  it has several inputs, which the functions of nn/model.h take
+// One row per op: its struct, and its method of Builder (steelyard/model.h). The macro says how it is called:
+//   NAMED   has parameters, so the layer has a name: word(name, options)
+//   BARE    has no parameters: word(options...)
+//   JOINED  has several inputs; see Value and concat() in steelyard/model.h
 #define STEELYARD_OPS(NAMED, BARE, JOINED)     \
   NAMED(Conv2d, conv2d)                        \
   BARE(MaxPool, max_pool)                      \
@@ -299,7 +302,7 @@ using OpsBehind = std::variant<Kinds...>;
 using OpKind = OpsBehind<void STEELYARD_OPS(STEELYARD_KIND, STEELYARD_KIND, STEELYARD_KIND)>;
 #undef STEELYARD_KIND
 
-// The word of an op; of an activation, that of its kind.
+// "conv2d"; for an activation the name of its kind, "relu".
 const char* name_of(const OpKind& kind);
 
 }  // namespace steelyard::nn

@@ -1,19 +1,19 @@
-// A model: the description of a network, not the network itself. A graph of ops (layers.h), the shapes
-// between them, and where each tensor of parameters lies in the flat buffer.
+// Model: the description of a network. A graph of ops (layers.h), the shapes between them, and the offset of
+// each parameter tensor in the flat buffer. Network (nn/network.h) executes it.
 //
 //   const Model lenet = Model({28, 28, 1}, 10)
 //       .conv2d("conv1", {.channels = 6, .kernel = 5, .padding = 2}).relu().max_pool(2)
 //       .linear("fc", 10);
 //
-// Where a row is not enough, input_value() gives a Value to branch from; what is added last is the output.
-// Shapes are inferred as ops are added; one that does not fit throws Failure (configuration) at once. A Model
-// is a value without scratch memory: copy it freely, read it from any thread. Network (nn/network.h) runs it.
+// For branches, input_value() returns a Value of the graph; the op added last is the output. Shapes are
+// inferred as ops are added; an op that does not fit throws Failure (configuration) at once. A Model is a
+// value without scratch memory: copy it freely, read it from any thread.
 //
-// The flat buffer holds first what optimizers step with decay, then what they step without, then running
-// averages; each in the order of the graph. Tensors have the names, shapes and order of elements of
-// PyTorch's modules: conv1.weight is [out][in / groups][row][column], fc.weight is [out][in].
+// The flat buffer holds first the tensors with weight decay, then those without, then running averages; each
+// group in the order of the graph. Tensors have the names, shapes and element order of PyTorch's modules:
+// conv1.weight is [out][in / groups][row][column], fc.weight is [out][in].
 //
-// Promised: the meaning of what the headers in this folder declare stays within a minor version. All other
+// Stability: declarations in the headers of this folder keep their meaning within a minor version. All other
 // headers may change with any release.
 #pragma once
 
@@ -31,17 +31,17 @@
 
 namespace steelyard::nn {
 
-// The words in which a model is described. A Model has them, and adds behind what was added last;
-// a Value has them, and adds behind itself. So a row of layers reads as a sentence, and a branch has a name:
+// The methods that add ops, shared by Model and Value. A Model appends to the op added last; a Value appends
+// to itself, which makes branches possible:
 //
 //   Value y = x.conv2d("conv1", {.channels = 64, .kernel = 3, .padding = 1}).batch_norm("bn1").relu();
 //   return y.conv2d("conv2", ...).add(x).relu();
 //
-// `name` becomes that of the tensors: "conv1.weight". Ops without parameters name themselves. An op that does
-// not fit throws Failure (configuration) at once, naming itself, the shapes it was given and the remedy.
+// `name` is the prefix of the tensors: "conv1.weight". Ops without parameters get a generated name. An op
+// that does not fit throws Failure (configuration); the message has its name, input shapes and the remedy.
 //
-// Self has then_op(name, kind), which adds an op behind it and returns a Result. Each op of STEELYARD_OPS has
-// its word; some have a shorter one beside it.
+// CRTP: Self provides then_op(name, kind), which appends an op and returns a Result. Every op of
+// STEELYARD_OPS has a method; some also have a shorthand.
 template <class Self, class Result>
 class Builder {
  public:
@@ -73,29 +73,29 @@ class Builder {
   }
 };
 
-// One op in its place.
+// A node of the graph.
 struct Node {
-  std::string name;  // "conv1"; those without parameters are named by kind and place: "relu2"
+  std::string name;  // "conv1"; without parameters: kind and index of the node, "relu2"
   OpKind kind;
-  std::vector<std::uint32_t> inputs;     // nodes before this one
-  Shape shape{};                         // of what it delivers
-  std::vector<std::uint32_t> tensors{};  // of the model, in the order of their specs
+  std::vector<std::uint32_t> inputs;     // indices of earlier nodes
+  Shape shape{};                         // of the output
+  std::vector<std::uint32_t> tensors{};  // indices into Model::tensors(), in the order of the op's specs
 };
 
-// One tensor of parameters.
+// One parameter tensor. Sizes and offsets are in floats.
 struct Tensor {
-  ParameterSpec spec;  // its name is whole: "conv1.weight"
+  ParameterSpec spec;  // with the full name: "conv1.weight"
   std::uint64_t size = 0;
   std::uint64_t offset = 0;  // in the flat buffer
 };
 
 class Model;
 
-// What a node of a model under construction delivers. Valid while the model lives and is not moved.
+// The output of a node of a model under construction. Valid while the model lives and is not moved.
 class Value : public Builder<Value, Value> {
  public:
   Value add(Value other) const { return join({}, Add{}, {*this, other}); }
-  // Each channel times a number of `factors`, a vector (squeeze and excite).
+  // Multiplies each channel by its entry of `factors`, a vector (squeeze and excite).
   Value scale(Value factors) const { return join({}, Scale{}, {*this, factors}); }
   friend Value concat(const std::vector<Value>& values);
 
@@ -115,56 +115,56 @@ class Value : public Builder<Value, Value> {
   std::uint32_t node_;
 };
 
-// Channels behind each other.
+// Concatenates channels.
 Value concat(const std::vector<Value>& values);
 
 class Model : public Builder<Model, Model&> {
  public:
-  // `input` is the shape of one sample as the data set delivers it; `classes` is how many scores come out,
-  // for each label of a sample.
+  // `input` is the shape of one sample of the data set; `classes` is the number of scores for each label.
   Model(Shape input, std::uint32_t classes, Loss loss = Loss::softmax_cross_entropy);
 
   Value input_value() { return {*this, 0}; }
 
-  // From here on a name that was used stands for the same parameters (ALBERT); before, names must differ.
+  // From here on, layers of the same name share their parameters (as in ALBERT). Before this call, a name
+  // that is used twice throws Failure.
   Model& share_parameters() { return sharing_ = true, *this; }
-  // Targets of cross-entropy: (1 - share) for the label and share / classes for all (Szegedy et al. 2016).
+  // Label smoothing, 0 <= share < 1. Targets of cross-entropy become (1 - share) [label] + share / classes
+  // (Szegedy et al. 2016).
   Model& smooth_labels(double share);
-  // Samples that a network computes at once, at the most: one of micro_batch_sizes. Smaller suits large
-  // models, whose activations then stay in the caches.
+  // The largest micro-batch, one of micro_batch_sizes. Use a small one for large models, so that activations
+  // stay in the caches.
   Model& compute_at_once(std::uint32_t samples);
   Model& multiply_in(Precision precision) { return precision_ = precision, *this; }
 
-  // Throws Failure (configuration) if the output is not a number a class (and label), if something is
-  // computed in vain, or if nothing can be learned. The functions below ask the same, so a Network never sees
-  // half a model.
+  // Throws Failure (configuration) if the output is not one score per class (and label), if the output of an
+  // op is never used, or if there are no parameters. layout(), initialize() and Network check this too.
   void check() const;
 
-  // The grid of slices is the job's: slice_size stays 0.
+  // slice_size is left at 0; the job sets it.
   [[nodiscard]] Layout layout() const;
 
-  // Each tensor is a pure function of the seed and its place in the graph.
+  // Writes the initial parameters. Each tensor is a pure function of the seed and its index in the graph.
   void initialize(std::span<float> parameters, std::uint64_t seed) const;
 
   [[nodiscard]] Shape input() const { return nodes_.front().shape; }
   [[nodiscard]] std::uint32_t classes() const { return classes_; }
   [[nodiscard]] Loss loss() const { return loss_; }
   [[nodiscard]] double smoothing() const { return smoothing_; }
-  // Of each sample: the tokens of the output.
+  // Labels per sample: the number of tokens of the output.
   [[nodiscard]] std::uint32_t labels() const;
-  // Positions whose samples must be computed together, for batch norm's statistics: 1 if there are none.
+  // Positions that must be computed together for the statistics of batch norm; 1 without batch norm.
   [[nodiscard]] std::uint32_t grain() const;
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] Precision precision() const { return precision_; }
-  // Node 0 is the input, the last one the output; each stands behind its inputs.
+  // In topological order: node 0 is the input, the last one the output.
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] std::vector<Shape> input_shapes(const Node& node) const;
   [[nodiscard]] std::uint64_t parameters() const { return parameters_; }  // floats in the flat buffer
 
-  // Floating-point operations of one training sample: a multiply-add counts two; forward, gradient of the
-  // weights, and gradient of the input where it is needed. Products only: convolutions, linear layers,
-  // attention.
+  // Floating-point operations to train on one sample; a multiply-add counts as two. Includes forward,
+  // gradient of the weights, and gradient of the input where needed. Counts only convolutions, linear layers
+  // and attention.
   [[nodiscard]] double flops_per_sample() const;
 
  private:
@@ -186,7 +186,8 @@ class Model : public Builder<Model, Model&> {
   std::uint64_t parameters_ = 0;
 };
 
-// A row makes the model for samples of this shape in so many classes. `steelyard help model` shows the rows.
+// A row's function makes the model for this input shape and number of classes. `steelyard help model` lists
+// the rows.
 using ModelTable = Choices<Model(Shape input, std::uint32_t classes, const Options& options)>;
 
 std::string to_string(Shape shape);  // "28 x 28 x 1"

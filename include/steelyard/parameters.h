@@ -1,5 +1,5 @@
-// The layout of a model's flat buffer of parameters: which tensor lies where, and which range follows which
-// rule. All offsets and sizes are in floats, not bytes.
+// The layout of a model's flat buffer of parameters: the offset of each tensor, and the update rule of each
+// range. All offsets and sizes are in floats, not bytes.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,17 @@ struct TensorPlace {
   friend bool operator==(const TensorPlace&, const TensorPlace&) = default;
 };
 
-enum class Rule : std::uint8_t { step, ema, mean };  // how the server turns a sum into the next version
+// How a server computes the next version of a range from the pushed sums: by an optimizer step, as an
+// exponential moving average, or by adding the mean of the pushed changes.
+enum class Rule : std::uint8_t { step, ema, mean };
 
-// One row of the range table: every float of [begin, end) follows the same rule.
+// One row of the range table: floats [begin, end) are updated by the same rule.
 struct Range {
   std::uint64_t begin = 0, end = 0;
   Rule rule = Rule::step;
   double decay = 1;              // factor on the optimizer's weight decay; 0: none
-  std::uint32_t norm_group = 0;  // not 0: a tensor that is stepped with its norm, whole on one shard
-  double keep = 0.9;             // ema: the share of the version before in the next one
+  std::uint32_t norm_group = 0;  // not 0: the update needs the tensor's norm, so one shard holds all of it
+  double keep = 0.9;             // ema: weight of the previous version, 0..1
   double rate = 1;               // step: factor on the learning rate
   friend bool operator==(const Range&, const Range&) = default;
 };
@@ -33,13 +35,13 @@ struct Range {
 struct Layout {
   std::vector<TensorPlace> tensors;  // in order, without gaps
   std::vector<Range> ranges;         // in order, without gaps: the range table
-  std::uint64_t slice_size = 0;      // of the grid; a slice never crosses a border of the range table
+  std::uint64_t slice_size = 0;      // the largest; a slice never crosses a border of the range table
 
   [[nodiscard]] std::uint64_t size() const { return ranges.empty() ? 0 : ranges.back().end; }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-// Appends a tensor behind the last one; ranges with equal properties grow together.
+// Appends a tensor. Extends the last range if its properties are equal, otherwise adds a range.
 void append(Layout& layout, std::string name, std::vector<std::uint64_t> shape, Rule rule = Rule::step,
             double decay = 1, double keep = 0.9, double rate = 1);
 

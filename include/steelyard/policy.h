@@ -1,15 +1,15 @@
-// A balancing policy: observes how long each worker took, returns how many samples each computes next.
+// Policy: observes the compute times of the workers, and returns how many samples each computes in the next
+// round.
 //
 // A policy is pure: no clock, file, thread or environment; the same calls in the same order give the same
-// plans. It is owned and called by one thread. To try what would happen, another one restores its state and
-// is run forward.
+// plans. It is owned and called by one thread. To simulate ahead, restore its saved state into another
+// instance.
 //
-// Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of
-// the machine in [0, 1]. Where a job's pieces begin and end at multiples of g positions (Job::grain), every
-// count here, of samples, positions and bounds, is of grains, g positions each: a policy divides grains as it
-// would divide samples, and whoever asks it converts. So no policy rounds to grains by itself.
+// Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of the machine in
+// [0, 1]. In a job with grain g > 1 (Job::grain), all counts here (samples, positions, bounds) are in grains
+// of g positions. The caller converts, so policies need no rounding to grains.
 //
-// Promised: the meaning of what the headers in this folder declare stays within a minor version. All other
+// Stability: declarations in the headers of this folder keep their meaning within a minor version. All other
 // headers may change with any release.
 #pragma once
 
@@ -26,20 +26,20 @@
 
 namespace steelyard::balancing {
 
-// A living worker, as it is when a plan is made. What it says of its machine is that of its last report:
-// measured up to the end of the round before, at best.
+// A live worker at the time of a plan. cpu and memory come from its last report, so they are at best as of
+// the end of the previous round.
 struct WorkerView {
   std::uint32_t slot = 0;
   DeviceKind kind = DeviceKind::cpu;
   std::uint64_t least = 1, most = UINT64_MAX;  // bounds of its share
-  double cpu = -1;                             // share available, as last told; -1 if unknown
-  double memory = -1;                          // available, as last told; -1 if unknown
-  bool may_rest = true;  // a policy may leave it out of a round, if `least` is at most 1
-  std::string name{};    // as people call it; may be empty
+  double cpu = -1;                             // available share, 0..1; -1: unknown
+  double memory = -1;                          // available MB; -1: unknown
+  bool may_rest = true;                        // a policy may give it a share of 0, if `least` is at most 1
+  std::string name{};                          // as users call it; may be empty
 };
 
-// One finished share: how many samples in how much compute time, without waiting and without exchange. A
-// share that ends in a part of a grain is told with the time of whole grains, or not at all.
+// One finished share and its compute time, without waiting and exchange. A share that ends within a grain is
+// reported with the estimated time of whole grains, or not at all.
 struct Sample {
   std::uint32_t slot = 0;
   std::uint64_t round = 0;
@@ -47,28 +47,27 @@ struct Sample {
   double seconds = 0;
   double cpu = -1;  // as reported with this sample
   double memory = -1;
-  // From its start to its report, beyond the compute: what the worker waited for its parameters. -1: unknown.
+  // Seconds from start to report beyond compute time, spent waiting for parameters. -1: unknown.
   double exchange = -1;
   void serialize(auto& fields) { fields(slot, round, samples, seconds, cpu, memory, exchange); }
 };
 
-// How a share is gone through where local steps are taken: so many times, each in so many batches. What a
-// batch costs whatever its size, it costs once for each.
+// Local steps: a worker goes `passes` times through its share, each time in `steps` batches. The fixed cost
+// of a batch occurs once per batch.
 struct Walk {
   std::uint64_t passes = 1, steps = 1;
-  // Positions of a batch, where batches are of one size and a share has as many as it holds; 0: it has
-  // `steps`.
+  // If not 0, batches have this many positions, their number follows from the share, and `steps` is unused.
   std::uint64_t batch = 0;
 };
 
-// The round to be divided. The last round of an epoch is shorter, and workers come and go between requests.
+// The round to divide. The last round of an epoch may be shorter; workers may differ between requests.
 struct Request {
   std::uint64_t round = 0;
   std::uint64_t positions = 0;
-  std::vector<WorkerView> workers;  // the living, ordered by slot; at least one
+  std::vector<WorkerView> workers;  // live ones, ordered by slot; at least one
   std::uint64_t epoch = 0;          // counted from 1; 0 if unknown
   Walk walk{};
-  // Samples of the job in one of the positions here: who brings curves over samples scales them by it.
+  // Samples of the job per position of this request; scales cost curves that are given over samples.
   std::uint64_t grain = 1;
 };
 
@@ -78,54 +77,54 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  // Samples that cannot be (no time, no samples, not finite) are ignored.
+  // Ignores invalid samples: zero samples, or times that are not positive and finite.
   virtual void observe(const Sample& sample) = 0;
 
-  // One share per worker, in the order of request.workers. They sum to request.positions, exactly; a share is
-  // 0 only if there are fewer positions than workers, if the worker's bounds say so, or if it may rest and
-  // the round is faster without it. Throws Failure (configuration) if the workers together cannot take so
-  // many.
+  // Returns one share per worker, in the order of request.workers, which sum exactly to request.positions. A
+  // share is 0 only if there are fewer positions than workers, if the worker's bounds require it, or if
+  // may_rest is set and the round is faster without the worker. Throws Failure (configuration) if the upper
+  // bounds of all workers sum to less than request.positions.
   //
-  // One round may be asked about several times: what a lost worker owed is divided by a request of its own,
-  // and so is an evaluation, of which no sample is ever observed.
+  // May be called several times for one round: pieces of a lost worker are divided by a separate request.
+  // Evaluations are, too; their samples are never observed.
   virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
 
-  // If it also says how long rounds are: a part of this policy. nullptr: it does not.
+  // Non-null if this policy also decides how long rounds are. Owned by the policy.
   virtual Pacing* pacing() { return nullptr; }
 
-  // What a checkpoint keeps. After restore(save()) all later plans are identical. restore() throws Failure
-  // (io) on a text that this policy did not write, and then changes nothing.
+  // State for checkpoints. After restore(save()) all later plans are identical. restore() throws Failure (io)
+  // on a text that this policy did not write, and then changes nothing.
   [[nodiscard]] virtual std::string save() const = 0;
   virtual void restore(const std::string& text) = 0;
 };
 
-// How much of a round a worker may be given.
+// Smallest and largest share of one worker.
 struct Bound {
   std::uint64_t least = 0;
   std::uint64_t most = UINT64_MAX;
   friend bool operator==(const Bound&, const Bound&) = default;
 };
 
-// The bounds of the workers, in their order, that a plan has to respect: every worker that may have a sample
-// gets one, and where a round is too short for all minima they shrink. Throws Failure (configuration) if the
-// workers cannot take the round.
+// The bounds that a plan must respect, in the order of request.workers. Every worker with `most` > 0 gets at
+// least one sample; minima shrink if the round is too short for all. Throws Failure (configuration) if the
+// maxima sum to less than the round.
 std::vector<Bound> share_bounds(const Request& request);
 
-// Shares in proportion to the weights, by the method of the largest remainder: integers that sum to `total`.
-// Weights are finite and not negative; where those that may still take are all zero, they count as equal.
-// `bounds` has one entry per weight, or none at all. No share leaves its bounds. Throws Failure
-// (configuration) where no integers within the bounds sum to `total`.
+// Divides `total` in proportion to the weights by the largest-remainder method: returns integers within their
+// bounds that sum to `total`. Weights must be finite and not negative; if the weights of all workers below
+// their upper bound are zero, they count as equal. `bounds` has one entry per weight, or is empty. Throws
+// Failure (configuration) if no integers within the bounds sum to `total`.
 std::vector<std::uint64_t> largest_remainder(std::span<const double> weights, std::uint64_t total,
                                              std::span<const Bound> bounds = {});
 
-// A row makes the policy. `steelyard help policy` shows the rows.
+// A row's function makes the policy. `steelyard help policy` lists the rows.
 using PolicyTable = Choices<std::unique_ptr<Policy>(const Options& options)>;
 
 using PolicyOptions = OptionTexts;
 
-// A user's own policies are asked first. Throws Failure (configuration) for an unknown name, an unknown
-// option or a value out of range, and for whatever a user's own throws; the message names the policy and
-// lists what is known.
+// Looks the name up in `own` first, then in the built-in policies. Throws Failure (configuration) for an
+// unknown name, an unknown option, a value out of range, or an exception of a policy of `own`. The message
+// names the policy and lists the valid names.
 std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options = {},
                                     const PolicyTable& own = {}, const PredictorTable& own_predictors = {});
 

@@ -1,16 +1,16 @@
-// Programs of your own on Steelyard: run() is the whole command line, and a Registry adds models, engines,
-// data sets and policies to the built-in ones.
+// The entry point for programs built on Steelyard. run() is the complete command line; a Registry adds
+// models, engines, data sets, policies and predictors to the built-in ones.
 //
 //   int main(int argc, char** argv) {
 //     return steelyard::run(argc, argv, {.models = {{"mine", my_model}}, .data_sets = {{"ours", our_data}}});
 //   }
 //
-// The program has then all commands that `steelyard` itself has (`steelyard help`): train, compare, simulate,
-// profile, launch, and the roles by hand. All processes of a job that compute must be of the same program, on
-// every host of a launch too; servers may be any.
+// The program then has all commands of `steelyard` (`steelyard help`): train, compare, simulate, profile,
+// launch, and the single roles. The scheduler and all workers of a job must run the same program, on every
+// host of a launch; servers may run any. With model = "external" the scheduler may, too.
 //
-// Promised: the meaning of what the headers in this folder declare stays within a minor version. What they
-// include is part of that; all other headers may change with any release.
+// Stability: declarations in the headers of this folder, and in headers that these include, keep their
+// meaning within a minor version. All other headers may change with any release.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -23,17 +23,17 @@
 
 namespace steelyard {
 
-// What a program adds to the built-in tables. A row may take the name of a built-in one: it is looked up
-// first.
+// Rows that a program adds to the built-in tables. They are looked up first, so a row may replace a built-in
+// one of the same name.
 struct Registry {
   nn::ModelTable models{};
-  EngineTable engines{};  // models that an engine of their own computes
+  EngineTable engines{};  // models with an engine of their own
   DataTable data_sets{};
-  // What this program's workers train in a job whose model is "external": such a job leaves layout, first
-  // weights and data to its workers, and the scheduler asks the first of them.
+  // The workload of this program's workers in a job with model = "external". Layout, initial weights and data
+  // then come from the workers; the scheduler requests them from the first one.
   std::function<Workload()> workload{};
   balancing::PolicyTable policies{};
-  balancing::PredictorTable predictors{};  // for the policies that take one by name: lb-bsp
+  balancing::PredictorTable predictors{};  // for policies with the option `predictor`: lb-bsp
 };
 
 // Returns the exit code (steelyard/failure.h). Catches everything; never throws.

@@ -1,29 +1,29 @@
-/* The C interface: a worker whose gradients are computed by code of yours, in any language; and the policies
- * alone, for a training loop of your own.
+/* The C interface: a worker whose gradients your own code computes, in any language; and the balancing
+ * policies alone, for your own training loop.
  *
- * A worker joins a job as `steelyard worker` does and speaks to scheduler and servers on threads of its own.
- * The caller asks for the next task, computes it, and says when ranges of the gradient are final, so that
- * they are sent while the rest is computed:
+ * A worker joins a job as `steelyard worker` does. Background threads exchange messages with scheduler and
+ * servers. The caller requests a task, computes it, and marks ranges of the gradient as final, so that they
+ * are sent while the rest is computed:
  *
  *   steelyard_worker* worker = steelyard_join(description, weights);
  *   for (steelyard_task task; steelyard_next(worker, 0.2, &task) == 0 && task.kind != STEELYARD_END;) {
- *     if (task.kind == STEELYARD_WAIT) continue;       // nothing yet: a moment to look for Ctrl-C
+ *     if (task.kind == STEELYARD_WAIT) continue;       // no task yet; check for Ctrl-C here
  *     ... compute the samples from task.parameters; in training, write task.gradient ...
  *     steelyard_done(worker, loss, correct);
  *   }
  *   steelyard_free(worker);
  *
- * Numbers are 32-bit floats in one flat buffer, tensor behind tensor in row-major order, as the description
- * lists them. A gradient is the sum over the samples of the task, each times its weight.
+ * Parameters and gradients are 32-bit floats in one flat buffer that holds the tensors in the order of the
+ * description, each row-major. A gradient is the sum over the samples of the task, each times its weight.
  *
- * Errors: functions that return int give 0, or an exit code of the command line (2 usage, 64.. others);
- * those that return a pointer give NULL. steelyard_error() then says what is wrong and what to do.
+ * Errors: functions that return int return 0, or on failure an exit code (steelyard/failure.h). Functions
+ * that return a pointer return NULL on failure. steelyard_error() then returns the cause and the remedy.
  *
- * Threads: one thread calls the functions of a worker, but for steelyard_final(), steelyard_leave() and
- * steelyard_wanted(), which any thread may call. No function calls back. After a fork only the parent goes
- * on.
+ * Threads: one thread calls the functions of a worker. Only steelyard_final(), steelyard_leave() and
+ * steelyard_wanted() may be called from any thread. There are no callbacks. After a fork, only the parent may
+ * use the worker.
  *
- * Promised: what is declared here keeps its meaning while STEELYARD_API stays the same.
+ * Stability: all declarations here keep their meaning as long as STEELYARD_API stays the same.
  */
 #pragma once
 
@@ -35,117 +35,123 @@ extern "C" {
 
 #define STEELYARD_API 1
 
-/* Of the library: STEELYARD_API when it was built; its version, "0.1.0". */
+/* STEELYARD_API of the loaded library. */
 int steelyard_api(void);
+/* The version of the loaded library, "0.1.0". */
 const char* steelyard_version(void);
-/* Why the last call of this thread failed: one text, valid until its next call. */
+/* Error text of this thread's last call, or "". Valid until its next call. */
 const char* steelyard_error(void);
 
 /* ---- a worker */
 
 typedef struct steelyard_worker steelyard_worker;
 
-/* Begins to join a job; steelyard_next() tells how that goes on. `description` is a JSON object:
+/* Starts to join a job and returns at once; steelyard_next() reports progress. `description` is a JSON
+ * object. Keys with a default may be omitted:
  *
- *   scheduler       where it is: "host:7070", "ipc:///path"
- *   name            what people call this worker; left out: host and process
- *   kind            "cpu" or "gpu"
+ *   scheduler       its address: "host:7070", "ipc:///path"
+ *   name            of this worker, for users; default: host and process id
+ *   kind            "cpu" or "gpu"; default "cpu"
  *   simulate_slowdown
- *                   slows the computing down, to try unequal machines ("2", as in a job file); left out: "1"
- *   exchange        "auto" (shared memory, where it works) or "sockets"; left out: "auto"
- *   keys            a directory of keys (`steelyard keys`), or a file of them; left out: plain text
- *   wait            seconds for the scheduler to answer; left out: 60
- *   trace           a directory in which it writes down what it does and when (`steelyard trace` shows that);
- *                   left out: nowhere
- *   quiet           nothing on standard error; left out: false
- *   job             the text of a job file (TOML): what the scheduler trains if it has no job of its own and
- *                   this is the first worker
+ *                   slows computing down, to try unequal machines ("2", as in a job file); default "1"
+ *   exchange        "auto" (shared memory where possible) or "sockets"; default "auto"
+ *   keys            a directory of keys (`steelyard keys`), or a key file; default: no encryption
+ *   wait            seconds to wait for an answer of the scheduler; default 60
+ *   trace           a directory for trace files (see `steelyard trace`); default: no trace
+ *   quiet           print nothing to standard error; default false
+ *   job             the text of a job file (TOML), used if the scheduler has no job of its own and this is
+ *                   the first worker
  *   tensors         a list, in the order of the flat buffer: {"name", "shape", "rule", "decay", "rate"}.
- *                   rule: "step" (by the optimizer; the default), or "mean": what is pushed is how far the
- *                   tensor moved, and the mean of that is added. decay, rate: factors (default 1) on the
- *                   job's weight decay and learning rate
- *   data            what people call the data
- *   data_hash       a mark of its content, which checkpoints keep; may be left out
- *   train_samples   and test_samples (0: none): how many
- *   grain           shares of a round are whole numbers of so many samples; left out: 1
+ *                   rule: "step" (optimizer step; the default) or "mean" (workers push the change of the
+ *                   tensor, and servers add the mean of the changes). decay, rate: factors on the job's
+ *                   weight decay and learning rate, default 1
+ *   data            name of the data, for users
+ *   data_hash       a hash of the data, stored in checkpoints; default: none
+ *   train_samples   number of training samples
+ *   test_samples    number of test samples; default 0
+ *   grain           shares of a round are multiples of this number of samples; default 1
  *
- * Where name, simulate_slowdown, exchange, keys or trace is left out, the environment may give it, as in
- * STEELYARD_NAME.
+ * If name, simulate_slowdown, exchange, keys or trace is omitted, the environment variable is used if set:
+ * STEELYARD_NAME and so on.
  *
- * `weights`: the first parameters, of this job if no worker came sooner. Copied. */
+ * `weights`: the initial parameters, used if this is the first worker of the job. Copied. */
 steelyard_worker* steelyard_join(const char* description, const float* weights);
 
 enum {
-  STEELYARD_WAIT = 0,     /* nothing to do until the time was over */
-  STEELYARD_JOINED = 1,   /* once: the job has taken this worker; steelyard_job() tells which job it is */
-  STEELYARD_TRAIN = 2,    /* write the gradient of these training samples, say done */
-  STEELYARD_EVALUATE = 3, /* compute the loss of these test samples, say done */
-  STEELYARD_END = 4       /* the job is over, or this worker has left it; again for each further call */
+  STEELYARD_WAIT = 0,     /* no task within `seconds` */
+  STEELYARD_JOINED = 1,   /* once: the scheduler has admitted this worker; see steelyard_job() */
+  STEELYARD_TRAIN = 2,    /* compute the gradient of these training samples, then call steelyard_done() */
+  STEELYARD_EVALUATE = 3, /* compute the loss of these test samples, then call steelyard_done() */
+  STEELYARD_END = 4       /* the job has ended, or this worker has left it; all later calls return END, too */
 };
 
 typedef struct steelyard_task {
   int32_t kind;
-  int32_t code;            /* END: the exit code; 0: all went well */
-  const float* parameters; /* TRAIN, EVALUATE: to compute from. END: the last ones, or NULL */
-  float* gradient;         /* TRAIN: to be written, all of it; its first values mean nothing */
-  const uint64_t* samples; /* numbers of samples, in order */
-  uint64_t count;          /* how many */
+  int32_t code;            /* END: the exit code; 0: success */
+  const float* parameters; /* TRAIN, EVALUATE: the version to compute with. END: the last version, or NULL */
+  float* gradient;         /* TRAIN: output buffer; uninitialised, and all of it must be written */
+  const uint64_t* samples; /* sample numbers, in order */
+  uint64_t count;          /* number of samples */
   uint64_t epoch;          /* from 0 */
   uint64_t position;       /* of the first sample, in the order of this epoch */
-  int32_t main;            /* END: whether this one of all workers is to keep the results */
+  int32_t main;            /* END: 1 for the one worker that should save the results, otherwise 0 */
 } steelyard_task;
 
-/* Waits up to `seconds` for something to do. A task that was given before and not done is given up. Pointers
- * in the task are valid until it is done or given up; at the END, until steelyard_free().
- * At the END steelyard_error() says what happened, for people; it is empty if all went well. */
+/* Waits up to `seconds` for a task or a change of state. If the previous task is not done, it is abandoned.
+ * Pointers in the task are valid until it is done or abandoned; at the END, until steelyard_free(). At the
+ * END steelyard_error() returns the reason as text for users, empty after success. */
 int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* task);
 
-/* Once STEELYARD_JOINED was given: a JSON object with the job's name, seed, batch, epochs, train_samples,
- * test_samples, grain, workers, clip_norm, the name of this worker, and its slot. Valid until
- * steelyard_free(). */
+/* After STEELYARD_JOINED: a JSON object with the job's name, seed, batch, epochs, rounds, train_samples,
+ * test_samples, grain, workers, clip_norm and policy, the name of this worker as "worker", and its slot.
+ * Valid until steelyard_free(). */
 const char* steelyard_job(steelyard_worker* worker);
 
-/* Numbers of the training samples at positions [begin, end) of an epoch, for reading ahead. Once joined. */
+/* Writes the numbers of the training samples at positions [begin, end) of an epoch, for prefetching. Call
+ * after STEELYARD_JOINED. */
 int steelyard_samples(steelyard_worker* worker, uint64_t epoch, uint64_t begin, uint64_t end, uint64_t* into);
 
-/* The weight of this task's gradient, in all; before its first steelyard_final(). Left out: its samples. */
+/* Sets the total weight of this task's gradient; default: its number of samples. Call before the first
+ * steelyard_final() of the task. */
 int steelyard_weigh(steelyard_worker* worker, double weight);
 
-/* Floats [begin, end) of the gradient will not change any more. Each float once at the most; those never told
- * are final when the task is done. */
+/* Marks elements [begin, end) of the gradient as final: they must not change any more. Each element at most
+ * once; elements never marked are final when the task is done. */
 int steelyard_final(steelyard_worker* worker, uint64_t begin, uint64_t end);
 
-/* 1 if the task is still wanted, 0 if what becomes of it does not matter: go to steelyard_next(). Call it
- * after each micro-batch: it is a sign of life, too. */
+/* Returns 1 if the task is still wanted, 0 if it was cancelled: then call steelyard_next(). Call it after
+ * each micro-batch; it also counts as a sign of life. */
 int steelyard_wanted(steelyard_worker* worker);
 
-/* The task is done: sums over its samples of the loss (not weighted), and of right answers. */
+/* Finishes the task. `loss` and `correct` are sums over its samples: of the unweighted loss, and of correct
+ * answers. */
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct);
 
-/* Leaves the job; what is owed is computed by others. `failure`: why, if another would fail the same way;
- * NULL or empty: no failure. Does not wait; steelyard_next() gives the END. */
+/* Leaves the job; other workers compute its open pieces. `failure`: the reason, if other workers would fail
+ * in the same way; NULL or empty: no failure. Returns at once; steelyard_next() then returns END. */
 void steelyard_leave(steelyard_worker* worker, const char* failure);
 
-/* Leaves, if that is not done yet, waits for its threads, and frees all of it. NULL is allowed. */
+/* Leaves the job if necessary, joins all threads and frees the worker. NULL is allowed. */
 void steelyard_free(steelyard_worker* worker);
 
 /* ---- policies alone */
 
 typedef struct steelyard_policy steelyard_policy;
 
-/* A policy by name. One thread calls it. `setup` is a JSON object:
+/* Makes a policy, to be used by one thread. `setup` is a JSON object:
  *
- *   workers         a list of objects, one for each worker: {"name", "kind", "max_batch"}; each of these may
- *                   be left out. kind: "cpu" (the default) or "gpu"; max_batch: most samples of a round
+ *   workers         a list with one object for each worker: {"name", "kind", "max_batch"}, all optional.
+ *                   kind: "cpu" (the default) or "gpu"; max_batch: the largest share in samples
  *   policy          "steelyard" (the default), "lb-bsp", ..: `steelyard help policy` lists them
- *   options         what the policy is told: {"key": value}; left out: all as the help says
- *   grain           shares are whole numbers of so many samples; left out: 1 */
+ *   options         options of the policy: {"key": value}; the help lists names and defaults
+ *   grain           shares are multiples of this number of samples; default 1 */
 steelyard_policy* steelyard_policy_new(const char* setup);
-/* Shares of the next round, one for each worker in the order of the list, that sum to `batch`. A share is 0
- * only if there are fewer grains than workers; the last that is not may end in a part of a grain. */
+/* Writes the shares of the next round in samples, one for each worker in the order of `workers`; they sum to
+ * `batch`. A share is 0 only if there are fewer grains than workers. If `batch` is not a multiple of the
+ * grain, the last share that is not 0 is not one either. */
 int steelyard_policy_plan(steelyard_policy* policy, uint64_t batch, uint64_t* shares);
-/* What a round by the last plan took: seconds of computing, one for each worker, without waiting for others;
- * negative: unknown. A plan may be used, and told, for several rounds. */
+/* Reports a round that used the last plan: seconds of computing for each worker, without waiting for others;
+ * negative: unknown. May be called for several rounds of one plan. */
 int steelyard_policy_observe(steelyard_policy* policy, const double* seconds);
 /* NULL is allowed. */
 void steelyard_policy_free(steelyard_policy* policy);

@@ -9,7 +9,7 @@
 namespace steelyard::c_api {
 namespace {
 
-thread_local std::string text;
+thread_local std::string text;  // of steelyard_error()
 
 }  // namespace
 

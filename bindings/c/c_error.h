@@ -1,4 +1,4 @@
-// What a C function says of its failure: a text of the calling thread, and an exit code.
+// Turns exceptions into the error code and error text of a C function.
 #pragma once
 
 #include <exception>
@@ -10,11 +10,10 @@
 
 namespace steelyard::c_api {
 
-// What steelyard_error() gives this thread from now on. If there is no memory for the text, it is empty.
+// Sets the text that steelyard_error() returns on this thread. Sets "" if memory for the text is exhausted.
 void say(std::string_view error) noexcept;
 
-// Calls `work`, and takes what it throws as the code that is returned and the text that is said. Without a
-// failure: 0, and nothing is said.
+// Calls `work`, sets the error text, and returns the exit code. Returns 0 and sets "" if nothing was thrown.
 template <class Work>
 int guarded(Work&& work) noexcept {
   try {
@@ -23,13 +22,13 @@ int guarded(Work&& work) noexcept {
     say(failure.what());
     return static_cast<int>(failure.code());
   } catch (const std::bad_alloc&) {
-    say("no memory is left");
+    say("out of memory");
     return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& trouble) {
     say(trouble.what());
     return static_cast<int>(ExitCode::failed);
   } catch (...) {
-    say("something was thrown that is no exception");
+    say("an exception of unknown type was thrown");
     return static_cast<int>(ExitCode::failed);
   }
   say("");

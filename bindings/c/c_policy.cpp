@@ -1,7 +1,7 @@
-// Policies alone: the last part of include/steelyard/steelyard.h.
+// The functions steelyard_policy_*() of include/steelyard/steelyard.h.
 //
-// A policy gets and returns grains (include/steelyard/policy.h); callers speak of samples. The last
-// share that is not empty is shorter where the batch is no multiple of the grain.
+// Policies count in grains (include/steelyard/policy.h), the C interface in samples. If the batch is not a
+// multiple of the grain, the last share that is not 0 is shorter.
 #include <steelyard/steelyard.h>
 
 #include <algorithm>
@@ -23,8 +23,8 @@ namespace balancing = steelyard::balancing;
 
 struct steelyard_policy {
   std::unique_ptr<balancing::Policy> policy;
-  balancing::Request request;          // as each round asks; counted from 1
-  std::vector<std::uint64_t> samples;  // of the last plan, by worker; empty: nothing was planned yet
+  balancing::Request request;          // of the next round; rounds count from 1
+  std::vector<std::uint64_t> samples;  // the last plan, by worker; empty before the first plan
 };
 
 namespace {
@@ -52,8 +52,7 @@ balancing::WorkerView worker(const Json& json, std::uint32_t slot, std::uint64_t
   const std::uint64_t most = keys.count("max_batch", UINT64_MAX, 1);
   if (most < grain)
     keys.refuse("max_batch", "at least the grain of " + std::to_string(grain) + ", or lower \"grain\"");
-  // Those who average gradients themselves need everybody there.
-  constexpr bool may_rest = false;
+  constexpr bool may_rest = false;  // callers that all-reduce gradients need every worker in every round
   return {slot, kind_of(keys), 1, most / grain, -1, -1, may_rest, keys.text("name", "")};
 }
 
@@ -64,7 +63,7 @@ balancing::Request first_request(const Json& setup, const JsonObject& keys) {
   const auto workers = setup.find("workers");
   if (workers == setup.end() || !workers->is_array() || workers->empty() || workers->size() > most_workers) {
     refuse_setup("\"workers\" of the set-up is not a list of 1 to " + std::to_string(most_workers) +
-                 " workers: give one object for each, {} if there is nothing to say");
+                 " workers: give one object for each, {} for the defaults");
   }
   for (const Json& one : *workers) {
     const auto slot = static_cast<std::uint32_t>(request.workers.size());
@@ -83,7 +82,7 @@ std::unique_ptr<steelyard_policy> make(const char* text_of_setup) {
 }
 
 void plan(steelyard_policy& it, std::uint64_t batch, std::uint64_t* shares) {
-  if (batch == 0) refuse_setup("there is nothing to share: give a batch of at least 1");
+  if (batch == 0) refuse_setup("the batch is 0: give a batch of at least 1");
   const std::uint64_t grain = it.request.grain;
   it.request.positions = steelyard::grains_in(batch, grain);
   std::vector<std::uint64_t> samples = it.policy->plan(it.request);
@@ -97,12 +96,12 @@ void plan(steelyard_policy& it, std::uint64_t batch, std::uint64_t* shares) {
 }
 
 void observe(steelyard_policy& it, const double* seconds) {
-  if (it.samples.empty()) refuse_setup("nothing was planned yet: call steelyard_policy_plan() first");
+  if (it.samples.empty()) refuse_setup("no plan was made yet: call steelyard_policy_plan() first");
   const std::uint64_t grain = it.request.grain;
   for (std::uint32_t slot = 0; slot < it.samples.size(); ++slot) {
     const std::uint64_t samples = it.samples[slot], grains = steelyard::grains_in(samples, grain);
     if (samples == 0 || !(seconds[slot] >= 0)) continue;
-    // A part of a grain is told as if all of it had been computed.
+    // Extrapolates the time of a partial grain to the whole grain.
     const double whole = static_cast<double>(grains * grain) / static_cast<double>(samples);
     it.policy->observe({slot, it.request.round, grains, seconds[slot] * whole});
   }

@@ -1,4 +1,4 @@
-// A worker whose gradients come from elsewhere: the main part of include/steelyard/steelyard.h.
+// The worker functions of include/steelyard/steelyard.h: a worker that gets its gradients from the caller.
 #include <pthread.h>
 #include <steelyard/steelyard.h>
 
@@ -23,10 +23,12 @@
 namespace steelyard::c_api {
 namespace {
 
-// Weights of nothing are averaged too, and the servers divide by their sum.
+// Replaces a weight of 0, since servers divide by the sum of weights.
 constexpr double least_weight = 1e-30;
 
-// Signals are the caller's: no thread that is started under it takes one.
+constexpr const char* not_joined = "this worker has not joined a job yet: wait for STEELYARD_JOINED";
+
+// Blocks all signals in threads started during its lifetime, so that only the caller's threads receive them.
 class SignalsOff {
  public:
   SignalsOff() {
@@ -42,7 +44,7 @@ class SignalsOff {
   sigset_t before_{};
 };
 
-// A data set whose samples are their own numbers, for callers who have the samples themselves.
+// A data set of sample numbers, for callers that read the samples themselves: the label is the number.
 class SampleNumbers final : public DataSet {
  public:
   explicit SampleNumbers(std::uint32_t samples) : samples_(samples) {}
@@ -50,7 +52,6 @@ class SampleNumbers final : public DataSet {
   [[nodiscard]] std::uint64_t size() const override { return samples_; }
   [[nodiscard]] nn::Shape shape() const override { return {1, 1, 1}; }
   [[nodiscard]] std::uint32_t classes() const override { return samples_; }
-  // The label is the number; the input says nothing.
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     *into = 0;
     *labels = static_cast<std::uint32_t>(index);
@@ -69,16 +70,14 @@ DataSets numbers_of(const ModelDescription& model) {
           .name = model.data};
 }
 
-// What the mark is of, the caller knows: samples, or weights that are not trained.
+// The caller defines what data_hash covers: samples, or weights that are not trained.
 void require_same_data(const Job& job, const ModelDescription& model) {
   const auto found = job.data_options.find(data_mark);
   if (found == job.data_options.end() || found->second.empty() || found->second == model.data_hash) return;
-  throw Failure(
-      ExitCode::protocol,
-      "what this program keeps to itself (samples, or frozen weights) is not what the first worker of "
-      "the job has: its mark is '" +
-          model.data_hash + "', and there it is '" + found->second +
-          "': begin with the same on all machines");
+  throw Failure(ExitCode::protocol,
+                "this worker's samples or frozen weights differ from those of the first worker of the job: "
+                "the hash is '" +
+                    model.data_hash + "' instead of '" + found->second + "': use the same on all machines");
 }
 
 std::string told(const Welcome& welcome, const std::string& name) {
@@ -100,7 +99,7 @@ std::string told(const Welcome& welcome, const std::string& name) {
 
 }  // namespace
 
-// The session runs on a thread of its own; what it comes to know is under the mutex.
+// The session runs on its own thread. Results that it shares with the caller are guarded by the mutex.
 class Worker {
  public:
   Worker(Description description, const float* weights)
@@ -123,7 +122,7 @@ class Worker {
 
   [[nodiscard]] TaskQueue& task_queue() { return task_queue_; }
   void leave(const std::string& failure) {
-    session_->leave(failure);  // first, so that nothing of a task that is given up is taken for a gradient
+    session_->leave(failure);  // first, so that an abandoned task is not pushed as a gradient
     task_queue_.leave();
   }
 
@@ -149,7 +148,7 @@ class Worker {
 
   [[nodiscard]] const char* job() {
     const std::lock_guard lock(mutex_);
-    if (job_text_.empty()) throw Failure(ExitCode::usage, "no job has taken this worker yet");
+    if (job_text_.empty()) throw Failure(ExitCode::usage, not_joined);
     return job_text_.c_str();
   }
 
@@ -157,8 +156,8 @@ class Worker {
     const std::uint64_t all = description_.model.train_samples;
     if (positions.begin > positions.end || positions.end > all) {
       throw Failure(ExitCode::usage, "positions " + std::to_string(positions.begin) + " to " +
-                                         std::to_string(positions.end) + " are not all in an epoch of " +
-                                         std::to_string(all));
+                                         std::to_string(positions.end) + " are not within an epoch of " +
+                                         std::to_string(all) + " samples");
     }
     const SampleOrder order(data_, Purpose::train, seed(), epoch);
     for (Position at = positions.begin; at < positions.end; ++at) *into++ = order.sample(at);
@@ -192,7 +191,7 @@ class Worker {
       seed_ = welcome.job->seed;
       news_ = true;
     }
-    std::vector<float>().swap(weights_);  // the servers have theirs
+    std::vector<float>().swap(weights_);  // the servers hold the parameters by now
     task_queue_.wake();
     return {.layout = description_.model.layout,
             .make_engine = [this] { return engine_of(task_queue_); },
@@ -226,7 +225,7 @@ class Worker {
   }
   [[nodiscard]] std::uint64_t seed() {
     const std::lock_guard lock(mutex_);
-    if (!seed_) throw Failure(ExitCode::usage, "no job has taken this worker yet");
+    if (!seed_) throw Failure(ExitCode::usage, not_joined);
     return *seed_;
   }
 
@@ -250,7 +249,7 @@ class Worker {
 
   const Description description_;
   const DataSets data_;
-  std::vector<float> weights_;  // the session's thread
+  std::vector<float> weights_;  // used by the session's thread only
   TaskQueue task_queue_;
 
   std::mutex mutex_;
@@ -306,7 +305,7 @@ int steelyard_samples(steelyard_worker* worker, uint64_t epoch, uint64_t begin, 
 int steelyard_weigh(steelyard_worker* worker, double weight) {
   return guarded([&] {
     if (!(weight >= 0 && weight <= std::numeric_limits<float>::max()))
-      throw steelyard::Failure(steelyard::ExitCode::usage, "a weight is a number of at least 0");
+      throw steelyard::Failure(steelyard::ExitCode::usage, "the weight is not a finite number of at least 0");
     worker->task_queue().weigh(std::max(weight, steelyard::c_api::least_weight));
   });
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t most_floats = std::uint64_t{1} << 48;
 constexpr double most_factor = 1e6;
 
-// Its size is counted as it is read, so that no product of an endless shape runs over.
+// Subtracts the size of the tensor from `left`, the floats still allowed, so that no product overflows.
 std::vector<std::uint64_t> shape_of(const JsonObject& tensor, std::uint64_t& left) {
   const Json* json = tensor.find("shape");
   const char* remedy =
@@ -44,12 +44,12 @@ Layout layout_of(const JsonObject& description) {
     const std::string place = "tensor " + std::to_string(layout.tensors.size());
     const JsonObject tensor(json, place, {"name", "shape", "rule", "decay", "rate"});
     const std::string name = tensor.text("name", ""), rule = tensor.text("rule", "step");
-    if (name.empty()) tensor.refuse("name", "what it is called");
+    if (name.empty()) tensor.refuse("name", "the name of the tensor");
     if (rule != "step" && rule != "mean") tensor.refuse("rule", "\"step\" or \"mean\"");
     append(layout, name, shape_of(tensor, left), rule == "step" ? Rule::step : Rule::mean,
            tensor.number("decay", 1, 0, most_factor), Range{}.keep, tensor.number("rate", 1, 0, most_factor));
   }
-  if (layout.size() == 0) description.refuse("tensors", "tensors that are not all empty");
+  if (layout.size() == 0) description.refuse("tensors", "at least one tensor that is not empty");
   return layout;
 }
 
@@ -65,7 +65,7 @@ ModelDescription model_of(const JsonObject& description) {
     if (value != nullptr && value->get<std::uint64_t>() > most)
       description.refuse(key, "no more than " + std::to_string(most));
   }
-  if (model.train_samples == 0) description.refuse("train_samples", "how many there are");
+  if (model.train_samples == 0) description.refuse("train_samples", "the number of training samples");
   model.grain = static_cast<std::uint32_t>(grain);
   model.data = description.text("data", "data of the worker's program");
   model.data_hash = description.text("data_hash", "");
@@ -86,7 +86,7 @@ Description read_description(const char* text) {
   for (const Key& key : keys) known.push_back(key.former);
   const JsonObject description(json, "the description", known);
   for (const Key& key : keys) description.take(key);
-  if (it.options.scheduler.empty()) description.refuse("scheduler", "where it is, as in \"host:7070\"");
+  if (it.options.scheduler.empty()) description.refuse("scheduler", "its address, such as \"host:7070\"");
   std::string& name = it.options.spec.name;
   if (name.empty()) name = default_name("worker");
   check_name("\"name\" of the description", name);

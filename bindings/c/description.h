@@ -1,4 +1,4 @@
-// What a caller says of its worker in steelyard_join(): the JSON of include/steelyard/steelyard.h, read.
+// Parses the argument `description` of steelyard_join() (include/steelyard/steelyard.h).
 #pragma once
 
 #include "app/processes/process_settings.h"
@@ -12,7 +12,7 @@ struct Description {
   ModelDescription model;
 };
 
-// Throws Failure (configuration) that names the key, what is there and what may be there.
+// Throws Failure (configuration); the message has the key, its value and the allowed values.
 Description read_description(const char* text);
 
 }  // namespace steelyard::c_api

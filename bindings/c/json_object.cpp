@@ -40,7 +40,7 @@ void JsonObject::refuse(const std::string& key, const std::string& remedy) const
 std::string JsonObject::text(const std::string& key, std::string_view otherwise) const {
   const Json* value = find(key);
   if (value == nullptr) return std::string(otherwise);
-  if (!value->is_string()) refuse(key, "a text, in quotes");
+  if (!value->is_string()) refuse(key, "a string in quotes");
   return value->get<std::string>();
 }
 
@@ -62,7 +62,7 @@ double JsonObject::number(const std::string& key, double otherwise, double least
 
 namespace {
 
-// As a command line would give it; nothing if that is a value of another kind.
+// The value as text on a command line; std::nullopt if it has the wrong type.
 std::optional<std::string> text_of(const Key& key, const Json& value) {
   const bool is_text = std::holds_alternative<std::string*>(key.field);
   if (value.is_string() && is_text) return value.get<std::string>();

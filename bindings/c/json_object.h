@@ -1,4 +1,4 @@
-// JsonObject: the keys of a JSON object that a caller gave, read with errors that name key and object.
+// JsonObject: reads the keys of a JSON object; errors name the key and the object.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@
 
 namespace steelyard::c_api {
 
-// Throws Failure (configuration), as all below does. `example` shows what the text should have been.
+// Throws Failure (configuration), like all functions below. `example` is shown in the message.
 Json parse_object(const char* text, const std::string& name, const std::string& example);
 
 class JsonObject {
  public:
-  // `json` outlives this; `name` is what messages call it. Keys that are not `known` are refused.
+  // `json` must outlive this object; `name` is its name in messages. Throws for keys that are not in `known`.
   JsonObject(const Json& json, std::string name, const std::vector<std::string>& known);
 
-  // What is left out is `otherwise`.
+  // Return `otherwise` if the key is missing.
   [[nodiscard]] std::string text(const std::string& key, std::string_view otherwise) const;
   [[nodiscard]] std::uint64_t count(const std::string& key, std::uint64_t otherwise,
                                     std::uint64_t least) const;
   [[nodiscard]] double number(const std::string& key, double otherwise, double least, double most) const;
-  // Fills the key, from its variable in the environment if it is left out and has one (app/config/schema.h).
+  // Sets the key's field from the object or, if the key is missing there, from its environment variable if it
+  // has one (app/config/schema.h).
   void take(const Key& key) const;
-  // Null if it is left out.
+  // Null if the key is missing.
   [[nodiscard]] const Json* find(const std::string& key) const;
   [[noreturn]] void refuse(const std::string& key, const std::string& remedy) const;
 
@@ -36,7 +37,7 @@ class JsonObject {
   const std::string name_;
 };
 
-// "kind": "cpu", which it is if that is left out, or "gpu".
+// The value of "kind": "cpu" (the default) or "gpu".
 DeviceKind kind_of(const JsonObject& keys);
 
 }  // namespace steelyard::c_api

@@ -5,7 +5,7 @@
 namespace steelyard::c_api {
 namespace {
 
-constexpr Duration look = std::chrono::milliseconds(100);  // whether the task is still wanted
+constexpr Duration look = std::chrono::milliseconds(100);  // between checks whether the task is still wanted
 
 std::chrono::steady_clock::time_point clock_time(Time time) {
   return std::chrono::steady_clock::time_point(time.since_origin);
@@ -22,7 +22,7 @@ class TaskQueueEngine final : public Engine {
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
     return work({parameters, {}, {}}, samples, [](std::uint64_t, std::uint64_t) {});
   }
-  // Of numbers only: the caller cuts its micro-batches itself.
+  // Micro-batches of sample numbers only; the caller chooses its own micro-batches.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {4096, 256, 16, 1}; }
   [[nodiscard]] std::uint64_t bytes() const override { return 0; }
   [[nodiscard]] std::optional<double> weight() const override { return task_queue_.weight(); }
@@ -46,7 +46,8 @@ class TaskQueueEngine final : public Engine {
 
 }  // namespace
 
-// Signs of life of the caller are passed on by asking for one more micro-batch, of which there is none.
+// After each wanted() of the caller, samples.next() is called once more. It returns null, but shows the
+// worker that the task makes progress.
 nn::Sums TaskQueue::compute(Task task, Samples& samples, const FinalRange& on_final) {
   std::unique_lock lock(mutex_);
   task_ = std::move(task);
@@ -71,7 +72,7 @@ nn::Sums TaskQueue::compute(Task task, Samples& samples, const FinalRange& on_fi
   samples_ = nullptr;
   const bool lost =
       std::exchange(state_, State::empty) == State::given_up && !closed_ && !leaving_ && samples.wanted();
-  if (lost) refuse_usage("a task was neither done nor unwanted when the next one was asked for");
+  if (lost) refuse_usage("the next task was requested before the last one was done: call steelyard_done()");
   return std::exchange(sums_, {});
 }
 
@@ -92,7 +93,7 @@ const TaskQueue::Task* TaskQueue::take(Time deadline) {
 void TaskQueue::weigh(double weight) {
   const std::lock_guard lock(mutex_);
   if (state_ != State::taken || task_.gradient.empty()) refuse_usage("no gradient is being computed");
-  if (begun_final_) refuse_usage("a part of the gradient is final already: say its weight before");
+  if (begun_final_) refuse_usage("part of the gradient is already final: set the weight before");
   weight_ = weight;
 }
 
@@ -101,11 +102,11 @@ void TaskQueue::final(std::uint64_t begin, std::uint64_t end) {
   if (state_ != State::taken) refuse_usage("no task is being computed");
   if (begin > end || end > task_.gradient.size()) {
     refuse_usage("floats " + std::to_string(begin) + " to " + std::to_string(end) +
-                 " are not all in a gradient of " + std::to_string(task_.gradient.size()));
+                 " are not within a gradient of " + std::to_string(task_.gradient.size()));
   }
   begun_final_ = true;
   if (!final_.empty() && final_.back().first == end) {
-    final_.back().first = begin;  // a backward tells the last ones first
+    final_.back().first = begin;  // backward proceeds from the last floats to the first
   } else {
     final_.emplace_back(begin, end);
   }
@@ -122,7 +123,7 @@ bool TaskQueue::wanted() {
 
 void TaskQueue::finish(const nn::Sums& sums) {
   const std::lock_guard lock(mutex_);
-  if (state_ != State::taken) refuse_usage("no task is being computed: ask for the next one");
+  if (state_ != State::taken) refuse_usage("no task is being computed: call steelyard_next() first");
   sums_ = sums;
   state_ = State::done;
   for_engine_.notify_all();

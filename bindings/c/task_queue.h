@@ -1,8 +1,8 @@
-// TaskQueue: where the computing thread of a worker lays down a task, and a caller of the C interface takes
-// it, works on it, and says what is final and what is done.
+// TaskQueue: hands one task at a time from the worker's compute thread to the caller of the C interface, and
+// returns final ranges and the result.
 //
-// Threads: compute() from the computing thread; close() from any; the caller's side from one thread, but for
-// final() and wanted(), which any may call.
+// Threads: compute() and weight() on the compute thread. The functions for the caller on one thread; final()
+// and wanted() on any thread.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -22,7 +22,7 @@ namespace steelyard::c_api {
 
 class TaskQueue {
  public:
-  // What the caller works on. The spans are valid until finish() or give_up().
+  // The spans are valid until finish() or give_up().
   struct Task {
     std::span<const float> parameters;
     std::span<float> gradient;  // empty in an evaluation
@@ -30,31 +30,30 @@ class TaskQueue {
     std::uint64_t epoch = 0, position = 0;  // of the first sample
   };
 
-  // ---- the computing thread
+  // ---- for the compute thread
 
-  // Lays the task down and waits until the caller is done with it, or will never be. `on_final` is called on
-  // this thread. What it returns means nothing if `samples` are not wanted, or after leave() or close().
-  // Throws Failure (usage) for a task that was given up and is wanted.
+  // Offers the task and blocks until the caller has finished it or given it up. Calls `on_final` on this
+  // thread. The result is meaningless if `samples` are not wanted, or after leave() or close(). Throws
+  // Failure (usage) if the caller gave up a task that is still wanted.
   nn::Sums compute(Task task, Samples& samples, const FinalRange& on_final);
   [[nodiscard]] std::optional<double> weight() const;
 
-  // ---- the caller
+  // ---- for the caller
 
-  // The next task, once; null if there is none until the deadline, if wake() was called, or no more
-  // (closed()).
+  // Waits for a task and returns it, each task once. Null at the deadline, after wake(), or if closed().
   const Task* take(Time deadline);
   void weigh(double weight);
   void final(std::uint64_t begin, std::uint64_t end);
   bool wanted();
   void finish(const nn::Sums& sums);
-  void give_up();  // the task that was taken, if any
-  void wake();     // take() returns at once, this time or the next
+  void give_up();  // abandons the task that was taken, if any
+  void wake();     // makes the current or next take() return at once
 
-  // ---- any
+  // ---- for any thread
 
-  // The worker has been told to leave: what it owes is others', so a task may be given up.
+  // The worker leaves the job, and others compute its pieces; tasks may now be given up.
   void leave();
-  void close();  // no more tasks; the one under way is given up when the caller asks for the next
+  void close();  // no more tasks; the current one is given up when the caller requests the next
   [[nodiscard]] bool closed() const;
 
  private:
@@ -65,13 +64,13 @@ class TaskQueue {
   State state_ = State::empty;
   Task task_;
   Samples* samples_ = nullptr;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> final_;  // told, and not passed on
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> final_;  // not yet passed to `on_final`
   std::optional<double> weight_;
   bool begun_final_ = false, alive_ = false, leaving_ = false, closed_ = false, woken_ = false;
   nn::Sums sums_;
 };
 
-// The engine of such a worker. The task_queue outlives it.
+// An engine that computes through `task_queue`, which must outlive it.
 std::unique_ptr<Engine> engine_of(TaskQueue& task_queue);
 
 }  // namespace steelyard::c_api

@@ -132,7 +132,7 @@ TEST(BridgePolicy, ARoundThatCannotBeSharedIsRefusedAndTheNextIsNot) {
   const std::vector<double> seconds{1, 1};
   Shares shares(2);
   EXPECT_EQ(steelyard_policy_observe(it.get(), seconds.data()), 78);
-  EXPECT_THAT(steelyard_error(), HasSubstr("nothing was planned yet"));
+  EXPECT_THAT(steelyard_error(), HasSubstr("no plan was made yet"));
   EXPECT_EQ(steelyard_policy_plan(it.get(), 0, shares.data()), 78);
   EXPECT_THAT(steelyard_error(), HasSubstr("batch of at least 1"));
   EXPECT_EQ(steelyard_policy_plan(it.get(), 9, shares.data()), 78);

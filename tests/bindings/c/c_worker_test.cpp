@@ -202,10 +202,10 @@ TEST_F(CWorker, WhatIsAskedTooSoonOrOutsideIsRefused) {
   Held ada = join(description("ada"));
   std::uint64_t into[4];
   EXPECT_EQ(steelyard_job(ada.get()), nullptr);
-  EXPECT_THAT(steelyard_error(), HasSubstr("no job has taken this worker yet"));
+  EXPECT_THAT(steelyard_error(), HasSubstr("this worker has not joined a job yet"));
   EXPECT_NE(steelyard_samples(ada.get(), 0, 0, 4, into), 0);
   EXPECT_NE(steelyard_samples(ada.get(), 0, 58, 62, into), 0);
-  EXPECT_THAT(steelyard_error(), HasSubstr("positions 58 to 62 are not all in an epoch of 60"));
+  EXPECT_THAT(steelyard_error(), HasSubstr("positions 58 to 62 are not within an epoch of 60"));
   EXPECT_NE(steelyard_done(ada.get(), 0, 0), 0);
   EXPECT_NE(steelyard_weigh(ada.get(), -1), 0);
   EXPECT_EQ(steelyard_join("{", nullptr), nullptr);

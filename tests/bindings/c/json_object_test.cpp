@@ -36,7 +36,7 @@ TEST(JsonObject, GivesWhatIsThereAndDefaults) {
 TEST(JsonObject, NamesKeyObjectAndRemedy) {
   const JsonObject it(json, "the thing", known);
   EXPECT_EQ(refusal([&] { (void)it.text("count", ""); }),
-            "\"count\" of the thing is 3: give a text, in quotes");
+            "\"count\" of the thing is 3: give a string in quotes");
   EXPECT_THAT(refusal([&] { (void)it.count("number", 0, 1); }), HasSubstr("give a whole number from 1"));
   EXPECT_THAT(refusal([&] { (void)it.count("count", 0, 4); }), HasSubstr("give a whole number from 4"));
   EXPECT_THAT(refusal([&] { (void)it.number("number", 0, 0, 1); }),

@@ -97,7 +97,7 @@ TEST_F(TaskQueueTest, RangesArePassedOnWithTheWeightThatWasSaidBefore) {
   task_queue_.weigh(2.5);
   task_queue_.final(1, 4);
   task_queue_.final(0, 1);
-  EXPECT_THAT(refusal([&] { task_queue_.weigh(3); }), HasSubstr("say its weight before"));
+  EXPECT_THAT(refusal([&] { task_queue_.weigh(3); }), HasSubstr("set the weight before"));
   task_queue_.finish({});
   sums_.get();
   std::vector<bool> final(4);
@@ -116,7 +116,7 @@ TEST_F(TaskQueueTest, WhatLiesOutsideOfTheGradientIsRefused) {
   train();
   ASSERT_NE(take(), nullptr);
   EXPECT_THAT(refusal([&] { task_queue_.final(2, 5); }),
-              HasSubstr("floats 2 to 5 are not all in a gradient of 4"));
+              HasSubstr("floats 2 to 5 are not within a gradient of 4"));
   EXPECT_THAT(refusal([&] { task_queue_.final(3, 2); }), HasSubstr("floats 3 to 2"));
   task_queue_.finish({});
   sums_.get();
@@ -139,7 +139,7 @@ TEST_F(TaskQueueTest, AWantedTaskThatIsGivenUpIsAMistake) {
   train();
   ASSERT_NE(take(), nullptr);
   task_queue_.give_up();
-  EXPECT_THAT(refusal([&] { sums_.get(); }), HasSubstr("neither done nor unwanted"));
+  EXPECT_THAT(refusal([&] { sums_.get(); }), HasSubstr("before the last one was done"));
 }
 
 TEST_F(TaskQueueTest, WhoLeavesMayGiveUpWhatIsWanted) {

@@ -53,7 +53,7 @@ class Refusals(unittest.TestCase):
             'caution': lambda: Balancer(2, cautoin=1),
             '"workers"': lambda: Balancer([]),
             'has no key "memory"': lambda: Balancer([{'memory': 3}]),
-            'nothing was planned': lambda: Balancer(2).observe([1, 1]),
+            'no plan was made': lambda: Balancer(2).observe([1, 1]),
             '3 times for 2 workers': lambda: Balancer(2).observe([1, 1, 1]),
             'batch of 0': lambda: Balancer(2).plan(0),
         }.items():

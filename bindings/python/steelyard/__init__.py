@@ -1,8 +1,9 @@
-"""Steelyard: neural networks trained on machines that are not equal.
+"""Steelyard: trains neural networks on machines of unequal speed.
 
 `steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks,
-`steelyard.arrays` whatever computes gradients of arrays. `steelyard.balance` divides batches for a
-training loop of your own. Each is imported when it is first used, and none needs the others.
+`steelyard.arrays` trains with any code that computes gradients of arrays. `steelyard.balance`
+divides batches for your own training loop. Each is imported on first use, and none needs the
+others.
 """
 
 from __future__ import annotations

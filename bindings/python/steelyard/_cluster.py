@@ -1,16 +1,15 @@
-"""Where the job of this process is: the cluster that the environment names, or a whole one of its
-own.
+"""Finds the cluster of this process: the one that the environment names, or a private one.
 
-  STEELYARD           the scheduler's endpoint: "host:7070", "tcp://host:7070", "ipc:///path". Not
-                      set: a child process is started, with a scheduler and servers that train for
-                      this process alone
-  STEELYARD_NAME      what people call this worker
-  STEELYARD_DEVICE    what it computes on: "cpu", "cuda:0", ...
+  STEELYARD           the scheduler's endpoint: "host:7070", "tcp://host:7070", "ipc:///path". If
+                      not set, a child process with a scheduler and servers is started for this
+                      process alone
+  STEELYARD_NAME      the name of this worker
+  STEELYARD_DEVICE    its device: "cpu", "cuda:0", ...
   STEELYARD_SIMULATE_SLOWDOWN
                       slows its computing down, to try unequal machines
   STEELYARD_EXCHANGE  "auto" or "sockets"
-  STEELYARD_KEYS      a directory of keys (`steelyard keys`), or a file of them: where the scheduler of
-                      STEELYARD has keys
+  STEELYARD_KEYS      a directory of keys (`steelyard keys`), or a key file; needed if the scheduler
+                      has keys
   STEELYARD_TRACE     a directory for its trace
 """
 
@@ -28,8 +27,8 @@ from typing import Any, Optional, Sequence
 from steelyard._errors import CONFIGURATION, UNREACHABLE, Failure
 from steelyard._library import program
 
-# Runs a program that is told to end when the process that started it is gone. It is a process of
-# its own, since code between fork and exec is not safe where there are threads.
+# Runs a program that gets SIGTERM when this process exits. A separate interpreter sets this up, since
+# running Python code between fork and exec is not safe with threads.
 _BOUND_TO_PARENT = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)
@@ -39,25 +38,25 @@ if os.getppid() == int(sys.argv[1]):
 
 
 class GivenCluster:
-    """A cluster that others started."""
+    """A cluster that this process did not start."""
 
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
         self.worker_name = os.environ.get('STEELYARD_NAME', '')
 
     def check(self) -> None:
-        """Raises if the cluster is known to be gone."""
+        """Raises Failure if the cluster is known to have exited."""
 
     def finish(self) -> None:
-        """Waits until results are written, and raises if that failed."""
+        """Waits until the results are written; raises Failure if that failed."""
 
     def close(self) -> None:
-        """Ends what this process started."""
+        """Stops the processes that this process started."""
 
 
 class OwnCluster(GivenCluster):
-    """Scheduler and servers in a child process, for this worker alone. The child ends when this
-    process does."""
+    """Scheduler and servers in a child process, for this worker alone. The child exits with this
+    process."""
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
         self._directory = tempfile.mkdtemp(prefix='steelyard-')
@@ -66,8 +65,8 @@ class OwnCluster(GivenCluster):
         self._owner = os.getpid()
         command = [program(), 'run', '-n', '1', '--sockets', self._directory, *arguments]
         try:
-            # In a session of its own: Ctrl-C reaches this process only, which leaves the job in
-            # order.
+            # In a separate session, so that Ctrl-C reaches only this process, which then leaves the
+            # job properly.
             self._child = subprocess.Popen(
                 [sys.executable, '-I', '-S', '-c', _BOUND_TO_PARENT, str(self._owner), *command],
                 stdin=subprocess.DEVNULL,
@@ -81,7 +80,7 @@ class OwnCluster(GivenCluster):
         code = self._child.poll()
         if code is not None:
             self._remove()
-            raise _ended(code, 'the cluster of this process ended before the job did')
+            raise _ended(code, 'the cluster of this process exited before the end of the job')
 
     def finish(self) -> None:
         while True:
@@ -96,7 +95,7 @@ class OwnCluster(GivenCluster):
 
     def close(self) -> None:
         if os.getpid() != self._owner:
-            return  # a fork has no part in it
+            return  # in a fork: the cluster belongs to the parent
         if self._child.poll() is None:
             self._child.send_signal(signal.SIGTERM)
             try:
@@ -112,12 +111,11 @@ class OwnCluster(GivenCluster):
 
 def _ended(code: int, what: str) -> Failure:
     how = f'with code {code}' if code >= 0 else f'by signal {-code}'
-    return Failure(f'{what}: it ended {how}, and said above why', code if code > 0 else UNREACHABLE)
+    return Failure(f'{what}: it exited {how}; see its message above', code if code > 0 else UNREACHABLE)
 
 
 def find(arguments: Sequence[str] = ()) -> GivenCluster:
-    """The cluster that the environment names, or one of this process's own, started with these
-    arguments."""
+    """The cluster that the environment names; otherwise starts a private one with these arguments."""
     endpoint = os.environ.get('STEELYARD', '')
     if not endpoint:
         return OwnCluster(arguments)
@@ -128,12 +126,12 @@ def find(arguments: Sequence[str] = ()) -> GivenCluster:
 
 
 def endpoint_is_given() -> bool:
-    """Whether the environment names a cluster; one of this process's own needs no keys."""
+    """Whether the environment names a cluster. A private one needs no keys."""
     return bool(os.environ.get('STEELYARD', ''))
 
 
 def device_name() -> Optional[str]:
-    """The device that the environment names: "cpu", "cuda:0", ... None: it names none."""
+    """The device of STEELYARD_DEVICE: "cpu", "cuda:0", ...; None if it is unset or "auto"."""
     name = os.environ.get('STEELYARD_DEVICE', '')
     if name in ('', 'auto'):
         return None
@@ -141,8 +139,8 @@ def device_name() -> Optional[str]:
 
 
 def description(cluster: GivenCluster, device: str) -> dict[str, Any]:
-    """The part of a worker's description that says where it is and what it runs on. The library takes
-    the rest from the environment."""
+    """The keys of a worker's description for scheduler, device, keys and name. The library takes the
+    rest from the environment."""
     about: dict[str, Any] = {
         'scheduler': cluster.endpoint,
         'kind': 'cpu' if device == 'cpu' else 'gpu',
@@ -155,6 +153,6 @@ def description(cluster: GivenCluster, device: str) -> dict[str, Any]:
 
 
 def script_name() -> str:
-    """What a job is called after: the script, as far as its name can be one."""
+    """The default name of a job: the script's file name, restricted to valid characters."""
     stem = os.path.splitext(os.path.basename(sys.argv[0] if sys.argv else ''))[0]
     return re.sub('[^A-Za-z0-9_.-]+', '-', stem).strip('-.')[:60] or 'job'

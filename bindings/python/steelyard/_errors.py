@@ -1,12 +1,13 @@
-"""What is raised when something cannot work."""
+"""The exception of this package."""
 
 from __future__ import annotations
 
 
 class Failure(RuntimeError):
-    """What is wrong, where, and what to do. `code` is the exit code of the command line for it:
+    """The message says what is wrong, where, and the remedy. `code` is the exit code that the command
+    line would return:
 
-    1 training failed, 2 wrong usage, 69 a peer could not be reached, 74 file or disk, 75 ended on
+    1 training failed, 2 wrong usage, 69 a peer could not be reached, 74 file or disk, 75 stopped on
     request, 76 another release or another job, 78 wrong configuration.
     """
 
@@ -21,5 +22,5 @@ CONFIGURATION = 78
 
 
 def refuse(message: str) -> Failure:
-    """The exception for what was asked for and cannot be done."""
+    """The exception for invalid arguments or settings."""
     return Failure(message, CONFIGURATION)

@@ -1,5 +1,4 @@
-"""Tensors as one flat buffer of 32-bit floats, and back, by NumPy. They are copied, never
-shared."""
+"""Copies arrays to and from one flat buffer of 32-bit floats, with NumPy. Memory is never shared."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ _FLOATS = ('float32', 'float64', 'bfloat16')
 
 @dataclasses.dataclass
 class Entry:
-    """A tensor at [begin, end) of the buffer. `decay`: a factor on the job's weight decay.
-    `averaged`: not stepped; what is pushed is how far it moved."""
+    """A tensor at floats [begin, end) of the buffer. `decay`: a factor on the job's weight decay.
+    `averaged`: without optimizer step; workers push its change, and servers average the changes."""
 
     name: str
     shape: tuple[int, ...]
@@ -30,7 +29,7 @@ class Entry:
         return self.begin + math.prod(self.shape)
 
     def described(self) -> dict[str, Any]:
-        """As a description of steelyard_join() lists it."""
+        """This tensor's entry in "tensors" of steelyard_join()."""
         about: dict[str, Any] = {'name': self.name, 'shape': list(self.shape)}
         if self.averaged:
             return {**about, 'rule': 'mean'}
@@ -38,7 +37,7 @@ class Entry:
 
 
 class Flat:
-    """The layout of a buffer: entries behind one another, in this order."""
+    """The layout of a buffer: contiguous entries, in this order."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = list(entries)
@@ -56,38 +55,38 @@ class Flat:
             raise refuse('there are no parameters to train')
 
     def described(self) -> list[dict[str, Any]]:
-        """The tensors of a description of steelyard_join()."""
+        """The list "tensors" of steelyard_join()."""
         return [it.described() for it in self.entries]
 
     def gathered(self, arrays: Sequence[Any]) -> np.ndarray:
-        """All of them in a new buffer. `arrays`: one for each entry, anything that numpy.asarray()
-        takes."""
+        """Copies all arrays into a new buffer. `arrays`: one for each entry, anything that
+        numpy.asarray() accepts."""
         into = np.empty(self.size, np.float32)
         for part, array in zip(self.parts(into), arrays):
             part[...] = as_numpy(array)
         return into
 
     def parts(self, flat: np.ndarray) -> list[np.ndarray]:
-        """Each entry's place in a buffer, in its shape."""
+        """A view of each entry in a flat buffer, with the entry's shape."""
         return [flat[it.begin : it.end].reshape(it.shape) for it in self.entries]
 
 
 def as_numpy(array: Any) -> np.ndarray:
-    """Anything that speaks NumPy's protocol, or DLPack; copied only if need be."""
+    """Converts objects that support NumPy's array protocol or DLPack; copies only if necessary."""
     if hasattr(array, '__dlpack__') and not hasattr(array, '__array__'):
         return np.from_dlpack(array)
     return np.asarray(array)
 
 
 def require_float(name: str, dtype: Any) -> None:
-    """Raises for what cannot be sent as 32-bit floats."""
+    """Raises Failure if the dtype cannot be sent as 32-bit floats."""
     if str(dtype) == 'float16':
         raise refuse(
-            f'{name} is of float16, which is too narrow for what servers send: keep the '
-            'parameters in float32, and compute in what you like'
+            f'{name} is of float16, and its range is too small for parameters: keep the '
+            'parameters in float32; computation may use any type'
         )
     if str(dtype) not in _FLOATS:
         raise refuse(
-            f'{name} is of {dtype}, and servers have real numbers only: keep it out of the '
+            f'{name} is of {dtype}, but servers support real numbers only: remove it from the '
             'parameters'
         )

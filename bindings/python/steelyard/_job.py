@@ -1,14 +1,13 @@
-"""What jobs of all frameworks have in common: they join, take tasks until the end, and leave in
-order.
+"""The base of the jobs of all frameworks: joining, the loop over tasks, and leaving.
 
     job = BaseJob(description, weights, cluster)
     for task in job.tasks():                 # TRAIN and EVALUATE
         ... compute ...; job.worker.done(loss, correct)
     # here the job is over: job.final_parameters, job.main
 
-An exception in the user's code takes this worker out of the job, which shows its text; the others
-go on, and the job ends with that text if there are none. Ctrl-C and the end of the script only
-take this worker out of the job.
+If the user's code raises an exception, this worker leaves the job and reports the text. Other
+workers continue; if there are none, the job ends with that text. After Ctrl-C, or if the script
+ends early, this worker leaves without a failure.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from steelyard._cluster import GivenCluster
 from steelyard._errors import USAGE, Failure, refuse
 from steelyard._worker import Task, Worker, WorkerLike
 
-SLICE = 0.2  # seconds of waiting between two looks for Ctrl-C
-GRACE = 1.0  # seconds in which an exception that ended the loop ends the process, too
+SLICE = 0.2  # seconds per wait, so that Ctrl-C is handled between waits
+GRACE = 1.0  # seconds after the loop was left in which an uncaught exception is expected to arrive
 
 Factory = Callable[[dict[str, Any], Any], WorkerLike]
 
 
 class BaseJob:
-    """A worker of a job, from joining to the end. The worker is made by `factory`, from
+    """One worker's part in a job, from joining to the end. `factory` makes the worker from
     description and weights."""
 
     def __init__(
@@ -45,14 +44,14 @@ class BaseJob:
         factory: Factory = Worker,
         resume: bool = False,
     ) -> None:
-        self.main = False  # after the end: whether this process is to keep the results
-        self.epoch = 0  # of the task at hand, from 0
-        self.position = 0  # where the task at hand begins, in the order of its epoch
-        self.resume = resume  # whether the job goes on from a checkpoint
-        self.outcome: Optional[str] = None  # after the end: "finished", or what happened
+        self.main = False  # after the end: True in the one process that should save the results
+        self.epoch = 0  # of the current task, from 0
+        self.position = 0  # of the current task's first sample, in the order of its epoch
+        self.resume = resume  # whether the job resumes from a checkpoint
+        self.outcome: Optional[str] = None  # after the end: "finished", or the failure
         self.about: dict[
             str, Any
-        ] = {}  # of the job, once it has taken this worker; see steelyard_job()
+        ] = {}  # properties of the job after joining; see steelyard_job()
         self._cluster = cluster
         self._owner = os.getpid()
         self._over = False
@@ -68,24 +67,24 @@ class BaseJob:
 
     @property
     def worker(self) -> str:
-        """What people call this worker."""
+        """The name of this worker."""
         return self.about.get('worker') or self._cluster.worker_name or f'process {self._owner}'
 
     @property
     def round(self) -> int:
-        """The round of the task at hand, from 0 in each epoch."""
+        """The round of the current task, from 0 in each epoch."""
         return self.position // max(1, self.about.get('batch', 1))
 
     def wait_until_joined(self) -> None:
-        """Waits until the job has taken this worker; `about` then tells which job it is."""
+        """Waits until this worker has joined; `about` is set then."""
         while not self.about and not self._over:
             self._step()
 
     def tasks(self) -> Iterator[Task]:
-        """Tasks to compute; each is done, or given up, when the next one is asked for. At the end
-        the last parameters are taken over; raises if the job failed."""
+        """Yields tasks to compute. A task that is not done when the next one is requested is
+        abandoned. At the end the final parameters are loaded; raises Failure if the job failed."""
         if self._loop_began:
-            raise refuse('a job is gone through once: join again for another')
+            raise refuse('the loop over this job has run already: call join() for another job')
         self._loop_began = True
         try:
             while not self._over:
@@ -98,7 +97,7 @@ class BaseJob:
             raise
 
     def leave(self, failure: Optional[str] = None) -> None:
-        """Takes this worker out of the job. `failure`: why, if others would fail the same way."""
+        """Leaves the job. `failure`: the reason, if other workers would fail in the same way."""
         if os.getpid() != self._owner:
             return
         self.stay()
@@ -113,7 +112,7 @@ class BaseJob:
         _Life.forget(self)
 
     def stay(self) -> None:
-        """Takes back what a loop that was given up has set going."""
+        """Cancels the timer that _leave_soon() started."""
         if self._leaving is not None:
             self._leaving.cancel()
 
@@ -121,24 +120,24 @@ class BaseJob:
         """Raises in a fork of the process that joined."""
         if os.getpid() != self._owner:
             raise Failure(
-                'this process was forked from the one that joined the job: only that one goes '
-                'on; start loader processes with forkserver or spawn',
+                'this process was forked from the one that joined the job: only that one may use '
+                'it; start loader processes with forkserver or spawn',
                 USAGE,
             )
 
     def take_final(self, task: Task) -> None:
-        """Takes over what the end of a job brings; frameworks load task.parameters here."""
+        """Called at the end of a job; frameworks load task.parameters here."""
 
     def explain(self, error: BaseException) -> Optional[str]:
-        """A remedy for an exception of the user's code, to be shown behind it."""
+        """A remedy for an exception of the user's code, printed after it; None if there is none."""
 
     def is_own_trouble(self, error: BaseException) -> bool:
-        """Whether an exception of the user's code says nothing about other workers."""
+        """Whether an exception concerns this worker only, so that others would not meet it."""
         return isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit))
 
     def _leave_soon(self) -> None:
-        """The loop was left, by `break` or by an exception: it cannot be told yet which. If it is
-        an exception that nobody catches, the process ends with it sooner than this."""
+        """Called when the loop was left by `break` or by an exception; it is not known yet which. An
+        uncaught exception ends the process before this timer fires."""
         self._leaving = threading.Timer(GRACE, self.leave)
         self._leaving.daemon = True
         self._leaving.start()
@@ -175,8 +174,8 @@ class BaseJob:
 
 
 class _Life:
-    """What a process does for its jobs when it ends: they are left, with the exception's text if
-    there is one."""
+    """Leaves all open jobs when the process exits, with the text of an uncaught exception if there
+    was one."""
 
     _jobs: 'weakref.WeakSet[BaseJob]' = weakref.WeakSet()
     _lock = threading.Lock()
@@ -218,7 +217,7 @@ class _Life:
 
 
 def failure_text(error: BaseException) -> str:
-    """One line for other people: what was raised, and where."""
+    """One line for users: the exception, and its file and line."""
     text = ''.join(traceback.format_exception_only(type(error), error)).strip().splitlines()
     frames = traceback.extract_tb(error.__traceback__)
     place = f' ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})' if frames else ''

@@ -8,8 +8,8 @@ from typing import Any, Mapping
 
 from steelyard._errors import refuse
 
-# Keys of [cluster]; what else is given by a bare name belongs to [train]. `steelyard help job`
-# lists all, and a test compares.
+# Keys of [cluster]; other bare names belong to [train]. `steelyard help job` lists all keys, and a
+# test compares both lists.
 CLUSTER_KEYS = frozenset(
     'servers shards_per_server replicas sync sum_order reproducible push_encoding pull_encoding policy '
     'heartbeat heartbeat_timeout server_wait'.split()
@@ -18,18 +18,18 @@ _FORMER = frozenset('sums push pull dead_after'.split())
 
 
 def place_of(key: str) -> str:
-    """ "section.key" of a key that was given by its bare name."""
+    """ "section.key" for a key without section."""
     return key if '.' in key else f'{"cluster" if key in CLUSTER_KEYS | _FORMER else "train"}.{key}'
 
 
 def job_text(keys: Mapping[str, Any]) -> str:
-    """TOML of {"section.key": value}. Values that are None are left out; a section may have
-    points in its name ("policy.lb-bsp.momentum")."""
+    """TOML for {"section.key": value}. Values of None are left out; the name of a section may
+    contain dots ("policy.lb-bsp.momentum")."""
     sections: dict[str, list[str]] = {}
     for place, value in keys.items():
         section, _, key = place.rpartition('.')
         if not section:
-            raise refuse(f'{place}: say section.key, as in train.lr')
+            raise refuse(f'{place} has no section: give section.key, as in train.lr')
         if value is not None:
             sections.setdefault(section, []).append(f'{key} = {_value(place, value)}')
     return '\n'.join(f'[{name}]\n' + '\n'.join(lines) + '\n' for name, lines in sections.items())
@@ -46,9 +46,9 @@ def _value(place: str, value: Any) -> str:
         text = repr(value)
         return text if any(it in text for it in '.e') else text + '.0'
     if isinstance(value, str):
-        return json.dumps(value)  # what is escaped in JSON is escaped likewise in TOML
+        return json.dumps(value)  # escapes of JSON strings are valid in TOML
     if isinstance(value, (list, tuple)):
         return '[' + ', '.join(_value(place, it) for it in value) + ']'
-    if hasattr(value, 'item'):  # a number of NumPy or of a tensor
+    if hasattr(value, 'item'):  # a scalar of NumPy or of a tensor
         return _value(place, value.item())
-    raise refuse(f'{place} = {value!r}: give a number, a text, a truth value, or a list of them')
+    raise refuse(f'{place} = {value!r}: give a number, a string, a boolean, or a list of these')

@@ -1,5 +1,5 @@
-"""What join() of every framework does: the keys of the job, the cluster, and this worker's
-description."""
+"""The part of join() that all frameworks share: the keys of the job file, the cluster, and the
+description of this worker."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from steelyard._errors import refuse
 from steelyard._job import Factory
 from steelyard._job_text import job_text, place_of
 
-# Tests put others here.
+# Tests replace these.
 clusters: Callable[[list[str]], _cluster.GivenCluster] = _cluster.find
 worker_factory: Factory = _worker.Worker
 
 
 def checked_batch(batch: int) -> int:
-    """The samples of a round."""
+    """`batch` as a positive int; raises Failure otherwise."""
     if int(batch) < 1:
-        raise refuse(f'batch = {batch}: give the samples of a round, at least 1')
+        raise refuse(f'batch = {batch}: give the number of samples in a round, at least 1')
     return int(batch)
 
 
@@ -34,8 +34,9 @@ def job_keys(
     more: Mapping[str, Any],
     job: Optional[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Keys of the job file, as join() was told them: {"section.key": value}. `optimizer`: keys of
-    its translation. `more`: by their bare names. What stands further behind wins."""
+    """Keys of the job file from the arguments of join(): {"section.key": value}. `optimizer`: the
+    translated keys. `more`: bare names. On conflicts, `job` overrides `more`, which overrides
+    `optimizer`, which overrides the other arguments."""
     return {
         'job.name': name or _cluster.script_name(),
         'job.seed': seed,
@@ -57,15 +58,14 @@ def placed(
     resume: bool,
     run_dir: Optional[str],
 ) -> tuple[dict[str, Any], _cluster.GivenCluster]:
-    """Finds the cluster, or starts one, and gives this worker's description for it. `about`: the
-    part of the description that says what is trained. `kind`: "cpu", or a device of another
-    kind."""
+    """Finds or starts the cluster, and returns this worker's description and the cluster. `about`:
+    the keys of the description for model and data. `kind`: "cpu", or another type of device."""
     cluster = clusters(_arguments(keys, resume, run_dir))
     return {**_cluster.description(cluster, kind), 'job': job_text(keys), **about}, cluster
 
 
 def _arguments(keys: Mapping[str, Any], resume: bool, run_dir: Optional[str]) -> list[str]:
-    """Of the command that is the cluster of a lone process."""
+    """Arguments of the command that runs a private cluster."""
     arguments = []
     for key in ('job.name', 'cluster.servers', 'cluster.shards_per_server'):
         if keys.get(key) is not None:

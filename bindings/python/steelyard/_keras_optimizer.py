@@ -1,17 +1,17 @@
-"""What an optimizer of Keras is for the servers: keys of [train], and which weights decay.
+"""Translates an optimizer of Keras to keys of [train], and to a decay flag for each weight.
 
-The exact classes SGD, Adam and AdamW are translated, where the servers' equations are the same:
+The exact classes SGD, Adam and AdamW are translated, if the servers' equations are equivalent:
 
-  SGD        Keras decays a weight beside the step, not in the gradient. Without momentum this is
-             one thing; beside momentum it is refused. Keras has the rate inside of the velocity,
-             servers have it outside: one thing while the rate is constant; a schedule beside
-             momentum is refused
-  Adam       with weight_decay it is AdamW in Keras. Keras adds epsilon to a root that is not yet
-             corrected for the beginning, which is epsilon / sqrt(1 - beta_2^t) to the corrected
-             one at step t; servers add epsilon to the corrected one. So the denominators of a step
-             differ by less than epsilon / sqrt(1 - beta_2): 3e-6 with Keras' defaults at the first
-             step, and less later. That matters only to weights whose gradients are no longer than
-             this. Above 1e-5 it is refused
+  SGD        Keras applies weight decay separately from the step, servers add it to the gradient.
+             Without momentum these are equivalent; with momentum weight decay is rejected. Keras
+             multiplies the learning rate into the velocity, servers multiply it when they apply the
+             velocity. These are equivalent at a constant rate; a schedule with momentum is rejected
+  Adam       with weight_decay, Keras computes AdamW. Keras adds epsilon to the root before bias
+             correction, which at step t equals adding epsilon / sqrt(1 - beta_2^t) after it;
+             servers add epsilon after it. The denominators differ by less than
+             epsilon / sqrt(1 - beta_2): 3e-6 with Keras' defaults at the first step, and less
+             later. This matters only for gradients of that magnitude or smaller. A difference
+             above 1e-5 is rejected
 
 A schedule is a function of the round, since each round is one step. It becomes a table.
 """
@@ -27,24 +27,24 @@ from steelyard._errors import refuse
 from steelyard._schedule import MOST_RATES, Length, table
 
 MOST_EPSILON = 1e-5
-# Options that have to be off, and what to do.
+# Options that must be off, with the remedy.
 _OFF = {
     'amsgrad': 'leave it out',
     'clipnorm': 'servers clip the gradient of all weights at once: give global_clipnorm',
     'clipvalue': 'servers clip the gradient of all weights at once: give global_clipnorm',
     'use_ema': 'leave it out',
     'loss_scale_factor': 'leave it out, and push the gradient of the loss itself',
-    'gradient_accumulation_steps': 'leave it out: batch is all samples of one step',
+    'gradient_accumulation_steps': 'leave it out: batch already counts all samples of one step',
 }
 
 
 def translated(optimizer: Any, length: Length, clip_norm: float) -> tuple[dict[str, Any], float]:
-    """Keys of the job file, and the norm that gradients are clipped to. Raises for what servers
-    cannot do."""
+    """Returns keys of the job file, and the norm for gradient clipping. Raises Failure for options
+    that servers do not support."""
     kind = type(optimizer)
     if kind not in (keras.optimizers.SGD, keras.optimizers.Adam, keras.optimizers.AdamW):
         raise refuse(
-            f'{kind.__module__}.{kind.__qualname__} is no optimizer of the servers: choose '
+            f'{kind.__module__}.{kind.__qualname__} is no optimizer that servers support: choose '
             'keras.optimizers.SGD, Adam or AdamW'
         )
     for key, remedy in _OFF.items():
@@ -52,14 +52,14 @@ def translated(optimizer: Any, length: Length, clip_norm: float) -> tuple[dict[s
             raise refuse(f'{kind.__name__} with {key} = {getattr(optimizer, key)}: {remedy}')
     if int(keras.ops.convert_to_numpy(optimizer.iterations)):
         raise refuse(
-            'the optimizer has taken steps already, and what it remembers of them cannot be '
-            'taken over: give join() a new one; resume=True goes on with a job'
+            'the optimizer has taken steps already, and its state cannot be transferred to the '
+            'servers: give join() a new one, or continue a job with resume=True'
         )
     its_norm = float(optimizer.global_clipnorm or 0)
     if its_norm and clip_norm:
         raise refuse(
-            'global_clipnorm of the optimizer and clip_norm of join() are one thing: give one of '
-            'them'
+            'global_clipnorm of the optimizer and clip_norm of join() have the same meaning: give '
+            'only one of them'
         )
     rates = _rates(optimizer, length)
     if max(rates) <= 0:
@@ -74,7 +74,7 @@ def translated(optimizer: Any, length: Length, clip_norm: float) -> tuple[dict[s
 
 
 def decays(optimizer: Any, variable: Any) -> bool:
-    """Whether a weight decays: exclude_from_weight_decay() says."""
+    """Whether weight decay applies to a variable, as set by exclude_from_weight_decay()."""
     return bool(optimizer._use_weight_decay(variable))
 
 
@@ -84,15 +84,15 @@ def _sgd(optimizer: Any, rates: list[float]) -> dict[str, Any]:
         return {'train.optimizer': 'sgd'}
     if len(set(rates)) > 1:
         raise refuse(
-            'SGD with momentum and a schedule: Keras has the learning rate inside of the '
-            'velocity, and servers have it outside, which differs when the rate changes: give a '
-            'constant rate, no momentum, or AdamW'
+            'SGD with momentum and a schedule: Keras multiplies the learning rate into the '
+            'velocity, servers multiply it when they apply the velocity, and results differ when '
+            'the rate changes: give a constant rate, no momentum, or AdamW'
         )
     if optimizer.weight_decay:
         raise refuse(
-            'SGD with momentum and weight_decay: Keras decays weights beside the step, and '
-            'servers in the gradient: give AdamW, or no momentum, or add the squares of weights '
-            'to the loss'
+            'SGD with momentum and weight_decay: Keras applies the decay separately from the step, '
+            'servers add it to the gradient: give AdamW, or no momentum, or add an L2 penalty to '
+            'the loss'
         )
     return {
         'train.optimizer': 'nesterov' if optimizer.nesterov else 'momentum',
@@ -109,9 +109,8 @@ def _adam(optimizer: Any) -> dict[str, Any]:
     most = MOST_EPSILON * math.sqrt(1 - beta2)
     if epsilon > most:
         raise refuse(
-            f'{name} with epsilon = {epsilon:g}: Keras adds it to a root that is not yet '
-            f'corrected for the beginning, servers to the corrected one: give at most {most:.1e}, '
-            'where that makes no difference'
+            f'{name} with epsilon = {epsilon:g}: Keras adds it before bias correction, servers add '
+            f'it after: give at most {most:.1e}, where the difference is negligible'
         )
     return {
         'train.optimizer': 'adamw' if optimizer.weight_decay else 'adam',
@@ -122,13 +121,13 @@ def _adam(optimizer: Any) -> dict[str, Any]:
 
 
 def _rates(optimizer: Any, length: Length) -> list[float]:
-    """Of each round; a single one if it does not change."""
+    """The learning rate of each round; a single one if it is constant."""
     rate = optimizer._learning_rate
     if not isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
         if callable(rate) and not isinstance(rate, keras.Variable):
             raise refuse(
-                'a learning_rate that is a function is not known in advance: give a number, or a '
-                'schedule of keras.optimizers.schedules'
+                'learning_rate is a function, so the rates are not known in advance: give a number, '
+                'or a schedule of keras.optimizers.schedules'
             )
         return [_number(rate)]
     rounds = length.whole_epochs * length.rounds_per_epoch

@@ -1,9 +1,9 @@
-"""libsteelyard.so, the C interface of include/steelyard/steelyard.h: found, loaded, and its
-functions declared.
+"""Finds and loads libsteelyard.so, the C interface of include/steelyard/steelyard.h, and declares its
+functions.
 
-Found at $STEELYARD_LIBRARY; else inside the package (lib/libsteelyard.so, where the wheel puts
-it); else beside the program `steelyard` on PATH. The program: $STEELYARD_PROGRAM; else
-bin/steelyard inside the package; else on PATH.
+The library is $STEELYARD_LIBRARY; otherwise lib/libsteelyard.so inside the package, where the wheel
+puts it; otherwise the one beside the program `steelyard` on PATH. The program is
+$STEELYARD_PROGRAM; otherwise bin/steelyard inside the package; otherwise the one on PATH.
 
 Calls release the GIL. An error becomes a Failure with the library's text.
 """
@@ -43,7 +43,7 @@ _POINTER = ctypes.c_void_p
 _TEXT = ctypes.c_char_p
 _INT = ctypes.c_int
 
-# What each function gives, and what it takes.
+# Return type and argument types of each function.
 _PROTOTYPES = {
     'steelyard_api': (_INT, []),
     'steelyard_version': (_TEXT, []),
@@ -81,13 +81,13 @@ def program() -> str:
     if found is None:
         raise refuse(
             'the program `steelyard` is neither in the package nor on PATH: install the '
-            'package with pip, or say where the program is with STEELYARD_PROGRAM'
+            'package with pip, or set STEELYARD_PROGRAM to its path'
         )
     return found
 
 
 def library_path() -> pathlib.Path:
-    """Where libsteelyard.so is."""
+    """The path of libsteelyard.so."""
     given = os.environ.get('STEELYARD_LIBRARY')
     if given:
         if not os.path.exists(given):
@@ -103,13 +103,13 @@ def library_path() -> pathlib.Path:
             return place / 'libsteelyard.so'
     raise refuse(
         'libsteelyard.so is neither in the package nor beside the program `steelyard`: install '
-        'the package with pip, or say where the library is with STEELYARD_LIBRARY'
+        'the package with pip, or set STEELYARD_LIBRARY to its path'
     )
 
 
 @functools.lru_cache(maxsize=None)
 def library() -> ctypes.CDLL:
-    """The library, loaded when it is first needed."""
+    """The library, loaded on first use."""
     path = library_path()
     try:
         loaded = ctypes.CDLL(str(path))
@@ -124,24 +124,24 @@ def library() -> ctypes.CDLL:
     if found != API:
         raise refuse(
             f'{path} has interface {found}, and this package needs {API}: install library and '
-            'package of one release'
+            'package of the same release'
         )
     return loaded
 
 
 def error_text() -> str:
-    """Why the last call of this thread failed."""
+    """The error text of this thread's last call."""
     return (library().steelyard_error() or b'').decode(errors='replace')
 
 
 def check(code: int) -> None:
-    """Raises what an exit code other than 0 means."""
+    """Raises Failure with the library's error text if `code` is not 0."""
     if code != 0:
         raise Failure(error_text() or f'steelyard failed with code {code}', code)
 
 
 def check_pointer(pointer: int | None) -> int:
-    """Raises if a function that makes something gave nothing."""
+    """Returns `pointer`; raises Failure with the library's error text if it is null."""
     if not pointer:
         raise Failure(error_text() or 'steelyard failed', CONFIGURATION)
     return pointer

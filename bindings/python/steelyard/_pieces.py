@@ -1,14 +1,12 @@
-"""A piece of a round, cut into micro-batches; for loops of any framework.
+"""Cuts a piece of a round into micro-batches; for all frameworks.
 
-Frameworks that compile for one shape want micro-batches of one size. Then the grain of shares is
-that size, so that a piece is a whole number of micro-batches; only at the end of a round, if the
-batch is no multiple, and at the end of an epoch one is shorter. It is filled up with its own
-samples in turn, whose weights are zero: numbers that no sample has (zeros, whose logarithm is asked
-for) are never computed with, and the statistics of batch norm stay those of these samples, or
-nearly so.
+Frameworks that compile for fixed shapes need micro-batches of one size. That size is then the grain,
+so that a piece is a whole number of micro-batches. Only the last one of a round or epoch may be
+shorter. It is padded by repeating its own samples with weight zero. So no artificial values are
+computed (such as the logarithm of zeros), and the statistics of batch norm are nearly unchanged.
 
-Weights sum to the size of the micro-batch, whatever its count of samples is: mean(weights * losses)
-and the weighted mean are then one number, the mean over the samples.
+Weights sum to the size of the micro-batch, including padding. Therefore mean(weights * losses) is
+the mean over the real samples.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ ABOUT = 32
 
 @dataclasses.dataclass
 class Piece:
-    """What has been computed of a task."""
+    """Accumulated results of a task."""
 
     samples: int
     weight: float = 0.0
@@ -36,50 +34,49 @@ class Piece:
     )
     losses: list[tuple[Any, int]] = dataclasses.field(
         default_factory=list
-    )  # means, and of how many samples
+    )  # (mean loss, number of samples) of each micro-batch
 
     def loss(self) -> float:
-        """The sum over samples."""
+        """The sum of the losses of all samples."""
         return sum(float(mean) * count for mean, count in self.losses)
 
 
 def divided(samples: Sequence[int], size: int) -> list[Samples]:
-    """Lists of `size` samples, from the beginning of the piece; the last one may be shorter."""
+    """Splits samples into micro-batches of `size`; the last one may be shorter."""
     return [tuple(samples[at : at + size]) for at in range(0, len(samples), size)]
 
 
 def filled(count: int, size: int) -> list[int]:
-    """Which of `count` samples stand in a micro-batch of `size`: all of them, and again in turn."""
+    """Indices that pad `count` samples to `size` by repeating them cyclically."""
     return [at % count for at in range(size)]
 
 
 def weights_of(count: int, size: int) -> list[float]:
-    """Of the samples in a micro-batch of `size` whose first `count` count."""
+    """Weights for a micro-batch of `size` with `count` real samples at the front; the sum is `size`."""
     return [size / count] * count + [0.0] * (size - count)
 
 
 def weight_of(weight: Any, count: int) -> float:
-    """How often the gradient of a micro-batch of `count` samples counts, if the user said
-    `weight`."""
+    """The weight of a micro-batch: the user's `weight`, or its number of samples if that is None."""
     if weight is None:
         return float(count)
     number = float(weight)
     if not math.isfinite(number) or number < 0:
         raise refuse(
-            f'weight = {number}: give the number of samples, or tokens, that the loss is a mean of'
+            f'weight = {number}: give the number of samples or tokens that the loss is the mean over'
         )
     return number
 
 
 def piece_seed(seed: int, task: Task) -> int:
-    """Dropout belongs to the piece, whoever computes it."""
+    """The random seed of a piece, for dropout: the same on every worker that computes it."""
     mark = hashlib.blake2b(f'{seed} {task.epoch} {task.position}'.encode(), digest_size=8)
     return int.from_bytes(mark.digest(), 'little') >> 1
 
 
 def dividing(batch: int, about: int = ABOUT) -> int:
-    """A size of micro-batches for all of a job: it divides the batch, and is at most `about` unless
-    that were tiny."""
+    """Chooses one micro-batch size for a job: the largest divisor of the batch up to `about`. If that
+    is below 8 (or below a smaller batch), the smallest divisor from `about` up."""
     below = max(it for it in range(1, min(batch, about) + 1) if batch % it == 0)
     if below >= min(batch, 8):
         return below

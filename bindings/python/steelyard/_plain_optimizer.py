@@ -1,5 +1,4 @@
-"""An optimizer in plain words: {'name': 'adamw', 'lr': 0.001, 'weight_decay': 0.01} as keys of
-[train]."""
+"""Translates {'name': 'adamw', 'lr': 0.001, 'weight_decay': 0.01} to keys of [train]."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ _OF_ALL = (
 
 
 def translated(optimizer: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of the job file. Raises for what the servers do not have; they check the numbers."""
+    """Returns keys of the job file. Raises Failure for unknown names; servers check the numbers."""
     if not isinstance(optimizer, Mapping):
         raise refuse(
             f'optimizer is a {type(optimizer).__name__}: servers take the steps, so give its name '
@@ -45,7 +44,7 @@ def translated(optimizer: Mapping[str, Any]) -> dict[str, Any]:
         if key != 'name' and key not in known:
             raise refuse(
                 f'optimizer {kind} has no {key}: choose from {", ".join(known)}; `steelyard help '
-                'job` says what they mean'
+                'job` explains them'
             )
     keys = {f'train.{key}': value for key, value in optimizer.items() if key != 'name'}
     return {'train.optimizer': kind, **keys}

@@ -1,4 +1,4 @@
-"""The command `steelyard`: runs the program of this package, which starts scripts with the Python of this package."""
+"""The command `steelyard`: runs the program in this package, with STEELYARD_PYTHON set to this Python."""
 from __future__ import annotations
 
 import os
@@ -12,4 +12,4 @@ def main() -> None:
     try:
         os.execv(program, ['steelyard', *sys.argv[1:]])
     except OSError as why:
-        sys.exit(f'steelyard: {program} cannot be run ({why.strerror}): install the package anew with pip')
+        sys.exit(f'steelyard: {program} cannot be run ({why.strerror}): reinstall the package with pip')

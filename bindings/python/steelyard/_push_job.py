@@ -1,9 +1,9 @@
-"""The loop of a job whose user computes gradients, and pushes them: arrays, JAX, Keras.
+"""The loop of a job in which the user's code computes gradients and pushes them: arrays, JAX, Keras.
 
-    for batch in job:              # (x, y, weights), or what the framework's job makes of it
+    for batch in job:              # (x, y, weights), possibly converted by the framework's job
         job.push(loss, gradients)
 
-Micro-batches are of one size for the whole job; _pieces.py says how they are filled up.
+All micro-batches of a job have one size; _pieces.py explains the padding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Score = Callable[..., Any]
 
 @dataclasses.dataclass
 class Request:
-    """What all frameworks' join() are told."""
+    """The arguments of join() that all frameworks share."""
 
     train: Any
     batch: int
@@ -46,26 +46,26 @@ class Request:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Request:
-        """From the arguments of a join(), by name: its locals()."""
+        """Takes the fields from the locals() of join()."""
         return cls(**{it.name: arguments[it.name] for it in dataclasses.fields(cls)})
 
     def __post_init__(self) -> None:
         self.batch = checked_batch(self.batch)
         if (self.test is None) != (self.score is None):
-            raise refuse('test and score belong together: give both, or none of them')
+            raise refuse('test and score belong together: give both or neither')
         if self.micro_batch is not None and int(self.micro_batch) < 1:
             raise refuse(f'micro_batch = {self.micro_batch}: give at least 1')
 
 
 class PushJob(BaseJob):
-    """Go through it once. A framework's job says how parameters are taken over and gradients are
-    added up.
+    """Iterate over it once. Subclasses load parameters into the framework and add up gradients.
 
-    job.main     after the loop: whether this process is to keep the results
-    job.epoch    of the batch at hand, from 0; job.round likewise, in its epoch
-    job.draw     a number for the random draws of the batch at hand: the same on any worker
-    job.worker   what people call this worker
-    job.about    the job as the scheduler has it, once it has taken this worker
+    job.main     after the loop: True in the one process that should save the results
+    job.epoch    epoch of the current batch, from 0
+    job.round    round of the current batch, from 0 in each epoch
+    job.draw     a seed for random numbers of the current batch: the same on every worker
+    job.worker   the name of this worker
+    job.about    after joining: properties of the job, as the scheduler has them
     job.outcome  after the loop: "finished" """
 
     def __init__(
@@ -82,7 +82,7 @@ class PushJob(BaseJob):
         self._train_set = SampleSource(request.train, 'train')
         self._test_set = SampleSource(request.test, 'test') if request.test is not None else None
         self._size = int(request.micro_batch or dividing(request.batch))
-        self._count: Optional[int] = None  # samples in the loop's hands, until they are pushed
+        self._count: Optional[int] = None  # samples of the current micro-batch, until push()
         self._in_body = False
         self._piece = Piece(0)
         self.draw = 0
@@ -116,10 +116,10 @@ class PushJob(BaseJob):
             resume=request.resume,
         )
 
-    # ---- what users call
+    # ---- for users
 
     def __iter__(self) -> Iterator[Any]:
-        """Micro-batches of this worker's share. Each has to be followed by one job.push()."""
+        """Yields micro-batches of this worker's share. Call job.push() once for each."""
         try:
             for task in self.tasks():
                 self._size = int(self.about.get('grain') or self._size)
@@ -132,9 +132,9 @@ class PushJob(BaseJob):
             self._count, self._in_body = None, False
 
     def push(self, loss: Any, gradients: Any, weight: Any = None) -> None:
-        """Takes the mean loss of a micro-batch and its gradients, and counts them `weight` times.
-        `weight`: the number of samples, if it is not given; give the number of tokens if `loss` is
-        a mean over tokens, and 0 to leave a micro-batch out. Once for each micro-batch."""
+        """Adds the mean loss of a micro-batch and its gradients, multiplied by `weight`. Call it once
+        for each micro-batch. `weight` defaults to the number of samples; give the number of tokens
+        if `loss` is a mean over tokens, and 0 to skip a micro-batch."""
         self.check_process()
         if not self._in_body:
             raise refuse('job.push() outside of the loop: call it in the body of `for ... in job:`')
@@ -144,8 +144,8 @@ class PushJob(BaseJob):
             )
         if any(it != 1 for it in getattr(loss, 'shape', ())):
             raise refuse(
-                f'job.push() was given a loss of shape {tuple(loss.shape)}: give one number, the '
-                'mean over the micro-batch'
+                f'job.push() got a loss of shape {tuple(loss.shape)}: give one number, the mean '
+                'over the micro-batch'
             )
         its_weight, count = weight_of(weight, self._count), self._count
         arrays = self._checked(self._listed(gradients))
@@ -155,25 +155,25 @@ class PushJob(BaseJob):
             self._piece.losses.append((loss, count))
             self._piece.gradient = self._added(self._piece.gradient, arrays, its_weight)
 
-    # ---- what a framework's job says
+    # ---- for subclasses
 
     def _take(self, parts: list[np.ndarray]) -> None:
-        """Takes parameters over; nobody else has these arrays."""
+        """Loads parameters into the framework. The arrays are not shared and may be kept."""
         raise NotImplementedError
 
     def _given(self, batch: tuple[np.ndarray, ...]) -> Any:
-        """What the body of the loop gets."""
+        """Converts a batch for the body of the loop."""
         return batch
 
     def _begin(self, seed: int) -> None:
-        """A piece begins."""
+        """Called at the begin of a piece."""
 
     def _listed(self, gradients: Any) -> list[Any]:
-        """An array, or None for zeros, for each entry that is stepped."""
+        """Returns one array, or None for zeros, for each entry with optimizer steps."""
         raise NotImplementedError
 
     def _added(self, total: Any, gradients: list[Any], weight: float) -> list[Any]:
-        """The sum of weight times gradient; `total` is None at first, and may be written to."""
+        """Returns total + weight * gradient. `total` is None at first, and may be overwritten."""
         added = [
             None if it is None else np.multiply(as_numpy(it), weight, dtype=np.float32)
             for it in gradients
@@ -181,15 +181,15 @@ class PushJob(BaseJob):
         return added if total is None else [_sum(*pair) for pair in zip(total, added)]
 
     def _fetched(self, gradient: Any) -> np.ndarray:
-        """An added gradient, in this process's memory."""
+        """Copies an accumulated gradient to host memory."""
         return np.asarray(gradient)
 
     def _moved(self) -> list[Any]:
-        """How far each entry that is averaged has moved since _take()."""
+        """The change of each averaged entry since _take()."""
         return []
 
     def _scored(self, score: Score, batch: tuple[np.ndarray, ...]) -> Any:
-        """What the user's score gives for a batch of test samples."""
+        """Calls the user's score for a batch of test samples."""
         raise NotImplementedError
 
     # ---- the loop
@@ -207,7 +207,7 @@ class PushJob(BaseJob):
             if self._count is not None:
                 raise refuse(
                     'the body of the loop ended without job.push(loss, gradients): call it once '
-                    'for each micro-batch, with weight=0 for one that is to be left out'
+                    'for each micro-batch, with weight=0 to skip one'
                 )
             if not self._worker.wanted():
                 return
@@ -231,14 +231,14 @@ class PushJob(BaseJob):
     def _checked(self, arrays: list[Any]) -> list[Any]:
         if len(arrays) != len(self._stepped):
             raise refuse(
-                f'job.push() was given {len(arrays)} gradients of {len(self._stepped)} '
-                'parameters: give one for each, in their order'
+                f'job.push() got {len(arrays)} gradients of {len(self._stepped)} parameters: give '
+                'one for each, in the same order'
             )
         for entry, array in zip(self._stepped, arrays):
             if array is not None and tuple(np.shape(array)) != entry.shape:
                 raise refuse(
-                    f'the gradient of {entry.name} has the shape {tuple(np.shape(array))}, and '
-                    f'the parameter has {entry.shape}'
+                    f'the gradient of {entry.name} has the shape {tuple(np.shape(array))}, but the '
+                    f'parameter has {entry.shape}'
                 )
         return arrays
 
@@ -250,8 +250,8 @@ class PushJob(BaseJob):
             mean, hits = result if isinstance(result, tuple) else (result, np.zeros(self._size))
             if np.shape(hits) != (self._size,):
                 raise refuse(
-                    f'score gave right answers of the shape {tuple(np.shape(hits))}: give (mean '
-                    f'loss, for each of the {self._size} samples whether its answer is right)'
+                    f'score returned correct answers of the shape {tuple(np.shape(hits))}: return '
+                    f'(mean loss, an array of {self._size} booleans, one for each sample)'
                 )
             loss += float(mean) * len(samples)
             right += int(np.asarray(hits)[: len(samples)].sum())
@@ -260,8 +260,8 @@ class PushJob(BaseJob):
         self._worker.done(loss, right)
 
     def _copied(self, floats: Any) -> list[np.ndarray]:
-        """Parts of a copy: what the task holds is valid only until it is done, and frameworks may
-        share the memory of arrays that they are given."""
+        """Views into a copy. The task's buffer is valid only until the task is done, and frameworks
+        may share the memory of arrays that they receive."""
         flat = np.array(np.frombuffer(floats, np.float32))
         flat.flags.writeable = False
         return self._flat.parts(flat)
@@ -273,8 +273,8 @@ class PushJob(BaseJob):
     def explain(self, error: BaseException) -> Optional[str]:
         if _out_of_memory(error):
             return (
-                f'memory is too small for micro-batches of {self._size} samples, which is the '
-                'size for all workers: give a smaller micro_batch to join()'
+                f'out of memory with micro-batches of {self._size} samples, the size for all '
+                'workers: give a smaller micro_batch to join()'
             )
         return None
 

@@ -1,11 +1,10 @@
-"""Which samples are read, in which micro-batches, and which of them ahead of need.
+"""Decides which samples are read, in which micro-batches, and which are prefetched.
 
-A piece is cut on a grid: micro-batches begin at multiples of their size, counted from the
-beginning of the round. So when a share changes a little, most of what was read ahead is still
-what is needed.
+Micro-batches begin at multiples of their size, counted from the begin of the round. So if a share
+changes a little, most prefetched micro-batches are still the ones needed.
 
-What comes after a piece is not known before it comes. It is guessed to be the same part of the
-next round; a wrong guess costs reading, nothing else.
+The next piece is not known in advance. The guess is the same part of the next round; a wrong guess
+only costs reading.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from __future__ import annotations
 from typing import Any, Callable, Optional, Sequence
 
 Samples = tuple[int, ...]
-Numbers = Callable[[int, int, int], Sequence[int]]  # of the samples at (epoch, begin, end)
+Numbers = Callable[[int, int, int], Sequence[int]]  # sample numbers at (epoch, begin, end)
 
 
 def cut(samples: Sequence[int], position: int, size: int, batch: int) -> list[Samples]:
-    """Micro-batches of a piece that begins at `position` of its epoch, whose rounds are of
-    `batch`."""
+    """Cuts a piece that begins at `position` of its epoch into micro-batches of `size`, aligned to
+    rounds of `batch` samples."""
     parts = []
     at = 0
     while at < len(samples):
@@ -29,7 +28,7 @@ def cut(samples: Sequence[int], position: int, size: int, batch: int) -> list[Sa
 
 
 class Ahead:
-    """What a worker is likely to compute in the next round, from what it computes in this one."""
+    """Predicts the samples of a worker's next piece from its current one."""
 
     def __init__(self, about: dict[str, Any], numbers: Numbers) -> None:
         self._numbers = numbers
@@ -39,7 +38,7 @@ class Ahead:
         self._guesses: dict[tuple[int, int], list[Samples]] = {}  # by (epoch, begin of the round)
 
     def after(self, epoch: int, position: int, count: int, size: int) -> list[Samples]:
-        """What to read ahead, first what is needed first, now that this piece is at hand."""
+        """Micro-batches to prefetch while this piece is computed, in the order of need."""
         begin = position - position % self._batch
         self._guesses = {it: lists for it, lists in self._guesses.items() if it > (epoch, begin)}
         following = self._round_after(epoch, begin)
@@ -54,7 +53,8 @@ class Ahead:
         return [it for lists in self._guesses.values() for it in lists]
 
     def _round_after(self, epoch: int, begin: int) -> Optional[tuple[tuple[int, int], float]]:
-        """Its epoch and first position, and its length as a part of this round's."""
+        """Epoch and first position of the next round, and the ratio of its length to this round's;
+        None after the last round."""
         length = min(self._batch, self._samples - begin)
         if begin + length < self._samples:
             then = begin + length

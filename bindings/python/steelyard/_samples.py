@@ -1,4 +1,4 @@
-"""Samples by their numbers: out of arrays, or of a map-style data set; by NumPy."""
+"""Batches of samples by number, from arrays or a map-style data set, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from steelyard._pieces import filled, weights_of
 
 
 class SampleSource:
-    """`data`: an array, a tuple of arrays that are equally long, or a data set with __getitem__ and
-    __len__ whose samples are arrays, numbers, or tuples of these. `name`: of the argument, for
-    errors."""
+    """`data`: an array, a tuple of arrays of equal length, or a data set with __getitem__ and __len__
+    that returns arrays, numbers, or tuples of these. `name`: of the argument, for errors."""
 
     def __init__(self, data: Any, name: str) -> None:
         self.kind = type(data).__name__
@@ -21,8 +20,8 @@ class SampleSource:
         self._data = data
         if not self._arrays and not (hasattr(data, '__getitem__') and hasattr(data, '__len__')):
             raise refuse(
-                f'{name} has no order that can be divided: give arrays, as in {name}=(x, y), or a '
-                'data set with __getitem__ and __len__'
+                f'{name} has no samples by number: give arrays, as in {name}=(x, y), or a data set '
+                'with __getitem__ and __len__'
             )
         self._count = len(self._arrays[0]) if self._arrays else len(data)
         if not self._count:
@@ -32,8 +31,7 @@ class SampleSource:
         return self._count
 
     def batch(self, numbers: Sequence[int], size: int) -> tuple[np.ndarray, ...]:
-        """Fields of these samples, filled up to `size`; behind them their weights. All of it is
-        new."""
+        """New arrays: the fields of these samples, padded to `size`, and last their weights."""
         fields = self._fields(list(numbers))
         if len(numbers) < size:
             again = filled(len(numbers), size)
@@ -50,7 +48,7 @@ class SampleSource:
 
 
 def _arrays_of(data: Any, name: str) -> list[Any]:
-    """The arrays of data that are arrays; else none."""
+    """The arrays in `data`; an empty list if it is a data set."""
     if _is_array(data):
         data = (data,)
     if not isinstance(data, tuple):
@@ -58,14 +56,14 @@ def _arrays_of(data: Any, name: str) -> list[Any]:
     for number, field in enumerate(data):
         if not _is_array(field):
             raise refuse(
-                f'{name}[{number}] is a {type(field).__name__}: give a tuple of arrays whose '
-                'first axis is that of the samples'
+                f'{name}[{number}] is a {type(field).__name__}: give a tuple of arrays with one '
+                'row for each sample'
             )
     lengths = [len(it) for it in data]
     if len(set(lengths)) != 1:
         raise refuse(
-            f'the arrays of {name} have {", ".join(map(str, lengths))} samples: give as many of '
-            'each'
+            f'the arrays of {name} have {", ".join(map(str, lengths))} samples: give arrays of '
+            'equal length'
         )
     return [it if isinstance(it, np.ndarray) else np.asarray(it) for it in data]
 

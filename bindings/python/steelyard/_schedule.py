@@ -1,4 +1,4 @@
-"""Learning rates that change, as keys of [train]."""
+"""Learning-rate schedules as keys of [train]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MOST_RATES = 2_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Length:
-    """How long the job is, as far as it is known: epochs, or rounds."""
+    """The length of the job: epochs or rounds, each None if not given."""
 
     samples: int
     batch: int
@@ -29,7 +29,7 @@ class Length:
 
 
 def table(rates: list[float], per: str, length: Length) -> dict[str, Any]:
-    """A rate for each epoch, or for each round, as `per` says."""
+    """Keys for a table of rates, one for each "epoch" or "round", as `per` says."""
     if len(set(rates)) == 1:
         return {'train.schedule': 'constant'}
     held = 1.0 if per == 'epoch' else min(1.0, length.batch / length.samples)

@@ -200,7 +200,7 @@ class Refused(JobCase):
         self.expect('clipvalue = 1', OPTIMIZERS.SGD(clipvalue=1.0))
         self.expect('use_ema', OPTIMIZERS.SGD(use_ema=True))
         self.expect('gradient_accumulation_steps = 2', OPTIMIZERS.SGD(gradient_accumulation_steps=2))
-        self.expect('one thing', OPTIMIZERS.SGD(global_clipnorm=1.0), clip_norm=1)
+        self.expect('same meaning', OPTIMIZERS.SGD(global_clipnorm=1.0), clip_norm=1)
         self.expect('epsilon = 0.1.*at most 3.2e-07', OPTIMIZERS.Adam(epsilon=0.1))
         self.expect('momentum and weight_decay', OPTIMIZERS.SGD(momentum=0.9, weight_decay=0.1))
         self.expect('above 0', OPTIMIZERS.SGD(0.0))

@@ -87,7 +87,7 @@ class Others(Refused):
         class Stream(torch.utils.data.IterableDataset):
             def __iter__(self):
                 return iter(samples())
-        self.refuse('no order', data=Stream())
+        self.refuse('no samples by number', data=Stream())
         self.refuse('DataLoader', data=torch.utils.data.DataLoader(samples()))
         self.refuse('no samples', data=[])
         self.refuse('without score', test=samples())

@@ -22,7 +22,7 @@ int guarded(Work&& work) noexcept {
     say(failure.what());
     return static_cast<int>(failure.code());
   } catch (const std::bad_alloc&) {
-    say("out of memory");
+    say("no memory is left");
     return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& trouble) {
     say(trouble.what());

@@ -84,7 +84,7 @@ class BaseJob:
         """Yields tasks to compute. A task that is not done when the next one is requested is
         abandoned. At the end the final parameters are loaded; raises Failure if the job failed."""
         if self._loop_began:
-            raise refuse('the loop over this job has run already: call join() for another job')
+            raise refuse('a job can be iterated over only once: call join() for another one')
         self._loop_began = True
         try:
             while not self._over:

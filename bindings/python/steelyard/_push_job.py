@@ -273,7 +273,7 @@ class PushJob(BaseJob):
     def explain(self, error: BaseException) -> Optional[str]:
         if _out_of_memory(error):
             return (
-                f'out of memory with micro-batches of {self._size} samples, the size for all '
+                f'memory is too small for micro-batches of {self._size} samples, the size for all '
                 'workers: give a smaller micro_batch to join()'
             )
         return None

@@ -1,11 +1,11 @@
-"""Samples of a map-style data set, read by DataLoader when they are needed, or ahead of that.
+"""Reads samples of a map-style data set with DataLoader, on demand or ahead of time.
 
-DataLoader asks its sampler for prefetch_factor * workers lists before it gives the first batch,
-and for one more with each batch that it gives. The sampler must not wait for a piece then: where
-nothing is known to be needed it gives an empty list, which is collated to None.
+DataLoader requests prefetch_factor * workers lists from its sampler before the first batch, and one
+more with each batch. The sampler must not block then: if no samples are needed yet, it returns an
+empty list, which is collated to None.
 
-Training and test samples go through the same loader: test samples have numbers behind those of
-training.
+Training and test samples go through the same loader; test samples are numbered after the training
+samples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from steelyard._reading import Samples
 
 
 class Source:
-    """Training samples, and behind them test samples. Also asked for no sample at all."""
+    """A data set of the training samples followed by the test samples."""
 
     def __init__(self, train: Any, test: Any) -> None:
         self.train, self.test, self._border = train, test, len(train)
@@ -35,7 +35,7 @@ class Source:
         return self.train[number] if number < border else self.test[number - border]
 
     def __getitems__(self, numbers: Sequence[int]) -> list[Any]:
-        """Of one of the two at a time."""
+        """`numbers`: all of training or all of test samples; may be empty."""
         if not numbers:
             return []
         data, first = (self.train, 0) if numbers[0] < self._border else (self.test, self._border)
@@ -54,11 +54,11 @@ class _CollateSome:
 
 
 class _Wishes(Sampler):
-    """Lists of samples as they are wished for; empty ones while nothing is."""
+    """Yields the requested lists of samples in order; empty lists if none is requested."""
 
     def __init__(self) -> None:
         self.waiting: collections.deque[Samples] = collections.deque()
-        self.under_way: collections.deque[Samples] = collections.deque()  # in the order of batches
+        self.under_way: collections.deque[Samples] = collections.deque()  # given to DataLoader, in order
 
     def __iter__(self) -> Iterator[list[int]]:
         while True:
@@ -68,7 +68,7 @@ class _Wishes(Sampler):
 
 
 class Reader:
-    """`workers`: processes that read; 0: this one, when a batch is needed. `options`: for
+    """`workers`: number of loader processes; with 0, this process reads on demand. `options`: for
     DataLoader."""
 
     def __init__(
@@ -88,16 +88,16 @@ class Reader:
         self._loader = self._made(workers, pin, dict(options or {})) if workers > 0 else None
         if not workers and options:
             raise refuse(
-                f'loader = {options}: these are for reading processes: give workers=1 or more'
+                f'loader = {options}: these options need loader processes: give workers=1 or more'
             )
 
     def start(self) -> None:
-        """Starts the reading processes: before there are threads that a fork would not have."""
+        """Starts the loader processes. Call it before other threads exist, since a fork loses them."""
         if self._loader is not None:
             self._batches = self._begin()
 
     def expect(self, needed: Sequence[Samples], ahead: Sequence[Samples]) -> None:
-        """`needed` will be asked for by get(), in this order; `ahead` perhaps, later."""
+        """Announces calls of get(): surely for `needed`, in this order; perhaps later for `ahead`."""
         if self._loader is None:
             return
         self._ahead = set(ahead) | set(needed)
@@ -109,7 +109,7 @@ class Reader:
                 self._wishes.waiting.append(wish)
 
     def get(self, samples: Samples) -> Any:
-        """The batch of these samples."""
+        """Returns the collated batch of these samples."""
         if self._loader is None:
             return self._collate(self._source.__getitems__(samples))
         if self._batches is None:
@@ -125,7 +125,7 @@ class Reader:
         return self._arrived.pop(samples)
 
     def close(self) -> None:
-        self._batches = None  # ends the processes
+        self._batches = None  # stops the loader processes
         self._arrived.clear()
 
     def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader:
@@ -144,8 +144,8 @@ class Reader:
         ):
             if key in options:
                 raise refuse(
-                    f'loader has {key}, which is decided here: leave it out; join() has batch, '
-                    'micro_batch, workers and collate'
+                    f'loader has {key}, which join() sets itself: leave it out; join() has the '
+                    'arguments batch, micro_batch, workers and collate'
                 )
         return DataLoader(
             self._source,
@@ -160,18 +160,17 @@ class Reader:
             return iter(self._loader)  # type: ignore[arg-type]
         except (EOFError, ConnectionError, RuntimeError) as why:
             raise refuse(
-                f'the reading processes could not be started ({why!r}): they import the script, '
-                'so its main part has to stand under `if __name__ == "__main__":`; or give '
-                'workers=0'
+                f'the loader processes could not be started ({why!r}): they import the script, '
+                'so put its main part under `if __name__ == "__main__":`; or give workers=0'
             ) from why
 
 
 def refuse_in_reader() -> None:
-    """A script that joins where a reading process imports it would join again and again."""
+    """Raises Failure if a loader process imports a script that calls join() at module level."""
     if getattr(multiprocessing.current_process(), '_inheriting', False):
         raise refuse(
-            'this process only reads samples, and imports the script for that: put what joins '
-            'under `if __name__ == "__main__":`'
+            'join() was called while a loader process imported the script: put the call under '
+            '`if __name__ == "__main__":`'
         )
 
 
@@ -181,13 +180,12 @@ def source_of(train: Any, test: Any) -> Source:
             continue
         if isinstance(data, DataLoader):
             raise refuse(
-                f'{name} is a DataLoader: give join() its data set; shares change from round to '
-                'round, and join() has workers, collate and loader for the options'
+                f'{name} is a DataLoader: give join() its data set, and the options as workers, '
+                'collate and loader'
             )
         if isinstance(data, IterableDataset) or not hasattr(data, '__getitem__'):
             raise refuse(
-                f'{name} has no order that can be divided: give a data set with __getitem__ and '
-                '__len__'
+                f'{name} has no samples by number: give a data set with __getitem__ and __len__'
             )
         try:
             length = len(data)
@@ -199,7 +197,7 @@ def source_of(train: Any, test: Any) -> Source:
 
 
 def moved(batch: Any, device: torch.device) -> Any:
-    """The same with all tensors on the device."""
+    """Moves all tensors of a batch to the device."""
     if isinstance(batch, torch.Tensor):
         return batch.to(device, non_blocking=True)
     if isinstance(batch, dict):

@@ -1,17 +1,17 @@
-"""Gradients on their way from backward() to the servers.
+"""Sends gradients to the servers while backward() is running.
 
-While the last micro-batch of a piece goes backward, a hook behind each parameter's accumulation
-copies its gradient to the task's flat buffer, in row-major order whatever its stride, and says
-that it is final: it is sent while backward goes on. What no hook brought is copied at the end:
-zero for parameters that the loss does not depend on.
+In the backward pass of the last micro-batch of a piece, a hook runs after each parameter's gradient
+is accumulated. It copies the gradient to the task's flat buffer, row-major for any stride, and marks
+it as final, so that it is sent while backward continues. Gradients without a hook call are copied
+at the end; they are zero for parameters that the loss does not depend on.
 
-A parameter whose gradient is accumulated more than once in one backward (reentrant checkpointing)
-is not final when its hook runs. So the first backward of a job only counts, and a second
-accumulation turns sending ahead off for good.
+If a gradient is accumulated more than once in one backward (reentrant checkpointing), it is not yet
+final when its hook runs. Therefore the first backward of a job only counts accumulations, and a
+second accumulation disables this overlap for the rest of the job.
 
-On CUDA a hook records an event on its stream (autograd may have its own) and enqueues a copy to
-pinned memory on a stream for copies; a thread waits for that without the GIL, and copies on. The
-gradients themselves stay in place until then.
+On CUDA, a hook records an event on the current stream (autograd may use its own) and enqueues a copy
+to pinned memory on a separate stream. A thread waits for the copy without the GIL, and then copies
+to the flat buffer. The gradients stay in place until then.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from steelyard._torch_parameters import Entry, Layout, copy_all, view_of
 from steelyard._torch_staging import DeviceStager, dense
 from steelyard._worker import Task, WorkerLike
 
-LEAST_FLOATS = 16384  # told at once, so that not each bias is a call of its own
+LEAST_FLOATS = 16384  # per call of final(), so that small tensors are announced together
 
 
 class FinalRanges:
-    """Joins neighbouring entries that are final, until they are worth a call. Any thread."""
+    """Merges adjacent final entries until they have `least` floats, then calls `tell`. Thread-safe."""
 
     def __init__(
         self, entries: list[Entry], tell: Callable[[int, int], None], least: int = LEAST_FLOATS
@@ -44,14 +44,14 @@ class FinalRanges:
         self.forget()
 
     def forget(self) -> None:
-        """What is written and was not told is to be written again."""
+        """Discards entries that were written but not yet announced; they must be written again."""
         with self._lock:
             self.written = list(self.told)
-            self._first_of: dict[int, int] = {}  # runs of entries [first, behind), by `behind`
-            self._behind_of: dict[int, int] = {}  # and by `first`
+            self._first_of: dict[int, int] = {}  # unannounced runs [first, behind): behind -> first
+            self._behind_of: dict[int, int] = {}  # first -> behind
 
     def add(self, index: int) -> None:
-        """Entry `index` is in the flat buffer and will not change."""
+        """Entry `index` has been written to the flat buffer and is final."""
         with self._lock:
             self.written[index] = True
             first = self._first_of.pop(index, index)
@@ -66,27 +66,26 @@ class FinalRanges:
         self._tell(begin, end)
 
     def take_back(self, index: int) -> bool:
-        """Entry `index` changed after all. False: too late, it was told."""
+        """Withdraws entry `index`. Returns False if it was already announced."""
         with self._lock:
             if self.told[index]:
                 return False
             self.written[index] = False
-            self._least = 1 << 62  # runs that hold it stay untold
+            self._least = 1 << 62  # runs that contain it are never announced
             return True
 
 
 class Gradients:
-    """Of one model in one job. `overlap`: whether gradients may be sent while backward goes
-    on."""
+    """The gradients of one model in one job. `overlap`: whether they may be sent during backward."""
 
     def __init__(self, layout: Layout, worker: WorkerLike, overlap: bool = True) -> None:
         self._layout, self._worker = layout, worker
         self.overlap = overlap
         self._ranges = FinalRanges(layout.parameters, worker.final)
-        self._seen_one = False  # a backward without a second accumulation
-        self._armed = False
-        self._inside = False  # of job.backward()
-        self._watching = False  # the body of the user's loop runs
+        self._seen_one = False  # whether the first backward, which only counts, is done
+        self._armed = False  # whether hooks send gradients in this backward
+        self._inside = False  # whether job.backward() is running
+        self._watching = False  # whether the body of the user's loop is running
         self._too_late = ''
         self._fired = [0] * len(layout.parameters)
         devices = {it.tensor.device for it in layout.parameters}
@@ -105,18 +104,18 @@ class Gradients:
         self._ranges.begin_task()
 
     def begin_attempt(self) -> None:
-        """Parameters and buffers are those of the task, gradients none."""
+        """Loads the task's parameters and buffers, and clears gradients."""
         self.settle()
         self._ranges.forget()
         self.clear()
         self._layout.load(self._pulled)
 
     def watch(self, on: bool) -> None:
-        """Whether accumulation outside of job.backward() is a mistake to be explained."""
+        """While on, accumulation outside of job.backward() raises Failure."""
         self._watching = on
 
     def backward(self, loss: torch.Tensor, factor: float, last: bool) -> None:
-        """Accumulates factor * d(loss). After the `last` one gradients may be on their way."""
+        """Accumulates factor * d(loss). In the `last` backward of a piece, gradients may be sent."""
         self._fired = [0] * len(self._fired)
         self._inside = True
         self._armed = last and self.overlap and self._seen_one
@@ -127,14 +126,14 @@ class Gradients:
         self._seen_one = True
         if self._too_late:
             raise refuse(
-                f'the gradient of {self._too_late} changed after it was sent: a part of the '
-                'model goes backward in several passes, in some rounds only: give '
-                'overlap=False to join()'
+                f'the gradient of {self._too_late} changed after it was sent, because a part of '
+                'the model runs backward several times in some rounds only: give overlap=False to '
+                'join()'
             )
 
     def finish(self, weight: float, unscale: Optional[float] = None) -> bool:
-        """Writes what is missing. With `unscale`, gradients are multiplied by it, and False says
-        that there were numbers that are not finite."""
+        """Writes the remaining gradients and the changes of buffers, times `weight`. `unscale`: a factor
+        on gradients. With it, returns False if a gradient is not finite."""
         self.settle()
         missing = [index for index, there in enumerate(self._ranges.written) if not there]
         self._write(missing)
@@ -154,7 +153,7 @@ class Gradients:
             entry.tensor.grad = None
 
     def settle(self) -> None:
-        """Waits for copies that are under way."""
+        """Waits for pending copies."""
         if self._stager is not None:
             self._stager.settle()
 
@@ -223,18 +222,18 @@ class Gradients:
 
 
 def _hook_on(parameter: torch.Tensor, hook: Callable[[torch.Tensor], None]) -> Any:
-    """Calls hook(parameter) after each accumulation into parameter.grad. Gives what removes
-    it."""
+    """Calls hook(parameter) after each accumulation into parameter.grad. Returns a handle with
+    remove()."""
     register = getattr(parameter, 'register_post_accumulate_grad_hook', None)
     if register is not None:
         return register(hook)
     with torch.enable_grad():
-        node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]  # it accumulates
+        node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]  # AccumulateGrad
     return _NodeHook(node, node.register_hook(lambda *_: hook(parameter)))
 
 
 class _NodeHook:
-    """The node lives as long as somebody holds it."""
+    """Holds a reference to the node, which would otherwise be freed together with its hook."""
 
     def __init__(self, node: Any, handle: Any) -> None:
         self._node, self._handle = node, handle

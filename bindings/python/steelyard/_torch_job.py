@@ -1,9 +1,8 @@
-"""The loop of a job that trains a torch module; steelyard.torch.join() makes it.
+"""The loop of a job that trains a torch module; made by steelyard.torch.join().
 
-A task of the job is a piece of a round. It is cut into micro-batches, which the user's loop gets
-one by one. A piece is computed in attempts: the first usually is the last, but when memory runs
-out, or numbers of half precision overflow, the next one begins anew with smaller micro-batches or
-a smaller scale.
+A task of the job is a piece of a round. It is cut into micro-batches, which the user's loop receives
+one by one. Usually one attempt is enough. If memory runs out or float16 overflows, the piece is
+computed again from the start with smaller micro-batches or a smaller loss scale.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ Score = Callable[..., Any]
 
 
 class OutOfMemory(Failure):
-    """This worker's memory is too small, which says nothing about others."""
+    """This worker's memory is too small; other workers may have enough."""
 
 
 @dataclasses.dataclass
 class Parts:
-    """What a job is made of."""
+    """The components of a job."""
 
     model: torch.nn.Module
     layout: Layout
@@ -44,7 +43,7 @@ class Parts:
     train_samples: int
     score: Optional[Score]
     micro_batch: MicroBatch
-    one_size: bool  # of micro-batches, for the whole job
+    one_size: bool  # whether all micro-batches of the job have the same size (batch norm)
     overlap: bool
     fp16: bool
     seed: int
@@ -56,13 +55,13 @@ class _Piece:
 
     samples: int
     weight: float = 0.0
-    unit: float = 0.0  # weights are divided by it while numbers are of half precision
+    unit: float = 0.0  # divisor of weights in float16, the first weight; keeps factors near 1
     loss: Any = 0.0
 
 
 @dataclasses.dataclass
 class _Body:
-    """One micro-batch in the hands of the user's loop."""
+    """The micro-batch that the user's loop is working on."""
 
     count: int
     last: bool
@@ -71,14 +70,15 @@ class _Body:
 
 
 class TorchJob(BaseJob):
-    """Go through it once: `for x, y in job: job.backward(loss)`, or `job.run(step)`.
+    """Iterate over it once: `for x, y in job: job.backward(loss)`, or call `job.run(step)`.
 
-    job.main     after the loop: whether this process is to keep the results
-    job.epoch    of the batch at hand, from 0; job.round likewise, in its epoch
-    job.worker   what people call this worker
-    job.about    the job as the scheduler has it, once it has taken this worker
+    job.main     after the loop: True in the one process that should save the results
+    job.epoch    epoch of the current batch, from 0
+    job.round    round of the current batch, from 0 in each epoch
+    job.worker   the name of this worker
+    job.about    after joining: properties of the job, as the scheduler has them
     job.outcome  after the loop: "finished"
-    job.resume   whether it was asked to go on from a checkpoint
+    job.resume   the argument `resume` of join()
 
     After the loop the model holds the final parameters."""
 
@@ -94,11 +94,11 @@ class TorchJob(BaseJob):
         super().__init__(*arguments, **options)
         self._gradients = Gradients(parts.layout, self._worker, parts.overlap and not parts.fp16)
 
-    # ---- what users call
+    # ---- for users
 
     def __iter__(self) -> Iterator[Any]:
-        """Micro-batches of this worker's share, as the collate function gives them, on the
-        model's device. Each has to be followed by one job.backward()."""
+        """Yields micro-batches of this worker's share, as the collate function returns them, on the
+        model's device. Call job.backward() once for each."""
         try:
             for task in self.tasks():
                 if not self._ahead:
@@ -113,23 +113,23 @@ class TorchJob(BaseJob):
             self._parts.reader.close()
 
     def backward(self, loss: torch.Tensor, weight: Any = None) -> None:
-        """Computes gradients of a mean loss, and accumulates them `weight` times. `weight`: the
-        number of samples, if it is not given; give the number of tokens if `loss` is a mean over
-        tokens, and 0 to leave a micro-batch out. Once for each micro-batch: add losses up
-        before."""
+        """Computes the gradients of a mean loss and accumulates them, multiplied by `weight`. Call it
+        once for each micro-batch, with the sum of all losses. `weight` defaults to the number of
+        samples; give the number of tokens if `loss` is a mean over tokens, and 0 to skip a
+        micro-batch."""
         self.check_process()
         body = self._body
         if body is None:
             raise refuse('job.backward() outside of the loop: call it in `for x, y in job:`')
         if body.pushed:
             raise refuse(
-                'job.backward() was called twice for one micro-batch: add the losses up, and '
-                'call it once'
+                'job.backward() was called twice for one micro-batch: call it once, with the sum '
+                'of the losses'
             )
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
             raise refuse(
-                'job.backward() takes the loss as a tensor of one number: give its mean over the '
-                'micro-batch'
+                'job.backward() needs the loss as a tensor with one element: give the mean over '
+                'the micro-batch'
             )
         its_weight = weight_of(weight, body.count)
         body.pushed = True
@@ -143,8 +143,8 @@ class TorchJob(BaseJob):
             body.ran_out = True
 
     def run(self, step: Callable[..., Any]) -> None:
-        """Goes through the job and calls step(x, y), which returns the loss, or (loss, weight).
-        When memory runs out in it, the piece is computed again with smaller micro-batches."""
+        """Runs the whole job. Calls step(x, y) for each micro-batch, which returns the loss or (loss,
+        weight). If memory runs out in it, the piece is computed again with smaller micro-batches."""
         for batch in self:
             body = self._body
             assert body is not None
@@ -156,7 +156,7 @@ class TorchJob(BaseJob):
                 if not out_of_memory(error):
                     raise
                 body.ran_out = True
-            result = loss = weight = batch = None  # memory that the next attempt needs
+            result = loss = weight = batch = None  # frees memory for the next attempt
 
     # ---- training
 
@@ -179,7 +179,7 @@ class TorchJob(BaseJob):
                 return
 
     def _attempt(self, task: Task) -> Iterator[Any]:
-        """Computes a piece. Returns whether it has to be computed again."""
+        """Computes a piece. Returns True if it must be computed again."""
         parts = self._parts
         self._gradients.begin_attempt()
         self._versions = self._versions_now()
@@ -219,12 +219,12 @@ class TorchJob(BaseJob):
         if not body.pushed:
             raise refuse(
                 'the body of the loop ended without job.backward(loss): call it once for each '
-                'micro-batch, with weight=0 for one that is to be left out'
+                'micro-batch, with weight=0 to skip one'
             )
         if self._versions_now() != self._versions:
             raise refuse(
-                'parameters were changed in the loop, as opt.step() does: servers take the steps '
-                'here, so leave opt.step() and schedule.step() out'
+                'parameters were changed in the loop, as opt.step() does: the servers take the '
+                'optimizer steps, so remove opt.step() and schedule.step()'
             )
         self._parts.micro_batch.observe(len(samples), time.perf_counter() - began)
 
@@ -245,7 +245,7 @@ class TorchJob(BaseJob):
         self._gradients.backward(loss, factor, body.last)
 
     def _finish(self) -> bool:
-        """The piece is computed. False: it has to be again."""
+        """Completes the piece. Returns False if it must be computed again."""
         piece = self._piece
         if self._scale is None:
             self._gradients.finish(piece.weight)
@@ -258,7 +258,8 @@ class TorchJob(BaseJob):
         return True
 
     def _make_smaller(self) -> None:
-        """Called outside of any `except`, which would hold what was allocated."""
+        """Halves the micro-batch size. Call it outside of any `except` block, which would keep the
+        failed attempt's memory allocated."""
         size = self._parts.micro_batch.size
         self._piece = _Piece(0)
         self._gradients.settle()
@@ -267,12 +268,13 @@ class TorchJob(BaseJob):
             torch.cuda.empty_cache()
         if self._parts.one_size:
             raise OutOfMemory(
-                f'memory is too small for micro-batches of {size} samples, and with batch norm '
-                'all workers have one size: give a smaller micro_batch to join()'
+                f'memory is too small for micro-batches of {size} samples, and with batch norm all '
+                'workers must use the same size: give a smaller micro_batch to join()'
             )
         if not self._parts.micro_batch.halve():
             raise OutOfMemory(
-                'memory is too small for one sample: this machine cannot train the model'
+                'memory is too small for a micro-batch of one sample: this machine cannot train the '
+                'model'
             )
 
     def _versions_now(self) -> list[int]:
@@ -314,8 +316,8 @@ class TorchJob(BaseJob):
     def explain(self, error: BaseException) -> Optional[str]:
         if out_of_memory(error):
             return (
-                'memory ran out in the body of the loop: job.run(step) would compute the piece '
-                'again with smaller micro-batches; or give a smaller micro_batch to join()'
+                'memory ran out in the body of the loop: use job.run(step), which retries with '
+                'smaller micro-batches, or give a smaller micro_batch to join()'
             )
         return None
 

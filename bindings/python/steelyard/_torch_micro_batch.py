@@ -1,8 +1,8 @@
-"""How many samples are computed at once: found by doubling, halved when memory runs out.
+"""Tunes the micro-batch size: doubles it while that pays, and halves it if memory runs out.
 
-On a processor the size doubles while that computes over 5 % more samples in a second, up to 256.
-On a CUDA device it doubles while twice the memory that was needed would fit. Where there is batch
-norm the size is one for the whole job, since it decides what the statistics are of.
+On a CPU the size doubles, up to 256, while throughput rises by more than 5 %. On a CUDA device it
+doubles while twice the peak memory would fit. With batch norm the size is fixed for the whole job,
+since the statistics depend on it.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import torch
 FIRST = 32
 MOST_ON_CPU = 256
 GAIN = 1.05
-ENOUGH = 3  # micro-batches of one size that are measured; of each size one before them is not
+ENOUGH = 3  # micro-batches measured at each size, after one for warm-up
 
 
 class MicroBatch:
-    """`size` may change between pieces. `fixed`: it is given, or the job's."""
+    """`size` may change between pieces, unless `fixed`: given by the user or by the job."""
 
     def __init__(self, size: int, device: torch.device, most: int, fixed: bool) -> None:
         self.size, self.fixed = min(size, most), fixed
         self._device, self._most = device, most if device.type == 'cuda' else min(most, MOST_ON_CPU)
         self._seconds: list[float] = []
-        self._best: Optional[float] = None  # samples a second at half this size
+        self._best: Optional[float] = None  # samples per second at half this size
 
     def observe(self, count: int, seconds: float) -> None:
-        """One micro-batch of `count` samples was computed."""
+        """Records the time of one micro-batch of `count` samples."""
         if not self.fixed and count == self.size:
             self._seconds.append(seconds)
 
     def grow(self) -> None:
-        """Between two pieces: doubles, if that is good."""
+        """Doubles the size if that pays. Call it between two pieces."""
         if self.fixed or len(self._seconds) <= ENOUGH:
             return
         if self._device.type == 'cuda':
@@ -50,7 +50,7 @@ class MicroBatch:
             self.size *= 2
 
     def halve(self) -> bool:
-        """After running out of memory. False: it is one sample already."""
+        """Halves the size after memory ran out. Returns False if it is already one sample."""
         self.fixed = True
         if self.size == 1:
             return False

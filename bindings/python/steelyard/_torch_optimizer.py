@@ -1,9 +1,9 @@
-"""What a torch optimizer and its LR scheduler are for the servers: keys of [train], and factors
-for each parameter.
+"""Translates a torch optimizer and its LR scheduler to keys of [train], and to factors for each
+parameter.
 
-The exact classes SGD, Adam and AdamW are translated. Options that the servers do not have are
-refused by name. Groups may differ in `lr` and `weight_decay`, which become factors on the job's;
-nothing else.
+The exact classes SGD, Adam and AdamW are translated. Options that servers do not support are
+rejected by name. Groups may differ only in `lr` and `weight_decay`, which become factors on the
+job's values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from steelyard._errors import refuse
 from steelyard._schedule import MOST_RATES, Length, table
 
-# Options that change nothing but speed or memory, so that they may have any value.
+# Options that need no translation here: they affect only speed or memory, or are handled elsewhere.
 _FREE = frozenset(
     (
         'params',
@@ -35,7 +35,7 @@ _FREE = frozenset(
         'swap_lr',
     )
 )
-# Options that have to be off, and what to do.
+# Options that must be off, with the remedy.
 _OFF = {
     'amsgrad': 'leave amsgrad out',
     'dampening': 'leave dampening out: it is 0 on the servers',
@@ -45,7 +45,7 @@ _OFF = {
 
 @dataclasses.dataclass(frozen=True)
 class Factors:
-    """Of one parameter: on the job's learning rate, and on its weight decay."""
+    """Factors of one parameter on the job's learning rate and weight decay."""
 
     rate: float = 1.0
     decay: float = 1.0
@@ -53,8 +53,8 @@ class Factors:
 
 @dataclasses.dataclass(frozen=True)
 class Translation:
-    """`keys`: {"train.optimizer": "momentum", ...}. `factors`: by id() of each parameter that the
-    optimizer has."""
+    """`keys`: {"train.optimizer": "momentum", ...}. `factors`: by id() of each parameter of the
+    optimizer."""
 
     keys: dict[str, Any]
     factors: dict[int, Factors]
@@ -63,13 +63,13 @@ class Translation:
 def translate(
     optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Length
 ) -> Translation:
-    """Raises Failure for what the servers cannot do."""
+    """Raises Failure for optimizers, options and schedules that servers do not support."""
     kind, keys = _kind_of(optimizer)
     groups = optimizer.param_groups
     if any(optimizer.state.values()):
         raise refuse(
-            'the optimizer has taken steps already, and what it remembers of them cannot be '
-            'taken over: give join() a new one; job.resume goes on with a job'
+            'the optimizer has taken steps already, and its state cannot be transferred to the '
+            'servers: give join() a new one, or continue a job with resume=True'
         )
     rates = _rates(optimizer, schedule, per, length)
     lead = max(range(len(groups)), key=lambda it: max(row[it] for row in rates))
@@ -94,7 +94,7 @@ def _kind_of(optimizer: torch.optim.Optimizer) -> tuple[str, dict[str, Any]]:
     kind = type(optimizer)
     if kind not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
         raise refuse(
-            f'{kind.__module__}.{kind.__qualname__} is no optimizer of the servers: choose '
+            f'{kind.__module__}.{kind.__qualname__} is no optimizer that servers support: choose '
             'torch.optim.SGD, Adam or AdamW'
         )
     name = kind.__name__
@@ -105,7 +105,7 @@ def _kind_of(optimizer: torch.optim.Optimizer) -> tuple[str, dict[str, Any]]:
                 raise refuse(f'{name} with {key} = {value}: {_OFF[key]}')
             if key == 'differentiable' and value:
                 raise refuse(
-                    f'{name} with differentiable = True: servers take the steps; leave it out'
+                    f'{name} with differentiable = True: servers take the steps, so leave it out'
                 )
             if key not in _FREE and key in optimizer.defaults and value != first.get(key):
                 raise refuse(
@@ -147,38 +147,38 @@ def _number(value: Any) -> float:
 def _rates(
     optimizer: torch.optim.Optimizer, schedule: Any, per: str, length: Length
 ) -> list[list[float]]:
-    """The rate of each group, at each epoch or round."""
+    """The learning rate of each group, for each epoch or round."""
     now = [[_number(group['lr']) for group in optimizer.param_groups]]
     if schedule is None:
         return now
     if per not in ('epoch', 'round'):
-        raise refuse(f'schedule_per = {per!r}: say "epoch" or "round"')
+        raise refuse(f'schedule_per = {per!r}: give "epoch" or "round"')
     steps = length.whole_epochs * (length.rounds_per_epoch if per == 'round' else 1)
     if steps > MOST_RATES:
         raise refuse(f'a schedule of {steps} rounds is too long: give schedule_per="epoch"')
     clone, dummy = _dummy(optimizer, schedule)
     others = _other_options(dummy)
     with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # of steps of the scheduler without steps of the optimizer
+        warnings.simplefilter('ignore')  # torch warns about scheduler.step() without optimizer.step()
         for _ in range(steps - 1):
             clone.step()
             now.append([_number(group['lr']) for group in dummy.param_groups])
             if _other_options(dummy) != others:
                 raise refuse(
-                    f'{type(schedule).__name__} changes more than lr: servers have one momentum, '
-                    'and betas and weight decay, for all of the job: give cycle_momentum=False'
+                    f'{type(schedule).__name__} changes more than lr: on servers momentum, betas '
+                    'and weight decay are constant during a job: give cycle_momentum=False'
                 )
     return now
 
 
 def _dummy(optimizer: torch.optim.Optimizer, schedule: Any) -> tuple[Any, torch.optim.Optimizer]:
-    """A copy of the scheduler, on an optimizer with the same groups and parameters of one
-    number."""
+    """A copy of the scheduler, on a dummy optimizer with the same groups and parameters of one
+    element."""
     name = type(schedule).__name__
     if isinstance(schedule, torch.optim.lr_scheduler.ReduceLROnPlateau):
         raise refuse(
-            'ReduceLROnPlateau waits for results that are not known in advance: choose a '
-            'scheduler that goes by epochs or rounds'
+            'ReduceLROnPlateau depends on results that are not known in advance: choose a '
+            'scheduler that depends only on epochs or rounds'
         )
     if getattr(schedule, 'optimizer', None) is not optimizer:
         raise refuse(
@@ -198,7 +198,7 @@ def _dummy(optimizer: torch.optim.Optimizer, schedule: Any) -> tuple[Any, torch.
         return copy.deepcopy(schedule, {id(optimizer): dummy}), dummy
     except Exception as why:
         raise refuse(
-            f'{name} cannot be copied, to see its rates in advance ({why}): give a LambdaLR '
+            f'{name} cannot be copied to compute its rates in advance ({why}): give a LambdaLR '
             'with the same rates'
         ) from why
 
@@ -216,6 +216,6 @@ def _require_ratios(rates: list[list[float]], lead: int, factors: list[float]) -
             if abs(rate - factor * row[lead]) > 1e-6 * max(rate, factor * row[lead]):
                 raise refuse(
                     f'at step {number} of the schedule group {group} has lr = {rate:g}, which '
-                    f'is not {factor:g} times that of group {lead} as elsewhere: groups have to '
-                    'keep their ratios'
+                    f'is not {factor:g} times that of group {lead} as at other steps: give a '
+                    'schedule that keeps the ratios between groups'
                 )

@@ -1,12 +1,12 @@
-"""A model's tensors as one flat buffer, and back.
+"""Copies a model's tensors to and from one flat buffer.
 
-In the buffer: parameters that the optimizer steps, in the order of state_dict(); behind them
-buffers of floats, which servers average: what is pushed of them is how far they moved. A tied
-parameter is one entry with several names. In no buffer: frozen parameters, and those that no
-group of the optimizer has; they have to be equal on all workers, and a hash of them is compared.
-Buffers of whole numbers and those that are not in state_dict() stay with each worker.
+The buffer holds first the parameters of the optimizer, in the order of state_dict(), then the float
+buffers of the model. Workers push the change of a buffer, and servers average the changes. A tied
+parameter is one entry with several names. Frozen parameters, and those in no group of the optimizer,
+are not sent; they must be equal on all workers, and their hash is compared. Integer buffers, and
+buffers that are not in state_dict(), stay local to each worker.
 
-The flat buffer is in float32, row-major, on the CPU. Tensors may have any stride, device, and
+The flat buffer is float32, row-major, on the CPU. Tensors may have any stride, device, and
 real floating type: they are copied, never shared.
 """
 
@@ -25,12 +25,12 @@ from steelyard._torch_optimizer import Factors
 
 @dataclasses.dataclass
 class Entry:
-    """A tensor at [begin, end) of the flat buffer."""
+    """A tensor at floats [begin, end) of the flat buffer."""
 
-    names: list[str]  # of state_dict(); more than one where it is tied
+    names: list[str]  # in state_dict(); several if it is tied
     tensor: torch.Tensor
     begin: int
-    factors: Optional[Factors] = None  # of a parameter; None: a buffer, which is averaged
+    factors: Optional[Factors] = None  # for parameters; None: a buffer, which is averaged
 
     @property
     def end(self) -> int:
@@ -41,7 +41,7 @@ class Entry:
         return self.factors is not None
 
     def described(self) -> dict[str, Any]:
-        """As a description of steelyard_join() lists it."""
+        """This tensor's entry in "tensors" of steelyard_join()."""
         about: dict[str, Any] = {'name': self.names[0], 'shape': list(self.tensor.shape)}
         if self.factors is None:
             return {**about, 'rule': 'mean'}
@@ -49,7 +49,7 @@ class Entry:
 
 
 class Layout:
-    """Of one model. `factors`: by id() of each parameter that is stepped."""
+    """The layout of a model's flat buffer. `factors`: by id() of each parameter of the optimizer."""
 
     def __init__(self, model: torch.nn.Module, factors: dict[int, Factors]) -> None:
         _refuse_modules(model)
@@ -71,13 +71,13 @@ class Layout:
                 averaged.setdefault(id(tensor), Entry([], tensor, 0)).names.append(name)
         if unknown:
             raise refuse(
-                f'the optimizer has {len(unknown)} parameters that the model does not have: make '
-                'the module that holds them a part of the model'
+                f'the optimizer has {len(unknown)} parameters that the model does not have: add '
+                'the module that holds them to the model'
             )
         if not stepped:
             raise refuse(
-                'the optimizer has no parameter of the model that requires a gradient: nothing '
-                'would be learned'
+                'the optimizer has no parameter of the model that requires a gradient, so nothing '
+                'would be trained: give it model.parameters()'
             )
         self.entries = list(stepped.values()) + list(averaged.values())
         at = 0
@@ -89,11 +89,11 @@ class Layout:
         self.buffers = [it for it in self.entries if not it.is_parameter]
 
     def described(self) -> list[dict[str, Any]]:
-        """The tensors of a description of steelyard_join()."""
+        """The list "tensors" of steelyard_join()."""
         return [entry.described() for entry in self.entries]
 
     def frozen_hash(self) -> str:
-        """A mark of all that is computed with and not sent; empty if there is nothing."""
+        """A hash of the tensors that are used but not sent; empty if there are none."""
         if not self._frozen:
             return ''
         mark = hashlib.blake2b(digest_size=8)
@@ -104,7 +104,7 @@ class Layout:
         return mark.hexdigest()
 
     def flat(self) -> torch.Tensor:
-        """All entries in a new flat buffer."""
+        """Copies all entries into a new flat buffer."""
         into = torch.empty(self.size)
         with torch.no_grad():
             for entry in self.entries:
@@ -112,8 +112,7 @@ class Layout:
         return into
 
     def load(self, flat: torch.Tensor) -> None:
-        """Copies a flat buffer into the tensors of the model; grouped, one group for each
-        device."""
+        """Copies a flat buffer into the tensors of the model, with one grouped copy per device."""
         groups: dict[torch.device, list[Entry]] = {}
         for entry in self.entries:
             if entry.tensor.numel():
@@ -121,7 +120,7 @@ class Layout:
         with torch.no_grad():
             for device, entries in groups.items():
                 there = flat
-                if device.type != 'cpu':  # in one piece, instead of one small copy after another
+                if device.type != 'cpu':  # one large transfer instead of many small ones
                     begin, end = entries[0].begin, entries[-1].end
                     there = flat[begin:end].to(device)
                     sources = [view_of(there, it, begin) for it in entries]
@@ -131,12 +130,12 @@ class Layout:
 
 
 def view_of(flat: torch.Tensor, entry: Entry, first: int = 0) -> torch.Tensor:
-    """An entry's place in a flat buffer that begins with float `first`, in the entry's shape."""
+    """A view of an entry, with its shape, in a flat buffer that begins at float `first`."""
     return flat[entry.begin - first : entry.end - first].view(entry.tensor.shape)
 
 
 def copy_all(into: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
-    """Many copies at once, where this release of torch can."""
+    """Copies many tensors, in one call if this release of torch supports it."""
     grouped = getattr(torch, '_foreach_copy_', None)
     if grouped is not None:
         grouped(into, sources)
@@ -150,8 +149,8 @@ def has_batch_norm(model: torch.nn.Module) -> bool:
 
 
 def _named_tensors(model: torch.nn.Module) -> Iterable[tuple[str, torch.Tensor]]:
-    """Parameters and buffers under each of their names: first those of state_dict(), in its
-    order."""
+    """Yields parameters and buffers under each of their names: first those of state_dict(), in its
+    order, then other parameters."""
     seen = set()
     for name, tensor in model.state_dict(keep_vars=True).items():
         if isinstance(tensor, torch.Tensor):
@@ -167,26 +166,26 @@ def _refuse_modules(model: torch.nn.Module) -> None:
         if isinstance(module, torch.nn.SyncBatchNorm):
             raise refuse(
                 f'{name} is a SyncBatchNorm, which waits for all workers in each micro-batch: '
-                'use BatchNorm, whose statistics are averaged here'
+                'use BatchNorm; its running statistics are averaged over all workers'
             )
         if isinstance(module, torch.nn.parallel.DistributedDataParallel):
             raise refuse(
-                'the model is in DistributedDataParallel: give join() the module inside of it'
+                'the model is wrapped in DistributedDataParallel: give join() model.module'
             )
     for name, parameter in model.named_parameters():
         if isinstance(parameter, torch.nn.parameter.UninitializedParameter):
-            raise refuse(f'{name} has no shape yet: let the model compute one batch before join()')
+            raise refuse(f'{name} has no shape yet: run the model on one batch before join()')
 
 
 def _require_real(name: str, tensor: torch.Tensor) -> None:
     if not tensor.is_floating_point():
         raise refuse(
-            f'{name} is of {tensor.dtype}, and servers have real numbers only: make it two '
-            'parameters, or freeze it'
+            f'{name} is of {tensor.dtype}, but servers support real numbers only: split it into '
+            'two parameters, or freeze it'
         )
     if tensor.dtype == torch.float16:
         raise refuse(
-            f'{name} is of float16, which is too narrow for what servers send: keep the model in '
+            f'{name} is of float16, and its range is too small for parameters: keep the model in '
             'float32 and compute under torch.autocast, with fp16=True in join()'
         )
     if tensor.layout != torch.strided:
@@ -194,7 +193,7 @@ def _require_real(name: str, tensor: torch.Tensor) -> None:
 
 
 def _can_be_averaged(tensor: torch.Tensor) -> bool:
-    """Masks with infinities in them are constants: differences of them are no numbers."""
+    """False for non-float buffers, and for masks with infinities, as inf - inf is not a number."""
     return (
         tensor.is_floating_point()
         and tensor.layout == torch.strided

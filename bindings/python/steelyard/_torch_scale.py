@@ -1,5 +1,4 @@
-"""The factor on losses that keeps gradients of half precision above the smallest numbers it
-has."""
+"""The factor on the loss that keeps float16 gradients from underflowing."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ GOOD_PIECES = 2000
 
 
 class LossScale:
-    """Halves when numbers overflow, doubles after GOOD_PIECES without. Each worker has its
-    own."""
+    """Halves after an overflow, doubles after GOOD_PIECES pieces without one. Separate for each
+    worker."""
 
     def __init__(self) -> None:
         self.value = FIRST
@@ -25,8 +24,8 @@ class LossScale:
             self.value /= 2
             if self.value < LEAST:
                 raise Failure(
-                    'gradients are not finite, however small the loss is scaled: lower lr, or '
-                    'give clip_norm'
+                    f'gradients are not finite even with a loss scale of {2 * self.value:g}: lower '
+                    'lr, or give clip_norm'
                 )
             return
         self._good += 1

@@ -1,4 +1,4 @@
-"""Gradients of a CUDA device, copied to the processor's memory while the device goes on."""
+"""Copies gradients from CUDA devices to host memory while the device continues to compute."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ Arrived = Callable[[int, torch.Tensor], None]
 
 
 class DeviceStager:
-    """`arrived(index, staged)` is called on a thread of its own when a gradient is in pinned
-    memory."""
+    """Calls `arrived(index, staged)` on a background thread when a gradient is in pinned memory."""
 
     def __init__(self, layout: Layout, arrived: Arrived) -> None:
         self._layout, self._arrived = layout, arrived
@@ -28,7 +27,8 @@ class DeviceStager:
         self._thread.start()
 
     def send(self, index: int) -> None:
-        """From a hook: what the current stream computed so far of this gradient is all of it."""
+        """Starts the copy of a gradient. Called from a hook; all work on the gradient must already be
+        enqueued on the current stream."""
         entry = self._layout.parameters[index]
         gradient = dense(entry.tensor.grad)
         staged = view_of(self._staging, entry)
@@ -42,15 +42,15 @@ class DeviceStager:
             stream = self._stream(gradient.device)
             stream.wait_event(ready)
             with torch.cuda.stream(stream):
-                # The gradient stays where it is until settle(); what the copy allocates is this
-                # stream's.
+                # The gradient stays allocated until settle(); temporaries of the copy belong to
+                # this stream.
                 staged.copy_(gradient, non_blocking=True)
                 copied = torch.cuda.Event()
                 copied.record(stream)
-        self._under_way.put((index, copied, gradient))  # held until it is copied
+        self._under_way.put((index, copied, gradient))  # keeps the gradient alive until it is copied
 
     def copy(self, into: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
-        """Copies gradients at once, and waits for that."""
+        """Copies gradients and waits until they have arrived."""
         at, staged = 0, []
         for source in sources:
             place = self._staging[at : at + source.numel()].view(source.shape)
@@ -63,7 +63,7 @@ class DeviceStager:
             one.copy_(place)
 
     def settle(self) -> None:
-        """Waits until all that was sent has arrived."""
+        """Waits for all copies started by send(); raises the exception of `arrived` if there was one."""
         self._under_way.join()
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
@@ -89,14 +89,14 @@ class DeviceStager:
                 if copied is not None:
                     copied.synchronize()  # without the GIL
                 self._arrived(index, view_of(self._staging, self._layout.parameters[index]))
-            except BaseException as trouble:  # raised where somebody waits for it
+            except BaseException as trouble:  # re-raised by settle()
                 self._trouble = trouble
             finally:
                 self._under_way.task_done()
 
 
 def dense(gradient: Optional[torch.Tensor]) -> torch.Tensor:
-    """Rows of an embedding may have come alone."""
+    """The gradient as a dense tensor; embeddings may have sparse ones."""
     assert gradient is not None
     gradient = gradient.detach()
     return gradient.to_dense() if gradient.is_sparse else gradient

@@ -1,6 +1,6 @@
-"""A worker of a job, as include/steelyard/steelyard.h has it, in Python's types.
+"""A Python wrapper of steelyard_worker (include/steelyard/steelyard.h).
 
-One thread calls its methods, but for final(), wanted() and leave(), which any thread may call.
+One thread calls its methods. Only final(), wanted() and leave() may be called from any thread.
 """
 
 from __future__ import annotations
@@ -23,24 +23,23 @@ def _floats(size: int) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """What there is to do. `parameters` and `gradient` are arrays of C floats without a copy:
-    anything that takes a buffer (torch.frombuffer, numpy.frombuffer, memoryview) reads and writes
-    them. They are valid until the task is done or given up; those of the end, until the worker is
-    freed."""
+    """A task or event. `parameters` and `gradient` are ctypes arrays of the library's own memory. They
+    support the buffer protocol (torch.frombuffer, numpy.frombuffer, memoryview). They are valid until
+    the task is done or abandoned; those of END, until the worker is freed."""
 
     kind: int  # WAIT, JOINED, TRAIN, EVALUATE, END
-    parameters: Any = None  # to compute from; of the end: the last ones, or None
-    gradient: Any = None  # TRAIN: to be written, all of it
-    samples: Sequence[int] = ()  # their numbers, in order
+    parameters: Any = None  # TRAIN, EVALUATE: the version to use. END: the last version, or None
+    gradient: Any = None  # TRAIN: output buffer; all of it must be written
+    samples: Sequence[int] = ()  # sample numbers, in order
     epoch: int = 0
     position: int = 0  # of the first sample, in the order of this epoch
     code: int = 0  # END: the exit code
-    main: bool = False  # END: whether this one of all workers is to keep the results
-    message: str = ''  # END: what happened, if not all went well
+    main: bool = False  # END: True for the one worker that should save the results
+    message: str = ''  # END: the reason of a failure
 
 
 class WorkerLike(Protocol):
-    """What a job needs of a worker; Worker has it, and so have stand-ins in tests."""
+    """The interface of a worker. Implemented by Worker and by stand-ins in tests."""
 
     def next(self, seconds: float) -> Task: ...
     def job(self) -> dict[str, Any]: ...
@@ -54,9 +53,8 @@ class WorkerLike(Protocol):
 
 
 class Worker:
-    """Joins a job when it is made. `description`: the keys that steelyard_join() lists.
-    `weights`: the address of the first parameters, or anything that ctypes takes for one; they
-    are copied."""
+    """Joins a job on construction. `description`: the keys of steelyard_join(). `weights`: the address
+    of the initial parameters, or anything that ctypes converts to one; they are copied."""
 
     def __init__(self, description: dict[str, Any], weights: Any) -> None:
         self._library = library()
@@ -66,8 +64,8 @@ class Worker:
         )
 
     def next(self, seconds: float) -> Task:
-        """Waits up to `seconds` for something to do. A task that was given before and is not done
-        is given up."""
+        """Waits up to `seconds` for a task or event. If the previous task is not done, it is
+        abandoned."""
         task = CTask()
         check(self._library.steelyard_next(self._handle, seconds, ctypes.byref(task)))
         samples: Sequence[int] = ()
@@ -86,41 +84,41 @@ class Worker:
         )
 
     def job(self) -> dict[str, Any]:
-        """The job that took this worker, once JOINED was given."""
+        """Properties of the job, after JOINED; see steelyard_job()."""
         text = self._library.steelyard_job(self._handle)
         check_pointer(text)
         return json.loads(text)
 
     def samples(self, epoch: int, begin: int, end: int) -> list[int]:
-        """Numbers of the training samples at positions [begin, end) of an epoch."""
+        """The numbers of the training samples at positions [begin, end) of an epoch."""
         into = (ctypes.c_uint64 * max(end - begin, 0))()
         check(self._library.steelyard_samples(self._handle, epoch, begin, end, into))
         return into[:]
 
     def weigh(self, weight: float) -> None:
-        """The weight of this task's gradient, in all; before its first final()."""
+        """Sets the total weight of this task's gradient. Call it before the first final()."""
         check(self._library.steelyard_weigh(self._handle, weight))
 
     def final(self, begin: int, end: int) -> None:
-        """Floats [begin, end) of the gradient will not change any more."""
+        """Marks elements [begin, end) of the gradient as final: they must not change any more."""
         check(self._library.steelyard_final(self._handle, begin, end))
 
     def wanted(self) -> bool:
-        """Whether the task is still wanted. A sign of life, too."""
+        """Whether the task is still wanted. Also counts as a sign of life."""
         return self._library.steelyard_wanted(self._handle) != 0
 
     def done(self, loss: float, correct: int) -> None:
-        """The task is done: sums over its samples of the loss (not weighted), and of right
-        answers."""
+        """Finishes the task. `loss` (unweighted) and `correct` are sums over its samples."""
         check(self._library.steelyard_done(self._handle, loss, correct))
 
     def leave(self, failure: Optional[str] = None) -> None:
-        """Leaves the job; what is owed is computed by others. Does not wait."""
+        """Leaves the job without waiting; other workers compute its open pieces. `failure`: the
+        reason, if other workers would fail in the same way."""
         if self._handle:
             self._library.steelyard_leave(self._handle, failure.encode() if failure else None)
 
     def free(self) -> None:
-        """Leaves, if that is not done yet, and frees all of it, once."""
+        """Leaves the job if necessary, and frees the worker. Further calls have no effect."""
         handle, self._handle = self._handle, None
         if handle:
             self._library.steelyard_free(handle)

@@ -158,7 +158,7 @@ class Loops(TorchCase):
         self.broken(lambda job, model, optimizer, loss: loss.backward(), r'instead of loss\.backward')
 
     def test_a_loss_of_many_numbers_is_explained(self):
-        self.broken(lambda job, model, optimizer, loss: job.backward(loss.expand(3)), 'one number')
+        self.broken(lambda job, model, optimizer, loss: job.backward(loss.expand(3)), 'one element')
 
     def test_a_weight_that_is_none_is_explained(self):
         self.broken(lambda job, model, optimizer, loss: job.backward(loss, weight=-1), 'weight = -1')

@@ -1,4 +1,4 @@
-"""Any code that computes gradients of arrays: NumPy, autograd, a library of your own.
+"""Trains with any code that computes gradients of arrays: NumPy, autograd, or your own library.
 
     job = steelyard.arrays.join(params, (x, y), optimizer={'name': 'adamw', 'lr': 0.001},
                                 batch=512, epochs=10)
@@ -8,17 +8,16 @@
     if job.main:
         numpy.savez('model.npz', **job.params)
 
-Run alone, such a script is a whole cluster; docs/python.md says how it has many workers. Servers
-take the steps.
+Run alone, such a script starts a private cluster; docs/python.md explains how to run it with many
+workers. Servers take the optimizer steps.
 
-`params` is an array, or a dictionary, list, or tuple of such, of any depth. Gradients have the same
-shape. All micro-batches have one size. `weights` has a number for each sample: mean(weights *
-losses) is the mean loss. Where a micro-batch is not full some of them are zero, and the others are
-above one.
+`params` is an array, or a nested dictionary, list, or tuple of arrays. Gradients must have the same
+structure and shapes. All micro-batches have one size. `weights` has a number for each sample, so that
+mean(weights * losses) is the mean loss. If a micro-batch is padded, the weights of padding are zero,
+and the others are above one.
 
-What may be aliased: nothing. Arrays are copied in and out, by NumPy's
-protocol or by DLPack; those that the loop gives cannot be
-written to.
+Memory is never shared: arrays are copied in and out, by NumPy's protocol or by DLPack. Arrays that
+the loop yields are read-only.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ __all__ = ['ArraysJob', 'join']
 
 
 class ArraysJob(PushJob):
-    """A job whose parameters are arrays; see PushJob. job.params are those at hand; after the loop,
-    the final ones."""
+    """A job with arrays as parameters; see PushJob. job.params: the current parameters; after the
+    loop, the final ones."""
 
     def __init__(
         self, request: Request, tree: 'Tree', optimizer: Mapping[str, Any], kind: str
@@ -53,7 +52,7 @@ class ArraysJob(PushJob):
         )
 
     def _leaf(self, first: Any, part: np.ndarray) -> Any:
-        """An array of the user's kind."""
+        """Converts a part of the buffer to the type of the user's array."""
         leaf = part.astype(first.dtype, copy=False)
         leaf.flags.writeable = False
         return leaf
@@ -69,8 +68,8 @@ class ArraysJob(PushJob):
 
 
 class Tree:
-    """Arrays in dictionaries, lists and tuples. `leaves`: in order; `names`: where each is, with
-    points."""
+    """Arrays in nested dictionaries, lists and tuples. `leaves`: the arrays in order; `names`: their
+    paths, joined by dots."""
 
     def __init__(self, params: Any) -> None:
         self._params = params
@@ -86,16 +85,16 @@ class Tree:
             require_float(name, leaf.dtype)
 
     def rebuilt(self, leaves: Sequence[Any]) -> Any:
-        """The same with other arrays."""
+        """The same structure with other arrays."""
         return _replaced(self._params, iter(leaves))
 
     def matched(self, gradients: Any) -> list[Any]:
-        """Arrays of something of the same shape, in the order of the leaves."""
+        """The arrays of gradients in the order of the leaves; raises Failure if the structure differs."""
         named = _walked(gradients, '')
         names = [name or 'params' for name, _ in named]
         if names != self.names:
             other = next(iter(set(names) ^ set(self.names)), 'their order')
-            raise refuse(f'the gradients are not arranged as the parameters are: {other} differs')
+            raise refuse(f'the gradients are not arranged like the parameters: {other} differs')
         return [leaf for _, leaf in named]
 
 
@@ -118,35 +117,35 @@ def join(
     run_dir: Optional[str] = None,
     **more: Any,
 ) -> ArraysJob:
-    """Joins a job, or begins one, and returns it.
+    """Joins a job, or starts one, and returns it.
 
-    params        the first parameters. Those of the first worker count
-    train, test   a tuple of arrays, whose first axis is that of the samples; or data sets with
-                  __getitem__ and __len__ whose samples are tuples
+    params        initial parameters; those of the first worker are used
+    train, test   tuples of arrays with one row for each sample, or data sets with __getitem__ and
+                  __len__ that return tuples
     optimizer     {'name': 'adamw', 'lr': 0.001} and further keys of [train] (weight_decay,
-                  momentum, beta1, ...); or sgd, momentum, nesterov, adam, lars, lamb
+                  momentum, beta1, ...). Names: sgd, momentum, nesterov, adam, adamw, lars, lamb
     batch         samples in a round, over all workers
-    epochs, rounds  how long; neither: 10 epochs
-    score         score(params, x, y, weights) gives the mean loss of a micro-batch of `test`, or
-                  (mean loss, an array that says for each sample whether its answer is right)
-    clip_norm     longer gradients of a round are scaled down to this norm; 0: never
-    micro_batch   samples computed at once, by all workers; shares are multiples of it. Left out:
-                  32, or less if that does not divide the batch
+    epochs, rounds  length of the job; default 10 epochs
+    score         score(params, x, y, weights) returns the mean loss of a micro-batch of `test`, or
+                  (mean loss, boolean array of correct answers)
+    clip_norm     the gradient of a round is scaled down to this norm if it is longer; 0: never
+    micro_batch   samples per micro-batch, on all workers; shares are multiples of it. Default 32,
+                  or less if 32 does not divide the batch
     seed          of the order of samples
-    name          of the job; run directories are called after it
-    resume, run_dir  of the cluster of a lone process: where results are written, and whether to go
-                  on from the checkpoint there. Else the command line says so
+    name          of the job; run directories are named after it
+    resume, run_dir  for a private cluster: whether to resume from a checkpoint, and the directory
+                  of results. In other clusters the command line sets these
     job           further keys of a job file: {"policy.lb-bsp.predictor": "ema"}
-    more          further keys of [train] and [cluster] by their bare names: policy="equal"
+    more          further keys of [train] and [cluster] without section: policy="equal"
 
-    Later workers have to come with the same shapes, sizes and lengths; the rest is that of the
-    job."""
+    Workers that join later must have the same shapes, sizes and lengths; all other settings are
+    those of the first worker."""
     request = Request.of(locals())
     return ArraysJob(request, Tree(params), optimizer, 'cpu')
 
 
 def _walked(tree: Any, name: str) -> list[tuple[str, Any]]:
-    """Leaves with their names, in order; dictionaries in the order of their keys as text."""
+    """(name, leaf) in order; dictionaries are sorted by their keys as strings."""
     if isinstance(tree, Mapping):
         inner = [(str(key), tree[key]) for key in sorted(tree, key=str)]
     elif isinstance(tree, (list, tuple)):

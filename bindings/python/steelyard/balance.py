@@ -1,18 +1,18 @@
-"""The balancer alone, for a training loop of your own.
+"""The balancer alone, for your own training loop.
 
     balancer = Balancer(workers=3)
     for step in range(steps):
-        shares = balancer.plan(batch)          # how many samples each worker computes in this round
-        ...                                    # they do, and tell how long that took
+        shares = balancer.plan(batch)          # number of samples for each worker in this round
+        ...                                    # workers compute them and measure their times
         balancer.observe(seconds)
 
-Nothing here computes, waits or speaks to anybody: the same calls in the same order give the same shares. In a job of
-several processes one of them has the balancer and tells the others their shares; examples/python/balance_ddp.py
-does so with PyTorch's DistributedDataParallel.
+A balancer does no I/O and has no clock: the same calls in the same order give the same shares. With several
+processes, one of them owns the balancer and sends the shares to the others; examples/python/balance_ddp.py does
+so with PyTorch's DistributedDataParallel.
 
-What is measured decides how good the shares are: seconds of computing, without waiting for others and without the
-exchange of gradients. Gradients of shares that are not equal must be weighted by them: the mean over a batch is the sum
-over its samples, divided by their number, whoever computed them.
+Measure seconds of computing only, without waiting for other workers and without the exchange of gradients.
+With unequal shares, gradients must be weighted by share: the mean over a batch is the sum over all samples,
+divided by their number.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Worker = Union[str, Mapping[str, object]]
 
 
 class Balancer:
-    """Divides batches among workers that are not equally fast, by what their rounds took.
+    """Divides batches among workers of unequal speed, from the measured times of earlier rounds.
 
-    workers: how many there are; or a list of what is known of each: its name, or a dict of `name`, `kind` ("cpu" or
-    "gpu") and `max_batch`, the most samples that it can take in a round.
-    policy: "steelyard", or another that `steelyard help policy` lists; further keywords are the options listed there.
-    grain: shares are whole numbers of so many samples, but for the last if the batch is not.
+    workers: the number of workers, or a list with one item for each: its name, or a dict of `name`, `kind`
+    ("cpu" or "gpu") and `max_batch`, its largest share in samples.
+    policy: "steelyard", or another that `steelyard help policy` lists; further keywords are its options.
+    grain: shares are multiples of this number of samples. Only the last share is not if the batch is not.
 
-    A set-up that cannot be is refused with an error that names what is wrong. One thread uses a balancer.
+    Raises Failure if an argument is invalid. A balancer must be used by one thread only.
     """
 
     def __init__(self, workers: Union[int, Sequence[Worker]], policy: str = 'steelyard', *, grain: int = 1,
@@ -48,23 +48,23 @@ class Balancer:
         self._policy = check_pointer(self._library.steelyard_policy_new(json.dumps(setup).encode()))
 
     def plan(self, batch: int) -> list[int]:
-        """Shares of the next round, one for each worker; their sum is `batch`.
+        """Returns the shares of the next round in samples, one for each worker; their sum is `batch`.
 
-        Nobody is left out while there are as many samples (or grains) as workers.
+        A share is 0 only if there are fewer samples (or grains) than workers.
         """
         if not 0 < operator.index(batch) < 1 << 63:
-            raise refuse(f'a batch of {batch} cannot be shared: give a number of samples from 1')
+            raise refuse(f'a batch of {batch} cannot be divided: give at least 1 sample')
         shares = (ctypes.c_uint64 * self._count)()
         check(self._library.steelyard_policy_plan(self._policy, operator.index(batch), shares))
         return list(shares)
 
     def observe(self, seconds: Sequence[Optional[float]]) -> None:
-        """What a round by the last plan took, one number for each worker; None where that is not known.
+        """Reports a round that used the last plan: seconds of computing for each worker; None if unknown.
 
-        A plan may be used for several rounds: each is observed.
+        A plan may be used for several rounds; call observe() after each.
         """
         if len(seconds) != self._count:
-            raise refuse(f'{len(seconds)} times for {self._count} workers: give one for each, None if it is unknown')
+            raise refuse(f'{len(seconds)} times for {self._count} workers: give one for each, None if unknown')
         known = (ctypes.c_double * self._count)(*(-1 if it is None else it for it in seconds))
         check(self._library.steelyard_policy_observe(self._policy, known))
 

@@ -1,4 +1,4 @@
-"""JAX on machines that are not equal: any function of parameters and samples.
+"""Trains any JAX function of parameters and samples on machines of unequal speed.
 
     params = steelyard.jax.placed(model.init(key))
     job = steelyard.jax.join(params, (x, y), optimizer={'name': 'adamw', 'lr': 0.001}, batch=512)
@@ -13,10 +13,10 @@
     if job.main:
         save(job.params)
 
-As steelyard.arrays, with any pytree for parameters. Micro-batches have one shape, so that the step
-is compiled once. They are on the device of the parameters. Gradients are added up there, and
-fetched at the end of a piece. For random draws take jax.random.key(job.draw), which is the same on
-whatever worker computes the batch."""
+This is steelyard.arrays for any pytree of parameters. All micro-batches have the same shape, so that
+the step is compiled once. They are on the device of the parameters. Gradients are summed on that
+device, and copied to the host at the end of a piece. For random numbers use
+jax.random.key(job.draw), which is the same on every worker that computes the batch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ['JaxJob', 'device', 'join', 'placed']
 
 
 def device() -> Any:
-    """What this process computes on: $STEELYARD_DEVICE ("cpu", "cuda:0"), else JAX's first
+    """The device of this process: $STEELYARD_DEVICE ("cpu", "cuda:0"), otherwise JAX's first
     device."""
     name = _cluster.device_name()
     if name is None:
@@ -45,16 +45,16 @@ def device() -> Any:
     try:
         return _jax.local_devices(backend=kind)[int(number or 0)]
     except (RuntimeError, IndexError, ValueError) as why:
-        raise refuse(f'STEELYARD_DEVICE = {name}, which JAX does not have here ({why})') from why
+        raise refuse(f'STEELYARD_DEVICE = {name}: JAX has no such device here ({why})') from why
 
 
 def placed(params: Any) -> Any:
-    """The parameters on device()."""
+    """Copies the parameters to device()."""
     return _jax.device_put(params, device())
 
 
 class JaxJob(ArraysJob):
-    """A job whose parameters are a pytree; see steelyard.arrays.ArraysJob."""
+    """A job with a pytree as parameters; see steelyard.arrays.ArraysJob."""
 
     def __init__(
         self, request: Request, tree: 'PyTree', optimizer: Mapping[str, Any], place: Any
@@ -76,7 +76,7 @@ class JaxJob(ArraysJob):
 
 
 class PyTree(Tree):
-    """Leaves of a pytree, and where each is in it, with points."""
+    """The leaves of a pytree, and their paths, joined by dots."""
 
     def __init__(self, params: Any) -> None:
         paths, self._shape = _jax.tree_util.tree_flatten_with_path(params)
@@ -92,8 +92,7 @@ class PyTree(Tree):
         leaves, shape = _jax.tree_util.tree_flatten(gradients)
         if shape != self._shape:
             raise refuse(
-                f'the gradients are not arranged as the parameters are: {shape} is not '
-                f'{self._shape}'
+                f'the gradients are not arranged like the parameters: {shape} is not {self._shape}'
             )
         return leaves
 
@@ -117,9 +116,9 @@ def join(
     run_dir: Optional[str] = None,
     **more: Any,
 ) -> JaxJob:
-    """Joins a job, or begins one, and returns it. All is as steelyard.arrays.join() says, but for
+    """Joins a job, or starts one, and returns it. Arguments as for steelyard.arrays.join(), except
 
-    params   a pytree of real arrays. It is computed where its first leaf is: see placed()"""
+    params   a pytree of real arrays. The device of its first leaf is used; see placed()"""
     request = Request.of(locals())
     tree = PyTree(params)
     place = next(iter(tree.leaves[0].devices())) if tree.leaves else device()
@@ -127,7 +126,7 @@ def join(
 
 
 def _word(key: Any) -> str:
-    """One step of a path: a dictionary's key, a number, or an attribute's name."""
+    """One element of a path as text: a dictionary's key, an index, or an attribute's name."""
     for attribute in ('key', 'idx', 'name'):
         if hasattr(key, attribute):
             return str(getattr(key, attribute))

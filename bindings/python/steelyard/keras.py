@@ -1,4 +1,4 @@
-"""Keras 3 on machines that are not equal: any model, on TensorFlow, JAX or PyTorch.
+"""Trains any Keras 3 model on machines of unequal speed, with TensorFlow, JAX or PyTorch.
 
     job = steelyard.keras.join(model, keras.optimizers.AdamW(0.001), (x, y), batch=512, epochs=10)
 
@@ -13,17 +13,17 @@
     if job.main:
         model.save('model.keras')
 
-Run alone, such a script is a whole cluster; docs/python.md says how it has many workers. Servers
-take the steps, and the model has their parameters before each piece, and the final ones after the
-loop.
+Run alone, such a script starts a private cluster; docs/python.md explains how to run it with many
+workers. Servers take the optimizer steps. Their parameters are loaded into the model before each
+piece, and the final ones after the loop.
 
-All micro-batches have one shape. `weights` has a number for each sample, as Keras' losses take it:
-where a micro-batch is not full some of them are zero, and the others above one, so that the loss is
-the mean over the samples.
+All micro-batches have one shape. `weights` has a number for each sample, for the argument
+sample_weight of Keras' losses. If a micro-batch is padded, the weights of padding are zero, and the
+others are above one, so that the loss is the mean over the real samples.
 
-Weights that are not trained (the statistics of batch norm) are averaged. Weights of layers that are
-frozen are not sent: they have to be equal on all workers, and a hash of them is compared. Whole
-numbers stay with each worker. Seeds of dropout follow from the piece, whoever computes it.
+Non-trainable weights (the statistics of batch norm) are averaged. Weights of frozen layers are not
+sent; they must be equal on all workers, and their hash is compared. Integer weights stay local to
+each worker. Seeds of dropout are the same on every worker that computes a piece.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = ['KerasJob', 'device', 'join']
 
 
 def device() -> str:
-    """What this process computes on, as keras.device() takes it: $STEELYARD_DEVICE, else a GPU if
-    there is one, else "cpu:0"."""
+    """The device of this process, for keras.device(): $STEELYARD_DEVICE, otherwise a GPU if
+    available, otherwise "cpu:0"."""
     name = _cluster.device_name()
     if name is None:
         return 'gpu:0' if _keras.distribution.list_devices('gpu') else 'cpu:0'
@@ -61,7 +61,7 @@ class Weights:
     def __init__(self, model: Any, optimizer: Any) -> None:
         if not getattr(model, 'built', False) or not model.weights:
             raise refuse(
-                'the model has no weights yet: give it keras.Input, or call it once, before join()'
+                'the model has no weights yet: add keras.Input, or call the model once before join()'
             )
         self.trained = list(model.trainable_variables)
         self.averaged, self._frozen = [], []
@@ -78,7 +78,7 @@ class Weights:
             require_float(variable.path, variable.dtype)
             if variable.constraint is not None:
                 raise refuse(
-                    f'{variable.path} has a constraint, and servers take the steps: leave it out'
+                    f'{variable.path} has a constraint, which servers do not support: leave it out'
                 )
             if getattr(variable, 'overwrite_with_gradient', False):
                 raise refuse(
@@ -100,7 +100,7 @@ class Weights:
             variable.assign(np.array(part))
 
     def frozen_hash(self) -> str:
-        """A mark of all that is computed with and not sent; empty if there is nothing."""
+        """A hash of the weights that are used but not sent; empty if there are none."""
         if not self._frozen:
             return ''
         mark = hashlib.blake2b(digest_size=8)
@@ -110,14 +110,14 @@ class Weights:
         return mark.hexdigest()
 
     def sow(self, seed: int) -> None:
-        """Sets the seeds, each to another one."""
+        """Sets each seed generator to a different seed derived from `seed`."""
         for number, variable in enumerate(self.seeds):
             variable.assign([(seed + 7919 * number) % 2**31, 0])
 
 
 class KerasJob(PushJob):
-    """A job whose parameters are those of a Keras model; see PushJob. After the loop the model
-    holds the final ones."""
+    """A job that trains a Keras model; see PushJob. After the loop the model has the final
+    parameters."""
 
     def __init__(
         self, request: Request, model: Any, weights: Weights, optimizer: Mapping[str, Any]
@@ -182,14 +182,14 @@ def join(
     run_dir: Optional[str] = None,
     **more: Any,
 ) -> KerasJob:
-    """Joins a job, or begins one, and returns it. All is as steelyard.arrays.join() says, but for
+    """Joins a job, or starts one, and returns it. Arguments as for steelyard.arrays.join(), except
 
-    model       any Keras model that is built. Its first weights are those of the first worker
-    optimizer   keras.optimizers.SGD, Adam or AdamW; do not apply it
+    model       any built Keras model; the initial weights of the first worker are used
+    optimizer   keras.optimizers.SGD, Adam or AdamW; do not apply it yourself
     score       score(model, x, y, weights)
-    clip_norm   what global_clipnorm of the optimizer says, too"""
+    clip_norm   the same as global_clipnorm of the optimizer; give only one of them"""
     if not _keras.__version__.startswith('3.'):
-        raise refuse(f'Keras {_keras.__version__} is not known here: install Keras 3')
+        raise refuse(f'Keras {_keras.__version__} is not supported: install Keras 3')
     request = Request.of(locals())
     weights = Weights(model, optimizer)
     length = Length(len(SampleSource(train, 'train')), request.batch, epochs, rounds)

@@ -1,14 +1,14 @@
-"""PyTorch on machines that are not equal: any module, on any mix of processors and GPUs.
+"""Trains any PyTorch module on machines of unequal speed, on any mix of CPUs and GPUs.
 
     job = steelyard.torch.join(model, optimizer, train_set, batch=512, epochs=10)
     for x, y in job:                             # micro-batches of this worker's share
-        job.backward(cross_entropy(model(x), y))  # a mean, as always; weighted by its size
+        job.backward(cross_entropy(model(x), y))  # a mean over the micro-batch, as usual
     if job.main:
         torch.save(model.state_dict(), 'model.pt')
 
-Run alone, such a script is a whole cluster. `steelyard run -n 3 train.py` has three workers here,
-`steelyard launch hosts.toml train.py` has them on many machines. The batch is that of all workers
-together; nothing in the script depends on how many there are.
+Run alone, such a script starts a private cluster. `steelyard run -n 3 train.py` starts three workers
+on this machine, `steelyard launch hosts.toml train.py` starts workers on many machines. `batch` is
+the global batch of all workers; the script does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ['Job', 'device', 'join']
 
 
 def device() -> _torch.device:
-    """What this process computes on: $STEELYARD_DEVICE, else a CUDA device if there is one, else
+    """The device of this process: $STEELYARD_DEVICE, otherwise a CUDA device if available, otherwise
     the CPU."""
     name = _cluster.device_name()
     if name is None:
@@ -69,32 +69,33 @@ def join(
     run_dir: Optional[str] = None,
     **more: Any,
 ) -> Job:
-    """Joins a job, or begins one, and returns it.
+    """Joins a job, or starts one, and returns it.
 
-    model         any module. Its first weights are those of the first worker. Frozen parameters,
-                  and those that no group of the optimizer has, have to be equal on all workers
+    model         any module; the initial weights of the first worker are used. Frozen parameters,
+                  and parameters in no group of the optimizer, must be equal on all workers
     optimizer     torch.optim.SGD, Adam or AdamW; servers take its steps
     train, test   data sets with __getitem__ and __len__
     batch         samples in a round, over all workers
-    epochs, rounds  how long; neither: 10 epochs
-    score         score(model, x, y) gives the mean loss, or (mean loss, number of right answers)
-                  of a micro-batch of `test`. Without it nothing is evaluated
+    epochs, rounds  length of the job; default 10 epochs
+    score         score(model, x, y) returns the mean loss of a micro-batch of `test`, or (mean
+                  loss, number of correct answers). Without it there is no evaluation
     schedule      a scheduler of torch.optim.lr_scheduler on the optimizer; do not step it.
                   schedule_per: "epoch" or "round"
-    clip_norm     longer gradients of a round are scaled down to this norm; 0: never
-    micro_batch   samples computed at once; left out: found by trying, or 32 with batch norm
-    workers       processes that read samples; collate, loader: as DataLoader has them
-    fp16          scales losses, for torch.autocast in float16. bfloat16 does not need it
-    overlap       sends gradients while backward goes on
+    clip_norm     the gradient of a round is scaled down to this norm if it is longer; 0: never
+    micro_batch   samples per micro-batch; default: tuned automatically, or 32 with batch norm
+    workers       number of loader processes; collate, loader: collate_fn and other options of
+                  DataLoader
+    fp16          scales the loss, for torch.autocast in float16. bfloat16 does not need it
+    overlap       sends gradients during backward
     seed          of the order of samples and of dropout
-    name          of the job; run directories are called after it
-    resume, run_dir  of the cluster of a lone process: where results are written, and whether to go
-                  on from the checkpoint there. Else the command line says so
+    name          of the job; run directories are named after it
+    resume, run_dir  for a private cluster: whether to resume from a checkpoint, and the directory
+                  of results. In other clusters the command line sets these
     job           further keys of a job file: {"cluster.policy": "equal"}
-    more          further keys of [train] and [cluster] by their bare names: policy="equal"
+    more          further keys of [train] and [cluster] without section: policy="equal"
 
-    Later workers have to come with the same model, sizes and lengths; the rest is that of the
-    job."""
+    Workers that join later must have the same model, sizes and lengths; all other settings are
+    those of the first worker."""
     refuse_in_reader()
     batch, test = _checked(batch, score, test)
     source = source_of(train, test)
@@ -127,7 +128,7 @@ def _checked(batch: int, score: Optional[Score], test: Any) -> tuple[int, Any]:
     if test is not None and score is None:
         raise refuse(
             'test without score: give score(model, x, y), which returns the mean loss, or (mean '
-            'loss, number of right answers)'
+            'loss, number of correct answers)'
         )
     return checked_batch(batch), test
 

@@ -6,7 +6,7 @@
     # here the job is over: job.final_parameters, job.main
 
 If the user's code raises an exception, this worker leaves the job and reports the text. Other
-workers continue; if there are none, the job ends with that text. After Ctrl-C, or if the script
+workers continue; without other workers the job ends with that text. After Ctrl-C, or if the script
 ends early, this worker leaves without a failure.
 """
 
@@ -129,7 +129,7 @@ class BaseJob:
         """Called at the end of a job; frameworks load task.parameters here."""
 
     def explain(self, error: BaseException) -> Optional[str]:
-        """A remedy for an exception of the user's code, printed after it; None if there is none."""
+        """A remedy for an exception of the user's code, printed after it, or None."""
 
     def is_own_trouble(self, error: BaseException) -> bool:
         """Whether an exception concerns this worker only, so that others would not meet it."""

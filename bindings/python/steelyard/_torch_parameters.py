@@ -93,7 +93,7 @@ class Layout:
         return [entry.described() for entry in self.entries]
 
     def frozen_hash(self) -> str:
-        """A hash of the tensors that are used but not sent; empty if there are none."""
+        """A hash of the tensors that are used but not sent; empty without such tensors."""
         if not self._frozen:
             return ''
         mark = hashlib.blake2b(digest_size=8)

@@ -7,8 +7,8 @@
         balancer.observe(seconds)
 
 A balancer does no I/O and has no clock: the same calls in the same order give the same shares. With several
-processes, one of them owns the balancer and sends the shares to the others; examples/python/balance_ddp.py does
-so with PyTorch's DistributedDataParallel.
+processes, one of them owns the balancer and sends the shares to the others; examples/python/balance_ddp.py
+does so with PyTorch's DistributedDataParallel.
 
 Measure seconds of computing only, without waiting for other workers and without the exchange of gradients.
 With unequal shares, gradients must be weighted by share: the mean over a batch is the sum over all samples,
@@ -64,7 +64,7 @@ class Balancer:
         A plan may be used for several rounds; call observe() after each.
         """
         if len(seconds) != self._count:
-            raise refuse(f'{len(seconds)} times for {self._count} workers: give one for each, None if unknown')
+            raise refuse(f'{len(seconds)} times for {self._count} workers: give one for each, or None')
         known = (ctypes.c_double * self._count)(*(-1 if it is None else it for it in seconds))
         check(self._library.steelyard_policy_observe(self._policy, known))
 

@@ -100,7 +100,7 @@ class Weights:
             variable.assign(np.array(part))
 
     def frozen_hash(self) -> str:
-        """A hash of the weights that are used but not sent; empty if there are none."""
+        """A hash of the weights that are used but not sent; empty without such weights."""
         if not self._frozen:
             return ''
         mark = hashlib.blake2b(digest_size=8)

@@ -1,11 +1,11 @@
 // An engine of your own, trained by a whole cluster: logistic regression, written by hand. It gets parameters
-// and a stream of samples, and gives sums of the gradient and of the loss. All else is the same for all
-// engines: who computes which samples, servers, balancing, faults, checkpoints.
+// and a stream of samples, and returns sums of gradient and loss. Division of samples, servers, balancing,
+// fault tolerance and checkpoints are the same for all engines.
 //
-//   own_engine train examples/jobs/own_engine.toml    says "test accuracy 93.30 %" after a second or two
+//   own_engine train examples/jobs/own_engine.toml    prints "test accuracy 93.30 %" after a second or two
 //
-// With --set model.name=external, model and data come from the workers alone: scheduler and servers may be
-// those of a program that knows neither.
+// With --set model.name=external, model and data come from the workers: scheduler and servers may then run a
+// program without this engine, such as `steelyard`.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,11 +17,11 @@ namespace {
 using steelyard::nn::MicroBatch;
 using steelyard::nn::Sums;
 
-// Two classes. The parameters are a weight for each feature and, last, a bias.
+// Two classes. The parameters are one weight per feature, followed by the bias.
 class LogisticRegression final : public steelyard::Engine {
  public:
-  // With z = w x + b and p = 1 / (1 + exp(-z)): the loss is -log p or -log(1 - p), its gradient (p - label)
-  // x.
+  // With z = w x + b and p = 1 / (1 + exp(-z)), the loss is -log p for label 1 and -log(1 - p) for label 0.
+  // Its gradient with respect to w is (p - label) x.
   Sums train(std::span<const float> parameters, steelyard::Samples& samples, std::span<float> gradient,
              const steelyard::FinalRange&) override {
     std::fill(gradient.begin(), gradient.end(), 0.0F);

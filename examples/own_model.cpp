@@ -1,11 +1,11 @@
 // A model and a data set of your own, trained by a whole cluster.
 //
-// The data: points in a square, of three classes, as rings around the middle. The model: a small perceptron.
-// steelyard::run makes scheduler, server and worker of this program, so `train` starts the cluster with it:
+// The data: points in a square; the three classes are rings around the center. The model: a small perceptron.
+// steelyard::run gives this program all commands and roles of `steelyard`, so `train` starts the cluster:
 //
 //   own_model train examples/jobs/own_model.toml
 //
-// ends after a second or two with
+// After a second or two it ends with
 //
 //   finished
 //     test accuracy       99.02 %   (best 99.18 %, round 1800)
@@ -23,7 +23,7 @@ using steelyard::hash;
 using steelyard::Options;
 using steelyard::unit;
 
-// Samples are made as they are read: a pure function of their number, so all workers see the same.
+// Samples are computed when they are read, as a pure function of the index, so all workers see the same data.
 class Rings : public steelyard::DataSet {
  public:
   Rings(std::uint64_t size, std::uint64_t seed) : size_(size), seed_(seed) {}
@@ -45,13 +45,13 @@ class Rings : public steelyard::DataSet {
   std::uint64_t size_, seed_;
 };
 
-// The job says [data] samples = 20000, or nothing; main() declares what it may say.
+// The job may set the options that main() declares, such as [data] samples = 20000.
 steelyard::DataSets rings(const Options& options) {
   const std::uint64_t size = options.whole("samples");
   return {.train = std::make_shared<Rings>(size, 1), .test = std::make_shared<Rings>(size / 10, 2)};
 }
 
-// And so [model] width = 64.
+// Likewise [model] width = 64.
 steelyard::nn::Model perceptron(steelyard::nn::Shape input, std::uint32_t classes, const Options& options) {
   const auto width = static_cast<std::uint32_t>(options.whole("width"));
   return steelyard::nn::Model(input, classes)
@@ -64,7 +64,7 @@ steelyard::nn::Model perceptron(steelyard::nn::Shape input, std::uint32_t classe
 
 }  // namespace
 
-// What is declared here is checked like any key of a job file, and shown by `own_model help model`.
+// Options declared here are checked like all keys of a job file, and shown by `own_model help model`.
 int main(int argc, char** argv) {
   using steelyard::whole_option;
   return steelyard::run(argc, argv,
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
                                      {whole_option("width", 32, 1, 4096, "units in each of them")}}},
                          .data_sets = {{"rings",
                                         rings,
-                                        "points in a square, of three classes, as rings around the middle",
+                                        "points in a square; the three classes are rings around the center",
                                         {whole_option("samples", 50000, 10, 1'000'000,
-                                                      "to train on; a tenth as many to test")}}}});
+                                                      "training samples; a tenth as many test samples")}}}});
 }

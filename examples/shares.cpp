@@ -1,11 +1,10 @@
-// Balancing alone, without a cluster: what `lb-bsp` makes of three unequal workers when one of them becomes
-// twice as slow. Policies know no network, model or data, so any of them can be tried in a loop like this
-// one.
+// Balancing alone, without a cluster: the shares of `lb-bsp` for three unequal workers, one of which becomes
+// twice as slow. Policies depend on no network, model or data, so any of them can be tried in such a loop.
 //
 //   shares [POLICY]
 //
-// prints shares of 512 samples and how long each round takes: a round of equal shares, then the best ones,
-// then, after the change, the way to the new best ones as the predictors follow it.
+// prints the shares of 512 samples and the time of each round: first equal shares, then the optimal ones, and
+// after the change the way to the new optimum as the predictors follow the change.
 //
 //   round      a    b    c        ms
 //       0    171  171  170     170.0
@@ -25,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t batch = 512;
 
-// Milliseconds a sample of worker `slot`: from the fifth round on somebody else uses the machine of worker 0.
+// Milliseconds per sample of worker `slot`. From round 5 on, another process uses the machine of worker 0.
 double cost(std::uint32_t slot, std::uint64_t round) {
   constexpr std::array<double, 3> alone{0.25, 0.5, 1.0};
   return alone[slot] * (slot == 0 && round >= 5 ? 2 : 1);

@@ -1,10 +1,10 @@
-"""The numbers of a checkpoint, which are in PyTorch's order: numpy arrays by name, and what the file says of itself.
+"""Reads the tensors of a checkpoint, which are in PyTorch's layout, as numpy arrays, and the file's metadata.
 
     tensors, about = state_dict('runs/NAME/checkpoints/N/model.safetensors')
     net.load_state_dict({name: torch.from_numpy(it) for name, it in tensors.items()})
 
-Pixels go in as (byte / 255 - input.mean) / input.deviation, both in `about` (one number, or one for each channel
-with spaces between them), [batch][channel][row][column].
+The network's inputs are (byte / 255 - input.mean) / input.deviation, of shape [batch][channel][row][column]. Both
+values are in `about`: one number, or one for each channel, separated by spaces.
 """
 import json
 import numpy

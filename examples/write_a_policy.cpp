@@ -1,12 +1,12 @@
-// A policy of your own, in scenarios and in real jobs: shares in proportion to the speed so far, in which the
-// past counts less by a factor each round. steelyard::run makes all of `steelyard` of this program:
+// A policy of your own, for scenarios and real jobs: shares in proportion to the mean speed of past rounds,
+// with weights that decay by a factor per round. steelyard::run gives the program all commands of `steelyard`:
 //
 //   write_a_policy compare examples/scenarios/step.toml --policies equal,mean-speed,steelyard
 //   write_a_policy train examples/jobs/quick.toml --set cluster.policy=mean-speed
 //   write_a_policy help policy
 //
-// The first of them prints 81.6 % of the ideal for mean-speed and 98.9 for steelyard: what is never forgotten
-// is no good when machines change. Its option, --set policy.mean-speed.keep=0.5, lets it forget.
+// The first command prints 81.6 % of ideal for mean-speed and 98.9 for steelyard: a mean over all rounds
+// adapts too slowly when machines change. The option --set policy.mean-speed.keep=0.5 makes it adapt faster.
 #include <map>
 #include <memory>
 
@@ -22,7 +22,7 @@ class MeanSpeed final : public balancing::Policy {
   explicit MeanSpeed(double keep) : keep_(keep) {}
 
   void observe(const balancing::Sample& it) override {
-    if (!(it.seconds > 0)) return;  // impossible; a policy has to ignore it
+    if (!(it.seconds > 0)) return;  // policies must ignore invalid samples
     Work& work = work_[it.slot];
     work.samples = keep_ * work.samples + static_cast<double>(it.samples);
     work.seconds = keep_ * work.seconds + it.seconds;
@@ -35,7 +35,7 @@ class MeanSpeed final : public balancing::Policy {
     }
     return balancing::largest_remainder(speeds, request.positions, balancing::share_bounds(request));
   }
-  [[nodiscard]] std::string save() const override { return {}; }  // forgets when a job is resumed
+  [[nodiscard]] std::string save() const override { return {}; }  // starts empty when a job is resumed
   void restore(const std::string&) override {}
 
  private:
@@ -54,9 +54,10 @@ std::unique_ptr<balancing::Policy> mean_speed(const steelyard::Options& options)
 
 int main(int argc, char** argv) {
   using steelyard::number_option;
-  return steelyard::run(argc, argv,
-                        {.policies = {{"mean-speed",
-                                       mean_speed,
-                                       "in proportion to the mean speed so far",
-                                       {number_option("keep", 1, 0, 1, "of the past in each round")}}}});
+  return steelyard::run(
+      argc, argv,
+      {.policies = {{"mean-speed",
+                     mean_speed,
+                     "in proportion to the mean speed of past rounds",
+                     {number_option("keep", 1, 0, 1, "weight of the past in each round")}}}});
 }

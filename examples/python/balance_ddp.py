@@ -1,9 +1,9 @@
-"""A training loop by PyTorch's DistributedDataParallel, whose shares steelyard.balance sets anew at every step.
+"""A training loop with PyTorch's DistributedDataParallel; steelyard.balance sets the shares at every step.
 
     torchrun --standalone --nproc-per-node 2 balance_ddp.py
 
-Two processes; a sleep makes one four times slower. One of them plans and tells the others. The loss is weighted by the
-share. The time that counts ends when the last gradient is ready: then the waiting begins.
+Two processes; a sleep makes one four times slower. Rank 0 plans the shares and broadcasts them. The loss is weighted
+by share. Compute time is measured until the last gradient is ready, before the all-reduce starts to wait.
 """
 import time
 
@@ -24,13 +24,13 @@ nap = 0.0016 if rank == 1 else 0.0004  # seconds for each sample
 
 
 def train(policy):
-    """Trains a model for an epoch, says how that went, and returns the seconds it took."""
+    """Trains a model for one epoch, prints the result, and returns the time in seconds."""
     torch.manual_seed(2)
     net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4))
     model = torch.nn.parallel.DistributedDataParallel(net)
     ready = [0.0]
 
-    def exchange(group, bucket):  # called when the gradients of a bucket are computed
+    def exchange(group, bucket):  # called when the gradients of a bucket are ready
         ready[0] = time.perf_counter()
         return allreduce_hook(group, bucket)
 
@@ -46,7 +46,7 @@ def train(policy):
         time.sleep(nap * len(mine))
         optimizer.zero_grad()
         loss = cross_entropy(model(inputs[mine]), labels[mine], reduction='sum')
-        (loss * world / len(batch)).backward()  # DDP takes the mean over processes; this makes it that of the batch
+        (loss * world / len(batch)).backward()  # DDP averages over processes; this gives the mean over the batch
         optimizer.step()
         dist.all_gather(seconds, torch.tensor([ready[0] - start]))
         if rank == 0:

@@ -1,10 +1,10 @@
-"""A trained network learns something else: the layers that see are frozen, and those behind them learn at two rates.
+"""Fine-tunes a trained network: the feature layers are frozen, and the two layers after them learn at different rates.
 
     python3 image_classifier.py && python3 fine_tune.py
     steelyard run -n 3 fine_tune.py
 
-Begins with classifier.pt, which image_classifier.py makes, and tells shoes, clothes and bags apart. Frozen layers
-are not sent. The result is in fine_tuned.pt.
+Starts from classifier.pt, the output of image_classifier.py, and learns to distinguish shoes, clothes and bags. Frozen
+layers are not sent. The result is in fine_tuned.pt.
 """
 import argparse
 import os
@@ -30,7 +30,7 @@ def trained():
     if os.path.exists('classifier.pt'):
         model.load_state_dict(torch.load('classifier.pt', map_location='cpu'))
     else:
-        print('there is no classifier.pt: the features are random; image_classifier.py makes it')
+        print('classifier.pt is missing, so the features are random: run image_classifier.py first')
     for parameter in model.features.parameters():
         parameter.requires_grad_(False)
     model.head[2] = nn.Linear(128, 3)
@@ -44,7 +44,7 @@ def score(model, x, y):
 
 if __name__ == '__main__':
     quick = argparse.ArgumentParser()
-    quick.add_argument('--quick', action='store_true', help='a few rounds, to see that it works')
+    quick.add_argument('--quick', action='store_true', help='only a few rounds, as a test')
     length = {'rounds': 8} if quick.parse_args().quick else {'epochs': 1}
     torch.manual_seed(1)
     model = trained().to(steelyard.torch.device())

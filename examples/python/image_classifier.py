@@ -1,9 +1,9 @@
-"""A small convolutional network learns Fashion-MNIST (Debian package dataset-fashion-mnist).
+"""Trains a small convolutional network on Fashion-MNIST (Debian package dataset-fashion-mnist).
 
-    python3 image_classifier.py                  # a whole cluster in this process and one child
-    steelyard run -n 3 image_classifier.py       # three workers of this machine
+    python3 image_classifier.py                  # one worker, and a child process with scheduler and servers
+    steelyard run -n 3 image_classifier.py       # three workers on this machine
 
-Some 88 % of the test samples are right at the end.
+The final test accuracy is about 88 %.
 """
 import argparse
 import gzip
@@ -23,7 +23,7 @@ def read(name):
 
 
 def data(part):
-    """Pictures as bytes, [sample][1][row][column], and their classes: 'train' or 't10k'."""
+    """Pictures as bytes, [sample][1][row][column], and their classes. `part`: 'train' or 't10k'."""
     pictures, classes = (read(f'{part}-{kind}-ubyte') for kind in ('images-idx3', 'labels-idx1'))
     return TensorDataset(pictures.view(-1, 1, 28, 28), classes.long())
 
@@ -46,7 +46,7 @@ def score(model, x, y):
 
 if __name__ == '__main__':
     quick = argparse.ArgumentParser()
-    quick.add_argument('--quick', action='store_true', help='a few rounds, to see that it works')
+    quick.add_argument('--quick', action='store_true', help='only a few rounds, as a test')
     length = {'rounds': 8} if quick.parse_args().quick else {'epochs': 5}
     torch.manual_seed(1)
     model = Classifier().to(steelyard.torch.device())

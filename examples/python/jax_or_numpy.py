@@ -1,7 +1,7 @@
-"""Two layers learn Fashion-MNIST (Debian package dataset-fashion-mnist), by JAX if it is there, else by NumPy.
+"""Trains two layers on Fashion-MNIST (Debian package dataset-fashion-mnist), with JAX if installed, otherwise NumPy.
 
-    python3 jax_or_numpy.py                      # a whole cluster in this process and one child
-    steelyard run -n 3 jax_or_numpy.py           # three workers of this machine
+    python3 jax_or_numpy.py                      # one worker, and a child process with scheduler and servers
+    steelyard run -n 3 jax_or_numpy.py           # three workers on this machine
 """
 import argparse
 import gzip
@@ -28,7 +28,7 @@ def data(part):
 
 
 def shares(params, x):
-    """What goes on in the first layer, and the share that each class has in the answer."""
+    """The activations of the first layer, and the probability of each class."""
     hidden = np.maximum(x @ params['w1'], 0)
     powers = np.exp(np.clip(hidden @ params['w2'] + params['b2'], -60, 60))
     return hidden, powers / powers.sum(1, keepdims=True)
@@ -38,7 +38,7 @@ def loss(params, x, y, weights):
     return -(weights * np.log(shares(params, x)[1][np.arange(len(y)), y] + 1e-9)).mean()
 
 
-def by_hand(params, x, y, weights):  # what jax.value_and_grad(loss) gives
+def by_hand(params, x, y, weights):  # the same as jax.value_and_grad(loss)
     hidden, slope = shares(params, x)
     slope = (slope - np.eye(10, dtype='float32')[y]) * weights[:, None] / len(y)
     back = (slope @ params['w2'].T) * (hidden > 0)
@@ -46,7 +46,7 @@ def by_hand(params, x, y, weights):  # what jax.value_and_grad(loss) gives
 
 
 quick = argparse.ArgumentParser()
-quick.add_argument('--quick', action='store_true', help='a few rounds, to see that it works')
+quick.add_argument('--quick', action='store_true', help='only a few rounds, as a test')
 length = {'rounds': 8} if quick.parse_args().quick else {'epochs': 5}
 drawn, step = numpy.random.default_rng(1), jax.jit(jax.value_and_grad(loss)) if jax else by_hand
 first = {'w1': drawn.normal(0, 0.05, (784, 128)), 'w2': drawn.normal(0, 0.1, (128, 10)), 'b2': numpy.zeros(10)}

@@ -1,9 +1,9 @@
-"""A small convolutional network of Keras learns Fashion-MNIST (Debian package dataset-fashion-mnist).
+"""Trains a small convolutional network of Keras on Fashion-MNIST (Debian package dataset-fashion-mnist).
 
-    python3 keras_mnist.py                       # a whole cluster in this process and one child
-    steelyard run -n 3 keras_mnist.py            # three workers of this machine
+    python3 keras_mnist.py                       # one worker, and a child process with scheduler and servers
+    steelyard run -n 3 keras_mnist.py            # three workers on this machine
 
-Needs tensorflow-cpu or tensorflow from PyPI. Some 90 % of the test samples are right at the end.
+Needs tensorflow-cpu or tensorflow from PyPI. The final test accuracy is about 90 %.
 """
 import argparse
 import gzip
@@ -22,7 +22,7 @@ def read(name):
 
 
 def data(part):
-    """Pictures as bytes, [sample][row][column][1], and their classes: 'train' or 't10k'."""
+    """Pictures as bytes, [sample][row][column][1], and their classes. `part`: 'train' or 't10k'."""
     pictures, classes = (read(f'{part}-{kind}-ubyte') for kind in ('images-idx3', 'labels-idx1'))
     return pictures.reshape(-1, 28, 28, 1), classes
 
@@ -33,7 +33,7 @@ def score(model, x, y, weights):
 
 
 quick = argparse.ArgumentParser()
-quick.add_argument('--quick', action='store_true', help='a few rounds, to see that it works')
+quick.add_argument('--quick', action='store_true', help='only a few rounds, as a test')
 length = {'rounds': 8} if quick.parse_args().quick else {'epochs': 5}
 keras.utils.set_random_seed(1)
 loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

@@ -1,10 +1,10 @@
-"""A small GPT learns paragraphs of Perl's manual (Debian package perl-doc), byte by byte.
+"""Trains a small GPT on the bytes of paragraphs of Perl's manual (Debian package perl-doc).
 
     python3 small_gpt.py
     steelyard run -n 3 small_gpt.py
 
-Paragraphs are of different lengths. The loss is the mean over the bytes of a micro-batch, so its weight is how many
-bytes that has: the gradient is then the mean over all bytes of the batch, whoever computes what.
+Paragraphs differ in length. The loss is the mean over the bytes of a micro-batch, so its weight is the number of these
+bytes. The gradient is then the mean over all bytes of the global batch, for any division among workers.
 """
 import argparse
 import glob
@@ -34,7 +34,7 @@ class Gpt(nn.Module):
 
 
 def collate(texts):
-    """Bytes, and those that follow them; -100 where there is none, as cross_entropy wants it."""
+    """Input bytes, and the next bytes as targets; -100 for padding, which cross_entropy ignores."""
     texts = [torch.tensor(list(text)) for text in texts]
     return (pad_sequence([it[:-1] for it in texts], batch_first=True),
             pad_sequence([it[1:] for it in texts], batch_first=True, padding_value=-100))
@@ -42,11 +42,11 @@ def collate(texts):
 
 if __name__ == '__main__':
     quick = argparse.ArgumentParser()
-    quick.add_argument('--quick', action='store_true', help='a few rounds, to see that it works')
+    quick.add_argument('--quick', action='store_true', help='only a few rounds, as a test')
     length = {'rounds': 4} if quick.parse_args().quick else {'epochs': 2}
     manual = b'\n\n'.join(open(name, 'rb').read() for name in sorted(glob.glob('/usr/share/perl/5.*.*/pod/*.pod')))
     texts = [text[:LENGTH + 1] for text in manual.split(b'\n\n') if len(text) > 1]
-    assert texts, 'there is no manual: install perl-doc'
+    assert texts, "Perl's manual is missing: install perl-doc"
     torch.manual_seed(1)
     model = Gpt().to(steelyard.torch.device())
     matrices = [it for it in model.parameters() if it.ndim > 1]

@@ -1,5 +1,5 @@
 // A policy of your own, for scenarios and real jobs: shares in proportion to the mean speed of past rounds,
-// with weights that decay by a factor per round. steelyard::run gives the program all commands of `steelyard`:
+// with weights that decay by a factor per round. steelyard::run adds all commands of `steelyard`:
 //
 //   write_a_policy compare examples/scenarios/step.toml --policies equal,mean-speed,steelyard
 //   write_a_policy train examples/jobs/quick.toml --set cluster.policy=mean-speed

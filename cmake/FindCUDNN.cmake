@@ -1,10 +1,10 @@
-# cuDNN: target steelyard::cudnn. Beside the CUDA toolkit, where the system has it, or in the Python environment whose
-# folder of packages is given as CUDNN_ROOT (nvidia/cudnn in it).
+# cuDNN: target steelyard::cudnn. It is in the CUDA toolkit or in a Python environment; for the latter CUDNN_ROOT is the
+# folder nvidia/cudnn of its site-packages.
 find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDNN_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS})
 find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDNN_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR})
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(CUDNN REQUIRED_VARS CUDNN_LIBRARY CUDNN_INCLUDE_DIR
-  REASON_FAILURE_MESSAGE "install cuDNN 9 beside the CUDA toolkit, or give -DCUDNN_ROOT=.../site-packages/nvidia/cudnn")
+  REASON_FAILURE_MESSAGE "install cuDNN 9 into the CUDA toolkit, or set -DCUDNN_ROOT=.../site-packages/nvidia/cudnn")
 if(CUDNN_FOUND AND NOT TARGET steelyard::cudnn)
   add_library(steelyard::cudnn INTERFACE IMPORTED)
   target_include_directories(steelyard::cudnn INTERFACE ${CUDNN_INCLUDE_DIR})

@@ -1,5 +1,5 @@
-# cpp-httplib as Debian packages it, without a config of its own: target steelyard::httplib. Where its code lies in a library
-# beside the header, that library has TLS and compression, and the header has to be read as it was for the library.
+# cpp-httplib as packaged by Debian, without a CMake config: target steelyard::httplib. If there is a compiled library
+# besides the header, it was built with TLS and compression, and the header must be used with the same definitions.
 find_path(Httplib_INCLUDE_DIR httplib.h)
 find_library(Httplib_LIBRARY cpp-httplib)
 include(FindPackageHandleStandardArgs)

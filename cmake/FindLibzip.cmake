@@ -1,4 +1,4 @@
-# libzip: target steelyard::libzip. The config that Debian packages beside it asks for the programs of another package.
+# libzip: target steelyard::libzip. Debian's own CMake config requires programs of another package.
 find_path(Libzip_INCLUDE_DIR zip.h)
 find_library(Libzip_LIBRARY zip)
 include(FindPackageHandleStandardArgs)

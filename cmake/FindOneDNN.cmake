@@ -1,5 +1,5 @@
-# oneDNN as Debian packages it: target steelyard::dnnl. Its own package config aborts where OpenCL headers are missing,
-# which we do not need.
+# oneDNN as packaged by Debian: target steelyard::dnnl. Its own CMake config fails if OpenCL headers are missing, which
+# are not needed here.
 find_path(OneDNN_INCLUDE_DIR dnnl.hpp)
 find_library(OneDNN_LIBRARY dnnl)
 include(FindPackageHandleStandardArgs)

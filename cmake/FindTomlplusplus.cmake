@@ -1,4 +1,4 @@
-# toml++ as Debian packages it, a shared library: target steelyard::toml.
+# toml++ as packaged by Debian, a shared library: target steelyard::toml.
 find_path(Tomlplusplus_INCLUDE_DIR toml++/toml.h)
 find_library(Tomlplusplus_LIBRARY tomlplusplus)
 include(FindPackageHandleStandardArgs)

@@ -1,4 +1,4 @@
-# libxxhash as Debian packages it, without a config of its own: target steelyard::xxhash.
+# libxxhash as packaged by Debian, without a CMake config: target steelyard::xxhash.
 find_path(XxHash_INCLUDE_DIR xxhash.h)
 find_library(XxHash_LIBRARY xxhash)
 include(FindPackageHandleStandardArgs)

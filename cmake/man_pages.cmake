@@ -1,9 +1,9 @@
-# Writes the man pages into INTO with help2man, from what PROGRAM prints: steelyard.1, and steelyard-COMMAND.1 for each
-# command that its help lists. Run by the installation: cmake -DPROGRAM=... -DHELP2MAN=... -DVERSION=... -DINTO=... -P
+# Writes the man pages into INTO with help2man, from the help of PROGRAM: steelyard.1, and steelyard-COMMAND.1 for each
+# listed command. The installation runs it: cmake -DPROGRAM=... -DHELP2MAN=... -DVERSION=... -DINTO=... -P
 function(man_page page command purpose)
   execute_process(COMMAND ${HELP2MAN} --no-info --section=1 --version-string=${VERSION} --name=${purpose}
       ${command} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  # Indented paragraphs are examples, whose lines stay lines.
+  # Indented paragraphs are examples and keep their line breaks.
   string(REGEX REPLACE "\n\\.IP\n(([^.\n][^\n]*\n)+)" "\n.IP\n.nf\n\\1.fi\n" text "${text}")
   file(WRITE ${INTO}/${page}.1 "${text}")
 endfunction()

@@ -1,4 +1,4 @@
-# The CUDA column on devices: kernels by nvcc, everything else by the C++ compiler; the runtime is linked in.
+# The CUDA backend on devices: nvcc compiles kernels, the C++ compiler the rest; the CUDA runtime is linked statically.
 include(CheckLanguage)
 if(NOT CMAKE_CUDA_COMPILER)
   find_program(NVCC nvcc HINTS /usr/local/cuda/bin)
@@ -18,7 +18,7 @@ enable_language(CUDA)
 if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
-# What the newest nvcc calls C++20 is not known to the CMake of Debian 12.
+# The CMake of Debian 12 does not know the C++20 option of the newest nvcc.
 set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 set(CMAKE_CUDA_STANDARD 20)

@@ -1,6 +1,6 @@
-# What script/gpu-check builds, on machines that have a compiler and CUDA and little else: core, nn with its CUDA
-# column, the tests of that column where there is GTest, and a program that checks and measures it (bench/gpu).
-# Whatever else is absent has a stand-in.
+# The build of script/gpu-check, for machines with little more than a compiler and CUDA: core, nn with its CUDA backend,
+# the tests of that backend if GTest is installed, and a program that checks and measures it (bench/gpu). Missing
+# libraries have replacements in the source.
 find_package(TBB QUIET)
 find_package(OneDNN QUIET)
 find_package(GTest QUIET)

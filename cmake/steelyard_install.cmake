@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, and the package that find_package(steelyard) finds. Libraries of which only the headers
-# are used are wrapped in BUILD_INTERFACE where they are linked: whoever uses the package need not have them.
+# The rules of `cmake --install`, and the package for find_package(steelyard). Header-only dependencies are linked inside
+# BUILD_INTERFACE, so users of the package do not need them.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -7,12 +7,12 @@ get_property(installed GLOBAL PROPERTY STEELYARD_INSTALLED)
 install(TARGETS ${installed} EXPORT steelyardTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS steelyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS steelyard_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# What bindings/python/pyproject.toml puts into a wheel, inside the package.
+# The files that bindings/python/pyproject.toml adds to the wheel.
 install(TARGETS steelyard RUNTIME DESTINATION steelyard/bin COMPONENT python EXCLUDE_FROM_ALL)
 install(TARGETS steelyard_shared LIBRARY DESTINATION steelyard/lib COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES LICENSE DESTINATION steelyard COMPONENT python EXCLUDE_FROM_ALL)
 
-# The headers that we promise; they include no others.
+# The public headers; they include no others.
 file(GLOB promised RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS include/steelyard/*.h)
 install(FILES ${promised} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/steelyard)
 
@@ -23,13 +23,13 @@ write_basic_package_version_file(steelyardConfigVersion.cmake COMPATIBILITY Same
 install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/steelyardConfigVersion.cmake
   cmake/FindZeroMQ.cmake cmake/FindOneDNN.cmake cmake/FindTomlplusplus.cmake cmake/FindXxHash.cmake cmake/FindLibzip.cmake cmake/FindHttplib.cmake cmake/FindCUDNN.cmake DESTINATION ${package})
 
-# Whatever a user reads: licence, documents, examples. The man pages and the completion come from the program itself, so
-# they are made when it is installed, on machines that can run it.
+# Licence, documents, examples. The program itself generates the man pages and the completion, so they are made during
+# installation, on machines that can run it.
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
 if(CMAKE_CROSSCOMPILING)
-  message(STATUS "neither man pages nor completion are installed: they need the program to run here")
+  message(STATUS "man pages and completion are not installed: the program cannot run on this machine")
   return()
 endif()
 install(CODE "execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/steelyard help --completion bash
@@ -38,7 +38,7 @@ install(FILES ${CMAKE_BINARY_DIR}/steelyard.completion DESTINATION ${CMAKE_INSTA
   RENAME steelyard)
 find_program(HELP2MAN help2man)
 if(NOT HELP2MAN)
-  message(STATUS "no man pages are installed: there is no help2man (script/setup installs it)")
+  message(STATUS "man pages are not installed: help2man is missing (script/setup installs it)")
   return()
 endif()
 install(CODE "execute_process(COMMAND ${CMAKE_COMMAND} -DPROGRAM=${CMAKE_BINARY_DIR}/bin/steelyard -DHELP2MAN=${HELP2MAN}

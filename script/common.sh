@@ -1,4 +1,4 @@
-# What the scripts share; sourced, not run. Sets `root` and goes there.
+# Functions shared by the scripts; sourced, not run. Sets `root` to the root of the tree and changes to it.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 
@@ -9,13 +9,13 @@ fail() {
   exit 1
 }
 
-# A command line that makes no sense: what would.
+# For an invalid command line: prints the valid ones.
 usage() {
   printf 'usage: %s\n' "$*" >&2
   exit 2
 }
 
-# step NAME COMMAND...: says what is done and how long it took; ends the script if it fails.
+# step NAME COMMAND...: prints the step and its duration; exits the script if the command fails.
 step() {
   local name=$1 begin=$SECONDS
   shift

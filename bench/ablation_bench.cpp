@@ -1,6 +1,6 @@
-// What each rule of `steelyard` is worth: it is switched off, alone, and the policy plays the arena's
-// patterns and random clusters again. In points of percent of the ideal; everything is virtual time, so the
-// figures are the same on every machine.
+// The value of each rule of `steelyard`: with only this rule switched off, the policy runs the arena's patterns
+// and random clusters again. Figures are in percentage points of percent of ideal. All times are virtual, so
+// the figures are the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -20,8 +20,8 @@ namespace arena = balancing::arena;
 using arena::Scenario;
 using balancing::Rules;
 
-constexpr double worth_telling = 0.3;  // points: less is luck of the draws
-constexpr std::size_t most_told = 4;   // losses of one rule
+constexpr double worth_telling = 0.3;  // points; smaller differences are chance
+constexpr std::size_t most_told = 4;   // losses listed per rule
 
 constexpr std::pair<const char*, bool Rules::*> rules[] = {
     {"fixed cost", &Rules::fixed_cost},
@@ -42,7 +42,7 @@ constexpr std::pair<const char*, bool Rules::*> rules[] = {
     {"doubt before a rest", &Rules::rest_doubt},
     {"law of the next trial", &Rules::trial_law},
     {"late rest", &Rules::late_rest},
-    {"one round's word", &Rules::one_round},
+    {"one round alone", &Rules::one_round},
     {"least gain", &Rules::least_gain},
 };
 
@@ -50,7 +50,7 @@ struct Program {
   std::uint64_t seeds, clusters;
 };
 
-// Plays everything with some rules. What does not depend on them is computed once.
+// Runs all patterns and clusters with given rules. Times that do not depend on the rules are computed once.
 class Judge {
  public:
   explicit Judge(Program program) : program_(program) {}
@@ -69,7 +69,7 @@ class Judge {
     clusters(true);
     return figures_;
   }
-  // Of each random cluster, static and disturbed, with the rules of the last figures().
+  // Percent of ideal of each random cluster, static and disturbed, from the last figures().
   [[nodiscard]] const std::vector<double>& percents() const { return percents_; }
 
  private:
@@ -94,7 +94,7 @@ class Judge {
   }
 
   void patterns(std::vector<Scenario> (*make)(std::uint64_t), std::uint64_t from) {
-    std::map<std::string, Times> sums;  // ideal, ours
+    std::map<std::string, Times> sums;  // `ideal`, and our time in `alone`
     for (std::uint64_t seed = 0; seed < program_.seeds; ++seed) {
       for (const Scenario& scenario : make(100 * seed)) {
         const double ideal =
@@ -104,7 +104,7 @@ class Judge {
           sums[name].alone += ours(scenario, from, late);
         };
         add(scenario.name, false);
-        if (scenario.name.starts_with("co-tenant")) add(scenario.name + ", told late", true);
+        if (scenario.name.starts_with("co-tenant")) add(scenario.name + ", known late", true);
       }
     }
     for (const auto& [name, sum] : sums) figures_[name] = 100 * sum.ideal / sum.alone;
@@ -167,7 +167,7 @@ std::string differences(const Judge::Figures& all, const Judge::Figures& without
   return text.empty() ? "nothing" : text;
 }
 
-// Of all clusters, with its standard error: what a rule is worth that shows in none of the figures.
+// Over all clusters, with its standard error: shows effects that are too small for the other figures.
 std::string mean_difference(const std::vector<double>& all, const std::vector<double>& without) {
   const auto count = static_cast<double>(all.size());
   double sum = 0, squares = 0;

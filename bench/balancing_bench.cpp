@@ -1,6 +1,5 @@
-// The exact allocator, and what a policy takes of a round: on one thread, each beside the time that it may
-// take. Every answer is checked before it is timed: shares that sum to the round, within their bounds, of
-// which no sample can be moved to an earlier end.
+// The exact allocator, and the time of a policy per round, on one thread, compared with their goals. Every
+// result is checked before it is timed: shares must sum to the round, be within their bounds, and be optimal.
 #include <cmath>
 #include <numeric>
 
@@ -18,24 +17,25 @@ using balancing::Curve;
 using Shares = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t per_worker = 32;  // positions, on average
-// Of a round of examples/jobs/demo.toml, whose median is 10 ms on two quiet cores.
+// 1 % of a round of examples/jobs/demo.toml, which takes 10 ms (median) on two idle cores.
 constexpr double percent_of_demo_us = 100;
 
 struct Problem {
   std::vector<Affine> lines;
-  std::vector<Curve> steps;  // the same machines, quantised: non-decreasing, and no formula
+  std::vector<Curve>
+      steps;  // the same machines, quantised: non-decreasing, without a formula for the inverse
   std::vector<Bound> bounds;
   std::uint64_t total = 0;
 };
 
-// Machines that differ by up to eight times, one in ten with little memory.
+// Machines with speeds that differ by a factor of up to eight, one in ten with little memory.
 Problem problem(std::size_t workers, std::uint64_t seed) {
   Random random(seed);
   Problem p;
   for (std::size_t i = 0; i < workers; ++i) {
     const Affine line{0.002 * random.uniform(), 1e-4 * (1 + 7 * random.uniform())};
     p.lines.push_back(line);
-    // A GPU takes as long for 5 samples as for 8.
+    // A GPU needs the same time for 5 samples as for 8.
     p.steps.emplace_back([line](std::uint64_t b) { return line(8 * std::ceil(static_cast<double>(b) / 8)); });
     p.bounds.push_back({1, random.below(10) == 0 ? per_worker : UINT64_MAX});
   }
@@ -43,7 +43,7 @@ Problem problem(std::size_t workers, std::uint64_t seed) {
   return p;
 }
 
-// An optimum: nobody could take one more sample and still end before the slowest ends without one of his.
+// Checks optimality: no worker with one more sample would finish before the slowest worker does now.
 void check(const std::function<double(std::size_t, std::uint64_t)>& time, const Problem& p,
            const Shares& shares) {
   expect(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}) == p.total,
@@ -51,7 +51,7 @@ void check(const std::function<double(std::size_t, std::uint64_t)>& time, const 
   double latest = 0, soonest_more = INFINITY;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     expect(shares[i] >= p.bounds[i].least && shares[i] <= p.bounds[i].most, "balancing: out of bounds");
-    // Who has no more than he must have cannot give.
+    // A worker at its minimum cannot give up a sample.
     if (shares[i] > p.bounds[i].least) latest = std::max(latest, time(i, shares[i]));
     if (shares[i] < p.bounds[i].most) soonest_more = std::min(soonest_more, time(i, shares[i] + 1));
   }
@@ -67,7 +67,7 @@ double solve(const Curves& curves, const Problem& p, Duration duration) {
   for (; times < 2 || thread_cpu_time() - begin < duration; ++times) {
     sum += balancing::min_max(curves, p.bounds, p.total).front();
   }
-  expect(sum > 0, "balancing: the first worker has nothing");
+  expect(sum > 0, "balancing: the first worker has no samples");
   return seconds(thread_cpu_time() - begin) * 1e3 / times;
 }
 
@@ -90,7 +90,7 @@ void allocator_rows(const Effort& effort, Table& table, std::size_t workers, dou
   add_goal(table, many + "any curves", "ms", spreads[1], steps_ms);
 }
 
-// A policy with workers of a little noise, who do what it plans.
+// A policy, and workers with a little noise that execute its plans.
 class Course {
  public:
   Course(const std::string& policy, std::size_t workers, std::uint64_t seed)
@@ -103,7 +103,7 @@ class Course {
     for (unsigned k = 0; k < 60; ++k) round();  // NARX learns from the 32nd sample on
   }
 
-  // Microseconds per round, of plan() and all observe().
+  // Microseconds per round in plan() and all calls of observe().
   double measure(Duration duration) {
     taken_ = {};
     unsigned rounds = 0;

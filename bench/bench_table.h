@@ -1,4 +1,4 @@
-// The table of a run: each figure beside a limit that was measured in the same minutes.
+// The table of a run: each figure with a limit that was measured within the same minutes.
 #pragma once
 
 #include <cstdio>
@@ -14,9 +14,9 @@ struct Row {
   std::string figure;
   std::string unit;
   Spread ours;
-  std::string limit;  // what it is compared with; empty: nothing
+  std::string limit;  // name of the limit; empty: not compared
   Spread other;
-  bool less_is_better = false;   // then the ratio is still ours / other, and a target is an upper bound
+  bool less_is_better = false;   // the ratio remains ours / other; a target is an upper bound
   std::optional<double> target;  // of the ratio
 
   [[nodiscard]] double ratio() const { return other.median > 0 ? ours.median / other.median : 0; }
@@ -25,10 +25,10 @@ struct Row {
 
 class Table {
  public:
-  // A heading for the rows that follow, with a sentence on what is compared.
+  // A heading for the following rows that describes the comparison.
   void section(std::string title);
-  void add(Row row);            // shown at once, for whoever waits
-  void note(std::string line);  // a line of another shape; shown at once too
+  void add(Row row);            // also printed to standard error immediately
+  void note(std::string line);  // a free line; also printed immediately
   void print(std::FILE* to) const;
 
  private:

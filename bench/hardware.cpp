@@ -11,7 +11,7 @@
 namespace steelyard::bench {
 namespace {
 
-// The cores that this process was given; read once, before any thread is pinned.
+// The cores available to this process; read once, before any thread is pinned.
 const std::vector<int>& cores() {
   static const std::vector<int> given = [] {
     std::vector<int> list;

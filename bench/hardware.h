@@ -1,4 +1,4 @@
-// The machine that a figure belongs to, and where its threads run.
+// The machine of a measurement, and the placement of its threads.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace steelyard::bench {
 // "AMD EPYC, 2 cores, kernels for v4, Linux 6.1"
 std::string hardware();
 
-// Keeps this thread, and those it starts from now on, on one core (counted round the machine's cores).
+// Pins this thread, and threads that it starts later, to one core (modulo the number of cores).
 void pin(unsigned core);
 
 }  // namespace steelyard::bench

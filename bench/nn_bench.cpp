@@ -1,6 +1,6 @@
-// Training steps on one thread, as a worker's compute node takes them: micro-batches of 32 summed into one
-// flat gradient, 128 samples to a step. The limit is the FMA peak of this thread in the same minutes. All of
-// it counts CPU time of the thread, so that whoever else wants the core does not decide the figure.
+// Training steps on one thread, as in a worker's compute node: micro-batches of 32 summed into one flat
+// gradient, 128 samples per step. The limit is the FMA peak of this thread within the same minutes. All times
+// are CPU time of the thread, so that other processes on the core do not affect the figures.
 #include <cmath>
 #include <future>
 #include <vector>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint32_t batch = 128, micro = nn::largest_micro_batch;
 
-// One model in training, with data of its own.
+// One model in training, with its own data.
 class Trainee {
  public:
   Trainee(const std::string& name, std::uint64_t seed)
@@ -39,17 +39,17 @@ class Trainee {
     for (std::uint32_t i = 0; i < batch; ++i) {
       labels_[i] = static_cast<std::uint32_t>(random.below(10));
       positions_[i] = i;
-      for (std::uint64_t at = 0; at < size; ++at) {  // a picture of its class, and noise
+      for (std::uint64_t at = 0; at < size; ++at) {  // the image of its class, and noise
         const double picture = unit(hash(seed, labels_[i], at));
         inputs_[i * size + at] = static_cast<float>(picture + random.uniform() - 1);
       }
     }
   }
 
-  // Forward and backward over all samples; the loss per sample.
+  // Forward and backward over all samples; returns the loss per sample.
   double compute() { return gradients_of(network_, gradient_); }
 
-  // As a whole program would, with what a server does: SGD with momentum and weight decay.
+  // compute(), and the update of a server: SGD with momentum and weight decay.
   double compute_and_update() {
     const double loss = compute();
     nn::step({nn::Optimizer::Kind::momentum, 0.9, 1e-4}, {next_, parameters_, gradient_, 1.0 / batch},
@@ -58,7 +58,7 @@ class Trainee {
     return loss;
   }
 
-  // The fast kernels agree with the plain ones, and training lowers the loss.
+  // Throws WrongResult unless the fast kernels agree with the plain ones and training lowers the loss.
   void check() {
     nn::Network plain(model_, nn::Backend::reference);
     std::vector<float> wanted(gradient_.size());
@@ -69,11 +69,11 @@ class Trainee {
       norm += std::pow(static_cast<double>(wanted[i]), 2);
     }
     expect(difference <= 1e-10 * norm && std::abs(loss - plain_loss) <= 1e-5 * plain_loss,
-           "nn: the fast kernels give another gradient than the plain ones");
+           "nn: the gradient of the fast kernels differs from that of the plain ones");
     double last = loss;
     for (int i = 0; i < 400; ++i) last = compute_and_update();
     expect(last < 0.9 * loss,
-           "nn: training took the loss from " + std::to_string(loss) + " to " + std::to_string(last));
+           "nn: training changed the loss from " + std::to_string(loss) + " to " + std::to_string(last));
   }
 
   // Samples per second of CPU time.
@@ -139,7 +139,7 @@ void run(const Effort& effort, Table& table) {
              scaled(peak, 1e-3 / mlp_flops),
              false,
              {}});
-  // 25 k samples/s where the peak is 117 GFLOP/s, as a share of the peak.
+  // 25 k samples/s at a peak of 117 GFLOP/s, as a fraction of the peak.
   const double lenet_share = 25e3 * lenet_flops / 117;
   table.add({"LeNet-5", "k samples/s", scaled(spreads[2], 1e-3), "the peak allows",
              scaled(peak, 1e-3 / lenet_flops), false, lenet_share});
@@ -163,7 +163,9 @@ void run(const Effort& effort, Table& table) {
 
 void nn_section(const Effort& effort, Table& table) {
   table.section("training steps, one thread, 128 samples in micro-batches of 32");
-  std::async(std::launch::async, [&] { run(effort, table); }).get();  // pinned, and gone afterwards
+  std::async(std::launch::async, [&] {
+    run(effort, table);
+  }).get();  // a separate thread, because it is pinned
 }
 
 }  // namespace steelyard::bench

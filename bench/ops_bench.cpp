@@ -1,7 +1,7 @@
 // Each op of the op table on one thread of the CPU, forward and backward, at sizes of the built-in models.
-// Ops with products are measured in GFLOP/s beside the FMA peak; all others by the bytes that they must touch
-// at the least, beside memcpy between two buffers that hold as many. Both in CPU time of the thread. First,
-// each op's results are compared with the reference's.
+// Ops with products are measured in GFLOP/s and compared with the FMA peak. All others are measured by the
+// bytes that they must at least touch, and compared with memcpy between two buffers with the same total size.
+// Both use CPU time of the thread. First, each op's results are compared with the reference's.
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -19,7 +19,7 @@
 namespace steelyard::bench {
 namespace {
 
-// Between two buffers.
+// memcpy between two buffers of `bytes` in total.
 class Copying {
  public:
   explicit Copying(double bytes) : from_(floats_of(bytes / 2)), to_(from_.size()) {
@@ -37,7 +37,7 @@ class Copying {
   FloatBuffer from_, to_;
 };
 
-// How much of it a second of CPU time does, in units of 1e9.
+// 1e9 units of work per second of CPU time; once() does `work` units.
 double rate(double work, double for_seconds, const std::function<void()>& once) {
   double taken = 0, done = 0;
   const Duration start = thread_cpu_time();
@@ -48,7 +48,7 @@ double rate(double work, double for_seconds, const std::function<void()>& once) 
   return done / taken * 1e-9;
 }
 
-// To what float sums in another order may differ.
+// Throws WrongResult if results differ from the reference by more than the order of float sums explains.
 void check(const OpCase& it, OpRun& run) {
   OpRun reference(it, Column::reference);
   reference.forward_and_backward();
@@ -62,7 +62,7 @@ void check(const OpCase& it, OpRun& run) {
       norm += number * number;
     }
     expect(difference <= 1e-10 * norm,
-           "ops: " + it.title() + ": the " + wanted[k].what + " is not what the reference gives");
+           "ops: " + it.title() + ": the " + wanted[k].what + " differs from the reference");
   }
 }
 
@@ -96,7 +96,7 @@ void ops_section(const Effort& effort, Table& table) {
     nn::onednn::use_this_thread_only();
     for (const OpCase& it : op_cases()) measure(it, effort, table);
   };
-  std::async(std::launch::async, run).get();  // pinned, and gone afterwards
+  std::async(std::launch::async, run).get();  // a separate thread, because it is pinned
 }
 
 }  // namespace steelyard::bench

@@ -1,13 +1,12 @@
-// Predictors side by side: how far off they are one round ahead, and what a prediction costs. Deterministic
-// but for the cost. The limit of every error is that of `last`, which says that all stays as it was.
+// Compares predictors: their error one round ahead, and the cost of a prediction. Deterministic except for the
+// cost. Errors are compared with that of `last`, which predicts no change.
 //
-// Traces: six made-up ones with 3 % of noise, and two recorded in real runs (bench/traces). Errors are root
-// mean squares of the logarithm of predicted over measured speed, times 100, from the 40th round on: every
-// predictor starts with other rules (NARX: EMA until 32 samples). That is near enough to percent of the speed
-// where it is small.
+// Traces: six synthetic ones with 3 % of noise, and two recorded in real runs (bench/traces). An error is 100
+// times the root mean square of ln(predicted / measured speed), from the 40th round on, because predictors
+// start with different rules (NARX: EMA until 32 samples). Small errors are approximately percent of the speed.
 //
-// The trace of co-tenants is there twice: once as LB-BSP has it, where the CPU share of a round is told
-// before the round, and once as the scheduler does, which knows that of the last report.
+// The co-tenant trace exists twice: as LB-BSP assumes, with the CPU share of a round known before the round,
+// and as in the scheduler, which knows only the share of the last report.
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -22,10 +21,10 @@ namespace {
 
 struct Point {
   double speed;
-  double cpu = -1;   // as measured in the round; -1: it is not
-  double told = -1;  // before the round
+  double cpu = -1;   // measured in the round; -1: not measured
+  double told = -1;  // known before the round; -1: unknown
 };
-// What several workers did; each is predicted by a predictor of its own.
+// The speeds of several workers; each worker has its own predictor.
 struct Trace {
   std::string name;
   std::vector<std::vector<Point>> workers;
@@ -33,7 +32,7 @@ struct Trace {
 
 constexpr std::size_t settled = 40, length = 600;
 
-// `speed_at` gives the speed without noise, and may set the CPU share.
+// `speed_at` returns the speed without noise, and may set the CPU share.
 template <class SpeedAt>
 Trace made_up(const std::string& name, std::uint64_t seed, SpeedAt speed_at) {
   Trace trace{name, {}};
@@ -61,7 +60,7 @@ std::vector<Trace> made_up_traces(std::uint64_t seed) {
     level = k == 0 ? 1000 : std::clamp(level * std::exp(0.05 * random.normal()), 300.0, 3000.0);
     return level;
   }));
-  // The CPU share leads: it is told before the round, and speed is in proportion.
+  // The CPU share is known before the round, and the speed is proportional to it.
   all.push_back(
       made_up("co-tenant", seed, [share = 1.0](std::size_t k, Random& random, Point& point) mutable {
         if (k == 0 || random.below(10) == 0) share = random.below(2) == 0 ? 1 : 0.3 + 0.6 * random.uniform();
@@ -69,7 +68,7 @@ std::vector<Trace> made_up_traces(std::uint64_t seed) {
         return 1000 * share;
       }));
   Trace late = all.back();
-  late.name += ", told late";
+  late.name += ", known late";
   for (std::vector<Point>& points : late.workers) {
     for (std::size_t k = points.size(); k-- > 0;) points[k].told = k == 0 ? -1 : points[k - 1].cpu;
   }
@@ -77,7 +76,7 @@ std::vector<Trace> made_up_traces(std::uint64_t seed) {
   return all;
 }
 
-// "samples ms" of every worker on a line; # starts a comment.
+// Each line has "samples ms" for every worker; # starts a comment.
 Trace recorded(const std::string& name) {
   const auto file = std::filesystem::path(__FILE__).parent_path() / "traces" / (name + ".txt");
   std::ifstream stream(file);
@@ -106,7 +105,8 @@ double error(const std::string& predictor, const Trace& trace, std::uint64_t see
     for (std::size_t k = 0; k < points.size(); ++k) {
       const double predicted = it->predict(points[k].told, -1);
       if (k >= settled) {
-        expect(predicted > 0 && std::isfinite(predicted), "predictors: " + predictor + " predicts nonsense");
+        expect(predicted > 0 && std::isfinite(predicted),
+               "predictors: " + predictor + " gives a prediction that is not positive and finite");
         squares += std::pow(std::log(predicted / points[k].speed), 2), ++count;
       }
       it->observe(points[k].speed, points[k].cpu, -1);
@@ -121,13 +121,13 @@ double cost(const std::string& predictor, const Trace& trace, std::uint64_t seed
   std::size_t rounds = 0;
   double sum = 0;
   const Duration begin = thread_cpu_time();
-  // The clock is looked at once in a length: looking takes longer than the simplest of them.
+  // The clock is read once per `length` rounds, because reading it takes longer than the simplest predictor.
   for (; rounds % length != 0 || rounds == 0 || thread_cpu_time() - begin < duration; ++rounds) {
     const Point& point = trace.workers[0][rounds % length];
     sum += it->predict(point.told, -1);
     it->observe(point.speed, point.cpu, -1);
   }
-  expect(sum > 0, "predictors: " + predictor + " predicts nothing");
+  expect(sum > 0, "predictors: " + predictor + " predicts only zeros");
   return seconds(thread_cpu_time() - begin) * 1e6 / static_cast<double>(rounds);
 }
 

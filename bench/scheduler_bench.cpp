@@ -1,5 +1,5 @@
-// The scheduler's time per round: all Reports of a round in, all Starts of the next one out. The limit is
-// what the wire costs for the same messages: their decoding and encoding.
+// The scheduler's time per round: it receives all Reports of a round and sends all Starts of the next one. The
+// limit is the time to decode and encode the same messages.
 #include <chrono>
 #include <memory>
 
@@ -13,11 +13,11 @@
 namespace steelyard::bench {
 namespace {
 
-constexpr std::uint64_t bench_share = 32;  // positions a worker, on average
+constexpr std::uint64_t bench_share = 32;  // positions per worker, on average
 constexpr Term bench_term = 1;
 constexpr unsigned warm_up_rounds = 40;  // rounds; the predictors learn from the 32nd sample on
 
-// Counts the time that a policy takes.
+// Measures the time that a policy takes.
 class Timed final : public balancing::Policy {
  public:
   Timed(std::unique_ptr<Policy> policy, Duration& taken) : policy_(std::move(policy)), taken_(taken) {}
@@ -41,7 +41,7 @@ class Timed final : public balancing::Policy {
   Duration& taken_;
 };
 
-// A scheduler with its workers and one shard, all of whom are this class.
+// A scheduler; this class acts as its workers and its shard.
 class Cluster {
  public:
   Cluster(unsigned workers, const std::string& policy, std::uint64_t seed)
@@ -61,7 +61,7 @@ class Cluster {
     }
   }
 
-  // Microseconds per round of about `duration` of rounds, and of them in the policy.
+  // Microseconds per round, over about `duration`. Also measures policy_share().
   double measure(Duration duration) {
     balancing_ = deciding_ = {};
     unsigned rounds = 0;
@@ -81,7 +81,7 @@ class Cluster {
       for (unsigned i = 0; i < workers_; ++i) {
         expect(std::holds_alternative<Message>(decode(Role::scheduler, reported.header, {})) &&
                    !encode(start).header.empty(),
-               "scheduler: a message does not survive the wire");
+               "scheduler: a message cannot be encoded and decoded");
       }
     }
     return seconds(steady_now() - begin) * 1e6 / rounds;
@@ -131,13 +131,13 @@ class Cluster {
     owners_.push_back(static_cast<unsigned>(envelope.to.number - 1));
   }
 
-  // All that is owed is reported, in an order of its own every round.
+  // Reports all owed pieces, in another order every round.
   void round() {
     const std::vector<Start> owed = std::exchange(starts_, {});
     const std::vector<unsigned> owners = std::exchange(owners_, {});
     std::uint64_t positions = 0;
     for (const Start& start : owed) positions += start.piece.positions.size();
-    expect(positions == job_.global_batch, "scheduler: the pieces of a round do not make it whole");
+    expect(positions == job_.global_batch, "scheduler: the pieces of a round do not cover it");
     const std::size_t first = random_.below(owed.size());
     for (std::size_t i = 0; i < owed.size(); ++i) {
       const std::size_t at = (first + i) % owed.size();

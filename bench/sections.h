@@ -10,9 +10,9 @@ namespace steelyard::bench {
 
 struct Effort {
   unsigned pairs = 7;
-  Duration reading = milliseconds(100);  // one side of one pair takes about so long
+  Duration reading = milliseconds(100);  // approximate duration of one side of one pair
   std::uint64_t seed = 1;
-  bool full = false;  // of figures that are not timed: over more draws
+  bool full = false;  // more random draws for figures that are not timed
 };
 
 void transport_section(const Effort& effort, Table& table);
@@ -22,6 +22,6 @@ void scheduler_section(const Effort& effort, Table& table);
 void balancing_section(const Effort& effort, Table& table);
 void predictor_section(const Effort& effort, Table& table);
 void sim_section(const Effort& effort, Table& table);
-void ablation_section(const Effort& effort, Table& table);  // only where it is asked for
+void ablation_section(const Effort& effort, Table& table);  // only if named by --only
 
 }  // namespace steelyard::bench

@@ -1,5 +1,5 @@
-// The simulator's real time per round of ten thousand workers, joining left out: one shard, no gradient
-// bytes. Without and with the checker, which looks at the scheduler's invariants whenever a round begins.
+// The simulator's real time per round of ten thousand workers, without joining: one shard, no gradient bytes.
+// Without and with the checker, which tests the scheduler's invariants whenever a round begins.
 #include "sim/scenario_run.h"
 
 #include "balancing/policies.h"
@@ -9,7 +9,7 @@ namespace steelyard::bench {
 namespace {
 
 constexpr std::uint64_t workers = 10'000;
-constexpr Round few = 3, more = 9;  // rounds; the difference between the two is free of joining and leaving
+constexpr Round few = 3, more = 9;  // rounds; the difference of the two excludes joining and leaving
 
 sim::Scenario scenario_of(Round rounds, std::uint64_t seed) {
   sim::Scenario scenario;
@@ -30,7 +30,7 @@ double seconds_of(const sim::Scenario& scenario, sim::ScenarioRun::Checks checks
   const Time begin = steady_now();
   sim::ScenarioRun world(scenario, [](const auto&) { return balancing::make_policy("equal"); }, {checks, {}});
   world.run();
-  expect(world.results().rounds().size() == scenario.rounds, "sim: a simulation has lost rounds");
+  expect(world.results().rounds().size() == scenario.rounds, "sim: rounds are missing in a simulation");
   return seconds(steady_now() - begin);
 }
 
@@ -47,7 +47,7 @@ void sim_section(const Effort& effort, Table& table) {
       effort.pairs, {[&] { return per_round(Checks::never); }, [&] { return per_round(Checks::rounds); }});
   const auto add = [&](const char* name, const Spread& ours, double limit_ms) {
     const Spread limit{limit_ms, limit_ms, limit_ms};
-    table.add({name, "ms", ours, "promised", limit, true, 1.0});
+    table.add({name, "ms", ours, "limit", limit, true, 1.0});
   };
   add("without the checker", spreads[0], 50);
   add("with the checker", spreads[1], 500);

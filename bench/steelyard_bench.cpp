@@ -1,8 +1,8 @@
 // steelyard_bench [quick|full] [--seed N] [--only SECTION]
 //
-// Sections: transport, nn, ops, scheduler, balancing, predictors, sim, and ablation, which runs only if it
-// is named: it measures no speed, and takes minutes. Prints the machine, then one table of figures, each
-// beside a limit measured in the same minutes; see script/bench. A target that is missed is a finding, not an
+// Sections: transport, nn, ops, scheduler, balancing, predictors, sim, and ablation. ablation runs only if it
+// is named, because it measures no speed and takes minutes. Prints the machine, then one table of figures,
+// each with a limit measured within the same minutes; see script/bench. A missed target is a finding, not an
 // error: the exit code is 1 only if a result was wrong.
 #include <cstdio>
 #include <cstdlib>

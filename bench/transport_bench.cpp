@@ -1,7 +1,7 @@
-// Push and pull through the product, beside a bare ZeroMQ loop and raw TCP with the same messages, the same
-// number in flight, the same threads on the same cores. The limits send a value as one message; the product
-// cuts it as it would cut a model of that size, and where that differs, bare ZeroMQ cut the same way stands
-// below.
+// Push and pull through the product, compared with a bare ZeroMQ loop and raw TCP with the same messages, the
+// same number in flight, and the same threads on the same cores. The limits send a value as one message; the
+// product cuts it into slices as for a model of that size. If the two differ, there is another row with bare
+// ZeroMQ cut in the same way.
 #include <functional>
 
 #include "bench/sections.h"
@@ -21,7 +21,7 @@ struct Side {
   Exchange exchange;
 };
 
-// All sides in turn; `figure` turns seconds per round into what is shown.
+// Measures all sides in turn; `figure` converts seconds per round into the figure shown.
 std::vector<Spread> compare(const Effort& effort, const std::vector<Side>& sides,
                             const std::function<double(double)>& figure) {
   std::vector<std::function<double()>> readings;
@@ -31,7 +31,7 @@ std::vector<Spread> compare(const Effort& effort, const std::vector<Side>& sides
   return alternate(effort.pairs, readings);
 }
 
-// `values` as messages of the limits; `slice` floats is what the product makes of them.
+// `values` are the messages of the limits; the product cuts them into slices of `slice` floats.
 void throughput(const Effort& effort, Table& table, const std::string& name, const Exchange& values,
                 std::uint64_t slice, std::optional<double> target) {
   Exchange slices = values;
@@ -47,7 +47,7 @@ void throughput(const Effort& effort, Table& table, const std::string& name, con
   table.add({"", "GB/s", spreads[0], "raw TCP", spreads[2], false, {}});
 }
 
-// Values that are the slices of a larger model, or together a model of their own.
+// The values are slices of a larger model, or together form one model.
 void as_slices(const Effort& effort, Table& table, const std::string& name, const Exchange& values) {
   throughput(effort, table, name, values, values.floats, {});
 }
@@ -56,7 +56,7 @@ void as_model(const Effort& effort, Table& table, const std::string& name, const
   throughput(effort, table, name, values, default_slice_size(values.size(), 1), target);
 }
 
-// On one host: values in shared memory, beside the same through ipc.
+// On one host: values in shared memory, compared with values sent through ipc.
 void in_one_host(const Effort& effort, Table& table, const std::string& name, const Exchange& values,
                  std::optional<double> target) {
   const double gigabytes = static_cast<double>(values.size()) * values.workers * bytes_per_float * 1e-9;
@@ -75,8 +75,8 @@ void coalescing(const Effort& effort, Table& table) {
   };
   const auto spreads = alternate(effort.pairs, {rate(product_rounds, coalesced), rate(product_rounds, single),
                                                 rate(bare_zmq_rounds, single)});
-  table.add({"keys of 4 KB, 64 in a slice", "k/s", spreads[0], "a slice a key", spreads[1], false, 4.0});
-  table.add({"", "k/s", spreads[0], "bare ZeroMQ, a message a key", spreads[2], false, {}});
+  table.add({"keys of 4 KB, 64 in a slice", "k/s", spreads[0], "one slice per key", spreads[1], false, 4.0});
+  table.add({"", "k/s", spreads[0], "bare ZeroMQ, one message per key", spreads[2], false, {}});
 }
 
 }  // namespace
@@ -96,16 +96,16 @@ void transport_section(const Effort& effort, Table& table) {
   in_one_host(effort, table, "1 MB values, two workers summed", {mb, 16, 2}, 3.0);
   in_one_host(effort, table, "1 MB value, one in flight", {mb, 1}, {});
 
-  table.section("push + pull without summation (repeated pushes, the version that is there)");
+  table.section("push + pull without summation (repeated pushes, an existing version)");
   as_slices(effort, table, "4 KB values, 64 in flight", {4 * kb, 64, 1, false});
   as_slices(effort, table, "64 KB values, 64 in flight", {64 * kb, 64, 1, false});
   as_model(effort, table, "1 MB values, 16 in flight", {mb, 16, 1, false}, 0.9);
   as_model(effort, table, "16 MB value, one in flight", {16 * mb, 1, 1, false}, {});
 
-  table.section("key operations (a push, the sum and a pull of 4 KB), thousands a second");
+  table.section("key operations (a push, the sum and a pull of 4 KB), thousands per second");
   coalescing(effort, table);
 
-  table.section("small push: 64 bytes there, summed, and back; microseconds");
+  table.section("small push: 64 bytes sent, summed and returned; microseconds");
   const Exchange one{16, 1};
   const auto spreads = compare(effort, {{product_rounds, one}, {bare_zmq_rounds, one}, {raw_tcp_rounds, one}},
                                [](double round) { return round * 1e6; });

@@ -29,7 +29,7 @@ endfunction()
 # steelyard_library(folder [APART files] [OPTIMIZE level] [SOURCES files] [PUBLIC targets] [PRIVATE targets]): without
 # SOURCES, all *.cpp of this folder. APART: files that are compiled as separate objects, so that libsteelyard.so can link
 # them without the rest of the folder, and without a thread pool. Release builds use -O2 by default, -O3 for numerical
-# folders and -O1 for folders that mostly wait for people.
+# folders and -O1 for interactive ones.
 function(steelyard_library name)
   cmake_parse_arguments(arg "" "OPTIMIZE" "APART;SOURCES;PUBLIC;PRIVATE" ${ARGN})
   if(NOT arg_OPTIMIZE)

@@ -39,7 +39,7 @@ DeviceOp::DeviceOp(const OpCase& of, const OpRun& material, std::uint32_t sample
 }
 
 void DeviceOp::make_buffers(const OpCase& of, const OpRun& material) {
-  const bool rows = std::holds_alternative<nn::Embedding>(of.kind);  // their numbers have no slope
+  const bool rows = std::holds_alternative<nn::Embedding>(of.kind);  // row numbers have no gradient
   for (const auto values : material.inputs()) {
     const std::uint64_t size = values.size() / nn::largest_micro_batch * samples_;
     inputs_.push_back(filled(values, size));

@@ -1,5 +1,5 @@
-// One op of the CUDA column with buffers of its own on the device: forward and backward in training, all
-// gradients wanted, grains of 32 samples. What it must write is NaN before. For one thread.
+// One op of the CUDA column with its own buffers on the device: forward and backward in training, with all
+// gradients, grains of 32 samples. Outputs are NaN before. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace steelyard::bench {
 
 class DeviceOp {
  public:
-  // Inputs, parameters and the gradient of the output are those of `material`, of the reference column, whose
-  // 32 samples are repeated up to `samples`.
+  // Inputs, parameters and the gradient of the output are those of `material` (reference column); its 32 samples
+  // are repeated up to `samples`.
   DeviceOp(const OpCase& of, const OpRun& material, std::uint32_t samples, Precision precision);
 
   // Adds both passes to the stream.
   void add_passes();
-  // Waits. As OpRun::results().
+  // Waits for the stream. Otherwise as OpRun::results().
   [[nodiscard]] std::vector<OpResult> results();
 
   [[nodiscard]] nn::cuda::Stream& stream() { return stream_; }
@@ -34,7 +34,7 @@ class DeviceOp {
  private:
   using Floats = nn::cuda::DeviceArray<float>;
 
-  // Repeats the numbers as often as they fit.
+  // Repeats the numbers up to `size`.
   Floats filled(std::span<const float> with, std::uint64_t size);
   Floats poisoned(std::uint64_t size);
   std::vector<float> fetched(const Floats& from);

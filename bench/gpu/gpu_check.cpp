@@ -1,6 +1,6 @@
-// steelyard_gpu_check [ops] [steps] [steady]: the CUDA column on device 0, or on the host executor where the
-// build has no device: is it right, and how fast. Without a word, all of it. Prints rows (bench/gpu/rows.h);
-// ends with 1 where a result is wrong. script/gpu-check builds it, runs it, and makes the table.
+// steelyard_gpu_check [ops] [steps] [steady]: checks and measures the CUDA column on device 0, or on the host
+// executor in builds without a device. Without arguments, all sections. Prints rows (bench/gpu/rows.h); exits
+// with 1 if a result is wrong. script/gpu-check builds it, runs it, and makes the table.
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   if (wanted.empty()) wanted = {"ops", "steps", "steady"};
   for (const std::string& section : wanted) {
     if (sections.contains(section)) continue;
-    std::fprintf(stderr, "steelyard_gpu_check: no section \"%s\": there are ops, steps, steady\n",
+    std::fprintf(stderr, "steelyard_gpu_check: unknown section \"%s\"; valid: ops, steps, steady\n",
                  section.c_str());
     return 2;
   }

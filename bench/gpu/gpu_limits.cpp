@@ -17,7 +17,7 @@ double copied_bytes_per_second() {
          median_seconds(stream, [&] { stream.copy(to.data(), from.data(), bytes); });
 }
 
-// Random factors: a card multiplies zeros with less power, and so with a higher clock.
+// The factors are random, because a GPU multiplies zeros with less power and so at a higher clock.
 double multiplied_flops_per_second(Precision precision) {
   const std::uint32_t side = measures() ? 8192 : 32;
   const std::uint64_t size = std::uint64_t{side} * side;

@@ -1,7 +1,6 @@
-// Each op of the CUDA column: first its results at 32 samples, in each precision that changes it, must be the
-// reference's; then the time of both passes at 512 samples stands beside what limits it. For ops with
-// products that is cuBLASLt's own rate, for all others how fast memory is copied, by the bytes that they must
-// touch at the least.
+// Each op of the CUDA column. First its results for 32 samples, in each precision that affects it, must equal
+// the reference's. Then the time of both passes for 512 samples is compared with a limit: for ops with products
+// cuBLASLt's own rate, for all others the rate of memory copies, by the bytes that they must at least touch.
 #include <algorithm>
 #include <cmath>
 
@@ -19,13 +18,13 @@ namespace {
 constexpr auto every_precision = {Precision::float32, Precision::tf32, Precision::bf16};
 constexpr std::uint32_t measured_samples = 512;
 
-// By how much of its length a result may differ: sums are float32 in another order (and Winograd's), factors
-// of tf32 have 11 significant bits and those of bf16 8.
+// The largest allowed difference, relative to the norm of a result: sums are in float32 in another order (and
+// may use Winograd's method); factors have 11 significant bits in tf32 and 8 in bf16.
 double tolerance(Precision precision) {
   return precision == Precision::float32 ? 1e-4 : precision == Precision::tf32 ? 2e-3 : 2e-2;
 }
 
-// The largest distance of a result from the reference's, as a share of its length.
+// The largest distance of a result from the reference, relative to its norm.
 double check(const OpCase& it, const OpRun& drawn, const OpRun& reference, Precision precision) {
   DeviceOp op(it, drawn, nn::largest_micro_batch, precision);
   op.add_passes();
@@ -39,7 +38,7 @@ double check(const OpCase& it, const OpRun& drawn, const OpRun& reference, Preci
       length += number * number;
     }
     const double share = length > 0 ? std::sqrt(distance / length) : std::sqrt(distance);
-    expect(share <= tolerance(precision),  // a NaN is not
+    expect(share <= tolerance(precision),  // false for NaN
            op.implementation() + ": the " + wanted[k].what + " differs from the reference's by " +
                short_number(share) + " of its length");
     most = std::max(most, share);
@@ -87,7 +86,8 @@ void gpu_ops_section() {
   std::vector<double> worst(every_precision.size());
   std::vector<unsigned> checked(every_precision.size()), wrong(every_precision.size());
   for (const OpCase& it : op_cases()) {
-    const OpRun drawn(it, Column::reference);  // the other's may be overwritten by its backward
+    const OpRun drawn(
+        it, Column::reference);  // separate, because `reference` may overwrite its inputs in backward
     OpRun reference(it, Column::reference);
     reference.forward_and_backward();
     for (const Precision precision : every_precision) {
@@ -97,7 +97,7 @@ void gpu_ops_section() {
         ++checked[i];
         worst[i] = std::max(worst[i], check(it, drawn, reference, precision));
         if (measures()) measure(it, drawn, precision, limits);
-      } catch (const std::exception& trouble) {  // the others are still to be looked at
+      } catch (const std::exception& trouble) {  // continue with the other ops
         ++wrong[i];
         print({"op " + it.title() + ", " + name(precision), "WRONG", "", trouble.what()});
       }

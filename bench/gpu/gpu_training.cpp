@@ -12,7 +12,7 @@
 namespace steelyard::bench {
 namespace {
 
-// Dropout off where there is some: PyTorch would draw other masks.
+// Without dropout, because PyTorch would draw other masks.
 nn::Model made(const GpuModel& of, Precision precision) {
   std::map<std::string, double> values;
   if (of.name == "mlp") values["dropout"] = 0;
@@ -57,7 +57,7 @@ void Training::round(unsigned micro_batches) {
 }
 
 double Training::round_seconds(unsigned micro_batches) {
-  for (int i = 0; i < 3; ++i) round(micro_batches);  // as it is, captured, and as a graph
+  for (int i = 0; i < 3; ++i) round(micro_batches);  // first use, capture, and graph
   double length = 0;
   for (const float number : gradient_) length += double{number} * number;
   expect(std::isfinite(length) && length > 0, "the gradient is zero or not finite");

@@ -1,5 +1,5 @@
-// Rounds of a built-in model on the device, as a worker computes them: parameters to the device, so many
-// micro-batches from the host's memory, their summed gradient back. Updates are the servers'.
+// Rounds of a built-in model on the device, as a worker computes them: parameters to the device, micro-batches
+// from the host's memory, their summed gradient back. Updates are the task of servers.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace steelyard::bench {
 
-// A model and the samples that it is measured with.
+// A model and the shape of its samples.
 struct GpuModel {
-  std::string name;  // of the table of models
+  std::string name;  // in the table of models
   nn::Shape input;
 };
 const std::vector<GpuModel>& gpu_models();
 
 class Training {
  public:
-  // Micro-batches of so many random samples; fewer, if the device has no memory for them.
+  // Micro-batches of `samples` random samples, or fewer if the device has too little memory.
   Training(const GpuModel& of, std::uint32_t samples, Precision precision);
 
   // Throws WrongResult if the loss or a number of the gradient is not finite, or the gradient is zero.

@@ -1,7 +1,6 @@
-// Rounds in steady state, when all graphs are captured. Counted are the calls of our own code that take
-// memory or wait (nn/cuda/runtime.h); what libraries do inside of theirs is seen only if the device has less
-// free memory afterwards. And by rounds of eight and of sixteen micro-batches: what one micro-batch takes,
-// and what a round takes beside them.
+// Rounds in steady state, when all graphs are captured. Counts the calls of our own code that allocate memory or
+// wait (nn/cuda/runtime.h); allocations inside libraries show only as less free memory on the device. Rounds of
+// eight and of sixteen micro-batches give the time of one micro-batch, and the time of a round besides them.
 #include "bench/gpu/gpu_sections.h"
 #include "bench/gpu/gpu_training.h"
 #include "bench/gpu/rows.h"
@@ -20,7 +19,7 @@ void count(Training& training, const std::string& what) {
   for (unsigned i = 0; i < rounds; ++i) training.round(micro_batches);
   const nn::cuda::Calls after = nn::cuda::calls_of_this_thread();
   const std::uint64_t taken = after.allocations - before.allocations;
-  expect(taken == 0, what + ": rounds in steady state take memory");
+  expect(taken == 0, what + ": rounds in steady state allocate memory");
   const std::uint64_t now = nn::cuda::free_bytes();
   print({"steady " + what + ": memory taken", std::to_string(taken) + " times",
          std::to_string(static_cast<std::int64_t>(free - now)) + " B less are free",

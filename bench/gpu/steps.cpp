@@ -1,6 +1,6 @@
-// Training steps of whole networks: samples a second in rounds of eight micro-batches, which a worker of a
-// large share computes. bench/gpu/torch_steps.py measures the same in PyTorch. Copies in both directions are
-// counted; the update, which is the servers', is not.
+// Training steps of whole networks: samples per second in rounds of eight micro-batches, as for a worker with a
+// large share. bench/gpu/torch_steps.py measures the same in PyTorch. The time includes copies in both
+// directions, but not the update, which servers do.
 #include "bench/gpu/gpu_sections.h"
 #include "bench/gpu/gpu_training.h"
 #include "bench/gpu/rows.h"
@@ -22,7 +22,7 @@ void measure(const GpuModel& it, std::uint32_t samples, Precision precision) {
          short_number(rate * training.model().flops_per_sample() * 1e-12) + " TFLOP/s", note});
 }
 
-// What can be seen without a device: that the steps of each model run.
+// The check without a device: runs a step of one model.
 void run_once(const GpuModel& it) {
   Training training(it, 1, Precision::float32);
   training.round_seconds(1);
@@ -42,7 +42,7 @@ void gpu_steps_section() {
       for (const Precision precision : {Precision::float32, Precision::tf32, Precision::bf16}) {
         try {
           measure(it, samples, precision);
-        } catch (const std::exception& trouble) {  // the others are still to be measured
+        } catch (const std::exception& trouble) {  // continue with the other cases
           failed = true;
           print({"step " + it.name + ", " + std::to_string(samples) + ", " + name(precision), "FAILED", "",
                  trouble.what()});

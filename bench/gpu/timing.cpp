@@ -14,7 +14,7 @@ bool measures() { return nn::built_with_cuda(); }
 double median_seconds(Stream& stream, const std::function<void()>& add) {
   const std::uint64_t swept = measures() ? 512 << 20 : 1 << 10;
   const DeviceMemory sweep(swept);
-  add();  // what is loaded at its first use is loaded here, outside of the graph
+  add();  // modules are loaded at first use, here and outside of the graph
   stream.synchronize();
   stream.begin_capture();
   add();

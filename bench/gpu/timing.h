@@ -1,7 +1,7 @@
-// Time of work on the device, by its own clock.
+// Time of work on the device, measured with its own clock.
 //
-// The work is captured as a graph, as networks do, so that the host's calls are not measured. Before each
-// reading a buffer larger than the caches of any card is swept: what the work reads comes from memory.
+// The work is captured as a graph, as in networks, so that the host's calls are not measured. Before each
+// reading a buffer larger than the caches of any GPU is overwritten, so that the work reads from memory.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace steelyard::bench {
 
-// Whether there is a device to measure. On the host executor everything is run once, to be checked, and no
-// time means anything.
+// Whether there is a device to measure. On the host executor everything runs once, as a check, and times are
+// meaningless.
 bool measures();
 
 // The median of 21 readings, in seconds. `add` adds the work to the stream; it is called twice.

@@ -27,7 +27,7 @@ double fma_gigaflops(double for_seconds) {
   double flops = 0, taken = 0;
   const Duration start = thread_cpu_time();
   while (taken < for_seconds) {
-    expect(std::abs(loop()(steps, flops) - 2.0) < 1e-6, "FMA peak: the loop does not compute what it should");
+    expect(std::abs(loop()(steps, flops) - 2.0) < 1e-6, "FMA peak: the loop gives a wrong result");
     taken = seconds(thread_cpu_time() - start);
   }
   return flops * 1e-9 / taken;

@@ -1,4 +1,4 @@
-// The FMA peak of one thread: what no kernel can pass.
+// The FMA peak of one thread, an upper bound for every kernel.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,6 @@ namespace v3 { double fma_loop(std::uint64_t steps, double& flops); }
 namespace v4 { double fma_loop(std::uint64_t steps, double& flops); }
 // clang-format on
 
-double fma_gigaflops(double seconds);  // for about so much CPU time; throws WrongResult
+double fma_gigaflops(double seconds);  // of CPU time, approximately; throws WrongResult
 
 }  // namespace steelyard::bench

@@ -1,5 +1,5 @@
-// x <- x / 2 + 1 in twelve registers, as wide as the level has them: enough to hide a latency of six cycles
-// behind two units.
+// x <- x / 2 + 1 in twelve registers of the level's full width. Twelve hide a latency of six cycles on two
+// units.
 #include "bench/nn/fma_peak.h"
 
 namespace steelyard::bench::STEELYARD_LEVEL {
@@ -26,7 +26,7 @@ double sum_of_lanes(Vector x) {
 
 }  // namespace
 
-// Twelve variables rather than an array, which the compiler would keep in memory.
+// Twelve variables, because the compiler would keep an array in memory.
 double fma_loop(std::uint64_t steps, double& flops) {
   Vector a = all(0), b = all(1), c = all(3), d = all(4), e = all(5), f = all(6);
   Vector g = all(7), h = all(8), i = all(9), j = all(10), k = all(11), l = all(12);

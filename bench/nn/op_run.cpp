@@ -21,7 +21,7 @@ constexpr auto positions = [] {
   return all;
 }();
 
-// Where a sample's feature lies, counted as row, column, channel.
+// The index of a sample's feature; features are numbered by row, column, channel.
 std::uint64_t place_of(nn::Order order, nn::Shape shape, std::uint64_t sample, std::uint64_t feature) {
   if (order == nn::Order::samples) return sample * shape.size() + feature;
   const std::uint64_t pixels = std::uint64_t{shape.height} * shape.width;
@@ -56,7 +56,7 @@ bool is(const OpCase& it) {
   return std::holds_alternative<Kind>(it.kind);
 }
 
-// relu(batch_norm(a) + b) by the reference's batch norm.
+// relu(batch_norm(a) + b), using the reference's batch norm.
 class PlainFused final : public nn::Op {
  public:
   PlainFused(const nn::BatchNorm& op, const nn::OpPlace& place)
@@ -119,7 +119,7 @@ double OpCase::flops(std::uint32_t samples) const {
 }
 
 double OpCase::bytes(const nn::Traits& traits, std::uint32_t samples) const {
-  // These read no more of their input than they deliver.
+  // These read only the part of their input that they output.
   const bool selects = is<nn::ChannelSlice>(*this) || is<nn::SelectToken>(*this);
   const std::uint64_t result = output().size() * samples;
   std::uint64_t floats = (traits.reads_output ? 3 : 2) * result;
@@ -127,7 +127,7 @@ double OpCase::bytes(const nn::Traits& traits, std::uint32_t samples) const {
     const std::uint64_t input = inputs[i].size() * samples;
     const bool again = traits.reads_inputs && !(is_fused() && i == 1);
     floats += (again ? 2 : 1) * (selects ? result : input);
-    if (!is<nn::Embedding>(*this)) floats += input;  // numbers of rows have no slope
+    if (!is<nn::Embedding>(*this)) floats += input;  // row numbers have no gradient
   }
   for (const nn::ParameterSpec& spec :
        std::visit([&](const auto& op) { return op.parameters(inputs); }, kind)) {
@@ -136,7 +136,7 @@ double OpCase::bytes(const nn::Traits& traits, std::uint32_t samples) const {
   return static_cast<double>(floats * sizeof(float));
 }
 
-// What an op forgets to write stays NaN, which equals nothing.
+// Values that an op fails to write stay NaN, which compares unequal to everything.
 OpRun::Buffers::Buffers(std::uint64_t size) : value(size), gradient(size) {
   std::ranges::fill(value.span(), NAN);
   std::ranges::fill(gradient.span(), NAN);
@@ -146,7 +146,7 @@ OpRun::OpRun(const OpCase& of, Column column)
     : of_(of),
       output_shape_(of.output()),
       in_(column == Column::cpu ? of.order : nn::Order::samples),
-      // Linear layers of the CPU always deliver lanes.
+      // Linear layers of the CPU always output lanes.
       out_(column == Column::cpu && is<nn::Linear>(of) ? nn::Order::lanes : in_),
       op_(make(of, column, in_)),
       output_(output_shape_.size() * micro),
@@ -154,7 +154,7 @@ OpRun::OpRun(const OpCase& of, Column column)
   draw();
   for (Buffers& input : inputs_) {
     input_values_.push_back(input.value.data());
-    // Numbers of rows have no slope.
+    // Row numbers have no gradient.
     d_inputs_.push_back({is<nn::Embedding>(of) ? nullptr : input.gradient.data()});
   }
   for (Buffers& parameter : parameters_) {

@@ -1,5 +1,5 @@
-// One op of the op table with buffers of its own, to be checked and timed: micro-batches of 32 samples, in
-// training, all gradients wanted. No two values share a buffer, as they may in a network. For one thread.
+// One op of the op table with its own buffers, for checks and timing: micro-batches of 32 samples, in
+// training, with all gradients. Unlike in a network, no two values share a buffer. For one thread.
 #pragma once
 
 #include <steelyard/layers.h>
@@ -16,10 +16,10 @@
 
 namespace steelyard::bench {
 
-// An op, and what it gets. A batch norm of two inputs is what the planner makes of most in a ResNet:
-// relu(batch_norm(a) + b) in one op.
+// An op and its inputs. A batch norm with two inputs is relu(batch_norm(a) + b) in one op, as the planner fuses
+// most batch norms of a ResNet.
 struct OpCase {
-  std::string detail;  // what the name of the op and its first input do not say
+  std::string detail;  // in addition to the name of the op and its first input
   nn::OpKind kind;
   std::vector<nn::Shape> inputs;
   nn::Order order;  // of its inputs on the CPU
@@ -29,15 +29,15 @@ struct OpCase {
   // relu(batch_norm(a) + b)
   [[nodiscard]] bool is_fused() const;
 
-  // Floating-point operations of both passes over so many samples, by the op's own count of products: one
-  // forward is two backward, one for each factor's gradient. 0 for ops without products.
+  // Floating-point operations of both passes over `samples`, from the op's own count of products: each product
+  // of the forward pass needs two in the backward pass, one per factor's gradient. 0 for ops without products.
   [[nodiscard]] double flops(std::uint32_t samples) const;
-  // Bytes that both passes must touch at the least: values, parameters and gradients once each, and what
-  // backward reads of forward's once more.
+  // Bytes that both passes must at least touch: values, parameters and gradients once each, and the forward
+  // values that backward reads once more.
   [[nodiscard]] double bytes(const nn::Traits& traits, std::uint32_t samples) const;
 };
 
-// Of one value, in the order of samples.
+// The numbers of one value, sample by sample.
 struct OpResult {
   std::string what;  // "output"
   std::vector<float> numbers;
@@ -47,17 +47,17 @@ enum class Column : std::uint8_t { reference, cpu };  // of the op table
 
 class OpRun {
  public:
-  // Inputs, parameters and the gradient of the output are drawn, the same for both columns.
+  // Inputs, parameters and the gradient of the output are random, and equal for both columns.
   OpRun(const OpCase& of, Column column);
 
   void forward_and_backward();
   // Output, gradients of inputs, gradients of parameters.
   [[nodiscard]] std::vector<OpResult> results() const;
 
-  // What was drawn, in the order of this column: one span each, and those of the gradient of the output.
+  // The random inputs and parameters, in the memory order of this column: one span each.
   [[nodiscard]] std::vector<std::span<const float>> inputs() const { return values(inputs_); }
   [[nodiscard]] std::vector<std::span<const float>> parameters() const { return values(parameters_); }
-  // Before backward, which may overwrite it.
+  // The random gradient of the output. Call it before backward, which may overwrite it.
   [[nodiscard]] std::span<const float> d_output() const { return output_.gradient.span(); }
 
   [[nodiscard]] double flops() const;

@@ -1,6 +1,6 @@
-// The limit by ZeroMQ itself: DEALER to ROUTER over tcp with the library's own settings, zero-copy send both
-// ways, and nothing around the payload but the routing identity. As in a parameter server, what goes back is
-// not what came in: the server lets go of that and sends from a buffer of its own.
+// The limit of ZeroMQ itself: DEALER to ROUTER over tcp with default settings, zero-copy send in both
+// directions, and only the routing identity besides the payload. As in a parameter server, the answers are not
+// the received messages: the server releases those and sends from its own buffer.
 #include <zmq.hpp>
 
 #include <cstring>
@@ -24,11 +24,11 @@ void limit(zmq::socket_t& socket) {
 
 zmq::message_t next(zmq::socket_t& socket) {
   zmq::message_t frame;
-  expect(socket.recv(frame).has_value(), "bare ZeroMQ: an answer never came");
+  expect(socket.recv(frame).has_value(), "bare ZeroMQ: an answer did not arrive");
   return frame;
 }
 
-void keep(void*, void*) {}  // for messages that lie in a buffer which outlives them
+void keep(void*, void*) {}  // for messages in a buffer that outlives them
 
 class Server {
  public:
@@ -39,8 +39,8 @@ class Server {
   }
   [[nodiscard]] std::string endpoint() const { return router_.get(zmq::sockopt::last_endpoint); }
 
-  // Answers each message, or all of a round when its last one has come, until every worker has said goodbye
-  // with an empty message.
+  // Answers each message, or all messages of a round after its last one, until every worker has sent an empty
+  // message.
   void serve() {
     std::uint64_t seen = 0;
     for (unsigned leaving = 0; leaving < exchange_.workers;) {
@@ -57,13 +57,13 @@ class Server {
   }
 
  private:
-  // Where there is one worker, the first round has come in its order.
+  // With one worker, the messages of the first round arrive in order.
   void check(const zmq::message_t& payload, std::uint64_t piece) const {
     const bool same =
         payload.size() == exchange_.floats * sizeof(float) &&
         (exchange_.workers > 1 ||
          std::memcmp(payload.data(), values_->data() + piece * exchange_.floats, payload.size()) == 0);
-    expect(same, "bare ZeroMQ: what was pushed arrived as something else");
+    expect(same, "bare ZeroMQ: a push arrived with other bytes");
   }
   void answer() {
     for (zmq::message_t& to : held_) {
@@ -77,11 +77,11 @@ class Server {
   }
 
   const Exchange exchange_;
-  const std::shared_ptr<FloatBuffer> values_;  // the messages lie in it, so it goes last
+  const std::shared_ptr<FloatBuffer> values_;  // the messages refer to it, so it must be destroyed last
   zmq::context_t context_{1};
   zmq::socket_t router_;
-  std::vector<zmq::message_t> held_;  // whom an answer is owed
-  std::uint64_t piece_ = 0;           // of the values, to be sent next
+  std::vector<zmq::message_t> held_;  // routing identities of unanswered messages
+  std::uint64_t piece_ = 0;           // index of the next piece to send
 };
 
 void serve(const Exchange& exchange, std::promise<std::string>& endpoint) {
@@ -118,7 +118,7 @@ class Dealer final : public Party {
   }
 
   void check() override {
-    if (exchange_.workers > 1) return;  // the pieces are dealt out between them
+    if (exchange_.workers > 1) return;  // the pieces are distributed over the workers
     for (std::uint64_t piece = 0; piece < exchange_.pieces; ++piece) {
       expect(std::memcmp(answers_[piece].data(), values_->data() + piece * exchange_.floats, bytes()) == 0,
              "bare ZeroMQ: an answer has other bytes");
@@ -129,7 +129,7 @@ class Dealer final : public Party {
   [[nodiscard]] std::size_t bytes() const { return exchange_.floats * sizeof(float); }
 
   const Exchange exchange_;
-  const std::shared_ptr<FloatBuffer> values_;  // the messages lie in it, so it goes last
+  const std::shared_ptr<FloatBuffer> values_;  // the messages refer to it, so it must be destroyed last
   zmq::context_t context_{1};
   zmq::socket_t socket_;
   std::vector<zmq::message_t> answers_;

@@ -39,7 +39,7 @@ double work(unsigned worker, Duration duration, const MakeParty& make, Meeting& 
   for (std::uint64_t i = 0; i < meeting.rounds; ++i) party->round();
   const double taken = seconds(steady_now() - start);
   party->check();
-  meeting.gate.arrive_and_wait();  // nobody hangs up on the others
+  meeting.gate.arrive_and_wait();  // no worker disconnects before all have finished
   return taken / static_cast<double>(meeting.rounds);
 }
 

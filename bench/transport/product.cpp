@@ -1,10 +1,10 @@
-// The product: a Shard machine hosted on a ZmqLink, and workers that speak to it as
-// worker/worker.cpp does. What a scheduler and a checkpointer would say to the shard is said by a Steward on
-// the first worker's thread, over a connection of its own as in a real job.
+// The product: a Shard state machine hosted on a ZmqLink, and workers that exchange messages with it as
+// worker/worker.cpp does. A Steward on the first worker's thread sends the messages of scheduler and
+// checkpointer to the shard, over separate connections as in a real job.
 //
-// A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that
-// version. It keeps what it got as it came; copying it into the model's flat buffer is left out, as it is at
-// the limits. The rule is plain SGD: finite check, sum, one sweep over the parameters.
+// A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that version.
+// It keeps the received blobs. As in the limits, they are not copied into the model's flat buffer. The rule is
+// plain SGD: finite check, sum, one pass over the parameters.
 #include <unistd.h>
 
 #include <atomic>
@@ -27,9 +27,9 @@ constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 constexpr Term term = 1;
 constexpr Duration timeout = std::chrono::seconds(10);
 constexpr std::uint64_t share = 8;  // positions of one worker; a power of two, so that means are exact
-constexpr Round opened_ahead = 4;   // far below most_open_rounds, which is all that a shard takes
+constexpr Round opened_ahead = 4;   // far below most_open_rounds, the limit of a shard
 
-// How messages travel, and where values lie.
+// The transport, and the memory of values.
 struct Road {
   bool ipc = false;
   Memory memory = Memory::own;
@@ -57,7 +57,7 @@ void say(Link& link, NodeId from, NodeId to, Said said) {
   link.send({from, to, Message(std::in_place_type<Receiver>, std::move(said))});
 }
 
-// The next message of this kind; others are passed over.
+// Receives the next message of this kind and skips others.
 template <class Wanted, class Receiver>
 Wanted await(Link& link, const char* what) {
   const Time deadline = steady_now() + timeout;
@@ -66,7 +66,7 @@ Wanted await(Link& link, const char* what) {
       if (const auto* wanted = std::get_if<Wanted>(message)) return *wanted;
     }
   }
-  throw WrongResult(std::string("product: ") + what + " never came");
+  throw WrongResult(std::string("product: ") + what + " did not arrive");
 }
 
 void serve(const Road& road, const std::string& scheduler) {
@@ -81,7 +81,7 @@ void serve(const Road& road, const std::string& scheduler) {
   host(shard, shard_node, link);
 }
 
-// Stands for scheduler and checkpointer, and owns the server's thread.
+// Acts as scheduler and checkpointer, and owns the server's thread.
 class Steward {
  public:
   Steward(ZmqContext& context, const Exchange& exchange, const Road& road)
@@ -92,11 +92,13 @@ class Steward {
     const std::string endpoint = link_.listen(road.endpoint("steward"));
     server_ = std::async(std::launch::async, serve, road, endpoint);
   }
-  ~Steward() { say<ToShard>(link_, scheduler_node, shard_node, Stop{}); }  // and waits for the thread
+  ~Steward() {
+    say<ToShard>(link_, scheduler_node, shard_node, Stop{});
+  }  // the future then waits for the thread
   Steward(const Steward&) = delete;
   Steward& operator=(const Steward&) = delete;
 
-  // Welcomes the server and gives it zeros to begin with. Where it listens is returned.
+  // Welcomes the server, loads zeros into it, and returns its endpoint.
   std::string prepare() {
     std::string server = await<Hello, ToScheduler>(link_, "the server's Hello").endpoint;
     say<ToShard>(link_, scheduler_node, shard_node, Welcome{term, 0, job_});
@@ -107,13 +109,12 @@ class Steward {
       say<ToShard>(checkpointer_, checkpointer_node, shard_node,
                    StateChunk{term, 0, slice, 0, 0, Blob::copy_of(zeros)});
     }
-    while (!await<ShardBeat, ToScheduler>(link_, "the server's word that it is loaded").loaded) {
+    while (!await<ShardBeat, ToScheduler>(link_, "the server's report that it is loaded").loaded) {
     }
     return server;
   }
 
-  // This round and the next are open; every few rounds some more are opened, and what the shard said is
-  // heard.
+  // Keeps this round and the next open: every few rounds it opens some more, and receives the shard's messages.
   void open(Round round) {
     if (round + 1 < opened_) return;
     for (; opened_ <= round + opened_ahead; ++opened_) {
@@ -157,13 +158,13 @@ class Client final : public Party {
       push(version_);
       gather(++version_);
     } else {
-      push(version_ - 1);  // a repetition: its round is closed
+      push(version_ - 1);  // a repeated push; its round is closed
       say<ToShard>(link_, self_, shard_node, Pull{term, version_});
       gather(version_);
     }
   }
 
-  // Every round subtracts the mean of the pattern once, from zeros; all of it is exact in float.
+  // Starting from zeros, every round subtracts the mean of the pattern once; this is exact in float.
   void check() override {
     const auto times = static_cast<float>(version_);
     for (std::uint64_t i = 0; i < exchange_.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a plain program gets from the kernel: sockets that do not block, poll(), 256 KB at a time, one thread
-// a side, no messages at all. A simple program's result rather than a hard limit.
+// The rate of a simple program over kernel sockets: non-blocking sockets, poll(), 256 KB at a time, one thread
+// per side, no messages. This is not a hard limit.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -19,10 +19,10 @@
 namespace steelyard::bench {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{256} * 1024;  // bytes of one read or write
+constexpr std::size_t chunk = std::size_t{256} * 1024;  // bytes per read or write
 constexpr int patience_ms = 10000;
 
-// A connected socket and how far a round has come on it, both ways.
+// A connected socket and the progress of a round on it, in both directions.
 class Connection {
  public:
   explicit Connection(int socket) : socket_(socket) {
@@ -38,8 +38,8 @@ class Connection {
   [[nodiscard]] std::size_t sent() const { return sent_; }
   [[nodiscard]] std::size_t received() const { return received_; }
 
-  // Whatever can be read of the round and written of its bytes up to `may_send`. Sleeps if that is nothing.
-  // False: hung up, or ten seconds without a sign.
+  // Reads available bytes of the round and writes its bytes up to `may_send`. Sleeps if neither is possible.
+  // False: the peer has closed the connection, or there was no progress for ten seconds.
   bool pump(const std::byte* out, std::size_t may_send, std::byte* in, std::size_t all) {
     const auto got =
         received_ < all ? recv(socket_, in + received_, std::min(chunk, all - received_), 0) : -1;
@@ -61,7 +61,7 @@ class Connection {
 
 std::size_t bytes_of(std::uint64_t floats) { return floats * sizeof(float); }
 
-// Answers each piece, or the round, as soon as the whole of it is there, from a buffer of its own.
+// Answers each piece, or the round, once it has arrived completely, from its own buffer.
 void serve(const Exchange& exchange, int socket) {
   pin(0);
   Connection connection(socket);
@@ -74,7 +74,7 @@ void serve(const Exchange& exchange, int socket) {
   while (connection.pump(out, connection.received() / unit * unit, in.data(), all)) {
     if (connection.sent() < all) continue;
     expect(std::exchange(checked, true) || std::memcmp(in.data(), out, all) == 0,
-           "raw TCP: what was pushed arrived as something else");
+           "raw TCP: a push arrived with other bytes");
     connection.begin();
   }
 }
@@ -85,7 +85,7 @@ class Caller final : public Party {
       : exchange_(exchange), values_(pattern(exchange.size())), answers_(exchange.size()) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     expect(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0,
-           "raw TCP: cannot connect to ourselves");
+           "raw TCP: cannot connect to 127.0.0.1");
     connection_ = std::make_unique<Connection>(socket);
   }
 
@@ -95,7 +95,7 @@ class Caller final : public Party {
     while (connection_->received() < all) {
       expect(connection_->pump(reinterpret_cast<const std::byte*>(values_->data()), all,
                                reinterpret_cast<std::byte*>(answers_.data()), all),
-             "raw TCP: an answer never came");
+             "raw TCP: an answer did not arrive");
     }
   }
   void check() override {

@@ -1,6 +1,6 @@
-// The value of each rule of `steelyard`: with only this rule switched off, the policy runs the arena's patterns
-// and random clusters again. Figures are in percentage points of percent of ideal. All times are virtual, so
-// the figures are the same on every machine.
+// The value of each rule of `steelyard`: with only this rule switched off, the policy runs the arena's
+// patterns and random clusters again. Figures are in percentage points of percent of ideal. All times are
+// virtual, so the figures are the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

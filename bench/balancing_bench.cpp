@@ -22,8 +22,7 @@ constexpr double percent_of_demo_us = 100;
 
 struct Problem {
   std::vector<Affine> lines;
-  std::vector<Curve>
-      steps;  // the same machines, quantised: non-decreasing, without a formula for the inverse
+  std::vector<Curve> steps;  // the same machines, quantised: non-decreasing, without a formula
   std::vector<Bound> bounds;
   std::uint64_t total = 0;
 };

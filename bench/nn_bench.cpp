@@ -163,9 +163,7 @@ void run(const Effort& effort, Table& table) {
 
 void nn_section(const Effort& effort, Table& table) {
   table.section("training steps, one thread, 128 samples in micro-batches of 32");
-  std::async(std::launch::async, [&] {
-    run(effort, table);
-  }).get();  // a separate thread, because it is pinned
+  std::async(std::launch::async, [&] { run(effort, table); }).get();  // a separate, pinned thread
 }
 
 }  // namespace steelyard::bench

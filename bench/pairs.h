@@ -1,7 +1,7 @@
 // Alternating measurements: A, B, A, B, ... so that a slow minute of the machine affects both sides equally.
 //
-// Compare only ratios of medians from one call of alternate(); the spread is shown with every median. Each side
-// checks its results and throws WrongResult, so that no speed of a wrong result is reported.
+// Compare only ratios of medians from one call of alternate(); the spread is shown with every median. Each
+// side checks its results and throws WrongResult, so that no speed of a wrong result is reported.
 #pragma once
 
 #include <functional>

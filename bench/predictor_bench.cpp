@@ -1,9 +1,10 @@
-// Compares predictors: their error one round ahead, and the cost of a prediction. Deterministic except for the
-// cost. Errors are compared with that of `last`, which predicts no change.
+// Compares predictors: their error one round ahead, and the cost of a prediction. Deterministic except for
+// the cost. Errors are compared with that of `last`, which predicts no change.
 //
 // Traces: six synthetic ones with 3 % of noise, and two recorded in real runs (bench/traces). An error is 100
 // times the root mean square of ln(predicted / measured speed), from the 40th round on, because predictors
-// start with different rules (NARX: EMA until 32 samples). Small errors are approximately percent of the speed.
+// start with different rules (NARX: EMA until 32 samples). Small errors are approximately percent of the
+// speed.
 //
 // The co-tenant trace exists twice: as LB-BSP assumes, with the CPU share of a round known before the round,
 // and as in the scheduler, which knows only the share of the last report.

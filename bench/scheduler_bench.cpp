@@ -1,5 +1,5 @@
-// The scheduler's time per round: it receives all Reports of a round and sends all Starts of the next one. The
-// limit is the time to decode and encode the same messages.
+// The scheduler's time per round: it receives all Reports of a round and sends all Starts of the next one.
+// The limit is the time to decode and encode the same messages.
 #include <chrono>
 #include <memory>
 

@@ -18,8 +18,8 @@ namespace steelyard::bench {
 
 class DeviceOp {
  public:
-  // Inputs, parameters and the gradient of the output are those of `material` (reference column); its 32 samples
-  // are repeated up to `samples`.
+  // Inputs, parameters and the gradient of the output are those of `material` (reference column); its 32
+  // samples are repeated up to `samples`.
   DeviceOp(const OpCase& of, const OpRun& material, std::uint32_t samples, Precision precision);
 
   // Adds both passes to the stream.

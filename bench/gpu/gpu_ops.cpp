@@ -1,6 +1,7 @@
 // Each op of the CUDA column. First its results for 32 samples, in each precision that affects it, must equal
-// the reference's. Then the time of both passes for 512 samples is compared with a limit: for ops with products
-// cuBLASLt's own rate, for all others the rate of memory copies, by the bytes that they must at least touch.
+// the reference's. Then the time of both passes for 512 samples is compared with a limit: for ops with
+// products cuBLASLt's own rate, for all others the rate of memory copies, by the bytes that they must at
+// least touch.
 #include <algorithm>
 #include <cmath>
 
@@ -86,8 +87,7 @@ void gpu_ops_section() {
   std::vector<double> worst(every_precision.size());
   std::vector<unsigned> checked(every_precision.size()), wrong(every_precision.size());
   for (const OpCase& it : op_cases()) {
-    const OpRun drawn(
-        it, Column::reference);  // separate, because `reference` may overwrite its inputs in backward
+    const OpRun drawn(it, Column::reference);  // `reference` may overwrite its own values in backward
     OpRun reference(it, Column::reference);
     reference.forward_and_backward();
     for (const Precision precision : every_precision) {

@@ -3,7 +3,8 @@
 
 namespace steelyard::bench {
 
-// Every op of the CUDA column against the reference, in each precision; then its time compared with its limit.
+// Every op of the CUDA column against the reference, in each precision; then its time compared with its
+// limit.
 void gpu_ops_section();
 // Training steps of whole networks.
 void gpu_steps_section();

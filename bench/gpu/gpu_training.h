@@ -1,5 +1,5 @@
-// Rounds of a built-in model on the device, as a worker computes them: parameters to the device, micro-batches
-// from the host's memory, their summed gradient back. Updates are the task of servers.
+// Rounds of a built-in model on the device, as a worker computes them: parameters to the device,
+// micro-batches from the host's memory, their summed gradient back. Updates are the task of servers.
 #pragma once
 
 #include <cstdint>

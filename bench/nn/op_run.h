@@ -16,8 +16,8 @@
 
 namespace steelyard::bench {
 
-// An op and its inputs. A batch norm with two inputs is relu(batch_norm(a) + b) in one op, as the planner fuses
-// most batch norms of a ResNet.
+// An op and its inputs. A batch norm with two inputs is relu(batch_norm(a) + b) in one op, as the planner
+// fuses most batch norms of a ResNet.
 struct OpCase {
   std::string detail;  // in addition to the name of the op and its first input
   nn::OpKind kind;
@@ -29,8 +29,9 @@ struct OpCase {
   // relu(batch_norm(a) + b)
   [[nodiscard]] bool is_fused() const;
 
-  // Floating-point operations of both passes over `samples`, from the op's own count of products: each product
-  // of the forward pass needs two in the backward pass, one per factor's gradient. 0 for ops without products.
+  // Floating-point operations of both passes over `samples`, from the op's own count of products: each
+  // product of the forward pass needs two in the backward pass, one per factor's gradient. 0 for ops without
+  // products.
   [[nodiscard]] double flops(std::uint32_t samples) const;
   // Bytes that both passes must at least touch: values, parameters and gradients once each, and the forward
   // values that backward reads once more.

@@ -1,6 +1,6 @@
 // The limit of ZeroMQ itself: DEALER to ROUTER over tcp with default settings, zero-copy send in both
-// directions, and only the routing identity besides the payload. As in a parameter server, the answers are not
-// the received messages: the server releases those and sends from its own buffer.
+// directions, and only the routing identity besides the payload. As in a parameter server, the answers are
+// not the received messages: the server releases those and sends from its own buffer.
 #include <zmq.hpp>
 
 #include <cstring>

@@ -1,9 +1,9 @@
 // The messages of a round, and the timing of rounds, for every transport.
 //
-// A round: every worker pushes `pieces` messages of `floats` each and receives the same number; the next round
-// begins when the last answer has arrived (as in BSP; this is the window of the comparison). Server and workers
-// have one thread each, and each its own I/O thread if the library has them. The server's threads are pinned to
-// one core, those of worker i to core 1 + i.
+// A round: every worker pushes `pieces` messages of `floats` each and receives the same number; the next
+// round begins when the last answer has arrived (as in BSP; this is the window of the comparison). Server and
+// workers have one thread each, and each its own I/O thread if the library has them. The server's threads are
+// pinned to one core, those of worker i to core 1 + i.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct Exchange {
   std::uint64_t pieces = 1;      // messages of one round, each way
   unsigned workers = 1;
   // For the product. true: pushes are summed, the update rule is applied, and a slice is answered as soon as
-  // this is done. false: pushes are repetitions, which the ledger drops, and the answers are sent when the last
-  // push has arrived. The limits do no arithmetic; they answer at the same times.
+  // this is done. false: pushes are repetitions, which the ledger drops, and the answers are sent when the
+  // last push has arrived. The limits do no arithmetic; they answer at the same times.
   bool sum = true;
 
   [[nodiscard]] std::uint64_t size() const { return floats * pieces; }  // floats of a round, one way

@@ -3,8 +3,8 @@
 // checkpointer to the shard, over separate connections as in a real job.
 //
 // A worker pulls the next version, pushes its piece of every slice, and waits for the slices of that version.
-// It keeps the received blobs. As in the limits, they are not copied into the model's flat buffer. The rule is
-// plain SGD: finite check, sum, one pass over the parameters.
+// It keeps the received blobs. As in the limits, they are not copied into the model's flat buffer. The rule
+// is plain SGD: finite check, sum, one pass over the parameters.
 #include <unistd.h>
 
 #include <atomic>
@@ -92,9 +92,7 @@ class Steward {
     const std::string endpoint = link_.listen(road.endpoint("steward"));
     server_ = std::async(std::launch::async, serve, road, endpoint);
   }
-  ~Steward() {
-    say<ToShard>(link_, scheduler_node, shard_node, Stop{});
-  }  // the future then waits for the thread
+  ~Steward() { say<ToShard>(link_, scheduler_node, shard_node, Stop{}); }  // server_ waits for the thread
   Steward(const Steward&) = delete;
   Steward& operator=(const Steward&) = delete;
 
@@ -114,7 +112,8 @@ class Steward {
     return server;
   }
 
-  // Keeps this round and the next open: every few rounds it opens some more, and receives the shard's messages.
+  // Keeps this round and the next open: every few rounds it opens some more, and receives the shard's
+  // messages.
   void open(Round round) {
     if (round + 1 < opened_) return;
     for (; opened_ <= round + opened_ahead; ++opened_) {

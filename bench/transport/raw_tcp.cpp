@@ -1,5 +1,5 @@
-// The rate of a simple program over kernel sockets: non-blocking sockets, poll(), 256 KB at a time, one thread
-// per side, no messages. This is not a hard limit.
+// The rate of a simple program over kernel sockets: non-blocking sockets, poll(), 256 KB at a time, one
+// thread per side, no messages. This is not a hard limit.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>

@@ -1,13 +1,13 @@
-"""Three workers behind lines of 10 Mbit/s, as real processes: what `bsp` and `diloco:64` make of them.
+"""Compares `bsp` and `diloco:64` with three real worker processes behind networks of 10 Mbit/s.
 
     script/bench far-labs [--epochs 30] [--mbit 10] [--kill 3]
 
-As root: each worker lives in a network namespace of its own, whose line `tc tbf` holds to so many Mbit/s each way. They
-train LeNet-5 on Fashion-MNIST, slowed down by 2, 4 and 8, in global batches of 512. Efficiency is the rate over that of
-the same workers without waiting or exchange. Bytes are those that the lines carried, both ways, by the kernel's count.
+Needs root. Each worker runs in its own network namespace; `tc tbf` limits its connection to the given Mbit/s each way.
+They train LeNet-5 on Fashion-MNIST, slowed down by 2, 4 and 8, in global batches of 512. Efficiency is the rate divided
+by that of the same workers without waiting or exchange. Bytes are those that the kernel counted, in both directions.
 
-With --kill SECONDS a third run has one of its workers killed so often. In each run every position is counted: a sample
-that is lost or doubled is a wrong result.
+With --kill SECONDS there is a third run in which one worker is killed at this interval. In each run every position is
+counted: a sample that is lost or counted twice is a wrong result.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ CODED = ['cluster.push_encoding=int4', 'cluster.pull_encoding=int4', 'train.lr=0
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--epochs', default=30, type=int, help='of diloco:64; bsp does one')
+    parser.add_argument('--epochs', default=30, type=int, help='of diloco:64; bsp trains one')
     parser.add_argument('--mbit', default=10, type=int)
     parser.add_argument('--kill', default=0, type=float, metavar='SECONDS')
     add_program(parser)
@@ -33,7 +33,7 @@ def arguments():
 
 
 def kill_one(folder, seconds, over):
-    """The worker `quarter` dies again and again; whoever launched it starts it anew."""
+    """Kills the worker `quarter` again and again; its launcher restarts it. Returns the number of kills."""
     kills = 0
     while not over.wait(seconds):
         for process in filter(str.isdigit, os.listdir('/proc')):
@@ -57,7 +57,7 @@ def counted_once(records, epochs, samples):
             raise SystemExit(f'far_labs.py: WRONG RESULT: round {record["round"]} begins at {record["begin"]}')
         ends[record['epoch']] = record['end']
     if ends != {epoch: samples for epoch in range(epochs)}:
-        raise SystemExit(f'far_labs.py: WRONG RESULT: not every position is there: {ends}')
+        raise SystemExit(f'far_labs.py: WRONG RESULT: positions are missing: {ends}')
 
 
 def measure(options, lines, place, name, epochs, settings, kill=0):
@@ -79,7 +79,7 @@ def measure(options, lines, place, name, epochs, settings, kill=0):
     if kill:
         killer.join()
     if code != 0:
-        raise SystemExit(f'far_labs.py: {name} ended with {code}:\n' + (folder / 'log').read_text()[-2000:])
+        raise SystemExit(f'far_labs.py: {name} exited with {code}:\n' + (folder / 'log').read_text()[-2000:])
     result = json.loads((folder / 'run/result.json').read_text())
     records = [json.loads(line) for line in (folder / 'run/rounds.jsonl').read_text().splitlines()]
     samples = max(record['end'] for record in records if record.get('purpose') == 'train')
@@ -94,11 +94,11 @@ def measure(options, lines, place, name, epochs, settings, kill=0):
 def main():
     options = arguments()
     if os.geteuid() != 0:
-        raise SystemExit('far_labs.py: only root can make network namespaces')
+        raise SystemExit('far_labs.py: only root can create network namespaces')
     lines = Lines(dict.fromkeys(SLOW, options.mbit))
     try:
         with tempfile.TemporaryDirectory() as place:
-            print(f'{"":<18}{"samples/s":>12}{"efficiency":>13}{"bytes a sample":>16}{"accuracy":>13}')
+            print(f'{"":<18}{"samples/s":>12}{"efficiency":>13}{"bytes/sample":>16}{"accuracy":>13}')
             bsp = measure(options, lines, place, 'bsp', 1, [])
             far = measure(options, lines, place, 'diloco-64', options.epochs, ['cluster.sync=diloco:64', *CODED])
             print(f'bytes: {bsp / far:.0f} times fewer')

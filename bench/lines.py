@@ -1,4 +1,4 @@
-"""Network namespaces that stand for hosts, with lines between them that `tc tbf` holds to so many Mbit/s."""
+"""Network namespaces that act as hosts, with connections that `tc tbf` limits to given rates in Mbit/s."""
 import json
 import os
 import pathlib
@@ -6,8 +6,8 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOB = ROOT / 'examples/jobs/demo.toml'
-SLOW = {'half': 2, 'quarter': 4, 'eighth': 8}  # the demo's workers, and how many times as long they take
-SOCKETS = ['--exchange', 'sockets']  # one machine's memory would go around the lines
+SLOW = {'half': 2, 'quarter': 4, 'eighth': 8}  # the demo's workers and their slowdown factors
+SOCKETS = ['--exchange', 'sockets']  # shared memory would bypass the network
 
 
 def run(*words):
@@ -15,15 +15,15 @@ def run(*words):
 
 
 def add_program(parser):
-    """The option --steelyard: a path, absolute, because runs have folders of their own."""
+    """Adds the option --steelyard. The path becomes absolute, because each run has its own folder."""
     parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard',
-                        type=lambda text: pathlib.Path(text).resolve(), help='the program')
+                        type=lambda text: pathlib.Path(text).resolve(), help='path of the program')
 
 
 class Lines:
-    """A namespace for each worker, and one in the middle for the scheduler and two servers.
+    """A namespace per worker, and one in the middle for the scheduler and two servers.
 
-    `mbit` has the workers' names, and how many Mbit/s each line carries each way.
+    `mbit` maps each worker's name to the rate of its connection in Mbit/s, in each direction.
     """
 
     def __init__(self, mbit):
@@ -56,7 +56,7 @@ class Lines:
             subprocess.run(['ip', 'netns', 'delete', space], check=False)
 
     def hosts(self, slow):
-        """A hosts file with these workers, and how many times as long each computes."""
+        """Returns a hosts file with these workers; `slow` maps names to slowdown factors."""
         text = f'[[host]]\nname = "middle"\nnetns = "{self.middle}"\naddress = "10.78.1.1"\n'
         text += 'scheduler = true\nservers = 2\n'
         for number, (name, space) in enumerate(self.spaces.items(), 1):

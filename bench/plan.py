@@ -1,11 +1,12 @@
-"""Does `steelyard plan` foretell how fast machines will train together?
+"""Measures the accuracy of the predictions of `steelyard plan`.
 
     script/bench plan [--mbit 100,30,5] [--seconds 12] [--repeats 3]
 
-As root: a scheduler with two servers and three workers live in four network namespaces; the workers' lines are held by
-`tc tbf` to so many Mbit/s each way. They train the demo's LeNet-5, slowed down by 2, 4 and 8. `steelyard plan` measures
-them and predicts five ways to train; then each way is run in earnest. Rates are samples a second over the rounds behind
-the first quarter. The goal is 10 % for each, and that the plan's best of the five is the best.
+Needs root. A scheduler with two servers and three workers run in four network namespaces; `tc tbf` limits the workers'
+connections to the given Mbit/s each way. They train the demo's LeNet-5, slowed down by 2, 4 and 8. `steelyard plan`
+measures them and predicts five ways to train; then each way is run for real. Rates are samples per second over the
+rounds after the first quarter. The goals are an error of at most 10 % for each way, and that the plan's best way is
+also the best in reality.
 """
 import argparse
 import json
@@ -23,8 +24,8 @@ WAYS = [('bsp', ['half', 'quarter', 'eighth']), ('bsp', ['half', 'quarter']), ('
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--mbit', default='100,30,5', help='of half, quarter and eighth')
-    parser.add_argument('--seconds', default=12, type=float, help='of each run')
+    parser.add_argument('--mbit', default='100,30,5', help='Mbit/s of half, quarter and eighth')
+    parser.add_argument('--seconds', default=12, type=float, help='seconds of each run')
     parser.add_argument('--repeats', default=3, type=int)
     add_program(parser)
     return parser.parse_args()
@@ -33,7 +34,7 @@ def arguments():
 def steelyard(options, folder, *words):
     done = subprocess.run([options.steelyard, *map(str, words)], cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(f'plan.py: steelyard {words[0]} ended with {done.returncode}:\n{done.stderr[-2000:]}')
+        raise SystemExit(f'plan.py: steelyard {words[0]} exited with {done.returncode}:\n{done.stderr[-2000:]}')
     return done.stdout
 
 
@@ -63,7 +64,7 @@ def measured(options, folder, lines, way, repeat):
 def main():
     options = arguments()
     if os.geteuid() != 0:
-        raise SystemExit('plan.py: only root can make network namespaces')
+        raise SystemExit('plan.py: only root can create network namespaces')
     lines = Lines(dict(zip(SLOW, options.mbit.split(','))))
     try:
         with tempfile.TemporaryDirectory() as place:
@@ -87,7 +88,8 @@ def main():
         print(f'{sync + " " + "+".join(workers):<36}{guess:>10,.0f}{real:>10,.0f}{spread:>20}{error:>+8.1f}%'
               f'{"" if abs(error) <= 10 else "  MISSED: the goal is 10 %"}')
     named, best = max(rows)[2], max(rows, key=lambda row: row[1])[2]
-    print('the best one is named' if named == best else f'MISSED: the best one is {WAYS[best]}, not {WAYS[named]}')
+    print('the plan names the best way' if named == best else
+          f'MISSED: the best way is {WAYS[best]}, but the plan names {WAYS[named]}')
     print('load', *os.getloadavg())
 
 

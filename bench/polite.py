@@ -1,10 +1,10 @@
-"""What a polite worker on a full machine costs the others. Needs two processors.
+"""Measures the cost of a polite worker on a full machine for the other workers. Needs two processors.
 
     script/bench polite [--seconds 60] [--repeats 3]
 
-A scheduler, a server and a worker are bound to processor 0, and a program that never waits to processor 1. By turns a
-polite worker is bound to processor 1, too, or is not there. Whatever is not the polite worker does the same work in
-both, so its samples per second should be as many. The goal is 97 %.
+A scheduler, a server and a worker are bound to processor 0, and a program that never waits to processor 1. The
+measurement alternates between runs with a polite worker on processor 1 and runs without it. The other processes do the
+same work in both, so the samples per second should be equal. The goal is 97 %.
 """
 import argparse
 import json
@@ -36,14 +36,14 @@ servers = 1
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--seconds', default=60, type=float, help='of training in each turn')
+    parser.add_argument('--seconds', default=60, type=float, help='seconds of training per run')
     parser.add_argument('--repeats', default=3, type=int)
-    parser.add_argument('--steelyard', default=STEELYARD, help='the program (default: that of build/release)')
+    parser.add_argument('--steelyard', default=STEELYARD, help='path of the program (default: the one in build/release)')
     return parser.parse_args()
 
 
 def measured(folder):
-    """Samples per second of the whole training: whatever a round waits for is in its time. And its longest round, in s."""
+    """Returns samples per second of the whole training, waits included, and its longest round in s."""
     records = map(json.loads, (folder / 'rounds.jsonl').read_text(encoding='utf-8').splitlines())
     rounds = [it for it in records if it.get('purpose') == 'train']
     times = [it['round_ms'] / 1000 for it in rounds]
@@ -51,7 +51,7 @@ def measured(folder):
 
 
 def trained(options, folder, polite):
-    """What was measured, and what was said of the polite worker."""
+    """Returns the result of measured(), and the log lines about the polite worker."""
     names = ['ada', 'guest'] if polite else ['ada']
     job = folder / 'job.toml'
     job.write_text(JOB.format(seconds=options.seconds) + ''.join(f'[[worker]]\nname = "{it}"\n' for it in names))
@@ -69,7 +69,7 @@ def trained(options, folder, polite):
         codes = [process.wait() for process in processes]
     said = (folder / 'log').read_text(encoding='utf-8')
     if any(codes):
-        raise SystemExit(f'polite.py: the processes ended with {codes}:\n{said[-3000:]}')
+        raise SystemExit(f'polite.py: the processes exited with {codes}:\n{said[-3000:]}')
     return measured(folder / 'run'), [line for line in said.splitlines() if "'guest'" in line and 'machine' in line]
 
 

@@ -1,10 +1,10 @@
-"""Does `steelyard replay` foretell what a run takes?
+"""Measures the accuracy of the predictions of `steelyard replay`.
 
     script/bench replay [--job examples/jobs/demo.toml] [--policies steelyard,equal] [--epochs 2] [--repeats 3]
 
-The job is trained under each policy in turn. Then each run is replayed under all of them: under its own, which says how
-well the simulator repeats what was recorded; and under the others', which foretells their runs. Each error is that of
-the predicted seconds against the measured ones of the same repeat. The goals are 5 % and 10 %.
+The job is trained under each policy in turn. Then each run is replayed under all policies: under its own, to measure how
+well the simulator reproduces the recording, and under the others, to predict their runs. Each error compares the
+predicted seconds with those measured in the same repeat. The goals are 5 % and 10 %.
 """
 import argparse
 import json
@@ -24,12 +24,12 @@ def arguments():
     parser.add_argument('--policies', default='steelyard,equal', type=lambda text: text.split(','))
     parser.add_argument('--epochs', default=2, type=int)
     parser.add_argument('--repeats', default=3, type=int)
-    parser.add_argument('--steelyard', default=STEELYARD, help='the program (default: that of build/release)')
+    parser.add_argument('--steelyard', default=STEELYARD, help='path of the program (default: the one in build/release)')
     return parser.parse_args()
 
 
 def trained(options, policy, folder):
-    """Trains, and gives the seconds of the recorded rounds, as replay counts them."""
+    """Trains, and returns the number of recorded rounds."""
     subprocess.run([options.steelyard, 'train', options.job, '--set', f'cluster.policy={policy}', '--set',
                     f'train.epochs={options.epochs}', '--run-dir', folder, '--quiet'],
                    check=True, stdout=subprocess.DEVNULL)
@@ -38,13 +38,13 @@ def trained(options, policy, folder):
 
 
 def replayed(options, folder):
-    """What the run took, and what it would take under each policy."""
+    """Returns the seconds of the run, and the predicted seconds under each policy."""
     text = subprocess.run([options.steelyard, 'replay', folder, '--policies', ','.join(options.policies)],
                           check=True, capture_output=True, text=True).stdout
     took = re.search(r'took ([\d.]+) s', text)
     rows = {policy: re.search(rf'^ *{re.escape(policy)} \S+ +([\d.]+) ', text, re.M) for policy in options.policies}
     if took is None or None in rows.values():
-        raise SystemExit(f'replay.py: this is not what `steelyard replay` is known to print:\n{text}')
+        raise SystemExit(f'replay.py: unexpected output of `steelyard replay`:\n{text}')
     return float(took[1]), {policy: float(row[1]) for policy, row in rows.items()}
 
 
@@ -56,7 +56,7 @@ def main():
             folders = {policy: pathlib.Path(place, f'{policy}-{repeat}') for policy in options.policies}
             rounds = {policy: trained(options, policy, folder) for policy, folder in folders.items()}
             if len(set(rounds.values())) > 1:
-                raise SystemExit(f'replay.py: WRONG RESULT: not as many rounds under each policy: {rounds}')
+                raise SystemExit(f'replay.py: WRONG RESULT: the policies have different numbers of rounds: {rounds}')
             answers = {policy: replayed(options, folder) for policy, folder in folders.items()}
             for recorded, (_, predicted) in answers.items():
                 for policy, seconds in predicted.items():

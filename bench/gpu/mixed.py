@@ -1,9 +1,9 @@
-"""A cluster of one worker on a GPU and others on the processor, with the GPU as it is and slowed down.
+"""Measures a cluster with one worker on a GPU and others on the processor, with the GPU at full speed and slowed down.
 
     mixed.py STEELYARD [--device cuda:0] [--workers 2] [--seconds 20] [--model resnet20]
 
-A line for each factor: what, samples a second in steady state, and percent of the ideal round. The default policy
-balances.
+Prints one line per slowdown factor: name, samples per second in steady state, and percent of ideal. Uses the default
+policy.
 """
 import argparse
 import json
@@ -21,18 +21,18 @@ def job(it, slow):
 
 
 def trained(it, path, run):
-    """Why not, or nothing."""
+    """Trains. Returns the reason of a failure, or an empty string."""
     with tempfile.TemporaryFile('w+') as said:
         process = subprocess.Popen([it.steelyard, 'train', path, '--quiet', '--run-dir', run], stdout=said, stderr=said)
         try:
             if process.wait(60 + 3 * it.seconds) == 0:
                 return ''
         except subprocess.TimeoutExpired as late:
-            process.terminate()  # it ends its workers
+            process.terminate()  # it stops its workers
             process.wait()
-            return f'not over within {late.timeout:.0f} s'
+            return f'not finished within {late.timeout:.0f} s'
         said.seek(0)
-        return (said.read().strip().splitlines() or ['it said nothing'])[-1]
+        return (said.read().strip().splitlines() or ['no output'])[-1]
 
 
 def main():

@@ -1,7 +1,7 @@
-"""One short table of what script/gpu-check found: table.py ROWS DATE CARD DRIVER COMMAND.
+"""Prints a short table of the results of script/gpu-check: table.py ROWS DATE CARD DRIVER COMMAND.
 
-ROWS is a folder with a file for each part, NAME.tsv, whose lines have fields with tabs between them. All steps have a
-line, with PyTorch's fastest setting beside; of ops the middle, and the three that are farthest from their limit.
+ROWS is a folder with one file per part, NAME.tsv, with tab-separated fields. Every training step has a line, with
+PyTorch's fastest setting for comparison. For ops there are the median, and the three that are farthest from their limit.
 """
 import pathlib
 import re
@@ -19,7 +19,7 @@ def rows_of(folder, part):
 
 
 def of_ops(rows):
-    """Ops by what limits them: copies, or cuBLASLt in one precision."""
+    """Groups ops by their limit: copies, or cuBLASLt in one precision."""
     kinds = {}
     for what, figure, beside, note in rows:
         match = re.fullmatch(r'([\d.]+) % of (\w+)', beside)
@@ -41,7 +41,7 @@ def number(text):
 
 
 def beside_peers(steps, peers):
-    """Our steps, each with PyTorch's fastest setting."""
+    """Adds PyTorch's fastest setting to each of our steps."""
     best, known = {}, {row[0] for row in steps}
     for what, setting, rate, _ in peers:
         if number(rate) and number(rate) > best.get(what, (0, ''))[0]:
@@ -54,7 +54,7 @@ def beside_peers(steps, peers):
     for what, (rate, setting) in best.items():
         if what not in known:
             yield what, 'not measured (script/gpu-check steps)', f'PyTorch: {rate:.0f} ({setting})', ''
-    if not best:  # why
+    if not best:  # the reason
         yield from ((what, setting if 'not measured' in setting or setting == 'FAILED' else rate, '', note)
                     for what, setting, rate, note in peers[-1:])
 

@@ -1,13 +1,15 @@
-"""Training steps of the networks of bench/gpu/steps.cpp in PyTorch, on the same card, in the same precision.
+"""Training steps of the networks of bench/gpu/steps.cpp in PyTorch, on the same GPU, in the same precision.
 
     torch_steps.py [--seconds 600]
 
-A round is what steelyard_gpu_check measures: eight micro-batches from pinned memory, brought on a stream of its own
-while the one before is computed, whose gradients are added; and, what is not in ours, an update by fused SGD. Batch norm
-takes its statistics of whole micro-batches, ours of 32 samples. bf16 is autocast, which keeps activations in bf16 too.
+A round is the same as in steelyard_gpu_check: eight micro-batches from pinned memory, copied on a separate stream while
+the previous one is computed, with summed gradients. In addition it has an update by fused SGD. Batch norm takes its
+statistics from whole micro-batches; Steelyard takes them from 32 samples. bf16 is autocast, which keeps activations in
+bf16 too.
 
-Each network runs eager, in both layouts if it convolves; the faster is captured as a CUDA graph; and while the seconds
-last, torch.compile makes another one. A line each: what, setting, samples a second (or why it was not measured).
+Each network runs eager, in both layouts if it has convolutions. The faster layout is captured as a CUDA graph. Until
+--seconds have passed, torch.compile makes another one. Prints one line each: name, setting, samples per second (or the
+reason why it was not measured).
 """
 import argparse
 import contextlib
@@ -28,7 +30,7 @@ MICRO_BATCHES = 8
 
 
 class Step:
-    """One network with everything that a round needs, on a device."""
+    """One network on a device, with the buffers of a round."""
 
     def __init__(self, name, samples, precision, layout, device, compiled=False):
         torch.manual_seed(1)
@@ -68,7 +70,7 @@ class Step:
         self.run = graph.replay
 
     def round(self, upload):
-        """Micro-batches arrive in two places by turns."""
+        """Computes a round. Micro-batches alternate between two buffers."""
         main, taken = torch.cuda.current_stream(), [None, None]
         self.optimizer.zero_grad(set_to_none=False)
         for turn in range(MICRO_BATCHES):
@@ -86,7 +88,7 @@ class Step:
         self.optimizer.step()
 
     def rate(self, at_least=1.0):
-        """Samples a second: of the median round."""
+        """Returns samples per second of the median round."""
         upload = torch.cuda.Stream()
         for _ in range(3):
             self.round(upload)
@@ -106,13 +108,13 @@ def show(what, setting, rate):
 
 
 def measured(*about, captured=False, compiled=False):
-    """The rate, or why there is none."""
+    """Returns the rate, or the reason why it was not measured."""
     try:
         step = Step(*about, 'cuda', compiled)
         if captured:
             step.capture()
         return step.rate()
-    except Exception as trouble:  # whatever it is, the other settings are still to be measured
+    except Exception as trouble:  # continue with the other settings
         words = str(trouble).strip().splitlines() or ['']
         return f'not measured ({type(trouble).__name__}: {words[0][:80]})'.replace('\t', ' ')
     finally:
@@ -121,10 +123,10 @@ def measured(*about, captured=False, compiled=False):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument('--seconds', type=float, default=600, help='compile only as long')
+    options.add_argument('--seconds', type=float, default=600, help='limit for torch.compile')
     it = options.parse_args()
     if not torch.cuda.is_available():
-        sys.exit('torch_steps: PyTorch sees no CUDA device')
+        sys.exit('torch_steps: PyTorch finds no CUDA device')
     end, best = time.monotonic() + it.seconds, {}
     every = [(name, samples, precision) for precision in PRECISIONS for name in MODELS for samples in SAMPLES]
     for about in every:
@@ -136,7 +138,7 @@ def main():
     for about in every:
         what, setting = 'step {}, {}, {}'.format(*about), f'compiled graph {best[about]}'
         late = time.monotonic() > end
-        show(what, setting, f'not measured (its {it.seconds:.0f} s were over)' if late else
+        show(what, setting, f'not measured (the limit of {it.seconds:.0f} s was reached)' if late else
              measured(*about, best[about], captured=True, compiled=True))
 
 

@@ -1,7 +1,7 @@
-"""Processor time of other processes' threads as it passes: python busy_times.py PID...
+"""Samples the processor time of threads of other processes: python busy_times.py PID...
 
-One line for each thread that has computed within the last half millisecond: time.monotonic_ns(), pid, thread,
-nanoseconds. Until its input ends.
+Every half millisecond, prints one line per thread that has computed since the last sample: time.monotonic_ns(), pid,
+thread, nanoseconds. Exits at the end of its input.
 """
 import os
 import select
@@ -19,7 +19,7 @@ def readings(pids):
         try:
             for thread in os.listdir(f'/proc/{pid}/task'):
                 yield (pid, thread), spent(pid, thread)
-        except OSError:  # it has ended
+        except OSError:  # it has exited
             pass
 
 

@@ -1,9 +1,9 @@
-"""Weights go back and forth: with the same weights and samples, Steelyard and PyTorch have the same scores and gradients.
+"""Checks that Steelyard and PyTorch have the same scores and gradients for the same weights and samples.
 
     check.py STEELYARD_STEP [MODEL ...]
 
-Scores in evaluation agree to 1e-4, the gradient of each tensor to 1e-3 of its norm (below: where to less). Ends with 77, "skipped", where
-PyTorch is not there. Models that this build of Steelyard does not have are told.
+Scores in evaluation must agree to 1e-4, the gradient of each tensor to 1e-3 of its norm (exceptions: KINKED). Exits with
+77, "skipped", if PyTorch is not installed. Reports models that this build of Steelyard does not have.
 """
 import pathlib
 import sys
@@ -20,15 +20,15 @@ from models import PEERS
 from side import Broken, Side
 
 
-# Where a number lies so close to the kink of a ReLU that rounding decides its side, gradients below it differ by
-# percents: of several draws one must agree.
+# If a number is so close to the kink of a ReLU that rounding decides its side, gradients before it differ by percents.
+# So one of several random draws must agree.
 SEEDS = (2, 3, 4)
-# With pictures of 224 x 224 there are so many that every draw meets some.
+# With images of 224 x 224 every draw contains such numbers.
 KINKED = {'shufflenet_v2', 'densenet121', 'inception_v3', 'resnet101'}
 
 
 def settle(model, inputs):
-    """Gives batch norms the statistics of these inputs: with those of no data, deep networks overflow in evaluation."""
+    """Sets the running statistics of batch norms from these inputs: with initial ones, deep networks overflow."""
     norms = [it for it in model.modules() if isinstance(it, torch.nn.BatchNorm2d)]
     for norm in norms:
         norm.momentum = 1
@@ -39,7 +39,7 @@ def settle(model, inputs):
 
 
 def expected(peer, model, inputs, labels, grain):
-    """Scores in evaluation, and gradients by name."""
+    """Returns scores in evaluation, and gradients by name."""
     scores = model.eval()(inputs)
     model.train()
     for part, wanted in zip(inputs.split(grain), labels.split(grain)):
@@ -60,7 +60,7 @@ def differences(program, name, batch, seed, directory):
     scores, gradients = expected(peer, model, inputs, labels, int(grain))
     if (off := (found['scores'] - scores.flatten(0, -2)).abs().max()) > 1e-4 * max(1, scores.abs().max()):
         yield f'scores differ by {off:.2g}'
-    # What a softmax or a norm takes away again (the bias of keys) has a gradient of zero, and only rounding is left.
+    # Parameters that a softmax or a norm cancels (the bias of keys) have a zero gradient, up to rounding.
     least = 1e-4 * max(gradient.norm() for gradient in gradients.values())
     for tensor, gradient in as_stored(gradients).items():
         off = (found[f'gradient.{tensor}'] - gradient).norm() / max(gradient.norm(), least)
@@ -83,7 +83,7 @@ def main():
                     continue
             there += 1
             wrong += len(found)
-            print(f'{name}:', '; '.join(found) or 'the same', flush=True)
+            print(f'{name}:', '; '.join(found) or 'equal', flush=True)
     return 1 if wrong or not there else 0
 
 

@@ -1,4 +1,4 @@
-"""What both sides of a comparison begin with: weights and samples, as safetensors files."""
+"""Weights and samples for both sides of a comparison, as safetensors files."""
 import torch
 from safetensors.torch import save_file
 
@@ -6,11 +6,11 @@ from models import PEERS
 
 
 def draw(peer, batch, seed):
-    """Inputs as PyTorch takes them, and labels: a picture of its class and noise, or tokens."""
+    """Returns inputs in PyTorch's layout, and labels. Inputs are the image of the class plus noise, or tokens."""
     source = torch.Generator().manual_seed(seed)
     if peer.tokens:
         inputs = torch.randint(peer.tokens, (batch, *peer.sample), generator=source)
-        following = peer.tokens == peer.classes  # every position is labelled with the token behind it
+        following = peer.tokens == peer.classes  # the label of every position is the next token
         labels = inputs.roll(-1, 1) if following else torch.randint(peer.classes, (batch,), generator=source)
         return inputs, labels
     labels = torch.randint(peer.classes, (batch,), generator=source)
@@ -20,8 +20,8 @@ def draw(peer, batch, seed):
 
 
 def make(name, seed=1):
-    """The model with first weights. What begins as zero (biases, a head) gets small values: zeros would hide a
-    tensor that is not used."""
+    """Returns the model with initial weights. Zero tensors (biases, a head) get small values, because zeros would
+    hide an unused tensor."""
     torch.manual_seed(seed)
     model = PEERS[name].make()
     with torch.no_grad():
@@ -32,12 +32,12 @@ def make(name, seed=1):
 
 
 def as_stored(state):
-    """The tensors of a model as Steelyard keeps them: all floats, but not how many batches a batch norm has seen."""
+    """Returns the tensors that Steelyard keeps: all floats, without the batch counters of batch norms."""
     return {name: it.detach().contiguous() for name, it in state.items() if it.is_floating_point()}
 
 
 def write(name, model, inputs, labels, directory):
-    """The paths of weights and samples."""
+    """Writes weights and samples, and returns their paths."""
     weights, samples = directory / f'{name}.safetensors', directory / f'{name}.samples.safetensors'
     save_file(as_stored(model.state_dict()), weights)
     rows = inputs.permute(0, 2, 3, 1) if inputs.ndim == 4 else inputs

@@ -1,14 +1,14 @@
-"""What a round costs beside the user's own forward and backward, with one worker of steelyard.torch.
+"""Measures the cost of a round besides the user's own forward and backward pass, with one worker of steelyard.torch.
 
     script/bench overhead [--models resnet20] [--batch 128] [--rounds 30] [--repeats 3] [--trace FILE]
 
-A plain loop (forward, backward, no step) and a job of the same model and batches take turns in one process of one
-thread; scheduler and server have the machine's other cores. A round is the time from one turn of the job's loop to the
-next: parameters, forward, backward, exchange, the server's step and the scheduler's word. The figures are medians.
+A plain loop (forward, backward, no step) and a job with the same model and batches alternate in one single-threaded
+process; scheduler and server use the machine's other cores. A round is the time from one iteration of the job's loop to
+the next: parameters, forward, backward, exchange, the server's step and the scheduler's messages. Figures are medians.
 
-Besides: how much of the gradient is told before backward has returned, and how much of the server's processor time
-passes while the worker goes backward, which is the exchange under backward. --trace writes that as a timeline that
-ui.perfetto.dev and chrome://tracing open.
+Also measures the fraction of the gradient that is announced before backward returns, and the fraction of the server's
+processor time that overlaps with the worker's backward pass. --trace writes a timeline for ui.perfetto.dev and
+chrome://tracing.
 """
 import argparse
 import json
@@ -32,11 +32,11 @@ try:
 except ImportError as missing:
     print(f'overhead: {missing}: script/setup --peers installs PyTorch and what it needs, in build/peers')
     sys.exit(77)
-FIRST = 6  # rounds that are not measured: PyTorch's own warm-up, and the sending ahead that begins with the second
+FIRST = 6  # rounds that are not measured: PyTorch's warm-up, and sending ahead, which begins with the second
 
 
 def children():
-    """Of this process and theirs: pid and command line."""
+    """Returns pid and command line of all descendants of this process."""
     parents, commands = {}, {}
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
@@ -61,7 +61,7 @@ class Watch:
                                         stdin=subprocess.PIPE, stdout=self.file)
 
     def end(self):
-        """Triples of the end of an interval, the thread's number, and the seconds that it computed in it."""
+        """Returns triples: end of an interval, number of the thread, and its processor seconds in the interval."""
         self.process.stdin.close()
         self.process.wait()
         self.file.seek(0)
@@ -83,7 +83,7 @@ class Case:
         return torch.nn.functional.cross_entropy(self.model(x), y)
 
     def plain(self):
-        """Seconds of a forward and a backward."""
+        """Returns the median seconds of a forward and a backward pass."""
         times = []
         for turn in range(FIRST + self.it.rounds // 2):
             batch = slice(turn % 4 * self.it.batch, (turn % 4 + 1) * self.it.batch)
@@ -94,7 +94,7 @@ class Case:
         return statistics.median(times[FIRST:])
 
     def job(self):
-        """What the rounds of a job say: times of the loop's turns, of its backwards, of what was told; the servers'."""
+        """Runs a job. Returns times of iterations, backward passes and announced ranges, and the servers' times."""
         noted = {'begin': [], 'backward': [], 'told': []}
         worker, tell = steelyard._worker.Worker, steelyard._worker.Worker.final
 
@@ -110,7 +110,7 @@ class Case:
                                        run_dir=f'{directory}/run')
             watch = None
             for x, y in job:
-                watch = watch or Watch()  # by now the servers are there
+                watch = watch or Watch()  # the servers run by now
                 begin = time.monotonic()
                 loss = self.loss(x, y)
                 backward = time.monotonic()
@@ -123,8 +123,8 @@ class Case:
 
 
 def rounds_of(noted):
-    """Of each measured round but the last: its seconds, the backward's, the floats told in it and before the backward
-    had returned, and the servers' seconds in it and under the backward."""
+    """Yields for each measured round except the last: its seconds, those until backward returned, the floats announced
+    in it and before backward returned, and the servers' seconds in it and during backward."""
     for begin, end, (backward, done) in zip(noted['begin'], noted['begin'][1:], noted['backward']):
         told = [(at < done, floats) for at, floats in noted['told'] if begin <= at < end]
         busy = [(backward < at < done, passed) for at, _, passed in noted['server'] if begin <= at < end]
@@ -139,7 +139,7 @@ def timeline(noted):
                                             'dur': (end - begin) * 1e6}
     named = lambda lane, name: {'name': 'thread_name', 'ph': 'M', 'pid': 1, 'tid': lane, 'args': {'name': name}}
     yield named(1, 'the script')
-    yield named(2, 'ranges of the gradient that are told')
+    yield named(2, 'announced ranges of the gradient')
     for begin, (backward, done) in zip(noted['begin'], noted['backward']):
         yield event(1, 'forward', begin, backward)
         yield event(1, 'backward', backward, done)
@@ -162,22 +162,22 @@ def compare(it, name):
         it.trace.write_text(json.dumps({'traceEvents': list(timeline(noted))}))
     everything = [each for repeat in rounds for each in repeat]
     whole = [statistics.median(each['round'] for each in repeat) for repeat in rounds]
-    # Each job stands between two plain loops, so what else the machine does shows on both.
+    # Each job runs between two plain loops, so other load on the machine affects both.
     beside = [seconds / ((before + after) / 2) for seconds, before, after in zip(whole, plain, plain[1:])]
     share = lambda part, of: 100 * sum(each[part] for each in everything) / sum(each[of] for each in everything)
     milli = lambda values: f'{1e3 * statistics.median(values):.1f} [{1e3 * min(values):.1f}..{1e3 * max(values):.1f}]'
-    print(f'{name}, batch {it.batch}: plain {milli(plain)} ms, a round {milli(whole)} ms: '
+    print(f'{name}, batch {it.batch}: plain {milli(plain)} ms, one round {milli(whole)} ms: '
           f'{100 * statistics.median(beside) - 100:.1f} % [{100 * min(beside) - 100:.1f}..{100 * max(beside) - 100:.1f}]')
-    print(f"  told before backward returned: {share('told_early', 'told'):.0f} % of the gradient; of the server's "
-          f"{1e3 * statistics.median(each['busy'] for each in everything):.1f} ms a round "
-          f"{share('busy_under', 'busy'):.0f} % pass under backward", flush=True)
+    print(f"  announced before backward returned: {share('told_early', 'told'):.0f} % of the gradient; of the server's "
+          f"{1e3 * statistics.median(each['busy'] for each in everything):.1f} ms per round "
+          f"{share('busy_under', 'busy'):.0f} % overlap with backward", flush=True)
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--models', type=lambda text: text.split(','), default=['resnet20'])
     options.add_argument('--batch', type=int, default=128)
-    options.add_argument('--rounds', type=int, default=30, help='that are measured, of each job')
+    options.add_argument('--rounds', type=int, default=30, help='measured rounds per job')
     options.add_argument('--repeats', type=int, default=3)
     options.add_argument('--trace', type=pathlib.Path, help='the last job as a timeline (JSON)')
     options.add_argument('--build', type=pathlib.Path, default=ROOT / 'build/release')

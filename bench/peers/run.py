@@ -1,18 +1,17 @@
-"""Steelyard beside PyTorch: the same models, batches, threads and float32, by turns in one run.
+"""Steelyard and PyTorch with the same models, batches, threads and float32, alternating in one run.
 
     script/bench peers [--models mlp,lenet5] [--threads 1,2] [--pairs 9] [--seconds 1] [--no-compile] [--json FILE]
     script/bench peers --together mlp,resnet20
 
-For each model: three SGD steps from the same weights on the same samples must have the same losses on both sides: the
-first to 1e-5, and the others, behind gradients in which rounding decides the sides of ReLUs' kinks, to 1e-3. Then
-PyTorch's settings are tried - NCHW and NHWC, eager and torch.compile - and the fastest takes turns with Steelyard,
-every second time in reverse order. The figures are medians; the ratio is that of medians; `of peak` is the share of the
-FMA peak of all threads, measured in the same turns, that the model's operations come to; `MB` and `there` are the peaks
-of resident memory of both processes. One thread is measured by its processor time, several by wall-clock time: those
-need a machine that does nothing else.
+For each model, three SGD steps from the same weights on the same samples must have the same losses on both sides: the
+first to 1e-5, the others to 1e-3, because rounding can decide the sides of ReLUs' kinks. Then PyTorch's settings are
+tried (NCHW and NHWC, eager and torch.compile), and the fastest alternates with Steelyard, every second time in reverse
+order. Figures are medians, and the ratio is that of medians. `of peak` is the rate of the model's operations divided by
+the FMA peak of all threads, measured in the same turns. `MB` and `MB, PT` are the peak resident memory of Steelyard
+and PyTorch. One thread is measured by its processor time, several by wall-clock time, which needs an idle machine.
 
-With --together two processes of one thread train with a global batch of 256: DistributedDataParallel over gloo beside
-two workers and one server. The efficiency is the rate over that of two processes that exchange nothing, also measured
+With --together two single-threaded processes train with a global batch of 256: DistributedDataParallel over gloo, and
+two workers with one server. The efficiency is the rate divided by that of two processes without exchange, also measured
 in the same turns.
 """
 import argparse
@@ -38,7 +37,7 @@ ROOT = HERE.parent.parent
 
 
 def by_turns(pairs, sides):
-    """The readings of each side, in turns of alternating order."""
+    """Measures all sides in turn, every second time in reverse order; returns the readings of each side."""
     readings = [[] for _ in sides]
     for turn in range(pairs):
         for i in range(len(sides)) if turn % 2 == 0 else reversed(range(len(sides))):
@@ -56,7 +55,7 @@ def shown(it):
 
 
 class Comparison:
-    """One model on so many threads."""
+    """One model with a number of threads."""
 
     def __init__(self, it, name, threads, directory):
         self.it, self.name, self.threads, self.directory = it, name, threads, directory
@@ -80,7 +79,7 @@ class Comparison:
         exact.end()
         limits = 1e-5, 1e-3, 1e-3
         if not all(abs(a - b) <= limit * max(1, abs(a)) for a, b, limit in zip(wanted, found, limits)):
-            raise Broken(f'WRONG RESULT: losses {found}, and PyTorch has {wanted}')
+            raise Broken(f'WRONG RESULT: losses {found}, but PyTorch has {wanted}')
 
     def settings(self):
         layouts = ['nchw']
@@ -91,7 +90,7 @@ class Comparison:
                 yield layout + compiled, ['--layout', layout] + (['--compile'] if compiled else [])
 
     def best_of_theirs(self):
-        """The fastest setting, warm; and what became of the others."""
+        """Returns the fastest setting, its process after warm-up, and the rate or error of every setting."""
         best, rates = None, {}
         for setting, options in self.settings():
             side = self.theirs(*options)
@@ -131,7 +130,7 @@ class Comparison:
 
 
 class Together(Comparison):
-    """Two processes of one thread, global batch 256."""
+    """Two single-threaded processes, global batch 256."""
 
     def __init__(self, it, name, directory):
         super().__init__(it, name, 1, directory)
@@ -164,7 +163,7 @@ class Together(Comparison):
         ddp = Side(sys.executable, HERE / 'torch_ddp.py', '--model', self.name, '--meet',
                    self.directory / f'{self.name}.meet')
         for _ in range(2):
-            # The steady rate is that after ten rounds.
+            # The steady rate is measured after ten rounds.
             self.seconds = max(3, self.it.seconds, 30 * 256 / self.apart(alone))
             ddp.ask('measure', self.it.seconds / 4)
         ours, apart, both = by_turns(self.it.pairs, [self.trained, lambda: self.apart(alone),
@@ -180,14 +179,14 @@ class Together(Comparison):
 
 def heading():
     print(f"{'model':16} {'batch':>5} {'thr':>3} {'Steelyard, samples/s':>26} {'PyTorch, samples/s':>26} "
-          f"{'setting':14} {'ratio':>5} {'of peak':>7} {'MB':>5} {'there':>5}")
+          f"{'setting':14} {'ratio':>5} {'of peak':>7} {'MB':>5} {'MB, PT':>6}")
 
 
 def show(it):
     if 'setting' in it:
         print(f"{it['model']:16} {it['batch']:5} {it['threads']:3} {shown(it['ours']):>26} {shown(it['pytorch']):>26} "
               f"{it['setting']:14} {it['ratio']:5.2f} {100 * it['of_peak']:6.1f}% "
-              f"{it['megabytes'][0]:5} {it['megabytes'][1]:5}", flush=True)
+              f"{it['megabytes'][0]:5} {it['megabytes'][1]:6}", flush=True)
     else:
         print(f"{it['model']:16} {it['batch']:5} 2x1 {shown(it['ours']):>26} {shown(it['pytorch']):>26} "
               f"{'DDP, gloo':14} {it['ratio']:5.2f}   efficiency {it['efficiency']:.2f}, "
@@ -201,14 +200,14 @@ def main():
     options.add_argument('--together', type=words, default=[])
     options.add_argument('--threads', type=lambda text: [int(it) for it in words(text)], default=[1, 2])
     options.add_argument('--pairs', type=int, default=9)
-    options.add_argument('--seconds', type=float, default=1, help='of one reading')
+    options.add_argument('--seconds', type=float, default=1, help='duration of one reading')
     options.add_argument('--no-compile', action='store_true')
-    options.add_argument('--json', type=pathlib.Path, help='all of it, for programs')
+    options.add_argument('--json', type=pathlib.Path, help='write all results as JSON')
     options.add_argument('--build', type=pathlib.Path, default=ROOT / 'build/release')
     it = options.parse_args()
     for name in it.models + it.together:
         if name not in PEERS:
-            options.error(f'there is no model {name}: one of {", ".join(PEERS)}')
+            options.error(f'unknown model {name}; valid: {", ".join(PEERS)}')
     print(f'PyTorch {torch.__version__}; medians of {it.pairs} pairs of readings of {it.seconds:g} s')
     heading()
     results, wrong = [], False
@@ -226,7 +225,7 @@ def main():
                 print(f'{comparison.name:16} {comparison.threads} threads: {why}', flush=True)
     behind = [f"{it['model']} on {it['threads']}" for it in results if it['ratio'] < 1 and 'threads' in it]
     if behind:
-        print('behind PyTorch:', ', '.join(behind))
+        print('slower than PyTorch:', ', '.join(behind))
     if it.json:
         it.json.write_text(json.dumps(results, indent=1))
     return 1 if wrong else 0

@@ -1,10 +1,10 @@
-"""A process that answers one line to each line: steelyard_step, torch_step.py or torch_ddp.py."""
+"""A process that answers each line with one line: steelyard_step, torch_step.py or torch_ddp.py."""
 import subprocess
 import tempfile
 
 
 class Broken(Exception):
-    """A side that ended, with the last line it said."""
+    """A side exited; the text is its last line of output."""
 
 
 class Side:
@@ -14,7 +14,7 @@ class Side:
                                         stderr=self.errors, text=True, env=environment)
 
     def ask(self, *command):
-        """The numbers of the answer."""
+        """Sends a command and returns the words of the answer."""
         self.tell(*command)
         return self.answer()
 
@@ -22,7 +22,7 @@ class Side:
         try:
             print(*command, file=self.process.stdin, flush=True)
         except BrokenPipeError:
-            pass  # answer() says why
+            pass  # answer() reports the cause
 
     def answer(self):
         words = self.process.stdout.readline().split()
@@ -30,7 +30,7 @@ class Side:
             return words[1:]
         self.process.wait()
         self.errors.seek(0)
-        raise Broken((self.errors.read().strip().splitlines() or ['it ended without a word'])[-1])
+        raise Broken((self.errors.read().strip().splitlines() or ['it exited without output'])[-1])
 
     def end(self):
         self.process.stdin.close()

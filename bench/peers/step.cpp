@@ -1,23 +1,23 @@
-// steelyard_step: training steps of one model in one process, for comparison with the same model elsewhere.
+// steelyard_step: training steps of one model in one process, for comparison with other frameworks.
 //
 //   steelyard_step --model M --weights FILE --samples FILE
 //                  [--batch 128] [--threads 1] [--classes 10] [--rate 0.01] [--precision float32|bf16]
 //
-// Both files are safetensors. Weights: the tensors of the model's layout, by name and shape; others are not
-// looked at. Samples: "inputs", [sample][row][column][channel] or [sample][feature], and "labels", as floats.
+// Both files are safetensors. Weights: the tensors of the model's layout, by name and shape; others are
+// ignored. Samples: "inputs", [sample][row][column][channel] or [sample][feature], and "labels", as floats.
 //
-// A step is what workers and servers do with a round: the gradient of the batch, summed over micro-batches,
-// then SGD with momentum 0.9 and weight decay 1e-4. With T threads each computes a T-th of the batch and of
-// the update. Standard input has one command a line, each answered by one line:
+// A step is the work of workers and servers in a round: the gradient of the batch, summed over micro-batches,
+// then SGD with momentum 0.9 and weight decay 1e-4. With T threads each computes 1/T of the batch and of the
+// update. Standard input has one command per line, each answered by one line:
 //
 //   about       about PARAMETERS FLOPS-PER-SAMPLE MICRO-BATCH
-//   losses N    losses L1 .. LN          N steps from the weights of the file, the mean loss of each
-//   measure S   measure RATE             samples a second, in steps for about S seconds: of processor time
-//                                        with one thread, of wall-clock time with several
+//   losses N    losses L1 .. LN          N steps from the weights of the file, and the mean loss of each
+//   measure S   measure RATE             samples per second, over about S seconds: processor time with one
+//                                        thread, wall-clock time with several
 //   peak S      peak GFLOPS              FMA peak of one thread, over about S seconds of its processor time
-//   memory 0    memory MB                the process's peak, resident
-//   save FILE   save FILE                at the weights of the file: "scores" [sample][class] in evaluation,
-//                                        and "gradient.NAME", of the mean loss
+//   memory 0    memory MB                peak resident memory of the process
+//   save FILE   save FILE                with the weights of the file: "scores" [sample][class] in eval mode,
+//                                        and "gradient.NAME" of the mean loss
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -71,10 +71,10 @@ Settings read_settings(int argc, char** argv) {
   for (int i = 1; i < argc; i += 2) {
     const auto option = known.find(argv[i]);
     if (option == known.end() || i + 1 == argc)
-      refuse(std::string(argv[i]) + ": not known, or without a value");
+      refuse(std::string(argv[i]) + ": unknown option, or its value is missing");
     option->second(argv[i + 1]);
   }
-  if (it.threads == 0 || it.batch % it.threads != 0) refuse("--batch is no multiple of --threads");
+  if (it.threads == 0 || it.batch % it.threads != 0) refuse("--batch must be a multiple of --threads");
   return it;
 }
 
@@ -85,7 +85,7 @@ struct Tensors {
 
   const StoredTensor& at(const std::string& tensor) const {
     const StoredTensor* found = file.find(tensor);
-    if (found == nullptr) refuse(name + ": there is no tensor \"" + tensor + "\"");
+    if (found == nullptr) refuse(name + ": tensor \"" + tensor + "\" is missing");
     return *found;
   }
 
@@ -105,7 +105,7 @@ std::vector<float> in_layout(const Layout& layout, const Tensors& from) {
   for (const TensorPlace& place : layout.tensors) {
     const StoredTensor& stored = from.at(place.name);
     if (stored.shape != place.shape)
-      refuse(from.name + ": \"" + place.name + "\" has another shape than in the model");
+      refuse(from.name + ": \"" + place.name + "\" has a different shape in the model");
     stored.copy_to(std::span(flat).subspan(place.offset, place.size()));
   }
   return flat;
@@ -126,7 +126,7 @@ struct Batch {
   std::vector<std::uint32_t> labels;
 };
 
-// One thread's part of the batch, in micro-batches that lie where the samples lie.
+// One thread's part of the batch, as micro-batches that refer to the samples in place.
 class Part final : public Samples {
  public:
   Part(const nn::Model& model, const Batch& batch, Interval samples, std::uint64_t total)
@@ -163,7 +163,7 @@ class Part final : public Samples {
   std::size_t next_ = 0;
 };
 
-// PyTorch would draw other masks.
+// Dropout is off, because PyTorch would draw other masks.
 std::map<std::string, double> without_dropout(const std::string& model) {
   for (const auto& row : nn::built_in_models()) {
     if (row.name != model) continue;
@@ -185,7 +185,8 @@ class Trainer {
         layout_(model_.layout()),
         first_(in_layout(layout_, Tensors(settings.weights))),
         next_(first_.size()) {
-    if (batch_.shape[0] != settings.batch) refuse(settings.samples + ": has not --batch samples");
+    if (batch_.shape[0] != settings.batch)
+      refuse(settings.samples + ": the number of samples differs from --batch");
     const std::uint64_t each = settings.batch / settings.threads;
     for (std::uint64_t i = 0; i < settings.threads; ++i) {
       parts_.emplace_back(model_, batch_, Interval{i * each, (i + 1) * each}, settings.batch);
@@ -261,7 +262,7 @@ class Trainer {
     work(0);
   }
 
-  // The mean loss before the step.
+  // Takes one step and returns the mean loss before it.
   double step() {
     const double loss = sum_gradients();
     on_threads([&](std::uint32_t i) { update(share(i)); });
@@ -269,7 +270,7 @@ class Trainer {
     return loss;
   }
 
-  // Into the first part's gradient.
+  // Sums the gradients of all parts into the first part's, and returns the mean loss.
   double sum_gradients() {
     std::vector<nn::Sums> sums(settings_.threads);
     on_threads([&](std::uint32_t i) { sums[i] = parts_[i].train(parameters_); });
@@ -318,7 +319,7 @@ std::string peak_memory() {
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("VmHWM:")) return std::to_string(std::stoul(line.substr(6)) / 1024);
   }
-  refuse("/proc/self/status does not tell the peak of memory");
+  refuse("/proc/self/status has no VmHWM line");
 }
 
 std::string answer(Trainer& trainer, const std::string& command, const std::string& argument) {
@@ -327,7 +328,7 @@ std::string answer(Trainer& trainer, const std::string& command, const std::stri
   if (command == "measure") return std::to_string(trainer.rate(std::stod(argument)));
   if (command == "peak") return std::to_string(bench::fma_gigaflops(std::stod(argument)));
   if (command == "memory") return peak_memory();
-  if (command != "save") refuse("what is \"" + command + "\"?");
+  if (command != "save") refuse("unknown command \"" + command + "\"");
   trainer.save(argument);
   return argument;
 }

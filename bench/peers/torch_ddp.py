@@ -1,9 +1,9 @@
-"""Data-parallel training as a PyTorch user would: DistributedDataParallel over gloo, processes of one thread.
+"""Data-parallel training in PyTorch: DistributedDataParallel over gloo, single-threaded processes.
 
     torch_ddp.py --model mlp [--batch 256] [--processes 2]
 
-Answers "measure S" with two rates in samples a second, both of all processes: with DDP, and of as many processes that
-train beside each other without exchanging anything.
+Answers "measure S" with two rates in samples per second, both summed over all processes: with DDP, and for the same
+number of simultaneous processes without any exchange.
 """
 import argparse
 import os
@@ -21,7 +21,7 @@ from models import PEERS
 
 
 def trained(step, seconds):
-    """Steps a second; every process takes as many as the first one, so that none waits for ever."""
+    """Returns steps per second. Every process takes as many steps as the first one, so that none waits forever."""
     steps, begin, go_on = 0, time.perf_counter(), True
     while go_on:
         for _ in range(8):
@@ -56,7 +56,7 @@ def process(rank, it, commands, answers):
 
 
 def answer(answers, running):
-    """The next one; raises what ended a process, if one has ended."""
+    """Returns the next answer. If a process has failed, raises its exception."""
     while True:
         try:
             return answers.get(timeout=1)
@@ -69,7 +69,7 @@ def main():
     options.add_argument('--model', choices=PEERS, required=True)
     options.add_argument('--batch', type=int, default=256)
     options.add_argument('--processes', type=int, default=2)
-    options.add_argument('--meet', required=True, help='a file that is not there: where the processes meet')
+    options.add_argument('--meet', required=True, help='path of a new file that the processes use for rendezvous')
     it = options.parse_args()
     context = multiprocessing.get_context('spawn')
     commands = [context.Queue() for _ in range(it.processes)]

@@ -1,10 +1,10 @@
-"""The other side of steelyard_step: the same steps of the same model in PyTorch, by the same commands.
+"""The PyTorch counterpart of steelyard_step: the same steps of the same model, with the same commands.
 
     torch_step.py --model M [--batch 128] [--threads 1] [--layout nchw|nhwc] [--compile] [--grain 0] [--rate 0.01]
 
-Forward, loss, backward, and SGD with momentum 0.9 and weight decay 1e-4, in PyTorch's fused form, on one batch that
-stays in memory. Rates are of processor time with one thread, of wall-clock time with several. With --grain the batch is taken in parts of so many samples whose gradients are added, so that batch
-statistics belong to the same samples on both sides.
+Forward, loss, backward, and PyTorch's fused SGD with momentum 0.9 and weight decay 1e-4, on one batch that stays in
+memory. Rates use processor time with one thread, wall-clock time with several. With --grain the batch is computed in
+parts of that many samples with summed gradients, so that batch statistics cover the same samples on both sides.
 """
 import argparse
 import sys
@@ -57,7 +57,7 @@ class Trainer:
 
 
 def peak_memory(_):
-    """Megabytes of the process, resident."""
+    """Returns the peak resident memory of the process, in megabytes."""
     with open('/proc/self/status') as status:
         return next(int(line.split()[1]) // 1024 for line in status if line.startswith('VmHWM:'))
 

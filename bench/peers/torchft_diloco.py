@@ -1,12 +1,12 @@
-"""torchft's DiLoCo with workers of unequal speed: what of their speed it reaches.
+"""Measures the efficiency of torchft's DiLoCo with workers of unequal speed.
 
     build/peers/bin/python -m pip install torchft          (after script/setup --peers)
     build/peers/bin/python bench/peers/torchft_diloco.py [--slow 2,4,8] [--every 64] [--rounds 5]
 
-Workers are processes of one thread that train LeNet-5 and sleep after each step, so that it takes 2, 4 and 8 times as
-long; each has the same batch. They exchange over loopback, every 64 steps. Efficiency is their samples a second
-over what the same workers reach without waiting or exchange: the rate of one that is not slowed down, measured
-before, times 1/2 + 1/4 + 1/8. The first round is not counted. What torchft says goes to stderr.
+Workers are single-threaded processes that train LeNet-5 and sleep after each backward pass, so that a step takes 2, 4 and
+8 times as long; each has the same batch. They exchange over loopback, every 64 steps. Efficiency is their samples per
+second divided by the rate of the same workers without waiting or exchange: the rate of one worker without slowdown,
+measured before, times 1/2 + 1/4 + 1/8. The first round is excluded. Output of torchft goes to stderr.
 """
 import argparse
 import json
@@ -59,7 +59,7 @@ def rate_alone(steps):
 
 
 def take_part(options):
-    """One replica: prints how many outer steps were committed, and the seconds behind the first."""
+    """One replica: prints the number of outer steps after the first, and their seconds."""
     import torch.distributed as dist
     from torchft.local_sgd import DiLoCo
     from torchft.manager import Manager
@@ -99,10 +99,10 @@ def main():
     told = [json.loads(worker.communicate(timeout=600)[0].splitlines()[-1]) for worker in workers]
     lighthouse.shutdown()
     if {it['rounds'] for it in told} != {options.rounds - 1}:
-        raise SystemExit(f'torchft_diloco.py: WRONG RESULT: not as many rounds everywhere: {told}')
+        raise SystemExit(f'torchft_diloco.py: WRONG RESULT: workers have different numbers of rounds: {told}')
     samples = sum(it['rounds'] for it in told) * options.every * BATCH
     rate, whole = samples / max(it['seconds'] for it in told), alone * sum(1 / slow for slow in options.slow)
-    print(f'one that is not slowed down  {alone:9,.0f} samples/s')
+    print(f'one worker, not slowed down  {alone:9,.0f} samples/s')
     print(f'all, without waiting         {whole:9,.0f}')
     print(f'torchft DiLoCo               {rate:9,.0f}  {100 * rate / whole:.1f} %')
 

@@ -1,24 +1,23 @@
-"""Workers of unequal speed: Steelyard's PyTorch module beside DistributedDataParallel, by turns in one run.
+"""Workers of unequal speed: Steelyard's PyTorch module and DistributedDataParallel, alternating in one run.
 
     script/bench unequal [--with steelyard,ddp,ddp-hand] [--models mlp,resnet20] [--unequal sleep:2,4,8]
                          [--scenario steady,changing,equal,killed,joining] [--repeats 5] [--quick] [--json FILE]
 
 - ddp: equal batches.
-- ddp-hand: batches in proportion to speeds that are set by hand, and losses rescaled, so that the averaged gradient is
-  that of the global batch. What a patient user can do while speeds are known and stay as they are.
+- ddp-hand: batches in proportion to manually set speeds, with rescaled losses, so that the averaged gradient is that of
+  the global batch. This is possible while speeds are known and do not change.
 - steelyard: steelyard.torch.join, under `steelyard run`.
 
-All have processes of one thread, the same model, first weights, data (random tensors in classes), global batch,
-optimizer and loader, and the same epochs to train. --unequal says how workers are slowed down and by what factors:
-sleep, quota or busy (unequal_speed.py). Scenarios: steady; changing: the factors are turned round in the middle;
-equal: nobody is slowed down, at most as many workers as cores; killed: the last worker is killed in the middle
-(torchrun begins anew, from the last epoch's checkpoint); joining: the last worker comes in the middle (Steelyard only:
-the number of DDP's processes is fixed).
+All use single-threaded processes and the same model, initial weights, data (random tensors in classes), global batch,
+optimizer, loader and number of epochs. --unequal sets the method and the factors of the slowdown: sleep, quota or busy
+(unequal_speed.py). Scenarios: steady; changing: the factors are reversed halfway; equal: no slowdown, at most as many
+workers as cores; killed: the last worker is killed halfway (torchrun restarts from the last epoch's checkpoint);
+joining: the last worker joins halfway (Steelyard only: DDP has a fixed number of processes).
 
-First all must have the losses of one plain process in the first rounds, to 1e-3; a wrong result has no speed. Rates are
-samples a second after the tenth round, medians of the repeats with their range. The ideal is the rate of one plain
-process that is not slowed down, measured in the same turns, times the sum of 1 / factor, or the number of cores if that
-is less.
+First, the losses of the first rounds must equal those of one plain process to 1e-3; otherwise no speed is reported.
+Rates are samples per second after the tenth round, medians of the repeats with their range. The ideal is the rate of
+one plain process without slowdown, measured in the same turns, times the sum of 1 / factor, or times the number of
+cores if that is less.
 """
 import argparse
 import json
@@ -45,8 +44,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KINDS = 'steelyard', 'ddp', 'ddp-hand'
 SCENARIOS = 'steady', 'changing', 'equal', 'killed', 'joining'
-# Samples of an epoch are a multiple of the batch. With batch norm shares are whole micro-batches, so those have to be
-# small to be divided well; without it Steelyard finds their size.
+# The samples of an epoch are a multiple of the batch. With batch norm shares are whole micro-batches, which must
+# be small for a good division; without it Steelyard chooses their size.
 SIZES = {'mlp': {'batch': 512, 'samples': 40 * 512, 'epochs': 8, 'rate': 0.02, 'contrast': 0.1, 'micro_batch': None},
          'resnet20': {'batch': 384, 'samples': 8 * 384, 'epochs': 6, 'rate': 0.02, 'contrast': 1.0, 'micro_batch': 16}}
 QUICK = {'mlp': {**SIZES['mlp'], 'batch': 256, 'samples': 10 * 256, 'epochs': 4},
@@ -55,7 +54,7 @@ LIMIT = 1200  # seconds of one training
 
 
 def setting(it, model, scenario, **changes):
-    """One training, as unequal_train.py takes it."""
+    """Returns the settings of one training for unequal_train.py."""
     workers = len(it.factors)
     if scenario == 'equal':
         workers = min(workers, len(cores()))
@@ -66,7 +65,7 @@ def setting(it, model, scenario, **changes):
 
 
 class Training:
-    """One training of several processes, from its start to its end, and what they noted."""
+    """One training of several processes, from start to end, and their notes."""
 
     def __init__(self, it, setting):
         self.it, self.setting = it, setting
@@ -85,7 +84,7 @@ class Training:
 
     def environment(self, **more):
         there = [str(ROOT / 'bindings/python')] + [it for it in [os.environ.get('PYTHONPATH')] if it]
-        # Restarted processes that share torchrun's store find each other's old addresses there, and wait for ever.
+        # Restarted processes that share torchrun's store find old addresses there, and wait forever.
         return {**os.environ, 'TORCH_DISABLE_SHARE_RDZV_TCP_STORE': '1',
                 'OMP_NUM_THREADS': '1', 'PYTHONPATH': ':'.join(there), 'STEELYARD_DEVICE': 'cpu',
                 'STEELYARD_PYTHON': sys.executable, 'STEELYARD_PROGRAM': str(self.it.build / 'bin/steelyard'),
@@ -105,7 +104,7 @@ class Training:
         return sorted(lines, key=lambda line: line['at'])
 
     def run(self):
-        """All notes, by time."""
+        """Runs the training and returns all notes, sorted by time."""
         with tempfile.TemporaryDirectory() as directory:
             self.directory = pathlib.Path(directory)
             (self.directory / 'sockets').mkdir()
@@ -124,13 +123,13 @@ class Training:
     def wait(self, running):
         until = time.monotonic() + LIMIT
         late = self.setting['scenario'] == 'joining'
-        if late:  # it loads PyTorch now, and joins when it is told to
+        if late:  # it loads PyTorch now, and joins once the file `join` exists
             running.append(self.start([sys.executable, *self.command()[-2:]],
                                       STEELYARD=f'ipc://{self.directory}/sockets/scheduler',
                                       STEELYARD_NAME=f"worker-{self.setting['workers'] - 1}"))
         while running[0].poll() is None:
             if time.monotonic() > until:
-                raise Broken(f'not done after {LIMIT} s')
+                raise Broken(f'not finished after {LIMIT} s')
             time.sleep(0.05)
             if late and any(note.get('epoch', 0) >= self.setting['epochs'] // 2 for note in self.notes()):
                 late = False
@@ -142,7 +141,7 @@ class Training:
 
 
 def end(process):
-    """Ends a launcher, which ends what it has started; or kills it."""
+    """Terminates a launcher, which stops its processes. Kills them if it does not exit."""
     if process.poll() is None:
         process.terminate()
         try:
@@ -157,7 +156,7 @@ def pieces_of(notes):
 
 
 def rate(pieces, skipped, wanted):
-    """Samples a second, without the first so many; `wanted` in all."""
+    """Returns samples per second after the first `skipped` samples. Raises Broken unless `wanted` were trained."""
     done, begin = 0, None
     for piece in pieces:
         done += piece['count']
@@ -169,7 +168,7 @@ def rate(pieces, skipped, wanted):
 
 
 def losses(notes):
-    """Mean loss of each epoch."""
+    """Returns the mean loss of each epoch."""
     sums = {}
     for piece in pieces_of(notes):
         total = sums.setdefault(piece['epoch'], [0, 0])
@@ -179,20 +178,20 @@ def losses(notes):
 
 
 def found(notes, setting):
-    """What one training says, by name."""
+    """Returns the results of one training, by name."""
     pieces, batch = pieces_of(notes), setting['batch']
     result = {'accuracy': next((note['value'] for note in notes if note['kind'] == 'accuracy'), float('nan'))}
     if setting['scenario'] == 'killed':
         killed = next(note for note in notes if note['kind'] == 'killed')
         later = [piece for piece in pieces if piece['begin'] > killed['at']]
         result['flows'] = later[0]['at'] - killed['at']
-        # A piece of a later round: all that had been done until then is done again.
+        # A piece of a later round: all progress made before the kill has been regained.
         result['back'] = next(piece['at'] for piece in later if piece['place'] > killed['place']) - killed['at']
     elif setting['scenario'] == 'joining':
         late = [note for note in notes if note['kind'] == 'ready'][-1]['at']
         first = next((piece['at'] for piece in pieces if piece['worker'] == setting['workers'] - 1), None)
         if first is None:
-            raise Broken('the late worker came too late')
+            raise Broken('the late worker joined after the end of the training')
         result['joined'] = first - late
         before, after = ([piece for piece in pieces if (piece['at'] < first) == sooner] for sooner in (True, False))
         result['before'], result['rate'] = (rate(part, 3 * batch, sum(piece['count'] for piece in part))
@@ -219,15 +218,15 @@ class Comparison:
                                    'scenario': 'steady', **changes})
 
     def check(self):
-        """Raises Broken unless all have the losses of a plain process. A round is the whole of the data, since the ways
-        of training have orders of their own."""
+        """Raises Broken unless all have the losses of a plain process. A round is the whole data set, because the ways
+        of training order samples differently."""
         few = {'samples': self.base['batch'], 'epochs': 4, 'tests': 100, 'check': True, 'keep': 0, 'rate': 0.01,
                'scenario': 'steady', 'slowed_by': 'sleep'}
         wanted = losses(self.alone(**few).run())
         for kind in self.it.kinds:
             got = losses(self.by(kind, **few).run())
             if len(got) != 4 or not all(abs(a - b) <= 1e-3 * max(1, abs(a)) for a, b in zip(wanted, got)):
-                raise Broken(f'WRONG RESULT: {kind} has losses {got}, and a plain process {wanted}')
+                raise Broken(f'WRONG RESULT: {kind} has losses {got}, but a plain process has {wanted}')
 
     def one(self, kind):
         if kind == 'alone':
@@ -267,12 +266,12 @@ def heading(it):
 
 
 def columns(it, kind):
-    """The figures of one row, and their names."""
+    """Yields the columns of one row: name and figure."""
     own = it['with'][kind]
     seconds = lambda name: f"{own[name]['median']:.2f} [{own[name]['least']:.2f}..{own[name]['most']:.2f}]"
     if it['scenario'] == 'killed':
-        yield 'samples again after s', seconds('flows')
-        yield 'as many as before after s', seconds('back')
+        yield 'training resumes after s', seconds('flows')
+        yield 'progress regained after s', seconds('back')
     else:
         if 'before' in own:
             yield 'samples/s before', shown(own['before'])
@@ -297,7 +296,7 @@ def show(it):
         print(f'  {kind:10}', *(f'{text:>28}' if '/s' in name or ' s' in name or name == 'accuracy' else f'{text:>12}'
                                 for name, text in its), flush=True)
     if it['scenario'] == 'joining':
-        print('  DDP cannot: the number of its processes is fixed from the start')
+        print('  not for DDP: its number of processes is fixed')
 
 
 def arguments():
@@ -305,12 +304,12 @@ def arguments():
     words = lambda text: [word for word in text.split(',') if word]
     options.add_argument('--with', dest='kinds', type=words, default=list(KINDS))
     options.add_argument('--models', type=words)
-    options.add_argument('--unequal', default='sleep:2,4,8', help='sleep, quota or busy, and the factor of each worker')
+    options.add_argument('--unequal', default='sleep:2,4,8', help='method (sleep, quota or busy) and the factor of each worker')
     options.add_argument('--scenario', dest='scenarios', type=words, default=['steady'])
     options.add_argument('--repeats', type=int)
-    options.add_argument('--quick', action='store_true', help='the MLP, few rounds, once: to see that it works')
-    options.add_argument('--no-check', action='store_true', help='of the losses')
-    options.add_argument('--json', type=pathlib.Path, help='all of it, for programs')
+    options.add_argument('--quick', action='store_true', help='a short test: the MLP, few rounds, once')
+    options.add_argument('--no-check', action='store_true', help='skip the check of losses')
+    options.add_argument('--json', type=pathlib.Path, help='write all results as JSON')
     options.add_argument('--build', type=pathlib.Path, default=ROOT / 'build/release')
     it = options.parse_args()
     it.models = it.models or (['mlp'] if it.quick else list(SIZES))
@@ -334,7 +333,7 @@ def arguments():
 def main():
     it = arguments()
     if why := why_not(it.slowed_by, it.factors):
-        print(f'--unequal {it.unequal}: not on this machine: {why}')
+        print(f'--unequal {it.unequal}: not possible on this machine: {why}')
         return 77
     print(f'PyTorch {torch.__version__}; medians of {it.repeats} [least..most]; {len(cores())} cores')
     results, wrong = [], False
@@ -343,7 +342,7 @@ def main():
             try:
                 if scenario == 'check':
                     Comparison(it, model, 'steady').check()
-                    print(f'{model}: the losses of the first rounds are those of a plain process', flush=True)
+                    print(f'{model}: the losses of the first rounds equal those of a plain process', flush=True)
                 else:
                     results.append(Comparison(it, model, scenario).run())
                     show(results[-1])

@@ -1,12 +1,12 @@
-"""How unequal.py makes a worker slower than it is, in three ways.
+"""The three methods of unequal.py to slow down a worker.
 
-- sleep: it sleeps (s - 1) times the processor time of forward and backward, before backward: what backward sends to
-  others still goes out while it computes.
-- quota: its process gets 1/s of a processor, by a control group with a period of 10 ms, which is less than a round.
-- busy: it shares one core with s - 1 processes that do nothing but count.
+- sleep: the worker sleeps (s - 1) times the processor time of forward and backward, before backward, so that backward
+  still overlaps with sending.
+- quota: a control group limits its process to 1/s of a processor, with a period of 10 ms, which is less than a round.
+- busy: it shares one core with s - 1 processes in busy loops.
 
-A speed is a factor s of at least 1 for each worker. Under `changing` the factors are turned round in the middle of the
-training: the fastest becomes the slowest.
+Each worker has a factor s of at least 1. Under `changing` the factors are reversed halfway through the training: the
+fastest worker becomes the slowest.
 """
 import os
 import pathlib
@@ -19,11 +19,11 @@ GROUPS = pathlib.Path('/sys/fs/cgroup')
 
 
 class Speed:
-    """Of one worker; does nothing by itself."""
+    """The speed of one worker; this base class does not slow it down."""
 
     def __init__(self, it, worker):
         self.it, self.worker = it, worker
-        self.late = 0  # passes since the middle of the training
+        self.late = 0  # passes since half of the training
 
     def factor(self, epoch):
         factors = self.it['factors']
@@ -31,7 +31,7 @@ class Speed:
         return (factors[::-1] if turned else factors)[self.worker]
 
     def killed(self, epoch):
-        """Called before each pass. True once: for the last worker, half an epoch behind the middle of the training."""
+        """Called before each pass. True once: for the last worker, half an epoch after half of the training."""
         if self.it['scenario'] != 'killed' or self.worker != self.it['workers'] - 1 or epoch < self.it['epochs'] // 2:
             return False
         self.late += 1
@@ -44,10 +44,10 @@ class Speed:
         return True
 
     def turn(self, epoch):
-        """A new epoch begins."""
+        """Called at the beginning of each epoch."""
 
     def hold_up(self, seconds):
-        """So much will forward and backward take together."""
+        """Slows the worker down; `seconds` is the expected time of forward and backward."""
 
 
 class Sleep(Speed):
@@ -68,7 +68,7 @@ class Quota(Speed):
         (self.group / 'cgroup.procs').write_text(str(os.getpid()))
 
 
-# Ends with its parent, whatever ends that.
+# Exits when its parent exits, for whatever reason.
 COUNT = "import os; parent = os.getppid()\nwhile os.getppid() == parent:\n  for _ in range(100000): pass"
 
 
@@ -97,7 +97,7 @@ def cores():
 
 
 def make_group(name):
-    """A new control group: of version 2 where that has the processor, else of version 1. Raises OSError."""
+    """Creates a control group: of version 2 if that controls the processor, else of version 1. Raises OSError."""
     try:
         second = 'cpu' in (GROUPS / 'cgroup.controllers').read_text().split()
     except OSError:
@@ -119,7 +119,7 @@ def limit(group, factor):
 
 
 def why_not(slowed_by, factors):
-    """Why this machine cannot slow workers down so; empty if it can."""
+    """Returns why this machine cannot use this method; empty if it can."""
     if slowed_by == 'quota':
         try:
             group = make_group(f'steelyard-unequal-{os.getpid()}')
@@ -128,17 +128,17 @@ def why_not(slowed_by, factors):
             finally:
                 group.rmdir()
         except OSError as why:
-            return f'no control group can be made: {why} (are you root?)'
+            return f'cannot create a control group: {why} (root is required)'
     if slowed_by == 'busy':
         if len(factors) > len(cores()):
-            return f'each worker needs a core of its own, and there are {len(cores())}'
+            return f'each worker needs its own core, and this machine has {len(cores())}'
         if any(factor != int(factor) for factor in factors):
-            return 'the factors are whole numbers: one more than the busy loops beside a worker'
+            return 'factors must be whole numbers: 1 + the number of busy loops'
     return ''
 
 
 def remove_groups():
-    """Those of processes that have ended."""
+    """Removes the control groups of processes that have exited."""
     for group in [*GROUPS.glob('steelyard-unequal-*'), *GROUPS.glob('cpu/steelyard-unequal-*')]:
         if not os.path.exists(f"/proc/{group.name.rpartition('-')[2]}"):
             group.rmdir()

@@ -1,11 +1,10 @@
-"""One worker of unequal.py: trains a model by itself, with DistributedDataParallel, or with Steelyard.
+"""One worker of unequal.py: trains a model alone, with DistributedDataParallel, or with Steelyard.
 
     unequal_train.py SETUP.json
 
-What differs between the ways of training is one function each: alone(), ddp() and steelyard(). The model, the data,
-the optimizer, the forward pass, the sleeping and the notes are the same. SETUP.json is the dictionary that
-unequal.Setting makes. Notes are lines of a file of this process: one for each forward and backward pass, and what is
-found at the end.
+The ways of training differ in one function each: alone(), ddp() and steelyard(). The model, the data, the optimizer,
+the forward pass, the slowdown and the notes are the same. SETUP.json is the dictionary that unequal.setting() returns.
+Notes are lines of a file of this process: one per forward and backward pass, and the final accuracy.
 """
 import json
 import os
@@ -21,7 +20,7 @@ from unequal_speed import make_speed
 
 
 class Notes:
-    """What this process did and when, on the clock that all processes of the machine share."""
+    """The log of this process, with times of the clock that all processes of the machine share."""
 
     def __init__(self, it, worker):
         self.file = open(f"{it['directory']}/notes-{worker}-{os.getpid()}.jsonl", 'w', buffering=1)
@@ -31,16 +30,16 @@ class Notes:
 
 
 class Work:
-    """Forward and backward passes of one worker, held up as its speed says."""
+    """Forward and backward passes of one worker, slowed down by its Speed."""
 
     def __init__(self, it, worker, model):
         self.it, self.worker, self.model, self.peer = it, worker, model, PEERS[it['model']]
         self.notes, self.speed = Notes(it, worker), make_speed(it, worker)
-        self.forward, self.backward = 1e-9, 2e-9  # processor time so far, in seconds
+        self.forward, self.backward = 1e-9, 2e-9  # total processor time, in seconds
         self.epoch = -1
 
     def piece(self, epoch, place, x, y, backward):
-        """The loss of some samples, and their gradients by `backward(loss)`. `place` grows from round to round."""
+        """Computes a loss, and the gradients with `backward(loss)`. `place` is the number of the round."""
         begin = time.monotonic()
         if epoch != self.epoch:
             self.epoch = epoch
@@ -48,7 +47,7 @@ class Work:
         if self.speed.killed(epoch):
             self.notes.put('killed', place=place)
             os.kill(os.getpid(), signal.SIGKILL)
-        # Processor time: in backward() a process may also wait for others.
+        # Processor time, because a process may also wait for others in backward().
         start = time.thread_time()
         loss = self.peer.mean_loss(self.model(x), y)
         forward = time.thread_time() - start
@@ -60,7 +59,7 @@ class Work:
                        loss=loss.item() * len(x))
 
     def finish(self, test):
-        """Notes the accuracy over the test set."""
+        """Logs the accuracy on the test set."""
         self.model.eval()
         with torch.no_grad():
             right = sum(int((self.model(x).argmax(1) == y).sum()) for x, y in zip(*(all.split(500) for all in test)))
@@ -72,8 +71,8 @@ def alone(it, work, optimizer, data):
 
 
 def ddp(it, work, optimizer, data):
-    """Equal batches, or those in proportion to speeds given by hand. DDP averages the gradients of processes, so the
-    mean over a batch needs each loss times share x processes / batch; with equal shares that is 1."""
+    """Trains with equal batches, or batches in proportion to manually set speeds. DDP averages the gradients of
+    processes, so the mean over a batch needs each loss times share x processes / batch; with equal shares that is 1."""
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
     dist.init_process_group('gloo')
@@ -100,7 +99,7 @@ def steelyard(it, work, optimizer, data):
 
 
 def train_as(it, work, optimizer, data, plain, rank, shares, factor):
-    """The usual loop; with `keep`, it goes on from the last whole epoch if there is one."""
+    """The usual loop. With `keep` it continues after the last complete epoch, if there is one."""
     snapshot = f"{it['directory']}/snapshot.pt"
     rounds, first = len(data) // it['batch'], 0
     if os.path.exists(snapshot):
@@ -123,17 +122,17 @@ def train_as(it, work, optimizer, data, plain, rank, shares, factor):
 
 
 def shares_of(batch, speeds):
-    """Whole shares in proportion to speeds, that sum to the batch; each is at least 1."""
+    """Returns integer shares in proportion to speeds that sum to the batch; each is at least 1."""
     ends = [round(batch * sum(speeds[:i + 1]) / sum(speeds)) for i in range(len(speeds))]
     shares = [end - begin for begin, end in zip([0] + ends, ends)]
     if min(shares) < 1:
-        sys.exit(f'a batch of {batch} leaves a worker nothing: take a larger one')
+        sys.exit(f'a batch of {batch} leaves a worker without samples: use a larger one')
     return shares
 
 
 def draw(peer, count, contrast, seed):
-    """Pictures and their classes: noise, and of each class a pattern of 4 x 4 fields, so faint that some are
-    mistaken."""
+    """Returns images and their classes: noise plus a pattern of 4 x 4 fields per class, weak enough that some images
+    are misclassified."""
     source = torch.Generator().manual_seed(seed)
     fields = torch.randn((peer.classes, peer.sample[0], 4, 4), generator=source)
     patterns = torch.nn.functional.interpolate(fields, peer.sample[1:])
@@ -142,8 +141,8 @@ def draw(peer, count, contrast, seed):
 
 
 def fix_batch_norms(model, x):
-    """Gives batch norms the statistics of these samples for good, so that the gradient of a sample does not depend on
-    which others it is computed with."""
+    """Fixes the statistics of batch norms to those of these samples, so that the gradient of a sample does not depend
+    on the other samples of its batch."""
     norms = [norm for norm in model.modules() if isinstance(norm, torch.nn.BatchNorm2d)]
     for norm in norms:
         norm.momentum = 1

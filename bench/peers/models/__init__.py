@@ -1,7 +1,7 @@
-"""The models of the benchmark, by the names that a job file uses.
+"""The models of the benchmark, by their names in job files.
 
-Parameters have the names and shapes of torchvision or of the usual reference code, so a safetensors file of Steelyard
-loads into them and back.
+Parameters have the names and shapes of torchvision or of the usual reference code, so safetensors files can be exchanged
+with Steelyard in both directions.
 """
 from dataclasses import dataclass
 from typing import Callable
@@ -13,7 +13,7 @@ from . import (albert, densenet, efficientnet, gpt, inception, lenet, perceptron
 
 
 def crammer_singer(scores, labels):
-    """The hinge loss of the highest rival, Crammer and Singer 2001."""
+    """The multi-class hinge loss of Crammer and Singer 2001: only the highest other score counts."""
     own = scores.gather(1, labels[:, None])
     rival = scores.scatter(1, labels[:, None], -torch.inf).amax(1, keepdim=True)
     return (1 + rival - own).clamp(min=0).mean()
@@ -23,18 +23,18 @@ def crammer_singer(scores, labels):
 class Peer:
     make: Callable[[], torch.nn.Module]
     sample: tuple  # the shape of one sample: channel, row, column of an image, or the length of a sequence
-    classes: int  # what a label or, over tokens, the next token is one of
+    classes: int  # number of classes; for next-token models, of tokens
     parameters: int
-    batch: int  # that the benchmark uses
-    tokens: int = 0  # of the vocabulary; 0: samples are images
+    batch: int  # batch size in the benchmark
+    tokens: int = 0  # size of the vocabulary; 0: samples are images
     loss: Callable = F.cross_entropy
 
     def grain_matters(self):
-        """Whether a sample's gradient depends on which samples it is computed with."""
+        """Whether a sample's gradient depends on the other samples of its batch."""
         return any(isinstance(it, torch.nn.BatchNorm2d) for it in self.make().modules())
 
     def mean_loss(self, scores, labels):
-        """Over samples, or over all positions if every position has a label."""
+        """Returns the mean loss over samples, or over all positions if every position has a label."""
         return self.loss(scores.flatten(0, -2), labels.flatten())
 
 

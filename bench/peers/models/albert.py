@@ -1,4 +1,4 @@
-"""ALBERT base (Lan et al. 2019) with a classifier on the first token: twelve layers that share one set of parameters.
+"""ALBERT base (Lan et al. 2019) with a classifier on the first token: twelve layers with shared parameters.
 Names as in Hugging Face's AlbertForSequenceClassification; no dropout, one segment, no padding.
 """
 import torch

@@ -1,7 +1,7 @@
 """EfficientNet B0 and B1 (Tan and Le 2019), with torchvision's names.
 
-Stochastic depth and dropout (published: 0.2 and 0.2) are left out: both sides of a comparison would have to draw the
-same masks.
+Stochastic depth and dropout (published: 0.2 and 0.2) are omitted, because both sides of a comparison would need the same
+masks.
 """
 import math
 

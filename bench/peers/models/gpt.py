@@ -1,7 +1,7 @@
-"""A decoder as GPT-2 (Radford et al. 2019), over bytes: learned positions, layer norm before each branch, a head of its
-own. Names as in Karpathy's nanoGPT; biases everywhere but in the head, GELU without approximation, no dropout.
+"""A decoder like GPT-2 (Radford et al. 2019), over bytes: learned positions, layer norm before each branch, an untied
+head. Names as in Karpathy's nanoGPT; biases everywhere except in the head, exact GELU, no dropout.
 
-Takes [batch][position] bytes and returns scores [batch][position][256] of the byte that follows.
+Takes [batch][position] bytes and returns scores [batch][position][256] of the next byte.
 """
 import math
 

@@ -1,7 +1,7 @@
 """Inception v3 (Szegedy et al. 2015), with torchvision's names, for 299 x 299 pixels.
 
-Without the auxiliary classifier in training (23,834,568 parameters; with it 27,161,264: `auxiliary=True` then returns
-both scores while training), and without the dropout of 0.5 before the last layer.
+By default without the auxiliary classifier (23,834,568 parameters). With `auxiliary=True` (27,161,264) it returns both
+scores in training. Without the dropout of 0.5 before the last layer.
 """
 import torch
 from torch import nn

@@ -1,8 +1,8 @@
 """Residual networks (He et al. 2015), with torchvision's names.
 
-ResNet-20 and -32 have 16, 32 and 64 channels (section 4.2 of the paper); they and ResNet-18 have the usual stem for
-32 x 32 pixels, one 3x3 convolution and no pool. ResNet-101 has the stem for 224 x 224, and the stride of a bottleneck
-in its 3x3 convolution. Shortcuts are projections where the shape changes (option B).
+ResNet-20 and -32 have 16, 32 and 64 channels (section 4.2 of the paper); they and ResNet-18 have the usual stem
+for 32 x 32 pixels: one 3x3 convolution and no pool. ResNet-101 has the stem for 224 x 224, and the stride of a bottleneck
+in its 3x3 convolution. Shortcuts are projections if the shape changes (option B).
 """
 from torch import nn
 

@@ -20,7 +20,7 @@ class Unit(nn.Module):
     def __init__(self, inputs, outputs, stride):
         super().__init__()
         half, self.stride = outputs // 2, stride
-        self.branch1 = nn.Sequential()  # with stride 1 the first half of the channels passes as it is
+        self.branch1 = nn.Sequential()  # with stride 1 the first half of the channels is unchanged
         if stride == 2:
             self.branch1 = nn.Sequential(*depthwise(inputs, 2), *pointwise(inputs, half))
         self.branch2 = nn.Sequential(*pointwise(inputs if stride == 2 else half, half), *depthwise(half, stride),

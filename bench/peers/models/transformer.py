@@ -1,5 +1,5 @@
-"""A transformer encoder that classifies sequences of tokens (Vaswani et al. 2017): layer norm behind each branch, ReLU,
-learned positions, the mean over positions. Made of torch.nn.TransformerEncoderLayer and with its names.
+"""A transformer encoder that classifies sequences of tokens (Vaswani et al. 2017): layer norm after each branch, ReLU,
+learned positions, the mean over positions. Uses torch.nn.TransformerEncoderLayer and its names.
 """
 import torch
 from torch import nn

@@ -11,7 +11,7 @@ class Block(nn.Module):
         self.ln_1 = nn.LayerNorm(width, eps=1e-6)
         self.self_attention = nn.MultiheadAttention(width, heads, batch_first=True)
         self.ln_2 = nn.LayerNorm(width, eps=1e-6)
-        # The places of dropout keep their numbers, so the linear layers are mlp.0 and mlp.3.
+        # Identity replaces dropout, so that the linear layers are mlp.0 and mlp.3 as in torchvision.
         self.mlp = nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Identity(), nn.Linear(hidden, width))
         for layer in (self.mlp[0], self.mlp[3]):
             nn.init.xavier_uniform_(layer.weight)

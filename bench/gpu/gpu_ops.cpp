@@ -103,12 +103,12 @@ void gpu_ops_section() {
       }
     }
   }
-  if (!measures()) print({"times of ops", "", "", "the host executor has no time of its own"});
+  if (!measures()) print({"times of ops", "", "", "times on the host executor are meaningless"});
   for (const Precision precision : every_precision) {
     const auto i = static_cast<std::size_t>(precision);
     print({"ops against the reference, " + name(precision),
-           wrong[i] == 0 ? "right" : std::to_string(wrong[i]) + " WRONG",
-           "right ones differ by " + short_number(worst[i] * 1e6) + " ppm at the most",
+           wrong[i] == 0 ? "correct" : std::to_string(wrong[i]) + " WRONG",
+           "correct ones differ by at most " + short_number(worst[i] * 1e6) + " ppm",
            std::to_string(checked[i]) + " cases"});
   }
   expect(std::ranges::all_of(wrong, [](unsigned n) { return n == 0; }), "ops give wrong results");

@@ -22,20 +22,20 @@ void count(Training& training, const std::string& what) {
   const std::uint64_t taken = after.allocations - before.allocations;
   expect(taken == 0, what + ": rounds in steady state allocate memory");
   const std::uint64_t now = nn::cuda::free_bytes();
-  print({"steady " + what + ": memory taken", std::to_string(taken) + " times",
-         std::to_string(static_cast<std::int64_t>(free - now)) + " B less are free",
-         "in " + std::to_string(rounds) + " rounds; by our own calls"});
+  print({"steady " + what + ": memory allocated", std::to_string(taken) + " times",
+         std::to_string(static_cast<std::int64_t>(free - now)) + " B less free",
+         "in " + std::to_string(rounds) + " rounds; our own calls only"});
   print({"steady " + what + ": waits of the host",
-         short_number(static_cast<double>(after.stream_waits - before.stream_waits) / rounds) + " a round",
+         short_number(static_cast<double>(after.stream_waits - before.stream_waits) / rounds) + " per round",
          short_number(static_cast<double>(after.event_waits - before.event_waits) / rounds / micro_batches) +
-             " a micro-batch",
-         "for streams; for the copy two micro-batches ago"});
+             " per micro-batch",
+         "for streams; for the copy two micro-batches before"});
 }
 
 void time(Training& training, const std::string& what) {
   const double eight = training.round_seconds(8), sixteen = training.round_seconds(16);
-  print({"steady " + what + ": a micro-batch", short_number((sixteen - eight) / 8 * 1e6) + " us",
-         short_number((2 * eight - sixteen) * 1e6) + " us a round beside", ""});
+  print({"steady " + what + ": one micro-batch", short_number((sixteen - eight) / 8 * 1e6) + " us",
+         short_number((2 * eight - sixteen) * 1e6) + " us per round in addition", ""});
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ void gpu_steady_section() {
   Training training(model, measures() ? 256 : 1, Precision::float32);
   count(training, model.name);
   if (measures()) return time(training, model.name);
-  print({"steady " + model.name + ": a micro-batch", "", "", "the host executor has no time of its own"});
+  print({"steady " + model.name + ": one micro-batch", "", "", "times on the host executor are meaningless"});
 }
 
 }  // namespace steelyard::bench

@@ -33,7 +33,7 @@ void run_once(const GpuModel& it) {
 void gpu_steps_section() {
   if (!measures()) {
     run_once(gpu_models().back());
-    print({"training steps", "", "", "the host executor has no time of its own"});
+    print({"training steps", "", "", "times on the host executor are meaningless"});
     return;
   }
   bool failed = false;

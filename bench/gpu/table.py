@@ -31,8 +31,8 @@ def of_ops(rows):
         kinds.setdefault(kind, []).append((float(match[1]), what.removeprefix('op ')))
     for kind, found in kinds.items():
         farthest = '; '.join(f'{what} {share:.0f} %' for share, what in sorted(found)[:3])
-        yield (f'ops, share of {kind}', f'{statistics.median(share for share, _ in found):.0f} % in the middle',
-               f'{len(found)} cases', f'least: {farthest}')
+        yield (f'ops, share of {kind}', f'{statistics.median(share for share, _ in found):.0f} % (median)',
+               f'{len(found)} cases', f'lowest: {farthest}')
 
 
 def number(text):

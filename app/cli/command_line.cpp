@@ -29,21 +29,21 @@ Examples:
   steelyard train examples/jobs/fashion_mnist.toml
   steelyard train examples/jobs/fashion_mnist.toml --set cluster.policy=equal --set train.epochs=2
   steelyard help job                   every key of a job file
-  steelyard run -n 2 train.py          a script of yours as the workers: PyTorch or what you like
+  steelyard run -n 2 train.py          your own script as the workers, with PyTorch or any framework
   steelyard simulate examples/scenarios/lbb_table2.toml
   steelyard compare examples/scenarios/lbb_table2.toml --policies equal,lbb,steelyard
   steelyard help scenario              every key of a scenario
-  steelyard report runs/job-1          a page: who held the others up, when; likewise status and runs
+  steelyard report runs/job-1          page: which worker slowed the others down; see also status, runs
   steelyard replay runs/job-1 --policies equal,steelyard
-  steelyard eval runs/job-1            test accuracy of a checkpoint; likewise inspect and predict
-  steelyard devices                    what workers can compute on here: the processor, and GPUs
-  steelyard profile --output here.json how long this machine takes, for scenarios
+  steelyard eval runs/job-1            test accuracy of a checkpoint; see also inspect, predict
+  steelyard devices                    the devices that workers can use here: processor and GPUs
+  steelyard profile --output here.json compute times of this machine, for scenarios
   steelyard launch examples/hosts.toml examples/jobs/quick.toml
-  steelyard keys new ~/keys worker     who may take part, where processes are started by hand
+  steelyard keys new ~/keys worker     keys for processes that you start yourself on several machines
   steelyard help hosts                 every key of a hosts file
-  steelyard help policy                who may divide the rounds; likewise help model, data and sync
+  steelyard help policy                policies that divide rounds; see also help model, data, sync
 
-The roles by hand, in any order, on one machine or several:
+To start each process yourself, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070
   steelyard server --scheduler 127.0.0.1:7070
   steelyard worker --scheduler 127.0.0.1:7070 --simulate-slowdown 2)";
@@ -52,19 +52,19 @@ constexpr const char* exit_codes = R"(Exit status:
   0   finished
   1   training failed
   2   wrong usage
-  69  a peer could not be reached
-  74  file or disk
-  75  ended on request, resume later
-  76  another release or another job
+  69  a process or host could not be reached
+  74  file or disk error
+  75  ended on request, can be resumed
+  76  release or job does not match
   78  wrong configuration)";
 
-// The command at hand, or all of it.
+// The chosen command, or the whole program if none was chosen.
 const CLI::App& command_of(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : *chosen.front();
 }
 
-// What CLI11 says, the nearest word that there is, and where the others are listed.
+// CLI11's message, the most similar valid word, and the command that lists all of them.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = command_of(app);
   const bool top = &command == &app;
@@ -80,15 +80,14 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
     if (unknown.empty() && (top || word.starts_with("-"))) unknown = word.substr(0, word.find('='));
   }
   if (!unknown.empty()) near = did_you_mean(unknown, known);
-  // What is missing is often behind an option that was not understood.
+  // A missing argument is often the result of an unknown option, so that is reported first.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const std::string text =
-      missing && !unknown.empty() ? "there is no option " + unknown : std::string(error.what());
-  return text + near + "; `steelyard " + (top ? "" : command.get_name() + " ") +
-         "--help` tells what there is";
+      missing && !unknown.empty() ? "unknown option " + unknown : std::string(error.what());
+  return text + near + "; see `steelyard " + (top ? "" : command.get_name() + " ") + "--help`";
 }
 
-// `all` is the help of the whole: once a command is chosen, CLI11 gives that of the command for it.
+// `all` is the program's help, made before parsing: once a command is chosen, CLI11 returns the command's.
 std::string help_topic(const CLI::App& app, const std::string& topic, const std::string& all) {
   if (topic.empty()) return all;
   if (const auto text = describe(topic)) return *text;
@@ -97,10 +96,10 @@ std::string help_topic(const CLI::App& app, const std::string& topic, const std:
     if (command->get_name() == topic) return command->help("steelyard");
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
-  refuse_usage("help " + topic + ": there is no such topic" + among(topic, known));
+  refuse_usage("help " + topic + ": unknown topic" + among(topic, known));
 }
 
-// The words that may stand where the option's value does; none: a file, or anything.
+// The valid values of an option, separated by blanks. Empty if any text or a file may be given.
 std::string words_for(const CLI::Option& option) {
   const std::string name = option.get_name();
   const bool policy = name.starts_with("--policy") || name.starts_with("--policies");
@@ -110,8 +109,8 @@ std::string words_for(const CLI::Option& option) {
   return CLI::detail::join(words, " ");
 }
 
-// Completes commands, their options, the words that a value may be, and otherwise files. A group without a
-// name hides what people do not type.
+// Completes commands, options and values, otherwise files. Options and commands in a group without a name are
+// internal, and left out.
 std::string bash_completion(const CLI::App& app) {
   std::string names, options;
   std::map<std::string, std::string> values;
@@ -154,7 +153,7 @@ complete -o filenames -F _steelyard steelyard
 )";
 }
 
-// How many words are ours: what stands behind a script is its own, options of our names too.
+// The number of arguments to parse: all after a script are passed to it, even if they look like our options.
 int words_before_script(const CLI::App& app, int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   int words = name == "run" ? 1 : name == "launch" ? 2 : 0;  // without dashes, up to the script
@@ -175,7 +174,7 @@ int words_before_script(const CLI::App& app, int argc, const char* const* argv) 
   return argc;
 }
 
-// Help and versions: to standard output.
+// Prints help or the version on standard output.
 Command shown(const std::string& text) {
   return [text] {
     std::fputs(text.c_str(), stdout);
@@ -205,7 +204,7 @@ std::string rows_text(const Choices<Make>& own, const Choices<Make>& built_in) {
   for (const Choices<Make>* rows : {&own, &built_in}) {
     for (const Choice<Make>& row : *rows) {
       text += padded("  " + row.name, name_column + 2) +
-              (row.help.empty() ? "of this program's own" : row.help) + "\n";
+              (row.help.empty() ? "added by this program" : row.help) + "\n";
       for (const Option& option : row.options) text += option_text(option);
     }
   }
@@ -216,7 +215,7 @@ std::string describe_models() {
   return "[model] name = \"...\", and its options in the same section:\n" +
          rows_text(registry().engines, {}) + rows_text(registry().models, nn::built_in_models()) +
          padded(std::string("  ") + external_model, name_column + 2) +
-         "comes with the workers: the first one that joins tells layout and first weights\n";
+         "supplied by the workers: the first one that joins sends layout and initial parameters\n";
 }
 
 std::string describe_data() {
@@ -228,7 +227,7 @@ std::string describe_policies() {
   return "[cluster] policy = \"...\", and its options in [policy.NAME]:\n" +
          rows_text(registry().policies, balancing::built_in_policies(registry().predictors)) +
          padded("  oracle", name_column + 2) + "knows the true time curves; in simulations only\n" +
-         "Predictors that lb-bsp can be told:\n" +
+         "Predictors of lb-bsp, chosen with its option predictor:\n" +
          rows_text(registry().predictors, balancing::built_in_predictors());
 }
 
@@ -279,17 +278,17 @@ Command read_command_line(int argc, const char* const* argv) {
   app.footer(exit_codes);
   app.require_subcommand(0, 1);
   bool version = false;
-  app.add_flag("--version", version, "release, protocol, and what this machine can compute with");
+  app.add_flag("--version", version, "print release, protocol version and processor features in use");
 
   Commands commands(app);
   std::string topic;
   add_commands(commands);
-  CLI::App& help = *app.add_subcommand("help", "what a command or a file takes");
+  CLI::App& help = *app.add_subcommand("help", "describe a command, a file format or a table of names");
   std::string completion;
   help.add_option("--completion", completion)
       ->check(CLI::IsMember({"bash"}))
       ->group("");  // for `cmake --install`
-  help.add_option("topic", topic, "a command, or: " + joined(help_topics()));
+  help.add_option("topic", topic, "a command, or one of " + joined(help_topics()));
 
   const std::string all = app.help();
   const int ours = words_before_script(app, argc, argv);

@@ -13,16 +13,16 @@ namespace steelyard {
 namespace {
 
 constexpr const char* job_help = "the job file (TOML); `steelyard help job` describes it";
-constexpr const char* script_help = "the workers: a program of yours, run by Python if its name ends in .py";
+constexpr const char* script_help =
+    "your program, whose processes are the workers; run by Python if its name ends in .py";
 
-// ---- what they do
+// ---- the functions that the commands run
 
-// Which directory a run goes on in is nobody's guess.
+// --resume never guesses which run is meant.
 void require_directory(const ResultOptions& results) {
   if (!results.resume || !results.directory.empty()) return;
-  throw Failure(
-      ExitCode::usage,
-      "--resume needs --run-dir: the directory of the run to go on with, as in --run-dir runs/job-1");
+  throw Failure(ExitCode::usage,
+                "--resume needs --run-dir: the directory of the run to resume, as in --run-dir runs/job-1");
 }
 
 int train(const LaunchOptions& it) {
@@ -40,8 +40,8 @@ int run_script(LaunchOptions& it) {
   if (script.path.empty() && script.sockets.empty()) {
     throw Failure(
         ExitCode::usage,
-        "run needs a script, as in `steelyard run -n 2 train.py`, or --sockets DIR where workers come by "
-        "themselves");
+        "run needs a script, as in `steelyard run -n 2 train.py`, or --sockets DIR for workers that you "
+        "start yourself");
   }
   call_process("steelyard:run");
   return run_launch(it);
@@ -72,7 +72,7 @@ int schedule(const SchedulerCommand& it) {
 // A server or a worker.
 template <class Options>
 struct MemberCommand {
-  std::string job_file;  // the only job that it takes part in; empty: any
+  std::string job_file;  // the only job that it may join; empty: any
   Options options;
 };
 
@@ -88,119 +88,121 @@ int work(MemberCommand<WorkerOptions>& it) {
   return run_worker(it.options);
 }
 
-// ---- what they are told
+// ---- their options
 
-// Of a whole cluster, whatever it trains.
+// Options of every command that starts a whole cluster.
 void add_cluster(CLI::App& app, LaunchOptions& it, const std::string& where) {
   add_settings(app, it.overrides);
   add_keys(app, result_keys(it.results, where));
   add_exchange(app, it.exchange);
-  app.add_flag("--quiet,-q", it.quiet, "no progress, only the summary");
+  app.add_flag("--quiet,-q", it.quiet, "print no progress, only the summary");
 }
 
-// Of a cluster on this machine.
+// For a cluster on this machine.
 void add_trace_flag(CLI::App& app, LaunchOptions& it) {
-  app.add_flag(
-      "--trace", it.trace,
-      "write timeline.json into the run directory: which process did what when, for ui.perfetto.dev");
+  app.add_flag("--trace", it.trace,
+               "write timeline.json into the run directory: what each process did when, for ui.perfetto.dev");
 }
 
 void add_train(Commands& all) {
-  auto [app, it] = all.add("train", "run a job with a whole cluster of processes on this machine", train);
+  auto [app, it] =
+      all.add("train", "run a job on this machine: starts scheduler, servers and workers", train);
   app.add_option("job", it.job_file, job_help)->required();
   add_cluster(app, it, "");
   add_trace_flag(app, it);
   app.footer(
-      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
+      "Ctrl-C saves a checkpoint and stops all processes; a second Ctrl-C stops them at once.\nExamples:\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --web :7080\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --resume --set train.epochs=6");
 }
 
 void add_run(Commands& all) {
-  auto [app, it] = all.add(
-      "run", "run a script as the workers of a cluster of processes on this machine; it brings the model",
-      run_script);
+  auto [app, it] =
+      all.add("run", "run a job on this machine with your script as the workers; the script brings the model",
+              run_script);
   ScriptOptions& script = it.script.emplace();
   all.scripts.push_back(&script);
-  app.add_option("script", script.path, std::string(script_help) + "; what stands behind it is its own");
-  app.add_option("--workers,-n", script.workers, "so many processes of the script: worker-0, worker-1, ...")
+  app.add_option("script", script.path, std::string(script_help) + "; arguments after it are passed to it");
+  app.add_option("--workers,-n", script.workers, "number of script processes: worker-0, worker-1, ...")
       ->default_str("1")
       ->check(CLI::Range(1, 1024));
   add_cluster(app, it, "");
   add_trace_flag(app, it);
   app.add_option("--sockets", script.sockets,
-                 "the directory in which processes find each other; without a script, workers come by "
-                 "themselves, to ipc://DIR/scheduler, and all ends with the process that started it")
+                 "directory for the sockets of the processes; without a script, connect workers that you "
+                 "start yourself to ipc://DIR/scheduler; all stops when the process that started it exits")
       ->type_name("DIR");
   app.footer(
-      "Ctrl-C saves a checkpoint and ends all processes; twice: at once.\nExamples:\n"
+      "Ctrl-C saves a checkpoint and stops all processes; a second Ctrl-C stops them at once.\nExamples:\n"
       "  steelyard run -n 4 train.py --width 64\n"
       "  steelyard run -n 2 --set worker.worker-1.simulate_slowdown=4 --set train.epochs=3 train.py");
 }
 
 void add_scheduler(Commands& all) {
   auto [app, it] =
-      all.add("scheduler", "one role by hand: decides who does what; owns job and results", schedule);
+      all.add("scheduler", "start one scheduler: plans the rounds; owns the job and its results", schedule);
   add_job(app, it.job_file, it.overrides);
   add_keys(app, process_keys(it.options));
   app.footer(
-      "Ctrl-C finishes the round, saves a checkpoint and ends the job; twice: at once.\nExamples:\n"
+      "Ctrl-C finishes the round, saves a checkpoint and stops the job; a second Ctrl-C stops at once.\n"
+      "Examples:\n"
       "  steelyard scheduler examples/jobs/quick.toml\n"
       "  steelyard scheduler examples/jobs/quick.toml --listen 0.0.0.0:7070 --keys ~/keys");
 }
 
 void add_standby(Commands& all) {
   auto [app, it] = all.add(
-      "standby", "one role by hand: follows a scheduler on another machine, and leads when that is lost",
+      "standby", "start one standby: follows a scheduler on another machine, and takes over if it is lost",
       run_standby);
   add_keys(app, process_keys(it));
   app.footer(
-      "Servers and workers are told both endpoints. Example:\n"
+      "Give servers and workers both endpoints. Example:\n"
       "  steelyard standby --scheduler 10.0.0.1:7070 --listen 0.0.0.0:7070 --keys ~/keys\n"
       "  steelyard server --scheduler 10.0.0.1:7070,10.0.0.2:7070 --listen '0.0.0.0:*' --keys ~/keys");
 }
 
 void add_server(Commands& all) {
-  auto [app, it] = all.add("server", "one role by hand: holds a part of the model and sums gradients", serve);
+  auto [app, it] = all.add("server", "start one server: holds part of the model and sums gradients", serve);
   add_keys(app, process_keys(it.options));
-  app.add_option("--job", it.job_file, "take part in this job only");
+  app.add_option("--job", it.job_file, "join only the job of this file (default: any job)");
   app.footer(
       "Examples:\n  steelyard server --scheduler 127.0.0.1:7070\n"
       "  steelyard server --scheduler 10.0.0.1:7070 --listen '0.0.0.0:*' --keys ~/keys");
 }
 
 void add_worker(Commands& all) {
-  auto [app, it] = all.add("worker", "one role by hand: computes gradients", work);
+  auto [app, it] = all.add("worker", "start one worker: computes gradients", work);
   add_keys(app, process_keys(it.options));
-  app.add_option("--job", it.job_file, "take part in this job only");
+  app.add_option("--job", it.job_file, "join only the job of this file (default: any job)");
   app.footer(
       "Examples:\n  steelyard worker --scheduler 127.0.0.1:7070 --simulate-slowdown 2\n"
       "  steelyard worker --scheduler 10.0.0.1:7070 --name box-7 --keys ~/keys");
 }
 
 void add_launch(Commands& all) {
-  auto [app, it] = all.add("launch", "run a job or a script on many machines, from this one", launch);
+  auto [app, it] = all.add("launch", "run a job or a script on several machines, from this one", launch);
   all.scripts.push_back(&it.script.emplace());
   app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
       ->required();
   app.add_option("job", it.job_file,
-                 "the job file (TOML), or a script, as `steelyard run` takes it: what stands behind a script "
-                 "is its own")
+                 "the job file (TOML), or a script, as for `steelyard run`; arguments after a script are "
+                 "passed to it")
       ->required();
   add_cluster(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure,
-               "plain text between machines; otherwise connections have keys, made for this run");
-  app.add_flag("--dry-run", it.dry_run, "print the commands and run none");
+               "plain-text connections between machines (default: encrypted, with keys made for this run)");
+  app.add_flag("--dry-run", it.dry_run, "print the commands without running them");
   app.footer(
-      "Ctrl-C saves a checkpoint and ends all processes on all hosts; twice: without waiting for them.\n"
+      "Ctrl-C saves a checkpoint and stops all processes on all hosts; a second Ctrl-C does not wait for "
+      "them.\n"
       "Examples:\n"
       "  steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run\n"
       "  steelyard launch examples/hosts.toml train.py --width 64");
 }
 
 void add_attend(Commands& all) {
-  auto [app, it] = all.add("attend", "what launch runs on each host; not for people", run_attend);
-  app.group("");  // does its work without being advertised
+  auto [app, it] = all.add("attend", "internal: launch runs it on each host", run_attend);
+  app.group("");  // not in the help
   app.add_option("--directory", it.directory);
   app.add_option("--silence", it.silence)->check(CLI::Range(0.01, 1e6));
 }

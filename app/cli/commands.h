@@ -1,5 +1,4 @@
-// The commands that people type: names, options and their help, and what each of them does. CLI11 stays in
-// the .cpp.
+// The commands: names, options, help, and the function that each one runs. CLI11 stays in the .cpp.
 #pragma once
 
 #include <memory>
@@ -18,21 +17,21 @@ namespace steelyard {
 
 struct ScriptOptions;
 
-// The commands of a command line, while it is read.
+// Collects the commands before the command line is parsed.
 class Commands {
  public:
-  // `app` reads the line.
+  // `app` parses the command line.
   explicit Commands(CLI::App& app) : app_(app) {}
 
-  Command chosen;                       // empty where nothing but help is asked for
-  std::vector<ScriptOptions*> scripts;  // of commands that take one: the words behind it are its own
+  Command chosen;                       // empty if only help was requested
+  std::vector<ScriptOptions*> scripts;  // of commands that take a script; arguments after it belong to it
 
   template <class Options>
   struct Added {
     CLI::App& app;
-    Options& it;  // what its options are read into
+    Options& it;  // filled by the options
   };
-  // A command, which hands what was read to `run`.
+  // Adds a command; it calls `run` with the parsed options.
   template <class Result, class Options>
   Added<std::remove_const_t<Options>> add(const std::string& name, const std::string& help,
                                           Result (*run)(Options&)) {
@@ -52,19 +51,19 @@ class Commands {
 };
 
 void add_commands(Commands& all);
-// Of these, the products of their own (app/tools).
+// Called by add_commands(); these commands are in app/tools.
 void add_simulations(Commands& all);
 void add_plan(Commands& all);
 void add_tools(Commands& all);
 
-// ---- options that several of them have
+// ---- options that several commands share
 
 // --set
 void add_settings(CLI::App& app, std::vector<std::string>& overrides,
                   const std::string& meaning = "replace a key of the job file, as in train.lr=0.05");
-// A job file, and --set.
+// The job file, and --set.
 void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides);
-// An option that may be repeated, and takes one value each time.
+// An option that may be repeated, with one value each time.
 void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
               const std::string& type, const std::string& help);
 void add_exchange(CLI::App& app, std::string& exchange);

@@ -20,8 +20,9 @@
 namespace steelyard {
 namespace {
 
-// Whoever read what we say may be gone (`| tee log` and Ctrl-C, `| head`): what we are about goes on, and is
-// saved. Children inherit it. A standard stream that was closed must not become a file that somebody opens.
+// The reader of our output may exit first (`| tee log` and Ctrl-C, `| head`); ignoring SIGPIPE lets the job
+// continue and save. Children inherit this. Closed standard streams are opened on /dev/null, so that no file
+// opened later gets their number.
 void survive_silent_streams() {
   std::signal(SIGPIPE, SIG_IGN);
   for (int file = open("/dev/null", O_RDWR); file >= 0; file = dup(file)) {
@@ -48,7 +49,7 @@ int run(int argc, char** argv, Registry own) {
     return static_cast<int>(failure.code());
   } catch (const std::bad_alloc&) {
     standard_error().line(
-        "steelyard: no memory is left: a smaller model or train.batch, more servers, or a larger machine");
+        "steelyard: out of memory: use a smaller model or train.batch, more servers, or a larger machine");
     return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& trouble) {
     standard_error().line("steelyard: " + shown_lines(trouble.what()));

@@ -52,7 +52,7 @@ TEST_F(ProcessInput, UnknownModelPolicyAndCommandAreRefused) {
   EXPECT_EQ(run({"trian", job_}), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr("did you mean \"train\"?"), HasSubstr("--help")));
   EXPECT_EQ(run({"train", "--sett"}), 2);
-  EXPECT_THAT(said_, AllOf(HasSubstr("no option --sett"), HasSubstr("did you mean \"--set\"?")));
+  EXPECT_THAT(said_, AllOf(HasSubstr("unknown option --sett"), HasSubstr("did you mean \"--set\"?")));
   EXPECT_EQ(run({"help", "scenaro"}), 2);
   EXPECT_THAT(said_, HasSubstr("did you mean \"scenario\"?"));
   EXPECT_EQ(run({"help"}), 0);

@@ -11,24 +11,24 @@ constexpr double billion = 1e9;
 
 std::vector<Key> keys_of_the_length(Job& job) {
   return {
-      {"batch", &job.global_batch, Limits::at_least(1, billion), "samples in a round, over all workers"},
+      {"batch", &job.global_batch, Limits::at_least(1, billion), "samples per round, over all workers"},
       {"epochs", &job.epochs, Limits::at_least(0, billion),
-       "stop after so many; 0: no limit. Left out: 10, or 0 beside rounds or seconds"},
-      {"rounds", &job.rounds, Limits::at_least(0), "stop after so many; 0: no limit"},
+       "stop after this many epochs; 0: no limit; default: 10, or 0 if rounds or seconds is given"},
+      {"rounds", &job.rounds, Limits::at_least(0), "stop after this many rounds; 0: no limit"},
       {"seconds", &job.seconds, Limits::at_least(0, billion),
-       "stop after so much training time; 0: no limit"},
+       "stop after this many seconds of training; 0: no limit"},
   };
 }
 
 std::vector<Key> keys_of_checkpoints(Job& job) {
   return {
       {"checkpoint_every", &job.checkpoint_every, Limits::at_least(0, billion),
-       "epochs; 0: not for their sake, and always at the end. Where batch is the whole data set, "
-       "checkpoint_minutes count instead, unless they are 0"},
+       "epochs between checkpoints; 0: none by epoch. One is always written at the end. If batch is the "
+       "whole data set, checkpoint_minutes applies instead, unless it is 0"},
       {"checkpoint_rounds", &job.checkpoint_rounds, Limits::at_least(0, billion),
-       "besides, every so many rounds; 0: never"},
+       "also write a checkpoint every this many rounds; 0: never"},
       {"checkpoint_minutes", &job.checkpoint_minutes, Limits::at_least(0, billion),
-       "besides, when so many minutes have passed since the last; 0: never"},
+       "also write a checkpoint when the last one is this many minutes old; 0: never"},
   };
 }
 
@@ -37,44 +37,46 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
   return {
       {"servers", &draft.file.servers, Limits::at_least(1, 1024), "server processes"},
       {"shards_per_server", &draft.shards_per_server, Limits::at_least(1, 64),
-       "parts of the model in each of them"},
+       "shards of the model in each server process"},
       {"replicas", &draft.file.job.replicas, Limits::at_least(0, 1),
-       "copies of each part in another server, so that one may be lost"},
+       "1: mirror each shard in another server; the job survives the loss of a server, at twice the memory"},
       {"sync", &draft.sync, Limits::text(is_sync, "one of " + sync_choices()),
-       "when a round is over: steelyard help sync"},
+       "sync mode, that is when a round ends: steelyard help sync"},
       Key{"sum_order", &draft.sum_order, Limits::one_of({"arrival", "ordered"}),
-          "ordered: pushes are added in the order of their positions, whatever order they come in"}
+          "order of summation: arrival: pushes are added as they arrive; ordered: by their positions, so "
+          "that sums do not depend on arrival"}
           .formerly("sums"),
       {"reproducible",
        &draft.reproducible,
        {},
-       "the same bits, however rounds are split and whoever fails: ordered, grain by grain"},
+       "bit-identical results for any split of rounds and any failures; sums in order, grain by grain; needs "
+       "bsp, float32 and CPU workers"},
       Key{"push_encoding", &draft.push_encoding, Limits::one_of(float_code_names()),
-          "how gradients travel; int8 and int4 round to so many bits, at random and right on average"}
+          "encoding of gradients in messages; int8 and int4 round at random, unbiased: less traffic, more "
+          "noise"}
           .formerly("push"),
       Key{"pull_encoding", &draft.pull_encoding, Limits::one_of(float_code_names()),
-          "how changes of the parameters travel; what rounding leaves out goes with the next"}
+          "encoding of parameter changes in messages; rounding errors are added to the next change"}
           .formerly("pull"),
       {"policy", &job.policy, Limits::plain_name(), "how the batch is divided: steelyard help policy"},
-      {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between signs of life"},
+      {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between heartbeats"},
       Key{"heartbeat_timeout", &job.heartbeat_timeout, Limits::above(0, 86400),
-          "seconds of silence after which a process is lost; more than two heartbeats"}
+          "seconds without a message until a process is declared lost; more than two heartbeats"}
           .formerly("dead_after"),
       {"server_wait", &job.server_wait, Limits::at_least(0, billion),
-       "seconds for which the job waits for a silent server without a mirror; 0: for ever"},
+       "seconds to wait for a silent server that has no mirror, before the job ends; 0: no limit"},
   };
 }
 
 std::vector<Key> keys_of_refusals(JobDraft& draft) {
   return {
       {"gradient_limit", &draft.file.job.gradient_limit, Limits::at_least(0),
-       "refuses gradients that are more than so many times as long as usual, as those of a broken machine; "
-       "0: only what is not finite"},
+       "reject gradients whose norm exceeds this multiple of the recent median, as from a broken machine; "
+       "0: reject only values that are not finite"},
       {"bad_gradient", &draft.bad_gradient,
        Limits::one_of(bad_gradient_names()).renamed("again", "recompute"),
-       "what follows for a refused one: recompute: another worker computes it; rest: and the worker that "
-       "sent it "
-       "gets no work for ten rounds; stop: the job ends"},
+       "after a rejected gradient: recompute: another worker computes it; rest: also gives its sender no "
+       "work for ten rounds; stop: ends the job"},
   };
 }
 
@@ -100,7 +102,7 @@ std::string schedule_trouble(const nn::Schedule& schedule) {
   if (schedule.kind != nn::Schedule::Kind::table) return {};
   if (schedule.rates.empty())
     return "schedule = \"table\" has no rates: give rates = [0.1, 0.05], or another schedule";
-  if (schedule.warmup > 0) return "schedule = \"table\" has its warm-up in its rates: leave warmup out";
+  if (schedule.warmup > 0) return "schedule = \"table\" includes the warm-up in its rates: leave warmup out";
   return {};
 }
 
@@ -119,36 +121,39 @@ void TrainingWords::put_into(Job& job) const {
 std::vector<Key> training_keys(Job& job, TrainingWords& words) {
   return {
       {"target_accuracy", &job.target_accuracy, Limits::at_least(0, 1),
-       "stop when so large a share of the test samples is right; 0: never"},
-      {"optimizer", &words.optimizer, Limits::one_of(optimizer_names()), "how weights are changed"},
-      {"momentum", &job.optimizer.momentum, Limits::share_below_one(), "of momentum, nesterov and lars"},
+       "stop at this test accuracy (0 to 1); 0: never"},
+      {"optimizer", &words.optimizer, Limits::one_of(optimizer_names()), "update rule of the parameters"},
+      {"momentum", &job.optimizer.momentum, Limits::share_below_one(),
+       "momentum, nesterov, lars: momentum coefficient"},
       {"beta1", &job.optimizer.beta1, Limits::share_below_one(),
-       "of adam, adamw and lamb: what the mean of gradients keeps"},
+       "adam, adamw, lamb: decay of the mean of gradients"},
       {"beta2", &job.optimizer.beta2, Limits::share_below_one(),
-       "of adam, adamw and lamb: what the mean of their squares keeps"},
-      {"epsilon", &job.optimizer.epsilon, Limits::above(0), "of adam, adamw and lamb: added to the root"},
+       "adam, adamw, lamb: decay of the mean of squared gradients"},
+      {"epsilon", &job.optimizer.epsilon, Limits::above(0), "adam, adamw, lamb: added to the square root"},
       {"trust", &job.optimizer.trust, Limits::above(0),
-       "of lars: a tensor's step is so long beside it, at lr 1"},
-      {"weight_decay", &job.optimizer.weight_decay, Limits::at_least(0), "0: none"},
+       "lars: trust coefficient: norm of a tensor's step over the tensor's norm, at lr 1"},
+      {"weight_decay", &job.optimizer.weight_decay, Limits::at_least(0), "weight decay; 0: none"},
       {"outer_rate", &job.outer_rate, Limits::above(0),
-       "with local steps: servers go so many times as far as the workers came"},
+       "with local steps: learning rate of the servers' outer step; 1: move to the workers' mean"},
       {"outer_momentum", &job.outer_momentum, Limits::share_below_one(),
-       "with local steps: of the Nesterov momentum with which servers go there"},
+       "with local steps: Nesterov momentum of the servers' outer step"},
       {"lr", &job.schedule.base, Limits::above(0),
        "learning rate after the warm-up; for adam and adamw, begin with 0.001"},
-      {"schedule", &words.schedule, Limits::one_of(schedule_names()), "how the learning rate goes on"},
+      {"schedule", &words.schedule, Limits::one_of(schedule_names()),
+       "how the learning rate changes after the warm-up"},
       {"warmup", &job.schedule.warmup, Limits::share_below_one(),
-       "share of the training in which the rate rises from 0 to lr"},
+       "share of the training during which the rate rises from 0 to lr"},
       {"step_epochs", &job.schedule.step_epochs, Limits::above(0),
-       "step: epochs between two cuts; table: epochs that each rate is for, or a part of one, "
-       "counted anew in each epoch: batch / samples is a round"},
-      {"step_factor", &job.schedule.step_factor, Limits::above(0), "step: each cut is by this"},
-      {"final_lr", &job.schedule.final, Limits::at_least(0), "cosine: the rate at the end"},
+       "step: epochs between two cuts; table: epochs per rate, or a fraction of one, counted from the start "
+       "of each epoch: batch / samples is one round"},
+      {"step_factor", &job.schedule.step_factor, Limits::above(0), "step: factor of each cut"},
+      {"final_lr", &job.schedule.final, Limits::at_least(0), "cosine: learning rate at the end"},
       {"rates", &job.schedule.rates, Limits::list(0, nn::max_rates),
-       "table: the learning rates, whatever lr is; the last one goes on", "[0.1, 0.05]"},
+       "table: the learning rates, used instead of lr; the last one stays in use", "[0.1, 0.05]"},
       {"clip_norm", &job.clip_norm, Limits::at_least(0),
-       "longer gradients are scaled down to this norm; 0: never"},
-      {"evaluate_every", &job.evaluate_every, Limits::at_least(0, billion), "epochs; 0: never"},
+       "scale gradients with a larger norm down to this norm; 0: never"},
+      {"evaluate_every", &job.evaluate_every, Limits::at_least(0, billion),
+       "epochs between evaluations on the test set; 0: never"},
   };
 }
 
@@ -156,24 +161,26 @@ Schema schema_of(JobDraft& draft) {
   using Kind = Section::Kind;
   Job& job = draft.file.job;
   std::vector<Key> names{
-      {"name", &job.name, Limits::plain_name(), "run directories are called after it"},
-      {"seed", &job.seed, Limits::at_least(0), "of first weights, order of samples and dropout"}};
-  std::vector<Key> model{{"name", &job.model, Limits::plain_name(), "which one: steelyard help model"},
-                         {"", &job.model_options, {}, "options of this model: steelyard help model"}};
-  std::vector<Key> data{{"name", &job.data, Limits::plain_name(), "which one: steelyard help data"},
-                        {"", &job.data_options, {}, "options of this data set: steelyard help data"}};
+      {"name", &job.name, Limits::plain_name(), "name of the job; run directories are named after it"},
+      {"seed", &job.seed, Limits::at_least(0), "seed of initial parameters, sample order and dropout"}};
+  std::vector<Key> model{
+      {"name", &job.model, Limits::plain_name(), "name of the model: steelyard help model"},
+      {"", &job.model_options, {}, "options of this model: steelyard help model"}};
+  std::vector<Key> data{
+      {"name", &job.data, Limits::plain_name(), "name of the data set: steelyard help data"},
+      {"", &job.data_options, {}, "options of this data set: steelyard help data"}};
   std::vector<Key> train = joined({keys_of_the_length(job), training_keys(job, draft.training),
                                    keys_of_refusals(draft), keys_of_checkpoints(job)});
   std::vector<Key> policy{{"", &draft.policy_options, {}, ""}};
   return {"a job of steelyard",
           "",
-          {{"job", "what it is called", std::move(names)},
-           {"model", "what is trained", std::move(model)},
-           {"data", "on what", std::move(data)},
-           {"train", "how, and until when", std::move(train)},
-           {"cluster", "by what kind of cluster", keys_of_the_cluster(draft)},
+          {{"job", "name and seed", std::move(names)},
+           {"model", "the model to train", std::move(model)},
+           {"data", "the data set", std::move(data)},
+           {"train", "length, optimizer, learning rate, evaluation, checkpoints", std::move(train)},
+           {"cluster", "servers, sync mode, encodings, policy, timeouts", keys_of_the_cluster(draft)},
            {"policy", "options of that policy: steelyard help policy", std::move(policy), Kind::named},
-           {"worker", "by whom: one [[worker]] for each, at least one", worker_keys(draft.worker), Kind::list,
+           {"worker", "one [[worker]] for each worker, at least one", worker_keys(draft.worker), Kind::list,
             true}}};
 }
 

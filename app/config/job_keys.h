@@ -1,4 +1,4 @@
-// What a job file can say.
+// The keys of a job file.
 #pragma once
 
 #include "app/config/job_file.h"
@@ -7,10 +7,10 @@
 
 namespace steelyard {
 
-// Of a name that float_code_names() has.
+// The code of a name in float_code_names().
 FloatCode float_code(const std::string& name);
 
-// What of a training is chosen by a word.
+// The settings of a training that are chosen by name.
 struct TrainingWords {
   std::string optimizer = "momentum";
   std::string schedule = "constant";
@@ -18,16 +18,16 @@ struct TrainingWords {
   void put_into(Job& job) const;
 };
 
-// Why a schedule is none. Empty: it is one.
+// Why a schedule is invalid, and the remedy. Empty: it is valid.
 std::string schedule_trouble(const nn::Schedule& schedule);
 
 const std::vector<std::string>& bad_gradient_names();  // in the order of BadGradient
 
-// A job file on its way into settings.
+// The members that the keys of a job file fill, before they become a JobFile.
 struct JobDraft {
   JobFile file;
-  WorkerSpec worker;           // the [[worker]] at hand
-  OptionTexts policy_options;  // of the [policy.NAME] at hand
+  WorkerSpec worker;           // the [[worker]] being read
+  OptionTexts policy_options;  // of the [policy.NAME] being read
   TrainingWords training;
   std::string sync = "bsp";
   std::string bad_gradient = "recompute";
@@ -39,10 +39,10 @@ struct JobDraft {
 
 Schema schema_of(JobDraft& draft);
 
-// Keys that scenarios have too: how a model learns.
+// The keys of [train] that scenarios also have: optimizer, learning rate, evaluation.
 std::vector<Key> training_keys(Job& job, TrainingWords& words);
 
-// The draft as TOML, with every key of the schema.
+// The draft as TOML, with all keys of the schema.
 std::string resolved_text(JobDraft draft);
 
 }  // namespace steelyard

@@ -1,4 +1,4 @@
-// What a scenario file can say.
+// The keys of a scenario file.
 #pragma once
 
 #include "app/config/job_keys.h"
@@ -9,7 +9,7 @@ namespace steelyard {
 
 inline constexpr std::uint64_t most_simulated_workers = 100'000;
 
-// A scenario file on its way into a scenario.
+// The members that the keys of a scenario file fill, before they become a scenario.
 struct ScenarioDraft {
   // `own`: a user's policies, beside the built-in ones.
   explicit ScenarioDraft(const balancing::PolicyTable& own = {}) : policies(sim::simulated_policies(own)) {}
@@ -17,15 +17,15 @@ struct ScenarioDraft {
   sim::Scenario scenario;
 
   bool train = false;
-  Job job;  // what is trained, if anything is
+  Job job;  // the training, if `train`
   TrainingWords training;
 
   std::string recorded;  // of [network]
   std::string push_encoding = "float32", pull_encoding = "float32";
-  std::vector<std::string> policies;  // that the file may name
-  OptionTexts policy_options;         // of the [policy.NAME] at hand
+  std::vector<std::string> policies;  // valid names of policies
+  OptionTexts policy_options;         // of the [policy.NAME] being read
 
-  struct Worker {  // the [[worker]] at hand
+  struct Worker {  // the [[worker]] being read
     sim::Device device;
     std::string kind = "cpu";
     std::uint64_t count = 1;
@@ -33,7 +33,7 @@ struct ScenarioDraft {
     std::string profile, recorded, recorded_worker, trace;
   } worker;
 
-  struct Event {  // the [[event]] at hand
+  struct Event {  // the [[event]] being read
     sim::Event event;
     std::string worker;
     std::string shape = sim::shape_names().front();
@@ -42,7 +42,7 @@ struct ScenarioDraft {
 
 Schema schema_of(ScenarioDraft& draft);
 
-// Those rows of [job] that mean something beside train = true only.
+// The keys of [job] that are valid only with train = true.
 std::vector<Key> simulated_training_keys(ScenarioDraft& draft);
 
 }  // namespace steelyard

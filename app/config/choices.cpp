@@ -27,13 +27,13 @@ std::vector<WorkerSpec> each_worker(const WorkerSpec& spec) {
 std::string device_trouble(const WorkerSpec& spec, const Device& device) {
   if (kind(device) == DeviceKind::gpu && !Throttle::parse("1", spec.simulate_cpu_share).cpu.is_always(1)) {
     return "simulate_cpu_share = \"" + spec.simulate_cpu_share +
-           "\" is the share of a processor, and this worker computes on " + name(device) +
+           "\" limits a processor, and this worker computes on " + name(device) +
            ": slow it down with simulate_slowdown, or give it device = \"cpu\"";
   }
   if (device.type == Device::Type::cpu && spec.precision == name(Precision::tf32)) {
     return "precision = \"" + spec.precision +
            "\" is for CUDA devices, and this worker computes on the processor: choose \"float32\" or "
-           "\"bf16\", or give it a device as in device = \"cuda:0\"";
+           "\"bf16\", or give it a GPU, as in device = \"cuda:0\"";
   }
   return {};
 }
@@ -52,12 +52,12 @@ std::optional<OptionTrouble> trouble(const std::string& kind, const std::string&
   const Choice<Make>* row = find_choice(name, own, built_in);
   if (row == nullptr) {
     return OptionTrouble{"",
-                         "there is no " + kind + " '" + name + "'" + among(name, names_of(own, built_in))};
+                         "unknown " + kind + " '" + name + "'" + among(name, names_of(own, built_in))};
   }
   return trouble_in(kind + " '" + name + "'", row->options, options);
 }
 
-// What the policy itself says of options that are good each by itself; nothing if they are together.
+// The policy's own error about options that are valid one by one. Empty if they are valid together.
 std::string complaint(const std::string& policy, const OptionTexts& options) {
   try {
     (void)balancing::make_policy(policy, options, registry().policies, registry().predictors);
@@ -85,7 +85,7 @@ std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionT
 std::optional<OptionTrouble> policy_trouble(const std::string& policy, const OptionTexts& options,
                                             const std::vector<std::string>& known) {
   if (std::ranges::find(known, policy) == known.end())
-    return OptionTrouble{"", "there is no policy '" + policy + "'" + among(policy, known)};
+    return OptionTrouble{"", "unknown policy '" + policy + "'" + among(policy, known)};
   if (options.empty()) return {};
   const balancing::PolicyTable built_in = balancing::built_in_policies(registry().predictors);
   const auto* row = find_choice(policy, registry().policies, built_in);
@@ -94,7 +94,7 @@ std::optional<OptionTrouble> policy_trouble(const std::string& policy, const Opt
   if (auto found = trouble_in("policy '" + policy + "'", row->options, options)) return found;
   const std::string whole = complaint(policy, options);
   if (whole.empty()) return {};
-  // It complains of one at a time: the one without which it says something else.
+  // The error concerns one option: the one whose removal changes the message.
   for (const auto& [option, value] : options) {
     OptionTexts others = options;
     others.erase(option);

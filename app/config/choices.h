@@ -1,6 +1,5 @@
-// The models, data sets and policies that a job or a scenario chooses, and their options, before anything
-// runs: also those of policies that are not chosen, so that a slip is not found out only when somebody
-// chooses them.
+// Checks the models, data sets and policies that a job or a scenario names, and their options, before anything
+// runs. The options of policies that are not chosen are checked too, so that mistakes show at once.
 #pragma once
 
 #include <map>
@@ -17,22 +16,22 @@
 
 namespace steelyard {
 
-// What of a worker hangs on its device.
+// ---- the device of a worker
 
-// The workers that one section describes: itself, or one for each device of "cuda:0-3", with the device's
-// number behind its name.
+// The workers that one section describes: one, or one for each device of "cuda:0-3", with the device number
+// appended to the name.
 std::vector<WorkerSpec> each_worker(const WorkerSpec& spec);
 
-// Why a worker that is started this way cannot compute on this device, and what to do. Empty: it can.
+// Why a worker with these settings cannot compute on this device, and the remedy. Empty: it can.
 std::string device_trouble(const WorkerSpec& spec, const Device& device);
-// The same as far as the text tells the device: that of "auto" is known when it is looked for.
+// The same for the device in `spec`. Empty for "auto", whose device is known only once it is looked up.
 std::string device_trouble(const WorkerSpec& spec);
 
-// What is wrong with a section: the option to look at, or none if it is the name.
+// The error in a section, with the option that causes it; no option if the name is wrong. std::nullopt: none.
 std::optional<OptionTrouble> model_trouble(const std::string& name,
                                            const std::map<std::string, double>& options);
 std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options);
-// `known`: the policies that the file may name.
+// `known`: the valid names of policies.
 std::optional<OptionTrouble> policy_trouble(const std::string& policy, const OptionTexts& options,
                                             const std::vector<std::string>& known);
 

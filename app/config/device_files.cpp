@@ -50,7 +50,7 @@ sim::MeasuredTime measured_time(const Json& point, const std::string& path, cons
     const double value = good ? point[key].get<double>() : 0;
     if (!std::isfinite(value) || value <= 0) {
       refuse(path, "entry " + std::to_string(number) + " of \"" + list +
-                       "\" is no time of a batch: give a positive number as \"" + key + "\"");
+                       "\" is not the time of a batch: give a positive number as \"" + key + "\"");
     }
     return value;
   };
@@ -84,10 +84,10 @@ std::vector<RecordedRound> read_rounds(const std::string& path) {
       const auto end = json.find("end");
       if (end != json.end() && end->is_number_unsigned()) end->get_to(round.end);
     } catch (const Json::exception&) {
-      refuse(place, std::string("is no line of a run's record: ") + recording_remedy);
+      refuse(place, std::string("is not a line of a rounds.jsonl: ") + recording_remedy);
     }
     if (round.shares.size() != round.workers.size() || round.compute_ms.size() != round.workers.size()) {
-      refuse(place, "has not a share and a time for each of its workers: give a record as it was written");
+      refuse(place, "lacks a share or a time for some of its workers: give a rounds.jsonl as it was written");
     }
     rounds.push_back(std::move(round));
   });
@@ -95,7 +95,7 @@ std::vector<RecordedRound> read_rounds(const std::string& path) {
   return rounds;
 }
 
-// Beyond the longest compute time.
+// The time of a round beyond its longest compute time.
 double exchange_ms(const RecordedRound& round) {
   const double longest = round.compute_ms.empty() ? 0 : std::ranges::max(round.compute_ms);
   return std::max(0.0, round.round_ms - longest);
@@ -103,21 +103,22 @@ double exchange_ms(const RecordedRound& round) {
 
 // ---- traces
 
-constexpr char trace_remedy[] = "begin a trace with the line time_s,speed or time_s,cpu, and go on like 0,1";
+constexpr char trace_remedy[] =
+    "start a trace with the line time_s,speed or time_s,cpu, followed by lines like 0,1";
 
 void add_step(sim::SpeedTrace& trace, std::string_view line, const std::string& place) {
   const std::size_t comma = line.find(',');
   const auto at = number_in<double>(trimmed(line.substr(0, comma)));
   const auto level =
       comma == std::string_view::npos ? std::nullopt : number_in<double>(trimmed(line.substr(comma + 1)));
-  if (!at || !level) refuse(place, "gives not two numbers: write a time and a level, like 12.5,0.8");
+  if (!at || !level) refuse(place, "is not two numbers: write a time and a level, like 12.5,0.8");
   if (!trace.at_s.empty() && *at <= trace.at_s.back()) {
-    refuse(place, "goes not on in time: each line is later than the one before");
+    refuse(place, "is not later than the line before: timestamps must increase from line to line");
   }
   const double most = trace.kind == sim::SpeedTrace::Kind::cpu ? 1 : 1e6;
   if (*level < 1e-6 || *level > most) {
-    refuse(place, most == 1 ? "is no share of a processor: give a cpu above 0 and at most 1"
-                            : "is no factor of speed: give a speed above 0, where 1 is the device's own");
+    refuse(place, most == 1 ? "is not a share of a processor: give a cpu above 0 and at most 1"
+                            : "is not a factor of speed: give a speed above 0, where 1 is the device's own");
   }
   trace.at_s.push_back(*at);
   trace.levels.push_back(*level);
@@ -134,7 +135,7 @@ std::string policy_section(const Job& job) {
   return text;
 }
 
-// What the job file says of a worker; one that came by itself is a CPU as any other.
+// The job file's section of a worker; the defaults, a CPU, for a worker that is not in the file.
 WorkerSpec spec_of(const JobFile& job, const std::string& name) {
   const auto found = std::ranges::find(job.worker_specs, name, &WorkerSpec::name);
   return found == job.worker_specs.end() ? WorkerSpec{} : *found;
@@ -155,7 +156,7 @@ void require_known(const std::vector<std::string>& without, const RecordedRun& r
     if (std::ranges::find(record.workers, name, &RecordedWorker::name) != record.workers.end()) continue;
     std::vector<std::string> names;
     for (const RecordedWorker& worker : record.workers) names.push_back(worker.name);
-    refuse_setup("--without " + name + ": no worker of " + run + " is called so" + among(name, names));
+    refuse_setup("--without " + name + ": " + run + " has no such worker" + among(name, names));
   }
 }
 
@@ -170,10 +171,10 @@ std::vector<sim::MeasuredTime> read_profile(const std::string& path) {
     const auto line = 1 + std::count(text.begin(), text.begin() + std::min(trouble.byte, text.size()), '\n');
     refuse(path + ":" + std::to_string(line), std::string("is not JSON: ") + profile_remedy);
   } catch (const Json::out_of_range&) {
-    refuse(path, std::string("has a number without bounds: ") + profile_remedy);
+    refuse(path, std::string("has a number that is out of range: ") + profile_remedy);
   }
   if (!json.is_object() || json.value("steelyard_profile", Json()) != 1) {
-    refuse(path, std::string("is no profile of this release: ") + profile_remedy);
+    refuse(path, std::string("is not a profile of this release: ") + profile_remedy);
   }
   for (const char* list : {"together", "points", "alone"}) {
     const auto found = json.find(list);
@@ -198,7 +199,7 @@ std::vector<sim::MeasuredTime> read_recording(const std::string& path, const std
       found = true;
     }
   }
-  if (!found) refuse(path, "worker \"" + worker + "\" has no round in it" + among(worker, names));
+  if (!found) refuse(path, "has no round of worker \"" + worker + "\"" + among(worker, names));
   return times;
 }
 
@@ -247,13 +248,13 @@ Replay replay_of(const std::string& run, const std::vector<std::string>& without
   const SyncMode sync = job.job.sync;
   if (sync.is_local()) {
     refuse_setup(run + " took local steps (" + sync_text(sync) +
-                 "): its rounds do not tell how long a step takes: replay a run under bsp, ssp or asp");
+                 "): its rounds do not show how long a step takes: replay a run under bsp, ssp or asp");
   }
   const RecordedRun record = read_record(rounds);
   require_known(without, record, run);
   Replay replay{"", job.job.policy, sync_text(sync), record.seconds, record.rounds};
   replay.scenario =
-      "# " + run + " again, for `steelyard simulate` and `steelyard compare`.\n[job]\n" +
+      "# Replays " + run + " with `steelyard simulate` or `steelyard compare`.\n[job]\n" +
       line("global_batch", std::to_string(job.job.global_batch)) +
       line("samples_per_epoch", std::to_string(record.epoch_samples)) +
       line("rounds", std::to_string(record.rounds)) + line("seed", std::to_string(job.job.seed)) +
@@ -270,7 +271,7 @@ Replay replay_of(const std::string& run, const std::vector<std::string>& without
     events += "[[event]]\n" + line("worker", steelyard::toml_quoted(worker.name)) + "join = true\n" +
               line("from_round", std::to_string(worker.first_round));
   }
-  if (there == 0) refuse_setup("--without: no worker of " + run + " is left");
+  if (there == 0) refuse_setup("--without: no worker of " + run + " is left: leave fewer out");
   replay.scenario += events;
   return replay;
 }

@@ -1,7 +1,6 @@
-// What a scenario can read devices from: profiles, recorded runs, traces.
+// Reads the files that describe devices in a scenario: profiles, recorded runs, traces.
 //
-// Each throws Failure (configuration) that names the file, the line where there is one, what is wrong, and
-// what would be right.
+// Each function throws Failure (configuration) with the file, the line if known, the error and the remedy.
 #pragma once
 
 #include <cstdint>
@@ -13,51 +12,52 @@
 namespace steelyard {
 
 // A profile, as `steelyard profile` writes it: {"steelyard_profile": 1, "alone": [{"samples": 32, "ms": 1.9},
-// ...], "together": [...]}. The times that were taken while all workers were running count, where there are
-// any. A list "points" is allowed instead of the two.
+// ...], "together": [...]}. Returns "together" (all workers running) if present, otherwise "alone". A list
+// "points" may replace the two.
 std::vector<sim::MeasuredTime> read_profile(const std::string& path);
 
-// What one worker did in each training round of a run: its rounds.jsonl. In rounds without it, no samples.
+// Share and compute time of one worker in each training round of a run (rounds.jsonl); 0 samples in rounds
+// without it.
 std::vector<sim::MeasuredTime> read_recording(const std::string& path, const std::string& worker);
-// The median of what the training rounds of a run took beyond their longest compute time, in ms.
+// The exchange time of a run in ms: the median over its training rounds of their time beyond the longest
+// compute time.
 double read_exchange_ms(const std::string& path);
 
-// What a run was, as its training rounds tell.
+// A run, summarised from its training rounds.
 struct RecordedWorker {
   std::string name;
-  std::uint64_t first_round = 0;  // in which it had a share, counted from the first of the record
+  std::uint64_t first_round = 0;  // the first one with a share of it, counted from the begin of the record
 };
 struct RecordedRun {
   std::vector<RecordedWorker> workers;  // in the order of their names
   std::uint64_t rounds = 0;
   double seconds = 0;               // of all rounds together
-  double exchange_ms = 0;           // what they took beyond their longest compute time, on average
-  std::uint64_t epoch_samples = 0;  // the furthest position that a round came to
+  double exchange_ms = 0;           // mean time of a round beyond its longest compute time
+  std::uint64_t epoch_samples = 0;  // the largest end position of a round
 };
 RecordedRun read_record(const std::string& path);
 
-// A CSV: "time_s,speed" or "time_s,cpu", and a line for each step (sim/simulated_device.h). Lines that are
-// empty or begin with # are passed over.
+// A CSV: "time_s,speed" or "time_s,cpu", and a line for each step (sim/simulated_device.h). Empty lines and
+// lines that begin with # are ignored.
 sim::SpeedTrace read_trace(const std::string& path);
 
-// Replay: a run that was recorded, as a scenario of the same cluster and job, for `steelyard replay` to ask
-// what would have been.
+// Replay: turns a recorded run into a scenario of the same cluster and job, for `steelyard replay`.
 //
-// Each worker takes in round k what it took there, scaled to another share along the line through all its
-// rounds; the exchange takes the run's mean in each (read_record()). A worker that came later
-// comes in that round. What a run does not tell: a GPU's memory beyond max_batch, the grain of models with
-// batch norm, and why a worker had no share in some rounds; so there it is taken to be as it was before.
+// In round k each worker takes the time recorded there, scaled to its share along a line fitted through all
+// its rounds; the exchange takes the run's mean (read_record()). A worker that joined later joins in the same
+// round. A run does not record a GPU's memory beyond max_batch, the grain of models with batch norm, or why a
+// worker had no share in some rounds; in those rounds it keeps its earlier speed.
 
 struct Replay {
   std::string scenario;      // TOML; the paths in it are absolute
   std::string policy, sync;  // of the run
-  double seconds = 0;        // that its training rounds took
+  double seconds = 0;        // of its training rounds
   std::uint64_t rounds = 0;
 };
 
-// Of a run directory; `without` are workers to leave out. Throws Failure (configuration) that names the file
-// and the remedy: for what is no run, a worker that is not in it, nobody left, and a run of local steps,
-// whose rounds say nothing of single steps.
+// The scenario of a run directory, without the workers in `without`. Throws Failure (configuration) with the
+// file and the remedy if it is not a run, has no such worker, has no worker left, or used local steps, whose
+// rounds do not show the time of single steps.
 Replay replay_of(const std::string& run, const std::vector<std::string>& without = {});
 
 }  // namespace steelyard

@@ -41,8 +41,8 @@ class ScenarioReader {
       if (node == nullptr) continue;
       source_.refuse(name, node->source(),
                      "[" + std::string(name) +
-                         "] is of a job, and this is to be a scenario: see steelyard help scenario, or "
-                         "give the job to steelyard train");
+                         "] belongs to a job, and this must be a scenario: see steelyard help scenario, or "
+                         "run the job with steelyard train");
     }
     TomlSection::check_all(source_, schema_);
   }
@@ -52,7 +52,7 @@ class ScenarioReader {
     for (const TomlSection* it : {&job, &model, &data}) it->read();
     const bool by_rounds = job.given("rounds");
     if (by_rounds && !job.given("epochs")) scenario_.epochs = 0;
-    // Where only rounds count there is one epoch, and all rounds are of one length.
+    // If only rounds are given, the training is one epoch, and all rounds have the same length.
     if (by_rounds && scenario_.epochs == 0 && !job.given("samples_per_epoch"))
       scenario_.samples_per_epoch = scenario_.global_batch * scenario_.rounds;
     make_training(draft_, job, model, data);
@@ -68,15 +68,15 @@ class ScenarioReader {
                 "bandwidth_gbps and model_mb: give one of the two");
     }
     it.demand(it.given("bandwidth_gbps") || !it.given("model_mb"), "model_mb",
-              "model_mb takes time on a link of bandwidth_gbps only: give that too");
+              "model_mb needs bandwidth_gbps: give that too");
     it.demand(it.given("model_mb") || !it.given("bandwidth_gbps"), "bandwidth_gbps",
-              "bandwidth_gbps is how fast model_mb go: give that too");
+              "bandwidth_gbps needs model_mb: give that too");
     scenario_.network.push_encoding = float_code(draft_.push_encoding);
     scenario_.network.pull_encoding = float_code(draft_.pull_encoding);
     if (by_run) scenario_.network.step_ms = read_exchange_ms(beside(draft_.recorded));
   }
 
-  // All are looked at, so that --policy can choose.
+  // All policies are checked, since --policy may choose any of them.
   void read_policies() {
     for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
       draft_.policy_options.clear();
@@ -92,18 +92,18 @@ class ScenarioReader {
     section.read();
     device.kind = device_kind(draft_.worker.kind);
     section.demand(device.memory_mb == 0 || device.kind == DeviceKind::cpu, "memory_mb",
-                   "memory_mb is what CPU workers report: max_batch says what a GPU can hold");
+                   "memory_mb is reported by CPU workers only: use max_batch to limit a GPU");
     read_times(section);
     for (const char* key : {"latency_ms", "bandwidth_gbps"}) {
       const bool counts = scenario_.network.step_ms == 0 &&
                           (std::string(key) == "latency_ms" || scenario_.network.model_mb > 0);
       section.demand(!section.given(key) || counts, key,
-                     std::string(key) + " is of a link: give [network] " +
+                     std::string(key) + " belongs to a link: give [network] " +
                          (std::string(key) == "latency_ms" ? "no step_ms" : "model_mb and bandwidth_gbps"));
     }
     const std::uint64_t count = draft_.worker.count;
     section.demand(scenario_.workers.size() + count <= most_simulated_workers, "count",
-                   "more than " + std::to_string(most_simulated_workers) + " workers");
+                   "more than " + std::to_string(most_simulated_workers) + " workers: give fewer");
     const std::string name = device.name;
     for (std::uint64_t i = 0; i < count; ++i) {
       if (section.given("count")) device.name = name + "-" + std::to_string(i);
@@ -126,7 +126,7 @@ class ScenarioReader {
     section.demand(!keys.recorded.empty() || keys.recorded_worker.empty(), "recorded_worker",
                    "recorded_worker says whose rounds of a recorded run: give recorded too");
     section.demand(!section.given("flat_ms") || section.given("time_ms") || section.given("samples_per_s"),
-                   "flat_ms", "flat_ms is the least of a formula: give it beside time_ms or samples_per_s");
+                   "flat_ms", "flat_ms is the least time of a formula: give it with time_ms or samples_per_s");
     if (keys.samples_per_s > 0) device.time_ms = {0, 1000 / keys.samples_per_s};
     if (!keys.profile.empty()) device.measured = sim::as_curve(read_profile(beside(keys.profile)));
     if (!keys.recorded.empty()) {
@@ -150,7 +150,7 @@ class ScenarioReader {
         std::vector<std::string> names;
         for (const sim::Device& device : scenario_.workers) names.push_back(device.name);
         section.demand(false, "worker",
-                       "no worker is called " + steelyard::toml_quoted(worker) + did_you_mean(worker, names));
+                       "no worker is named " + steelyard::toml_quoted(worker) + did_you_mean(worker, names));
       }
       event.worker = found->second;
     }
@@ -158,7 +158,7 @@ class ScenarioReader {
     event.by_clock = std::ranges::any_of(std::vector{"from_s", "to_s", "period_s", "length_s"}, given);
     if (event.by_clock) check_clock(section);
     section.demand(event.from < event.to, "to_round",
-                   "to_round must be behind from_round: it is the first without the event");
+                   "to_round must be after from_round: it is the first round without the event");
     const std::uint64_t rounds = sim::count_rounds(scenario_);
     section.demand(event.from < rounds, "from_round",
                    "from_round = " + std::to_string(event.from) + " in [[event]]: the training has " +
@@ -169,35 +169,35 @@ class ScenarioReader {
     scenario_.events.push_back(event);
   }
 
-  // Of an event whose from_s, to_s and period_s are in the place of the keys in rounds.
+  // Checks an event that is timed in seconds (from_s, to_s, period_s) instead of rounds.
   void check_clock(const TomlSection& section) const {
     const sim::Event& event = draft_.event.event;
     for (const char* key : {"from_round", "to_round", "period", "length"}) {
       section.demand(!section.given(key), key,
                      std::string(key) +
-                         " counts rounds, and this event goes by the clock: give all of its keys in "
+                         " counts rounds, and this event is timed in seconds: give all of its keys in "
                          "rounds, or all in seconds");
     }
     for (const char* key : {"kill", "join", "cut"}) {
       section.demand(!section.given(key), key,
-                     std::string(key) + " happens in a round: give from_round in place of from_s");
+                     std::string(key) + " happens in a round: give from_round instead of from_s");
     }
-    section.demand(event.from_s < event.to_s, "to_s", "to_s must be behind from_s");
+    section.demand(event.from_s < event.to_s, "to_s", "to_s must be after from_s");
     section.demand(event.shape != sim::Shape::bursty && event.shape != sim::Shape::random_walk, "shape",
                    "shape " + steelyard::toml_quoted(draft_.event.shape) +
-                       " is drawn by rounds: give from_round in place of from_s");
+                       " is drawn per round: give from_round instead of from_s");
   }
 
   void check_effects(const TomlSection& section) const {
     const sim::Event& event = draft_.event.event;
-    if (section.given("memory")) {  // what is reported only, and only by some workers
+    if (section.given("memory")) {  // has an effect only if a worker reports memory
       const auto& workers = scenario_.workers;
       const bool told = event.worker
                             ? workers[*event.worker].memory_mb > 0
                             : std::ranges::any_of(workers, [](const auto& it) { return it.memory_mb > 0; });
       section.demand(
           told, "memory",
-          "memory is a share of what the machine has: give the worker memory_mb, or nobody is told");
+          "memory is a share of memory_mb, which the worker does not have: give it memory_mb");
     }
     const auto given = [&](const char* key) { return section.given(key); };
     const bool effect =
@@ -208,12 +208,13 @@ class ScenarioReader {
                    "this event does nothing: give add_ms, scale, cpu, memory, network, kill, join, cut or a "
                    "random_walk");
     section.demand(!walks || !effect, "shape",
-                   "a random_walk is an effect of its own: give no other with it");
+                   "a random_walk is an effect of its own: give no other effect with it");
     section.demand(!event.unforeseen || effect || walks, "unforeseen",
-                   "unforeseen means nothing for kill, join and cut: the oracle foresees none of them");
+                   "unforeseen has no effect on kill, join and cut, which the oracle never foresees: leave it "
+                   "out");
   }
 
-  // kill, join and cut happen once: most of what shapes an effect means nothing to them.
+  // kill, join and cut happen once: they have no shape.
   void check_once(const TomlSection& section, bool effect) const {
     const sim::Event& event = draft_.event.event;
     const char* what = event.kill ? "kill" : event.join ? "join" : "cut";
@@ -226,12 +227,12 @@ class ScenarioReader {
         event.shape == sim::Shape::step, "shape",
         name + " happens once and has no shape: leave shape out, or give the effect an event of its own");
     section.demand(event.kill || !section.given("to_round"), "to_round",
-                   "to_round means nothing for " + name + ": " +
-                       (event.join ? "who has joined stays; an event with kill ends that"
-                                   : "both ends live, and connect again at once") +
+                   "to_round has no effect on " + name + ": " +
+                       (event.join ? "a worker that joined stays; use an event with kill to end it"
+                                   : "both ends keep running, and reconnect at once") +
                        (effect ? ", and another effect needs an event of its own" : ""));
     section.demand(!event.join || event.from > 0, "join",
-                   "who joins is not there before from_round: give from_round, of at least 1");
+                   "join needs from_round, of at least 1: the worker is absent before it");
   }
 
   void check_shape(const TomlSection& section) const {
@@ -239,7 +240,8 @@ class ScenarioReader {
     const std::string& shape = draft_.event.shape;
     const auto may_belong = [&](const char* key, sim::Shape to) {
       section.demand(event.shape == to || !section.given(key), key,
-                     std::string(key) + " means nothing for shape " + steelyard::toml_quoted(shape));
+                     std::string(key) + " has no effect with shape " + steelyard::toml_quoted(shape) +
+                         ": leave it out");
     };
     const auto belongs = [&](const char* key, sim::Shape to) {
       may_belong(key, to);
@@ -255,15 +257,15 @@ class ScenarioReader {
     may_belong("highest", sim::Shape::random_walk);
     const char* end = event.by_clock ? "to_s" : "to_round";
     section.demand(event.shape != sim::Shape::ramp || section.given(end), "shape",
-                   "shape \"ramp\" needs " + std::string(end) + ": where it has grown to all of its effect");
+                   "shape \"ramp\" needs " + std::string(end) + ": where it reaches its full effect");
     section.demand(event.lowest <= 1 && event.highest >= 1, "lowest",
-                   "a walk begins at 1: lowest <= 1 <= highest");
+                   "a walk begins at 1: give lowest <= 1 <= highest");
   }
 
   [[nodiscard]] TomlSection section(const std::string& name) const {
     return TomlSection::of(source_, schema_, name);
   }
-  // Where a file that is named in the scenario lies: beside it, unless the path is absolute.
+  // Resolves a path in the scenario, relative to the scenario file.
   [[nodiscard]] std::string beside(const std::string& path) const { return (folder_ / path).string(); }
 
   const JobSource& source_;
@@ -279,17 +281,17 @@ sim::Scenario parse_scenario(std::string_view text, const std::string& file,
                              const std::vector<std::string>& overrides) {
   const JobSource source(text, file, overrides);
   const std::filesystem::path path(file);
-  // Until all is well messages call it by its file.
+  // Messages show the path while it is read and checked.
   sim::Scenario scenario = ScenarioReader(source, path.parent_path()).read(file);
   scenario.name = path.stem().string();
   return scenario;
 }
 
 sim::Scenario read_scenario(const std::string& path, const std::vector<std::string>& overrides) {
-  // Scenarios may be written by programs, and then are long.
+  // Scenarios written by programs can be long.
   const InputKind kind{
       "scenario", 16,
-      "check the name, or begin with a copy of examples/scenarios/lbb_table2.toml (steelyard "
+      "check the name, or start with a copy of examples/scenarios/lbb_table2.toml (steelyard "
       "help scenario lists all keys)"};
   return parse_scenario(read_input(path, kind), path, overrides);
 }

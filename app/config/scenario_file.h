@@ -1,5 +1,5 @@
-// The scenario file: TOML in, a scenario out. The keys are a contract (docs/simulation.md); keys may be
-// added, not changed. `steelyard help scenario` lists them; their table is app/config/scenario_keys.cpp.
+// The scenario file: TOML in, a scenario out. The keys are stable (docs/simulation.md): keys may be added, but
+// not changed. `steelyard help scenario` lists them; their table is app/config/scenario_keys.cpp.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace steelyard {
 
-// Reads a file; the scenario is called as the file is, without its ending. Files that it names lie beside it.
+// Reads a file; the scenario is named after the file, without its extension. Paths in it are relative to it.
 // `overrides` are key=value, as --set gives them, with "worker.NAME.key" for a worker. Throws Failure
-// (configuration) that names file, line and column, what is there and what may be there.
+// (configuration) with file, line and column, the value found and the values accepted.
 sim::Scenario read_scenario(const std::string& path, const std::vector<std::string>& overrides = {});
-// The same for a text; `file` is what messages call it.
+// The same for a text; messages show `file` as its name.
 sim::Scenario parse_scenario(std::string_view text, const std::string& file,
                              const std::vector<std::string>& overrides = {});
 

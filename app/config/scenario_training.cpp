@@ -9,7 +9,7 @@
 namespace steelyard {
 namespace {
 
-// A part of a data set, for a scenario whose epoch is shorter.
+// The first samples of a data set, for a scenario with a shorter epoch.
 class FirstSamples final : public DataSet {
  public:
   FirstSamples(std::shared_ptr<const DataSet> all, std::uint64_t count)
@@ -27,20 +27,20 @@ class FirstSamples final : public DataSet {
   const std::uint64_t count_;
 };
 
-// Without a training: whatever is said of one.
+// Rejects keys of a training in a scenario without one.
 void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSection& model,
                  const TomlSection& data) {
   for (const Key& key : simulated_training_keys(draft)) {
     section.demand(!section.given(key.name), key.name,
                    steelyard::toml_quoted(key.name) +
-                       " in [job] means something beside train = true only: add that, or leave it out");
+                       " in [job] is valid only with train = true: add that, or leave it out");
   }
-  const char* what = "[model] and [data] mean something beside train = true in [job] only";
+  const char* what = "[model] and [data] are valid only with train = true in [job]: add that, or leave them out";
   for (const auto& [name, value] : draft.job.model_options) model.demand(false, name, what);
   for (const auto& [name, value] : draft.job.data_options) data.demand(false, name, what);
 }
 
-// Of `all`, as many samples as the scenario says, if it does: the first.
+// The first samples_per_epoch samples of `all`; all of them if the key is not given.
 std::shared_ptr<const DataSet> part_of(std::shared_ptr<const DataSet> all, const ScenarioDraft& draft,
                                        const TomlSection& section) {
   if (!section.given("samples_per_epoch")) return all;
@@ -52,8 +52,8 @@ std::shared_ptr<const DataSet> part_of(std::shared_ptr<const DataSet> all, const
                               std::to_string(there) +
                               " training samples: give no more than that, or leave it out to use all");
   demand(wanted >= draft.job.global_batch,
-         "give at least one round, global_batch = " + std::to_string(draft.job.global_batch) +
-             ", beside train = true");
+         "with train = true, give at least one round, global_batch = " +
+             std::to_string(draft.job.global_batch));
   if (wanted == there) return all;
   return std::make_shared<FirstSamples>(std::move(all), wanted);
 }
@@ -84,7 +84,7 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   Workload workload = workload_of(job);
   const ModelDescription description = described(workload);
   section.demand(!section.given("grain"), "grain",
-                 "grain in [job]: the model of a training says its own: leave it out");
+                 "grain in [job]: with train = true the model sets it: leave it out");
   scenario.grain = description.grain;
   workload.data.train = part_of(workload.data.train, draft, section);
   set_samples(job, workload.data.train->size(), workload.data.test->size());

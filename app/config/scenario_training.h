@@ -1,4 +1,4 @@
-// What of a scenario is a real training: train = true in [job], and the keys that a job file has for it.
+// The training of a scenario with train = true in [job]: reads the keys that it shares with a job file.
 #pragma once
 
 #include "app/config/scenario_keys.h"
@@ -6,8 +6,8 @@
 
 namespace steelyard {
 
-// Opens the data and makes the model of a draft whose [job], [model] and [data] have been read. Without
-// train = true, any key of a training is refused. Length and batch of the job are known already.
+// Opens the data and makes the model of a draft whose [job], [model] and [data] have been read, length and
+// batch included. Without train = true, throws Failure (configuration) for any key of a training.
 void make_training(ScenarioDraft& draft, const TomlSection& job, const TomlSection& model,
                    const TomlSection& data);
 

@@ -29,7 +29,7 @@ const Row* find_row(const std::vector<Row>& rows, std::string_view name) {
 
 constexpr std::size_t help_column = 30, width = 110;
 
-// `help` in its column, in as many lines as it takes; `line` is what stands left of it.
+// Wraps `help` into its column; `line` is the text to the left of the first line.
 std::string entry(std::string line, const std::string& help, std::size_t column = help_column) {
   std::string text;
   line.resize(std::max(line.size() + 1, column), ' ');
@@ -44,7 +44,7 @@ std::string entry(std::string line, const std::string& help, std::size_t column 
   return text + line + "\n";
 }
 
-// Nothing for an empty list: no key takes one.
+// Returns an empty text for an empty list, which no key accepts.
 std::string list_text(const std::vector<double>& numbers) {
   std::string text;
   for (const double number : numbers) text += (text.empty() ? "[" : ", ") + number_text(number);
@@ -88,7 +88,7 @@ Json schema_of(const Key& key) {
       key.field);
   if (key.example.empty()) return schema;
   schema.erase("default");
-  Json example = parse_json(key.example);  // TOML that is JSON as well, but for tables
+  Json example = parse_json(key.example);  // TOML other than a table is valid JSON
   if (!example.is_discarded()) schema["examples"] = Json::array({std::move(example)});
   return schema;
 }
@@ -115,8 +115,8 @@ Json schema_of(const Section& section, const Schema& all) {
   return {{"type", "array"}, {"minItems", int{section.required}}, {"items", schema}};
 }
 
-// Whether `text` is what `write` makes of the number it stands for. "007" and "1e3" are not, and "inf" and
-// "nan", which are numbers to TOML, are never options.
+// Whether `write` turns the number in `text` back into `text`. False for "007" and "1e3"; "inf" and "nan",
+// which are numbers in TOML, are never options.
 template <class Number>
 bool reads_back(const std::string& text, std::string (*write)(Number)) {
   const auto value = number_in<Number>(text);
@@ -143,7 +143,7 @@ const Key* Section::find(std::string_view key) const { return find_row(keys, key
 const Section* Schema::find(std::string_view section) const { return find_row(sections, section); }
 const Section& Schema::at(std::string_view section) const {
   const Section* found = find(section);
-  CHECK(found != nullptr, "a section that the schema does not have");
+  CHECK(found != nullptr, "the schema has no such section");
   return *found;
 }
 
@@ -177,7 +177,7 @@ std::string value_text(const Key& key) {
         if constexpr (std::is_same_v<Value, double>) return number_text(*value);
         if constexpr (std::is_integral_v<Value>) return std::to_string(*value);
         if constexpr (std::is_same_v<Value, std::vector<double>>) return list_text(*value);
-        return "";  // of options there are examples only
+        return "";  // options have no default, only an example
       },
       key.field);
 }
@@ -229,7 +229,7 @@ std::string describe(const Schema& schema) {
   std::string text = schema.intro.empty() ? "" : schema.intro + "\n";
   for (const Section& section : schema.sections) {
     text += section.title() + "  " + section.help + "\n";
-    if (section.kind == Section::Kind::named) continue;  // its title says what it holds
+    if (section.kind == Section::Kind::named) continue;  // its options depend on the name
     for (const Key& key : section.keys) text += entry(key);
   }
   return text;

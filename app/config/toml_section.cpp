@@ -13,7 +13,7 @@ using Kind = Section::Kind;
 
 const toml::table no_keys;
 
-// Throws for what is no section at all, or one in place of several.
+// Throws unless the node is a section, or a list of sections if the schema has one.
 void check_shape(const JobSource& source, const Section& section, const toml::key& key,
                  const toml::node& node) {
   const bool list = section.kind == Kind::list;
@@ -24,7 +24,7 @@ void check_shape(const JobSource& source, const Section& section, const toml::ke
                     (list ? " once for each," : "") + " on a line of its own");
 }
 
-// toml++ gives none as a double that is whole and too long for one, like 9223372036854775807.
+// toml++ does not convert whole numbers that a double cannot represent, such as 9223372036854775807.
 double number_of(const toml::node& node) {
   return node.is_integer() ? static_cast<double>(**node.as_integer()) : **node.as_floating_point();
 }
@@ -35,7 +35,7 @@ bool in_range(const toml::node& node, const Limits& limits) {
   return std::isfinite(value) && limits.allow(value);
 }
 
-// Puts a value where it belongs if it is one of the kind and in range, and says whether it is.
+// Stores a value if it has the right type and is in range. Returns whether it was stored.
 bool take(const toml::node& node, const Limits& limits, std::string& into) {
   const auto text = limits.may_be_number ? text_or_number(node) : node.value_exact<std::string>();
   if (!text || text->empty()) return false;
@@ -52,7 +52,7 @@ bool take(const toml::node& node, const Limits&, bool& into) {
   if (node.is_boolean()) into = **node.as_boolean();
   return node.is_boolean();
 }
-// Not by way of a double: a seed has 63 bits.
+// Not through a double: a seed has 63 bits.
 template <std::unsigned_integral Whole>
 bool take(const toml::node& node, const Limits& limits, Whole& into) {
   if (!node.is_integer() || !in_range(node, limits)) return false;
@@ -71,7 +71,7 @@ bool take(const toml::node& node, const Limits& limits, std::vector<double>& int
 }
 template <class Number>
 bool take(const toml::node& node, const Limits&, std::map<std::string, Number>&) {
-  return node.is_table();  // its options come one by one
+  return node.is_table();  // read_option() stores the options one by one
 }
 template <class OnCommandLines>
 bool take(const toml::node&, const Limits&, OnCommandLines&) {
@@ -96,7 +96,7 @@ struct TomlSection::Text {
                            const std::string& what) const {
     source.refuse(path() + "." + std::string(key), at, what);
   }
-  // Type first, then range: the message is the same, for it shows the value and says what may stand there.
+  // One message for a wrong type and a value out of range: it shows the value and the accepted values.
   void read_value(const Key& key, const toml::node& node) const {
     if (!std::visit([&](auto* into) { return take(node, key.limits, *into); }, key.field)) {
       refuse(key.name, node.source(),
@@ -108,8 +108,8 @@ struct TomlSection::Text {
         read_option(key, key.name + " of " + title(), std::string(name.str()), option);
     }
   }
-  // Which options a model, data set or policy has its own table says, once all are read; here an option only
-  // has to be a plain value that the resolved job can give back.
+  // The options that a model, data set or policy has are checked later against its table. Here an option only
+  // has to be a plain value, which the resolved job can repeat.
   void read_option(const Key& others, const std::string& title, const std::string& name,
                    const toml::node& node) const {
     auto* const* numbers = std::get_if<NumberOptions*>(&others.field);
@@ -142,7 +142,7 @@ struct TomlSection::Text {
 
 TomlSection::TomlSection(Text text) : text_(std::make_shared<const Text>(std::move(text))) {}
 
-// Before anything is read, so that a slip in a section's name is not answered by "no worker".
+// Called before anything is read, so that a misspelt section name does not end as "no worker".
 void TomlSection::check_all(const JobSource& source, const Schema& schema) {
   for (auto&& [key, node] : source.root()) {
     const std::string name(key.str());
@@ -152,7 +152,7 @@ void TomlSection::check_all(const JobSource& source, const Schema& schema) {
       continue;
     }
     std::vector<std::string> known;
-    const Section* home = nullptr;  // a key above the first section is the likeliest slip
+    const Section* home = nullptr;  // the section that has this key: usually it stands above the first header
     for (const Section& it : schema.sections) {
       known.push_back(it.name);
       if (home == nullptr && !name.empty() && it.find(name) != nullptr) home = &it;

@@ -66,9 +66,9 @@ TEST(Choices, AJobTellsTheirPlace) {
   EXPECT_THAT(refusal("[policy.steelyard]\nboldness = 1\n" + std::string(one_worker)),
               AllOf(HasSubstr("j.toml:2:12: policy 'steelyard'"), HasSubstr("least_gain")));
   EXPECT_THAT(refusal("[policy.stilyard]\n" + std::string(one_worker)),
-              AllOf(HasSubstr("j.toml:1:9: there is no policy"), HasSubstr("did you mean \"steelyard\"?")));
+              AllOf(HasSubstr("j.toml:1:9: unknown policy"), HasSubstr("did you mean \"steelyard\"?")));
   EXPECT_THAT(refusal("[policy.oracle]\n" + std::string(one_worker)),
-              HasSubstr("there is no policy 'oracle'"));
+              HasSubstr("unknown policy 'oracle'"));
   EXPECT_THAT(refusal(one_worker, {"policy.boa.gain=much"}),
               AllOf(HasSubstr("--set policy.boa.gain=much: "), HasSubstr("'much'")));
 }
@@ -114,7 +114,7 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
                               "external, mine, albert, "),
                     HasSubstr("lenet5, mlp, resnet101")));
   EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"),
-              HasSubstr("j.toml:2:8: there is no data set 'mnist'"));
+              HasSubstr("j.toml:2:8: unknown data set 'mnist'"));
 }
 
 // Texts that look like numbers, and numbers that look like texts.

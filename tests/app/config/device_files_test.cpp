@@ -60,8 +60,8 @@ TEST_F(DeviceFiles, WhatIsNoProfileIsToldSo) {
   EXPECT_THAT(trouble("{\n\"steelyard_profile\": 1,\noops", read),
               AllOf(HasSubstr(":3: is not JSON"), HasSubstr("steelyard profile")));
   EXPECT_THAT(trouble("[1e9999]", read), AllOf(HasSubstr("a number"), HasSubstr("steelyard profile")));
-  EXPECT_THAT(trouble("[]", read), HasSubstr("no profile"));
-  EXPECT_THAT(trouble("{\"steelyard_profile\": 2}", read), HasSubstr("no profile"));
+  EXPECT_THAT(trouble("[]", read), HasSubstr("not a profile"));
+  EXPECT_THAT(trouble("{\"steelyard_profile\": 2}", read), HasSubstr("not a profile"));
   EXPECT_THAT(trouble("{\"steelyard_profile\": 1, \"alone\": []}", read), HasSubstr("has no times"));
   EXPECT_THAT(
       trouble("{\"steelyard_profile\": 1, \"alone\": [{\"samples\": 8, \"ms\": 1}, {\"samples\": 8}]}", read),
@@ -99,11 +99,11 @@ TEST_F(DeviceFiles, ARecordingIsOfOneWorkersTrainingRounds) {
 TEST_F(DeviceFiles, WhatIsNoRecordIsToldSo) {
   const auto read = [](const std::string& path) { read_recording(path, "fats"); };
   EXPECT_THAT(trouble(std::string(rounds) + "{\"round\":3,\n", read),
-              HasSubstr(":6: is no line of a run's record"));
-  EXPECT_THAT(trouble("{\"purpose\":\"train\"}\n", read), HasSubstr(":1: is no line"));
+              HasSubstr(":6: is not a line of a rounds.jsonl"));
+  EXPECT_THAT(trouble("{\"purpose\":\"train\"}\n", read), HasSubstr(":1: is not a line"));
   EXPECT_THAT(
       trouble(R"({"purpose":"train","workers":["a"],"shares":[1,2],"compute_ms":[1],"round_ms":1})", read),
-      HasSubstr(":1: has not a share and a time for each"));
+      HasSubstr(":1: lacks a share or a time"));
   EXPECT_THAT(trouble("\n", read), HasSubstr("no training round"));
   EXPECT_THAT(
       trouble(R"({"purpose":"train","workers":["fast"],"shares":[1],"compute_ms":[1],"round_ms":1})", read),
@@ -126,10 +126,10 @@ TEST_F(DeviceFiles, WhatIsNoTraceIsToldSo) {
   const auto read = [](const std::string& path) { read_trace(path); };
   EXPECT_THAT(trouble("0,1\n", read), AllOf(HasSubstr(":1: "), HasSubstr("time_s,speed or time_s,cpu")));
   EXPECT_THAT(trouble("time_s,cpu\n", read), HasSubstr("no steps"));
-  EXPECT_THAT(trouble("time_s,cpu\n0,1\n1\n", read), HasSubstr(":3: gives not two numbers"));
-  EXPECT_THAT(trouble("time_s,cpu\n0,half\n", read), HasSubstr(":2: gives not two numbers"));
-  EXPECT_THAT(trouble("time_s,cpu\n0,1,2\n", read), HasSubstr(":2: gives not two numbers"));
-  EXPECT_THAT(trouble("time_s,cpu\n3,1\n3,0.5\n", read), HasSubstr(":3: goes not on in time"));
+  EXPECT_THAT(trouble("time_s,cpu\n0,1\n1\n", read), HasSubstr(":3: is not two numbers"));
+  EXPECT_THAT(trouble("time_s,cpu\n0,half\n", read), HasSubstr(":2: is not two numbers"));
+  EXPECT_THAT(trouble("time_s,cpu\n0,1,2\n", read), HasSubstr(":2: is not two numbers"));
+  EXPECT_THAT(trouble("time_s,cpu\n3,1\n3,0.5\n", read), HasSubstr(":3: is not later than the line before"));
   EXPECT_THAT(trouble("time_s,cpu\n0,1.5\n", read), HasSubstr("at most 1"));
   EXPECT_THAT(trouble("time_s,speed\n0,0\n", read), HasSubstr("above 0"));
   EXPECT_THROW(read_trace(folder_.path("nowhere")), Failure);

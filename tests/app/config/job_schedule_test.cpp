@@ -75,7 +75,7 @@ TEST(JobSchedule, WhatIsNoTableIsRefusedWithItsPlace) {
   EXPECT_EQ(refusal(table + one_worker),
             "j.toml:2:12: schedule = \"table\" has no rates: give rates = [0.1, 0.05], or another schedule");
   EXPECT_EQ(refusal(table + "rates = [1]\nwarmup = 0.5\n" + one_worker),
-            "j.toml:2:12: schedule = \"table\" has its warm-up in its rates: leave warmup out");
+            "j.toml:2:12: schedule = \"table\" includes the warm-up in its rates: leave warmup out");
 }
 
 TEST(JobSchedule, HelpAndJsonSchemaShowATable) {

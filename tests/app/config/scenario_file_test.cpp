@@ -155,7 +155,7 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
               HasSubstr("did you mean \"from_round\"?"));
   EXPECT_THAT(trouble("to_round = 3\n"),
               HasSubstr("odd.toml:1:1: unknown key \"to_round\"; put it under [[event]]"));
-  EXPECT_THAT(trouble("[cluster]\n"), HasSubstr("is of a job"));
+  EXPECT_THAT(trouble("[cluster]\n"), HasSubstr("belongs to a job"));
   EXPECT_THAT(trouble("[jop]\n"), HasSubstr("did you mean \"job\"?"));
   EXPECT_THAT(trouble("[job]\npolicy = \"lbp\"\n"), HasSubstr("lbb"));
   EXPECT_THAT(trouble("[job]\nsync = \"ssp\"\n"), HasSubstr("give one of bsp"));
@@ -232,14 +232,14 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
       trouble("[job]\nrounds = 20\n" + std::string(smallest) + "[[event]]\nfrom_round = 20\nscale = 2\n"),
       AllOf(HasSubstr("odd.toml:6:"), HasSubstr("from_round = 20 in [[event]]"),
             HasSubstr("20 rounds, 0 to 19: give an earlier one")));
-  EXPECT_THAT(event("from_round = 3\nto_round = 3\nscale = 2\n"), HasSubstr("behind from_round"));
+  EXPECT_THAT(event("from_round = 3\nto_round = 3\nscale = 2\n"), HasSubstr("after from_round"));
   EXPECT_THAT(event("worker = \"worker-7\"\nscale = 2\n"), HasSubstr("worker-0"));
   EXPECT_THAT(event("kill = true\n"), HasSubstr("need a worker"));
   EXPECT_THAT(event("scale = 2\nshape = \"periodic\"\nlength = 3\n"), HasSubstr("needs period"));
-  EXPECT_THAT(event("scale = 2\nperiod = 3\n"), HasSubstr("means nothing"));
+  EXPECT_THAT(event("scale = 2\nperiod = 3\n"), HasSubstr("has no effect"));
   EXPECT_THAT(event("scale = 2\nshape = \"ramp\"\n"), HasSubstr("needs to_round"));
   EXPECT_THAT(event("scale = 2\nfrom_s = 1\nshape = \"ramp\"\n"), HasSubstr("needs to_s"));
-  EXPECT_THAT(event("scale = 2\nfrom_s = 3\nto_s = 2\n"), HasSubstr("to_s must be behind from_s"));
+  EXPECT_THAT(event("scale = 2\nfrom_s = 3\nto_s = 2\n"), HasSubstr("to_s must be after from_s"));
   EXPECT_THAT(event("scale = 2\nfrom_s = 1\nto_round = 2\n"), HasSubstr("to_round counts rounds"));
   EXPECT_THAT(event("scale = 2\nlength_s = 1\nshape = \"periodic\"\nperiod = 2\nlength = 1\n"),
               HasSubstr("period counts rounds"));
@@ -247,12 +247,12 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   EXPECT_THAT(event("kill = true\nworker = \"worker-0\"\nfrom_s = 1\n"),
               HasSubstr("kill happens in a round"));
   EXPECT_THAT(event("cpu = 0.5\nfrom_s = 1\nshape = \"bursty\"\nmean_gap = 3\nmean_length = 3\n"),
-              HasSubstr("is drawn by rounds"));
+              HasSubstr("is drawn per round"));
   EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
   EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
   EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"), AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest means")));
   EXPECT_THAT(event("scale = 2\nshape = \"bursty\"\nmean_gap = 3\nmean_length = 3\nhighest = 2\n"),
-              HasSubstr("highest means nothing for shape \"bursty\""));
+              HasSubstr("highest has no effect with shape \"bursty\""));
   EXPECT_THAT(event("memory = 0.5\n"), AllOf(HasSubstr("odd.toml:4"), HasSubstr("memory_mb")));
 }
 
@@ -266,10 +266,10 @@ TEST(ScenarioFile, WhatHappensOnceHasNoShapeAndNoEnd) {
     EXPECT_EQ(event(once), "");
     EXPECT_THAT(event(once + "shape = \"periodic\"\nperiod = 9\nlength = 2\n"),
                 AllOf(HasSubstr("odd.toml:9"), HasSubstr(what + " happens once")));
-    EXPECT_THAT(event(once + "unforeseen = true\n"), HasSubstr("unforeseen means nothing"));
+    EXPECT_THAT(event(once + "unforeseen = true\n"), HasSubstr("unforeseen has no effect"));
     if (what != "kill") {
       EXPECT_THAT(event(once + "to_round = 9\n"),
-                  AllOf(HasSubstr("odd.toml:9"), HasSubstr("to_round means nothing for " + what)));
+                  AllOf(HasSubstr("odd.toml:9"), HasSubstr("to_round has no effect on " + what)));
       EXPECT_THAT(event(once + "kill = true\n"), HasSubstr("an event of its own"));
       EXPECT_THAT(event(once + "to_round = 9\nscale = 2\n"), HasSubstr("an event of its own"));
     }
@@ -376,7 +376,7 @@ TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
   EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 1\nrecorded_worker = \"a\"\n"),
               HasSubstr("give recorded too"));
   EXPECT_THAT(trouble("[[worker]]\nflat_ms = 3\nprofile = \"p.json\"\n"),
-              HasSubstr("beside time_ms or samples_per_s"));
+              HasSubstr("with time_ms or samples_per_s"));
   EXPECT_THAT(trouble("[[worker]]\nprofile = \"nowhere.json\"\n"),
               AllOf(HasSubstr("nowhere.json"), HasSubstr("steelyard profile")));
   EXPECT_THAT(trouble("[network]\nstep_ms = 1\nrecorded = \"a.jsonl\"\n"), HasSubstr("one of the two"));

@@ -170,7 +170,7 @@ TEST_F(ProcessCompare, MistakesAreFoundBeforeAnythingRuns) {
   EXPECT_EQ(run({"compare", scenario, "--run-dir", path("all")}), 2);
   EXPECT_THAT(said_, HasSubstr("is a scenario: --run-dir"));
   EXPECT_EQ(run({"compare", scenario, "--set", "train.lr=1"}), 78);
-  EXPECT_THAT(said_, HasSubstr("[train] is of a job"));
+  EXPECT_THAT(said_, HasSubstr("[train] belongs to a job"));
   for (const std::string wrong : {"network.step_ms", "network.step_ms="}) {
     EXPECT_EQ(run({"compare", scenario, "--sweep", wrong}), 2);
     EXPECT_THAT(said_, HasSubstr("--sweep " + wrong + ": give a key and its values"));

@@ -101,7 +101,7 @@ TEST_F(ProcessSimulate, MistakesGetTheirCodeAndTheNextStep) {
   EXPECT_EQ(run({"simulate", scenario, "--plicy", "lbb"}), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr("did you mean \"--policy\"?"), HasSubstr("steelyard simulate --help")));
   EXPECT_EQ(run({"simulate", job_}), 78);
-  EXPECT_THAT(said_, AllOf(HasSubstr("is of a job"), HasSubstr("steelyard train")));
+  EXPECT_THAT(said_, AllOf(HasSubstr("belongs to a job"), HasSubstr("steelyard train")));
   EXPECT_EQ(run({"help", "scenario"}), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("[[worker]]"), HasSubstr("step_ms"), HasSubstr("random_walk")));
 }

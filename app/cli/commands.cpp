@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* job_help = "the job file (TOML); `steelyard help job` describes it";
 constexpr const char* script_help =
-    "your program, whose processes are the workers; run by Python if its name ends in .py";
+    "your program; its processes are the workers; run by Python if its name ends in .py";
 
 // ---- the functions that the commands run
 

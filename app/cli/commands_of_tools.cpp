@@ -96,7 +96,7 @@ void add_compare(Commands& all) {
   app.add_option("--html", it.html, "write the page with charts to this file; - for standard output");
   app.footer(
       "Equal shares under bsp are always included, and so is the fastest device alone (not for scripts). "
-      "Ctrl-C shows the results so far.\n"
+      "Ctrl-C ends it and shows the results until then.\n"
       "Examples:\n"
       "  steelyard compare examples/jobs/unequal.toml --policies equal,lb-bsp,steelyard --repeats 3\n"
       "  steelyard compare examples/scenarios/step.toml --sweep network.step_ms=5,50,500\n"

@@ -51,8 +51,7 @@ std::optional<OptionTrouble> trouble(const std::string& kind, const std::string&
                                      const Choices<Make>& built_in) {
   const Choice<Make>* row = find_choice(name, own, built_in);
   if (row == nullptr) {
-    return OptionTrouble{"",
-                         "unknown " + kind + " '" + name + "'" + among(name, names_of(own, built_in))};
+    return OptionTrouble{"", "unknown " + kind + " '" + name + "'" + among(name, names_of(own, built_in))};
   }
   return trouble_in(kind + " '" + name + "'", row->options, options);
 }
@@ -94,7 +93,7 @@ std::optional<OptionTrouble> policy_trouble(const std::string& policy, const Opt
   if (auto found = trouble_in("policy '" + policy + "'", row->options, options)) return found;
   const std::string whole = complaint(policy, options);
   if (whole.empty()) return {};
-  // The error concerns one option: the one whose removal changes the message.
+  // The error concerns one option: removing that one changes the message.
   for (const auto& [option, value] : options) {
     OptionTexts others = options;
     others.erase(option);

@@ -56,7 +56,7 @@ struct Replay {
 };
 
 // The scenario of a run directory, without the workers in `without`. Throws Failure (configuration) with the
-// file and the remedy if it is not a run, has no such worker, has no worker left, or used local steps, whose
+// file and the remedy if it is not a run, has no such worker, has no worker left, or used local steps: their
 // rounds do not show the time of single steps.
 Replay replay_of(const std::string& run, const std::vector<std::string>& without = {});
 

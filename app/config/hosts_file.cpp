@@ -16,8 +16,8 @@ namespace {
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
-// The number that the text begins with, which is taken from it; empty if it begins with none. Leading zeros
-// say nothing.
+// Removes the number at the start of the text and returns its digits, without leading zeros. Empty if there is
+// no number.
 std::string_view take_number(std::string_view& text) {
   const auto end = std::ranges::find_if_not(text, is_digit);
   std::string_view number(text.begin(), end);
@@ -48,23 +48,22 @@ class HostsReader {
     host.name = section.part();
     section.read();
     section.demand(hosts_.insert(host.name).second, "name",
-                   "two hosts are called " + toml_quoted(host.name) + ": give each its own name");
+                   "two hosts are named " + toml_quoted(host.name) + ": give each its own name");
     complete_place(section, host);
-    section.demand(
-        host.scheduler || !section.given("port"), "port",
-        "port is the scheduler's, and " + toml_quoted(host.name) + " has none: add scheduler = true");
+    section.demand(host.scheduler || !section.given("port"), "port",
+                   "port is the scheduler's port, and " + toml_quoted(host.name) +
+                       " has no scheduler: add scheduler = true, or leave port out");
     section.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
-                   "a second scheduler: let one host alone have scheduler = true");
+                   "a second scheduler: set scheduler = true on one host only");
     for (const TomlSection& worker : section.all_below("worker")) read_worker(worker);
     file_.hosts.push_back(std::move(host));
   }
 
   static void complete_place(const TomlSection& section, HostSpec& host) {
     section.demand(host.ssh.empty() || host.netns.empty(), "netns",
-                   "host " + toml_quoted(host.name) + " is reached by ssh or by netns: give one of the two");
-    section.demand(
-        host.netns.empty() || section.given("address"), "address",
-        "host " + toml_quoted(host.name) + " is a network namespace: give the address that it has there");
+                   "host " + toml_quoted(host.name) + " has both ssh and netns: give one of the two");
+    section.demand(host.netns.empty() || section.given("address"), "address",
+                   "host " + toml_quoted(host.name) + " is a network namespace: give its address in there");
     if (host.address.empty()) {
       host.address = host.ssh.empty() ? "127.0.0.1" : host.ssh.substr(host.ssh.find('@') + 1);
     }
@@ -82,7 +81,7 @@ class HostsReader {
     for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
     for (const WorkerSpec& spec : each_worker(worker.spec)) {
       section.demand(workers_.insert(spec.name).second, "name",
-                     "two workers are called " + toml_quoted(spec.name) + ": give each its own name");
+                     "two workers are named " + toml_quoted(spec.name) + ": give each its own name");
       draft_.host.workers.push_back({spec, worker.data_options});
     }
   }
@@ -101,8 +100,8 @@ class HostsReader {
       const bool alone = std::ranges::all_of(
           file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
       demand(!here || !spoken_to || alone || host.address != "127.0.0.1",
-             "the others cannot reach host " + toml_quoted(host.name) +
-                 ", this machine, at 127.0.0.1: give its address");
+             "the other hosts cannot reach host " + toml_quoted(host.name) +
+                 ", which is this machine, at 127.0.0.1: give its address");
     }
   }
 
@@ -115,12 +114,12 @@ class HostsReader {
 };
 bool is_one_line(std::string_view text) { return text.find('\n') == std::string_view::npos; }
 
-// What could be taken for an option, or for two words, by the programs that get it.
+// False for a text that ssh or a shell could read as an option, or as several words.
 bool is_one_word(std::string_view text) {
   return text[0] != '-' && text.find_first_of(" \t\n'\"\\$`;&|<>()") == std::string_view::npos;
 }
 
-// With brackets it is meant to have a port behind it.
+// Brackets are rejected: they suggest that a port follows.
 bool is_address(std::string_view text) {
   return is_one_word(text) && text.find_first_of("/[]") == std::string_view::npos &&
          (text.find(':') == std::string_view::npos || is_ipv6(std::string(text)));
@@ -129,31 +128,34 @@ bool is_address(std::string_view text) {
 std::vector<Key> keys_of_a_host(HostSpec& host) {
   const Limits address = Limits::text(is_address, "a host name or an address, without a port", false);
   return {
-      {"name", &host.name, Limits::plain_name(), "what messages call it; left out: host-0, host-1, ...",
+      {"name", &host.name, Limits::plain_name(), "name in messages; default: host-0, host-1, ...",
        "\"host-0\""},
-      {"ssh", &host.ssh, Limits::text(is_one_word, "what ssh takes, as in \"user@host\"", false),
-       "by ssh, without a password", "\"user@host\"",
+      {"ssh", &host.ssh, Limits::text(is_one_word, "an argument of ssh, as in \"user@host\"", false),
+       "over ssh, without a password", "\"user@host\"",
        "how it is reached: one of the next two; without them it is this machine"},
       {"netns", &host.netns,
        Limits::text(is_plain_name, "the name of a network namespace, as `ip netns` lists it", false),
        "a network namespace of this machine (as root); needs an address", "\"left\""},
       {"address", &host.address, address,
-       "how the other hosts reach it; left out: the host of ssh, or 127.0.0.1", "\"10.0.0.1\"",
+       "address at which the other hosts reach it; default: the host of ssh, or 127.0.0.1", "\"10.0.0.1\"",
        "where it is, and what runs there"},
       {"listen", &host.listen, address,
-       "what its ports are bound to; left out: address, or 0.0.0.0 where that is a name", "\"10.0.0.1\""},
+       "address to which its ports are bound; default: address, or 0.0.0.0 if that is a name",
+       "\"10.0.0.1\""},
       {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
-       "the program there; left out: over ssh the one in PATH, else the one that launches", "\"steelyard\""},
+       "the program there; default: over ssh steelyard in PATH, otherwise the running program",
+       "\"steelyard\""},
       {"directory", &host.directory, Limits::text(is_one_line, "a path on that host", false),
-       "where it runs; left out: here, over ssh the home directory", "\"job\""},
-      {"scheduler", &host.scheduler, Limits::any(), "true for one of the hosts; job and results are there"},
-      {"port", &host.port, Limits::at_least(1, 65535), "the scheduler's"},
+       "working directory there; default: the current one, over ssh the home directory", "\"job\""},
+      {"scheduler", &host.scheduler, Limits::any(),
+       "true for exactly one host, which gets the scheduler, the job and the results"},
+      {"port", &host.port, Limits::at_least(1, 65535), "port of the scheduler"},
       {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
-      {"shards", &host.shards, Limits::at_least(1, 64), "parts of the model in each of them"},
+      {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
   };
 }
 
-// The keys whose values are not those of `plain`, a section of a draft that nothing was read into.
+// The keys that differ from the defaults in `plain`, as TOML.
 std::string changed_lines(const Section& section, const Section& plain) {
   std::string text;
   for (std::size_t i = 0; i < section.keys.size(); ++i) {
@@ -193,7 +195,7 @@ bool natural_less(std::string_view a, std::string_view b) {
 
 const HostSpec& HostsFile::scheduler() const {
   const auto found = std::ranges::find_if(hosts, [](const HostSpec& host) { return host.scheduler; });
-  CHECK(found != hosts.end(), "a hosts file without a scheduler was let through");
+  CHECK(found != hosts.end(), "the reader accepts only hosts files with a scheduler");
   return *found;
 }
 
@@ -210,7 +212,7 @@ HostsFile parse_hosts(std::string_view text, const std::string& name) {
 
 HostsFile read_hosts_file(const std::string& path) {
   const InputKind kind{"hosts file", 1,
-                       "check the name, or begin with a copy of examples/hosts.toml (steelyard help hosts "
+                       "check the name, or start with a copy of examples/hosts.toml (steelyard help hosts "
                        "lists all keys)"};
   return parse_hosts(read_input(path, kind), path);
 }
@@ -218,14 +220,15 @@ HostsFile read_hosts_file(const std::string& path) {
 Schema schema_of(HostsDraft& draft) {
   using Kind = Section::Kind;
   std::vector<Key> worker = worker_keys(draft.worker.spec);
-  worker.push_back({"data", &draft.data, Limits::any(), "data options that differ there from the job's",
+  worker.push_back({"data", &draft.data, Limits::any(), "data options that replace the job's on this worker",
                     "{ dir = \"/data\" }"});
   return {
       "the hosts of steelyard launch",
-      "A hosts file says where `steelyard launch` starts what.\n"
+      "A hosts file says which processes `steelyard launch` starts on which machine.\n"
       "It replaces the servers and workers of the job.\n",
-      {{"host", "one for each machine, at least one", keys_of_a_host(draft.host), Kind::list, true},
-       {"host.worker", "below its host, one for each; at least one in all", std::move(worker), Kind::list}}};
+      {{"host", "one [[host]] for each machine, at least one", keys_of_a_host(draft.host), Kind::list, true},
+       {"host.worker", "one for each worker, below its host; at least one in all", std::move(worker),
+        Kind::list}}};
 }
 
 std::string hosts_text(const HostsFile& hosts) {

@@ -1,5 +1,5 @@
-// The hosts file: on which machines a job runs, how each is reached, and what each of them does. `steelyard
-// launch` reads it beside the job file, whose servers and workers it replaces. TOML in, plain data out.
+// The hosts file: the machines of a job, how each is reached, and the processes that run on it. `steelyard
+// launch` reads it along with the job file; it replaces the job's servers and workers. TOML in, plain data out.
 //
 // `steelyard help hosts` lists all keys; their table is app/config/hosts_file.cpp.
 #pragma once
@@ -14,9 +14,9 @@
 
 namespace steelyard {
 
-// The order in which people look for names: numbers within them count as numbers, so that worker-2 comes
-// before worker-10.
-bool natural_less(std::string_view a, std::string_view b);  // a strict order: only equal texts are equal
+// Natural order of names: digits compare as numbers, so worker-2 comes before worker-10. A strict order: only
+// equal texts compare equal.
+bool natural_less(std::string_view a, std::string_view b);
 
 struct HostWorker {
   WorkerSpec spec;
@@ -25,45 +25,45 @@ struct HostWorker {
 
 struct HostSpec {
   std::string name;
-  // How it is reached: by one of these, or it is this machine.
+  // How it is reached. Both empty: this machine.
   std::string ssh;    // as in `ssh USER@HOST`
   std::string netns;  // a network namespace of this machine
 
-  std::string address;    // under which the other hosts reach it
-  std::string listen;     // what its own ports are bound to
-  std::string steelyard;  // the program there; empty: the very program that launches
-  std::string directory;  // where it runs; empty: here, or where ssh leads to
+  std::string address;    // at which the other hosts reach it
+  std::string listen;     // to which its ports are bound
+  std::string steelyard;  // the program on that host; empty: the running program
+  std::string directory;  // working directory; empty: the current one, over ssh the login directory
 
   bool scheduler = false;
   std::uint32_t port = 7070;  // the scheduler's
   std::uint32_t servers = 0;  // processes
-  std::uint32_t shards = 1;   // parts of the model in each of them
+  std::uint32_t shards = 1;   // in each server process
   std::vector<HostWorker> workers;
 };
 
 struct HostsFile {
-  std::vector<std::string> notices{};  // what the user should know of the file: keys with a former name
-  std::vector<HostSpec> hosts;  // one of them with the scheduler; at least one server and one worker in all
+  std::vector<std::string> notices{};  // warnings for the user about former names of keys
+  std::vector<HostSpec> hosts;  // exactly one has the scheduler; at least one server and one worker in all
 
   [[nodiscard]] const HostSpec& scheduler() const;
   [[nodiscard]] std::uint32_t shards() const;  // of all hosts
 };
 
-// Throws Failure (configuration) that names file, line and column, what is there and what may be there.
+// Throws Failure (configuration) with file, line and column, the value found and the values accepted.
 HostsFile read_hosts_file(const std::string& path);
 HostsFile parse_hosts(std::string_view text, const std::string& name);
 
-// As TOML, without what is a default; read again it gives the same.
+// As TOML, without defaults. parse_hosts() reads the same hosts from it.
 std::string hosts_text(const HostsFile& hosts);
-// With these workers only, in the file's order, and without hosts that have nothing left to do.
+// Keeps only these workers, in the file's order, and drops hosts that are left without any process.
 HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names);
 
-// What a hosts file can say.
+// ---- the keys of a hosts file
 
-// A hosts file on its way into settings.
+// The members that the keys fill.
 struct HostsDraft {
-  HostSpec host;      // the [[host]] at hand
-  HostWorker worker;  // the [[host.worker]] at hand
+  HostSpec host;      // the [[host]] being read
+  HostWorker worker;  // the [[host.worker]] being read
   OptionTexts data;   // of that worker
 };
 

@@ -50,16 +50,16 @@ class JobReader {
   }
 
  private:
-  // Not by the first of its keys that no job has. One with [train] or [cluster] is a job with a slip in it.
+  // Reports a scenario as such, not by its first unknown key. With [train] or [cluster] it is a job with an error.
   void check_kind() const {
     const std::string sign = scenario_sign(source_);
     if (sign.empty() || source_.root().contains("train") || source_.root().contains("cluster")) return;
     source_.refuse("", {},
-                   "this is a scenario, it has " + sign +
+                   "this is a scenario: it has " + sign +
                        ": run it with `steelyard simulate`, or give a job (steelyard help job)");
   }
-  // Options may be there for several policies, so that --set cluster.policy=... can choose; all are looked
-  // at, those of the chosen one count.
+  // A file may have options for several policies, for --set cluster.policy=... to choose from. All are checked;
+  // those of the chosen policy are used.
   void read_policies() {
     Job& job = draft_.file.job;
     const std::vector<std::string> known = balancing::policy_names(registry().policies);
@@ -70,7 +70,7 @@ class JobReader {
       if (policy.part() == job.policy) job.policy_options = draft_.policy_options;
     }
   }
-  // Names are given before they are compared: a worker may be called like the default of another.
+  // Default names are filled in before names are compared: a given name may equal another worker's default.
   void read_workers() {
     std::set<std::string> names;
     for (const TomlSection& section : TomlSection::all_of(source_, schema_, "worker")) {
@@ -81,7 +81,7 @@ class JobReader {
       for (const WorkerSpec& worker : each_worker(draft_.worker)) {
         section.demand(
             names.insert(worker.name).second, "",
-            "two workers are called " + toml_quoted(worker.name) + ": give each its own name in [[worker]]");
+            "two workers are named " + toml_quoted(worker.name) + ": give each its own name in [[worker]]");
         draft_.file.worker_specs.push_back(worker);
       }
     }
@@ -89,7 +89,7 @@ class JobReader {
       source_.refuse("worker", {}, "no worker: write [[worker]] once for each, on a line of its own");
   }
 
-  // What follows from several keys, once all of them are known.
+  // Checks and settings that involve several keys.
   void finish() {
     Job& job = draft_.file.job;
     draft_.training.put_into(job);
@@ -119,17 +119,17 @@ class JobReader {
     if (draft_.reproducible) {
       cluster.demand_none(reproducible_trouble(draft_.file, draft_.sync), "reproducible");
       job.sum_order = SumOrder::positions;
-      job.grain = nn::largest_micro_batch;  // each grain is computed at once, by one thread
+      job.grain = nn::largest_micro_batch;  // one thread computes each grain as one micro-batch
     }
     if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
     job.shards = draft_.file.servers * draft_.shards_per_server;
     cluster.demand(job.shards <= most_connections, "servers",
                    "servers x shards_per_server = " + std::to_string(job.shards) +
-                       " in [cluster]: every worker is connected with each of them, and " +
-                       std::to_string(most_connections) + " is the most: give fewer");
+                       " in [cluster]: every worker connects to each of them, and the limit is " +
+                       std::to_string(most_connections) + ": give fewer");
     cluster.demand(
         job.replicas == 0 || draft_.file.servers > 1, "replicas",
-        "replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and there is "
+        "replicas = 1 in [cluster]: a mirror must be in another server than its shard, and there is only "
         "one server: give servers = 2 or more, or leave replicas out");
     job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
     draft_.file.resolved = resolved_text(draft_);
@@ -160,8 +160,8 @@ class JobReader {
   const Schema schema_ = schema_of(draft_);
 };
 
-// All keys of a section, whether the file had them or not: a resolved job does not change its meaning when a
-// default does. But for lists without numbers, which no file has.
+// All keys of a section, also those not in the file, so that a resolved job keeps its meaning if a default
+// changes. Empty lists are left out, since no file can have them.
 std::string key_lines(const Section& section) {
   std::string text;
   for (const Key& key : section.keys) {
@@ -191,7 +191,7 @@ JobFile read_job_file(const std::string& path, const std::vector<std::string>& o
                       const ClusterSpec* cluster) {
   const InputKind kind{"job file", 32,  // a table of rates may be long
 
-                       "check the name, or begin with a copy of examples/jobs/quick.toml (steelyard help job "
+                       "check the name, or start with a copy of examples/jobs/quick.toml (steelyard help job "
                        "lists all keys)"};
   return parse_job(read_input(path, kind), path, overrides, cluster);
 }
@@ -206,7 +206,8 @@ std::string memory_note(const JobFile& file) {
   if (hold >= batch || hold == 0) return "";
   return "the workers hold " + std::to_string(hold) + " of the " + std::to_string(batch) +
          " samples of a round at once (max_batch in [[worker]]): each round takes " +
-         std::to_string((batch + hold - 1) / hold) + " turns; give them more, or [train] a smaller batch";
+         std::to_string((batch + hold - 1) / hold) +
+         " turns; raise max_batch, or give [train] a smaller batch";
 }
 
 std::string replica_note(const Job& job) {
@@ -214,21 +215,21 @@ std::string replica_note(const Job& job) {
   if (job.replicas == 0 || !(job.sync.has_hubs() || of_compensation || job.gradient_limit > 0)) return "";
   const std::string what =
       job.gradient_limit > 0 ? "a gradient_limit" : "sync = \"" + sync_text(job.sync) + '"';
-  return "with " + what + " a mirror that is lost is not replaced: of each part of the model one loss is " +
-         "survived, not one after another";
+  return "with " + what + " a lost mirror is not replaced: each shard survives one loss of a server, and " +
+         "not a second one";
 }
 
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test) {
   if (train < job.global_batch) {
     refuse_setup("batch = " + std::to_string(job.global_batch) + " in [train]: data set \"" + job.data +
-                 "\" has only " + std::to_string(train) + " training samples: give no more than that");
+                 "\" has only " + std::to_string(train) + " training samples: give at most that many");
   }
   const SyncMode& mode = job.sync;
   const std::uint64_t steps = steps_of_longest_round(mode, train, job.global_batch, job.epochs);
   if (steps > most_steps_in_round) {
     refuse_setup("sync = \"" + sync_text(mode) + "\" in [cluster]: one round would take " +
-                 std::to_string(steps) + " local steps, and " + std::to_string(most_steps_in_round) +
-                 " is the most: give [train] a larger batch" +
+                 std::to_string(steps) + " local steps, and the limit is " +
+                 std::to_string(most_steps_in_round) + ": give [train] a larger batch" +
                  (mode.span == SyncMode::Span::job ? " or fewer epochs, or choose oneshot:epoch" : ""));
   }
   job.train_samples = train;
@@ -252,8 +253,8 @@ std::string resolved_text(JobDraft draft) {
   const Schema schema = schema_of(draft);
   const bool external = job.model == external_model;
   std::string text = external
-                         ? "# The job of a script, with every default; model and data come with the script.\n"
-                         : "# This job with every default; steelyard train takes it again.\n";
+                         ? "# The job of a script, with all defaults; the script brings model and data.\n"
+                         : "# The job with all defaults; steelyard train can run it again.\n";
   for (const Section& section : schema.sections) {
     if (section.kind != Section::Kind::one) continue;  // at the end
     if (external && section.name == "data") continue;

@@ -1,15 +1,13 @@
-// The job file: what a person writes to say what is trained, how, and on which machines. TOML in, settings
-// out.
+// The job file describes model, data, training and cluster. TOML in, settings out.
 //
-// What every process must agree on becomes the Job; how each worker is started stays here. `steelyard help
-// job` lists all keys; the table behind it, app/config/job_keys.cpp, is the only place that knows them.
-// Models, data sets and policies, built in or a user's own, declare the options that they have, and these are
-// checked here as any key is, so that a mistake has its place (app/config/choices.h).
+// The settings that all processes must agree on become the Job; those that only start a worker stay here.
+// `steelyard help job` lists all keys; their table is app/config/job_keys.cpp. Models, data sets and policies,
+// built-in or a user's own, declare their options, which are checked like any key, so that errors have a line
+// and column (app/config/choices.h).
 //
-// The schedule of the learning rate needs the length of the training. Given in epochs, that is it; given in
-// rounds, it follows once the number of samples is known (set_samples); where only a time limit is given,
-// nothing but a constant rate without warm-up has a meaning, and the rest is refused. Where nothing is said
-// about the end, training takes ten epochs.
+// The learning rate schedule needs the length of the training in epochs. A length in rounds is converted once
+// the number of samples is known (set_samples). If only a time limit is given, only a constant rate or a table,
+// without warm-up, is accepted. Without any limit, training takes ten epochs.
 #pragma once
 
 #include <cstdint>
@@ -27,37 +25,37 @@ struct JobFile {
   std::uint32_t servers = 2;  // job.shards = servers * shards per server
   std::vector<WorkerSpec> worker_specs;
   std::vector<std::string> overrides{};  // values of --set that it was read with
-  std::vector<std::string> notices{};    // what the user should know of the file: keys with a former name
-  std::string resolved;  // all of it as TOML, with every default; read again it gives the same
+  std::vector<std::string> notices{};    // warnings for the user about former names of keys
+  std::string resolved;  // all keys as TOML, defaults included; parse_job() reads the same job from it
 };
 
-// Servers and workers that are not the job file's own: those of a hosts file.
+// Servers and workers that replace those of the job file: those of a hosts file.
 struct ClusterSpec {
   std::uint32_t servers = 0;  // with a shard each
   std::vector<WorkerSpec> workers;
 };
 
 // Reads a file. `overrides` are the values of --set, "train.lr=0.05", "policy.lb-bsp.alpha=0.2" or
-// "worker.worker-1.simulate_slowdown=4"; they win over the file. `cluster`, if any, takes the place of the
-// file's servers and workers. Throws Failure (configuration) that names file, line and column, what is there
-// and what may be there.
+// "worker.worker-1.simulate_slowdown=4"; they take precedence over the file. `cluster`, if any, replaces the
+// file's servers and workers. Throws Failure (configuration) with file, line and column, the value found and
+// the values accepted.
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {},
                       const ClusterSpec* cluster = nullptr);
-// The same for a text; `name` is what messages call it.
+// The same for a text; messages show `name` as its file.
 JobFile parse_job(std::string_view text, const std::string& name,
                   const std::vector<std::string>& overrides = {}, const ClusterSpec* cluster = nullptr);
 
-// Fills in what only the data can tell: sizes, and the length of the schedule. Throws Failure (configuration)
-// for a data set that is smaller than one round.
+// Sets the numbers of samples and the length of the schedule. Throws Failure (configuration) if the data set is
+// smaller than one round.
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
 
-// What to tell people where all workers together cannot hold a round at once, and it is computed in several
-// turns; empty where they can.
+// A warning if the workers together cannot hold a round at once, so that it is computed in several turns; empty
+// if they can.
 std::string memory_note(const JobFile& file);
-// The same where mirrors cannot be filled again once the training has begun (server/mirror/replica.h).
+// A warning if lost mirrors cannot be replaced once the training has begun (server/mirror/replica.h).
 std::string replica_note(const Job& job);
 
-// A resolved job with one of its workers only, as TOML.
+// A resolved job reduced to one of its workers, as TOML.
 std::string job_alone(const std::string& resolved, const std::string& worker);
 
 }  // namespace steelyard

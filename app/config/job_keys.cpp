@@ -71,7 +71,7 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
 std::vector<Key> keys_of_refusals(JobDraft& draft) {
   return {
       {"gradient_limit", &draft.file.job.gradient_limit, Limits::at_least(0),
-       "reject gradients whose norm exceeds this multiple of the recent median, as from a broken machine; "
+       "reject gradients with a norm above this multiple of the recent median, as from a broken machine; "
        "0: reject only values that are not finite"},
       {"bad_gradient", &draft.bad_gradient,
        Limits::one_of(bad_gradient_names()).renamed("again", "recompute"),

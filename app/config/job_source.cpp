@@ -14,18 +14,18 @@ std::string read_input(const std::string& path, const InputKind& kind) {
   const std::size_t most = kind.most_mb << 20;
   std::ifstream in(path, std::ios::binary);
   std::string text;
-  // Not by the size that the file system tells: a pipe has none.
+  // Not by the file size: a pipe has none.
   while (in && text.size() <= most) {
     const std::size_t before = text.size();
     text.resize(before + piece);
     in.read(text.data() + before, piece);
     text.resize(before + static_cast<std::size_t>(in.gcount()));
   }
-  // A directory opens, and then cannot be read.
+  // Opening a directory succeeds; reading it fails.
   if (!in.is_open() || in.bad()) refuse_setup(path + ": cannot be read: " + kind.remedy);
   if (text.size() > most) {
-    refuse_setup(path + ": is no " + kind.name + ": it has more than " + std::to_string(kind.most_mb) +
-                 " MB");
+    refuse_setup(path + ": has more than " + std::to_string(kind.most_mb) +
+                 " MB, the limit of this kind of file (" + kind.name + "): " + kind.remedy);
   }
   return text;
 }
@@ -39,7 +39,7 @@ std::string job_sign(const toml::table& root) {
   return "";
 }
 
-// The first of these keys that is there; empty if none is.
+// The first of these keys that the table has; empty if it has none.
 std::string first_of(const toml::table& table, const std::string& section,
                      std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
@@ -48,14 +48,14 @@ std::string first_of(const toml::table& table, const std::string& section,
   return "";
 }
 
-// Some of the parser's explanations run over several lines; a message is one.
+// Joins the lines of a parser message, since our messages are one line.
 std::string one_line(std::string_view text) {
   std::string result;
   for (const char c : text) result += c == '\n' || c == '\r' ? ' ' : c;
   return result;
 }
 
-// toml++ throws errors of its own; ours say what to look at in one line.
+// Turns errors of toml++ into Failure, with a message of one line.
 toml::table parse(std::string_view text, const std::string& name) {
   try {
     return toml::parse(text, name);
@@ -73,11 +73,11 @@ std::vector<std::string> split(const std::string& path) {
   return parts;
 }
 
-// What stands behind "=" may be TOML, and usually is; a word without quotes is a text.
+// Parses the value after "=" as TOML; if it is not TOML, such as a word without quotes, it is a text.
 void put(toml::table& section, const std::string& key, const std::string& value) {
   try {
     toml::table parsed = toml::parse("value = " + value);
-    // More than one key: there was a newline in the value.
+    // Several keys mean that the value contains a newline.
     if (parsed.size() == 1) {
       section.insert_or_assign(key, std::move(*parsed.get("value")));
       return;
@@ -115,7 +115,7 @@ std::string scenario_sign(const JobSource& source) {
 FileKind kind_of(std::string_view text, const std::string& file) {
   const JobSource source(text, file, {});
   const std::string scenario = scenario_sign(source), job = job_sign(source.root());
-  // A scenario may train too; but what its cluster is, its workers say.
+  // A scenario may have [model] and [data] too, but no [cluster]: its [[worker]] sections describe the cluster.
   if (!scenario.empty() && source.root().contains("cluster")) {
     refuse_setup(file + ": it has " + scenario +
                  ", as scenarios do, and [cluster], as jobs do: make two files "
@@ -124,8 +124,8 @@ FileKind kind_of(std::string_view text, const std::string& file) {
   if (!scenario.empty()) return FileKind::scenario;
   if (!job.empty()) return FileKind::job;
   refuse_setup(file +
-               ": it is neither a job, which has [model], [data] or [cluster], nor a scenario, whose "
-               "[[worker]] have time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
+               ": it is neither a job, which has [model], [data] or [cluster], nor a scenario, which has "
+               "[[worker]] with time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
 }
 
 JobSource::JobSource(std::string_view text, std::string name, const std::vector<std::string>& overrides)
@@ -148,7 +148,7 @@ void JobSource::apply(const std::string& argument) {
   given_[dotted] = argument;
 }
 
-// Sections that the file does not have are made: --set may say more than the file.
+// Adds sections that the file does not have.
 toml::table& JobSource::section_for(const std::vector<std::string>& path, const std::string& argument) {
   if (path[0] == "worker") return worker_called(path[1], argument);
   toml::table* section = &root_;
@@ -163,7 +163,7 @@ toml::table& JobSource::section_for(const std::vector<std::string>& path, const 
   return *section;
 }
 
-// Workers cannot be added this way, only changed; they go by the names that messages and summaries use.
+// --set can change workers, not add them. They are found by the names that messages and summaries show.
 toml::table& JobSource::worker_called(const std::string& name, const std::string& argument) {
   std::vector<std::string> names;
   if (toml::array* workers = root_["worker"].as_array()) {
@@ -174,7 +174,7 @@ toml::table& JobSource::worker_called(const std::string& name, const std::string
       if (names.back() == name) return *worker;
     }
   }
-  refuse_argument(argument, "no worker in " + name_ + " is called " + toml_quoted(name) + among(name, names));
+  refuse_argument(argument, "no worker in " + name_ + " is named " + toml_quoted(name) + among(name, names));
 }
 
 void JobSource::rename_former(const Schema& schema) {
@@ -202,7 +202,7 @@ void JobSource::rename_former(const Section& section, toml::table& table) {
     const std::string what = key.former + " in " + section.title() + " is now called " + key.name;
     if (table.contains(key.name))
       refuse(section.name + "." + key.former, old->first.source(),
-             what + ", and both are there: leave one out");
+             what + ", and both are given: leave one out");
     table.insert_or_assign(key.name, std::move(old->second));
     table.erase(key.former);
     const std::string notice = name_ + ": " + what + ": the old name will go in the next release";

@@ -1,5 +1,5 @@
-// The text of a job file as a tree, --set applied, with the place of everything for messages. The only header
-// that shows toml++.
+// The text of a job file as a tree, with --set applied and source positions for messages. The only header that
+// includes toml++.
 #pragma once
 
 #include <toml++/toml.h>
@@ -15,45 +15,45 @@
 
 namespace steelyard {
 
-// Files that people name, read as a whole.
+// ---- input files, read as a whole
 
-// What is expected in a file, for messages: "job file", and the most that one may have.
+// The kind of file that is expected, its size limit, and a remedy, for messages.
 struct InputKind {
   std::string name;
   std::size_t most_mb = 1;
-  std::string remedy;  // what to do about a file that is not there
+  std::string remedy;  // for a file that cannot be read
 };
 
-// Throws Failure (configuration) for what cannot be read, directories included, and what is too large.
+// Throws Failure (configuration) if the file cannot be read, is a directory, or is too large.
 std::string read_input(const std::string& path, const InputKind& kind);
 
-// Whether a file is a job or a scenario: both are TOML with a [job] and [[worker]]s in it, and the keys tell.
+// ---- jobs and scenarios: both are TOML with [job] and [[worker]], and differ in their keys
 class JobSource;
 
-// A scenario says how long things take ([network], [[event]], a worker's time_ms and the like); a job says
-// what is trained by which cluster. Throws Failure (configuration) if it is neither, or both.
+// A scenario has times ([network], [[event]], a worker's time_ms and the like); a job has a model, data and a
+// cluster. Throws Failure (configuration) if the text is neither, or both.
 enum class FileKind : std::uint8_t { job, scenario };
 FileKind kind_of(std::string_view text, const std::string& file);
 
-// The first thing in it that only scenarios have, as a person would write it: "[network]", "time_ms in
-// [[worker]]". Empty if there is none.
+// The first section or key that only scenarios have, for messages: "[network]", "time_ms in [[worker]]". Empty
+// if the file has neither.
 std::string scenario_sign(const JobSource& source);
 
 class JobSource {
  public:
-  // Throws Failure (configuration) for what is not TOML, (usage) for a --set that is not key=value.
+  // Throws Failure (configuration) for text that is not TOML, (usage) for a --set that is not key=value.
   JobSource(std::string_view text, std::string name, const std::vector<std::string>& overrides);
 
   [[nodiscard]] const toml::table& root() const { return root_; }
 
-  // Gives keys that have a former name the present one, so that readers know only that. Throws Failure
-  // (configuration) where both are given.
+  // Renames keys with a former name to the present one, so that readers handle only that. Throws Failure
+  // (configuration) if both are given.
   void rename_former(const Schema& schema);
-  // What the user should know of them, a sentence for each name.
+  // Warnings about former names, one sentence for each name.
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
-  // Throws Failure (configuration): place, then what is wrong and what to do. `path` is dotted, as in --set;
-  // a value that --set gave has its place on the command line.
+  // Throws Failure (configuration): "PLACE: `what`". `path` is dotted, as in --set; if --set gave the value, the
+  // place is that argument instead of line and column.
   [[noreturn]] void refuse(const std::string& path, const toml::source_region& source,
                            const std::string& what) const;
 
@@ -69,10 +69,10 @@ class JobSource {
   std::map<std::string, std::string> given_;  // dotted path of a key or section -> the --set that gave it
 };
 
-// A value as a message shows it.
+// A value, formatted for messages.
 std::string shown(const toml::node& node);
 
-// A text, or a number as one; none for anything else.
+// A text, or a number as text; std::nullopt for any other value.
 std::optional<std::string> text_or_number(const toml::node& node);
 
 }  // namespace steelyard

@@ -13,15 +13,15 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
   const Job& job = file.job;
   const std::string place = "reproducible = true in [cluster]: ";
   if (!(job.sync == SyncMode{}))
-    return place + "under sync = \"" + sync + "\" the result depends on who was how fast: choose bsp";
+    return place + "under sync = \"" + sync + "\" the result depends on the speed of workers: choose bsp";
   if (job.push_encoding != FloatCode::float32 || job.pull_encoding != FloatCode::float32)
-    return place + "values that are coded were not shown to be the same: leave push and pull out";
+    return place + "encoded values are not reproducible: leave push_encoding and pull_encoding out";
   if (job.model == "external")
-    return place + "who computes a model from outside need not get equal bits: choose a built-in model";
+    return place + "workers with an external model may compute different bits: choose a built-in model";
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.device != "cpu" || worker.precision != "float32")
       return place + "worker \"" + worker.name +
-             "\" has a device or a precision of its own, and so other bits: leave them out";
+             "\" has its own device or precision, which gives different bits: leave them out";
   }
   return {};
 }
@@ -30,8 +30,8 @@ Workload workload_of(const Job& job, const Computing& computing) {
   if (job.model == external_model) {
     if (registry().workload) return registry().workload();
     refuse_setup(
-        "model 'external' comes with the workers, and this program brings none: start workers with "
-        "the program that has the model");
+        "model 'external' comes with the workers, and this program has no model: start workers with "
+        "the program that has it");
   }
   DataSets data = open_data(job.data, job.data_options, registry().data_sets);
   if (!is_made_of_layers(job)) {
@@ -68,13 +68,13 @@ ModelDescription described(const Workload& workload) {
 
 namespace {
 
-// Every round but the last of an epoch is made of whole grains, so all but one share are.
+// All rounds but the last of an epoch consist of whole grains, so at most one share does not.
 void check_grain(const Job& job) {
   const std::uint64_t batch = job.global_batch, below = batch / job.grain * job.grain;
   if (below == batch) return;
   refuse_setup("batch = " + std::to_string(batch) + " in [train]: model \"" + job.model +
-               "\" takes its batch statistics (or a reproducible job its sums) over grains of " +
-               std::to_string(job.grain) + " samples, and a round is a whole number of them: give " +
+               "\" computes batch statistics (or a reproducible job its sums) over grains of " +
+               std::to_string(job.grain) + " samples, and a round must be a whole number of grains: give " +
                (below > 0 ? std::to_string(below) + " or " : "") + std::to_string(below + job.grain));
 }
 
@@ -86,11 +86,11 @@ void require_that_it_travels(const Job& job) {
   if (!fits) {
     refuse_setup("the description of job '" + job.name.substr(0, limits::name) + "' takes " +
                  std::to_string(frames.header.size() / 1000 + 1) +
-                 " kB, or one of its lists is too long: a model has " + std::to_string(limits::tensors) +
-                 " tensors at the most, a tensor " + std::to_string(limits::dimensions) +
-                 " dimensions, a name " + std::to_string(limits::label) + " letters, and all takes " +
+                 " kB, or one of its lists is too long: the limits are " + std::to_string(limits::tensors) +
+                 " tensors in a model, " + std::to_string(limits::dimensions) + " dimensions in a tensor, " +
+                 std::to_string(limits::label) + " letters in a name, and " +
                  std::to_string(largest_header / 1'000'000) +
-                 " MB: give the model fewer tensors, or shorten options and names");
+                 " MB in all: give the model fewer tensors, or shorten options and names");
   }
 }
 
@@ -100,7 +100,7 @@ void require_shards_for(const Job& job) {
     if (borders[i] - borders[i - 1] <= limits::slices_of_shard) continue;
     refuse_setup("servers = " + std::to_string(job.shards) + " in [cluster]: a shard would hold " +
                  std::to_string(borders[i] - borders[i - 1]) + " slices of the model, and " +
-                 std::to_string(limits::slices_of_shard) + " is the most: give more servers");
+                 std::to_string(limits::slices_of_shard) + " is the limit: give more servers");
   }
 }
 

@@ -109,7 +109,7 @@ class ScenarioReader {
       if (section.given("count")) device.name = name + "-" + std::to_string(i);
       const bool is_new = named_.emplace(device.name, scenario_.workers.size()).second;
       section.demand(is_new, "name",
-                     "two workers are called \"" + device.name + "\": give each a name of its own");
+                     "two workers are named \"" + device.name + "\": give each a name of its own");
       scenario_.workers.push_back(device);
     }
   }
@@ -124,9 +124,10 @@ class ScenarioReader {
                    "worker " + steelyard::toml_quoted(device.name) +
                        ": give one of time_ms (a polynomial), samples_per_s, profile and recorded (files)");
     section.demand(!keys.recorded.empty() || keys.recorded_worker.empty(), "recorded_worker",
-                   "recorded_worker says whose rounds of a recorded run: give recorded too");
+                   "recorded_worker names a worker of a recorded run: give recorded too");
     section.demand(!section.given("flat_ms") || section.given("time_ms") || section.given("samples_per_s"),
-                   "flat_ms", "flat_ms is the least time of a formula: give it with time_ms or samples_per_s");
+                   "flat_ms",
+                   "flat_ms is the least time of a formula: give it with time_ms or samples_per_s");
     if (keys.samples_per_s > 0) device.time_ms = {0, 1000 / keys.samples_per_s};
     if (!keys.profile.empty()) device.measured = sim::as_curve(read_profile(beside(keys.profile)));
     if (!keys.recorded.empty()) {
@@ -195,9 +196,8 @@ class ScenarioReader {
       const bool told = event.worker
                             ? workers[*event.worker].memory_mb > 0
                             : std::ranges::any_of(workers, [](const auto& it) { return it.memory_mb > 0; });
-      section.demand(
-          told, "memory",
-          "memory is a share of memory_mb, which the worker does not have: give it memory_mb");
+      section.demand(told, "memory",
+                     "memory is a share of memory_mb, which the worker does not have: give it memory_mb");
     }
     const auto given = [&](const char* key) { return section.given(key); };
     const bool effect =
@@ -209,9 +209,10 @@ class ScenarioReader {
                    "random_walk");
     section.demand(!walks || !effect, "shape",
                    "a random_walk is an effect of its own: give no other effect with it");
-    section.demand(!event.unforeseen || effect || walks, "unforeseen",
-                   "unforeseen has no effect on kill, join and cut, which the oracle never foresees: leave it "
-                   "out");
+    section.demand(
+        !event.unforeseen || effect || walks, "unforeseen",
+        "unforeseen has no effect on kill, join and cut, which the oracle never foresees: leave it "
+        "out");
   }
 
   // kill, join and cut happen once: they have no shape.
@@ -239,9 +240,9 @@ class ScenarioReader {
     const sim::Event& event = draft_.event.event;
     const std::string& shape = draft_.event.shape;
     const auto may_belong = [&](const char* key, sim::Shape to) {
-      section.demand(event.shape == to || !section.given(key), key,
-                     std::string(key) + " has no effect with shape " + steelyard::toml_quoted(shape) +
-                         ": leave it out");
+      section.demand(
+          event.shape == to || !section.given(key), key,
+          std::string(key) + " has no effect with shape " + steelyard::toml_quoted(shape) + ": leave it out");
     };
     const auto belongs = [&](const char* key, sim::Shape to) {
       may_belong(key, to);

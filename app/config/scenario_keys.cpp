@@ -80,7 +80,7 @@ std::vector<Key> keys_of_a_worker(ScenarioDraft::Worker& it) {
       {"recorded", &it.recorded, Limits::any(),
        "rounds.jsonl of a run: each round takes the time recorded there", "\"FILE.jsonl\""},
       {"recorded_worker", &it.recorded_worker, Limits::any(),
-       "worker of that run whose times are used; default: the one of this name", "\"half\"", "with recorded"},
+       "worker of that run to take times from; default: the one of this name", "\"half\"", "with recorded"},
       {"flat_ms", &it.device.flat_ms, Limits::wide(0, most_count),
        "least time of a batch: a GPU takes as long for a few samples as for one", "25",
        "with time_ms or samples_per_s"},

@@ -35,7 +35,8 @@ void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSec
                    steelyard::toml_quoted(key.name) +
                        " in [job] is valid only with train = true: add that, or leave it out");
   }
-  const char* what = "[model] and [data] are valid only with train = true in [job]: add that, or leave them out";
+  const char* what =
+      "[model] and [data] are valid only with train = true in [job]: add that, or leave them out";
   for (const auto& [name, value] : draft.job.model_options) model.demand(false, name, what);
   for (const auto& [name, value] : draft.job.data_options) data.demand(false, name, what);
 }
@@ -51,9 +52,8 @@ std::shared_ptr<const DataSet> part_of(std::shared_ptr<const DataSet> all, const
   demand(wanted <= there, "data set " + steelyard::toml_quoted(draft.job.data) + " has only " +
                               std::to_string(there) +
                               " training samples: give no more than that, or leave it out to use all");
-  demand(wanted >= draft.job.global_batch,
-         "with train = true, give at least one round, global_batch = " +
-             std::to_string(draft.job.global_batch));
+  demand(wanted >= draft.job.global_batch, "with train = true, give at least one round, global_batch = " +
+                                               std::to_string(draft.job.global_batch));
   if (wanted == there) return all;
   return std::make_shared<FirstSamples>(std::move(all), wanted);
 }

@@ -6,7 +6,7 @@
 
 namespace steelyard {
 
-// Opens the data and makes the model of a draft whose [job], [model] and [data] have been read, length and
+// Opens the data and makes the model of a draft, after [job], [model] and [data] have been read, length and
 // batch included. Without train = true, throws Failure (configuration) for any key of a training.
 void make_training(ScenarioDraft& draft, const TomlSection& job, const TomlSection& model,
                    const TomlSection& data);

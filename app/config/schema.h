@@ -26,7 +26,7 @@
 namespace steelyard {
 
 // The member that a key fills. Its type is the kind of value: a text, a whole number, a number, true or false,
-// a list of numbers or of texts; or options by name, whose values must be numbers for NumberOptions.
+// a list of numbers or of texts; or options by name, with values that must be numbers for NumberOptions.
 using NumberOptions = std::map<std::string, double>;
 using Field = std::variant<std::string*, std::uint64_t*, std::uint32_t*, int*, double*, bool*,
                            std::vector<double>*, std::vector<std::string>*, OptionTexts*, NumberOptions*>;
@@ -39,13 +39,13 @@ struct Limits {
   bool without_least = false, without_most = false;  // the bounds themselves are not allowed
   std::vector<std::string> choices{};                // of a text; empty: any that `accepts` returns true for
   bool (*accepts)(std::string_view) = nullptr;       // null: any text but an empty one
-  std::string expected = "a text in quotes";         // describes the texts that `accepts` allows, for messages
+  std::string expected = "a text in quotes";  // describes the texts that `accepts` allows, for messages
   // Explains why a text is not accepted, in more detail than `expected`. Null: use `expected`.
   std::string (*complaint)(std::string_view) = nullptr;
   bool may_be_number = false;                   // a text that may also be written as a number, without quotes
   std::map<std::string, std::string> former{};  // earlier names of choices, which are still accepted
   std::size_t longest = 0;                      // most elements of a list, which is never empty
-  bool in_help = true;                          // false: help leaves out the range, which is too wide to be useful
+  bool in_help = true;  // false: help leaves out the range, which is too wide to be useful
 
   [[nodiscard]] bool allow(double value) const {
     return value >= least && value <= most && !(without_least && value == least) &&

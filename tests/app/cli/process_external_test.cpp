@@ -51,7 +51,7 @@ TEST_F(ExternalModel, AWorkerWithoutOneIsNamedAndTheNextIsAsked) {
   EXPECT_TRUE(
       eventually([&] { return s->says("worker 'plain' cannot provide the model: it brings no model"); }));
   const auto ada = worker("ada");
-  EXPECT_TRUE(eventually([&] { return plain->says("this program brings none: start workers with"); }));
+  EXPECT_TRUE(eventually([&] { return plain->says("this program has no model: start workers with"); }));
 }
 
 TEST_F(ExternalModel, ASchedulerThatWaitsForOneCanBeEnded) {

@@ -81,7 +81,7 @@ TEST_F(ProcessScript, ItIsComparedUnderManyPolicies) {
     const std::string own = "run/" + policy + "-bsp-1";
     EXPECT_GT(accuracy(own), 0.9);
     EXPECT_THAT(text_of(path(own + "/job.toml")),
-                AllOf(HasSubstr("model and data come with the script"), HasSubstr("\"" + policy + "\""),
+                AllOf(HasSubstr("the script brings model and data"), HasSubstr("\"" + policy + "\""),
                       Not(HasSubstr("fashion-mnist"))));
   }
 }

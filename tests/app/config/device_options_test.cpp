@@ -71,7 +71,7 @@ data = { dir = "/a" }
 
 TEST(WorkerDevice, NamesMustStillDiffer) {
   EXPECT_THAT(job_refusal("name = \"a\"\ndevice = \"cuda:0-1\"\n[[worker]]\nname = \"a-1\""),
-              HasSubstr("two workers are called \"a-1\""));
+              HasSubstr("two workers are named \"a-1\""));
 }
 
 TEST(WorkerDevice, WhatADeviceCannotDoHasItsPlaceAndARemedy) {

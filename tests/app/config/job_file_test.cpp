@@ -198,7 +198,7 @@ TEST(JobFile, TheResolvedTextOfLittleHasAllDefaults) {
   const std::string defaults =
       resolved_with({{"train.rounds", "7"}, {"train.epochs", "0"}, {"cluster.policy", "\"equal\""}});
   EXPECT_THAT(defaults, HasSubstr("\n[train]\nbatch = 512\nepochs = 0\nrounds = 7\nseconds = 0\n"));
-  EXPECT_EQ(file.resolved, "# This job with every default; steelyard train takes it again.\n" + defaults);
+  EXPECT_EQ(file.resolved, "# The job with all defaults; steelyard train can run it again.\n" + defaults);
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
 
@@ -305,7 +305,7 @@ TEST(JobFile, FormerNamesAreStillReadWithANotice) {
 
 TEST(JobFile, AFormerNameBesideThePresentOneIsRefused) {
   EXPECT_EQ(refusal("[cluster]\nsums = \"ordered\"\nsum_order = \"arrival\"\n" + one_worker),
-            "j.toml:2:1: sums in [cluster] is now called sum_order, and both are there: leave one out");
+            "j.toml:2:1: sums in [cluster] is now called sum_order, and both are given: leave one out");
   EXPECT_THAT(refusal(one_worker, {"worker.worker-0.slow=fast"}),
               HasSubstr("--set worker.worker-0.slow=fast: simulate_slowdown = \"fast\" in [[worker]]: give"));
 }
@@ -351,9 +351,9 @@ TEST(JobFile, GoldenShapes) {
   EXPECT_EQ(refusal("[policy]\nboa = 2\n" + one_worker),
             "j.toml:2:1: \"boa\" in [policy] must be a section: write [policy.<policy>] above it");
   EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\n[[worker]]\nname = \"a\"\n"),
-            "j.toml:3:1: two workers are called \"a\": give each its own name in [[worker]]");
+            "j.toml:3:1: two workers are named \"a\": give each its own name in [[worker]]");
   EXPECT_THAT(refusal("[[worker]]\nname = \"worker-1\"\n[[worker]]\n"),
-              HasSubstr("two workers are called \"worker-1\""));
+              HasSubstr("two workers are named \"worker-1\""));
   EXPECT_THAT(refusal("[train]\nlr = = 2\n"), StartsWith("j.toml:2:6: this is not TOML: "));
   EXPECT_THAT(refusal("[train]\nlr = 1\nlr = 2\n"), StartsWith("j.toml:3:"));
 }
@@ -370,8 +370,8 @@ TEST(JobFile, GoldenRulesBetweenKeys) {
             "j.toml:3:21: heartbeat_timeout = 10 in [cluster]: give more than two heartbeats, above 10");
   EXPECT_EQ(
       refusal("[cluster]\nservers = 1\nreplicas = 1\n" + one_worker),
-      "j.toml:3:12: replicas = 1 in [cluster]: a copy is in another server than what it is a copy of, and "
-      "there is one server: give servers = 2 or more, or leave replicas out");
+      "j.toml:3:12: replicas = 1 in [cluster]: a mirror must be in another server than its shard, and "
+      "there is only one server: give servers = 2 or more, or leave replicas out");
 }
 
 TEST(JobFile, GoldenSet) {
@@ -389,7 +389,7 @@ TEST(JobFile, GoldenSet) {
             "--set lr=1: give it as section.key=value, policy.<policy>.<option>=value or "
             "worker.<name>.<key>=value");
   EXPECT_EQ(refusal(one_worker, {"worker.worker_1.simulate_slowdown=2"}, ExitCode::usage),
-            "--set worker.worker_1.simulate_slowdown=2: no worker in j.toml is called \"worker_1\"; did you "
+            "--set worker.worker_1.simulate_slowdown=2: no worker in j.toml is named \"worker_1\"; did you "
             "mean \"worker-0\"? "
             "(valid: worker-0)");
   // A value cannot smuggle in other keys.

@@ -32,7 +32,7 @@ TEST(PrepareJob, AJobThatCannotTravelIsRefusedByName) {
   EXPECT_EQ(refusal(3, limits::dimensions), "");
   EXPECT_THAT(refusal(3, limits::dimensions + 1), HasSubstr("64 dimensions"));
   EXPECT_EQ(refusal(limits::tensors, 2), "");
-  EXPECT_THAT(refusal(limits::tensors + 1, 2), HasSubstr("131072 tensors at the most"));
+  EXPECT_THAT(refusal(limits::tensors + 1, 2), HasSubstr("131072 tensors in a model"));
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ using Command = std::function<int()>;
 // program adds.
 Command read_command_line(int argc, const char* const* argv);
 
-// Sets the name that top and ps show (15 letters). Children run /proc/self/exe, and would all be called "exe".
+// Sets the name that top and ps show (15 letters). Children run /proc/self/exe, and would all be called
+// "exe".
 void call_process(const char* name);
 
 // Help topics other than commands: file formats, and tables of names that a job can choose. The text is made

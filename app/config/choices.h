@@ -1,5 +1,5 @@
-// Checks the models, data sets and policies that a job or a scenario names, and their options, before anything
-// runs. The options of policies that are not chosen are checked too, so that mistakes show at once.
+// Checks the models, data sets and policies that a job or a scenario names, and their options, before
+// anything runs. The options of policies that are not chosen are checked too, so that mistakes show at once.
 #pragma once
 
 #include <map>

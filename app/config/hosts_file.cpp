@@ -16,8 +16,8 @@ namespace {
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
-// Removes the number at the start of the text and returns its digits, without leading zeros. Empty if there is
-// no number.
+// Removes the number at the start of the text and returns its digits, without leading zeros. Empty if there
+// is no number.
 std::string_view take_number(std::string_view& text) {
   const auto end = std::ranges::find_if_not(text, is_digit);
   std::string_view number(text.begin(), end);

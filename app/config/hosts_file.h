@@ -1,5 +1,6 @@
 // The hosts file: the machines of a job, how each is reached, and the processes that run on it. `steelyard
-// launch` reads it along with the job file; it replaces the job's servers and workers. TOML in, plain data out.
+// launch` reads it along with the job file; it replaces the job's servers and workers. TOML in, plain data
+// out.
 //
 // `steelyard help hosts` lists all keys; their table is app/config/hosts_file.cpp.
 #pragma once

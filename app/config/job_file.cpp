@@ -50,7 +50,8 @@ class JobReader {
   }
 
  private:
-  // Reports a scenario as such, not by its first unknown key. With [train] or [cluster] it is a job with an error.
+  // Reports a scenario as such, not by its first unknown key. With [train] or [cluster] it is a job with an
+  // error.
   void check_kind() const {
     const std::string sign = scenario_sign(source_);
     if (sign.empty() || source_.root().contains("train") || source_.root().contains("cluster")) return;
@@ -58,8 +59,8 @@ class JobReader {
                    "this is a scenario: it has " + sign +
                        ": run it with `steelyard simulate`, or give a job (steelyard help job)");
   }
-  // A file may have options for several policies, for --set cluster.policy=... to choose from. All are checked;
-  // those of the chosen policy are used.
+  // A file may have options for several policies, for --set cluster.policy=... to choose from. All are
+  // checked; those of the chosen policy are used.
   void read_policies() {
     Job& job = draft_.file.job;
     const std::vector<std::string> known = balancing::policy_names(registry().policies);

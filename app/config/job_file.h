@@ -1,13 +1,13 @@
 // The job file describes model, data, training and cluster. TOML in, settings out.
 //
 // The settings that all processes must agree on become the Job; those that only start a worker stay here.
-// `steelyard help job` lists all keys; their table is app/config/job_keys.cpp. Models, data sets and policies,
-// built-in or a user's own, declare their options, which are checked like any key, so that errors have a line
-// and column (app/config/choices.h).
+// `steelyard help job` lists all keys; their table is app/config/job_keys.cpp. Models, data sets and
+// policies, built-in or a user's own, declare their options, which are checked like any key, so that errors
+// have a line and column (app/config/choices.h).
 //
 // The learning rate schedule needs the length of the training in epochs. A length in rounds is converted once
-// the number of samples is known (set_samples). If only a time limit is given, only a constant rate or a table,
-// without warm-up, is accepted. Without any limit, training takes ten epochs.
+// the number of samples is known (set_samples). If only a time limit is given, only a constant rate or a
+// table, without warm-up, is accepted. Without any limit, training takes ten epochs.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +45,12 @@ JobFile read_job_file(const std::string& path, const std::vector<std::string>& o
 JobFile parse_job(std::string_view text, const std::string& name,
                   const std::vector<std::string>& overrides = {}, const ClusterSpec* cluster = nullptr);
 
-// Sets the numbers of samples and the length of the schedule. Throws Failure (configuration) if the data set is
-// smaller than one round.
+// Sets the numbers of samples and the length of the schedule. Throws Failure (configuration) if the data set
+// is smaller than one round.
 void set_samples(Job& job, std::uint64_t train, std::uint64_t test);
 
-// A warning if the workers together cannot hold a round at once, so that it is computed in several turns; empty
-// if they can.
+// A warning if the workers together cannot hold a round at once, so that it is computed in several turns;
+// empty if they can.
 std::string memory_note(const JobFile& file);
 // A warning if lost mirrors cannot be replaced once the training has begun (server/mirror/replica.h).
 std::string replica_note(const Job& job);

@@ -115,7 +115,8 @@ std::string scenario_sign(const JobSource& source) {
 FileKind kind_of(std::string_view text, const std::string& file) {
   const JobSource source(text, file, {});
   const std::string scenario = scenario_sign(source), job = job_sign(source.root());
-  // A scenario may have [model] and [data] too, but no [cluster]: its [[worker]] sections describe the cluster.
+  // A scenario may have [model] and [data] too, but no [cluster]: its [[worker]] sections describe the
+  // cluster.
   if (!scenario.empty() && source.root().contains("cluster")) {
     refuse_setup(file + ": it has " + scenario +
                  ", as scenarios do, and [cluster], as jobs do: make two files "

@@ -1,5 +1,5 @@
-// The text of a job file as a tree, with --set applied and source positions for messages. The only header that
-// includes toml++.
+// The text of a job file as a tree, with --set applied and source positions for messages. The only header
+// that includes toml++.
 #pragma once
 
 #include <toml++/toml.h>
@@ -35,8 +35,8 @@ class JobSource;
 enum class FileKind : std::uint8_t { job, scenario };
 FileKind kind_of(std::string_view text, const std::string& file);
 
-// The first section or key that only scenarios have, for messages: "[network]", "time_ms in [[worker]]". Empty
-// if the file has neither.
+// The first section or key that only scenarios have, for messages: "[network]", "time_ms in [[worker]]".
+// Empty if the file has neither.
 std::string scenario_sign(const JobSource& source);
 
 class JobSource {
@@ -52,8 +52,8 @@ class JobSource {
   // Warnings about former names, one sentence for each name.
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
-  // Throws Failure (configuration): "PLACE: `what`". `path` is dotted, as in --set; if --set gave the value, the
-  // place is that argument instead of line and column.
+  // Throws Failure (configuration): "PLACE: `what`". `path` is dotted, as in --set; if --set gave the value,
+  // the place is that argument instead of line and column.
   [[noreturn]] void refuse(const std::string& path, const toml::source_region& source,
                            const std::string& what) const;
 

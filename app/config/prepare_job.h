@@ -23,8 +23,8 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync);
 // The model name of jobs with a model that the workers bring (Registry::workload).
 inline constexpr char external_model[] = "external";
 
-// Opens the data and builds the model that the job names. Throws Failure (configuration) for an external model
-// if this program has none. `computing` applies to built-in engines only.
+// Opens the data and builds the model that the job names. Throws Failure (configuration) for an external
+// model if this program has none. `computing` applies to built-in engines only.
 Workload workload_of(const Job& job, const Computing& computing = {});
 
 // Whether the model is made of layers (nn) and so can be built without the data.
@@ -33,8 +33,8 @@ bool is_made_of_layers(const Job& job);
 // nn::make_model() does.
 nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes);
 
-// Sets the members that depend on model and data: layout, numbers of samples, labels and grain. Then validates
-// the job; throws Failure (configuration).
+// Sets the members that depend on model and data: layout, numbers of samples, labels and grain. Then
+// validates the job; throws Failure (configuration).
 void complete(Job& job, const ModelDescription& model);
 // Layout and sizes of a workload.
 ModelDescription described(const Workload& workload);

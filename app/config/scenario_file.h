@@ -1,5 +1,5 @@
-// The scenario file: TOML in, a scenario out. The keys are stable (docs/simulation.md): keys may be added, but
-// not changed. `steelyard help scenario` lists them; their table is app/config/scenario_keys.cpp.
+// The scenario file: TOML in, a scenario out. The keys are stable (docs/simulation.md): keys may be added,
+// but not changed. `steelyard help scenario` lists them; their table is app/config/scenario_keys.cpp.
 #pragma once
 
 #include <string>

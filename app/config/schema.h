@@ -1,5 +1,5 @@
-// Keys: every setting, declared once. A key has a name, the member that it fills, the values it accepts, and a
-// help text. These serve all of: reading files (app/config/toml_section.h), command lines
+// Keys: every setting, declared once. A key has a name, the member that it fills, the values it accepts, and
+// a help text. These serve all of: reading files (app/config/toml_section.h), command lines
 // (app/launch/process_options.h) and the description that a program passes to the C interface
 // (bindings/c/description.h), environment variables, error messages, `steelyard help`, the resolved job, and
 // the JSON schema for editors.
@@ -7,9 +7,10 @@
 // A file has sections of keys. There are three kinds of files: jobs (app/config/job_keys.h), scenarios
 // (app/config/scenario_keys.h) and hosts (app/config/hosts_file.h).
 //
-// A schema is made for a draft: an object that holds the settings to read. Each key points to the member that it
-// fills; the value of that member when the schema is made is the default. The draft must outlive the schema,
-// and must not move. Rules that involve several keys are not in the schema; the reader of the file checks them.
+// A schema is made for a draft: an object that holds the settings to read. Each key points to the member that
+// it fills; the value of that member when the schema is made is the default. The draft must outlive the
+// schema, and must not move. Rules that involve several keys are not in the schema; the reader of the file
+// checks them.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,9 @@
 
 namespace steelyard {
 
-// The member that a key fills. Its type is the kind of value: a text, a whole number, a number, true or false,
-// a list of numbers or of texts; or options by name, with values that must be numbers for NumberOptions.
+// The member that a key fills. Its type is the kind of value: a text, a whole number, a number, true or
+// false, a list of numbers or of texts; or options by name, with values that must be numbers for
+// NumberOptions.
 using NumberOptions = std::map<std::string, double>;
 using Field = std::variant<std::string*, std::uint64_t*, std::uint32_t*, int*, double*, bool*,
                            std::vector<double>*, std::vector<std::string>*, OptionTexts*, NumberOptions*>;
@@ -126,7 +128,8 @@ struct Schema {
   [[nodiscard]] const Section& at(std::string_view section) const;  // the section must exist
 };
 
-// Describes the accepted values, to follow "give": "a whole number of at least 1", "one of "sgd", "momentum"".
+// Describes the accepted values, to follow "give": "a whole number of at least 1", "one of "sgd",
+// "momentum"".
 std::string allowed(const Key& key);
 // The value in the draft, as TOML.
 std::string value_text(const Key& key);

@@ -1,5 +1,5 @@
-// One section of a file, read by the file's schema. Rules that involve several keys are not in the schema; the
-// reader of the file checks them afterwards with demand().
+// One section of a file, read by the file's schema. Rules that involve several keys are not in the schema;
+// the reader of the file checks them afterwards with demand().
 #pragma once
 
 #include <memory>

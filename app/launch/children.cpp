@@ -20,15 +20,15 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration after_kill = std::chrono::seconds(5);  // of somebody killed, who may wait for a disk
+constexpr Duration after_kill = std::chrono::seconds(5);  // a killed process may still wait for a disk
 
 // In the child, between fork and exec: nothing here may allocate or throw.
 [[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments,
                          char* const* environment) {
-  setpgid(0, 0);  // Ctrl-C is the parent's to handle
+  setpgid(0, 0);  // Ctrl-C goes to the parent only
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);  // it died before we could ask for the signal
-  // Ours listens to requests as soon as it can; one that comes earlier has to wait, not to kill.
+  if (getppid() != parent) _exit(1);  // the parent exited before prctl()
+  // This program installs signal handlers early on; signals that arrive before that must stay pending.
   sigset_t blocked;
   sigemptyset(&blocked);
   if (program.path.empty()) {
@@ -47,7 +47,7 @@ constexpr Duration after_kill = std::chrono::seconds(5);  // of somebody killed,
   _exit(127);
 }
 
-// As exec takes them. The texts outlive it.
+// The pointers that exec takes. The texts must outlive them.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> raw;
   for (std::string& text : texts) raw.push_back(text.data());
@@ -78,7 +78,7 @@ void Children::start(const std::string& name, const Program& program) {
   if (process == 0) become(parent, program, arguments.data(), environment.data());
   if (process < 0)
     throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
-  setpgid(process, process);  // whichever of us is first
+  setpgid(process, process);  // in parent and child: either may run first
   children_.push_back({name, process, std::nullopt});
 }
 
@@ -121,7 +121,7 @@ std::string describe_status(int status) {
     return "was killed by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) +
            ")";
   }
-  return "ended with code " + std::to_string(WEXITSTATUS(status));
+  return "exited with code " + std::to_string(WEXITSTATUS(status));
 }
 
 std::string last_lines(const std::string& path, std::size_t count) {

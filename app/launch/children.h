@@ -1,5 +1,5 @@
-// Processes that belong to this one: started, watched, and never left behind. If this process dies, however
-// it dies, the kernel ends them. Each leads a group: signals reach what it has started, too.
+// Child processes: started, watched, and never left behind. If this process exits for any reason, the kernel
+// sends them SIGTERM. Each leads a process group, so signals also reach the processes that it starts.
 #pragma once
 
 #include <sys/types.h>
@@ -13,31 +13,32 @@ namespace steelyard {
 struct Child {
   std::string name;
   pid_t process = 0;
-  std::optional<int> status;  // as wait() gives it; nothing while it runs
+  std::optional<int> status;  // from wait(); std::nullopt while it runs
 };
 
 struct Program {
-  std::string path;                        // or a name that is looked up in PATH; empty: this very program
-  std::vector<std::string> arguments;      // behind its own name
-  std::vector<std::string> environment{};  // NAME=value, in the place of ours of that name
-  int in = -1, out = -1, error = -1;  // what it gets as 0, 1 and 2; -1: nothing to read, and where ours goes
-  int keep = -1;                      // a descriptor that it has too, under the same number
+  std::string path;                        // or a name that is looked up in PATH; empty: this program
+  std::vector<std::string> arguments;      // without its own name
+  std::vector<std::string> environment{};  // NAME=value, replaces inherited variables
+  int in = -1, out = -1,
+      error = -1;  // its descriptors 0, 1 and 2; -1: /dev/null as 0, else inherited
+  int keep = -1;   // a descriptor that it inherits under the same number
 };
 
 class Children {
  public:
   Children() = default;
-  ~Children();  // ends whoever still runs, at once
+  ~Children();  // kills the children that still run
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Runs a program; one that cannot be run ends with the code 127. Descriptors stay the caller's to close.
-  // Throws Failure (io).
+  // Starts a program; if it cannot be executed, the child exits with code 127. The caller keeps ownership of
+  // the descriptors. Throws Failure (io).
   void start(const std::string& name, const Program& program);
 
-  // The children that have ended since the last call.
+  // The children that have exited since the last call.
   std::vector<Child> ended();
-  void signal(const std::string& name, int signal);  // a child that runs
+  void signal(const std::string& name, int signal);  // no effect unless the child runs
   void signal_all(int signal);
   [[nodiscard]] std::size_t running() const;
 
@@ -45,7 +46,7 @@ class Children {
   std::vector<Child> children_;
 };
 
-// "was killed by signal 9 (Killed)", "ended with code 78".
+// "was killed by signal 9 (Killed)", "exited with code 78".
 std::string describe_status(int status);
 // The last lines of a file, for an error message.
 std::string last_lines(const std::string& path, std::size_t count);

@@ -30,35 +30,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Logs lie where results lie, if both are on this machine: then the directory is made and locked here.
+// Logs are in the directory of the results if both are on this machine; it is then created and locked here.
 RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& scheduler,
                                 const std::string& job_name) {
   if (scheduler.ssh.empty()) return choose_run_directory(results, job_name);
   RunDirectory run = choose_run_directory({}, job_name);
   std::error_code ignored;
-  fs::remove(run.checkpoints(), ignored);  // they are over there
+  fs::remove(run.checkpoints(), ignored);  // the scheduler's host has them
   return run;
 }
 
-// On the scheduler's host, where nobody here knows which names are taken. A scheduler that is started again
-// finds its run by it.
+// The run directory on the scheduler's host. Its names are not known here, so this one is random. A restarted
+// scheduler finds its run by this name.
 std::string own_directory_there(const std::string& job_name) {
   return "runs/" + job_name + printed("-%08x", static_cast<unsigned>(new_node(Role::scheduler).number >> 32));
 }
 
 std::string way_back_there(const std::string& directory) {
-  return "--run-dir " + directory + " --resume goes on from the last checkpoint, if one was written";
+  return "--run-dir " + directory + " --resume resumes from the last checkpoint, if one was written";
 }
 
 struct Setup {
   JobFile job;
   HostsFile hosts;
-  // Where all is here, and the model known: throws Failure for a checkpoint that the job cannot go on from.
+  // Throws Failure if the job cannot resume from a checkpoint. Set only if all processes run on this machine
+  // and the model is known.
   std::function<void(const std::string& checkpoint)> require_resumable;
 };
 
-// What the scheduler and workers of this machine would refuse is refused before anything is made or started;
-// on other machines only they can tell.
+// Errors that the scheduler or a worker on this machine would report are found before anything is created or
+// started. On other machines only their own processes can find them.
 Setup set_up(const LaunchOptions& options) {
   if (options.hosts_file) {
     HostsFile hosts = read_hosts_file(*options.hosts_file);
@@ -98,7 +99,7 @@ void require_all_reachable(const LaunchOptions& options, const LaunchPlan& plan)
   }
 }
 
-// The directory where processes of this machine find each other; empty: they find each other elsewhere.
+// The directory of the sockets of a cluster on this machine; empty for a cluster with a hosts file.
 std::string sockets_for(const LaunchOptions& options, std::optional<SocketDirectory>& own) {
   if (options.hosts_file) return "";
   if (!options.script || options.script->sockets.empty()) return own.emplace().path();
@@ -111,11 +112,11 @@ void show_timeline(const RunDirectory& run) {
   const Timeline timeline = timeline_of({run.trace()});
   write_text(run.timeline(), timeline.json);
   for (const std::string& note : timeline.notes) standard_error().line("steelyard: " + note);
-  std::printf("  %s shows who did what when: open it in ui.perfetto.dev\n", run.timeline().c_str());
+  std::printf("  %s shows what each process did when: open it in ui.perfetto.dev\n", run.timeline().c_str());
 }
 
 constexpr Duration attend_tick = std::chrono::milliseconds(20);
-constexpr Duration grace = std::chrono::seconds(10);  // for the scheduler to end the job
+constexpr Duration grace = std::chrono::seconds(10);  // for the scheduler to stop the job
 constexpr Duration attend_farewell = std::chrono::seconds(5);
 
 }  // namespace
@@ -139,15 +140,15 @@ int run_launch(const LaunchOptions& given) {
 
   ResultOptions& results = options.results;
   const HostSpec& scheduler = hosts.scheduler();
-  // A port that is taken is told of before there is a directory that would be in the way of the next attempt.
+  // Fails on a port in use before creating a run directory, which would block the next attempt.
   if (here && !results.web.empty()) RunWeb{results.web};
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
   std::optional<RunLock> lock;
   results.ready = scheduler.ssh.empty();
   if (results.ready) {
     lock.emplace(run.path());
-    fs::remove(run.journal());  // of an earlier life: this one begins anew
-    // Other processes may have another working directory.
+    fs::remove(run.journal());  // of an earlier process: this one starts afresh
+    // Other processes may have a different working directory.
     const bool elsewhere = !scheduler.directory.empty() || options.trace;
     results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
   } else if (results.directory.empty()) {
@@ -156,24 +157,24 @@ int run_launch(const LaunchOptions& given) {
   const std::vector<std::string> there = list_checkpoints(run.checkpoints());
   if (require_resumable && results.resume && results.resume_from.empty() && !there.empty())
     require_resumable(there.front());
-  // What a script says of its job, the scheduler writes; on the way to there the file stays what it was.
+  // The scheduler completes the job of a script and writes it; until then an existing file stays unchanged.
   if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);
   if (here) {
     results.lock = lock->descriptor();
   } else {
-    lock.reset();  // the scheduler takes it for good
+    lock.reset();  // the scheduler locks it
   }
 
   const auto way_back = [&] { return results.ready ? run.way_back() : way_back_there(results.directory); };
-  const std::string others = here ? "" : "the processes on all hosts end by themselves; ";
+  const std::string others = here ? "" : "the processes on all hosts stop on their own; ";
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },
-                            {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
+                            {"Ctrl-C again stops at once", [&] { return others + way_back(); }});
   std::optional<SocketDirectory> own_sockets;
   const std::string sockets = sockets_for(options, own_sockets);
   LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);
   if (plan.keyed) give_keys(plan);
-  // Who starts a cluster without workers has them, or is one.
+  // The parent of a cluster without workers owns the workers, or is one; the cluster stops when it exits.
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
   const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
                                [&] { return interrupted || left_alone(); });
@@ -184,14 +185,15 @@ int run_launch(const LaunchOptions& given) {
 int run_attend(const AttendOptions& options) {
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) {
     refuse_setup("there is no directory " + options.directory +
-                 " to run in: make it, or correct directory = in the hosts file");
+                 " to run in: create it, or correct directory = in the hosts file");
   }
   std::atomic<bool> told_to_end = false;
   const SignalWatch signals([&](int) { told_to_end = true; }, {});
   LineReader in(Descriptor(dup(STDIN_FILENO)), longest_launch_line);
   LineWriter out(Descriptor(dup(STDOUT_FILENO)));
   LocalHost host;
-  Time heard = steady_now(), timeout = Time::max();  // when whoever is left is asked, then killed
+  Time heard = steady_now(),
+       timeout = Time::max();  // until SIGTERM, then SIGKILL, for all
   for (bool ending = false, asked = false;; std::this_thread::sleep_for(attend_tick)) {
     const Time now = steady_now();
     for (const std::string& line : in.read()) {
@@ -210,7 +212,7 @@ int run_attend(const AttendOptions& options) {
       host.tell(SignalProcess{"scheduler", SIGTERM});
     }
     if (now > timeout) {
-      if (asked) return static_cast<int>(ExitCode::ok);  // and who is left is killed
+      if (asked) return static_cast<int>(ExitCode::ok);  // ~LocalHost kills the remaining ones
       host.signal_all(SIGTERM);
       asked = true;
       timeout = now + attend_farewell;

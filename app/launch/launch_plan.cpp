@@ -17,7 +17,7 @@
 namespace steelyard {
 namespace {
 
-constexpr const char* job_input = "/dev/stdin";  // how the scheduler gets the job, wherever it runs
+constexpr const char* job_input = "/dev/stdin";  // the scheduler reads the job there, on any host
 
 std::vector<std::string> command_for(const HostSpec& host, const std::string& program) {
   std::vector<std::string> there{program, "attend"};
@@ -28,8 +28,8 @@ std::vector<std::string> command_for(const HostSpec& host, const std::string& pr
     return reach;
   }
   if (host.ssh.empty()) return there;
-  // No terminal, no questions; a connection that is gone is noticed within a minute. The shell there puts the
-  // words together again.
+  // No terminal, no prompts; a lost connection is detected within a minute. The shell on the host splits the
+  // line into words again.
   return {"ssh",    "-T",
           "-o",     "BatchMode=yes",
           "-o",     "ConnectTimeout=15",
@@ -38,15 +38,15 @@ std::vector<std::string> command_for(const HostSpec& host, const std::string& pr
           host.ssh, shell_line(there)};
 }
 
-// The other workers of this host that may compute on a GPU; where "auto" finds none, its worker needs a core
-// all the same.
+// The number of other workers on this host that may compute on a GPU. One with "auto" is counted even if it
+// finds no GPU, since it needs a core anyway.
 unsigned gpu_workers_beside(const HostSpec& host, const HostWorker& worker) {
   return static_cast<unsigned>(std::ranges::count_if(host.workers, [&](const HostWorker& other) {
     return &other != &worker && device_in(other.spec.device) != Device{};
   }));
 }
 
-// How each process is started, with its options.
+// Builds the command of each process.
 class RolesOfCluster {
  public:
   RolesOfCluster(const LaunchOptions& options, const HostsFile& hosts, const std::string& sockets)
@@ -64,7 +64,7 @@ class RolesOfCluster {
     it.quiet = options_.quiet;
     it.insecure = options_.insecure;
     std::vector<std::string> command{"scheduler", job_input};
-    if (options_.script) {  // what is set wins over what the script says, too; its workers are in the job
+    if (options_.script) {  // --set also takes precedence over the script; its workers are in the job already
       for (const std::string& setting : options_.overrides)
         if (!setting.starts_with("worker.")) command.insert(command.end(), {"--set", setting});
     }
@@ -81,7 +81,7 @@ class RolesOfCluster {
     if (!here()) it.advertise = host.address;
     it.exchange = options_.exchange;
     it.trace = trace_;
-    it.quiet = !here();  // what it says is shown
+    it.quiet = !here();  // on other hosts its output is shown on the terminal
     it.insecure = options_.insecure;
     return {name, host.name, Role::shard, words({"server"}, it), ""};
   }
@@ -195,8 +195,8 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
   if (job.job.replicas > 0 && servers < 2) {
     throw Failure(
         ExitCode::usage,
-        "cluster.replicas = 1: a copy is in another server process than what it is a copy of, and the hosts "
-        "file has one: give another host servers = 1, or this one servers = 2");
+        "cluster.replicas = 1: a mirror must be in another server process than its shard, and the hosts file "
+        "has only one: give another host servers = 1, or this one servers = 2");
   }
   std::ranges::stable_sort(plan.processes, {}, &LaunchProcess::role);
   return plan;
@@ -211,7 +211,7 @@ void require_reachable(const LaunchHost& host) {
   }
   std::error_code ignored;
   if (!spec.netns.empty() && !std::filesystem::exists("/run/netns/" + spec.netns, ignored)) {
-    refuse(host, "there is no network namespace '" + spec.netns + "': make it with `ip netns add " +
+    refuse(host, "there is no network namespace '" + spec.netns + "': create it with `ip netns add " +
                      spec.netns + "`, or correct netns = in the hosts file (`ip netns` lists them)");
   }
 }
@@ -230,11 +230,11 @@ Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, 
   if (code == 126 || code == 127) {
     return {ExitCode::configuration, start + "there is no program '" + host.program + "' at " + spec.ssh +
                                          heard +
-                                         ": install Steelyard there, or say where it is with "
+                                         ": install Steelyard there, or give its path with "
                                          "steelyard = in the hosts file"};
   }
   if (code == 255 && over_ssh) {
-    return {ExitCode::unreachable, start + "ssh cannot get to " + spec.ssh + heard +
+    return {ExitCode::unreachable, start + "ssh cannot connect to " + spec.ssh + heard +
                                        ": make `ssh -o BatchMode=yes " + spec.ssh +
                                        " true` work, without a password"};
   }
@@ -256,7 +256,7 @@ std::string describe_plan(const LaunchPlan& plan) {
                                                   : "this machine";
     text += "# host " + spec.name + ": " + how + ", others reach it at " + spec.address + "\n";
     text += shell_line(host.reach) + "\n# which starts there" +
-            (plan.keyed ? ", with keys that come over this connection:\n" : ":\n");
+            (plan.keyed ? ", with keys sent over this connection:\n" : ":\n");
     for (const LaunchProcess& process : plan.processes) {
       if (process.host != spec.name) continue;
       std::vector<std::string> words{host.program};
@@ -289,7 +289,7 @@ std::string shell_line(const std::vector<std::string>& words) {
   return line;
 }
 
-// A worker has to know the scheduler alone, which tells it of the servers.
+// A worker needs only the scheduler's key in advance: the scheduler sends it the keys of the servers.
 void give_keys(LaunchPlan& plan) {
   keep_memory_closed(false);
   AllowList all, schedulers;

@@ -27,11 +27,11 @@ namespace steelyard {
 namespace {
 
 constexpr Duration tick = std::chrono::milliseconds(20);
-constexpr Duration farewell = std::chrono::seconds(5);    // for the others to end after the scheduler
-constexpr Duration last_wait = std::chrono::seconds(20);  // for attend to end what runs on its host
+constexpr Duration farewell = std::chrono::seconds(5);    // for the others to exit after the scheduler
+constexpr Duration last_wait = std::chrono::seconds(20);  // for attend to stop the processes on its host
 constexpr Duration for_ever = std::chrono::hours(24 * 36525);
-constexpr std::size_t last_words = 5;             // lines of a log, for messages
-constexpr std::size_t last_words_of_script = 20;  // of where it was, each function has two
+constexpr std::size_t last_words = 5;             // lines of a log that a message shows
+constexpr std::size_t last_words_of_script = 20;  // more, for a traceback with two lines for each function
 
 void tell_people(const std::string& text) { standard_error().line("steelyard: " + shown_lines(text)); }
 
@@ -40,10 +40,10 @@ bool shares_terminal(const LaunchPlan& plan, bool quiet) {
   return progress_style(true, 0, std::getenv("TERM"), nullptr, nullptr).terminal;
 }
 
-// One thread.
+// Belongs to one thread.
 class Cluster {
  public:
-  // Plan and directory outlive this.
+  // Plan and directory must outlive this.
   Cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
           std::function<std::string()> way_back)
       : plan_(plan),
@@ -104,13 +104,13 @@ class Cluster {
   void hear(Place& place, const Said& message) {
     const bool scheduler = message.name == "scheduler", script = is_script(message.name);
     if (quiet_ && !scheduler) return;
-    if (script && message.error) return;  // it is in the log, and shown from there if the script fails
+    if (script && message.error) return;  // it is in the log; its end is shown if the script fails
     const bool plain = scheduler || (script && plan_.workers() == 1);
     const std::string before =
         plain ? "" : message.name + (plan_.here ? std::string() : "@" + place.name) + ": ";
     const std::string line = (clears_line_ ? "\r\033[K" : "") + before + shown_line(message.text);
     if (message.error) return standard_error().line(line);
-    // The results of a script are its user's: none of it is dropped, and on a terminal it stays in order.
+    // Output of a script is never dropped, and stays in order on a terminal.
     if (clears_line_) standard_error().settle();
     std::fprintf(stdout, "%s\n", line.c_str());
     std::fflush(stdout);
@@ -123,11 +123,12 @@ class Cluster {
     if (name == "scheduler") scheduler_killed_ = !WIFEXITED(status);
     std::string words = "; its log is " + run_.log(name);
     const bool script = is_script(name);
-    if (plan_.here || quiet_ || script) {  // what it said was not shown
+    if (plan_.here || quiet_ || script) {  // its output was not shown
       words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
       words.pop_back();
     }
-    const bool counts = script && !restarted_.contains(name);  // it may have come too late for the job
+    const bool counts =
+        script && !restarted_.contains(name);  // a restarted one may be too late
     if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
       standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
                             shown_lines(words));
@@ -170,7 +171,7 @@ class Cluster {
     return std::ranges::any_of(plan_.processes,
                                [&](const LaunchProcess& it) { return it.name == process && it.is_script(); });
   }
-  // A process's host.
+  // Sends a message to the host of a process.
   void tell(const std::string& process, const ToHost& message) {
     for (const LaunchProcess& it : plan_.processes) {
       if (it.name != process) continue;
@@ -186,8 +187,8 @@ class Cluster {
              restarted_.contains(it.name) == restarted;
     });
   }
-  // After a training that went well (`patient`) a script may have much to do, such as to keep the model. One
-  // that was started again may still look for the scheduler.
+  // After a successful training (`patient`) a script may have more to do, such as saving the model. A
+  // restarted one may still be trying to connect to the scheduler.
   void wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
     wait_until([&] { return !runs_script(false) || (patient && interrupted()); },
                patient ? for_ever : last_wait);
@@ -196,9 +197,9 @@ class Cluster {
       if (it.is_script() && running_[it.name]) tell(it.name, SignalProcess{it.name, SIGTERM});
     }
   }
-  // A scheduler that has ended in good order has told the others. Whoever is left behind then, or was told
-  // nothing because the scheduler was killed, can do nothing more; where only its host is lost, a checkpoint
-  // may still be written.
+  // A scheduler that exits normally has notified the others. Processes that remain after that, or that were
+  // not notified because the scheduler was killed, are killed. If only the scheduler's host is lost, the
+  // others get SIGTERM, since a checkpoint may still be in progress.
   void leave() {
     const auto all_ended = [&] {
       return std::ranges::none_of(running_, [](const auto& it) { return it.second; });
@@ -223,14 +224,14 @@ class Cluster {
   const LaunchPlan& plan_;
   const RunDirectory& run_;
   const bool quiet_;
-  const bool clears_line_;  // before what it says, where a scheduler may have begun one on the same terminal
+  const bool clears_line_;  // before each output, since the scheduler may show progress on the same terminal
   Supervision supervision_;
   std::map<std::string, bool> running_;  // processes
   std::set<std::string> restarted_;
   std::optional<int> code_;
-  // The scheduler may not have told the others to end: it was killed, or nothing is known of it.
+  // If either is set, the scheduler may not have notified the others of the end.
   bool scheduler_killed_ = false, scheduler_lost_ = false;
-  std::vector<Place> places_;  // first to go
+  std::vector<Place> places_;  // destroyed first
 };
 }  // namespace
 

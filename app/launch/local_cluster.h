@@ -1,5 +1,5 @@
-// The cluster of a plan: starts the processes on their hosts, does what Supervision decides when they end,
-// and shows what those on other hosts say.
+// Runs the cluster of a plan: starts the processes on their hosts, carries out what Supervision decides when
+// they exit, and shows the output of processes on other hosts.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 
 namespace steelyard {
 
-// Until the job is over, and all processes and connections with it; the job's exit code. A script may go on
-// after the job for as long as it likes, and if it fails then, the code is 1. Logs go to the run directory;
-// `lock` is handed on to a scheduler that this very process starts. `way_back` as for Supervision.
+// Returns when the job is done and all processes have exited; the result is the job's exit code. A script may
+// run on after the job without limit; if it fails then, the code is 1. Logs go to the run directory; a
+// scheduler that this process starts inherits `lock`. `way_back` as for Supervision.
 int run_cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
                 std::function<std::string()> way_back, const std::function<bool()>& interrupted);
 

@@ -18,7 +18,8 @@
 namespace steelyard {
 namespace {
 
-// The keys of a process are a file without a name, which it inherits: on no disk, and gone with it.
+// Passes the keys of a process in an unnamed file in memory, which it inherits: never on disk, and gone when
+// it exits.
 Descriptor give_keys(const StartProcess& message, Program& program) {
   if (message.keys.empty()) return Descriptor();
   keep_memory_closed(false);
@@ -38,7 +39,7 @@ std::vector<std::string> environment_of(const StartProcess& message) {
   const std::string threads = "OMP_NUM_THREADS=";
   std::vector<std::string> all = message.environment;
   if (message.program.empty()) {
-    all.push_back(threads + "1");  // one computing thread a worker, also inside oneDNN
+    all.push_back(threads + "1");  // oneDNN must not start threads of its own
     return all;
   }
   const auto sets_threads = [&](const std::string& it) { return it.starts_with(threads); };
@@ -108,8 +109,8 @@ void LocalHost::start(const StartProcess& message) {
 }
 
 void LocalHost::refuse(const StartProcess& message) {
-  const std::string text = "there is no program " + message.program +
-                           " here that can be run: correct the script's path, or STEELYARD_PYTHON";
+  const std::string text = "this host has no executable program " + message.program +
+                           ": correct the script's path, or STEELYARD_PYTHON";
   if (run_ != nullptr) LineFile(run_->log(message.name), LineFile::Links::refuse).add(text, steady_now());
   news_.emplace_back(Said{message.name, true, text});
   news_.emplace_back(ProcessEnded{message.name, static_cast<int>(ExitCode::configuration) << 8});
@@ -118,7 +119,7 @@ void LocalHost::refuse(const StartProcess& message) {
 std::vector<FromHost> LocalHost::hear(Time now) {
   pass_on(now);
   for (const Child& child : children_.ended()) {
-    pass_on(now);  // what a process said last is told before its end is
+    pass_on(now);  // the last output of a process is reported before its exit
     news_.emplace_back(ProcessEnded{child.name, *child.status});
   }
   return std::exchange(news_, {});

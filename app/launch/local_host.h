@@ -1,5 +1,6 @@
-// LocalHost: this machine. Starts roles as children of this process, tells how they end and, unless it goes
-// to files, what they say. `train` has one in its own process; `attend` has one for a launcher elsewhere.
+// LocalHost: this machine. Starts roles as children of this process, and reports their exit status and,
+// unless it goes to log files, their output. `train` has one in its own process; `attend` has one for a
+// remote launcher.
 #pragma once
 
 #include <memory>
@@ -15,10 +16,10 @@ namespace steelyard {
 
 class LocalHost final : public Host {
  public:
-  LocalHost();  // what processes say is told
-  // What processes say goes to their logs in a run directory, and the scheduler's words to where ours go.
-  // What a script prints is told, too; its errors are not. The scheduler inherits `lock`. The directory
-  // outlives this.
+  LocalHost();  // reports the output of processes
+  // Processes write to their logs in the run directory; the scheduler writes to this process's standard
+  // output and error. Only the standard output of a script is also reported. The scheduler inherits `lock`.
+  // The directory must outlive this.
   LocalHost(const RunDirectory& run, int lock);
 
   void tell(const ToHost& message) override;
@@ -31,7 +32,7 @@ class LocalHost final : public Host {
   struct Voice {
     std::string name;
     LineReader out, error;
-    std::unique_ptr<LineFile> log;  // of what is said to `out`; may be none
+    std::unique_ptr<LineFile> log;  // gets the lines of `out`; may be null
   };
 
   void start(const StartProcess& message);
@@ -42,7 +43,7 @@ class LocalHost final : public Host {
   int lock_ = -1;
   std::vector<FromHost> news_;
   std::vector<std::unique_ptr<Voice>> voices_;
-  Children children_;  // first to go
+  Children children_;  // destroyed first
 };
 
 }  // namespace steelyard

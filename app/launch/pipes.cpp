@@ -16,7 +16,7 @@
 namespace steelyard {
 namespace {
 
-// The fields of each message; a line is of the kind whose first field it has.
+// The fields of each message. The kind of a line is recognised by the first field.
 void each_field(auto& it, auto&& field) {
   using Kind = std::remove_cvref_t<decltype(it)>;
   if constexpr (std::is_same_v<Kind, StartProcess>) {
@@ -42,11 +42,11 @@ std::string written(const Message& message) {
   Json json;
   std::visit([&](const auto& it) { each_field(it, [&](auto key, const auto& value) { json[key] = value; }); },
              message);
-  // Processes may say what is no UTF-8; that is shown as such and stops nothing.
+  // Output may be invalid UTF-8; dump_json() replaces it.
   return dump_json(json);
 }
 
-// A value of another kind than it should be is passed over.
+// Ignores values of the wrong type.
 template <class Message, class... Kinds>
 std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
   const Json json = parse_json(line);
@@ -57,7 +57,7 @@ std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
       const auto found = json.find(key);
       is_kind &= !std::exchange(first, false) || found != json.end();
       if (!is_kind || found == json.end()) return;
-      // Of a number that does not fit, the conversion to a whole one could be anything.
+      // Conversion of a floating-point number that is out of range would be undefined.
       if (std::integral<std::remove_cvref_t<decltype(value)>> && found->is_number_float()) return;
       try {
         found->get_to(value);
@@ -70,11 +70,12 @@ std::optional<Message> read(const std::string& line, std::variant<Kinds...>*) {
   return message;
 }
 
-constexpr std::size_t most_waiting = 32 << 20;  // bytes; a job text fits several times
-constexpr std::size_t most_at_once = 1 << 20;   // bytes of one pipe before others have their turn
+constexpr std::size_t most_waiting = 32 << 20;  // bytes; several times the size of a job
+constexpr std::size_t most_at_once = 1 << 20;   // bytes read from one pipe before the others
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Failure(ExitCode::io, what + ": " + std::strerror(errno) + "; are too many files open (ulimit -n)?");
+  throw Failure(ExitCode::io,
+                what + ": " + std::strerror(errno) + ": check the limit of open files (ulimit -n)");
 }
 
 bool is_readable(int descriptor) {

@@ -15,7 +15,7 @@ namespace {
 template <class Value>
 constexpr bool is_list = std::same_as<Value, std::vector<std::string>>;
 
-// What help shows in the place of a value.
+// The placeholder of a value in the help.
 std::string type_name(const Key& key) {
   if (!key.limits.choices.empty()) {
     std::string all;
@@ -67,7 +67,7 @@ CLI::Option* add_option(CLI::App& command, const Key& key, const std::string& na
       key.field);
 }
 
-// A former name is still an option, and help does not show it.
+// A former name is still accepted as an option, but not shown in the help.
 void add_former(CLI::App& command, const Key& key) {
   const std::string former = option_name(key.former), present = option_name(key.name);
   Key old = key;
@@ -92,10 +92,10 @@ void add(CLI::App& command, const Key& key) {
   if (!key.former.empty()) add_former(command, key);
 }
 
-// The words that say what the key says now.
+// The arguments that set the key to its present value.
 std::vector<std::string> words_of(const Key& key) {
   const std::string name = option_name(key.name);
-  // What begins like an option would be taken for one.
+  // A value that begins with '-' would be read as an option.
   const auto with = [&](const std::string& text) {
     return text.starts_with('-') ? std::vector{name + "=" + text} : std::vector{name, text};
   };
@@ -122,7 +122,7 @@ std::vector<std::string> words_of(const Options& given) {
   const std::vector<Key> keys = process_keys(options), usual = process_keys(defaults);
   std::vector<std::string> words;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    // Where the process runs, its environment could give another value than the default.
+    // The environment on its host could set another value than the default.
     const bool always = keys[i].elsewhere.environment;
     const std::vector<std::string> option = words_of(keys[i]);
     if (always || option != words_of(usual[i])) words.insert(words.end(), option.begin(), option.end());

@@ -1,7 +1,6 @@
-// The options of the processes of a job, as a command line: written for a process that is started here or on
-// another host, and read by that process. Both follow from the keys of the process
-// (app/processes/process_keys.h), so reading what was written gives the same options. A fingerprint is no
-// option: people name a job file instead (cli).
+// The options of a job's processes, as command lines: written by the launcher, read by the started process.
+// Both directions use the keys of the process (app/processes/process_keys.h), so that the same options come
+// back. A fingerprint is not an option; the command line has a job file instead (app/cli).
 #pragma once
 
 #include <string>
@@ -16,10 +15,11 @@ class App;
 
 namespace steelyard {
 
-// Lets the command read these keys when it parses its arguments. What they fill must outlive it.
+// Adds these keys as options of the command. The members that they fill must outlive it.
 void add_keys(CLI::App& command, const std::vector<Key>& keys);
 
-// The words that give these options: none for a default, unless the environment could say otherwise.
+// The arguments that set these options. Defaults are left out, unless an environment variable could change
+// them.
 std::vector<std::string> arguments_of(const SchedulerOptions& options);
 std::vector<std::string> arguments_of(const ServerOptions& options);
 std::vector<std::string> arguments_of(const WorkerOptions& options);

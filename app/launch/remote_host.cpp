@@ -13,8 +13,8 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration between_beats = std::chrono::seconds(5);       // attend waits five minutes for the next
-constexpr Duration first_word = std::chrono::minutes(1);          // from a host
+constexpr Duration between_beats = std::chrono::seconds(5);       // attend's timeout is five minutes
+constexpr Duration first_word = std::chrono::minutes(1);          // timeout for the first message of a host
 constexpr std::size_t kept_words = 5;                             // lines
 constexpr std::size_t longest_word = 300, longest_release = 100;  // columns, in a message for people
 
@@ -34,7 +34,7 @@ RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const Run
 
 void RemoteHost::tell(const ToHost& message) {
   if (const auto* it = std::get_if<StartProcess>(&message))
-    door_.open_log(it->name);  // there, and empty if it is silent
+    door_.open_log(it->name);  // so that the file exists even if the process prints nothing
   in_.add(to_line(message));
 }
 
@@ -47,7 +47,7 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   for (const Child& child : children_.ended()) status_ = child.status;
   std::vector<FromHost> news;
   for (std::string& line : error_.read()) {
-    if (line.ends_with('\r')) line.pop_back();  // ssh thinks that a terminal reads it
+    if (line.ends_with('\r')) line.pop_back();  // ssh writes for a terminal
     door_.other(line, now);
     words_.push_back(shown_line(line, longest_word));
     if (words_.size() > kept_words) words_.pop_front();
@@ -55,7 +55,7 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   for (const std::string& line : out_.read()) {
     std::optional<FromHost> message = from_host(line);
     if (!message) {
-      door_.other(line, now);  // a login shell that greets
+      door_.other(line, now);  // greeting of a login shell
       continue;
     }
     if (!door_.take(*message, now)) continue;
@@ -68,7 +68,7 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   if (!ready_ && now - since_ > first_word) {
     throw Failure(ExitCode::unreachable,
                   "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
-                      "): no answer within a minute: does `" + shell_line(host_.reach) + "` work?");
+                      "): no answer within a minute: check that `" + shell_line(host_.reach) + "` works");
   }
   return news;
 }
@@ -79,7 +79,7 @@ void RemoteHost::check(const HostReady& message) {
   throw Failure(ExitCode::protocol,
                 "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
                     ") has another release (" + shown_line(message.release, longest_release) +
-                    "), which speaks protocol " + std::to_string(message.protocol) + ", not " +
+                    "), which uses protocol " + std::to_string(message.protocol) + ", not " +
                     std::to_string(protocol_version) + ": install the same release everywhere");
 }
 
@@ -87,7 +87,7 @@ Failure RemoteHost::lost(int status) const {
   std::string said;
   for (const std::string& line : words_) said += (said.empty() ? "" : "; ") + line;
   if (!ready_) return unreachable(plan_, host_, status, said);
-  return {ExitCode::unreachable, "host '" + host_.spec.name + "': the connection is lost (" +
+  return {ExitCode::unreachable, "host '" + host_.spec.name + "': the connection is lost (its process " +
                                      describe_status(status) + (said.empty() ? "" : ": " + said) +
                                      "), and with it " + plan_.roles_on(host_.spec.name)};
 }
@@ -114,7 +114,7 @@ bool HostLog::add(const std::string& line, Time now) {
     ++left_out_;
     if (!std::exchange(warned_, true))
       warn_(source_ + " sends more than " + std::to_string(limits_.lines_a_minute) +
-            " lines a minute: the launcher leaves out the rest of each minute");
+            " lines a minute: the launcher drops the rest of each minute");
     return false;
   }
   note(line.substr(0, longest_said), now);
@@ -124,18 +124,18 @@ bool HostLog::add(const std::string& line, Time now) {
 void HostLog::note(const std::string& line, Time now) {
   open();
   if (full_) return;
-  full_ = line.size() >= room_;  // a line has a newline, too
+  full_ = line.size() >= room_;  // the newline needs a byte, too
   if (!full_) {
     room_ -= line.size() + 1;
     return file_->add(line, now);
   }
   const std::string limit = std::to_string(limits_.bytes) + " bytes";
-  file_->add("steelyard: this log has " + limit + ": the launcher writes no more into it", now);
-  warn_(source_ + ": " + path_ + " has " + limit + ": the launcher writes no more into it");
+  file_->add("steelyard: this log has reached its limit of " + limit + ": later lines are dropped", now);
+  warn_(source_ + ": " + path_ + " has reached its limit of " + limit + ": later lines are dropped");
 }
 
 void HostLog::begin_minute(Time now) {
-  if (left_out_ > 0) note("steelyard: " + std::to_string(left_out_) + " lines of a minute are left out", now);
+  if (left_out_ > 0) note("steelyard: " + std::to_string(left_out_) + " lines of a minute were dropped", now);
   minute_ = now;
   lines_ = left_out_ = 0;
 }
@@ -159,7 +159,7 @@ HostDoor::HostDoor(const LaunchPlan& plan, const std::string& host, const RunDir
 
 void HostDoor::open_log(const std::string& process) {
   const auto found = logs_.find(process);
-  CHECK(found != logs_.end(), "the plan has a process that is started on its host");
+  CHECK(found != logs_.end(), "the plan has no such process on this host");
   found->second.open();
 }
 
@@ -175,7 +175,7 @@ bool HostDoor::take(const FromHost& message, Time now) {
                     message);
 }
 
-// One line for people: a host that sends a million of them fills neither a terminal nor a log.
+// Warns only once, so that a host cannot fill a terminal or a log.
 bool HostDoor::refuse(const std::string& process) {
   if (refused_++ == 0)
     warn_(host_ + " sends a line about a process '" + shown_line(process, longest_name) +

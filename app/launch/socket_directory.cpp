@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr const char* prefix = "steelyard-sockets-";
 constexpr std::size_t longest_socket =
     std::string_view("server-1023.127").size();  // the last thread of 1,024 servers
-// "/", what mkdtemp puts behind the prefix, "/", and the name of a socket.
+// "/", the six letters that mkdtemp() appends to the prefix, "/", and the name of a socket.
 constexpr std::size_t behind_the_prefix = 1 + 6 + 1 + longest_socket;
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
@@ -38,13 +38,13 @@ void remove_sockets(const std::string& path) {
   ::rmdir(path.c_str());
 }
 
-// As we make them: ours, and closed to everybody else. What others put there is theirs, and stays.
+// Whether we created it: it belongs to this user, and has no permissions for others.
 bool is_made_by_us(int directory) {
   struct stat it {};
   return ::fstat(directory, &it) == 0 && it.st_uid == ::geteuid() && (it.st_mode & 077) == 0;
 }
 
-// What killed runs have left.
+// Removes the directories of killed runs.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
@@ -62,11 +62,11 @@ void require_room_for_sockets(const std::string& directory) {
   const std::size_t letters = directory.size() + 1 + longest_socket;
   std::error_code ignored;
   if (!fs::is_directory(directory, ignored)) {
-    refuse_setup("there is no directory " + directory + " for sockets: make it first");
+    refuse_setup("there is no directory " + directory + " for sockets: create it first");
   }
   if (letters <= longest_path) return;
   refuse_setup("the directory " + directory + " is " + std::to_string(letters - longest_path) +
-               " letters too long for sockets in it: take a shorter one");
+               " letters too long for sockets in it: use a shorter path");
 }
 
 SocketDirectory::SocketDirectory() {
@@ -85,8 +85,8 @@ SocketDirectory::SocketDirectory() {
       throw Failure(ExitCode::io, "cannot make a directory for sockets at " + path_ +
                                       ": set TMPDIR to one that is writable");
     }
-    // A run that begins at the same moment may have taken it for an abandoned one: then it is gone when the
-    // lock is had. Where the file system knows no locks, nobody takes anything.
+    // A run that starts at the same time may have removed it as abandoned before we locked it; then try
+    // again. On a file system without locks nothing is ever removed.
     lock_ = open_directory(path_);
     if (lock_ >= 0) ::flock(lock_, LOCK_EX);
     if (fs::exists(path_, error)) return;

@@ -1,20 +1,20 @@
-// A directory for sockets that only this user can enter; gone when the run is over.
+// A directory for sockets that only this user can enter; removed at the end of the run.
 //
-// A process that is killed cannot tidy up, so the next run does: the owner holds a lock on its directory,
-// which ends with the process, and a directory of this name without a lock is abandoned. Only sockets are
-// ever removed, and the directory if nothing else is in it.
+// A killed process cannot remove its directory, so the next run does. The owner holds a lock on its directory
+// until it exits; a directory with our prefix and no lock is abandoned. Only sockets are removed, and the
+// directory itself if it is then empty.
 #pragma once
 
 #include <string>
 
 namespace steelyard {
 
-// Throws Failure (configuration) for a directory that is none, or whose path is too long for sockets in it.
+// Throws Failure (configuration) if the directory does not exist, or its path is too long for sockets in it.
 void require_room_for_sockets(const std::string& directory);
 
 class SocketDirectory {
  public:
-  SocketDirectory();  // where temporary files are; throws Failure if nothing can be made there
+  SocketDirectory();  // below the directory for temporary files; throws Failure if it cannot be created
   ~SocketDirectory();
   SocketDirectory(const SocketDirectory&) = delete;
   SocketDirectory& operator=(const SocketDirectory&) = delete;

@@ -14,14 +14,14 @@
 namespace steelyard {
 namespace {
 
-constexpr int most_starts = 3;  // in hand
+constexpr int most_starts = 3;  // available at once
 constexpr Duration between_starts = std::chrono::seconds(5);
-constexpr Duration doubt = std::chrono::seconds(2);  // whether a process failed, or the job did
-// A life of this length was no failure of its start: for one that was killed, or that waits for somebody.
+constexpr Duration doubt = std::chrono::seconds(2);  // until it is clear whether a process failed, or the job
+// A process that ran this long resets its count of kills, or of lost connections.
 constexpr Duration settled = std::chrono::seconds(10), settled_in_sight = std::chrono::minutes(5);
 constexpr Duration settled_scheduler = std::chrono::seconds(3);  // it loads neither data nor a model
-constexpr unsigned most_killed = 12, most_unseen = 3;  // in a row; out of sight, each takes a minute or more
-constexpr Duration rare = std::chrono::minutes(1);     // between the starts of one that is not counted on
+constexpr unsigned most_killed = 12, most_unseen = 3;  // in a row; a lost connection takes a minute or more
+constexpr Duration rare = std::chrono::minutes(1);     // between the starts of a process not counted on
 constexpr Duration between_words = std::chrono::seconds(1);
 
 bool exited_with(int status, ExitCode code) {
@@ -75,7 +75,7 @@ Steps Supervision::host_lost(const std::string& host, const Failure& why) {
 Steps Supervision::ended(Time now, const std::string& name, int status, const std::string& words) {
   Steps steps;
   const auto found = std::ranges::find_if(processes_, [&](const Watched& it) { return it.it->name == name; });
-  CHECK(found != processes_.end(), "a process that is not supervised");
+  CHECK(found != processes_.end(), "the plan has no such process");
   Watched& process = *found;
   if (process.it->role == Role::scheduler) {
     return WIFEXITED(status) ? job_over(process, status) : scheduler_killed(now, process, status);
@@ -106,14 +106,14 @@ Steps Supervision::job_over(const Watched& scheduler, int status) {
     return steps;
   }
   if (ending_) return steps;
-  // The first of them is why the others failed, and perhaps the job.
+  // The first script that failed is the likely cause of the other failures, and of the job's.
   const auto first = std::ranges::find_if(processes_, [](const Watched& it) {
     return it.it->is_script() && it.stage == Stage::doubtful && !exited_with(it.status, ExitCode::ok) &&
            !it.began;
   });
   const bool late = first != processes_.end();
   if (late) steps.says.push_back(called(*first->it) + " " + describe_status(first->status) + first->words);
-  // A scheduler that was told of one before it had a model ends as if on request, and that was nobody's.
+  // A scheduler that was notified of a lost script before it had a model exits as if the user had stopped it.
   const bool untold =
       exited_with(status, ExitCode::temporary) && std::ranges::any_of(processes_, [](const Watched& it) {
         return it.it->is_script() && it.stage == Stage::gone;
@@ -143,7 +143,7 @@ Steps Supervision::wake(Time now) {
   const auto beyond_doubt = [&](const Watched& it) {
     return it.stage == Stage::doubtful && now - it.since > doubt;
   };
-  // Where no worker runs there is nothing to wait for: all are told of together, and not that one is gone.
+  // If no worker runs, all doubtful processes are reported together, without waiting for each.
   const bool all = !worker_left(Stage::running) && std::ranges::any_of(processes_, beyond_doubt);
   for (Watched& process : processes_) {
     if (all ? process.stage == Stage::doubtful : beyond_doubt(process)) steps.add(failed(now, process));
@@ -152,7 +152,7 @@ Steps Supervision::wake(Time now) {
   if (ending_ || finished_ || !nobody_left()) {
     told_.reset();
   } else if (!told_ || now - *told_ > between_words) {
-    if (!told_) steps.says.emplace_back("ending the job: no worker runs, and none is left to count on");
+    if (!told_) steps.says.emplace_back("ending the job: no worker runs, and none can be restarted");
     told_ = now;
     steps.tell = true;
   }
@@ -192,16 +192,15 @@ Steps Supervision::again(Time now, Watched& process) {
   } else if (counted_on) {
     const double wait = std::ceil(seconds(process.next - now));
     steps.says.push_back("starting '" + name + "' again in " + std::to_string(static_cast<int>(wait)) +
-                         " s: it has been started too often lately");
+                         " s: too many restarts within a short time");
   } else {
-    steps.says.push_back("starting '" + name +
-                         "' again only once a minute: it has failed too often in a row");
+    steps.says.push_back("starting '" + name + "' again once a minute only: too many failures in a row");
   }
   return steps;
 }
 
-// What was killed may live longer the next time. A server that had a part of the model cannot go on without
-// it: the scheduler then ends the job and says so.
+// A killed process may run longer after a restart. A server with shards that have no other copy cannot
+// continue; the scheduler then ends the job with a message.
 Steps Supervision::start(Time now, Watched& process) {
   process.starts.take(now);
   process.stage = Stage::running;
@@ -209,7 +208,7 @@ Steps Supervision::start(Time now, Watched& process) {
   Steps steps;
   steps.says.push_back("starting '" + process.it->name + "' again");
   steps.starts.push_back(process.it->name);
-  // What it was told while there was no process of it is lost.
+  // Notifications sent while no scheduler ran are lost, so send one again.
   steps.tell = gone_ && process.it->role == Role::scheduler;
   return steps;
 }

@@ -1,25 +1,25 @@
-// Supervision: what follows when hosts answer and are lost, and when the processes of a job end. It decides;
-// Cluster (app/launch/local_cluster.h) does.
+// Supervision: decides what to do when a host answers or is lost, and when a process of the job exits.
+// Cluster (app/launch/local_cluster.h) carries it out.
 //
-//  - Nothing is started before all hosts have answered, since training begins with all; one that does not
-//    answer ends the launch.
-//  - When a host is lost, what ran there is gone for good, and the job goes on without. When it was the
-//    scheduler's, nothing goes on.
-//  - The end of the scheduler is the end of the job, and its exit code is the job's; but one that was killed
-// is started again, as others are, and goes on where it was (app/processes/recovered_run.h). When that has
-// failed
-//    very often in a row, or the job was to end anyway, it is over.
-//  - A server or worker that was killed, or that lost sight of the scheduler (69), is started again: at once
-//    while it has starts in hand, else when the next one comes (Starts).
-//  - One that has failed very often in a row is tried once a minute, and no longer counted on.
-//  - One that ended with another code of its own has said why, and would again: it is not started again. For
-//    a moment that is in doubt, since the scheduler may be about to end the job itself.
-//  - A script may end with 0 though nobody told it to, as one that never joins does: it is gone, too. When
-//    one has failed, the code is 1 where the job's is 0; if the job ends before that is beyond doubt, its
-//    words are told with the job's end. One that was started again may have come too late for the job.
-//  - The scheduler is told of processes that are gone, or no longer counted on. It ends the job if the
-//    training has not begun or no worker is left. While no worker runs and none is about to be started, it is
-//    told again and again: it may not have noticed yet that the last one is gone.
+//  - No process is started before all hosts have answered, since training begins with all of them. A host
+//    that does not answer ends the launch.
+//  - The processes of a lost host are gone for good, and the job continues without them. If the scheduler's
+//    host is lost, the job ends.
+//  - When the scheduler exits, the job ends with its exit code. A killed scheduler is restarted and continues
+//    (app/processes/recovered_run.h), unless it was killed 12 times in a row or the job was ending anyway.
+//  - A server or worker that was killed, or that lost its connection to the scheduler (69), is restarted: at
+//    once if it has starts left, otherwise when the next start is due (Starts).
+//  - After 12 kills or 3 lost connections in a row it is restarted only once a minute, and no longer counted
+//    on.
+//  - A process that exited with any other code would fail again, and is not restarted. That is decided after
+//    two seconds, since the scheduler may be about to end the job.
+//  - A script that exits with 0 before the job is done, as one that never joins does, is gone, too. If a
+//    script failed and the job's code is 0, the code becomes 1. If the job ends within those two seconds, the
+//    script's message is shown with the job's end. A restarted script does not count: it may have missed the
+//    job's end.
+//  - The scheduler is notified of processes that are gone, or no longer counted on. It ends the job if the
+//    training has not begun, or no worker is left. While no worker runs and none will be started, the
+//    notification is repeated every second: the scheduler may not yet have noticed the loss of the last one.
 #pragma once
 
 #include <functional>
@@ -33,38 +33,39 @@
 
 namespace steelyard {
 
-// The starts that a process has in hand: three at first; every five seconds one more comes, up to three.
+// Rate limit of the restarts of a process (token bucket): three starts at first, and one more every five
+// seconds, up to three.
 class Starts {
  public:
-  [[nodiscard]] Time next() const;  // when there is one
-  void take(Time now);              // one, whether or not there is any
+  [[nodiscard]] Time next() const;  // when a start is available
+  void take(Time now);              // uses one, even if none is available
 
  private:
-  Time full_;  // when there are three again
+  Time full_;  // when three are available again
 };
 
-// What to do now, in this order.
+// The actions that follow, in this order.
 struct Steps {
-  std::vector<std::string> says;    // for people
-  std::vector<std::string> starts;  // processes, by name, once more
-  bool tell = false;                // the scheduler, that a process is gone: SIGUSR2
-  bool end = false;                 // the scheduler is asked to end: SIGTERM
-  std::optional<int> code;          // nothing is left to wait for: the job's exit code
+  std::vector<std::string> says;    // messages for the user
+  std::vector<std::string> starts;  // names of processes to restart
+  bool tell = false;                // notify the scheduler that a process is gone: SIGUSR2
+  bool end = false;                 // stop the scheduler: SIGTERM
+  std::optional<int> code;          // the job is over: its exit code
 
   void add(Steps more);
 };
 
 class Supervision {
  public:
-  // `way_back` says how to go on when the scheduler was killed. The plan outlives this.
+  // `way_back` returns how to resume after the scheduler was killed. The plan must outlive this.
   Supervision(const LaunchPlan& plan, std::function<std::string()> way_back);
 
-  bool host_ready(const std::string& host);  // whether it was the last one: all processes are to be started
-  // The connection to a host has ended; why, and the code if it had never answered.
+  bool host_ready(const std::string& host);  // true if it was the last one: all processes must be started
+  // The connection to a host has ended. `why` has the message, and the job's code if the host never answered.
   Steps host_lost(const std::string& host, const Failure& why);
-  // A process has ended; `status` as wait() gives it. `words` are put behind that: "; its log is x.log".
+  // A process has exited; `status` is from wait(). `words` are appended to the message: "; its log is x.log".
   Steps ended(Time now, const std::string& name, int status, const std::string& words);
-  Steps interrupted();   // the job is to end
+  Steps interrupted();   // the user stops the job
   Steps wake(Time now);  // time has passed
 
  private:
@@ -72,12 +73,12 @@ class Supervision {
   struct Watched {
     const LaunchProcess* it = nullptr;
     Stage stage = Stage::running;
-    std::optional<Time> began{};  // this life, if it is not the first
+    std::optional<Time> began{};  // time of the last restart; std::nullopt before the first
     Starts starts{};
     Time next{};                            // waiting: when it is started
-    unsigned killed = 0, out_of_sight = 0;  // in a row
+    unsigned killed = 0, out_of_sight = 0;  // kills and lost connections in a row
     bool counted_on = true;
-    int status = 0;  // doubtful: how and when it ended, and its last words
+    int status = 0;  // doubtful: its status, when it exited, and the end of its log
     Time since{};
     std::string words{};
   };
@@ -96,10 +97,10 @@ class Supervision {
   std::set<std::string> ready_;  // hosts that have answered, once
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
-  bool ending_ = false;       // we have asked for it
-  bool gone_ = false;         // a process is gone: a scheduler that is started again has to hear it
-  bool finished_ = false;     // a process was told that the job is done
-  std::optional<Time> told_;  // that no worker is left
+  bool ending_ = false;       // the user has stopped the job
+  bool gone_ = false;         // a process is gone: a restarted scheduler must be notified
+  bool finished_ = false;     // a process exited with 0, so the job is done
+  std::optional<Time> told_;  // when the scheduler was last notified that no worker is left
 };
 
 }  // namespace steelyard

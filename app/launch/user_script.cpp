@@ -36,7 +36,7 @@ std::string job_text(const ScriptOptions& script, const ClusterSpec* cluster) {
   std::string text = "[job]\nname = " + steelyard::toml_quoted(job_name(script)) +
                      "\n[model]\nname = " + steelyard::toml_quoted(external_model) +
                      "\n[cluster]\nservers = 1\n";
-  const unsigned workers = cluster == nullptr ? script.workers : 1;  // those of the cluster take their place
+  const unsigned workers = cluster == nullptr ? script.workers : 1;  // the cluster's workers replace it
   for (unsigned i = 0; i < workers; ++i) {
     text += "[[worker]]\nname = " + steelyard::toml_quoted("worker-" + std::to_string(i)) +
             "\ndevice = " + steelyard::toml_quoted(automatic_device) + "\n";
@@ -44,12 +44,12 @@ std::string job_text(const ScriptOptions& script, const ClusterSpec* cluster) {
   return text;
 }
 
-// A path is not looked up in PATH.
+// Adds "./" to a bare file name, so that exec does not search PATH.
 std::string as_path(const std::string& file) {
   return file.find('/') == std::string::npos ? "./" + file : file;
 }
 
-// All keys that a script has are texts.
+// All keys of a script are texts.
 const std::string& text_of(const Key& key) { return **std::get_if<std::string*>(&key.field); }
 
 bool is_program(const fs::path& path) {
@@ -66,8 +66,7 @@ JobFile job_for_script(const LaunchOptions& options, const ClusterSpec* cluster)
       parse_job(job_text(*options.script, cluster), where_jobs_come_from, options.overrides, cluster);
   if (file.job.model != external_model) {
     refuse_usage("--set model.name=" + file.job.model +
-                 ": the model of a script comes with the script: leave it out, or "
-                 "train a job file with `steelyard train`");
+                 ": a script brings its own model: leave it out, or train a job file with `steelyard train`");
   }
   return file;
 }
@@ -93,14 +92,13 @@ std::vector<std::string> environment_of(const HostWorker& worker, const std::str
     if (!holds)
       refuse_setup(
           "worker '" + worker.spec.name + "': " + what +
-          " is for workers of steelyard itself: a script takes name, device, simulate_slowdown and threads; "
-          "leave it out");
+          " is not for scripts: they accept only name, device, simulate_slowdown and threads; leave it out");
   };
   demand(worker.data_options.empty(), "data");
   std::vector<std::string> all{"STEELYARD=" + scheduler};
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Key& key = keys[i];
-    // Where nothing is said, a script chooses its device itself.
+    // The default of a script is to choose its device itself.
     const std::string usually =
         key.name == "device" ? toml_quoted(automatic_device) : value_text(defaults[i]);
     if (key.name == "threads" || value_text(key) == usually) continue;
@@ -118,17 +116,17 @@ void require_script(const ScriptOptions& script, const std::string& directory) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) {
     refuse_setup("there is no script " + path.string() +
-                 ": correct its path; options of steelyard stand before it");
+                 ": correct its path, and give options of steelyard before it");
   }
   if (is_python(script)) {
     const std::string python = command_of(script).front();
     if (is_runnable(python)) return;
     refuse_setup("there is no " + python + " to run " + script.path +
-                 ": install Python, or say where it is with STEELYARD_PYTHON");
+                 ": install Python, or give its path in STEELYARD_PYTHON");
   }
   if (!is_program(path)) {
-    refuse_setup("the script " + path.string() + " cannot be run: make it executable (chmod +x " +
-                 path.string() + "); one whose name ends in .py is run by Python");
+    refuse_setup("the script " + path.string() + " is not executable: run chmod +x " + path.string() +
+                 "; Python runs a script with a name that ends in .py");
   }
 }
 

@@ -204,7 +204,7 @@ TEST_F(ProcessInput, NonFiniteStopsAndKeepsTheLastGoodCheckpoint) {
   EXPECT_EQ(run(arguments), 1);
   EXPECT_THAT(said_, AllOf(HasSubstr("not finite"), HasSubstr("round 3"),
                            testing::ContainsRegex("worker '(ada|bob)'"), HasSubstr("train.clip_norm"),
-                           Not(HasSubstr("ended with code"))));
+                           Not(HasSubstr("exited with code"))));
   EXPECT_TRUE(std::filesystem::exists(path("run/checkpoints/32/MANIFEST.json")));
   EXPECT_THAT(text_of(path("run/result.json")),
               AllOf(HasSubstr("\"non-finite\""), HasSubstr("checkpoints/32")));

@@ -119,7 +119,7 @@ TEST_F(ProcessScript, OneThatFailsIsLostAndTheOthersGoOn) {
                               endless);
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   say_go();
-  EXPECT_TRUE(eventually([&] { return run->says("process 'worker-1' ended with code 7; its log is"); }));
+  EXPECT_TRUE(eventually([&] { return run->says("process 'worker-1' exited with code 7; its log is"); }));
   EXPECT_THAT(run->output(), AllOf(HasSubstr("  line 1\n"), HasSubstr("  line 9\n")));
   const fs::path rounds = directory_ / "run/rounds.jsonl";
   const auto before = fs::file_size(rounds);
@@ -132,19 +132,19 @@ TEST_F(ProcessScript, OneThatFailsBeforeTheTrainingEndsTheJobWithItsWords) {
   const auto run = run_script({script("echo Traceback >&2\nexit 3\n")});
   ends_clean(*run, 1);
   EXPECT_THAT(run->output(),
-              AllOf(HasSubstr("process 'worker-0' ended with code 3"), HasSubstr("  Traceback")));
+              AllOf(HasSubstr("process 'worker-0' exited with code 3"), HasSubstr("  Traceback")));
 }
 
 TEST_F(ProcessScript, OneThatNeverJoinsEndsTheJob) {
   const auto run = run_script({script("exit 0\n")});
   ends_clean(*run, 1);
-  EXPECT_TRUE(run->says("process 'worker-0' ended with code 0"));
+  EXPECT_TRUE(run->says("process 'worker-0' exited with code 0"));
 }
 
 TEST_F(ProcessScript, AFailureAfterTheJobIsTold) {
   const auto run = run_script({script("$join\necho no room for the model >&2\nexit 5\n")});
   ends_clean(*run, 1);
-  EXPECT_TRUE(run->says("process 'worker-0' ended with code 5")) << run->output();
+  EXPECT_TRUE(run->says("process 'worker-0' exited with code 5")) << run->output();
   EXPECT_TRUE(run->says("  no room for the model"));
 }
 
@@ -203,7 +203,7 @@ TEST_F(ProcessScript, MistakesAreToldBeforeAnythingStarts) {
       {{"run", job_}, "this is a job file"},
       {{"run", "--worker", "2", good}, "did you mean \"--workers\"?"},
       {{"run", "-n", "0", good}, "--workers"},
-      {{"run", "--set", "model.name=lenet5", good}, "the model of a script"},
+      {{"run", "--set", "model.name=lenet5", good}, "a script brings its own model"},
       {{"run", "--resume", good}, "--resume needs --run-dir"}};
   for (const auto& [arguments, part] : wrong) {
     EXPECT_EQ(run(arguments), 2) << part;

@@ -58,7 +58,7 @@ TEST_F(ProcessTrain, TracedItHasATimelineOfAllProcesses) {
   std::vector<std::string> words = train("run", {"train.epochs=1"});
   words.emplace_back("--trace");
   ASSERT_EQ(run(words), 0);
-  EXPECT_THAT(said_, HasSubstr("run/timeline.json shows who did what when"));
+  EXPECT_THAT(said_, HasSubstr("run/timeline.json shows what each process did when"));
   const auto events = nlohmann::json::parse(text_of(path("run/timeline.json")))["traceEvents"];
   std::map<std::string, std::size_t> counts;
   std::set<std::string> processes;

@@ -81,7 +81,7 @@ TEST_F(HostDoorTest, ALogThatIsFullSaysSoOnceAndGrowsNoMore) {
   it.flush(at(5000));
   EXPECT_LT(size("ada"), 1200U);
   EXPECT_GT(size("ada"), 900U);
-  EXPECT_THAT(text_of(run_.log("ada")), HasSubstr("\nsteelyard: this log has 1000 bytes"));
+  EXPECT_THAT(text_of(run_.log("ada")), HasSubstr("\nsteelyard: this log has reached its limit of 1000 bytes"));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr(run_.log("ada"))));
 }
 
@@ -102,7 +102,7 @@ TEST_F(HostDoorTest, LinesBeyondThoseOfAMinuteAreLeftOutAndCounted) {
   EXPECT_TRUE(taken(170)) << "another minute";
   it.flush(at(171));
   EXPECT_EQ(text_of(run_.log("ada")),
-            "a line\na line\na line\nsteelyard: 2 lines of a minute are left out\na line\n");
+            "a line\na line\na line\nsteelyard: 2 lines of a minute were dropped\na line\n");
   for (int i = 0; i < 100; ++i) taken(172);
   EXPECT_THAT(warnings_, ElementsAre(AllOf(HasSubstr("process 'ada'"), HasSubstr("3 lines a minute"))));
 }

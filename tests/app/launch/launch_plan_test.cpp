@@ -195,7 +195,7 @@ TEST_F(LaunchPlanTest, PlainTextBetweenHostsHasToBeAskedFor) {
   EXPECT_TRUE(it.keyed);
   for (const LaunchProcess& process : it.processes)
     EXPECT_THAT(process.arguments, Not(Contains("--insecure")));
-  EXPECT_THAT(describe_plan(it), HasSubstr("with keys that come over this connection"));
+  EXPECT_THAT(describe_plan(it), HasSubstr("with keys sent over this connection"));
   EXPECT_FALSE(make_launch_plan(options_, this_machine(job()), job(), "/bin/steelyard", "/tmp/s").keyed)
       << "sockets in a directory of this user";
 }

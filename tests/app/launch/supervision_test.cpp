@@ -67,7 +67,7 @@ TEST_F(SupervisionOfScripts, OneThatEndsUntoldIsGone) {
   it.host_ready("here");
   it.ended(at(100), "ada", exited(0), "");
   const Steps steps = it.wake(at(103));
-  EXPECT_THAT(steps.says, ElementsAre("process 'ada' ended with code 0"));
+  EXPECT_THAT(steps.says, ElementsAre("process 'ada' exited with code 0"));
   EXPECT_TRUE(steps.tell);
   it.ended(at(104), "bob", exited(0), "");
   EXPECT_TRUE(it.wake(at(107)).tell);
@@ -89,7 +89,7 @@ TEST_F(SupervisionOfScripts, TheFirstThatFailedIsToldWithTheEndOfTheJob) {
   it.ended(at(100), "bob", exited(0), "");
   EXPECT_THAT(it.ended(at(100), "ada", exited(1), "; Traceback").says, IsEmpty());
   const Steps steps = it.ended(at(101), "scheduler", exited(1), "");
-  EXPECT_THAT(steps.says, ElementsAre("process 'ada' ended with code 1; Traceback"));
+  EXPECT_THAT(steps.says, ElementsAre("process 'ada' exited with code 1; Traceback"));
   EXPECT_EQ(steps.code, 1);
 }
 
@@ -244,7 +244,7 @@ TEST_F(SupervisionTest, WhoLostSightOfTheSchedulerIsStartedAgainUnlessTheJobIsOv
 TEST_F(SupervisionTest, WhoHasSaidWhyIsNotStartedAgainAndTheOthersGoOn) {
   EXPECT_THAT(ended(100, "bob", exited(78), ": no data").says, IsEmpty()) << "the scheduler may say the same";
   const Steps steps = until(110);
-  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("ended with code 78"), HasSubstr("no data"))));
+  EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("exited with code 78"), HasSubstr("no data"))));
   EXPECT_THAT(steps.starts, IsEmpty());
   EXPECT_TRUE(steps.tell) << "it ends the job if the training has not begun";
   EXPECT_FALSE(steps.end || steps.code) << "which is its decision";
@@ -282,7 +282,7 @@ TEST_F(SupervisionTest, WorkersThatAreKilledAgainAndAgainEndTheJobAfterAWhile) {
   }
   EXPECT_LT(now_, 160) << "a minute";
   EXPECT_LE(lives, 24);
-  EXPECT_THAT(all.says, testing::Contains(HasSubstr("it has failed too often in a row")));
+  EXPECT_THAT(all.says, testing::Contains(HasSubstr("too many failures in a row")));
   EXPECT_THAT(all.says, testing::Contains(HasSubstr("no worker runs")));
 }
 

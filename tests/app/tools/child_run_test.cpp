@@ -15,12 +15,12 @@ TEST(ChildRun, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
                          "steelyard: process 'a' was killed by signal 9; its log is a.log\n"
                          "  epoch 3\n"
                          "steelyard: starting 'a' again\n"
-                         "steelyard: process 'b' ended with code 74; its log is b.log\n"
+                         "steelyard: process 'b' exited with code 74; its log is b.log\n"
                          "  epoch 3\n"
                          "  steelyard: the disk is full\n"
                          "steelyard: ending the job: no worker runs\n"
-                         "steelyard: process 'a' ended with code 1; its log is a.log\n"),
-            "process 'b' ended with code 74; its log is b.log; it says: the disk is full");
+                         "steelyard: process 'a' exited with code 1; its log is a.log\n"),
+            "process 'b' exited with code 74; its log is b.log; it says: the disk is full");
   EXPECT_EQ(
       complaint_in("steelyard: process 'a' was killed\n  steelyard: hm\nsteelyard: the scheduler ended\n"),
       "the scheduler ended");

@@ -27,9 +27,9 @@ struct StartProcess {
   std::string input;                       // its standard input
   std::string program{};                   // a user's program; empty: this program
   std::vector<std::string> environment{};  // NAME=value, added to the host's environment
-  unsigned sharing =
-      0;  // number of user programs that share the host's cores: sets OMP_NUM_THREADS, unless the
-          // user has set it; 0: leaves it unset
+  // Number of user programs that share the host's cores: sets OMP_NUM_THREADS, unless the user has set it. 0:
+  // leaves it unset.
+  unsigned sharing = 0;
   std::string keys{};  // its secret key and the public keys it accepts (protocol/keys.h); empty: plain text
 };
 struct SignalProcess {

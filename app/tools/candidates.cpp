@@ -61,7 +61,7 @@ std::size_t place_of(const std::vector<MeasuredWorker>& measured, const std::str
   if (found != measured.end()) return static_cast<std::size_t>(found - measured.begin());
   std::vector<std::string> names;
   for (const MeasuredWorker& it : measured) names.push_back(it.name);
-  refuse_usage(option + ": no worker is called so" + among(name, names));
+  refuse_usage(option + ": unknown worker" + among(name, names));
 }
 
 sim::Device device_of(const MeasuredWorker& it, double model_mb) {
@@ -71,13 +71,13 @@ sim::Device device_of(const MeasuredWorker& it, double model_mb) {
   device.noise = it.noise;
   device.max_batch = it.max_batch;
   device.latency_ms = it.latency_ms;
-  // 0: a line that takes no time to speak of. Mbit in ms are Gbit in s.
+  // 0: transfers take no time. Mbit per ms are Gbit per s.
   device.bandwidth_gbps = it.transfer_ms > 0 ? 8 * model_mb / it.transfer_ms : 0;
   return device;
 }
 
 Candidate judged(const sim::Scenario& scenario, const PlanMode& mode) {
-  const sim::Result result = sim::simulate(scenario, 1.0);  // nobody asks for the ideal
+  const sim::Result result = sim::simulate(scenario, 1.0);  // the ideal time is not used
   Candidate it{mode, result.workers, 0, result.work().efficiency(), {}};
   double samples = 0, seconds = 0;
   for (std::size_t i = result.rounds.size() / 4; i < result.rounds.size(); ++i) {
@@ -92,14 +92,15 @@ Candidate judged(const sim::Scenario& scenario, const PlanMode& mode) {
 }
 
 constexpr std::size_t most_workers = 10'000, most_points = 1000;
-constexpr double to_deviation = 1.4826;  // of the median distance from the median, where noise is normal
+constexpr double to_deviation = 1.4826;  // standard deviation per median absolute deviation, for normal noise
 
 struct Alone {
   sim::MeasuredTime point;
   double noise = 0, beyond_ms = 0;
 };
 
-// Its rounds of full length, and the first of them left out: it pulls all parameters and warms up.
+// Medians over rounds of full length, without the first, in which the worker pulls all parameters and warms
+// up.
 Alone medians_of(const std::string& name, const RunRecord& run) {
   std::uint64_t full = 0;
   for (const RunRound& round : run.rounds)
@@ -153,8 +154,8 @@ AddedWorker parse_added(const std::string& text) {
   const auto speed = fast ? number_in<double>(text.substr(star + 1)) : std::optional<double>(1);
   if (!is_plain_name(it.name) || it.like.empty() || !speed || *speed < 1e-3 || *speed > 1e3) {
     refuse_usage("--add " + text +
-                 ": give a new name, a worker that it is like, and how many times as "
-                 "fast it is (0.001 to 1000), as in big=half*2.5");
+                 ": give a new name, an existing worker, and the speed relative to it (0.001 to 1000), as in "
+                 "big=half*2.5");
   }
   it.speed = *speed;
   return it;
@@ -163,7 +164,7 @@ AddedWorker parse_added(const std::string& text) {
 void add_worker(std::vector<MeasuredWorker>& measured, const AddedWorker& added) {
   MeasuredWorker it = measured[place_of(measured, added.like, "--add " + added.name + "=" + added.like)];
   if (std::ranges::find(measured, added.name, &MeasuredWorker::name) != measured.end()) {
-    refuse_usage("--add " + added.name + ": a worker is called so already: give it a name of its own");
+    refuse_usage("--add " + added.name + ": a worker has this name already: give a new name");
   }
   it.name = added.name;
   for (sim::MeasuredTime& point : it.curve) point.ms /= added.speed;
@@ -273,7 +274,7 @@ std::string measurements_text(const std::vector<MeasuredWorker>& workers) {
 std::vector<MeasuredWorker> parse_measurements(const std::string& text, const std::string& place) {
   try {
     const Json json = parse_json_strictly(text);
-    if (json.at("steelyard_measurements") != 1) throw std::out_of_range("of another release");
+    if (json.at("steelyard_measurements") != 1) throw std::out_of_range("written by another release");
     const Json& list = json.at("workers");
     if (list.empty() || list.size() > most_workers) throw std::out_of_range("no workers, or too many");
     std::vector<MeasuredWorker> workers;
@@ -293,7 +294,7 @@ std::vector<MeasuredWorker> parse_measurements(const std::string& text, const st
     }
     return workers;
   } catch (const std::exception& trouble) {
-    refuse_setup(place + ": no measurements of workers (" + trouble.what() + "): " + remedy);
+    refuse_setup(place + ": is not a file of measurements (" + trouble.what() + "): " + remedy);
   }
 }
 

@@ -30,14 +30,14 @@ ChildEnd run_child(const std::vector<std::string>& words, const std::string& log
   }
 }
 
-// A warning may come before the cause, and what was killed and started again did not end the job: the cause
-// is the last that was said before the end was decided. Behind it, indented, is what the process itself said.
+// The cause is the last message before the end of the job was decided: warnings may precede it, and restarts
+// of killed processes did not end the job. Indented lines after it quote the log of the failed process.
 std::string complaint_in(const std::string& log) {
   const std::string mark = "steelyard: ", quoted_mark = "  " + mark;
   std::istringstream in(log);
   std::string found, own;
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(quoted_mark)) own = "; it says: " + line.substr(quoted_mark.size());
+    if (line.starts_with(quoted_mark)) own = "; its message: " + line.substr(quoted_mark.size());
     if (!line.starts_with(mark)) continue;
     const std::string said = line.substr(mark.size());
     if (said.starts_with("ending the job")) break;

@@ -1,4 +1,4 @@
-// A run of this program as a child process, as a person would start it.
+// Runs this program as a child process, like a user on the command line.
 #pragma once
 
 #include <atomic>
@@ -8,17 +8,18 @@
 namespace steelyard {
 
 struct ChildEnd {
-  int status = 0;                  // as wait() gives it
-  std::string complaint;           // why it ended, of what it said in its own name; empty if it did not say
-  [[nodiscard]] int code() const;  // its exit code; -1 if a signal ended it
+  int status = 0;                  // from wait()
+  std::string complaint;           // its error message; empty if it printed none
+  [[nodiscard]] int code() const;  // its exit code; -1 if a signal killed it
 };
 
-// `steelyard WORDS...`; what it and its processes say goes to the file `log`. When `interrupted` becomes true
-// it is told to end, as by Ctrl-C, and waited for; the kernel ends it if this process dies. Throws Failure.
+// Runs `steelyard WORDS...`; output of it and its processes goes to the file `log`. When `interrupted`
+// becomes true, sends it SIGINT, like Ctrl-C, and waits for it. The kernel stops it if this process exits.
+// Throws Failure.
 ChildEnd run_child(const std::vector<std::string>& words, const std::string& log,
                    const std::atomic<bool>& interrupted);
 
-// Why the job ended, of what `train` said in its own name; empty if it did not say.
+// The reason why the job ended, from the messages of `train` in its log; empty if it printed none.
 std::string complaint_in(const std::string& log);
 
 }  // namespace steelyard

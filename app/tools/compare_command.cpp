@@ -30,10 +30,10 @@ namespace {
 
 std::string read(const std::string& path) {
   return read_input(path, {"job or scenario", 16,
-                           "check the name; examples/jobs and examples/scenarios have files to begin with"});
+                           "check the name; examples/jobs and examples/scenarios have files to start with"});
 }
 
-// One file, understood and not yet run.
+// One file, parsed and not yet run.
 struct Prepared {
   Comparison comparison;
   std::optional<ComparedJob> job;
@@ -50,8 +50,8 @@ Prepared prepare_scenario(const CompareCommand& command, const std::string& file
   it.scenario = read_scenario(file, command.overrides);
   if (command.target && it.scenario->training == nullptr) {
     refuse_usage("--target: " + file +
-                 " does not train, and so comes to no accuracy: leave it out, or give "
-                 "train = true in [job] (steelyard help scenario)");
+                 " does not train, so it has no accuracy: leave it out, or give train = true in [job] "
+                 "(steelyard help scenario)");
   }
   tell_notes(*it.scenario);
   it.comparison.kind = "scenario";
@@ -78,7 +78,7 @@ ComparedJob compared(const CompareCommand& command, const std::string& path) {
   return job;
 }
 
-// `static` without a profile is `equal`.
+// All policies but `static`, which without a profile is the same as `equal`.
 std::vector<std::string> sensible_policies() {
   std::vector<std::string> names = balancing::policy_names(registry().policies);
   std::erase(names, "static");
@@ -112,7 +112,7 @@ Prepared prepare(const CompareCommand& command, const std::string& file) {
   return it;
 }
 
-// The command for each value of the sweep, with what the comparison is called besides.
+// The command for each value of the sweep, with the suffix of the comparison's name.
 std::vector<std::pair<CompareCommand, std::string>> swept(const CompareCommand& command) {
   if (command.sweep.empty()) return {{command, ""}};
   const std::size_t equals = command.sweep.find('=');
@@ -127,7 +127,8 @@ std::vector<std::pair<CompareCommand, std::string>> swept(const CompareCommand& 
   refuse_usage("--sweep " + command.sweep + ": give a key and its values, as in network.step_ms=5,50,500");
 }
 
-// A directory for all runs of one job, and the job in it as it is now: it may be edited while we run.
+// Makes a directory for all runs of one job, and copies the job into it, since the file may be edited
+// meanwhile.
 void settle(Prepared& it, const CompareCommand& command) {
   const std::string& directory = it.comparison.directory =
       fresh_directory(command.run_directory, "compare-" + it.job->file.job.name);
@@ -137,7 +138,7 @@ void settle(Prepared& it, const CompareCommand& command) {
   write_text(it.job->path, text);
 }
 
-// A line a run, on the way to the table.
+// Prints one line for each run.
 void tell_progress(Contest& contest) {
   contest.begins = [](const Contender& contender, std::uint64_t repeat, std::size_t done, std::size_t of) {
     std::fprintf(stderr, "[%zu/%zu] %s, repeat %llu: ", done + 1, of, label(contender).c_str(),
@@ -186,7 +187,7 @@ int exit_code(const std::vector<Comparison>& comparisons) {
 
 int run_compare(const CompareCommand& command) {
   if (command.json == "-" && command.html == "-")
-    refuse_usage("--json - and --html -: one of them only can go to standard output");
+    refuse_usage("--json - and --html -: only one of them can go to standard output");
   check_output("--json", command.json);
   check_output("--html", command.html);
   std::vector<Prepared> all;
@@ -200,9 +201,9 @@ int run_compare(const CompareCommand& command) {
     }
   }
   std::atomic<bool> interrupted = false;
-  const SignalWatch signals([&](int) { interrupted = true; },
-                            {"ending the run that is under way; Ctrl-C again ends at once",
-                             [] { return "the runs that are done stay where they are"; }});
+  const SignalWatch signals(
+      [&](int) { interrupted = true; },
+      {"stopping the current run; Ctrl-C again ends at once", [] { return "completed runs are kept"; }});
   std::vector<Comparison> done;
   const bool table = command.json != "-" && command.html != "-";
   const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;
@@ -211,7 +212,7 @@ int run_compare(const CompareCommand& command) {
     done.push_back(it.comparison);
     if (table) {
       std::printf("%s%s", done.size() > 1 ? "\n" : "", comparison_table(it.comparison, width).c_str());
-      if (it.job) std::printf("  %s/compare.html shows it\n", it.comparison.directory.c_str());
+      if (it.job) std::printf("  page: %s/compare.html\n", it.comparison.directory.c_str());
       std::fflush(stdout);
     }
     if (interrupted) break;

@@ -42,7 +42,7 @@ class Clusters {
     trial.directory = run;
     if (!contender.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
     if (end.code() == 0) return trial;
-    // The scheduler knows why it ended, unless it was told to.
+    // result.json has the reason, unless the run was interrupted.
     const bool decided =
         !result.empty() && !trial.good() && !trial.failure.starts_with(name(Outcome::interrupted));
     if (!end.complaint.empty() && !decided) trial.failure = end.complaint;
@@ -61,7 +61,7 @@ class Clusters {
     if (!contender.alone.empty()) {
       file = directory_ + "/" + plain_label(contender) + ".toml";
       write_text(file, job_alone(job_.file.resolved, contender.alone));
-      overrides.clear();  // they are in it
+      overrides.clear();  // already applied to this file
     }
     for (const auto& list : {overrides, settings(contender, seed_ + repeat)}) {
       for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
@@ -99,7 +99,7 @@ Contest job_contest(const ComparedJob& job, const std::string& directory, std::u
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Contender>& contenders) {
   if (!job.script) {
     Job whole = job.file.job;
-    whole.policy = "equal";  // its own need not take part
+    whole.policy = "equal";  // the job's own policy may not be among the contenders
     whole.policy_options.clear();
     whole.sync.paced = false;
     complete(whole, described(workload_of(whole)));

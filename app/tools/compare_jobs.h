@@ -1,5 +1,5 @@
-// A job under many policies and sync modes: each run is `steelyard train`, or `steelyard run` of a script, as
-// a person would start it, a cluster of processes with a run directory of its own, one after another.
+// Compares a job under several policies and sync modes. Each run is a `steelyard train`, or a `steelyard run`
+// of a script, with its own cluster of processes and run directory, one after another.
 #pragma once
 
 #include <atomic>
@@ -13,25 +13,25 @@
 
 namespace steelyard {
 
-// Where what is compared lies, and what it says.
+// The job to compare.
 struct ComparedJob {
-  std::string path;                    // of the file as it was when the comparison began
+  std::string path;                    // of a copy made when the comparison began
   std::vector<std::string> overrides;  // --set of the command line
   JobFile file;
-  std::optional<ScriptOptions> script{};  // in the place of a job file
+  std::optional<ScriptOptions> script{};  // instead of a job file
 };
 
-// Runs go to `directory`/<contender>-<repeat>, with what the processes said in a .log beside it. Repeat r has
-// seed `seed` + r. When `interrupted` becomes true the cluster at hand is told to end, as by Ctrl-C, and
-// waited for; the kernel ends it if this process dies.
+// Runs go to `directory`/<contender>-<repeat>, with their output in a .log file next to it. Repeat r has seed
+// `seed` + r. When `interrupted` becomes true, the current cluster gets SIGINT, like Ctrl-C, and is waited
+// for; the kernel stops it if this process exits.
 //
-// The best device alone is the worker that computed the most samples a second in the first repeat. With a
-// script there is none.
+// The best device alone is the worker with the most samples per second in the first repeat; a script has
+// none.
 Contest job_contest(const ComparedJob& job, const std::string& directory, std::uint64_t seed,
                     const std::atomic<bool>& interrupted);
 
-// The contenders that cannot run because the set-up is wrong, with the reason: told before anything long
-// begins. Throws Failure if the job itself is wrong, or if only the baseline is left.
+// The contenders that cannot run because of their configuration, with the reason, found before any run
+// starts. Throws Failure if the job itself is wrong, or if only the baseline is left.
 std::vector<std::string> refusals(const ComparedJob& job, const std::vector<Contender>& contenders);
 
 }  // namespace steelyard

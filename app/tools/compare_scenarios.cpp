@@ -23,7 +23,7 @@ Trial trial_of(const sim::Result& result) {
   return trial;
 }
 
-// Simulates contenders; knows the ideal of each seed once it was asked for.
+// Simulates contenders; caches the ideal time of each seed.
 class Simulator {
  public:
   Simulator(sim::Scenario scenario, std::uint64_t seed) : scenario_(std::move(scenario)), seed_(seed) {}
@@ -33,7 +33,7 @@ class Simulator {
     scenario.seed = seed_ + repeat;
     scenario.policy = contender.policy;
     scenario.sync = contender.sync;
-    // Nothing is measured: what went wrong would go wrong again.
+    // A simulation is deterministic: after a failure, repeats would fail too.
     try {
       if (!contender.alone.empty()) return run_alone(scenario, contender.alone);
       Trial trial = trial_of(sim::simulate(scenario, ideal(scenario)));
@@ -56,8 +56,8 @@ class Simulator {
   }
 
  private:
-  // Alone a device makes the same updates from the same samples as all together under bsp, in its own time:
-  // so what they come to is known, and is not computed again.
+  // A device alone makes the same updates from the same samples as all together under bsp, in a different
+  // time. So the results of equal bsp are reused with new times.
   [[nodiscard]] Trial run_alone(const sim::Scenario& scenario, const std::string& name) const {
     double whole = 0;
     for (std::size_t i = 0; i < scenario.workers.size(); ++i) {
@@ -80,7 +80,7 @@ class Simulator {
   const sim::Scenario scenario_;
   const std::uint64_t seed_;
   std::map<std::uint64_t, double> ideals_;  // by seed
-  Trial equal_;                             // the last of equal BSP, which is always there
+  Trial equal_;                             // the last trial of equal bsp, which is always a contender
 };
 
 }  // namespace

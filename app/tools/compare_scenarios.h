@@ -1,4 +1,4 @@
-// A scenario under many policies and sync modes, in virtual time.
+// Compares a scenario under several policies and sync modes, in virtual time.
 #pragma once
 
 #include "app/report/compare/compared_runs.h"
@@ -6,8 +6,8 @@
 
 namespace steelyard {
 
-// How a contender of this scenario is run, and which device is best alone. Repeat r is simulated with seed
-// comparison.seed + r, so that all contenders meet the same draws in it. `scenario` is copied.
+// Runs contenders of this scenario, and finds the best device alone. Repeat r is simulated with seed `seed` +
+// r, so that all contenders get the same random draws. `scenario` is copied.
 Contest scenario_contest(const sim::Scenario& scenario, std::uint64_t seed);
 
 }  // namespace steelyard

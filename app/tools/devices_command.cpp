@@ -81,9 +81,9 @@ std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_
   if (!built_with_cuda) {
     text += "GPUs: this program is built without CUDA (script/build cuda)\n";
   } else if (lines.size() == 1) {
-    text += "GPUs: none that the driver shows to this process\n";
+    text += "GPUs: none visible to this process\n";
   }
-  return text + "A worker is given one with device = \"" + name(lines.back().device) +
+  return text + "To choose one for a worker, set device = \"" + name(lines.back().device) +
          "\" in its section of the job, or --device " + name(lines.back().device) + "\n";
 }
 
@@ -107,7 +107,7 @@ std::string devices_json(const std::vector<DeviceLine>& lines) {
 
 void run_devices(const DevicesCommand& command) {
   check_output("--json", command.json);
-  // How busy they are is asked before they are measured.
+  // cuda_devices() reads the utilization, so it must come before the measurements.
   const std::vector<nn::CudaDevice> found = nn::cuda_devices();
   std::vector<DeviceLine> lines{processor_line()};
   for (unsigned i = 0; i < found.size(); ++i) lines.push_back(cuda_line(found[i], i));

@@ -1,4 +1,4 @@
-// `steelyard devices`: what workers can compute on here, and how fast each is.
+// `steelyard devices`: lists the devices that workers can use on this machine, and measures their speed.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace steelyard {
 
-// What is shown of devices. Pure.
+// One device in the table. Pure.
 struct DeviceLine {
   Device device{};
   std::string name, what;  // "NVIDIA H200", "compute 9.0"
   std::optional<std::uint64_t> memory_bytes{}, free_bytes{};
-  std::optional<double> utilization{};     // 0..1, of all processes, before it was measured
-  std::optional<nn::DeviceSpeed> speed{};  // nothing: not measured
+  std::optional<double> utilization{};     // 0..1, by all processes, before the measurement
+  std::optional<nn::DeviceSpeed> speed{};  // std::nullopt: not measured
 };
 
 std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda);
-std::string devices_json(const std::vector<DeviceLine>& lines);  // what is not known is null
+std::string devices_json(const std::vector<DeviceLine>& lines);  // unknown values are null
 
 struct DevicesCommand {
   std::string json;  // a file, or - for standard output; empty: none

@@ -31,7 +31,6 @@ void run_trace(const TraceCommand& command) {
 
 namespace {
 
-// One for all values, or one for each channel.
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t longest_file = std::uint64_t{64} << 30;  // bytes
@@ -49,7 +48,7 @@ struct Tensor {
   std::vector<float> values;
 };
 
-// A line for each tensor: name, shape, floats, and those that are no numbers.
+// A line for each tensor: name, shape, and the number of values that are not finite.
 std::string tensors_text(const std::vector<Tensor>& tensors) {
   std::size_t widest = 0;
   for (const Tensor& it : tensors) widest = std::max(widest, columns_of(shown_line(it.name, longest_name)));
@@ -80,12 +79,13 @@ std::string file_text(const std::string& path) {
   for (const StoredTensor& it : file.tensors) {
     it.copy_to(tensors.emplace_back(it.name, it.shape, std::vector<float>(it.size())).values);
   }
-  std::string text = shown_line(path) + ": a good safetensors file\n" + row("parameters", size_text(tensors));
+  std::string text =
+      shown_line(path) + ": a valid safetensors file\n" + row("parameters", size_text(tensors));
   for (const auto& [key, value] : file.texts) text += row(shown_line(key, longest_name), value);
   return text + tensors_text(tensors);
 }
 
-// The evaluation of these parameters, if the run around them made one.
+// The evaluation of this version in the rounds.jsonl of its run; std::nullopt if it was not evaluated.
 std::optional<std::string> accuracy_text(const std::string& rounds, Version version) {
   std::ifstream file(rounds);
   std::optional<std::string> found;
@@ -121,7 +121,7 @@ std::string checkpoint_text(const std::string& path) {
     tensors.push_back({place.name, place.shape, {begin, begin + static_cast<std::ptrdiff_t>(place.size())}});
   }
   const std::string job = job_beside(path);
-  std::string text = "checkpoint " + shown_line(path) + ": every hash is right\n";
+  std::string text = "checkpoint " + shown_line(path) + ": all hashes are correct\n";
   if (!job.empty()) text += row("job", job_text(job));
   text +=
       row("place", place_of(it.progress) + ", after " + number_text(std::round(it.progress.seconds)) + " s");

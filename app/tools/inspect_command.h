@@ -1,5 +1,5 @@
-// `steelyard inspect`: what is in a run, a checkpoint or a safetensors file. Reads every byte and says
-// whether its hash is right; a damaged checkpoint is an error that names the file.
+// `steelyard inspect`: shows the contents of a run, a checkpoint or a safetensors file. Reads every byte and
+// checks its hash; a damaged checkpoint is an error with the name of the file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-// `steelyard trace`: the traces of all nodes of a job as one timeline (app/report/timeline.h).
+// `steelyard trace`: merges the traces of all nodes of a job into one timeline (app/report/timeline.h).
 struct TraceCommand {
   std::vector<std::string> paths;
   std::string output = "timeline.json";  // a file, or - for standard output

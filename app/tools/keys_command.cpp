@@ -11,24 +11,24 @@ namespace {
 
 KeyRole role_of(const std::string& text) {
   if (const auto role = key_role(text)) return *role;
-  refuse_usage("'" + text + "' is no role: give scheduler, server or worker");
+  refuse_usage("'" + text + "' is not a role: give scheduler, server or worker");
 }
 
-// A name stands for one key; a key, for one name.
+// Adds a key to the list; names and keys are unique.
 void enter(AllowList& list, const std::string& directory, const std::string& key, const Allowed& who) {
   for (const auto& [other, allowed] : list) {
     if (allowed.name == who.name && other != key)
-      refuse_usage("there is another key of '" + who.name + "' in " + directory +
-                   ": `steelyard keys revoke` it first, or take another name");
+      refuse_usage(directory + " has another key named '" + who.name +
+                   "': `steelyard keys revoke` it first, or give another name");
   }
   list.insert_or_assign(key, who);
 }
 
-// All of it while the list is locked. Only a file that this very call has made is removed.
+// Holds the lock of the list throughout. On an error, removes only the file that this call has created.
 void make_new(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   const std::string name = command.name.empty() ? command.role : command.name;
-  if (!command.key.empty()) refuse_usage("keys new makes the key itself: leave it out, or say keys add");
+  if (!command.key.empty()) refuse_usage("keys new makes the key itself: leave it out, or use keys add");
   check_key_name(name);
   make_key_directory(command.directory);
   const KeyPair pair = make_key(role, name);
@@ -39,7 +39,7 @@ void make_new(const KeysCommand& command) {
       written = true;
       enter(list, command.directory, pair.public_key, {role, name});
     });
-  } catch (...) {  // the list has another key of that name, or could not be written: nobody knows of this one
+  } catch (...) {  // the list has another key of that name, or could not be written: this key is not in use
     if (written) remove_key(command.directory, name);
     throw;
   }
@@ -50,8 +50,8 @@ void add(const KeysCommand& command) {
   const KeyRole role = role_of(command.role);
   if (!is_key(command.key))
     refuse_usage(
-        "keys add needs the name and the public key: 40 letters, in quotes, as `steelyard keys list` shows "
-        "them on its own machine");
+        "keys add needs the name and the public key: 40 characters, in quotes, as `steelyard keys list` "
+        "prints them on the machine of the key");
   check_key_name(command.name);
   change_allowed(command.directory, [&](AllowList& list) {
     enter(list, command.directory, command.key, {role, command.name});
@@ -60,17 +60,17 @@ void add(const KeysCommand& command) {
 
 void revoke(const KeysCommand& command) {
   if (!command.name.empty()) refuse_usage("keys revoke takes the directory and the name of a key");
-  const std::string& name = command.role;  // which stands in its place
+  const std::string& name = command.role;  // the third argument
   change_allowed(command.directory, [&](AllowList& list) {
     const auto gone = std::erase_if(list, [&](const auto& it) { return it.second.name == name; });
     if (gone == 0)
-      refuse_usage("no key of '" + name + "' is in " + command.directory +
-                   "; `steelyard keys list` shows what there is");
+      refuse_usage(command.directory + " has no key named '" + name +
+                   "': `steelyard keys list` prints the names");
   });
 }
 
 void show(const KeysCommand& command) {
-  if (!command.role.empty()) refuse_usage("keys list takes a directory");
+  if (!command.role.empty()) refuse_usage("keys list takes only a directory");
   AllowList list = read_allowed(command.directory);
   std::vector<std::string> lines;
   for (const auto& [key, allowed] : list) lines.push_back(allow_line(key, allowed));

@@ -1,4 +1,4 @@
-// `steelyard keys`: key pairs, and the list of who may take part (transport/security/key_files.h).
+// `steelyard keys`: manages key pairs and the list of allowed keys (transport/security/key_files.h).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace steelyard {
 struct KeysCommand {
   std::string action;  // new, add, revoke or list
   std::string directory;
-  std::string role;  // of revoke: the name
+  std::string role;  // for revoke: the name of the key
   std::string name, key;
 };
 

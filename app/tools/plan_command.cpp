@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::size_t most_rows = 10, few_rounds = 6;
 
-// Two blanks between columns; the first is to the left, and so are names at the end, the others to the right.
+// Columns are two blanks apart. The first column, and a last column of names, are left-aligned; the others
+// right-aligned.
 std::string table(const std::vector<std::vector<std::string>>& rows, bool names_last = false) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows)
@@ -46,7 +47,7 @@ double best_rate(const std::vector<Candidate>& ranked, const std::string& worker
   return 0;
 }
 
-constexpr double all_trials_s = 45;  // of the default
+constexpr double all_trials_s = 45;  // by default
 constexpr double checked_rounds = 12, longest_check_s = 60;
 
 void say(const std::string& text) {
@@ -61,20 +62,20 @@ std::vector<std::string> names_of(const HostsFile& hosts) {
   return names;
 }
 
-// The hosts that may take part.
+// The hosts without the workers of --without.
 HostsFile hosts_of(const PlanCommand& command) {
   HostsFile hosts = read_hosts_file(command.hosts_file);
   show_notices(hosts.notices);
   if (const HostSpec& host = hosts.scheduler(); !host.ssh.empty()) {
-    refuse_setup(command.hosts_file + ": the scheduler is on host '" + host.name +
-                 "', over ssh, and the plan "
-                 "reads what it records: run `steelyard plan` there, or give a host of this machine "
-                 "scheduler = true");
+    refuse_setup(
+        command.hosts_file + ": the scheduler is on host '" + host.name +
+        "', over ssh, and the plan reads the records of its runs: run `steelyard plan` there, or give a "
+        "host on this machine scheduler = true");
   }
   std::vector<std::string> names = names_of(hosts);
   for (const std::string& name : command.without) {
     if (std::ranges::find(names, name) == names.end())
-      refuse_usage("--without " + name + ": no worker of " + command.hosts_file + " is called so" +
+      refuse_usage("--without " + name + ": " + command.hosts_file + " has no such worker" +
                    among(name, names));
   }
   std::erase_if(names, [&](const std::string& name) {
@@ -92,7 +93,7 @@ Job job_with(const PlanCommand& command, const HostsFile& hosts, const std::vect
   return job_for_hosts(options, hosts).job;
 }
 
-// The modes that this job can have; of the others it says why not.
+// The modes that this job can use; prints why the others cannot be used.
 std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile& hosts, Job& complete_job) {
   std::vector<PlanMode> modes;
   std::string why;
@@ -111,7 +112,7 @@ std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile
   return modes;
 }
 
-// What all launches of this plan are told, trials and the one at the end.
+// Options of all launches of this plan: trials and the final command.
 std::vector<std::string> launch_options(const PlanCommand& command) {
   std::vector<std::string> words;
   if (command.exchange != exchanges.front()) words = {"--exchange", command.exchange};
@@ -140,7 +141,7 @@ class PlanSession {
     return all;
   }
 
-  // How it really goes: for some rounds, however long one is, but for a minute at most.
+  // Runs a candidate for a number of rounds, for a minute at most.
   [[nodiscard]] RunRecord checked(const Candidate& it) const {
     const std::uint64_t batches = parse_sync(it.mode.sync).batches();
     const double round_s = static_cast<double>(batches * job_.global_batch) / std::max(it.rate, 1e-9);
@@ -167,7 +168,7 @@ class PlanSession {
                        {"cluster.sync=bsp", "cluster.policy=equal", "cluster.push_encoding=" + code,
                         "cluster.pull_encoding=" + code, "train.batch=" + std::to_string(batch)});
   }
-  // What a share may be like: a quarter of the batch, whole grains.
+  // A typical share: a quarter of the batch, in whole grains.
   [[nodiscard]] std::uint64_t small_batch() const {
     const std::uint64_t quarter = job_.global_batch / 4 / job_.grain * job_.grain;
     return std::clamp<std::uint64_t>(quarter, std::min<std::uint64_t>(job_.grain, job_.global_batch),
@@ -181,10 +182,8 @@ class PlanSession {
     for (const std::string& name : names_) {
       const auto found = std::ranges::find(known, name, &MeasuredWorker::name);
       if (found == known.end()) {
-        refuse_setup(command_.measured + ": worker '" + name +
-                     "' is not in it: measure anew without --measured, or "
-                     "leave it out with --without " +
-                     name);
+        refuse_setup(command_.measured + ": has no measurements of worker '" + name +
+                     "': measure again without --measured, or leave it out with --without " + name);
       }
       all.push_back(*found);
     }
@@ -206,7 +205,7 @@ std::string launch_line(const PlanCommand& command, const std::string& hosts, co
   return shell_line(words);
 }
 
-// The best of those whose workers are all there.
+// The best candidate of existing workers only; null if no candidate qualifies.
 const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there) {
   for (const Candidate& it : ranked) {
     if (std::ranges::all_of(it.workers, [&](const std::string& name) {
@@ -221,14 +220,14 @@ const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vec
 
 std::string measured_table(const std::vector<MeasuredWorker>& measured, std::uint64_t batch,
                            double model_mb) {
-  std::vector<std::vector<std::string>> rows{{"worker", "samples/s alone", "latency ms", "line Mbit/s"}};
+  std::vector<std::vector<std::string>> rows{{"worker", "samples/s alone", "latency ms", "link Mbit/s"}};
   for (const MeasuredWorker& it : measured) {
     const auto samples = static_cast<double>(batch);
     rows.push_back({it.name, fixed(1000 * samples / sim::on_curve(it.curve, samples), 0),
                     fixed(it.latency_ms, 2),
-                    it.transfer_ms > 0 ? fixed(8000 * model_mb / it.transfer_ms, 1) : "not felt"});
+                    it.transfer_ms > 0 ? fixed(8000 * model_mb / it.transfer_ms, 1) : "no limit"});
   }
-  return "measured, each worker alone, computing only:\n" + table(rows);
+  return "measured, each worker alone, compute time only:\n" + table(rows);
 }
 
 std::string candidate_table(const std::vector<Candidate>& ranked) {
@@ -238,30 +237,30 @@ std::string candidate_table(const std::vector<Candidate>& ranked) {
     const Candidate& it = ranked[i];
     if (!shown.insert(it.mode.text()).second && i >= most_rows) continue;
     rows.push_back({it.mode.text(), fixed(it.rate, 0), fixed(100 * it.efficiency, 1) + " %",
-                    joined(it.workers) + (it.resting.empty() ? "" : "; rests: " + joined(it.resting))});
+                    joined(it.workers) + (it.resting.empty() ? "" : "; idle: " + joined(it.resting))});
   }
   return "predicted, under the policy steelyard, " + std::to_string(ranked.size()) +
-         " ways simulated; who is not named rests:\n" + table(rows, true);
+         " candidates simulated; workers not listed are idle:\n" + table(rows, true);
 }
 
 std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<MeasuredWorker>& measured) {
   if (measured.size() < 2) return "";
-  std::vector<std::vector<std::string>> rows{{"worker", "best with it", "best without", "worth"}};
+  std::vector<std::vector<std::string>> rows{{"worker", "best with it", "best without", "gain"}};
   for (const MeasuredWorker& it : measured) {
     const double with = best_rate(ranked, it.name, true), without = best_rate(ranked, it.name, false);
     const double more = without > 0 ? 100 * (with / without - 1) : 0;
     rows.push_back(
         {it.name, fixed(with, 0), fixed(without, 0), (more >= 0 ? "+" : "") + fixed(more, 1) + " %"});
   }
-  return "what each is worth, in samples/s of the best way with it and without:\n" + table(rows);
+  return "gain of each worker, in samples/s of the best candidate with it and without:\n" + table(rows);
 }
 
 std::string caution(const PlanMode& mode) {
   if (parse_sync(mode.sync).local == 0) return "";
   return mode.sync +
-         " takes steps of its own between exchanges: how well it learns depends on batch and rates, so try "
-         "its "
-         "accuracy first (docs/benchmarks.md has figures), or take the best way under bsp.\n";
+         " takes local steps between exchanges: its accuracy depends on batch and learning rates, so check "
+         "it "
+         "first (docs/benchmarks.md has figures), or use the best candidate under bsp.\n";
 }
 
 std::string checked_text(double predicted, const RunRecord& trial) {
@@ -270,11 +269,11 @@ std::string checked_text(double predicted, const RunRecord& trial) {
   double seconds = 0;
   for (const RunRound& round : trial.rounds)
     if (round.train) ++rounds, seconds += round.seconds();
-  const std::string told = "predicted " + fixed(predicted, 0) + " samples/s, a trial of " +
-                           std::to_string(rounds) + " rounds, " + fixed(seconds, 1) + " s, gave ";
+  const std::string told = "predicted " + fixed(predicted, 0) + " samples/s; a trial of " +
+                           std::to_string(rounds) + " rounds in " + fixed(seconds, 1) + " s measured ";
   if (measured <= 0) return told + "none\n";
   return told + fixed(measured, 0) + ": " + fixed(100 * std::abs(predicted / measured - 1), 1) + " % off" +
-         (rounds < few_rounds ? "; so few rounds say little, give more --seconds\n" : "\n");
+         (rounds < few_rounds ? "; too few rounds for a reliable result, give more --seconds\n" : "\n");
 }
 
 std::string candidates_json(const std::vector<Candidate>& ranked) {
@@ -301,8 +300,9 @@ void run_plan(const PlanCommand& command) {
   const std::string directory = fresh_directory(command.run_directory, "plan-" + job.name);
 
   std::atomic<bool> interrupted = false;
-  const SignalWatch signals([&](int) { interrupted = true; }, {"ending the trial; Ctrl-C again ends at once",
-                                                               [] { return "no plan is made"; }});
+  const SignalWatch signals(
+      [&](int) { interrupted = true; },
+      {"stopping the trial; Ctrl-C again ends at once", [] { return "no plan was made"; }});
   const PlanSession planner(command, hosts, job, directory, interrupted);
   std::vector<MeasuredWorker> measured = planner.measured();
   write_text(directory + "/measured.json", measurements_text(measured));
@@ -317,7 +317,7 @@ void run_plan(const PlanCommand& command) {
   write_text(directory + "/candidates.json", candidates_json(ranked));
   say(candidate_table(ranked) + worth_table(ranked, measured));
   if (best != &ranked.front())
-    say("the best way needs a worker that is not there yet; the best with those that are:\n");
+    say("the best candidate needs a worker that does not exist yet; the best one of existing workers:\n");
   if (command.check) say(checked_text(best->rate, planner.checked(*best)));
   const std::string chosen = directory + "/hosts.toml";
   write_text(chosen, hosts_text(with_workers(hosts, best->workers)));

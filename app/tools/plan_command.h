@@ -1,5 +1,5 @@
-// `steelyard plan`: is it worth adding this machine? Short trials measure every worker and its line, the
-// simulator tries the ways in which they could train, and one more trial tells how near it was.
+// `steelyard plan`: finds the fastest workers and sync mode. Short trials measure every worker and its link,
+// the simulator predicts the speed of each candidate, and one more trial checks the best prediction.
 #pragma once
 
 #include <string>
@@ -10,21 +10,22 @@
 
 namespace steelyard {
 
-// A plan for people. Pure.
+// ---- the tables of a plan. Pure.
 
-// What was measured of each worker; `model_mb` turns transfers into the speed of lines.
+// The measurements of each worker; `model_mb` converts transfer times to link speeds.
 std::string measured_table(const std::vector<MeasuredWorker>& measured, std::uint64_t batch, double model_mb);
 
-// The fastest ten, and of each mode that is not among them the fastest. `ranked` is not empty.
+// The ten fastest candidates, and the fastest of each mode that is not among them. `ranked` must not be
+// empty.
 std::string candidate_table(const std::vector<Candidate>& ranked);
 
-// Of each worker: the most samples a second with it and without it.
+// For each worker: the most samples per second with it and without it.
 std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<MeasuredWorker>& measured);
 
-// What to know of a mode before it is taken; empty if nothing.
+// A warning about a mode; empty if it needs none.
 std::string caution(const PlanMode& mode);
 
-// How near a prediction was.
+// Compares a prediction with a trial.
 std::string checked_text(double predicted, const RunRecord& trial);
 
 // {"candidates":[{"sync","coded","workers":[...],"resting":[...],"samples_per_second","efficiency"}]}, the
@@ -36,11 +37,11 @@ struct PlanCommand {
   std::vector<std::string> overrides;  // key=value
   std::vector<std::string> without;    // workers
   std::vector<std::string> added;      // NAME=LIKE, NAME=LIKE*SPEED
-  std::string measured;                // a file of an earlier plan; empty: trials
-  std::string output;                  // a file for what was measured, or - for standard output; empty: none
+  std::string measured;                // a file of an earlier plan; empty: run trials
+  std::string output;                  // a file for the measurements, or - for standard output; empty: none
   std::string run_directory;           // empty: runs/plan-<name>-N
-  std::string exchange = exchanges.front();  // of trials, as launch takes it
-  double seconds = 0;                        // of one trial; 0: all of them take about a minute
+  std::string exchange = exchanges.front();  // of trials, as for launch
+  double seconds = 0;                        // length of one trial; 0: all trials take about a minute
   bool check = true;
 };
 

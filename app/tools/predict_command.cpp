@@ -45,8 +45,8 @@ void run_eval(const EvalCommand& command) {
 
 namespace {
 
-// The samples of an array, all with label 0, as the model takes them. Bytes are those of pictures, and become
-// inputs as those of the training did; other numbers are inputs as they are.
+// The samples of an array as inputs of the model, all with label 0. Bytes are taken for pixels and normalised
+// as in training; other numbers are used as they are.
 class FileSamples final : public DataSet {
  public:
   FileSamples(const NpyArray& array, const nn::Model& model, const SampleSource& source)
@@ -85,7 +85,7 @@ class FileSamples final : public DataSet {
   std::vector<std::array<float, 256>> inputs_of_bytes_;  // by channel; empty: the array has no bytes
 };
 
-// Whether samples of this array are such as the model takes, or the same values in one row each.
+// Whether samples of this array have the model's input shape, or the same number of values in one dimension.
 bool fits(std::vector<std::uint64_t> shape, nn::Shape wanted) {
   shape.erase(shape.begin());
   if (shape == std::vector<std::uint64_t>{wanted.size()}) return true;
@@ -100,8 +100,9 @@ std::shared_ptr<const DataSet> samples_of(const std::string& path, const SampleS
     std::string there;
     for (const std::uint64_t extent : array.shape)
       there += (there.empty() ? "" : " x ") + std::to_string(extent);
-    refuse_setup(path + ": is " + there + "; the model takes samples of " + to_string(model.input()) +
-                 " (row x column x channel), any number of them: the first extent is the sample");
+    refuse_setup(path + ": has shape " + there + ", and the model takes samples of " +
+                 to_string(model.input()) +
+                 " (row x column x channel): give an array of them, with the sample as first dimension");
   }
   return std::make_shared<FileSamples>(array, model, source);
 }
@@ -118,8 +119,8 @@ Answer answer_of(std::span<const float> scores) {
   return {static_cast<std::uint32_t>(best - scores.begin()), 1 / sum};
 }
 
-// What is predicted, and with what. The job's own data are opened where they are asked for, or where the
-// checkpoint does not say what samples its model takes.
+// Checkpoint, model and samples of a prediction. The job's own data are opened only if they are the samples,
+// or if the checkpoint does not record the shape of its samples.
 struct Task {
   Snapshot snapshot;
   nn::Model model;
@@ -138,9 +139,10 @@ Task task_of(const PredictCommand& command) {
   }
   open_workload(saved);
   if (!saved.workload.model) {
-    refuse_setup("model '" + saved.job.model +
-                 "' has an engine of its own, which gives no scores: predict takes "
-                 "models that are made of layers");
+    refuse_setup(
+        "model '" + saved.job.model +
+        "' has its own engine, which gives no scores: predict works only with models that are made of "
+        "layers");
   }
   Task task{std::move(saved.snapshot), std::move(*saved.workload.model), std::move(saved.workload.data)};
   if (of_file) task.data.test = samples_of(command.input, task.snapshot.source, task.model);
@@ -156,7 +158,7 @@ void run_predict(const PredictCommand& command) {
   const DataSets& data = task.data;
   const bool labelled = command.input.empty();
 
-  const std::uint64_t answers = model.labels();  // of a sample; the last one is told: what comes next
+  const std::uint64_t answers = model.labels();  // per sample; only the last one is printed: the next token
   std::vector<std::string> parts(most_parts());
   in_parts(data.test->size(), [&](std::size_t part, Interval positions) {
     nn::Network network(model);

@@ -1,11 +1,11 @@
-// `steelyard predict`: the class of each sample and its probability, from a checkpoint. The samples are those
-// of an npy file or an array of an npz, or of the job's test set.
+// `steelyard predict`: predicts the class of each sample and its probability, from a checkpoint. The samples
+// come from an npy file, an array of an npz, or the job's test set.
 //
-// One line a sample, with a heading: sample,class,probability; with the test set the label too. The
-// probability is that of softmax over the scores. Samples of a file are [sample][row][column][channel] or
-// [sample][feature]: floats as the model takes them, or bytes, which become (byte / 255 - mean) / deviation
-// as the training samples did. For a file the job's own data are not opened, unless the checkpoint is of a
-// release that did not write down what samples its model takes.
+// Output: a header and one line per sample: sample,class,probability; with the test set the label too. The
+// probability is the softmax of the scores. Samples of a file are [sample][row][column][channel] or
+// [sample][feature]: floats are used as inputs, and bytes become (byte / 255 - mean) / deviation, as in
+// training. With a file the job's own data are not opened, unless the checkpoint comes from an older release
+// and does not record the shape of its samples.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace steelyard {
 
-// `steelyard eval`: loss and accuracy of a checkpoint over the test set of its job, or of another data set.
-// Computed as a worker does in an evaluation, on all processors.
+// `steelyard eval`: loss and accuracy of a checkpoint on the test set of its job, or of another data set.
+// Computed like a worker's evaluation, on all processors.
 struct EvalCommand {
   SavedOptions saved;
 };

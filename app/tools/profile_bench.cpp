@@ -24,7 +24,7 @@ ProfileBench::ProfileBench(const Job& job, const Workload& workload, unsigned wo
 }
 
 std::vector<double> ProfileBench::measure(std::uint64_t samples, unsigned crew) {
-  CHECK(samples > 0 && samples <= train_samples_ && crew <= workers_.size(), "a piece that nobody has");
+  CHECK(samples > 0 && samples <= train_samples_ && crew <= workers_.size(), "no such samples or workers");
   ++round_;
   if (next_ + samples > train_samples_) next_ = 0;
   const Interval positions{next_, next_ + samples};

@@ -1,6 +1,6 @@
-// ProfileBench: workers of this machine, as far as they compute: each a compute node with its own threads, as
-// in a real worker (worker/compute/compute_node.h), given pieces of any size. What it measures is what a
-// worker would report, and a policy would see.
+// ProfileBench: workers without communication. Each is a compute node with its own threads, as in a real
+// worker (worker/compute/compute_node.h), and gets pieces of any size. The measured times are those that a
+// worker would report to the policy.
 //
 // Belongs to one thread.
 #pragma once
@@ -20,15 +20,15 @@ class ProfileBench {
   // `job` is complete. Throws Failure as a compute node does.
   ProfileBench(const Job& job, const Workload& workload, unsigned workers);
 
-  // Lets the first `crew` workers compute a piece of so many samples, all at once, and waits for them. Their
-  // seconds, in any order. `samples` is at most the training set.
+  // The first `crew` workers compute a piece of `samples` samples each, all at once. Waits for them and
+  // returns their times in seconds, in any order. `samples` must not exceed the training set.
   std::vector<double> measure(std::uint64_t samples, unsigned crew);
 
  private:
   struct Worker {
     NodeId node;
     std::unique_ptr<Link> mail;
-    std::unique_ptr<ComputeNode> compute;  // first to go: it posts to the mail
+    std::unique_ptr<ComputeNode> compute;  // destroyed first, since it posts to `mail`
   };
 
   std::uint64_t train_samples_;

@@ -26,13 +26,13 @@
 namespace steelyard {
 namespace {
 
-constexpr std::uint64_t least_samples = 128;  // in one measurement: small batches are repeated within it
-constexpr std::uint64_t most_pieces = 16;     // so many times at most
-constexpr unsigned warm_up = 3;               // pieces that do not count
+constexpr std::uint64_t least_samples = 128;  // per measurement: smaller batches are repeated within it
+constexpr std::uint64_t most_pieces = 16;     // most repetitions within one measurement
+constexpr unsigned warm_up = 3;               // pieces before the first measurement
 
 Job job_of(const ProfileCommand& command) {
   if (command.job_file.empty() && !command.overrides.empty())
-    refuse_usage("--set replaces keys of a job file: name one");
+    refuse_usage("--set replaces keys of a job file: give a job file");
   JobFile file = command.job_file.empty() ? JobFile{} : read_job_file(command.job_file, command.overrides);
   show_notices(file.notices);
   Job job = std::move(file.job);
@@ -48,7 +48,7 @@ Job job_of(const ProfileCommand& command) {
   return job;
 }
 
-// One line that is drawn again on a terminal, and a line for each part elsewhere.
+// A line that is updated in place on a terminal; otherwise one line for each part.
 class ProgressLine {
  public:
   ProgressLine(bool quiet, std::size_t all)
@@ -76,8 +76,8 @@ class ProgressLine {
   std::string part_;
 };
 
-// One measurement: seconds for a batch of this size, of each worker of the crew. Of small batches the median
-// of several, since a clock and a wake-up weigh more there.
+// One measurement: seconds for a batch of this size, for each of the first `crew` workers. For small batches
+// the median of several, since the clock and thread wake-ups weigh more there.
 std::vector<double> measure_once(ProfileBench& bench, std::uint64_t samples, unsigned crew) {
   const std::uint64_t pieces = std::clamp<std::uint64_t>(least_samples / samples, 1, most_pieces);
   std::vector<std::vector<double>> of_worker(crew);
@@ -107,10 +107,10 @@ std::vector<ProfilePoint> measure_all(ProfileBench& bench, const std::vector<std
   return points;
 }
 
-constexpr double noisy = 0.1;  // a spread above this is worth a word
-constexpr int digits = 4;      // of times: more would be pretence
+constexpr double noisy = 0.1;  // a larger spread causes a warning
+constexpr int digits = 4;      // significant digits of times
 
-// Linear between the two neighbours.
+// Interpolates linearly.
 double quantile(const std::vector<double>& sorted, double part) {
   const double place = part * static_cast<double>(sorted.size() - 1);
   const auto low = static_cast<std::size_t>(place);
@@ -134,7 +134,7 @@ Json points_json(const std::vector<ProfilePoint>& points) {
 }
 
 std::string line_text(const char* which, const ProfileLine& line) {
-  return printed("  %-9s time_ms = [%.4g, %.4g], wrong by %.0f %% at most\n", which, line.constant,
+  return printed("  %-9s time_ms = [%.4g, %.4g], largest error %.0f %%\n", which, line.constant,
                  line.per_sample, 100 * line.error);
 }
 
@@ -151,13 +151,13 @@ void run_profile(const ProfileCommand& command) {
   Job job = job_of(command);
   const Workload workload = workload_of(job, computing);
   const ModelDescription description = described(workload);
-  job.global_batch = description.grain;  // any data set will do
+  job.global_batch = description.grain;  // so that any data set has a round
   complete(job, description);
   const std::uint64_t most = std::min(command.max_batch, workload.data.train->size());
   if (most < job.grain) {
     refuse_setup("--max-batch " + std::to_string(most) + ": model \"" + job.model +
-                 "\" takes its batch statistics over grains of " + std::to_string(job.grain) +
-                 " samples: give that or more");
+                 "\" computes batch statistics over grains of " + std::to_string(job.grain) +
+                 " samples: give at least that many");
   }
   const unsigned usual = kind(device) == DeviceKind::gpu
                              ? 1
@@ -210,8 +210,8 @@ ProfilePoint profile_point(std::uint64_t samples, std::vector<double> seconds) {
   return {samples, 1000 * middle, spread};
 }
 
-// Least squares on (a + b x - t) / t, where each point counts as much as any other. A term that would be
-// negative is 0, and the other alone is fitted.
+// Least squares on (a + b x - t) / t, with equal weights. A term that would be negative is set to 0, and the
+// other is fitted alone.
 ProfileLine profile_line(const std::vector<ProfilePoint>& points) {
   double one = 0, x = 0, xx = 0, t = 0, tx = 0;
   for (const ProfilePoint& it : points) {
@@ -266,8 +266,8 @@ std::string profile_table(const Profile& profile) {
   if (many) text += line_text("together", profile_line(profile.together));
   if (worst > noisy) {
     const std::string advice = printed(
-        "The times are noisy: half of the measurements of a size lay within %.0f %%. Let nothing else run "
-        "here, or raise --repeats.",
+        "The times are noisy: the interquartile range is up to %.0f %% of the median. Stop other programs "
+        "on this machine, or raise --repeats.",
         100 * worst);
     text += wrapped(advice, summary_width, 0) + "\n";
   }

@@ -21,9 +21,7 @@ namespace fs = std::filesystem;
 Job job_of(const SavedOptions& options, const std::string& checkpoint) {
   const std::string file = options.job_file.empty() ? job_beside(checkpoint) : options.job_file;
   if (file.empty()) {
-    refuse_usage(checkpoint +
-                 ": there is no run around it, with a job.toml that says what it "
-                 "is a checkpoint of: name the job file with --job");
+    refuse_usage(checkpoint + ": is not in a run directory with a job.toml: give the job file with --job");
   }
   JobFile read = read_job_file(file, options.overrides);
   show_notices(read.notices);
@@ -37,8 +35,9 @@ Job job_of(const SavedOptions& options, const std::string& checkpoint) {
 
 void require_tensors(const SavedModel& saved, const Layout& layout) {
   if (layout.tensors == saved.snapshot.layout.tensors) return;
-  refuse_setup("the checkpoint " + saved.path + " is of another model than '" + saved.job.model +
-               "' for data set '" + saved.job.data + "': name the job that wrote it with --job");
+  refuse_setup("the checkpoint " + saved.path + " does not fit model '" + saved.job.model +
+               "' for data set '" + saved.job.data +
+               "': give the job file that it was trained with, with --job");
 }
 
 }  // namespace
@@ -49,8 +48,8 @@ std::string find_checkpoint(const std::string& path) {
   const std::string there = path + "/checkpoints";
   if (!fs::is_directory(there, ignored)) {
     refuse_usage(path +
-                 ": is neither a checkpoint nor a run: name one, as in "
-                 "runs/job-1/checkpoints/1180 or runs/job-1");
+                 ": is neither a checkpoint nor a run: give one, as in runs/job-1/checkpoints/1180 or "
+                 "runs/job-1");
   }
   std::vector<std::string> warnings;
   const auto tell = [&] {
@@ -94,7 +93,7 @@ void open_workload(SavedModel& it) {
   it.workload = workload_of(it.job);
   require_tensors(it, it.workload.layout);
   if (!it.workload.data.test) {
-    refuse_setup("data set '" + it.job.data + "' has no test samples");
+    refuse_setup("data set '" + it.job.data + "' has no test samples: give another with --data");
   }
   complete(it.job, described(it.workload));
 }

@@ -1,5 +1,4 @@
-// A checkpoint to compute with: its parameters, and the model and, where they are needed, the data of the job
-// that wrote it.
+// A checkpoint to compute with: its parameters, the model of its job and, if needed, the job's data.
 #pragma once
 
 #include <steelyard/model.h>
@@ -20,19 +19,19 @@
 
 namespace steelyard {
 
-// A checkpoint to compute with, and what of its job is otherwise.
+// A checkpoint, and changes to its job.
 struct SavedOptions {
-  std::string path;                    // of the checkpoint, or of a run: its newest
-  std::string job_file;                // empty: the one of the run around it
+  std::string path;                    // of the checkpoint, or of a run, for its newest checkpoint
+  std::string job_file;                // empty: job.toml of its run
   std::vector<std::string> overrides;  // key=value
-  std::string data;                    // another data set than the job's; empty: none
+  std::string data;                    // replaces the job's data set; empty: does not
 };
 
-// The checkpoint that `path` names: itself, or the newest good one of a run. Those passed over are told on
-// standard error. Throws Failure (usage) for a path with no checkpoint.
+// The checkpoint at `path`, or the newest valid one if `path` is a run. Damaged ones are skipped, with a
+// warning on standard error. Throws Failure (usage) if the path has no checkpoint.
 std::string find_checkpoint(const std::string& path);
 
-// The job.toml of the run that a checkpoint lies in; empty if there is none.
+// The job.toml of the run that contains a checkpoint; empty if it is not in a run.
 std::string job_beside(const std::string& checkpoint);
 
 struct SavedModel {
@@ -42,14 +41,14 @@ struct SavedModel {
   Workload workload{};  // once it is open
 };
 
-// Checkpoint and job, without a workload. Throws Failure for a damaged checkpoint, and without a job.
+// Checkpoint and job, without a workload. Throws Failure if the checkpoint is damaged or has no job.
 SavedModel find_saved(const SavedOptions& options);
-// Opens the data that the job names, and makes its model. Throws Failure for data that cannot be opened or
-// has no test samples, and if the model has other tensors.
+// Opens the job's data, and makes its model. Throws Failure if the data cannot be opened or has no test
+// samples, or if the model's tensors differ from the checkpoint's.
 void open_workload(SavedModel& saved);
-// The model of a checkpoint from find_saved(), made without the job's data. Nothing if it is not made of
-// layers, or if the checkpoint does not say which samples it takes. Throws Failure if the job's model has
-// other tensors.
+// The model of a checkpoint from find_saved(), made without the job's data. Returns std::nullopt if it is not
+// made of layers, or if the checkpoint does not record the shape of its samples. Throws Failure if the
+// tensors of the job's model differ from the checkpoint's.
 std::optional<nn::Model> model_alone(const SavedModel& saved);
 
 // The samples of the test set at these positions, in micro-batches. Belongs to one thread.
@@ -66,8 +65,8 @@ class TestSamples final : public Samples {
   Interval rest_;
 };
 
-// Cuts [0, samples) into a part for each processor, whole micro-batches but for the last, and calls `work`
-// with the number and the positions of each, at the same time. What one of them throws is thrown.
+// Cuts [0, samples) into a part for each processor, of whole micro-batches except the last, and calls `work`
+// with the number and positions of each part, on a thread each. Rethrows an exception of `work`.
 void in_parts(std::uint64_t samples, const std::function<void(std::size_t part, Interval positions)>& work);
 std::size_t most_parts();
 

@@ -22,7 +22,7 @@
 namespace steelyard {
 namespace {
 
-// How near the simulation comes to what was measured says what its other answers are worth.
+// Compares the simulated time of the run as it was with the measured time: the accuracy of the simulation.
 std::string measured_and_replayed(const std::string& run, const Replay& replay, double seconds) {
   const double more = 100 * (seconds / replay.seconds - 1);
   return run + ": " + std::to_string(replay.rounds) + " rounds under " + replay.policy + ", " + replay.sync +
@@ -33,7 +33,7 @@ std::string measured_and_replayed(const std::string& run, const Replay& replay, 
 Comparison compared(const ReplayCommand& command, const Replay& replay, const sim::Scenario& scenario) {
   Comparison comparison;
   comparison.kind = "scenario";
-  comparison.name = command.run + " again";
+  comparison.name = command.run + " replayed";
   for (const std::string& name : command.without) comparison.name += ", without " + name;
   comparison.seed = scenario.seed;
   const std::string policies = command.policies.empty() ? replay.policy : command.policies;
@@ -47,7 +47,7 @@ Comparison compared(const ReplayCommand& command, const Replay& replay, const si
 }
 
 constexpr std::size_t evaluations_shown = 10;  // the last ones
-constexpr std::size_t shares_shown = 16;       // more workers than that are told by count
+constexpr std::size_t shares_shown = 16;       // of further workers only the number is shown
 
 std::string shares_text(const sim::RoundResult& round) {
   std::string text;
@@ -62,10 +62,10 @@ void choose(sim::Scenario& scenario, const SimulateCommand& command) {
   const std::vector<std::string> known = sim::simulated_policies(scenario.own_policies);
   const std::string &policy = command.policy, &sync = command.sync;
   if (!policy.empty() && std::ranges::find(known, policy) == known.end()) {
-    refuse_usage("--policy " + policy + ": there is no such policy" + among(policy, known));
+    refuse_usage("--policy " + policy + ": unknown policy" + among(policy, known));
   }
   if (!sync.empty() && !is_sync(sync)) {
-    refuse_usage("--sync " + sync + ": there is no such mode: choose one of " + sync_choices());
+    refuse_usage("--sync " + sync + ": unknown mode: choose one of " + sync_choices());
   }
   if (!policy.empty()) scenario.policy = policy;
   if (!sync.empty()) scenario.sync = sync;
@@ -77,7 +77,7 @@ std::string training_text(const sim::Result& result) {
   std::string text = printed("  training loss       %.4f in the first round, %.4f in the last\n",
                              result.rounds.front().loss, result.rounds.back().loss);
   const std::size_t count = result.evaluations.size(), skipped = count - std::min(count, evaluations_shown);
-  if (skipped > 0) text += printed("  (%zu evaluations before these)\n", skipped);
+  if (skipped > 0) text += printed("  (%zu earlier evaluations not shown)\n", skipped);
   for (std::size_t i = skipped; i < count; ++i) {
     const sim::Evaluation& it = result.evaluations[i];
     const std::string line = printed("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
@@ -125,8 +125,8 @@ std::string simulation_summary(const sim::Result& result) {
          printed("  percent of ideal    %.1f   (ideal: %.3f s)\n", result.percent_of_ideal(),
                  result.ideal_s) +
          (result.work().measured > 0
-              ? printed("  efficiency          %.2f   (%.0f %% of a round is computing)\n",
-                        result.work().efficiency(), 100 * result.work().computing())
+              ? printed("  efficiency          %.0f %%   (computing: %.0f %% of a round)\n",
+                        100 * result.work().efficiency(), 100 * result.work().computing())
               : "") +
          row(printed("  straggler effect    %.3f in the first round, %.3f in the %zu., %.3f at last",
                      result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +

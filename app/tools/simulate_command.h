@@ -1,4 +1,4 @@
-// `steelyard simulate`: a scenario in virtual time, for people and as JSON.
+// `steelyard simulate`: runs a scenario in virtual time; prints a summary or JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace steelyard {
 
-// `steelyard replay`: a recorded run again in virtual time: as it was, under other policies, or without some
-// of its workers (app/config/device_files.h).
+// `steelyard replay`: simulates a recorded run: as it was, under other policies, or without some of its
+// workers (app/config/device_files.h).
 struct ReplayCommand {
   std::string run;                   // its directory
   std::string policies, sync;        // comma-separated; empty: the run's own
@@ -25,19 +25,18 @@ void run_replay(const ReplayCommand& command);
 struct SimulateCommand {
   std::string scenario_file;
   std::vector<std::string> overrides;  // key=value
-  std::string policy, sync;            // empty: as the scenario says
+  std::string policy, sync;            // empty: the scenario's
   std::optional<std::uint64_t> seed;
   std::string json;  // a file, or - for standard output; empty: none
 };
 
-// Throws Failure for a scenario that cannot be read or simulated, or a
-// file that cannot be written.
+// Throws Failure if the scenario cannot be read or simulated, or a file cannot be written.
 void run_simulate(const SimulateCommand& command);
 
-// Says on standard error what is simulated otherwise than it is written.
+// Prints notes on standard error about parts of the scenario that the simulation handles differently.
 void tell_notes(const sim::Scenario& scenario);
 
-// What simulate prints: no line of it is wider than 80 columns, unless a name is.
+// The summary that simulate prints, in lines of at most 80 columns, except for longer names.
 std::string simulation_summary(const sim::Result& result);
 
 }  // namespace steelyard

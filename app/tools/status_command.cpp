@@ -26,13 +26,13 @@ void run_report(const ReportCommand& command) {
   for (const std::string& path : command.runs) {
     runs.push_back(read_run(path));
     if (!runs.back().trouble.empty()) {
-      std::fprintf(stderr, "steelyard: the page has less to say of this run: %s\n",
+      std::fprintf(stderr, "steelyard: the page is incomplete for this run: %s\n",
                    shown_lines(runs.back().trouble).c_str());
     }
   }
   check_output("--output", output);
   write_output("--output", output, run_page(runs));
-  if (output != "-") std::printf("%s shows it\n", shown_line(output).c_str());
+  if (output != "-") std::printf("page: %s\n", shown_line(output).c_str());
 }
 
 namespace {
@@ -46,13 +46,13 @@ std::string result_of(const std::string& run) {
              : "";
 }
 
-// A run that goes on after a resumption still has the result of the process before.
+// A resumed run still has the result.json of its earlier process, so the lock is checked first.
 std::string state_of(const std::string& run, const RunResult& result) {
   if (in_use(run)) return "running";
   return result.known ? result.outcome : "stopped";
 }
 
-// The model of a script comes from the script, which the run does not have.
+// The command that started a run. The run directory of a script does not have the script.
 std::string begun_by(const std::string& run) {
   const std::string job = read_input(run + "/job.toml", {"run", 16, ""});
   return job.find("[model]\nname = \"external\"") != std::string::npos
@@ -70,7 +70,7 @@ std::vector<std::string> runs_in(const std::string& folder) {
       runs.push_back(it->path().string());
   }
   if (error)
-    throw Failure(ExitCode::io, folder + ": " + error.message() + ": name the folder that has the runs");
+    throw Failure(ExitCode::io, folder + ": " + error.message() + ": give the folder that contains the runs");
   std::ranges::sort(runs, natural_less);
   return runs;
 }
@@ -85,18 +85,17 @@ std::string newest_run(const std::string& folder) {
     latest = at;
     newest = run;
   }
-  if (newest.empty()) refuse_usage(folder + " has no run: name the directory of one");
+  if (newest.empty()) refuse_usage(folder + " has no run: give the directory of a run");
   return newest;
 }
 
-// What a running job says of itself.
+// The status text of a running job, over HTTP.
 std::string told_by(const std::string& place) {
   const std::string body = http_get(asked_place(place), "/status");
   const Json status = parse_json(body);
   if (!status.is_object() || !status.value("text", Json()).is_string())
-    throw Failure(
-        ExitCode::protocol,
-        place + " answers, but not as a job does: name the address that --web of a running job has");
+    throw Failure(ExitCode::protocol,
+                  place + " answers, but is not a Steelyard page: give the address that --web printed");
   return shown_lines(status["text"].get<std::string>());
 }
 

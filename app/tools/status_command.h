@@ -1,4 +1,4 @@
-// `steelyard status` and `steelyard runs`: where runs stand, from their directories.
+// `steelyard status`, `steelyard runs` and `steelyard report`: the state of runs, from their directories.
 #pragma once
 
 #include <string>
@@ -6,24 +6,24 @@
 
 namespace steelyard {
 
-// `steelyard report`: runs as one page.
+// `steelyard report`: writes one page on one or several runs.
 struct ReportCommand {
   std::vector<std::string> runs;  // directories
   std::string output;             // a file, or - for standard output; empty: report.html in the first run
 };
 
-// Throws Failure for a directory without a run, and if the page cannot be written.
+// Throws Failure if a directory is not a run, or the page cannot be written.
 void run_report(const ReportCommand& command);
 
 struct StatusCommand {
-  std::string run;  // a directory; empty: of runs/, the one that wrote last
+  std::string run;  // a directory, or HOST:PORT of a running job; empty: the run in runs/ that wrote last
 };
 
 struct RunsCommand {
   std::string folder = "runs";
 };
 
-// Both throw Failure for a directory without a run.
+// Throw Failure if a directory is not a run.
 void run_status(const StatusCommand& command);
 void run_runs(const RunsCommand& command);
 

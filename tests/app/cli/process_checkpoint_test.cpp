@@ -118,7 +118,7 @@ TEST_F(ProcessCheckpoint, PredictOfAFileDoesNotOpenTheDataSet) {
 
 TEST_F(ProcessCheckpoint, InspectTellsWhatIsThere) {
   ASSERT_EQ(run({"inspect", path("run")}), 0) << said_;
-  EXPECT_THAT(said_, AllOf(HasSubstr("every hash is right"), HasSubstr("round 32, epoch 1"),
+  EXPECT_THAT(said_, AllOf(HasSubstr("all hashes are correct"), HasSubstr("round 32, epoch 1"),
                            HasSubstr("test accuracy"), HasSubstr("7850 in 2 tensors"),
                            HasSubstr("fc.weight  10 x 784")));
   ASSERT_EQ(run({"inspect", checkpoint() + "/model.safetensors"}), 0) << said_;

@@ -325,7 +325,7 @@ TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
   recorder.handle(Ended{Outcome::finished, "", {}}, at(60));
   EXPECT_THAT(lines().back()["efficiency"].get<double>(), DoubleNear(0.15 / 0.288, 1e-9))
       << "of the last round";
-  EXPECT_THAT(recorder.summary(), HasSubstr("efficiency          0.50   (100 % of a round is computing)"));
+  EXPECT_THAT(recorder.summary(), HasSubstr("efficiency          50 %   (computing: 100 % of a round)"));
 }
 
 // Where nobody waits for others there is no ideal, as docs/benchmarks.md says.

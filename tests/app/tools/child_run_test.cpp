@@ -20,7 +20,7 @@ TEST(ChildRun, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
                          "  steelyard: the disk is full\n"
                          "steelyard: ending the job: no worker runs\n"
                          "steelyard: process 'a' exited with code 1; its log is a.log\n"),
-            "process 'b' exited with code 74; its log is b.log; it says: the disk is full");
+            "process 'b' exited with code 74; its log is b.log; its message: the disk is full");
   EXPECT_EQ(
       complaint_in("steelyard: process 'a' was killed\n  steelyard: hm\nsteelyard: the scheduler ended\n"),
       "the scheduler ended");

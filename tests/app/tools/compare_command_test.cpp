@@ -107,7 +107,7 @@ TEST_F(ProcessCompare, AJobTrainsUnderEachPolicyAndOnTheBestWorkerAlone) {
             0)
       << said_;
   EXPECT_THAT(said_, AllOf(HasSubstr("[6/6] fast alone, repeat 2"), HasSubstr("quick, a job, 2 repeats"),
-                           HasSubstr("target: 50.0 %"), HasSubstr("compare.html shows it")));
+                           HasSubstr("target: 50.0 %"), HasSubstr("compare.html\n")));
   const auto json = comparison("all/compare.json");
   EXPECT_FALSE(json["interrupted"]);
   ASSERT_EQ(json["methods"].size(), 3U);

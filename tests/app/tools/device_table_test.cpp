@@ -25,13 +25,13 @@ TEST(DevicesTable, HasALineForEach) {
 device  name                                        memory           in use  copies        multiplies float32
 cpu     AMD EPYC     2 cores, kernels for v4, bf16  -                -       24 GB/s       113 GFLOP/s
 cuda:0  NVIDIA H200  compute 9.0                    150 GB, 40 free  35 %    not measured  not measured
-A worker is given one with device = "cuda:0" in its section of the job, or --device cuda:0
+To choose one for a worker, set device = "cuda:0" in its section of the job, or --device cuda:0
 )" + 1);
 }
 
 TEST(DevicesTable, SaysWhyThereIsNoGpu) {
   EXPECT_THAT(devices_table({processor}, false), HasSubstr("built without CUDA (script/build cuda)"));
-  EXPECT_THAT(devices_table({processor}, true), HasSubstr("none that the driver shows"));
+  EXPECT_THAT(devices_table({processor}, true), HasSubstr("none visible to this process"));
   EXPECT_THAT(devices_table({processor, gpu}, true), Not(HasSubstr("GPUs:")));
 }
 

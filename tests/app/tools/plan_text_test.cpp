@@ -21,12 +21,12 @@ const std::vector<Candidate> ranked{{{"diloco:64", true}, {"ada", "bob"}, 1500, 
 TEST(PlanText, OfEachWorkerItsSpeedAndItsLine) {
   // 1 MB in 20 ms are 400 Mbit/s.
   EXPECT_THAT(measured_table(measured, 512, 1),
-              AllOf(HasSubstr("12800"), HasSubstr("400.0"), HasSubstr("6400"), HasSubstr("not felt")));
+              AllOf(HasSubstr("12800"), HasSubstr("400.0"), HasSubstr("6400"), HasSubstr("no limit")));
 }
 
 TEST(PlanText, WhoRestsIsNamed) {
   EXPECT_THAT(candidate_table(ranked),
-              AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; rests: bob")));
+              AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; idle: bob")));
 }
 
 TEST(PlanText, TheBestOfEachModeIsShownHoweverManyAreFaster) {
@@ -57,7 +57,7 @@ TEST(PlanText, TheErrorOfThePredictionIsTold) {
     trial.rounds.push_back(round);
   }
   EXPECT_THAT(checked_text(820, trial),
-              AllOf(HasSubstr("gave 800"), HasSubstr("2.5 % off"), Not(HasSubstr("few"))));
+              AllOf(HasSubstr("measured 800"), HasSubstr("2.5 % off"), Not(HasSubstr("few"))));
   trial.rounds.resize(3);
   EXPECT_THAT(checked_text(820, trial), HasSubstr("few rounds"));
   EXPECT_THAT(checked_text(820, {}), HasSubstr("none"));

@@ -81,7 +81,7 @@ TEST_F(ProfileTest, WhatCannotBeMeasured) {
   EXPECT_EQ(run(profile({"--model", "lenet6"})), 78);
   EXPECT_THAT(said_, HasSubstr("lenet5"));
   EXPECT_EQ(run({"profile", "--set", "train.lr=1"}), 2);
-  EXPECT_THAT(said_, HasSubstr("name one"));
+  EXPECT_THAT(said_, HasSubstr("give a job file"));
   EXPECT_EQ(run(profile({"--workers", "0"})), 2);
   EXPECT_EQ(run(profile({"--workers", "1", "--output", path("nowhere/box.json")})), 74);
 }

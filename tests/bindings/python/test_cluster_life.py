@@ -198,7 +198,7 @@ class Life(ClusterCase):
     def test_the_run_can_be_inspected(self):
         self.expect_end(self.under_run())
         text = self.expect_end(self.start(PROGRAM, 'inspect', self.run_directory))
-        self.assertIn('every hash is right', text)
+        self.assertIn('all hashes are correct', text)
         self.assertIn('0.weight', text)
         self.assertEqual({it for round in self.rounds() for it in round['workers']}, {'worker-0', 'worker-1'})
 

@@ -95,7 +95,8 @@ std::string told_by(const std::string& place) {
   const Json status = parse_json(body);
   if (!status.is_object() || !status.value("text", Json()).is_string())
     throw Failure(ExitCode::protocol,
-                  place + " answers, but is not a Steelyard page: give the address that --web printed");
+                  "the server at " + place +
+                      " is not a Steelyard page: use the address printed by --web of a running job");
   return shown_lines(status["text"].get<std::string>());
 }
 

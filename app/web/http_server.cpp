@@ -22,13 +22,14 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t most_served = 4, most_waiting = 8;  // connections
-// Bytes. Enough for a browser with cookies, and too few for a list of ranges to fill the stack of its parser.
+// In bytes. Enough for a browser with cookies; too few for a list of ranges that overflows the parser's
+// stack.
 constexpr std::size_t longest_request = 4 << 10;
 constexpr Duration longest_visit = std::chrono::seconds(10);
-constexpr int tick = 50;                       // milliseconds until an end is noticed
-constexpr std::size_t longest_page = 1 << 20;  // bytes, that we ask for ourselves
+constexpr int tick = 50;                       // milliseconds until a shutdown is noticed
+constexpr std::size_t longest_page = 1 << 20;  // bytes, for http_get()
 
-// Nothing from elsewhere, nothing in frames of others; a script only as a file of ours.
+// No content from other sites, no embedding in frames, scripts only from files of this server.
 const httplib::Headers safe_headers{
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; "
@@ -38,7 +39,7 @@ const httplib::Headers safe_headers{
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Cache-Control", "no-store"}};
 
-// A connection with an end: in time, in bytes, and when the server ends.
+// A connection with a limit of time and of bytes, which also ends at shutdown.
 class Connection : public httplib::Stream {
  public:
   Connection(int socket, const std::atomic<bool>& ended) : socket_(socket), ended_(ended) {}
@@ -68,7 +69,7 @@ class Connection : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
-  static void nowhere(std::string& ip, int& port) {  // nobody asks
+  static void nowhere(std::string& ip, int& port) {  // addresses are not used
     ip.clear();
     port = 0;
   }
@@ -112,7 +113,7 @@ class ConnectionThreads : public httplib::TaskQueue {
 class Server : public httplib::Server {
  public:
   explicit Server(const std::atomic<bool>& ended) : ended_(ended) {}
-  ~Server() override {  // what never served is not closed by stop()
+  ~Server() override {  // stop() does not close a socket that never served
     if (svr_sock_ != INVALID_SOCKET) ::close(svr_sock_);
   }
 
@@ -132,7 +133,7 @@ void answer(httplib::Response& response, const HttpAnswer& it) {
   response.status = it.status;
   if (!it.tag.empty()) response.set_header("ETag", it.tag);
   if (it.status == 304 || !it.body) return;
-  // As it is, without being copied or compressed: that would cost the training more than it saves the reader.
+  // Neither copied nor compressed: that would take processor time from the training.
   response.set_content_provider(it.body->size(), it.type,
                                 [body = it.body](std::size_t from, std::size_t size, httplib::DataSink& to) {
                                   return to.write(body->data() + from, std::min(size, body->size() - from));
@@ -144,9 +145,9 @@ HttpAnswer refusal(int status, const std::string& why) {
 }
 
 std::string why(httplib::Error error) {
-  if (error == httplib::Error::Connection) return "nobody listens there, or there is no such host";
+  if (error == httplib::Error::Connection) return "no server listens there, or the host does not exist";
   if (error == httplib::Error::ConnectionTimeout) return "no connection within five seconds";
-  return "what comes from there is no page";
+  return "the server there did not send a page";
 }
 
 std::string lowered(std::string text) {
@@ -160,7 +161,8 @@ std::string lowered(std::string text) {
 class HttpServer::State {
  public:
   State(const HostPort& place, const std::string& option) : place_(place) {
-    // Two servers of one port would each get a part of the visits.
+    // SO_REUSEADDR only: with the library's SO_REUSEPORT two servers could share a port, and each get a part
+    // of the requests.
     server_.set_socket_options([](socket_t socket) {
       const int yes = 1;
       ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -174,7 +176,7 @@ class HttpServer::State {
     const int why = errno;
     refuse_setup(option + " " + with_port(place.host, place.port) + ": cannot listen there" +
                  (why != 0 ? ": " + std::generic_category().message(why) : "") +
-                 (why == EADDRINUSE ? ": give another port, or 0 for any that is free"
+                 (why == EADDRINUSE ? ": give another port, or 0 for any free port"
                                     : ": give an address of this machine and a port that you may use"));
   }
 
@@ -194,10 +196,10 @@ class HttpServer::State {
     std::promise<void> begun;
     server_.new_task_queue = [&begun] {
       begun.set_value();
-      return new ConnectionThreads;  // the server's own from here on
+      return new ConnectionThreads;  // the server takes ownership
     };
     thread_ = std::jthread([this] { server_.listen_after_bind(); });
-    begun.get_future().wait();  // what has not begun cannot be stopped
+    begun.get_future().wait();  // stop() has no effect before the server has started
   }
 
   [[nodiscard]] unsigned port() const { return static_cast<unsigned>(port_); }
@@ -210,16 +212,15 @@ class HttpServer::State {
 
  private:
   void visited(const httplib::Request& request, httplib::Response& response, const HttpPages& pages) const {
-    // All that is answered is sent whole. The library sends the parts that are asked for without a look at
-    // where it ends.
+    // Range requests are ignored: the library does not check ranges against the size of the body.
     const_cast<httplib::Request&>(request).ranges.clear();
     const std::string host = request.get_header_value("Host");
     if (!is_own_host(host, place_.host, machine_))
       return answer(response,
-                    refusal(421, "This page is not for that name: use the address of this machine"));
+                    refusal(421, "This server does not have that name: use the address of this machine"));
     if (request.method != "GET" && request.method != "HEAD") {
       response.set_header("Allow", "GET, HEAD");
-      return answer(response, refusal(405, "Only to be read"));
+      return answer(response, refusal(405, "Read only: use GET or HEAD"));
     }
     HttpAnswer it = pages(request.path);
     if (!it.tag.empty() && request.get_header_value("If-None-Match") == it.tag) it.status = 304;
@@ -262,11 +263,11 @@ std::string http_get(const HostPort& place, const std::string& path) {
   });
   if (!result && body.empty())
     throw Failure(ExitCode::unreachable, where + " does not answer: " + why(result.error()) +
-                                             ": name the address that --web of a running job has");
+                                             ": use the address printed by --web of a running job");
   if (!result || result->status != 200)
-    throw Failure(ExitCode::protocol, where + " does not answer as a job does" +
+    throw Failure(ExitCode::protocol, "the server at " + where + " is not a Steelyard page" +
                                           (result ? " (status " + std::to_string(result->status) + ")" : "") +
-                                          ": name the address that --web of a running job has");
+                                          ": use the address printed by --web of a running job");
   return body;
 }
 

@@ -1,12 +1,12 @@
-// HttpServer: pages over HTTP for people and monitors, read only.
+// HttpServer: serves read-only pages over HTTP to browsers and monitors.
 //
-// It answers GET and HEAD, one request a connection, and gives nobody more than they need: four connections
-// are served at a time and eight wait, a request has 4 KB at most and ten seconds for all of it, answer
-// included. Whoever goes on longer, or says nothing, is cut off. The end waits for no client.
+// It answers GET and HEAD, one request per connection. Limits: four connections served at once and eight
+// queued, 4 KB per request, ten seconds per connection, answer included. Slow or silent clients are
+// disconnected. Shutdown does not wait for clients.
 //
-// A page of another site may make a browser ask here under that site's name (DNS rebinding), and so read what
-// only this machine may. So a request has to say in its Host line an address in numbers, `localhost`, the
-// name of this machine, or the name that was listened on.
+// Against DNS rebinding, where a page of another site makes a browser send requests here under that site's
+// name, the Host header must be a numeric address, `localhost`, the name of this machine, or the name that
+// the server listens on.
 #pragma once
 
 #include <functional>
@@ -21,23 +21,23 @@ struct HttpAnswer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::shared_ptr<const std::string> body;
-  std::string tag{};  // of this state of the body: who has it already is only told so; empty: always sent
+  std::string tag{};  // ETag of the body: a client that has it gets status 304 without a body; empty: none
 };
 
-// By path, as in "/metrics". Called from several threads at once.
+// Returns the page at a path such as "/metrics". Called from several threads at once.
 using HttpPages = std::function<HttpAnswer(const std::string& path)>;
 
 class HttpServer {
  public:
-  // Binds; port "0": any that is free. Connections wait until serve(). Throws Failure (configuration), which
-  // names `option`.
+  // Binds; port "0": any free port. Connections are queued until serve(). Throws Failure (configuration),
+  // with `option` in the message.
   HttpServer(const HostPort& place, const std::string& option);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
   void serve(HttpPages pages);            // once
-  [[nodiscard]] std::string url() const;  // with the port that it has, as a browser of this machine takes it
+  [[nodiscard]] std::string url() const;  // with the actual port, for a browser on this machine
   [[nodiscard]] unsigned port() const;
 
  private:
@@ -45,12 +45,11 @@ class HttpServer {
   std::unique_ptr<State> state_;
 };
 
-// The body of a page, of a megabyte at most, within five seconds a step. Throws Failure (unreachable) if
-// nobody answers, (protocol) if the answer is another than this.
+// Fetches a page of at most a megabyte; connecting and each read may take five seconds. Throws Failure
+// (unreachable) if no server answers, (protocol) if the status is not 200.
 std::string http_get(const HostPort& place, const std::string& path);
 
-// Whether a browser that was not deceived says this in its Host line, for a server that listens on
-// `listened`.
+// Whether a Host header is valid for a server that listens on `listened` on the machine `machine`.
 bool is_own_host(const std::string& host_line, const std::string& listened, const std::string& machine);
 
 }  // namespace steelyard

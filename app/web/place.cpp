@@ -13,7 +13,7 @@ constexpr const char* here = "127.0.0.1";
 constexpr std::string_view http = "http://";
 
 [[noreturn]] void refuse_place(const std::string& text, const std::string& why) {
-  refuse_usage("'" + text + "' is no place for a page: " + why);
+  refuse_usage("'" + text + "' is not an address for a page: " + why);
 }
 
 std::string without_http(std::string text) {
@@ -33,11 +33,11 @@ HostPort web_place(const std::string& text) {
   const auto port = number_in<std::uint64_t>(place->port);
   if (!port || *port > 65535)
     refuse_place(text,
-                 "there is no port " + place->port + ": give one from 1 to 65535, or 0 for any that is free");
+                 "there is no port " + place->port + ": give one from 1 to 65535, or 0 for any free port");
   if (place->host == "*")
-    refuse_place(
-        text, "with an address others may read the page, so it has to be said which: 0.0.0.0:" + place->port +
-                  " for all that this machine has, or :" + place->port + " for this machine alone");
+    refuse_place(text, "access from other machines needs an explicit address: give 0.0.0.0:" + place->port +
+                           " for all addresses of this machine, or :" + place->port +
+                           " for this machine alone");
   return {place->host, std::to_string(*port)};
 }
 

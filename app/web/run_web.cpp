@@ -23,9 +23,9 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_lines = 20'000;  // that wait
+constexpr std::size_t most_lines = 20'000;  // in the queue
 constexpr Duration at_least = std::chrono::seconds(1);
-constexpr int times_as_long = 20;  // as making a page took, until it is made again
+constexpr int times_as_long = 20;  // a page is renewed after this multiple of the time that making it took
 constexpr auto answer_patience = std::chrono::seconds(5);
 
 double now_since_1970() {
@@ -50,7 +50,7 @@ struct Question {
   std::promise<HttpAnswer> answer;
 };
 
-// The pages of a run, as old as they may be.
+// The pages of a run, cached.
 class Pages {
  public:
   explicit Pages(LiveRun& run) : run_(run) {
@@ -62,7 +62,7 @@ class Pages {
 
   HttpAnswer answer(const std::string& path) {
     const auto found = pages_.find(path);
-    if (found == pages_.end()) return plain(404, "There are /, /metrics and /status.\n");
+    if (found == pages_.end()) return plain(404, "Not found. The pages are /, /metrics and /status.\n");
     Page& it = found->second;
     const Time now = steady_now();
     const bool old = it.of != run_.changes() && now - it.made > std::max(at_least, it.took * times_as_long);
@@ -80,7 +80,7 @@ class Pages {
     std::string type;
     std::function<std::string()> make;
     std::shared_ptr<const std::string> body{};
-    std::uint64_t of = 0;  // changes
+    std::uint64_t of = 0;  // LiveRun::changes() when it was made
     Time made{};
     Duration took{};
   };
@@ -93,7 +93,7 @@ class Pages {
 class RunWeb::State {
  public:
   explicit State(const std::string& place) : place_(web_place(place)), server_(place_, "--web") {}
-  ~State() { told_.close(); }  // whoever still asks is told that it is over
+  ~State() { told_.close(); }  // pending requests get "The job has ended."
 
   void begin(Beginning run) {
     thread_ = std::jthread([this, run = std::move(run)]() mutable { work(std::move(run)); });
@@ -126,17 +126,17 @@ class RunWeb::State {
     }
   }
 
-  // On a thread of the server.
+  // Called on threads of the server.
   HttpAnswer asked(const std::string& path) {
     if (path == "/page.js") return script(page_script);
     if (path == "/live.js") return script(live_script);
     Question question{path, {}};
     std::future<HttpAnswer> answer = question.answer.get_future();
     if (!told_.try_push(std::move(question)) || answer.wait_for(answer_patience) != std::future_status::ready)
-      return plain(503, "Not now: ask again in some seconds.\n");
+      return plain(503, "Busy: try again in a few seconds.\n");
     try {
       return answer.get();
-    } catch (const std::future_error&) {  // it was never answered
+    } catch (const std::future_error&) {  // destroyed without an answer
       return plain(503, "The job has ended.\n");
     }
   }
@@ -144,7 +144,7 @@ class RunWeb::State {
   const HostPort place_;
   BoundedQueue<std::variant<Line, Question>> told_{most_lines};
   std::jthread thread_;
-  HttpServer server_;  // ends first: it asks the thread
+  HttpServer server_;  // destroyed first, since it sends requests to the thread
 };
 
 RunWeb::RunWeb(const std::string& place) : state_(std::make_unique<State>(place)) {}

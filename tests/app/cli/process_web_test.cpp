@@ -94,7 +94,7 @@ TEST_F(ProcessWeb, SaysWhatIsWrong) {
   EXPECT_FALSE(std::filesystem::exists(path("again"))) << "nothing is in the way of the next attempt";
   again.back() = "*:7080";
   EXPECT_EQ(run(again), 2);
-  EXPECT_THAT(said_, AllOf(HasSubstr("others may read"), HasSubstr("0.0.0.0:7080")));
+  EXPECT_THAT(said_, AllOf(HasSubstr("other machines needs an explicit address"), HasSubstr("0.0.0.0:7080")));
   again.back() = "here";
   EXPECT_EQ(run(again), 2);
   EXPECT_THAT(said_, HasSubstr("HOST:PORT"));

@@ -29,7 +29,7 @@ TEST(WebPlace, OthersHaveToBeSaid) {
   EXPECT_EQ(place("box:80"), "box:80");
   EXPECT_EQ(place("[::1]:80"), "[::1]:80");
   EXPECT_THAT(complaint_of([] { web_place("*:7080"); }),
-              AllOf(HasSubstr("others may read the page"), HasSubstr("0.0.0.0:7080"),
+              AllOf(HasSubstr("needs an explicit address"), HasSubstr("0.0.0.0:7080"),
                     HasSubstr(":7080 for this machine alone")));
 }
 

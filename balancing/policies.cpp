@@ -81,7 +81,7 @@ Profile curves_option(const Options& options, const std::string& key) {
     const bool possible =
         std::ranges::all_of(line.curve.terms, [](double it) { return std::abs(it) <= longest_time; });
     if (!possible || !(line.curve(1) > 0))
-      refuse_option(key, text, "'" + part + "' is no time that samples take: give that of each worker in ms");
+      refuse_option(key, text, "'" + part + "' is not a compute time: give that of each worker in ms");
     const bool twice =
         !line.name.empty() && std::ranges::find(lines, line.name, &Profile::Line::name) != lines.end();
     if (twice) refuse_option(key, text, "worker '" + line.name + "' is listed twice");

@@ -31,7 +31,7 @@ StateWriter& StateWriter::text(std::string_view value) {
 }
 
 StateReader::StateReader(std::string_view text, std::string_view title) : left_(text), title_(title) {
-  if (word() != title) refuse("it begins with another title");
+  if (word() != title) refuse("it has another title");
 }
 
 // A word without a space behind it is truncated: even the last one has its space.
@@ -47,7 +47,7 @@ std::uint64_t StateReader::count(std::uint64_t most) {
   const std::string_view digits = word();
   const auto value = number_in<std::uint64_t>(digits);
   if (!value || *value > most) {
-    refuse(std::string(digits).append(" is no count up to ") + std::to_string(most));
+    refuse(std::string(digits).append(" is not a count up to ") + std::to_string(most));
   }
   return *value;
 }
@@ -55,7 +55,7 @@ std::uint64_t StateReader::count(std::uint64_t most) {
 double StateReader::real() {
   const std::string_view digits = word();
   const auto value = number_in<double>(digits);
-  if (!value) refuse(std::string(digits).append(" is no finite number"));
+  if (!value) refuse(std::string(digits).append(" is not a finite number"));
   return *value;
 }
 
@@ -76,7 +76,7 @@ void StateReader::require(bool holds, const std::string& otherwise) const {
   if (!holds) refuse(otherwise);
 }
 
-void StateReader::end() { require(left_.empty(), "something follows its end"); }
+void StateReader::end() { require(left_.empty(), "data follows its end"); }
 
 void StateReader::refuse(const std::string& what) const {
   throw Failure(ExitCode::io,

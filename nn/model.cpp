@@ -183,8 +183,7 @@ void Model::check() const {
   for (const Node& node : nodes_) used.insert(node.inputs.begin(), node.inputs.end());
   for (std::uint32_t i = 0; i + 1 < nodes_.size(); ++i) {
     if (!used.contains(i)) {
-      refuse(nodes_[i], input_shapes(nodes_[i]),
-             "is computed in vain: nothing reads it. Add the output last");
+      refuse(nodes_[i], input_shapes(nodes_[i]), "is not used by any layer: add the output layer last");
     }
   }
 }

@@ -121,7 +121,7 @@ Shape ChannelShuffle::shape(Shapes in) const {
 
 Shape ChannelSlice::shape(Shapes in) const {
   require(begin < end && end <= in[0].channels,
-          "takes channels " + std::to_string(begin) + " to " + std::to_string(end) + ", which are not there");
+          "takes channels " + std::to_string(begin) + " to " + std::to_string(end) + ", which do not exist");
   return {in[0].height, in[0].width, end - begin};
 }
 
@@ -232,7 +232,7 @@ ParameterSpecs ClassToken::parameters(Shapes in) const {
 
 Shape SelectToken::shape(Shapes in) const {
   require_sequence(in[0]);
-  require(token < in[0].width, "selects token " + std::to_string(token) + ", which is not there");
+  require(token < in[0].width, "selects token " + std::to_string(token) + ", which does not exist");
   return {1, 1, in[0].channels};
 }
 

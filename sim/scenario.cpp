@@ -42,7 +42,7 @@ void check_grain(const Scenario& scenario) {
   const std::string grain = std::to_string(scenario.grain);
   if (scenario.grain == 0 || scenario.global_batch % scenario.grain != 0) {
     refuse(scenario, "a global_batch of " + std::to_string(scenario.global_batch) +
-                         " is no whole number of grains of " + grain +
+                         " is not a whole number of grains of " + grain +
                          ": give job.global_batch a multiple of it");
   }
   for (const Device& device : scenario.workers) {
@@ -72,7 +72,8 @@ bool same_curve(const Device& a, const Device& b) {
 }
 
 void check_event(const Scenario& scenario, const Event& event) {
-  if (event.worker && *event.worker >= scenario.workers.size()) refuse(scenario, "an event names no worker");
+  if (event.worker && *event.worker >= scenario.workers.size())
+    refuse(scenario, "an event names a worker that does not exist");
   if ((event.kill || event.join || event.cut) && !event.worker) {
     refuse(scenario, "kill, join and cut need a worker");
   }
@@ -80,7 +81,7 @@ void check_event(const Scenario& scenario, const Event& event) {
     refuse(scenario, "an event ends before it begins");
   const bool random = event.shape == Shape::bursty || event.shape == Shape::random_walk;
   if (event.by_clock && (random || event.kill || event.join || event.cut))
-    refuse(scenario, "bursty, random_walk, kill, join and cut go by rounds and not by the clock");
+    refuse(scenario, "bursty, random_walk, kill, join and cut are timed in rounds, not in seconds");
   if (event.shape == Shape::ramp && (event.by_clock ? std::isinf(event.to_s) : event.to == UINT64_MAX))
     refuse(scenario, "a ramp needs an end");
   if (event.shape == Shape::periodic && (event.by_clock ? event.period_s <= 0 : event.period == 0))
@@ -135,10 +136,9 @@ void check_somebody_is_there(const Scenario& scenario) {
     const Round next = std::next(it) == changes.end() ? batches : std::min(std::next(it)->first, batches);
     for (Round batch = it->first; batch < next; ++batch) {
       if (!ends_round(scenario, mode, batch, batches)) continue;
-      refuse(scenario,
-             "nobody is there in round " + std::to_string(batch) +
-                 ": every worker is killed by then or joins later, and without an end of that round "
-                 "none ever comes; let one of them be there");
+      refuse(scenario, "no worker is present in round " + std::to_string(batch) +
+                           ": all workers are killed before it or join later, so the round cannot end: "
+                           "change the events so that one is present");
     }
   }
 }
@@ -212,7 +212,7 @@ void check_scenario(const Scenario& scenario) {
   }
   for (const Event& event : scenario.events) check_event(scenario, event);
   if (count_first_workers(scenario) == 0) {
-    refuse(scenario, "every worker joins later; at least one must be there in round 0");
+    refuse(scenario, "every worker joins later: at least one must be present in round 0");
   }
   if (scenario.target_accuracy == 0) check_somebody_is_there(scenario);
 }

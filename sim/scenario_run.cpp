@@ -152,8 +152,9 @@ void ScenarioRun::run() {
   while (!results_.ended()) {
     quiet = recorded == results_.rounds().size() ? quiet + 1 : 1;
     recorded = results_.rounds().size();
-    if (!world_.step()) break_off("nothing can happen any more");
-    if (quiet > 1'000'000 + 100 * world_.size()) break_off("no round has ended for a very long time");
+    if (!world_.step()) break_off("no event is left that could end the job");
+    if (quiet > 1'000'000 + 100 * world_.size())
+      break_off("no round ends: the simulation was stopped after too many events");
   }
   if (results_.ended()->outcome != Outcome::finished)
     break_off("the job ended early: " + results_.ended()->text);

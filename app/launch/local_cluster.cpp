@@ -127,8 +127,7 @@ class Cluster {
       words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
       words.pop_back();
     }
-    const bool counts =
-        script && !restarted_.contains(name);  // a restarted one may be too late
+    const bool counts = script && !restarted_.contains(name);  // a restarted one may be too late
     if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
       standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
                             shown_lines(words));

@@ -167,8 +167,8 @@ std::string RunTotals::summary(const Verdict& v) const {
     text += total_row("samples per second", fixed(all_.rate(), 0) + steady);
     if (waits_) text += total_row("percent of ideal", printed("%.1f   (%s)", percent_of_ideal(), steadily));
     if (const balancing::WorkTime it = work(); it.measured > 0) {
-      text += total_row("efficiency", printed("%.0f %%   (computing: %.0f %% of a round)", 100 * it.efficiency(),
-                                              100 * it.computing()));
+      text += total_row("efficiency", printed("%.0f %%   (computing: %.0f %% of a round)",
+                                              100 * it.efficiency(), 100 * it.computing()));
     }
   }
   for (const WorkerSums& sums : workers_) {

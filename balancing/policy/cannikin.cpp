@@ -83,7 +83,7 @@ PolicyTable cannikin_rows(const PredictorTable&) {
   };
   return {{"cannikin",
            make,
-           "the optimum on learned lines, exchange hidden by the backward pass (Nie et al. 2024)",
+           "optimal shares on fitted lines, with exchange overlapped by the backward pass (Nie et al. 2024)",
            {number_option("overlap", own.overlap, 0, below(1),
                           "part of the compute time during which gradients are sent"),
             number_option("last", own.last, 0, 1, "part of the exchange that nothing hides"),

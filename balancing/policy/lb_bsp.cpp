@@ -192,9 +192,9 @@ PolicyTable lb_bsp_rows(const PredictorTable& own_predictors) {
       {"lb-bsp",
        make,
        "shares in proportion to predicted speeds (Chen et al. 2020)",
-       {word_option("predictor", own.predictor, predictor_names(own_predictors), "how speeds are predicted"),
+       {word_option("predictor", own.predictor, predictor_names(own_predictors), "predictor of the speeds"),
         number_option("dead_band", own.dead_band, 0, below(1),
-                      "relative spread of predicted times below which nothing moves")}}};
+                      "relative spread of predicted times below which shares stay unchanged")}}};
 }
 
 }  // namespace steelyard::balancing

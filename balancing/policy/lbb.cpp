@@ -155,7 +155,7 @@ std::unique_ptr<Policy> make_lbb(const Options& options) {
 
 Option preset_option(Option option) {
   option.otherwise.clear();
-  option.help += "; left out: as in the preset";
+  option.help += "; default: from the preset";
   return option;
 }
 

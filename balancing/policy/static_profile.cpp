@@ -42,7 +42,8 @@ PolicyTable static_profile_rows(const PredictorTable&) {
            "fixed shares from given speeds or time curves",
            {text_option("speeds", "", "one number per slot, as in \"100 80 40\""),
             text_option("curves_ms", "",
-                        "ms over the share, low order first, as in \"half: 5.9 0.59; slow: 8.3 0.6\"")}}};
+                        "time in ms as polynomial of the share, low order first, as in \"half: 5.9 0.59; "
+                        "slow: 8.3 0.6\"")}}};
 }
 
 }  // namespace steelyard::balancing

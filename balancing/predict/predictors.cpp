@@ -21,11 +21,11 @@ std::unique_ptr<Predictor> seeded(std::uint64_t seed, const Options&) {
 
 const PredictorTable& built_in_predictors() {
   static const PredictorTable table{
-      {"last", plain<Last>, "as fast as in the round before"},
+      {"last", plain<Last>, "the speed of the last round"},
       {"ema", plain<Ema>, "an exponential moving average"},
       {"arima", plain<Arima>, "ARIMA, fitted to the last rounds"},
-      {"rnn", seeded<Rnn>, "a small recurrent network, trained as it goes"},
-      {"narx", seeded<Narx>, "a small network over past speeds and processor shares, trained as it goes"}};
+      {"rnn", seeded<Rnn>, "a small recurrent network, trained online"},
+      {"narx", seeded<Narx>, "a small network over past speeds and CPU shares, trained online"}};
   return table;
 }
 

@@ -126,7 +126,7 @@ class Network::Impl {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
       throw Failure(ExitCode::configuration,
-                    std::to_string(sums.no_class) + " labels are no class of the model, which has " +
+                    std::to_string(sums.no_class) + " labels are not classes of the model, which has " +
                         std::to_string(model_.classes()) + ": make the model for this data set");
     }
     return {sums.loss, sums.correct};

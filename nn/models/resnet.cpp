@@ -75,7 +75,7 @@ Model resnet101(Shape input, std::uint32_t classes, const Options&) {
 ModelTable resnet_rows() {
   return {{"resnet18", resnet18, "blocks with shortcuts, wide; for 32 x 32 pixels (He 2016)"},
           {"resnet20", resnet20, "blocks with shortcuts, narrow; for 32 x 32 pixels (He 2016)"},
-          {"resnet32", resnet32, "the same, deeper"},
+          {"resnet32", resnet32, "resnet20, deeper"},
           {"resnet101", resnet101, "bottlenecks with shortcuts; for 224 x 224 pixels (He 2016)"}};
 }
 

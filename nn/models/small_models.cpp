@@ -55,19 +55,19 @@ Option dropout_option(const char* places, double otherwise = 0) {
 
 ModelTable small_models_rows() {
   return {{"softmax", softmax_regression, "softmax regression: one linear layer"},
-          {"svm", svm, "one linear layer under the multi-class hinge loss"},
+          {"svm", svm, "one linear layer with the multi-class hinge loss"},
           {"mlp",
            mlp,
            "a perceptron with hidden layers of 512 and 256 units and ReLU",
-           {dropout_option("behind both hidden layers")}},
+           {dropout_option("after both hidden layers")}},
           {"lenet5",
            lenet5,
            "two convolutions and three linear layers, with ReLU and max pools (LeCun 1998)",
-           {dropout_option("behind the hidden linear layers")}},
+           {dropout_option("after the hidden linear layers")}},
           {"cifarnet",
            cifarnet,
            "two convolutions and three linear layers for 32 x 32 pixels (Krizhevsky)",
-           {dropout_option("behind the first linear layer", 0.5)}}};
+           {dropout_option("after the first linear layer", 0.5)}}};
 }
 
 }  // namespace steelyard::nn

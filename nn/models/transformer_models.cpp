@@ -140,13 +140,13 @@ Model gpt(Shape input, std::uint32_t classes, const Options& options) {
 }
 
 std::vector<Option> sizes(std::uint64_t width, std::uint64_t layers, std::uint64_t heads) {
-  return {whole_option("width", width, 1, 16384, "features of a token"),
-          whole_option("layers", layers, 1, 200, "of attention and a perceptron each"),
-          whole_option("heads", heads, 1, 256, "of attention; they divide the width")};
+  return {whole_option("width", width, 1, 16384, "features per token"),
+          whole_option("layers", layers, 1, 200, "blocks of attention and a perceptron"),
+          whole_option("heads", heads, 1, 256, "attention heads; must divide the width")};
 }
 
 Option vocabulary(std::uint64_t otherwise) {
-  return whole_option("vocabulary", otherwise, 1, 10'000'000, "numbers that a token may be, from 0 on");
+  return whole_option("vocabulary", otherwise, 1, 10'000'000, "number of different tokens");
 }
 
 std::vector<Option> with(std::vector<Option> options, Option one) {
@@ -158,12 +158,12 @@ std::vector<Option> with(std::vector<Option> options, Option one) {
 
 ModelTable transformer_models_rows() {
   return {{"vit", vit, "a transformer of patches of 4 x 4 pixels; for 32 x 32 pixels (Dosovitskiy 2021)"},
-          {"vit_b16", vit_b16, "the same in size B with patches of 16 x 16; for 224 x 224 pixels"},
-          {"transformer", transformer, "an encoder of text that classifies it (Vaswani 2017)",
+          {"vit_b16", vit_b16, "vit in size B, with patches of 16 x 16; for 224 x 224 pixels"},
+          {"transformer", transformer, "an encoder for text classification (Vaswani 2017)",
            with(sizes(256, 4, 4), vocabulary(1000))},
           {"albert",
            albert,
-           "an encoder of text with twelve layers of shared weights (Lan 2020)",
+           "an encoder for text with twelve layers of shared weights (Lan 2020)",
            {vocabulary(30000)}},
           {"gpt", gpt, "a decoder that predicts the next byte (Radford 2019)", sizes(384, 6, 6)}};
 }

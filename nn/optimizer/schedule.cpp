@@ -40,7 +40,7 @@ void demand_step_epochs(const Schedule& s) {
 
 void validate_table(const Schedule& s) {
   demand_step_epochs(s);
-  require(s.warmup == 0, "warmup", s.warmup, "a table has its warm-up in its rates: leave it out");
+  require(s.warmup == 0, "warmup", s.warmup, "a table includes the warm-up in its rates: leave warmup out");
   require(!s.rates.empty() && s.rates.size() <= max_rates, "number of rates",
           static_cast<double>(s.rates.size()), "give a table from 1 to 1000000 rates");
   for (const double rate : s.rates)

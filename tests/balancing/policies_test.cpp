@@ -72,7 +72,7 @@ TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
   EXPECT_THAT(refusal("static", {{"curves_ms", "half: 1 2; half: 3"}}), HasSubstr("'half' is listed twice"));
   EXPECT_THAT(refusal("static", {{"curves_ms", "half:"}}), HasSubstr("one to four"));
   for (const char* curve : {"0", "0 0", "-1", "1e300", "1 2 -1e300 1e300"})
-    EXPECT_THAT(refusal("static", {{"curves_ms", curve}}), HasSubstr("is no time")) << curve;
+    EXPECT_THAT(refusal("static", {{"curves_ms", curve}}), HasSubstr("is not a compute time")) << curve;
   EXPECT_THAT(refusal("dlb", {{"rounds", "0"}}), HasSubstr("whole number from 1"));
   EXPECT_THAT(refusal("dlb", {{"rounds", "1.5"}}), HasSubstr("whole"));
   EXPECT_THAT(refusal("lbb", {{"preset", "released"}}), HasSubstr("paper, as-released"));

@@ -96,7 +96,7 @@ TEST(Scenarios, ACubicThatFallsIsHeldFromItsPeakOn) {
 
 TEST(Scenarios, WhereNobodyIsThereNobodyComesBack) {
   constexpr Round never = UINT64_MAX;
-  EXPECT_THAT(both_killed(never, never), HasSubstr("nobody is there in round 5"));
+  EXPECT_THAT(both_killed(never, never), HasSubstr("no worker is present in round 5"));
   EXPECT_THAT(both_killed(never, 8), HasSubstr("round 5")) << "rounds are the clock";
   EXPECT_THAT(both_killed(7, never), HasSubstr("round 5"));
   EXPECT_EQ(both_killed(6, never), "") << "starts while round 5 is under way";
@@ -117,7 +117,7 @@ TEST(Scenarios, WhereNobodyIsThereNobodyComesBack) {
 
 TEST(Scenarios, RoundsOfManyBatchesSeeTheirLast) {
   EXPECT_EQ(both_killed(UINT64_MAX, 8, "local:4"), "") << "batches 4 to 7 are one round";
-  EXPECT_THAT(both_killed(UINT64_MAX, 9, "local:4"), HasSubstr("nobody is there in round 7"));
+  EXPECT_THAT(both_killed(UINT64_MAX, 9, "local:4"), HasSubstr("no worker is present in round 7"));
   EXPECT_EQ(both_killed(UINT64_MAX, 10, "oneshot:epoch"), "");
   EXPECT_THAT(both_killed(UINT64_MAX, 11, "oneshot:end"), HasSubstr("round 9"));
 }
@@ -140,7 +140,7 @@ TEST(Scenarios, EventsThatMeanNothingAreRefused) {
     });
   };
   EXPECT_EQ(refused([](Event&) {}), "");
-  EXPECT_THAT(refused([](Event& it) { it.worker = 2; }), HasSubstr("names no worker"));
+  EXPECT_THAT(refused([](Event& it) { it.worker = 2; }), HasSubstr("names a worker that does not exist"));
   EXPECT_THAT(refused([](Event& it) { it.to = 3; }), HasSubstr("ends before"));
   EXPECT_THAT(refused([](Event& it) { it.scale = 0; }), HasSubstr("positive"));
   EXPECT_THAT(refused([](Event& it) { it.memory = 0; }), HasSubstr("memory"));

@@ -96,7 +96,7 @@ TEST(Simulation, AGrainBelongsToTheBatchAndTheMemory) {
     return "";
   };
   EXPECT_EQ(refusal(64, 32), "");
-  EXPECT_THAT(refusal(65, 0), HasSubstr("global_batch of 65 is no whole number of grains of 32"));
+  EXPECT_THAT(refusal(65, 0), HasSubstr("global_batch of 65 is not a whole number of grains of 32"));
   EXPECT_THAT(refusal(64, 31), HasSubstr("worker 'b': max_batch = 31 is less than one grain of 32"));
 }
 

@@ -22,14 +22,15 @@ class ByteSource::State {
  public:
   explicit State(const std::filesystem::path& path) : file(path) {
     std::error_code trouble;
-    if (!std::filesystem::is_regular_file(path, trouble)) refuse_file(file, "is not there, or is not a file");
+    if (!std::filesystem::is_regular_file(path, trouble))
+      refuse_file(file, "does not exist, or is not a file");
     stored_ = std::filesystem::file_size(path, trouble);
     stream_.open(path, std::ios::binary);
     if (trouble || !stream_) refuse_file(file, "cannot be opened for reading");
     // The content decides, not the name: files are often packed or unpacked without being renamed.
     refill();
     packed = zip_.avail_in >= 2 && block_[0] == 0x1F && block_[1] == 0x8B;
-    if (packed) CHECK(inflateInit2(&zip_, gzip_only) == Z_OK, "zlib does not start");
+    if (packed) CHECK(inflateInit2(&zip_, gzip_only) == Z_OK, "zlib cannot be initialised");
   }
   ~State() {
     if (packed) inflateEnd(&zip_);
@@ -56,7 +57,7 @@ class ByteSource::State {
     while (done < into.size()) {
       if (zip_.avail_in == 0 && !refill()) {
         if (member_open_)
-          refuse_file(file, "breaks off inside its gzip stream, at byte " + std::to_string(taken_));
+          refuse_file(file, "is truncated inside its gzip stream, at byte " + std::to_string(taken_));
         break;
       }
       member_open_ = true;

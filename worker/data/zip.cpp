@@ -40,7 +40,7 @@ ZipArchive::ZipArchive(FileBytes bytes) : bytes_(std::move(bytes)) {
   zip_t* const opened = zip_open_from_source(source_, ZIP_RDONLY, &failed.error);
   if (opened == nullptr) {
     zip_source_free(source_);
-    refuse_archive(bytes_, "it is no zip archive, breaks off or is damaged (" + failed.text() + ')');
+    refuse_archive(bytes_, "it is not a zip archive, or is truncated or damaged (" + failed.text() + ')');
   }
   zip_ = {opened, zip_discard};
   const auto count = static_cast<std::uint64_t>(zip_get_num_entries(opened, 0));
@@ -83,7 +83,7 @@ FileBytes ZipArchive::unpacked(std::size_t index) const {
     done = read({values.get() + (stored ? 0 : size), stored ? room + 1 : room + 1 - size});
     if (done == 0) break;
   }
-  if (size != entry.size) wrong("has not the size that the directory says");
+  if (size != entry.size) wrong("does not have the size given in the directory");
   FileBytes result{bytes_.file.string() + ":" + names_[index], {values.get(), size}, values};
   if (!stored) return result;
   // libzip has just read the entry to its end.

@@ -173,7 +173,7 @@ class CudnnConv2d final : public CudaOp {
         return found[i].algo;
       }
     }
-    throw Failure(ExitCode::configuration, "cuDNN knows no way for a convolution");
+    throw Failure(ExitCode::configuration, "cuDNN has no algorithm for a convolution");
   }
 
   Way& way(std::uint32_t samples) {
@@ -184,18 +184,18 @@ class CudnnConv2d final : public CudaOp {
     std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> forward;
     check(cudnnGetConvolutionForwardAlgorithm_v7(*handle_, way->x, filter_, convolution_, way->y,
                                                  static_cast<int>(forward.size()), &count, forward.data()),
-          "choose a way");
+          "choose an algorithm");
     way->forward = best(forward, count);
     std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT> data;
     check(cudnnGetConvolutionBackwardDataAlgorithm_v7(*handle_, filter_, way->y, convolution_, way->x,
                                                       static_cast<int>(data.size()), &count, data.data()),
-          "choose a way");
+          "choose an algorithm");
     way->data = best(data, count);
     std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT> filter;
     check(
         cudnnGetConvolutionBackwardFilterAlgorithm_v7(*handle_, way->x, way->y, convolution_, filter_,
                                                       static_cast<int>(filter.size()), &count, filter.data()),
-        "choose a way");
+        "choose an algorithm");
     way->filter = best(filter, count);
     known = std::move(way);
     return *known;

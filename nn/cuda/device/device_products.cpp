@@ -113,9 +113,10 @@ struct Products::Impl {
     way.second = p.a_transposed ? layout(p.inner, p.rows, p.a_row) : layout(p.rows, p.inner, p.a_row);
     way.result = layout(p.rows, p.columns, p.c_row);
     cublasLtMatmulPreference_t wishes = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&wishes), "take wishes");
+    check(cublasLtMatmulPreferenceCreate(&wishes), "set preferences");
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-      check(cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)), "take wishes");
+      check(cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)),
+            "set preferences");
     };
     wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
     wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_at);
@@ -127,7 +128,7 @@ struct Products::Impl {
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle, way.operation, way.first, way.second, way.result, way.result, wishes, 1, &result, &found);
     cublasLtMatmulPreferenceDestroy(wishes);
-    check(found > 0 ? status : CUBLAS_STATUS_NOT_SUPPORTED, "find a way to multiply");
+    check(found > 0 ? status : CUBLAS_STATUS_NOT_SUPPORTED, "find an algorithm for a product");
     way.algorithm = result.algo;
   }
 };

@@ -36,7 +36,7 @@ Calls& calls_of_this_thread() {
 
 std::uint64_t free_bytes() {
   std::size_t free = 0, all = 0;
-  check(cudaMemGetInfo(&free, &all), "tell its memory");
+  check(cudaMemGetInfo(&free, &all), "report its memory");
   return free;
 }
 
@@ -91,12 +91,12 @@ void Stream::wait(const Event& event) {
 }
 void Stream::synchronize() {
   ++calls_of_this_thread().stream_waits;
-  check(cudaStreamSynchronize(impl_->stream), "do its work");
+  check(cudaStreamSynchronize(impl_->stream), "complete its work");
 }
 bool Stream::idle() {
   const cudaError_t state = cudaStreamQuery(impl_->stream);
   if (state == cudaErrorNotReady) return false;
-  check(state, "do its work");
+  check(state, "complete its work");
   return true;
 }
 
@@ -127,12 +127,12 @@ void Event::record(Stream& stream) {
 // An event that was never recorded counts as done.
 void Event::synchronize() const {
   ++calls_of_this_thread().event_waits;
-  check(cudaEventSynchronize(impl_->event), "do its work");
+  check(cudaEventSynchronize(impl_->event), "complete its work");
 }
 
 double Event::seconds(const Event& from, const Event& to) {
   float milliseconds = 0;
-  check(cudaEventElapsedTime(&milliseconds, from.impl().event, to.impl().event), "tell the time");
+  check(cudaEventElapsedTime(&milliseconds, from.impl().event, to.impl().event), "measure a time");
   return milliseconds * 1e-3;
 }
 

@@ -67,8 +67,7 @@ TEST(Choices, AJobTellsTheirPlace) {
               AllOf(HasSubstr("j.toml:2:12: policy 'steelyard'"), HasSubstr("least_gain")));
   EXPECT_THAT(refusal("[policy.stilyard]\n" + std::string(one_worker)),
               AllOf(HasSubstr("j.toml:1:9: unknown policy"), HasSubstr("did you mean \"steelyard\"?")));
-  EXPECT_THAT(refusal("[policy.oracle]\n" + std::string(one_worker)),
-              HasSubstr("unknown policy 'oracle'"));
+  EXPECT_THAT(refusal("[policy.oracle]\n" + std::string(one_worker)), HasSubstr("unknown policy 'oracle'"));
   EXPECT_THAT(refusal(one_worker, {"policy.boa.gain=much"}),
               AllOf(HasSubstr("--set policy.boa.gain=much: "), HasSubstr("'much'")));
 }

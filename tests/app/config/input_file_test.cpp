@@ -37,7 +37,8 @@ TEST(InputFile, WhatCannotBeReadIsNamedWithARemedy) {
     EXPECT_EQ(refusal(path), path + ": cannot be read: look for it");
   }
   const std::string large = folder.write("large", std::string((1 << 20) + 1, '#')).string();
-  EXPECT_EQ(refusal(large), large + ": has more than 1 MB, the limit of this kind of file (list): look for it");
+  EXPECT_EQ(refusal(large),
+            large + ": has more than 1 MB, the limit of this kind of file (list): look for it");
 }
 
 }  // namespace

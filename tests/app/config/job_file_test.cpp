@@ -368,10 +368,9 @@ TEST(JobFile, GoldenRulesBetweenKeys) {
               StartsWith("j.toml:3:10: a warm-up"));
   EXPECT_EQ(refusal("[cluster]\nheartbeat = 5\nheartbeat_timeout = 10\n" + one_worker),
             "j.toml:3:21: heartbeat_timeout = 10 in [cluster]: give more than two heartbeats, above 10");
-  EXPECT_EQ(
-      refusal("[cluster]\nservers = 1\nreplicas = 1\n" + one_worker),
-      "j.toml:3:12: replicas = 1 in [cluster]: a mirror must be in another server than its shard, and "
-      "there is only one server: give servers = 2 or more, or leave replicas out");
+  EXPECT_EQ(refusal("[cluster]\nservers = 1\nreplicas = 1\n" + one_worker),
+            "j.toml:3:12: replicas = 1 in [cluster]: a mirror must be in another server than its shard, and "
+            "there is only one server: give servers = 2 or more, or leave replicas out");
 }
 
 TEST(JobFile, GoldenSet) {

@@ -96,8 +96,7 @@ TEST(JobLimits, MirrorsThatAreNotReplacedAreSaid) {
   };
   EXPECT_EQ(note(""), "");
   EXPECT_EQ(note("sync = \"ssp:2\"\n"), "");
-  EXPECT_THAT(note("sync = \"mll:2:2:2\"\n"),
-              HasSubstr("with sync = \"mll:2:2:2\" a lost mirror is not"));
+  EXPECT_THAT(note("sync = \"mll:2:2:2\"\n"), HasSubstr("with sync = \"mll:2:2:2\" a lost mirror is not"));
   EXPECT_THAT(note("sync = \"dc-asgd\"\n"), HasSubstr("dc-asgd"));
   EXPECT_THAT(note("[train]\ngradient_limit = 10\n"), HasSubstr("gradient_limit"));
   EXPECT_EQ(replica_note(parse_job("[cluster]\nsync = \"dc-asgd\"\n[[worker]]\n", "j.toml").job), "");

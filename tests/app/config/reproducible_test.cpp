@@ -32,7 +32,8 @@ TEST(Reproducible, IsOrderedGrainByGrain) {
 TEST(Reproducible, IsRefusedWhereSomethingElseDecidesTheBits) {
   EXPECT_THAT(refusal("sync = \"ssp:2\"\n[[worker]]\n"), HasSubstr("choose bsp"));
   EXPECT_THAT(refusal("sync = \"flexrr\"\n[[worker]]\n"), HasSubstr("choose bsp"));
-  EXPECT_THAT(refusal("push_encoding = \"bf16\"\n[[worker]]\n"), HasSubstr("leave push_encoding and pull_encoding out"));
+  EXPECT_THAT(refusal("push_encoding = \"bf16\"\n[[worker]]\n"),
+              HasSubstr("leave push_encoding and pull_encoding out"));
   EXPECT_THAT(refusal("[model]\nname = \"external\"\n[[worker]]\n"), HasSubstr("built-in model"));
   EXPECT_THAT(refusal("[[worker]]\nname = \"a\"\nprecision = \"bf16\"\n"), HasSubstr("worker \"a\""));
 }

@@ -307,7 +307,7 @@ TEST(ScenarioFile, AWorkerMayHaveALinkOfItsOwn) {
 TEST(ScenarioFile, WhereNobodyIsThereItIsRefused) {
   const std::string killed = std::string(smallest) + "[[event]]\nworker = \"worker-0\"\nkill = true\n";
   EXPECT_THAT(trouble(killed + "from_round = 3\nto_round = 9\n"),
-              AllOf(HasSubstr("odd.toml"), HasSubstr("nobody is there in round 3")));
+              AllOf(HasSubstr("odd.toml"), HasSubstr("no worker is present in round 3")));
 }
 
 TEST(ScenarioFile, ACommandLineReplacesKeys) {

@@ -81,7 +81,8 @@ TEST_F(HostDoorTest, ALogThatIsFullSaysSoOnceAndGrowsNoMore) {
   it.flush(at(5000));
   EXPECT_LT(size("ada"), 1200U);
   EXPECT_GT(size("ada"), 900U);
-  EXPECT_THAT(text_of(run_.log("ada")), HasSubstr("\nsteelyard: this log has reached its limit of 1000 bytes"));
+  EXPECT_THAT(text_of(run_.log("ada")),
+              HasSubstr("\nsteelyard: this log has reached its limit of 1000 bytes"));
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr(run_.log("ada"))));
 }
 

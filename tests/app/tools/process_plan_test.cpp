@@ -60,7 +60,8 @@ TEST_F(ProcessPlan, WithMeasurementsNothingIsTried) {
   ASSERT_EQ(plan("plan", {"--measured", measured(), "--no-check", "--add", "big=ada*10"}), 0) << said_;
   EXPECT_FALSE(fs::exists(path("plan/ada-float32")));
   EXPECT_FALSE(fs::exists(path("plan/check")));
-  EXPECT_THAT(said_, AllOf(HasSubstr("big"), HasSubstr("does not exist yet"), Not(HasSubstr("alone, twice"))));
+  EXPECT_THAT(said_,
+              AllOf(HasSubstr("big"), HasSubstr("does not exist yet"), Not(HasSubstr("alone, twice"))));
   EXPECT_THAT(candidates("plan")[0]["workers"].dump(), HasSubstr("big"));
   EXPECT_THAT(text_of(path("plan/hosts.toml")), AllOf(HasSubstr("ada"), Not(HasSubstr("big"))))
       << "nobody can be started who is not there";

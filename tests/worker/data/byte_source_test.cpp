@@ -81,13 +81,13 @@ TEST(ByteSource, BoundsWhatGzipCanHold) {
 TEST(ByteSource, RefusesDamage) {
   const TemporaryFolder folder;
   const Bytes packed = gzipped(noise(100000));
-  EXPECT_THAT(refusal(folder.path() / "absent"), HasSubstr("absent is not there"));
+  EXPECT_THAT(refusal(folder.path() / "absent"), HasSubstr("absent does not exist"));
   EXPECT_THAT(refusal(folder.path()), HasSubstr("is not a file"));
 
   for (const std::size_t kept : {packed.size() - 1, packed.size() / 2, std::size_t{12}}) {
     const auto file = folder.write("cut.gz", Bytes(packed.begin(), packed.begin() + static_cast<long>(kept)));
     EXPECT_THAT(refusal(file),
-                AllOf(HasSubstr("cut.gz breaks off"), HasSubstr("at byte " + std::to_string(kept))));
+                AllOf(HasSubstr("cut.gz is truncated"), HasSubstr("at byte " + std::to_string(kept))));
   }
   Bytes flipped = packed;
   flipped[packed.size() - 6] ^= 1;  // of the checksum

@@ -56,7 +56,7 @@ TEST(ByteText, ATextThatIsTooShortIsRefused) {
   EXPECT_THAT(complaint_of([&] { open_byte_text(file, 1); }, ExitCode::configuration),
               HasSubstr("text has 10 bytes, and its last tenth"));
   EXPECT_THAT(complaint_of([&] { open_byte_text(folder.path() / "absent", 1); }),
-              HasSubstr("absent is not there"));
+              HasSubstr("absent does not exist"));
 }
 
 TEST(ByteText, AMicroBatchHasTheLabelsOfAllPlaces) {

@@ -66,7 +66,8 @@ TEST_F(Csv, TheLabelIsAColumnByNameOrNumber) {
 
 TEST_F(Csv, WhatIsWrongHasItsLine) {
   const std::string good = "x,y\n1,0\n2,1\n";
-  EXPECT_THAT(complaint("x,y\n1,0\n,1\n", good), HasSubstr("train.csv:3: column 1: '' is no finite number"));
+  EXPECT_THAT(complaint("x,y\n1,0\n,1\n", good),
+              HasSubstr("train.csv:3: column 1: '' is not a finite number"));
   EXPECT_THAT(complaint("x,y\n1,0\nnan,1\n", good), HasSubstr("train.csv:3: column 1: 'nan'"));
   EXPECT_THAT(complaint("x,y\n1,0\n1,2,3\n", good),
               HasSubstr("train.csv:3: expected 2 columns, as in the first record, found 3"));

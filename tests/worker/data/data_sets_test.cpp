@@ -128,7 +128,7 @@ TEST(OpenData, IdxTakesAFolderOrSingleFiles) {
   EXPECT_THAT(refusal("idx", {{"test_images", other}}),
               HasSubstr("no option train_images: give this file, or dir"));
   EXPECT_THAT(refusal("idx", {{"dir", folder.path() / "absent"}}, {}, ExitCode::io),
-              HasSubstr("absent/train-images-idx3-ubyte is not there"));
+              HasSubstr("absent/train-images-idx3-ubyte does not exist"));
 }
 
 TEST(OpenData, FashionMnistSaysWhereToGetIt) {

@@ -26,7 +26,8 @@ TEST(FileBytes, ArePlainOrUnpacked) {
 
 TEST(FileBytes, RefuseWhatIsNoFile) {
   const TemporaryFolder folder;
-  EXPECT_THAT(complaint_of([&] { open_bytes(folder.path() / "absent"); }), HasSubstr("absent is not there"));
+  EXPECT_THAT(complaint_of([&] { open_bytes(folder.path() / "absent"); }),
+              HasSubstr("absent does not exist"));
   EXPECT_THAT(complaint_of([&] { map_bytes(folder.path() / "absent"); }), HasSubstr("cannot be opened"));
   EXPECT_THAT(complaint_of([&] { map_bytes(folder.path()); }), HasSubstr("is not a file"));
 }

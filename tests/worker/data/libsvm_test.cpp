@@ -36,9 +36,9 @@ TEST_F(LibSvm, WhatIsNotMentionedIsZero) {
 
 TEST_F(LibSvm, WhatIsWrongHasItsLine) {
   EXPECT_THAT(complaint(""), HasSubstr("train:1: it has no samples"));
-  EXPECT_THAT(complaint("1 1:1\ncat 1:1\n"), HasSubstr("train:2: label 'cat' is no number"));
-  EXPECT_THAT(complaint("1 1:1\n1 2\n"), HasSubstr("train:2: '2' is no index:value"));
-  EXPECT_THAT(complaint("1 1:x\n"), HasSubstr("'1:x' is no index:value"));
+  EXPECT_THAT(complaint("1 1:1\ncat 1:1\n"), HasSubstr("train:2: label 'cat' is not a number"));
+  EXPECT_THAT(complaint("1 1:1\n1 2\n"), HasSubstr("train:2: '2' is not an index:value"));
+  EXPECT_THAT(complaint("1 1:x\n"), HasSubstr("'1:x' is not an index:value"));
   EXPECT_THAT(complaint("1 1:nan\n"), HasSubstr("a finite number"));
   EXPECT_THAT(complaint("1 0:1\n"), HasSubstr("index 0"));
   EXPECT_THAT(complaint("1 3:1 2:1\n"), HasSubstr("index 2 after 3"));

@@ -20,7 +20,7 @@ std::vector<fs::path> files_of(const fs::path& path) {
        it.increment(trouble)) {
     if (it->is_regular_file(trouble)) files.push_back(it->path());
   }
-  if (trouble) throw Failure(ExitCode::io, path.string() + " cannot be looked through: " + trouble.message());
+  if (trouble) throw Failure(ExitCode::io, path.string() + " cannot be listed: " + trouble.message());
   std::ranges::sort(files);
   return files;
 }

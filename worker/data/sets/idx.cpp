@@ -186,7 +186,7 @@ DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
 DataTable idx_rows() {
   return {
       {"fashion-mnist", make_fashion_mnist,
-       "60,000 + 10,000 pictures of clothes, 28 x 28 grey, in ten classes (Xiao et al. 2017)",
+       "60,000 + 10,000 grey pictures of clothes, 28 x 28 pixels, in ten classes (Xiao et al. 2017)",
        picture_options(
            {text_option("dir", "/usr/share/datasets/fashion-mnist", "folder with the four IDX files")})},
       {"idx", make_idx, "any four IDX files, gzipped or not",

@@ -247,7 +247,7 @@ NpyArray open_npy(const std::filesystem::path& file) {
                                             : value_at<std::uint32_t>(whole.bytes.data() + 8);
   const std::uint64_t header = version == 1 ? 10 : 12;
   if (length > longest_header || length > whole.size() - header)
-    refuse_byte(whole.file, 8, "its header breaks off");
+    refuse_byte(whole.file, 8, "its header is truncated");
   array.begin = header + length;
   HeaderReader(whole, header, array.begin).read(array);
   check_size(array);

@@ -68,7 +68,7 @@ void add(const FileBytes& file, std::uint64_t line, const std::vector<std::strin
     if (!value) {
       refuse_row(file, line,
                  "column " + std::to_string(i + 1) + ": '" + fields[i].substr(0, 40) +
-                     "' is no finite number: correct it, or leave the column out");
+                     "' is not a finite number: correct it, or leave the column out");
     }
     table.values.push_back(static_cast<float>(*value));
   }
@@ -129,7 +129,7 @@ void add(const FileBytes& file, std::uint64_t number, std::string_view line, std
   const std::string_view label = take_word(line);
   if (label.empty()) return;
   if (!finite_number(label)) {
-    refuse_row(file, number, "label '" + std::string(label.substr(0, 40)) + "' is no number: correct it");
+    refuse_row(file, number, "label '" + std::string(label.substr(0, 40)) + "' is not a number: correct it");
   }
   std::uint32_t before = 0;
   for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
@@ -139,7 +139,7 @@ void add(const FileBytes& file, std::uint64_t number, std::string_view line, std
     if (!column || !value) {
       refuse_row(
           file, number,
-          "'" + std::string(word.substr(0, 40)) + "' is no index:value with a finite number: correct it");
+          "'" + std::string(word.substr(0, 40)) + "' is not an index:value with a finite number: correct it");
     }
     if (*column <= before || *column > most) {
       refuse_row(file, number,

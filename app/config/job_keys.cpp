@@ -26,7 +26,7 @@ std::vector<Key> keys_of_checkpoints(Job& job) {
        "epochs between checkpoints; 0: none by epoch. One is always written at the end. If batch is the "
        "whole data set, checkpoint_minutes applies instead, unless it is 0"},
       {"checkpoint_rounds", &job.checkpoint_rounds, Limits::at_least(0, billion),
-       "also write a checkpoint every this many rounds; 0: never"},
+       "rounds between further checkpoints; 0: none"},
       {"checkpoint_minutes", &job.checkpoint_minutes, Limits::at_least(0, billion),
        "also write a checkpoint when the last one is this many minutes old; 0: never"},
   };

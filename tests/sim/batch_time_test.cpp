@@ -13,9 +13,9 @@ TEST(BatchTime, PolynomialsHaveTheirLowestTermFirst) {
   EXPECT_DOUBLE_EQ(polynomial({}, 2), 0);
 }
 
-// 3 x^2 - x^3 has its peak at 2 and is as high again nowhere; x^3 - 6 x^2 + 9 x has one at 1 and is there
-// again at 4.
-TEST(BatchTime, WhereACubicFallsItIsHeld) {
+// 3 x^2 - x^3 peaks at 2 and never reaches that value again; x^3 - 6 x^2 + 9 x peaks at 1 and reaches the
+// same value again at 4.
+TEST(BatchTime, AFallingCubicIsHeldAtItsPeak) {
   EXPECT_EQ(held_polynomial(std::vector{0.0, 0.0, 3.0, -1.0}, 1), 2);
   EXPECT_EQ(held_polynomial(std::vector{0.0, 0.0, 3.0, -1.0}, 10), 4);
   const std::vector<double> dip{0, 9, -6, 1};
@@ -26,8 +26,8 @@ TEST(BatchTime, WhereACubicFallsItIsHeld) {
   EXPECT_EQ(held_polynomial(std::vector{1.0, 0.25}, 7), 2.75);
 }
 
-// The first of them is x (x - 1) (x - 2) (x - 3) (x - 4).
-TEST(BatchTime, OfWhateverOrderAPolynomialIsHeldWhereItFalls) {
+// The first polynomial is x (x - 1) (x - 2) (x - 3) (x - 4).
+TEST(BatchTime, AFallingPolynomialOfAnyOrderIsHeld) {
   for (const std::vector<double>& terms : {std::vector<double>{0, 24, -50, 35, -10, 1},
                                            {5, 0, 3, 0, -0.2},
                                            {1, 1, 1, 1, 1, 1},
@@ -40,39 +40,39 @@ TEST(BatchTime, OfWhateverOrderAPolynomialIsHeldWhereItFalls) {
   }
 }
 
-TEST(BatchTime, ACurveIsInOrderWithTheMedianOfEachBatch) {
+TEST(BatchTime, CurvesAreSortedMediansOfEachBatch) {
   EXPECT_THAT(as_curve({{64, 9}, {32, 5}, {32, 50}, {32, 6}, {1, 2}}),
               ElementsAre(MeasuredTime{1, 2}, MeasuredTime{32, 6}, MeasuredTime{64, 9}));
 }
 
-TEST(BatchTime, ACurveNeverFalls) {
+TEST(BatchTime, CurvesNeverDecrease) {
   EXPECT_THAT(as_curve({{1, 2}, {2, 6}, {3, 4}, {4, 5}, {5, 9}}),
               ElementsAre(MeasuredTime{1, 2}, MeasuredTime{2, 5}, MeasuredTime{3, 5}, MeasuredTime{4, 5},
                           MeasuredTime{5, 9}));
 }
 
-TEST(BatchTime, BetweenPointsItIsStraight) {
+TEST(BatchTime, CurvesAreLinearBetweenPoints) {
   const std::vector<MeasuredTime> curve{{10, 20}, {20, 30}, {40, 70}};
   EXPECT_DOUBLE_EQ(on_curve(curve, 10), 20);
   EXPECT_DOUBLE_EQ(on_curve(curve, 15), 25);
   EXPECT_DOUBLE_EQ(on_curve(curve, 30), 50);
   EXPECT_DOUBLE_EQ(on_curve(curve, 40), 70);
-  EXPECT_DOUBLE_EQ(on_curve(curve, 5), 15) << "the first line goes on";
-  EXPECT_DOUBLE_EQ(on_curve(curve, 70), 70 + 30 * 50.0 / 30) << "from the first point to the last";
+  EXPECT_DOUBLE_EQ(on_curve(curve, 5), 15) << "the first segment is extended";
+  EXPECT_DOUBLE_EQ(on_curve(curve, 70), 70 + 30 * 50.0 / 30) << "the slope from the first point to the last";
 }
 
-TEST(BatchTime, BelowTheFirstPointNothingIsQuickerThanInProportion) {
+TEST(BatchTime, BelowTheFirstPointTimesAreAtLeastProportional) {
   const std::vector<MeasuredTime> steep{{10, 20}, {20, 80}};
   EXPECT_DOUBLE_EQ(on_curve(steep, 5), 10);
   EXPECT_DOUBLE_EQ(on_curve(steep, 1), 2);
 }
 
-TEST(BatchTime, OnePointIsASpeed) {
+TEST(BatchTime, OnePointGivesAProportionalTime) {
   const std::vector<MeasuredTime> curve{{10, 20}};
   for (const double samples : {1.0, 10.0, 25.0}) EXPECT_DOUBLE_EQ(on_curve(curve, samples), 2 * samples);
 }
 
-TEST(BatchTime, TheLineThroughAStraightCurveIsTheCurve) {
+TEST(BatchTime, AStraightCurveIsItsOwnLine) {
   const auto curve = [](double samples) {
     return on_curve(std::vector<MeasuredTime>{{10, 25}, {110, 75}}, samples);
   };

@@ -1,4 +1,4 @@
-// Rounds of several global batches: events and draws go by batches, and the oracle knows all of them.
+// Rounds of several global batches: events and random draws count batches, and the oracle knows each batch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Two epochs of ten batches of 120, by two workers that take 1 ms a sample.
+// Two epochs of ten batches of 120 samples, computed by two workers that take 1 ms a sample.
 Scenario two_epochs(const std::string& sync, const std::string& policy) {
   Scenario scenario = made(120, {{0, 1}, {0, 1}}, policy);
   scenario.sync = sync;
@@ -28,8 +28,9 @@ Event slow(Round from, Round to) {
   return event;
 }
 
-// Half of the batches are slow on one of the two: 5 x 1 + 5 x 3 beside 10 x 1 a sample, so 40 and 80 of each.
-TEST(Batches, TheOracleLooksThroughTheWholeOfALongRound) {
+// Half of the batches are slow on one worker: 10 batches cost it 5 x 1 + 5 x 3 ms a sample, the other 10 x 1.
+// The best split of a batch is 40 and 80.
+TEST(Batches, TheOracleSeesAllBatchesOfALongRound) {
   for (const char* sync : {"local:10", "oneshot:epoch", "oneshot:end"}) {
     Scenario scenario = two_epochs(sync, "oracle");
     scenario.events = {slow(5, 10), slow(15, 20)};
@@ -41,7 +42,8 @@ TEST(Batches, TheOracleLooksThroughTheWholeOfALongRound) {
   }
 }
 
-// Four, four and two batches in an epoch: the third round of the first and the first of the second.
+// An epoch has rounds of 4, 4 and 2 batches; the event covers the third round of the first epoch and the
+// first round of the second.
 TEST(Batches, RoundsOfLocalStepsDoNotSpanEpochs) {
   Scenario scenario = two_epochs("local:4", "oracle");
   scenario.events = {slow(8, 14)};
@@ -54,8 +56,7 @@ TEST(Batches, RoundsOfLocalStepsDoNotSpanEpochs) {
   EXPECT_NEAR(oracle.rounds[3].round_ms, 360, 1e-6);
 }
 
-// Without local steps a round is a batch.
-TEST(Batches, UnderBspTheyAreTheRounds) {
+TEST(Batches, UnderBspARoundIsABatch) {
   Scenario scenario = two_epochs("bsp", "oracle");
   scenario.events = {slow(12, 13)};
   const Result oracle = simulate(scenario, 1.0);
@@ -65,8 +66,8 @@ TEST(Batches, UnderBspTheyAreTheRounds) {
   EXPECT_THAT(oracle.rounds[13].shares, ElementsAre(60, 60));
 }
 
-// Rounds never span epochs: the last one of an epoch has the batches that are left.
-TEST(Batches, OfARoundAreAsTheSchedulerCutsThem) {
+// Rounds never span epochs: the last round of an epoch has the remaining batches.
+TEST(Batches, RangesMatchTheRoundsOfTheScheduler) {
   Scenario scenario = two_epochs("bsp", "equal");
   const Devices devices(scenario, 1);
   const auto batches_of = [&](const char* sync, Round round) {
@@ -77,7 +78,8 @@ TEST(Batches, OfARoundAreAsTheSchedulerCutsThem) {
   EXPECT_EQ(batches_of("bsp", 7), std::pair(Round{7}, std::uint64_t{1}));
   EXPECT_EQ(batches_of("local:4", 1), std::pair(Round{4}, std::uint64_t{4}));
   EXPECT_EQ(batches_of("local:4", 2), std::pair(Round{8}, std::uint64_t{2}));
-  EXPECT_EQ(batches_of("local:4", 3), std::pair(Round{10}, std::uint64_t{4})) << "of the second epoch";
+  EXPECT_EQ(batches_of("local:4", 3), std::pair(Round{10}, std::uint64_t{4}))
+      << "the first round of the second epoch";
   EXPECT_EQ(batches_of("local:100", 1), std::pair(Round{10}, std::uint64_t{10}));
   EXPECT_EQ(batches_of("oneshot:epoch", 1), std::pair(Round{10}, std::uint64_t{10}));
   EXPECT_EQ(batches_of("oneshot:end", 0), std::pair(Round{0}, std::uint64_t{20}));

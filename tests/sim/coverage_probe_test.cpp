@@ -13,10 +13,10 @@ namespace {
 
 constexpr NodeId self{Role::shard, 2}, checkpointer{Role::checkpointer, 1}, worker{Role::worker, 3};
 
-// A shard with one slice of one float, and a probe that looks at it.
-class WitnessOfAShard : public testing::Test {
+// A shard with one slice of one float, and a probe that checks it.
+class CoverageProbeTest : public testing::Test {
  protected:
-  explicit WitnessOfAShard(const SyncMode& mode = {}) : shard_(Shard::Options{self, {}, {}}), probe_(mode) {
+  explicit CoverageProbeTest(const SyncMode& mode = {}) : shard_(Shard::Options{self, {}, {}}), probe_(mode) {
     Job job;
     append(job.layout, "positions", {1});
     job.layout.slice_size = 1;
@@ -25,24 +25,24 @@ class WitnessOfAShard : public testing::Test {
     job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
     job.schedule.base = 1;
     const float zero = 0;
-    tell(scheduler_node, Welcome{1, 0, job});
-    tell(checkpointer, StateChunk{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
+    send(scheduler_node, Welcome{1, 0, job});
+    send(checkpointer, StateChunk{1, 0, 0, 0, 0, Blob::copy_of(std::span(&zero, 1))});
     EXPECT_TRUE(shard_.loaded());
   }
 
-  template <class Said>
-  void tell(NodeId from, Said said) {
+  template <class Sent>
+  void send(NodeId from, Sent sent) {
     Outbox out(self);
-    shard_.step(Time{milliseconds(1)}, {from, self, Message(std::in_place_type<ToShard>, std::move(said))},
+    shard_.step(Time{milliseconds(1)}, {from, self, Message(std::in_place_type<ToShard>, std::move(sent))},
                 out);
   }
   void open(Round round, Interval positions, const LocalSteps& local = {}) {
-    tell(scheduler_node, BeginRound{1, round, 0, positions, positions.size(), false, false, local});
+    send(scheduler_node, BeginRound{1, round, 0, positions, positions.size(), false, false, local});
     probe_.open({.round = round, .positions = positions});
   }
   void push(const Piece& piece, double gradient) {
     const auto value = static_cast<float>(gradient);
-    tell(worker,
+    send(worker,
          Push{1, piece, static_cast<double>(piece.positions.size()), 0, Blob::copy_of(std::span(&value, 1))});
   }
 
@@ -50,24 +50,24 @@ class WitnessOfAShard : public testing::Test {
   CoverageProbe probe_;
 };
 
-class WitnessOfARound : public WitnessOfAShard {
+class RoundCoverageProbe : public CoverageProbeTest {
  protected:
-  WitnessOfARound() { open(0, {512, 1024}); }
+  RoundCoverageProbe() { open(0, {512, 1024}); }
   void push(Interval positions, double gradient) {
-    WitnessOfAShard::push({.id = 1, .positions = positions}, gradient);
+    CoverageProbeTest::push({.id = 1, .positions = positions}, gradient);
   }
 };
 
-TEST_F(WitnessOfARound, IsContentWithPiecesThatMakeTheRoundWhole) {
+TEST_F(RoundCoverageProbe, AcceptsPiecesThatCoverTheRound) {
   push({700, 1024}, probe_.gradient({700, 1024}));
-  EXPECT_EQ(probe_.look(self, shard_), "") << "nothing is closed yet";
+  EXPECT_EQ(probe_.look(self, shard_), "") << "the round has not closed yet";
   push({512, 700}, probe_.gradient({512, 700}));
   ASSERT_EQ(shard_.version(), 1U);
   EXPECT_EQ(probe_.look(self, shard_), "");
-  EXPECT_EQ(probe_.look(self, shard_), "") << "looking twice changes nothing";
+  EXPECT_EQ(probe_.look(self, shard_), "") << "a second check changes nothing";
 }
 
-TEST_F(WitnessOfARound, SeesAPieceOfOtherPositions) {
+TEST_F(RoundCoverageProbe, DetectsAGradientOfOtherPositions) {
   push({700, 1024}, probe_.gradient({700, 1024}));
   push({512, 700}, probe_.gradient({513, 701}));
   ASSERT_EQ(shard_.version(), 1U);
@@ -75,13 +75,13 @@ TEST_F(WitnessOfARound, SeesAPieceOfOtherPositions) {
   EXPECT_THAT(probe_.look(self, shard_), testing::HasSubstr("exactly once"));
 }
 
-// Two hubs that mix after every third round, and whose shares of a round change.
-class WitnessOfHubs : public WitnessOfAShard {
+// Two hubs that mix after every third round, with shares that change from round to round.
+class HubCoverageProbe : public CoverageProbeTest {
  protected:
-  WitnessOfHubs() : WitnessOfAShard(parse_sync("mll:1:3:2")) {}
+  HubCoverageProbe() : CoverageProbeTest(parse_sync("mll:1:3:2")) {}
 
-  // The first hub takes so many positions of the 500 of a round; what is pushed for the second is of
-  // positions that are so far away.
+  // Hub 1 takes the first `first` of a round's 500 positions, hub 2 the others. The gradient pushed for hub 2
+  // belongs to positions shifted by `away`.
   void round(Round round, std::uint64_t first, std::uint64_t away = 0) {
     const Interval all{500 * round, 500 * round + 500};
     const LocalSteps local{1, 1, 100};
@@ -102,7 +102,7 @@ class WitnessOfHubs : public WitnessOfAShard {
   }
 };
 
-TEST_F(WitnessOfHubs, IsContentWhateverTheSharesOfTheHubs) {
+TEST_F(HubCoverageProbe, AcceptsAnySharesOfTheHubs) {
   const std::vector<std::uint64_t> firsts{250, 400, 100, 300, 50, 450, 200};
   for (Round k = 0; k < firsts.size(); ++k) {
     round(k, firsts[k]);
@@ -110,7 +110,7 @@ TEST_F(WitnessOfHubs, IsContentWhateverTheSharesOfTheHubs) {
   }
 }
 
-TEST_F(WitnessOfHubs, SeesAPieceOfOtherPositions) {
+TEST_F(HubCoverageProbe, DetectsAGradientOfOtherPositions) {
   round(0, 250);
   round(1, 400);
   EXPECT_EQ(probe_.look(self, shard_), "");
@@ -119,7 +119,7 @@ TEST_F(WitnessOfHubs, SeesAPieceOfOtherPositions) {
   EXPECT_THAT(probe_.look(self, shard_), testing::HasSubstr("exactly once"));
 }
 
-TEST(CoverageProbe, GradientsAddUpAndAreWholeNumbers) {
+TEST(CoverageProbe, GradientsAreAdditiveIntegers) {
   const CoverageProbe probe;
   Random random(3);
   for (int i = 0; i < 1000; ++i) {

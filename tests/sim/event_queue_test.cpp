@@ -10,7 +10,7 @@ namespace {
 
 Time at(long ms) { return Time{milliseconds(ms)}; }
 
-TEST(EventQueue, EarliestFirstAndEqualTimesAsSaid) {
+TEST(EventQueue, EventsPopByTimeThenByPushOrder) {
   EventQueue<int> queue;
   queue.push(at(5), 1);
   queue.push(at(3), 2);
@@ -21,7 +21,7 @@ TEST(EventQueue, EarliestFirstAndEqualTimesAsSaid) {
   EXPECT_THAT(order, testing::ElementsAre(2, 4, 1, 3));
 }
 
-TEST(EventQueue, WhatIsSaidToHappenAtOnceComesBehindWhatWasDueThen) {
+TEST(EventQueue, ANewEventFollowsEarlierEventsOfTheSameTime) {
   EventQueue<int> queue;
   queue.push(at(3), 1);
   queue.push(at(3), 2);
@@ -36,7 +36,7 @@ TEST(EventQueue, WhatIsSaidToHappenAtOnceComesBehindWhatWasDueThen) {
   EXPECT_THAT(order, testing::ElementsAre(2, 4, 5, 3));
 }
 
-TEST(EventQueue, TimeMayGoOnWithoutEvents) {
+TEST(EventQueue, TimeCanAdvanceWithoutEvents) {
   EventQueue<int> queue;
   queue.advance(at(7));
   queue.push(at(7), 1);
@@ -47,8 +47,8 @@ TEST(EventQueue, TimeMayGoOnWithoutEvents) {
   EXPECT_DEATH(queue.push(at(6), 3), "past");
 }
 
-// Against the obvious: a stable sort by time.
-TEST(EventQueue, AgreesWithASortWhateverIsPushedWhen) {
+// Random pushes and pops, compared with a stable sort by time.
+TEST(EventQueue, MatchesAStableSortByTime) {
   Random random(7);
   for (int run = 0; run < 50; ++run) {
     EventQueue<std::pair<long, int>> queue;

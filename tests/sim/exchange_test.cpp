@@ -1,4 +1,4 @@
-// What an exchange costs, from milliseconds to minutes: nothing is sent twice because it takes long.
+// The cost of an exchange, from milliseconds to minutes: a slow transfer causes no resends.
 #include <gtest/gtest.h>
 
 #include "sim/simulation.h"
@@ -14,8 +14,9 @@ std::vector<double> round_times(Scenario scenario, const std::string& sync = "bs
   return ms;
 }
 
-// A round's report does not wait for its transfer, so the first one has that of its parameters only.
-TEST(Exchange, ARoundIsItsComputeAndBothTransfersHoweverLongTheyTake) {
+// Reports do not wait for the transfer of gradients, so the first round contains only the transfer of its
+// parameters.
+TEST(Exchange, ARoundTakesItsComputeAndBothTransfers) {
   for (const double mb : {0.1, 6.0, 60.0, 110.0, 180.0, 500.0, 2000.0, 22500.0}) {  // 1 Gbit/s: up to 180 s
     for (const std::uint32_t servers : {1U, 3U}) {
       Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
@@ -29,7 +30,7 @@ TEST(Exchange, ARoundIsItsComputeAndBothTransfersHoweverLongTheyTake) {
   }
 }
 
-TEST(Exchange, AFixedExchangeMayTakeLongerThanAnyPatience) {
+TEST(Exchange, AFixedExchangeMayExceedAllTimeouts) {
   Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
   for (const double step : {1500.0, 30'000.0, 300'000.0}) {
     scenario.network.step_ms = step;
@@ -37,8 +38,9 @@ TEST(Exchange, AFixedExchangeMayTakeLongerThanAnyPatience) {
   }
 }
 
-// Where nobody waits, a step is its compute, its push and its pull; parameters that came ahead serve it.
-TEST(Exchange, StepsAtOncePullOnce) {
+// Without waiting for other workers, a step takes its compute, its push and its pull; prefetched parameters
+// are used.
+TEST(Exchange, AsynchronousStepsPullOnce) {
   Scenario scenario = made(64, {{5, 0.5}, {5, 0.5}});
   for (const double mb : {6.0, 180.0}) {
     scenario.network = {.bandwidth_gbps = 1, .model_mb = mb};
@@ -49,9 +51,9 @@ TEST(Exchange, StepsAtOncePullOnce) {
   }
 }
 
-// Links that are alike are seen as alike, whoever pushes last: else shares would run after the order of
+// Equal links get equal estimates, whichever worker pushes last; otherwise shares would follow the order of
 // reports.
-TEST(Exchange, WhoPushesLastHasNoSlowerLink) {
+TEST(Exchange, ThePushOrderDoesNotAffectLinkEstimates) {
   Scenario scenario = made(2048, {{55, 0.37}, {42, 0.35}, {87, 0.1}, {36, 0.3}});
   scenario.policy = "steelyard";
   scenario.rounds = 60;
@@ -60,9 +62,9 @@ TEST(Exchange, WhoPushesLastHasNoSlowerLink) {
   EXPECT_GT(simulate(scenario).percent_of_ideal(), 98);
 }
 
-// Both ends are told of it: nobody waits for a timeout, which is a second or more. Another does the piece,
-// at the worst all of it, of 0.4 s.
-TEST(Exchange, ABrokenConnectionCostsNoPatience) {
+// Both ends are notified of the broken connection, so no node waits for a timeout of a second or more.
+// Another worker computes the piece; at worst that takes the whole 0.4 s.
+TEST(Exchange, ABrokenConnectionCostsNoTimeout) {
   for (const char* sync : {"bsp", "ssp:1", "ssp:4", "asp", "local:3", "oneshot:epoch", "oneshot:end"}) {
     Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
     scenario.network = {.latency_ms = 0.5, .bandwidth_gbps = 1, .model_mb = 1};

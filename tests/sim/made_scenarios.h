@@ -8,7 +8,8 @@
 
 namespace steelyard::sim {
 
-// Workers with these polynomials, named a, b, c, ...; no noise, no exchange, ten equal rounds.
+// Workers named a, b, c, ... with these polynomials (ms); no noise, no exchange, ten rounds of `batch`
+// samples.
 inline Scenario made(std::uint64_t batch, const std::vector<std::vector<double>>& curves,
                      const std::string& policy = "equal") {
   Scenario scenario;

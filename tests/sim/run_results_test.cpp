@@ -1,4 +1,4 @@
-// The collector of results, told by hand.
+// RunResults, fed with hand-made records.
 #include "sim/run_results.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class RunResultsTest : public testing::Test {
   std::vector<std::size_t> worker_in_{1, 0};
 };
 
-TEST_F(RunResultsTest, APartCountsForTheWorkerOfItsSlot) {
+TEST_F(RunResultsTest, PartsAreAttributedByTheWorkersSlot) {
   RunResults it = results(false);
   it.told(round(Purpose::train, {{0, "b", 80, 0.3}, {1, "a", 40, 0.1}}));
   ASSERT_EQ(it.rounds().size(), 1U);
@@ -44,14 +44,14 @@ TEST_F(RunResultsTest, APartCountsForTheWorkerOfItsSlot) {
   EXPECT_EQ(it.tally().updates, 1U);
 }
 
-TEST_F(RunResultsTest, WherePushesAreAppliedAtOnceEachWorkerMakesAVersion) {
+TEST_F(RunResultsTest, EachWorkersPushIsAnUpdateUnderAsp) {
   job_.sync = parse_sync("asp");
   RunResults it = results(false);
   it.told(round(Purpose::train, {{0, "b", 80, 0.3}, {1, "a", 40, 0.1}}));
   EXPECT_EQ(it.tally().updates, 2U);
 }
 
-TEST_F(RunResultsTest, EvaluationsCountOnlyWhereSomethingIsTrained) {
+TEST_F(RunResultsTest, EvaluationsCountOnlyWithRealTraining) {
   for (const bool trained : {false, true}) {
     RunResults it = results(trained);
     it.told(round(Purpose::train, {}));
@@ -59,13 +59,13 @@ TEST_F(RunResultsTest, EvaluationsCountOnlyWhereSomethingIsTrained) {
     EXPECT_EQ(it.rounds().size(), 1U);
     ASSERT_EQ(it.evaluations().size(), trained ? 1U : 0U);
     if (!trained) continue;
-    EXPECT_DOUBLE_EQ(it.evaluations()[0].seconds, 0.5) << "of training before it";
+    EXPECT_DOUBLE_EQ(it.evaluations()[0].seconds, 0.5) << "seconds of training before it";
     EXPECT_DOUBLE_EQ(it.evaluations()[0].accuracy, 0.75);
     EXPECT_EQ(it.evaluations()[0].updates, 1U);
   }
 }
 
-TEST_F(RunResultsTest, KeepsNotesAndTheEnd) {
+TEST_F(RunResultsTest, KeepsNotesAndTheOutcome) {
   RunResults it = results(false);
   EXPECT_FALSE(it.ended());
   it.told(Note{"'a' is lost"});

@@ -1,5 +1,5 @@
-// The sync modes under virtual time: the same samples before each of them, every position once (the probe
-// looks), and times that can be told by hand.
+// The sync modes under virtual time: each mode processes the same samples, every position counts once (the
+// probe checks it), and times match those computed by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,16 +26,16 @@ std::uint64_t samples(const Result& result) {
   return sum;
 }
 
-// Two workers, one of them twice as fast, equal shares: bsp waits 120 ms a round for the slow one.
-TEST(SimulatedModes, SlackHidesNoConstantDifference) {
+// Two workers, one of them twice as fast, with equal shares: bsp waits 120 ms a round for the slow one.
+TEST(SimulatedModes, SlackDoesNotHideAConstantSpeedDifference) {
   const Scenario scenario = made(120, {{0, 1}, {0, 2}});
   EXPECT_NEAR(under("bsp", scenario).total_s(), 1.2, 1e-3);
   EXPECT_EQ(under("ssp:0", scenario).total_s(), under("bsp", scenario).total_s());
-  EXPECT_NEAR(under("ssp:3", scenario).total_s(), 1.2, 0.01) << "the slow one computes all the time";
+  EXPECT_NEAR(under("ssp:3", scenario).total_s(), 1.2, 0.01) << "the slow worker is never idle";
 }
 
-// A piece that lies behind another one of its worker does not wait for parameters: no reason to rest anybody.
-TEST(SimulatedModes, WaitingInLineIsNoExchange) {
+// A piece queued behind another piece of its worker does not wait for parameters, so no worker has to rest.
+TEST(SimulatedModes, QueuedPiecesDoNotCountAsExchange) {
   Scenario scenario = made(120, {{2, 1}, {2, 4}}, "steelyard");
   scenario.rounds = 100;
   scenario.samples_per_epoch = 120 * scenario.rounds;
@@ -45,15 +45,15 @@ TEST(SimulatedModes, WaitingInLineIsNoExchange) {
   }
 }
 
-// Who is free takes the next piece: together they do 1.5 samples a millisecond.
-TEST(SimulatedModes, AspKeepsEverybodyBusy) {
+// An idle worker takes the next piece: together the two compute 1.5 samples a millisecond.
+TEST(SimulatedModes, AspKeepsAllWorkersBusy) {
   const Result result = under("asp", made(120, {{0, 1}, {0, 2}}));
   EXPECT_LT(result.total_s(), 0.9);
   EXPECT_EQ(samples(result), 1200U);
 }
 
-// Two alike push at the same times: the second one always meets a slice that the first has moved on.
-TEST(SimulatedModes, StalenessIsCountedPushByPush) {
+// Two equal workers push at the same times: the second push always meets a slice that the first has updated.
+TEST(SimulatedModes, StalenessIsCountedPerPush) {
   const Scenario scenario = made(120, {{0, 1}, {0, 1}});
   EXPECT_TRUE(under("bsp", scenario).staleness.empty());
   const Staleness late = under("asp", scenario).staleness;
@@ -62,7 +62,7 @@ TEST(SimulatedModes, StalenessIsCountedPushByPush) {
   EXPECT_GT(late[1], 8U);
 }
 
-TEST(SimulatedModes, LocalStepsTakeTheirTimeAndTheExchangeIsRare) {
+TEST(SimulatedModes, LocalStepsSaveExchanges) {
   Scenario scenario = made(120, {{0, 1}, {0, 1}});
   scenario.network.step_ms = 40;
   EXPECT_NEAR(under("bsp", scenario).total_s(), 10 * 0.100, 1e-3);
@@ -72,8 +72,8 @@ TEST(SimulatedModes, LocalStepsTakeTheirTimeAndTheExchangeIsRare) {
   EXPECT_NEAR(under("oneshot:epoch", scenario).total_s(), 10 * 0.060 + 0.040, 1e-3);
 }
 
-// Balanced DiLoCo (Douillard et al. 2023 with steps in proportion to speed): four devices of 0.58, 0.75, 1.51
-// and 3.33 s a step, H = 64.
+// Balanced DiLoCo (Douillard et al. 2023, with steps proportional to speed): four devices that take 0.58,
+// 0.75, 1.51 and 3.33 s a step; H = 64.
 Scenario four_devices(const std::string& policy) {
   const double per_sample = 1000.0 / 128;
   Scenario scenario = made(
@@ -84,7 +84,7 @@ Scenario four_devices(const std::string& policy) {
   return scenario;
 }
 
-TEST(SimulatedModes, BalancedStepsAreInProportionToSpeed) {
+TEST(SimulatedModes, BalancedStepsAreProportionalToSpeed) {
   const Result equal = under("local:64", four_devices("equal"));
   EXPECT_NEAR(equal.rounds.at(0).round_ms, 213'100, 50);
   for (const char* policy : {"static", "oracle"}) {
@@ -97,9 +97,9 @@ TEST(SimulatedModes, BalancedStepsAreInProportionToSpeed) {
   }
 }
 
-// What the first device owes is cut among the others at whole batches, 64 + 32 + 14, and they do it when they
-// are done with their own.
-TEST(SimulatedModes, WhatADeadWorkerOwesIsCutAmongAllUnderBalancedSteps) {
+// The pieces that the first device owes are split among the others in whole batches, 64 + 32 + 14. The others
+// compute them after their own.
+TEST(SimulatedModes, ADeadWorkersPiecesAreSplitInWholeBatches) {
   Scenario scenario = four_devices("static");
   scenario.events.push_back(on(0, 64, UINT64_MAX));
   scenario.events.back().kill = true;
@@ -109,9 +109,9 @@ TEST(SimulatedModes, WhatADeadWorkerOwesIsCutAmongAllUnderBalancedSteps) {
   EXPECT_NEAR(balanced.rounds[1].round_ms, 111'800, 60);
 }
 
-// Coded pushes and pulls take their part of a transfer. The first pull, which has nothing to add to, is whole
-// and comes before the first round.
-TEST(SimulatedModes, CodedBytesAreChargedToTheLinks) {
+// Encoded pushes and pulls take time in proportion to their bytes. The first pull is not encoded, because
+// there is no earlier version to add to; it precedes the first round.
+TEST(SimulatedModes, LinksTransferEncodedBytes) {
   Scenario scenario = made(120, {{0, 1}, {0, 1}});
   scenario.network = {.latency_ms = 20, .bandwidth_gbps = 0.01, .model_mb = 0.25};  // 200 ms a transfer
   const double whole_s = 0.060 + 2 * 0.200 + 2 * 0.020;
@@ -124,7 +124,7 @@ TEST(SimulatedModes, CodedBytesAreChargedToTheLinks) {
   EXPECT_THROW(under("ssp:2", scenario), Failure);
 }
 
-// As jobs count them: a barrier makes one version a round, without one each worker's push is a step.
+// As in jobs: with a barrier each round is one update, without a barrier each worker's push is one.
 TEST(SimulatedModes, UpdatesAreCountedAsInJobs) {
   const Scenario scenario = made(120, {{0, 1}, {0, 2}, {0, 2}});
   EXPECT_EQ(under("bsp", scenario).updates, 10U);
@@ -141,8 +141,8 @@ TEST(SimulatedModes, UpdatesAreCountedAsInJobs) {
   }
 }
 
-// One yardstick whatever the mode: the oracle that waits in every round.
-TEST(SimulatedModes, AreHeldAgainstTheOracleUnderBsp) {
+// The ideal is the same for all modes: the oracle with a barrier in every round.
+TEST(SimulatedModes, AllModesAreComparedWithTheBspOracle) {
   Scenario scenario = made(120, {{0, 1}, {0, 2}});
   scenario.network.step_ms = 20;
   for (const char* sync :
@@ -160,9 +160,9 @@ std::uint64_t quiet_samples(const std::string& sync, Scenario scenario) {
   return samples(under(sync, scenario));
 }
 
-// With everything that can happen, twice: the same text. The probe breaks off where a position is not
-// counted exactly once, but for pieces of equal weights. Records may say less: of what somebody pushed and
-// did not live to report, they know nothing.
+// Two runs with events of all kinds give the same text. The probe fails if a position is not counted exactly
+// once, except for pieces of equal weights. Records may contain fewer samples: a killed worker may have
+// pushed a piece that it never reported.
 TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
   for (const char* sync :
        {"bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive", "nsoft:2", "ksoft:2", "eager",
@@ -188,8 +188,8 @@ TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
   }
 }
 
-// Shares change from round to round, and with them what each hub weighs in the average of all. The probe
-// follows that: it breaks off where a position is not counted exactly once.
+// Shares change from round to round, and with them the weight of each hub in the average. The probe tracks
+// the weights and fails if a position is not counted exactly once.
 TEST(SimulatedModes, HubsCountEveryPositionOnceUnderEveryPolicy) {
   for (const std::string& policy : balancing::policy_names()) {
     for (const char* sync : {"mll:4:1:2", "mll:4:3:2", "mll:2:2:3:line", "mll:3:5:4:ring"}) {
@@ -210,10 +210,10 @@ TEST(SimulatedModes, HubsCountEveryPositionOnceUnderEveryPolicy) {
   }
 }
 
-// Orchestra, t = (2, 3) ms a mini-batch of 60: T = 6 ms, tau = (3, 2). What is simulated without training has
-// no accuracy, so T stays. 1200 samples are 20 mini-batches: two equal rounds of 2, three of 5 and the one
-// that is left, then epochs of four.
-TEST(SimulatedModes, OrchestraChoosesTheLengthOfRounds) {
+// Orchestra, t = (2, 3) ms a mini-batch of 60: T = 6 ms, tau = (3, 2). A simulation without training has no
+// accuracy, so T stays. 1200 samples are 20 mini-batches: the first epoch has two rounds of 2 with equal
+// shares, three of 5 and one of 1; later epochs have four rounds.
+TEST(SimulatedModes, OrchestraChoosesRoundLengths) {
   Scenario scenario = made(120, {{0, 2.0 / 60}, {0, 3.0 / 60}}, "orchestra");
   scenario.rounds = 0;
   scenario.epochs = 3;
@@ -227,7 +227,7 @@ TEST(SimulatedModes, OrchestraChoosesTheLengthOfRounds) {
   EXPECT_EQ(samples(result), 3 * 1200U);
 }
 
-TEST(SimulatedModes, OrchestraNeedsAPolicyThatPacesAndWholeEpochs) {
+TEST(SimulatedModes, OrchestraNeedsAPacingPolicyAndWholeEpochs) {
   const auto refusal = [](const Scenario& scenario) -> std::string {
     try {
       (void)under("orchestra", scenario);
@@ -239,7 +239,7 @@ TEST(SimulatedModes, OrchestraNeedsAPolicyThatPacesAndWholeEpochs) {
   for (const char* policy : {"equal", "oracle"})
     EXPECT_THAT(refusal(made(120, {{0, 1}, {0, 2}}, policy)), testing::HasSubstr("policy = \"orchestra\""));
   Scenario half = made(120, {{0, 1}, {0, 2}}, "orchestra");
-  EXPECT_EQ(refusal(half), "") << "all rounds are an epoch";
+  EXPECT_EQ(refusal(half), "") << "the rounds are exactly one epoch";
   half.rounds = 5;
   EXPECT_THAT(refusal(half), testing::HasSubstr("job.epochs in place of job.rounds"));
 }

@@ -7,7 +7,7 @@
 namespace steelyard::sim::result_test {
 namespace {
 
-// Two epochs of a whole and a half round.
+// Two epochs, each of a full round and a half round.
 Result made_result() {
   Result result{"two \"epochs\"", "equal", "bsp", 7, {"a", "b"}, {}, 0.9, 4};
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -25,18 +25,18 @@ TEST(Result, TotalsAreSums) {
   EXPECT_DOUBLE_EQ(result.samples_per_s(), 120);
   EXPECT_DOUBLE_EQ(result.percent_of_ideal(), 90);
   EXPECT_EQ(result.epoch_s(), (std::vector{0.5, 0.5}));
-  EXPECT_EQ(result.last_full().round, 2U) << "the last round of an epoch is short";
+  EXPECT_EQ(result.last_full().round, 2U) << "the last round of an epoch is not full";
 }
 
-TEST(Result, SamplesWhoseReportWasLostCountAllTheSame) {
+TEST(Result, SamplesWithoutAReportStillCount) {
   Result result = made_result();
   result.rounds[2].shares[1] = 0;
   EXPECT_DOUBLE_EQ(result.samples_per_s(), 120);
   EXPECT_EQ(result.last_full().round, 2U);
 }
 
-// The contract: these keys, and no others.
-TEST(Result, JsonHasTheKeysOfTheContract) {
+// The documented format: these keys and no others.
+TEST(Result, JsonHasExactlyTheDocumentedKeys) {
   const auto json = nlohmann::json::parse(to_json(made_result()));
   std::vector<std::string> keys, in_round;
   for (const auto& [key, value] : json.items()) keys.push_back(key);
@@ -51,14 +51,14 @@ TEST(Result, JsonHasTheKeysOfTheContract) {
   EXPECT_EQ(json["rounds"][1]["shares"], (std::vector<int>{5, 15}));
   EXPECT_EQ(json["rounds"][1]["round_ms"], 200);
   EXPECT_EQ(json["epoch_s"], (std::vector<double>{0.5, 0.5}));
-  EXPECT_DOUBLE_EQ(json["computing"], 0.8) << "200 of 300 and of 200 ms";
+  EXPECT_DOUBLE_EQ(json["computing"], 0.8) << "200 of 300 ms and 200 of 200 ms";
   EXPECT_NEAR(json["efficiency"], 2 * (40 / 350.0 + 20 / 175.0), 1e-12);
   EXPECT_EQ(json["updates"], 4);
   EXPECT_EQ(json["final"]["shares"], (std::vector<int>{10, 30}));
   EXPECT_EQ(json["final"]["workers"], (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(Result, ATrainingAddsItsLossesAndEvaluations) {
+TEST(Result, TrainingAddsLossesAndEvaluations) {
   Result result = made_result();
   result.trained = true;
   result.rounds[1].loss = 1.5;
@@ -72,13 +72,13 @@ TEST(Result, ATrainingAddsItsLossesAndEvaluations) {
   EXPECT_EQ(json["final"]["loss"], 0.5);
 }
 
-TEST(Result, StalenessIsTheModesThatHaveIt) {
+TEST(Result, StalenessIsWrittenIfMeasured) {
   Result result = made_result();
   result.staleness = {5, 0, 2};
   EXPECT_EQ(nlohmann::json::parse(to_json(result))["staleness"], (std::vector<int>{5, 0, 2}));
 }
 
-TEST(Result, NumbersReadBackAndTextsAreEscaped) {
+TEST(Result, NumbersRoundTripAndTextIsEscaped) {
   EXPECT_EQ(json_number(0.1), "0.1");
   EXPECT_EQ(std::stod(json_number(1.0 / 3)), 1.0 / 3);
   EXPECT_EQ(json_number(1.0 / 0.0), "null");

@@ -1,4 +1,4 @@
-// The machines under virtual time: times, losses, breaks, and the same again.
+// Simulated runs: times of rounds, lost workers, broken connections, and reports.
 #include "sim/scenario_run.h"
 
 #include <gmock/gmock.h>
@@ -45,8 +45,8 @@ TEST(ScenarioRun, ARoundTakesItsLongestComputeAndTheExchange) {
   }
 }
 
-// 20 MB at 8 Gbit/s: 20 ms each way. The first round also waits for the first parameters.
-TEST(ScenarioRun, LinksCostTheirTransfersAndLatencies) {
+// 20 MB at 8 Gbit/s take 20 ms in each direction. The first round also waits for the first parameters.
+TEST(ScenarioRun, LinksAddTransferTimesAndLatencies) {
   Scenario scenario = made(100, {{10, 1}, {20, 2}});
   scenario.network = {.latency_ms = 3, .bandwidth_gbps = 8, .model_mb = 20};
   const auto rounds = rounds_of(scenario);
@@ -69,7 +69,7 @@ TEST(ScenarioRun, TheLastRoundOfAnEpochIsShort) {
   EXPECT_THAT(epochs, ElementsAre(0, 0, 0, 1, 1, 1));
 }
 
-TEST(ScenarioRun, AKilledWorkersShareIsDoneByTheOthersInTheSameRound) {
+TEST(ScenarioRun, OthersComputeAKilledWorkersShareInTheSameRound) {
   Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
   scenario.network.step_ms = 5;
   scenario.events.push_back(on(1, 4, UINT64_MAX));
@@ -80,14 +80,14 @@ TEST(ScenarioRun, AKilledWorkersShareIsDoneByTheOthersInTheSameRound) {
   ASSERT_EQ(rounds.size(), 10U);
   EXPECT_THAT(rounds[3].shares, ElementsAre(30, 30, 30));
   EXPECT_THAT(rounds[4].shares, ElementsAre(45, 0, 45))
-      << "the lost share is divided among those who are left";
+      << "the lost share is divided among the remaining workers";
   EXPECT_NEAR(rounds[4].compute_ms[0], 40 + 25, 1e-5) << "as a second piece";
   EXPECT_THAT(rounds[5].shares, ElementsAre(45, 0, 45));
   EXPECT_NEAR(rounds[5].compute_ms[0], 55, 1e-5);
   EXPECT_THAT(world.results().notes(), Contains(HasSubstr("'b' is lost")));
 }
 
-TEST(ScenarioRun, AKilledWorkerMayComeBackAndOthersMayJoin) {
+TEST(ScenarioRun, KilledWorkersMayReturnAndOthersMayJoin) {
   Scenario scenario = made(90, {{10, 1}, {10, 1}, {10, 1}});
   scenario.events.push_back(on(0, 2, 5));
   scenario.events.back().kill = true;
@@ -101,8 +101,8 @@ TEST(ScenarioRun, AKilledWorkerMayComeBackAndOthersMayJoin) {
   EXPECT_THAT(rounds[7].shares, ElementsAre(30, 30, 30));
 }
 
-// Whatever breaks, every round is whole, and the probe of the shards is content.
-TEST(ScenarioRun, BrokenConnectionsAndKillsLoseNothing) {
+// Every round is complete despite all faults, and the probe of the shards finds no error.
+TEST(ScenarioRun, BrokenConnectionsAndKillsLoseNoPositions) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed);
     Scenario scenario = made(97, {{10, 1}, {5, 2}, {1, 3}, {2, 2}});
@@ -127,36 +127,37 @@ TEST(ScenarioRun, BrokenConnectionsAndKillsLoseNothing) {
   }
 }
 
-TEST(ScenarioRun, WhoeverIsAloneDoesAllOfIt) {
+TEST(ScenarioRun, ASingleWorkerComputesEverything) {
   Scenario scenario = made(90, {{10, 1}, {10, 2}});
   scenario.workers[1].max_batch = 40;
   ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, 1});
   world.run();
   ASSERT_EQ(world.results().rounds().size(), 10U);
   EXPECT_THAT(world.results().rounds()[3].shares, ElementsAre(0, 90));
-  EXPECT_NEAR(world.results().rounds()[3].compute_ms[1], 90 + 90 + 30, 1e-5) << "in three helpings";
+  EXPECT_NEAR(world.results().rounds()[3].compute_ms[1], 90 + 90 + 30, 1e-5)
+      << "in three batches of at most 40";
 }
 
-TEST(ScenarioRun, SaysSoWhenNobodyIsLeft) {
+TEST(ScenarioRun, FailsWhenNoWorkerIsLeft) {
   Scenario scenario = made(90, {{10, 1}});
   scenario.events.push_back(on(0, 4, UINT64_MAX));
   scenario.events.back().kill = true;
   ScenarioRun world(scenario, policy("equal"), {});
   try {
     world.run();
-    FAIL() << "a job without workers has ended";
+    FAIL() << "a job without workers did not fail";
   } catch (const Failure& failure) {
     EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("round 4"), HasSubstr("no worker is left")));
   }
 }
 
-// Divides equally, and keeps what it is told.
-struct Watching final : balancing::Policy {
+// Divides equally and records its inputs.
+struct RecordingPolicy final : balancing::Policy {
   struct Seen {
     std::vector<balancing::Sample> samples;
     std::vector<balancing::Request> requests;
   };
-  explicit Watching(Seen& seen) : seen_(seen) {}
+  explicit RecordingPolicy(Seen& seen) : seen_(seen) {}
   void observe(const balancing::Sample& sample) override { seen_.samples.push_back(sample); }
   std::vector<std::uint64_t> plan(const balancing::Request& request) override {
     seen_.requests.push_back(request);
@@ -166,20 +167,20 @@ struct Watching final : balancing::Policy {
   void restore(const std::string&) override {}
   Seen& seen_;
 };
-Watching::Seen watched(const Scenario& scenario) {
-  Watching::Seen seen;
-  ScenarioRun world(scenario, [&](const auto&) { return std::make_unique<Watching>(seen); }, {});
+RecordingPolicy::Seen recorded(const Scenario& scenario) {
+  RecordingPolicy::Seen seen;
+  ScenarioRun world(scenario, [&](const auto&) { return std::make_unique<RecordingPolicy>(seen); }, {});
   world.run();
   return seen;
 }
 
-// Of CPU workers the policy sees what a co-tenant leaves: the reports carry it.
-TEST(ScenarioRun, CpuWorkersReportTheirShare) {
+// Reports of CPU workers contain the CPU share that a co-tenant leaves.
+TEST(ScenarioRun, CpuWorkersReportTheirCpuShare) {
   Scenario scenario = made(100, {{10, 1}, {10, 1}});
   scenario.workers[0].kind = DeviceKind::cpu;
   scenario.events.push_back(on(0, 3, 5));
   scenario.events.back().cpu = 0.25;
-  const Watching::Seen seen = watched(scenario);
+  const RecordingPolicy::Seen seen = recorded(scenario);
   ASSERT_EQ(seen.samples.size(), 20U);
   for (const balancing::Sample& sample : seen.samples) {
     const bool struck = sample.slot == 0 && sample.round >= 3 && sample.round < 5;
@@ -191,17 +192,17 @@ TEST(ScenarioRun, CpuWorkersReportTheirShare) {
 TEST(ScenarioRun, CpuWorkersReportTheirMemory) {
   Scenario scenario = made(150, {{10, 1}, {10, 1}, {10, 1}});
   scenario.workers[0].kind = scenario.workers[1].kind = DeviceKind::cpu;
-  scenario.workers[0].memory_mb = scenario.workers[2].memory_mb = 8000;  // of a GPU worker it is not told
+  scenario.workers[0].memory_mb = scenario.workers[2].memory_mb = 8000;  // GPU workers do not report it
   scenario.events.push_back(on(0, 3, 5));
   scenario.events.back().memory = 0.25;
-  const Watching::Seen seen = watched(scenario);
+  const RecordingPolicy::Seen seen = recorded(scenario);
   ASSERT_EQ(seen.samples.size(), 30U);
   for (const balancing::Sample& sample : seen.samples) {
     const bool struck = sample.round >= 3 && sample.round < 5;
     EXPECT_EQ(sample.memory, sample.slot != 0 ? -1 : struck ? 2000 : 8000) << sample.round;
-    EXPECT_NEAR(sample.seconds, 0.06, 1e-9) << "by itself it changes no time";
+    EXPECT_NEAR(sample.seconds, 0.06, 1e-9) << "the memory does not change the time";
   }
-  // A plan knows what the round before told.
+  // A request contains the values reported for the round before.
   for (const balancing::Request& request : seen.requests) {
     const bool struck = request.round >= 4 && request.round < 6;
     EXPECT_EQ(request.workers[0].memory, request.round == 0 ? -1 : struck ? 2000 : 8000) << request.round;
@@ -209,8 +210,8 @@ TEST(ScenarioRun, CpuWorkersReportTheirMemory) {
   }
 }
 
-// Events count batches of global_batch: a round of local steps tells how it is in its last one.
-TEST(ScenarioRun, RoundsOfManyBatchesReportTheLast) {
+// Events count batches of global_batch samples: a round of local steps reports the signals of its last batch.
+TEST(ScenarioRun, LongRoundsReportTheSignalsOfTheirLastBatch) {
   Scenario scenario = made(100, {{10, 1}, {10, 1}});
   scenario.sync = "local:5";
   scenario.workers[0].kind = DeviceKind::cpu;
@@ -219,7 +220,7 @@ TEST(ScenarioRun, RoundsOfManyBatchesReportTheLast) {
   scenario.events.back().memory = 0.5;
   scenario.events.back().cpu = 0.25;
   std::vector<double> memory, cpu;
-  for (const balancing::Sample& sample : watched(scenario).samples) {
+  for (const balancing::Sample& sample : recorded(scenario).samples) {
     if (sample.slot != 0) continue;
     memory.push_back(sample.memory);
     cpu.push_back(sample.cpu);
@@ -228,8 +229,8 @@ TEST(ScenarioRun, RoundsOfManyBatchesReportTheLast) {
   EXPECT_THAT(cpu, ElementsAre(1, 0.25));
 }
 
-// Half speed from 0.3 s on, which is in the middle of the third round: 50 ms at full speed, and 50 ms' work.
-TEST(ScenarioRun, TracesCountFromTheBeginningOfTheFirstRound) {
+// Half speed from 0.3 s on, in the middle of the third round: 50 ms at full speed, then 100 ms for the rest.
+TEST(ScenarioRun, TracesStartWithTheFirstRound) {
   Scenario scenario = made(100, {{0, 1}});
   scenario.network.step_ms = 25;
   scenario.workers[0].kind = DeviceKind::cpu;
@@ -240,14 +241,14 @@ TEST(ScenarioRun, TracesCountFromTheBeginningOfTheFirstRound) {
   EXPECT_NEAR(rounds[3].compute_ms[0], 200, 1e-5);
 }
 
-TEST(ScenarioRun, NothingIsTrainedUnlessTheScenarioSaysSo) {
+TEST(ScenarioRun, TrainsOnlyIfTheScenarioAsksForIt) {
   const Scenario scenario = made(100, {{0, 1}});
   ScenarioRun world(scenario, policy("equal"), {ScenarioRun::Checks::steps, {}});
   world.run();
   EXPECT_TRUE(world.results().evaluations().empty());
 }
 
-TEST(ScenarioRun, TenThousandWorkersDoARound) {
+TEST(ScenarioRun, TenThousandWorkersCompleteRounds) {
   Scenario scenario = made(20'000, {});
   scenario.rounds = 2;
   scenario.samples_per_epoch = 40'000;

@@ -14,21 +14,21 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Scenarios, RoundsFollowFromEpochsAndRounds) {
+TEST(Scenarios, TheNumberOfRoundsFollowsFromEpochsAndRounds) {
   Scenario scenario = made(512, {{1, 1}});
   scenario.samples_per_epoch = 50'000;
   scenario.rounds = 0;
   scenario.epochs = 2;
-  EXPECT_EQ(count_rounds(scenario), 2 * 98U) << "97 whole ones and a short one";
+  EXPECT_EQ(count_rounds(scenario), 2 * 98U) << "97 full rounds and a short one";
   scenario.rounds = 120;
-  EXPECT_EQ(count_rounds(scenario), 120U) << "whichever is over first";
+  EXPECT_EQ(count_rounds(scenario), 120U) << "the smaller limit counts";
   scenario.epochs = 0;
   EXPECT_EQ(count_rounds(scenario), 120U);
 }
 
 std::string trouble(const std::function<void(Scenario&)>& spoil) {
   Scenario scenario = made(100, {{10, 1}, {10, 1}});
-  check_scenario(scenario);  // good before
+  check_scenario(scenario);  // valid before the change
   spoil(scenario);
   try {
     check_scenario(scenario);
@@ -39,7 +39,7 @@ std::string trouble(const std::function<void(Scenario&)>& spoil) {
   return {};
 }
 
-TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
+TEST(Scenarios, InvalidScenariosAreRefused) {
   EXPECT_THAT(trouble([](Scenario& it) { it.workers.clear(); }), HasSubstr("no worker"));
   EXPECT_THAT(trouble([](Scenario& it) { it.sync = "ssp"; }),
               HasSubstr("'ssp' does not exist; choose one of bsp"));
@@ -65,7 +65,7 @@ TEST(Scenarios, WhatCannotBeSimulatedIsRefused) {
               HasSubstr("two workers are named 'a'"));
 }
 
-// Of two workers, a is killed in round 3 and b in round 5.
+// Worker a is killed in round 3 and worker b in round 5; they return in the rounds given.
 std::string both_killed(Round a_back, Round b_back, const std::string& sync = "bsp") {
   return trouble([&](Scenario& it) {
     it.sync = sync;
@@ -74,8 +74,9 @@ std::string both_killed(Round a_back, Round b_back, const std::string& sync = "b
   });
 }
 
-// As cubics do that were fitted to smaller batches; told where a worker may get such a batch.
-TEST(Scenarios, ACubicThatFallsIsHeldFromItsPeakOn) {
+// Cubics fitted to smaller batches may decrease beyond them. A note names each worker that may get such a
+// batch.
+TEST(Scenarios, AFallingCubicIsHeldAndNoted) {
   Scenario scenario =
       made(100, {{5, 1, -0.0065}, {5, 1}, {5, 1, -0.0065}, {5, 1, -0.0065}, {9, 1, 0, -1.1e-4}});
   check_scenario(scenario);
@@ -94,15 +95,15 @@ TEST(Scenarios, ACubicThatFallsIsHeldFromItsPeakOn) {
   EXPECT_THAT(notes_on(scenario), ElementsAre(HasSubstr("worker 'e'")));
 }
 
-TEST(Scenarios, WhereNobodyIsThereNobodyComesBack) {
+TEST(Scenarios, ARoundWithoutWorkersIsRefused) {
   constexpr Round never = UINT64_MAX;
   EXPECT_THAT(both_killed(never, never), HasSubstr("no worker is present in round 5"));
-  EXPECT_THAT(both_killed(never, 8), HasSubstr("round 5")) << "rounds are the clock";
+  EXPECT_THAT(both_killed(never, 8), HasSubstr("round 5")) << "no round ends, so round 8 never comes";
   EXPECT_THAT(both_killed(7, never), HasSubstr("round 5"));
-  EXPECT_EQ(both_killed(6, never), "") << "starts while round 5 is under way";
+  EXPECT_EQ(both_killed(6, never), "") << "the worker returns during round 5";
   EXPECT_EQ(both_killed(never, 6), "");
   EXPECT_EQ(both_killed(5, 9), "");
-  EXPECT_EQ(both_killed(12, 13), both_killed(never, never)) << "behind the last round";
+  EXPECT_EQ(both_killed(12, 13), both_killed(never, never)) << "after the last round";
   EXPECT_EQ(trouble([](Scenario& it) {
               it.events = {on(0, 3, never), on(1, 12, never)};
               for (Event& event : it.events) event.kill = true;
@@ -115,14 +116,14 @@ TEST(Scenarios, WhereNobodyIsThereNobodyComesBack) {
               HasSubstr("round 3"));
 }
 
-TEST(Scenarios, RoundsOfManyBatchesSeeTheirLast) {
-  EXPECT_EQ(both_killed(UINT64_MAX, 8, "local:4"), "") << "batches 4 to 7 are one round";
+TEST(Scenarios, LongRoundsSeeEventsOfTheirLastBatch) {
+  EXPECT_EQ(both_killed(UINT64_MAX, 8, "local:4"), "") << "batches 4 to 7 form one round";
   EXPECT_THAT(both_killed(UINT64_MAX, 9, "local:4"), HasSubstr("no worker is present in round 7"));
   EXPECT_EQ(both_killed(UINT64_MAX, 10, "oneshot:epoch"), "");
   EXPECT_THAT(both_killed(UINT64_MAX, 11, "oneshot:end"), HasSubstr("round 9"));
 }
 
-TEST(Scenarios, WhatATargetMayEndBeforeIsNotRefused) {
+TEST(Scenarios, ATargetAccuracyAllowsRoundsWithoutWorkers) {
   EXPECT_EQ(trouble([](Scenario& it) {
               it.target_accuracy = 0.9;
               it.events = {on(0, 3, UINT64_MAX), on(1, 5, UINT64_MAX)};
@@ -131,7 +132,7 @@ TEST(Scenarios, WhatATargetMayEndBeforeIsNotRefused) {
             "");
 }
 
-TEST(Scenarios, EventsThatMeanNothingAreRefused) {
+TEST(Scenarios, InvalidEventsAreRefused) {
   const auto refused = [](const std::function<void(Event&)>& spoil) {
     return trouble([&](Scenario& it) {
       it.events.push_back(on(0, 3, 9));

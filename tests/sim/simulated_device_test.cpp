@@ -17,16 +17,16 @@ Scenario with(const Event& event) {
   return scenario;
 }
 double ms(const Scenario& scenario, Round round, std::size_t worker = 0) {
-  return Devices(scenario, scenario.seed).true_ms(worker, round, 50);  // 60 when nothing disturbs
+  return Devices(scenario, scenario.seed).true_ms(worker, round, 50);  // 60 if undisturbed
 }
 
-TEST(Devices, UndisturbedTheyFollowTheirCurve) {
+TEST(Devices, UndisturbedDevicesFollowTheirCurve) {
   EXPECT_DOUBLE_EQ(ms(made(100, {{10, 1}}), 0), 60);
   const Scenario scenario = made(100, {{10, 1}});
-  EXPECT_EQ(Devices(scenario, 1).true_ms(0, 0, 0), 0) << "nothing to do takes no time";
+  EXPECT_EQ(Devices(scenario, 1).true_ms(0, 0, 0), 0) << "an empty batch takes no time";
 }
 
-TEST(Devices, EffectsJoinAsTheHeaderSays) {
+TEST(Devices, EffectsCombineAsDocumented) {
   Event event = on(0, 3, 5);
   event.add_ms = 7;
   event.scale = 2;
@@ -36,7 +36,7 @@ TEST(Devices, EffectsJoinAsTheHeaderSays) {
   EXPECT_DOUBLE_EQ(ms(scenario, 3), 60 * 2 / 0.5 + 7);
   EXPECT_DOUBLE_EQ(ms(scenario, 4), 60 * 2 / 0.5 + 7);
   EXPECT_DOUBLE_EQ(ms(scenario, 5), 60);
-  EXPECT_DOUBLE_EQ(ms(scenario, 3, 1), 60) << "the other worker";
+  EXPECT_DOUBLE_EQ(ms(scenario, 3, 1), 60) << "the other worker is unaffected";
   EXPECT_DOUBLE_EQ(Devices(scenario, 1).cpu(0, 4), 0.5);
   EXPECT_DOUBLE_EQ(Devices(scenario, 1).cpu(0, 5), 1);
 }
@@ -50,7 +50,7 @@ Event by_clock(Shape shape, double from_s, double to_s) {
   return event;
 }
 
-TEST(Devices, EventsByTheClockStrikeWhateverTheRound) {
+TEST(Devices, ClockEventsApplyInAnyRound) {
   Scenario scenario = with(by_clock(Shape::step, 10, 20));
   scenario.workers[0].memory_mb = 1000;
   const Devices devices(scenario, 1);
@@ -64,10 +64,10 @@ TEST(Devices, EventsByTheClockStrikeWhateverTheRound) {
   }
 }
 
-TEST(Devices, ShapesByTheClock) {
+TEST(Devices, ClockEventsHaveShapes) {
   const Scenario ramp = with(by_clock(Shape::ramp, 10, 20));
   EXPECT_DOUBLE_EQ(Devices(ramp, 1).true_ms(0, 0, 50, 15), 90);
-  EXPECT_DOUBLE_EQ(Devices(ramp, 1).true_ms(0, 0, 50, 50), 120) << "it stays";
+  EXPECT_DOUBLE_EQ(Devices(ramp, 1).true_ms(0, 0, 50, 50), 120) << "the final value stays";
   Event event = by_clock(Shape::periodic, 1, 9);
   event.period_s = 4, event.length_s = 1.5;
   const Scenario periodic = with(event);
@@ -77,7 +77,7 @@ TEST(Devices, ShapesByTheClock) {
     EXPECT_DOUBLE_EQ(devices.true_ms(0, 0, 50, at_s), ms) << at_s;
 }
 
-TEST(Devices, MemoryIsToldAndChangesNoTime) {
+TEST(Devices, MemoryIsReportedWithoutChangingTimes) {
   Event event = on(0, 3, 5);
   event.memory = 0.25;
   Scenario scenario = with(event);
@@ -87,10 +87,10 @@ TEST(Devices, MemoryIsToldAndChangesNoTime) {
   EXPECT_DOUBLE_EQ(devices.memory_mb(0, 3), 4'000);
   EXPECT_DOUBLE_EQ(devices.memory_mb(0, 5), 16'000);
   EXPECT_DOUBLE_EQ(ms(scenario, 3), 60);
-  EXPECT_EQ(devices.memory_mb(1, 3), -1) << "nobody said how much it has";
+  EXPECT_EQ(devices.memory_mb(1, 3), -1) << "its memory was not configured";
 }
 
-TEST(Devices, MemoryFollowsTheShapesAsTheProcessorDoes) {
+TEST(Devices, MemoryEventsHaveShapes) {
   Event event = on(0, 5, UINT64_MAX);
   event.shape = Shape::bursty;
   event.mean_gap = 10;
@@ -110,10 +110,10 @@ TEST(Devices, MemoryFollowsTheShapesAsTheProcessorDoes) {
   EXPECT_GT(struck, 100);
   scenario.events[0].shape = Shape::ramp;
   scenario.events[0].to = 15;
-  EXPECT_DOUBLE_EQ(Devices(scenario, 1).memory_mb(0, 10), 750) << "half of half";
+  EXPECT_DOUBLE_EQ(Devices(scenario, 1).memory_mb(0, 10), 750) << "half of the ramp to one half";
 }
 
-TEST(Devices, RampsGrowAndStay) {
+TEST(Devices, RampsGrowAndKeepTheirFinalValue) {
   Event event = on(0, 10, 20);
   event.shape = Shape::ramp;
   event.scale = 3;
@@ -124,7 +124,7 @@ TEST(Devices, RampsGrowAndStay) {
   EXPECT_DOUBLE_EQ(ms(scenario, 900), 180);
 }
 
-TEST(Devices, PeriodicEventsComeBack) {
+TEST(Devices, PeriodicEventsRepeat) {
   Event event = on(0, 5, 100);
   event.shape = Shape::periodic;
   event.period = 10;
@@ -140,9 +140,9 @@ TEST(Devices, PeriodicEventsComeBack) {
   }
 }
 
-TEST(Devices, BurstsAreAsOftenAndAsLongAsTheyShouldBe) {
+TEST(Devices, BurstsHaveTheirMeanGapAndLength) {
   Event event = on(0, 0, UINT64_MAX);
-  event.worker.reset();  // everybody
+  event.worker.reset();  // all workers
   event.shape = Shape::bursty;
   event.mean_gap = 10;
   event.mean_length = 5;
@@ -155,10 +155,10 @@ TEST(Devices, BurstsAreAsOftenAndAsLongAsTheyShouldBe) {
     together += devices.true_ms(0, round, 50) > 100 && devices.true_ms(1, round, 50) > 100;
   }
   EXPECT_NEAR(struck, 333, 120);
-  EXPECT_LT(together, struck) << "each worker has its own";
+  EXPECT_LT(together, struck) << "each worker has its own bursts";
 }
 
-TEST(Devices, WalksStayInTheirBoundsAndMove) {
+TEST(Devices, RandomWalksMoveWithinTheirBounds) {
   Event event = on(0, 100, UINT64_MAX);
   event.shape = Shape::random_walk;
   event.deviation = 0.1;
@@ -178,7 +178,7 @@ TEST(Devices, WalksStayInTheirBoundsAndMove) {
   EXPECT_GT(high, low * 2);
 }
 
-TEST(Devices, NoiseBelongsToThePlaceAndNotToTheShare) {
+TEST(Devices, NoiseDependsOnWorkerAndRoundOnly) {
   Scenario scenario = made(100, {{0, 1}, {0, 1}});
   scenario.workers[0].noise = scenario.workers[1].noise = 0.1;
   const Devices devices(scenario, 5), same(scenario, 5), others(scenario, 6);
@@ -197,7 +197,7 @@ TEST(Devices, NoiseBelongsToThePlaceAndNotToTheShare) {
   EXPECT_NEAR(std::sqrt(squares / 4000), 0.1, 0.01);
 }
 
-TEST(Devices, TheOracleDoesNotForeseeTheUnforeseen) {
+TEST(Devices, UnforeseenEventsAreNotInTrueTimes) {
   Event event = on(0, 7, 8);
   event.scale = 5;
   event.unforeseen = true;
@@ -207,7 +207,7 @@ TEST(Devices, TheOracleDoesNotForeseeTheUnforeseen) {
   EXPECT_DOUBLE_EQ(devices.drawn_ms(0, 7, 50), 300);
 }
 
-TEST(Devices, MeasuredCurvesStandInThePlaceOfPolynomials) {
+TEST(Devices, MeasuredCurvesReplacePolynomials) {
   Scenario scenario = made(100, {{10, 1}});
   scenario.workers[0].time_ms.clear();
   scenario.workers[0].measured = {{10, 30}, {60, 80}};
@@ -224,7 +224,7 @@ TEST(Devices, NoBatchTakesLessThanTheFlatTime) {
   EXPECT_DOUBLE_EQ(devices.true_ms(0, 0, 31), 41);
 }
 
-TEST(Devices, RecordingsTakeWhatTheRoundTook) {
+TEST(Devices, RecordingsScaleDrawnAndTrueTimes) {
   Scenario scenario = made(100, {{10, 1}});
   scenario.workers[0].recording = {{1, 3, 0.5}, {1, 1, 2}};
   const Devices devices(scenario, 1);
@@ -235,8 +235,8 @@ TEST(Devices, RecordingsTakeWhatTheRoundTook) {
   }
 }
 
-// Half of the processor from the first second on: a batch of 60 ms that begins 30 ms before takes 90.
-TEST(Devices, TracesCountByTheTimeAndTheirSharesAreReported) {
+// Half of the processor from 1 s on: a batch of 60 ms that begins 30 ms earlier takes 90 ms.
+TEST(Devices, TracesFollowTimeAndSetTheCpuShare) {
   Event event = on(0, 3, 4);
   event.add_ms = 7;
   event.cpu = 0.5;
@@ -246,11 +246,12 @@ TEST(Devices, TracesCountByTheTimeAndTheirSharesAreReported) {
   EXPECT_DOUBLE_EQ(devices.drawn_ms(0, 0, 50, 0.5), 60);
   EXPECT_NEAR(devices.drawn_ms(0, 0, 50, 0.97), 30 + 60, 1e-9);
   EXPECT_NEAR(devices.true_ms(0, 0, 50, 2), 120, 1e-9);
-  EXPECT_NEAR(devices.drawn_ms(0, 3, 50, 2), 60 / 0.5 / 0.5 + 7, 1e-9) << "the event's share is another one";
+  EXPECT_NEAR(devices.drawn_ms(0, 3, 50, 2), 60 / 0.5 / 0.5 + 7, 1e-9)
+      << "the share of the event multiplies that of the trace";
   EXPECT_NEAR(devices.cpu(0, 0, 0.97, 0.09), (0.03 + 0.06 * 0.5) / 0.09, 1e-9);
   EXPECT_NEAR(devices.cpu(0, 3, 2, 0.1), 0.25, 1e-9);
   scenario.workers[0].trace.kind = SpeedTrace::Kind::speed;
-  EXPECT_EQ(devices.cpu(0, 0, 2, 0.1), 1) << "a slow device is not a busy one";
+  EXPECT_EQ(devices.cpu(0, 0, 2, 0.1), 1) << "a trace of speed does not change the CPU share";
 }
 
 TEST(Devices, RestlessMachinesJitterSleepAndPause) {
@@ -270,7 +271,7 @@ TEST(Devices, RestlessMachinesJitterSleepAndPause) {
     const double pause = devices.drawn_ms(2, round, 50) - 60;
     paused += pause;
     pauses += pause > 0 ? 1 : 0;
-    EXPECT_EQ(devices.true_ms(0, round, 50), 60) << "nobody foresees it";
+    EXPECT_EQ(devices.true_ms(0, round, 50), 60) << "true times contain no jitter or pauses";
   }
   EXPECT_NEAR(logarithms, 0, 0.02);
   EXPECT_NEAR(std::sqrt(squares), 0.3, 0.01);
@@ -278,7 +279,7 @@ TEST(Devices, RestlessMachinesJitterSleepAndPause) {
   EXPECT_NEAR(paused / pauses, 40, 5);
 }
 
-TEST(Devices, AnEventMayNameWhatItIsDrawnFrom) {
+TEST(Devices, EventsWithTheSameDrawsCoincide) {
   Event event = on(0, 0, UINT64_MAX);
   event.shape = Shape::bursty;
   event.scale = 2;
@@ -298,7 +299,7 @@ TEST(Devices, AnEventMayNameWhatItIsDrawnFrom) {
   EXPECT_LT(same, 150);
 }
 
-TEST(Devices, WhoJoinsLaterIsNotThereAtTheStart) {
+TEST(Devices, AWorkerThatJoinsLaterIsAbsentAtStart) {
   Event event = on(1, 7, UINT64_MAX);
   event.join = true;
   const Scenario scenario = with(event);

@@ -26,7 +26,7 @@ TEST(Network, AFixedExchangeIsChargedOncePerRound) {
   EXPECT_DOUBLE_EQ(NetworkOptions{.step_ms = 95}.exchange_ms(), 95);
 }
 
-TEST(Network, ReportsOfAnEvaluationPayNoExchange) {
+TEST(Network, EvaluationReportsPayNoExchange) {
   Network network({.step_ms = 95}, 3, 1);
   Report evaluated;
   evaluated.piece.purpose = Purpose::evaluate;
@@ -34,46 +34,46 @@ TEST(Network, ReportsOfAnEvaluationPayNoExchange) {
   EXPECT_EQ(network.arrival(at(10), envelope), at(10));
 }
 
-TEST(Network, APairKeepsItsOrder) {
+TEST(Network, MessagesOfAPairKeepTheirOrder) {
   Network network({.step_ms = 95}, 3, 1);
   network.arrival(at(10), push(worker));
   EXPECT_EQ(network.arrival(at(11), pull(worker)), at(105)) << "behind the push";
   EXPECT_EQ(network.arrival(at(11), pull(other)), at(11)) << "other pairs do not wait";
-  EXPECT_EQ(network.arrival(at(11), parameters(worker)), at(11)) << "nor does the way back";
+  EXPECT_EQ(network.arrival(at(11), parameters(worker)), at(11)) << "nor does the opposite direction";
 }
 
-// 100 MB at 10 Gbit/s are 80 ms; in two slices of 40 ms, one behind the other.
-TEST(Network, ALinkPassesOneTransferAfterTheOther) {
+// 100 MB at 10 Gbit/s take 80 ms: two slices of 40 ms, one after the other.
+TEST(Network, ALinkCarriesOneTransferAtATime) {
   const NetworkOptions options{.latency_ms = 2, .bandwidth_gbps = 10, .model_mb = 100};
   Network network(options, 3, 2);
-  EXPECT_EQ(network.arrival(at(0), push(worker)), at(82)) << "there when the last of them is";
+  EXPECT_EQ(network.arrival(at(0), push(worker)), at(82)) << "arrives with the last slice";
   EXPECT_EQ(network.arrival(at(0), push(worker)), at(82));
-  EXPECT_EQ(network.arrival(at(0), push(other)), at(82)) << "a link of its own";
+  EXPECT_EQ(network.arrival(at(0), push(other)), at(82)) << "each worker has its own link";
   EXPECT_EQ(network.arrival(at(0), parameters(worker)), at(122)) << "both directions share it";
-  EXPECT_EQ(network.arrival(at(0), report(worker)), at(2)) << "words are light";
+  EXPECT_EQ(network.arrival(at(0), report(worker)), at(2)) << "messages without data take no bandwidth";
   network.slow(worker, 3);
   EXPECT_EQ(network.arrival(at(100), push(worker)), at(120 + 3 * 80 + 3 * 2)) << "slowed down";
   EXPECT_DOUBLE_EQ(options.exchange_ms(), 2 * 80 + 2 * 2);
 }
 
-TEST(Network, AWorkerMayHaveALinkOfItsOwn) {
+TEST(Network, AWorkerMayHaveItsOwnLink) {
   Network network({.latency_ms = 2, .bandwidth_gbps = 10, .model_mb = 100}, 3, 2);
   network.link(worker, 20, 1);
   EXPECT_EQ(network.arrival(at(0), push(worker)), at(820));
-  EXPECT_EQ(network.arrival(at(0), push(other)), at(82)) << "as the network's";
+  EXPECT_EQ(network.arrival(at(0), push(other)), at(82)) << "the link of the network options";
   EXPECT_EQ(network.arrival(at(900), report(worker)), at(920));
   network.cut(server, worker);
-  EXPECT_EQ(network.arrival(at(1000), push(worker)), at(1820)) << "it stays, whatever was cut";
+  EXPECT_EQ(network.arrival(at(1000), push(worker)), at(1820)) << "a cut does not change the link";
 }
 
-TEST(Network, WhatIsLateHoldsBackItsPairOnly) {
+TEST(Network, ADelayedMessageDelaysItsPairOnly) {
   Network network({.latency_ms = 2}, 3, 1);
   EXPECT_EQ(network.arrival(at(0), pull(worker), milliseconds(50)), at(52));
-  EXPECT_EQ(network.arrival(at(1), pull(worker)), at(52)) << "behind it";
+  EXPECT_EQ(network.arrival(at(1), pull(worker)), at(52)) << "after the delayed message";
   EXPECT_EQ(network.arrival(at(1), pull(other)), at(3));
 }
 
-TEST(Network, OuterNodesMayTalkToEachOther) {
+TEST(Network, OuterNodesMayExchangeMessages) {
   Network network({.latency_ms = 2}, 3, 1);
   const Envelope late{{Role::shard, 9}, worker, Message(std::in_place_type<ToWorker>, Pong{})};
   EXPECT_EQ(network.arrival(at(0), late, milliseconds(50)), at(52));
@@ -84,7 +84,7 @@ TEST(Network, OuterNodesMayTalkToEachOther) {
   EXPECT_EQ(network.arrival(at(1), late), at(3));
 }
 
-TEST(Network, NothingWaitsBehindWhatACutHasSwallowed) {
+TEST(Network, MessagesDoNotWaitForTransfersLostInACut) {
   Network network({.step_ms = 95, .bandwidth_gbps = 8, .model_mb = 100}, 3, 1);
   EXPECT_EQ(network.arrival(at(0), push(worker)), at(195));
   network.cut(server, worker);
@@ -92,7 +92,7 @@ TEST(Network, NothingWaitsBehindWhatACutHasSwallowed) {
   EXPECT_EQ(network.arrival(at(10), parameters(worker)), at(110));
 }
 
-TEST(Network, StampsTellWhatWasSentBeforeACut) {
+TEST(Network, StampsIdentifyMessagesSentBeforeACut) {
   Network network({}, 3, 1);
   const std::uint32_t before = network.stamp(worker, server);
   network.cut(server, worker);

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // LBB, Table 2: equal shares take 392.92 ms, a straggler effect of 1.94.
-TEST(Simulation, LbbTable2UnderEqual) {
+TEST(Simulation, EqualSharesReproduceLbbTable2) {
   const Result result = simulate(lbb_table_2("equal"));
   for (const RoundResult& round : result.rounds) {
     EXPECT_THAT(round.shares, ElementsAre(128, 128, 128, 128));
@@ -25,8 +25,8 @@ TEST(Simulation, LbbTable2UnderEqual) {
   }
 }
 
-// LBB, Table 2, balanced; the exact integer optimum on its two-point lines: 104.41 ms.
-TEST(Simulation, LbbTable2UnderTheOracle) {
+// LBB, Table 2, balanced: the exact integer optimum on its two-point lines takes 104.41 ms.
+TEST(Simulation, TheOracleFindsTheOptimumOfLbbTable2) {
   const Result result = simulate(lbb_table_2("oracle"));
   EXPECT_THAT(result.last_full().shares, ElementsAre(166, 167, 159, 20));
   EXPECT_NEAR(result.last_full().round_ms, 104.41 + 95, 0.01);
@@ -34,8 +34,8 @@ TEST(Simulation, LbbTable2UnderTheOracle) {
   EXPECT_DOUBLE_EQ(result.percent_of_ideal(), 100);
 }
 
-// LBB, Table 2: from 128 each, within ten rounds.
-TEST(Simulation, LbbTable2UnderLbb) {
+// LBB, Table 2: from 128 samples each to the optimum within ten rounds.
+TEST(Simulation, LbbBalancesLbbTable2InTenRounds) {
   const Result result = simulate(lbb_table_2("lbb"));
   const RoundResult& tenth = result.rounds.at(9);
   EXPECT_NEAR(result.rounds.front().se, 1.94, 0.005);
@@ -47,9 +47,9 @@ TEST(Simulation, LbbTable2UnderLbb) {
   }
 }
 
-// Grains of 32 in rounds of 2048, the last of an epoch 1000 samples long. The ideal counts in grains too, so
-// how far a policy is from it does not follow from them.
-TEST(Simulation, EveryPolicyDividesGrains) {
+// Grains of 32 in rounds of 2048; the last round of an epoch has 1000 samples. The ideal counts in grains
+// too, so grains do not lower the percent of ideal by much.
+TEST(Simulation, EveryPolicyDividesRoundsIntoGrains) {
   for (const std::string& policy : simulated_policies()) {
     Scenario scenario = lbb_table_2(policy);
     scenario.global_batch = 2048;
@@ -71,8 +71,8 @@ TEST(Simulation, EveryPolicyDividesGrains) {
   }
 }
 
-// Two grains for three workers: one rests in every round.
-TEST(Simulation, WithFewerGrainsThanWorkersSomeRest) {
+// Two grains for three workers: one worker rests in every round.
+TEST(Simulation, SomeWorkersRestIfGrainsAreTooFew) {
   for (const std::string& policy : simulated_policies()) {
     Scenario scenario = made(64, {{1, 1}, {1, 1}, {1, 1}}, policy);
     scenario.grain = 32;
@@ -83,7 +83,7 @@ TEST(Simulation, WithFewerGrainsThanWorkersSomeRest) {
   }
 }
 
-TEST(Simulation, AGrainBelongsToTheBatchAndTheMemory) {
+TEST(Simulation, GrainsMustDivideTheBatchAndFitMaxBatch) {
   const auto refusal = [](std::uint64_t batch, std::uint64_t max_batch) -> std::string {
     Scenario scenario = made(batch, {{0, 1}, {0, 2}});
     scenario.grain = 32;
@@ -100,15 +100,15 @@ TEST(Simulation, AGrainBelongsToTheBatchAndTheMemory) {
   EXPECT_THAT(refusal(64, 31), HasSubstr("worker 'b': max_batch = 31 is less than one grain of 32"));
 }
 
-TEST(Simulation, PercentOfIdealIsTheClosedFormWhereNothingIsRandom) {
-  // 2:1, no fixed costs: equal takes 2 x 60, the best split 2 x 40.
+TEST(Simulation, PercentOfIdealMatchesTheClosedFormWithoutNoise) {
+  // Speeds 2:1, no fixed costs: equal takes 2 x 60 ms, the best split 2 x 40 ms.
   const Result result = simulate(made(120, {{0, 1}, {0, 2}}));
   EXPECT_NEAR(result.total_s(), 10 * 0.120, 1e-6);
   EXPECT_NEAR(result.ideal_s, 10 * 0.080, 1e-6);
   EXPECT_NEAR(result.percent_of_ideal(), 100 * 80.0 / 120, 1e-4);
 }
 
-// Every policy that a scenario can ask for, with everything that can happen, twice: the same text.
+// Two runs of every policy of scenarios, with events of many kinds, give the same text.
 TEST(Simulation, TheSameSeedGivesTheSameText) {
   for (const std::string& policy : simulated_policies()) {
     Scenario scenario = lbb_table_2(policy);
@@ -131,26 +131,26 @@ TEST(Simulation, TheSameSeedGivesTheSameText) {
   }
 }
 
-// Draws belong to worker and round: whatever the shares, the noise is the same.
-TEST(Simulation, AllPoliciesMeetTheSameDraws) {
+// Random draws depend on worker and round only: the noise is the same for any shares.
+TEST(Simulation, AllPoliciesGetTheSameDraws) {
   Scenario scenario = made(100, {{0, 1}, {0, 3}});
   for (Device& device : scenario.workers) device.noise = 0.2;
   const Result equal = simulate(scenario);
   scenario.policy = "static";
   const Result profiled = simulate(scenario);
-  EXPECT_THAT(profiled.last_full().shares, ElementsAre(75, 25)) << "knows the curves of the scenario";
+  EXPECT_THAT(profiled.last_full().shares, ElementsAre(75, 25)) << "static knows the curves of the scenario";
   for (std::size_t k = 0; k < equal.rounds.size(); ++k) {
     EXPECT_NEAR(equal.rounds[k].compute_ms[0] / 50, profiled.rounds[k].compute_ms[0] / 75, 1e-9) << k;
   }
   EXPECT_DOUBLE_EQ(equal.ideal_s, profiled.ideal_s);
 }
 
-TEST(Simulation, TheOracleLeavesOutWhoWouldDelayTheRound) {
+TEST(Simulation, TheOracleLeavesOutWorkersThatDelayTheRound) {
   const Result result = simulate(made(100, {{5, 0.5}, {5, 0.7}, {300, 0.5}}, "oracle"));
   EXPECT_EQ(result.last_full().shares[2], 0U);
 }
 
-// The exchange belongs to the worker's time where it differs from worker to worker.
+// Exchange times that differ between workers count as part of a worker's time.
 TEST(Simulation, TheOracleCountsTheExchange) {
   Scenario scenario = made(100, {{0, 1}, {0, 1}}, "oracle");
   scenario.network.step_ms = 10;
@@ -159,20 +159,20 @@ TEST(Simulation, TheOracleCountsTheExchange) {
   EXPECT_THAT(simulate(scenario).last_full().shares, ElementsAre(60, 40));
 }
 
-TEST(Simulation, TheBestSingleDeviceIsTheOneThatIsDoneFirst) {
+TEST(Simulation, TheBestSingleDeviceFinishesFirst) {
   Scenario scenario = made(100, {{50, 1}, {0, 1.2}, {0, 0.1}});
   scenario.network.step_ms = 7;
   scenario.events.push_back(on(2, 3, 5));
-  scenario.events.back().kill = true;  // not there all the time
+  scenario.events.back().kill = true;  // absent in some rounds
   ASSERT_EQ(best_single_device(scenario), 1U);
   EXPECT_NEAR(alone_seconds(scenario, 1), 10 * 0.127, 1e-6);
   scenario.workers[1].max_batch = 10;
   scenario.workers[1].time_ms = {40, 1.2};
-  EXPECT_EQ(best_single_device(scenario), 0U) << "ten helpings have ten fixed costs";
+  EXPECT_EQ(best_single_device(scenario), 0U) << "ten batches have ten fixed costs";
 }
 
-// 40 ms up to 40 samples, then 1 ms each: the nearest line has more fixed cost, and a smaller slope.
-TEST(Simulation, AProfileOfAFlatCurveIsTheNearestLine) {
+// 40 ms up to 40 samples, then 1 ms each: the nearest line has a fixed cost and a smaller slope.
+TEST(Simulation, TheProfileOfAFlatCurveIsTheNearestLine) {
   Scenario scenario = made(100, {{0, 1}});
   EXPECT_EQ(profile_of(scenario), "a: 0 1");
   scenario.workers[0].flat_ms = 40;

@@ -1,5 +1,5 @@
-// Staleness in numbers that the papers on asynchronous training give: versions of a slice that were made
-// between a worker's pull and its push.
+// Staleness as published for asynchronous training: the number of updates of a slice between a worker's pull
+// and its push.
 #include <gtest/gtest.h>
 
 #include "sim/simulation.h"
@@ -36,26 +36,26 @@ std::size_t longest(const Staleness& late) {
   return most;
 }
 
-// Asynchronous SGD (Keuper, Pfreundt 2015; Zhang et al., IJCAI 2016): a push meets one of each of the n - 1
-// others, in the mean.
-TEST(Staleness, OfAsynchronousWorkersIsTheNumberOfTheOthers) {
+// Asynchronous SGD (Keuper, Pfreundt 2015; Zhang et al., IJCAI 2016): on average, each of the n - 1 other
+// workers updates a slice once between a worker's pull and push.
+TEST(Staleness, MeanStalenessUnderAspIsTheNumberOfOtherWorkers) {
   for (const std::size_t n : {2, 4, 8}) {
     const double others = static_cast<double>(n) - 1;
     EXPECT_NEAR(mean_of(staleness("asp", std::vector<double>(n, 1), 0.1)) / others, 1, 0.05) << n;
   }
 }
 
-// SSP (Ho et al., NIPS 2013), rules 2 and 3: whoever computes its step c has all that the others did up to
-// c - s - 1, and they get no further than c + s meanwhile. So a push is late by 2 s + 1 steps of each of the
-// others at most, where without a bound one worker meets 30 of a quick one. s = 5 is the bound that the
-// authors of LB-BSP compare with (R2SP, INFOCOM 2019).
-TEST(Staleness, OfSspIsBoundedByTheSlack) {
+// SSP (Ho et al., NIPS 2013), rules 2 and 3: a worker at step c has all updates of the others up to step c -
+// s - 1, and the others reach step c + s at most. So the staleness of a push is at most 2 s + 1 steps of each
+// other worker; without a bound, the slow worker here misses 30 steps of the quick one. The authors of LB-BSP
+// compare with s = 5 (R2SP, INFOCOM 2019).
+TEST(Staleness, SlackBoundsStalenessUnderSsp) {
   const std::vector<double> unequal{0.1, 3};
   EXPECT_GT(longest(staleness("asp", unequal)), 20U);
   for (const std::size_t slack : {1, 2, 5}) {
     const Staleness late = staleness("ssp:" + std::to_string(slack), unequal);
     EXPECT_LE(longest(late), 2 * slack + 1) << slack;
-    EXPECT_GE(longest(late), slack) << slack << ": it is made use of";
+    EXPECT_GE(longest(late), slack) << slack << ": the slack is used";
   }
 }
 

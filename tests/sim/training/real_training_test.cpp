@@ -1,5 +1,5 @@
-// Real gradients under virtual time: the same numbers as without a cluster, and the same times as without
-// numbers.
+// Real gradients under virtual time: the same parameters as without a cluster, and the same times as without
+// training.
 #include "sim/training/real_training.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ std::shared_ptr<RealTraining> softmax_training() {
   return training;
 }
 
-// Four epochs of five rounds, by these workers.
+// Four epochs of five rounds, computed by workers with these curves.
 Scenario training_scenario(const std::vector<std::vector<double>>& curves) {
   Scenario scenario = made(128, curves);
   scenario.rounds = 0;
@@ -58,8 +58,8 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(apart / length);
 }
 
-// The whole training again, without any machine: batches one after the other, and the update of plain SGD.
-std::vector<float> by_hand(const Scenario& scenario, const RealTraining& training) {
+// The same training in a plain loop, without scheduler, shards and workers: batches in order and plain SGD.
+std::vector<float> plain_loop(const Scenario& scenario, const RealTraining& training) {
   const DataSets& data = training.workload.data;
   nn::Network network(softmax(data));
   BatchBuffer buffer(data.train->shape(), 1, {32, 16, 8, 4, 2, 1});
@@ -81,23 +81,23 @@ std::vector<float> by_hand(const Scenario& scenario, const RealTraining& trainin
   return parameters;
 }
 
-TEST(RealTrainings, GiveTheParametersOfATrainingWithoutACluster) {
+TEST(RealTrainings, ParametersMatchTrainingWithoutACluster) {
   const Scenario alone = training_scenario({{10, 1}});
-  const auto expected = by_hand(alone, *softmax_training());
+  const auto expected = plain_loop(alone, *softmax_training());
   EXPECT_LT(distance(expected, trained(alone, "equal")), 1e-5);
 
   Scenario cluster = training_scenario({{10, 1}, {0, 4}, {5, 0.5}});
   cluster.servers = 2;
   for (Device& device : cluster.workers) device.noise = 0.1;
-  EXPECT_LT(distance(expected, trained(cluster, "steelyard")), 1e-5) << "whoever computes what";
+  EXPECT_LT(distance(expected, trained(cluster, "steelyard")), 1e-5) << "any division gives the same result";
   cluster.events.push_back(on(2, 3, 9));
   cluster.events.back().kill = true;
   cluster.events.push_back(on(1, 6, 7));
   cluster.events.back().cut = true;
-  EXPECT_LT(distance(expected, trained(cluster, "lb-bsp")), 1e-5) << "nothing is lost, nothing counts twice";
+  EXPECT_LT(distance(expected, trained(cluster, "lb-bsp")), 1e-5) << "no position is lost or counts twice";
 }
 
-TEST(RealTrainings, LearnAndSayHowFarTheyAre) {
+TEST(RealTrainings, TrainingLearnsAndReportsEvaluations) {
   Scenario scenario = training_scenario({{10, 1}, {10, 2}});
   scenario.network.step_ms = 5;
   scenario.epochs = 40;
@@ -106,10 +106,9 @@ TEST(RealTrainings, LearnAndSayHowFarTheyAre) {
   scenario.training = training;
   const Result result = simulate(scenario);
   ASSERT_TRUE(result.trained);
-  ASSERT_EQ(result.evaluations.size(), 4U) << "one in ten epochs";
+  ASSERT_EQ(result.evaluations.size(), 4U) << "one evaluation per ten epochs";
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.evaluations[i].round, 50 * (i + 1));
-  EXPECT_NEAR(result.evaluations[0].seconds, 50 * 0.143, 1e-6)
-      << "of virtual time: 10 + 2 x 64 + 5 ms a round";
+  EXPECT_NEAR(result.evaluations[0].seconds, 50 * 0.143, 1e-6) << "virtual time: 10 + 2 x 64 + 5 ms a round";
   EXPECT_NEAR(result.evaluations[3].seconds, result.total_s(), 1e-9);
   EXPECT_GT(result.evaluations[3].accuracy, 0.9);
   EXPECT_GT(result.evaluations[3].accuracy, result.evaluations[0].accuracy);
@@ -132,8 +131,8 @@ TEST(RealTrainings, TheSameSeedGivesTheSameBits) {
   }
 }
 
-// Stale gradients, local steps and averages are computed for what they are, and the same again.
-TEST(RealTrainings, LearnInEverySyncMode) {
+// Stale gradients, local steps and averages are really computed, and a second run gives the same results.
+TEST(RealTrainings, TrainingLearnsInEverySyncMode) {
   for (const std::string sync : {"bsp", "ssp:2", "asp", "local:3", "oneshot:epoch"}) {
     Scenario scenario = training_scenario({{10, 1}, {0, 4}, {5, 0.5}});
     scenario.sync = sync;
@@ -142,13 +141,14 @@ TEST(RealTrainings, LearnInEverySyncMode) {
     const Result result = simulate(scenario);
     EXPECT_EQ(to_json(result), to_json(simulate(scenario))) << sync;
     EXPECT_EQ(result.evaluations.size(), 40U) << sync;
-    EXPECT_EQ(result.evaluations.back().updates, result.updates) << sync << ": it ends with one";
+    EXPECT_EQ(result.evaluations.back().updates, result.updates)
+        << sync << ": the run ends with an evaluation";
     EXPECT_GT(result.evaluations.back().accuracy, 0.8) << sync;
   }
 }
 
-// What is computed has no say in how long it takes, evaluations included.
-TEST(RealTrainings, TakeTheTimeOfTheirScenarioAndNoOther) {
+// Computed values, evaluations included, do not affect virtual time.
+TEST(RealTrainings, TrainingDoesNotChangeTheTimes) {
   for (const NetworkOptions& network :
        {NetworkOptions{.step_ms = 20},
         NetworkOptions{.latency_ms = 3, .bandwidth_gbps = 8, .model_mb = 20}}) {
@@ -171,17 +171,17 @@ TEST(RealTrainings, TakeTheTimeOfTheirScenarioAndNoOther) {
   }
 }
 
-TEST(RealTrainings, EndAtTheirTargetAndAreComparedWithAsMuch) {
+TEST(RealTrainings, TrainingStopsAtItsTargetAccuracy) {
   Scenario scenario = training_scenario({{0, 1}, {0, 1}});
   scenario.epochs = 50;
   scenario.target_accuracy = 0.9;
   const Result result = simulate(scenario);
   EXPECT_GE(result.evaluations.back().accuracy, 0.9);
   EXPECT_LT(result.rounds.size(), 100U);
-  EXPECT_NEAR(result.percent_of_ideal(), 100, 0.1) << "equal workers: equal shares are the best";
+  EXPECT_NEAR(result.percent_of_ideal(), 100, 0.1) << "the workers are equal, so equal shares are optimal";
 }
 
-TEST(RealTrainings, MomentumAndClippingAreTheServersOwn) {
+TEST(RealTrainings, ServersApplyMomentumAndClipping) {
   Scenario scenario = training_scenario({{10, 1}, {10, 2}});
   const auto plain = trained(scenario, "equal");
   auto clipped = softmax_training();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double machine_memory = 16'000;  // MB
 
-// Its exchange, push and pull, beyond that of the others.
+// Additional exchange time (push and pull) of a slow link, in ms.
 double link_ms(const Scenario& scenario, const sim::Devices& devices, std::uint32_t slot,
                std::uint64_t round) {
   return (devices.network(slot, round) - 1) * scenario.network.exchange_ms();
@@ -97,7 +97,7 @@ Scenario& Scenario::co_tenant(std::uint32_t slot, double mean_gap, double mean_l
 }
 
 Scenario& Scenario::link(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms) {
-  CHECK(network.exchange_ms() > 0, "a link is slower by a part of the exchange");
+  CHECK(network.exchange_ms() > 0, "a slow link needs an exchange time to scale");
   disturb(slot, from, to).network = 1 + ms / network.exchange_ms();
   return *this;
 }
@@ -152,7 +152,7 @@ Request Scenario::request(std::uint64_t round, const sim::Devices& devices) cons
     WorkerView worker{.slot = slot, .kind = device.kind};
     if (device.max_batch > 0) worker.most = device.max_batch;
     if (device.kind == DeviceKind::cpu) worker.cpu = devices.cpu(slot, round);
-    // What is free wanders by a percent or so, whoever is there.
+    // Free memory varies by up to 1 %, with or without a co-tenant.
     const double wander = 0.01 * unit(hash(seed, 0x3E30, slot, round));
     if (device.memory_mb > 0) worker.memory = devices.memory_mb(slot, round) * (1 - wander);
     request.workers.push_back(worker);
@@ -202,7 +202,7 @@ std::vector<Round> play(const Scenario& scenario, Policy& policy) {
     round.shares = policy.plan(request);
     CHECK(std::accumulate(round.shares.begin(), round.shares.end(), std::uint64_t{0}) == request.positions,
           "shares do not sum to the round");
-    double last_push = 0;  // of the round before: all wait for it, each before its own pull
+    double last_push = 0;  // of the round before: all workers wait for it before they pull
     for (std::size_t i = 0; k > 1 && i < played.back().slots.size(); ++i) {
       if (played.back().shares[i] > 0)
         last_push = std::max(last_push, link_ms(scenario, devices, played.back().slots[i], k - 1) / 2);
@@ -210,7 +210,7 @@ std::vector<Round> play(const Scenario& scenario, Policy& policy) {
     for (std::size_t i = 0; i < request.workers.size(); ++i) {
       const WorkerView& worker = request.workers[i];
       const std::uint64_t share = round.shares[i];
-      CHECK(share <= worker.most, "a share is out of its bounds");
+      CHECK(share <= worker.most, "a share exceeds its bound");
       round.slots.push_back(worker.slot);
       round.compute_ms.push_back(devices.drawn_ms(worker.slot, k, share));
       if (share == 0) continue;

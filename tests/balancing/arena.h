@@ -1,9 +1,9 @@
-// The proving ground for policies: the simulator's devices (sim/simulated_device.h), without scheduler,
-// messages or clocks.
+// Arena: runs a policy on the simulator's devices (sim/simulated_device.h), without scheduler, messages or
+// clocks.
 //
 // A round takes the longest of its workers' compute times plus a fixed exchange; a slow link adds to the
-// former. Times are those of the scenario's devices: a policy and the oracle meet the same draws. Rounds are
-// counted from 1: round 0 of the scenario is not played.
+// compute time. Times come from the scenario's devices, so a policy and the oracle get the same draws. Rounds
+// are counted from 1; round 0 of the scenario is not played.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -24,8 +24,8 @@ struct Machine : sim::Device {
       : sim::Device{{}, its_kind, std::move(its_time_ms), 0, its_noise} {}
 };
 
-// A scenario with its disturbances in few words. `to` is the first round that is free of one again; each
-// function returns the scenario; several may overlap.
+// A scenario with short functions that add disturbances. `to` is the first round without the disturbance.
+// Each function returns the scenario; disturbances may overlap.
 class Scenario : public sim::Scenario {
  public:
   Scenario(std::string name, std::uint64_t positions, std::uint64_t last_round, std::vector<Machine> machines,
@@ -33,34 +33,35 @@ class Scenario : public sim::Scenario {
 
   Scenario& scale(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double factor);
   Scenario& add(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms);
-  Scenario& ramp(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double factor);  // and stays there
+  Scenario& ramp(std::uint32_t slot, std::uint64_t from, std::uint64_t to,
+                 double factor);  // stays at `factor`
   Scenario& periodic(std::uint32_t slot, std::uint64_t from, std::uint64_t period, std::uint64_t slow,
                      double factor);
   Scenario& random_walk(std::uint32_t slot, double deviation, double lowest, double highest);
   Scenario& bursts(std::uint32_t slot, double mean_gap, double mean_length, double factor);
-  // Beyond the exchange, of which there is some.
+  // Adds `ms` to the worker's exchange; the scenario must have an exchange time.
   Scenario& link(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms);
-  // The worker sees it.
+  // The worker reports the CPU share that the co-tenant leaves.
   Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length, double cpu);
-  // The worker tells how little memory is left while it is so many times as slow.
+  // The worker is `factor` times as slow and reports the share of memory that is left.
   Scenario& memory_tenant(std::uint32_t slot, double mean_gap, double mean_length, double left,
                           double factor);
-  Scenario& outlier(std::uint32_t slot, std::uint64_t round, double factor);  // noise: no oracle knows of it
-  Scenario& warm_up(double factor);  // the first round of everybody takes so many times as long; noise too
+  Scenario& outlier(std::uint32_t slot, std::uint64_t round, double factor);  // noise: unknown to the oracle
+  Scenario& warm_up(double factor);  // multiplies all times of the first round; noise too
   Scenario& kill(std::uint32_t slot, std::uint64_t round);
   Scenario& join(std::uint32_t slot, std::uint64_t round);
 
-  // One time in ms, with noise or without.
+  // A worker's time for a share in ms, with or without noise.
   [[nodiscard]] double time(std::uint32_t slot, std::uint64_t round, double share, bool noisy = true) const;
   [[nodiscard]] Request request(std::uint64_t round) const { return request(round, {*this, seed}); }
   [[nodiscard]] Request request(std::uint64_t round, const sim::Devices& devices) const;
-  [[nodiscard]] TrueCurves truth() const;  // refers to this scenario
-  [[nodiscard]] Profile profile() const;   // by slot, in seconds, of undisturbed machines
+  [[nodiscard]] TrueCurves truth() const;  // keeps a reference to this scenario
+  [[nodiscard]] Profile profile() const;   // by slot, in seconds, without disturbances
   [[nodiscard]] std::uint64_t last_round() const { return rounds - 1; }
   [[nodiscard]] std::size_t size() const { return workers.size(); }
 
  private:
-  // Whom it strikes, when, and how.
+  // Adds an event for a worker and returns it; the caller sets its effect.
   sim::Event& disturb(std::uint32_t slot, std::uint64_t from, std::uint64_t to = UINT64_MAX);
   sim::Event& tenant(std::uint32_t slot, double mean_gap, double mean_length);
 
@@ -70,20 +71,19 @@ class Scenario : public sim::Scenario {
 struct Round {
   std::vector<std::uint32_t> slots;
   std::vector<std::uint64_t> shares;              // one per slot
-  std::vector<double> compute_ms;                 // 0 for who had nothing
-  double ms = 0;                                  // with the exchange
-  [[nodiscard]] double straggler_effect() const;  // of those who worked
+  std::vector<double> compute_ms;                 // 0 if the share is 0
+  double ms = 0;                                  // including the exchange
+  [[nodiscard]] double straggler_effect() const;  // of the workers with samples
   [[nodiscard]] std::uint64_t share(std::uint32_t slot) const;
 };
 
-// Lets the policy play all rounds. Ends the process if its shares do not sum to the round or leave the
-// bounds.
+// Runs the policy for all rounds. Aborts if its shares do not sum to the round or exceed a bound.
 std::vector<Round> play(const Scenario& scenario, Policy& policy);
 
 double total_ms(const std::vector<Round>& rounds, std::uint64_t from = 1);
 
-// Total time of the best worker alone, on the same draws and with its exchange; infinite if nobody was there
-// in all rounds with memory for all of a round.
+// Total time of the best worker alone, on the same draws and with its exchange; infinite if no worker that
+// can hold a whole round was present in all rounds.
 double best_single_ms(const Scenario& scenario, std::uint64_t from = 1);
 
 // Time of the oracle over the time of the policy, on the same draws, in percent.

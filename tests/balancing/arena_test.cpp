@@ -1,4 +1,4 @@
-// The proving ground is judged before it judges.
+// Tests of the arena itself, in which the tests of policies run.
 #include "tests/balancing/arena.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(Arena, TheEmulatorGoesThroughTable2) {
   }
 }
 
-TEST(Arena, DisturbancesDoWhatTheySay) {
+TEST(Arena, DisturbancesHaveTheirDocumentedEffects) {
   Scenario s("", 100, 20, {{{10, 1}, DeviceKind::cpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
   s.scale(0, 3, 5, 2).add(0, 4, 6, 7).ramp(1, 10, 14, 3).kill(1, 16).outlier(0, 8, 4);
   const auto ms = [&](std::uint32_t slot, std::uint64_t round) { return s.time(slot, round, 10, false); };
@@ -48,12 +48,12 @@ TEST(Arena, DisturbancesDoWhatTheySay) {
   EXPECT_EQ(ms(1, 15), 30);
   EXPECT_EQ(s.request(15).workers.size(), 2u);
   EXPECT_EQ(s.request(16).workers.size(), 1u);
-  // An outlier is noise: measured, but no part of the truth.
+  // An outlier is noise: measured, but not part of the true times.
   EXPECT_EQ(ms(0, 8), 20);
   EXPECT_EQ(s.time(0, 8, 10, true), 80);
 }
 
-TEST(Arena, TheCoTenantIsSeenBeforeTheRound) {
+TEST(Arena, RequestsShowTheCoTenant) {
   Scenario s("", 100, 200, {{{0, 1}, DeviceKind::cpu, 0}, {{0, 1}, DeviceKind::gpu, 0}}, 3);
   s.co_tenant(0, 10, 5, 0.4);
   int busy = 0;
@@ -67,19 +67,19 @@ TEST(Arena, TheCoTenantIsSeenBeforeTheRound) {
   EXPECT_LT(busy, 120);
 }
 
-TEST(Arena, TheOracleReachesAHundredPercentOfItself) {
+TEST(Arena, TheOracleIsTheIdeal) {
   for (const Scenario& scenario : slow_patterns()) {
     Oracle oracle(scenario.truth());
     EXPECT_DOUBLE_EQ(percent_of_ideal(scenario, oracle), 100) << scenario.name;
   }
 }
 
-TEST(Arena, TheBestWorkerAlone) {
+TEST(Arena, BestSingleUsesTheFastestWorkerThatFits) {
   Scenario s("", 100, 3,
              {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 0.1}, DeviceKind::gpu, 0}});
   s.workers[2].max_batch = 99;
   s.network.step_ms = 5;
-  EXPECT_EQ(best_single_ms(s), 3 * 105);  // the third has no room for all
+  EXPECT_EQ(best_single_ms(s), 3 * 105);  // the memory of the third is too small for a round
   s.scale(0, 1, 3, 4);
   EXPECT_EQ(best_single_ms(s), 3 * 205);
   EXPECT_EQ(best_single_ms(s, 3), 105);
@@ -89,7 +89,7 @@ TEST(Arena, TheBestWorkerAlone) {
   EXPECT_EQ(best_single_ms(s), INFINITY);
 }
 
-TEST(Arena, TheProfileKnowsNoDisturbance) {
+TEST(Arena, TheProfileContainsNoDisturbance) {
   Scenario s("", 100, 3, {{{10, 1}, DeviceKind::gpu, 0}, {{0, 1, 0.01}, DeviceKind::gpu, 0}});
   const double before = s.time(1, 2, 50);
   s.scale(1, 1, 4, 2);
@@ -97,7 +97,7 @@ TEST(Arena, TheProfileKnowsNoDisturbance) {
   EXPECT_DOUBLE_EQ(s.profile().of("", 1)(50), before / 1000);
 }
 
-TEST(Arena, ARoundEndsWithItsSlowestAndTheExchange) {
+TEST(Arena, ARoundTakesItsSlowestWorkerAndTheExchange) {
   Scenario s("", 90, 1,
              {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 4}, DeviceKind::gpu, 0}});
   s.network.step_ms = 50;

@@ -11,7 +11,7 @@ double one_of(Random& random, const std::vector<double>& values) {
   return values[random.below(values.size())];
 }
 
-double between(Random& random, double low, double high) {  // evenly by the logarithm
+double between(Random& random, double low, double high) {  // uniform in the logarithm
   return low * std::pow(high / low, random.uniform());
 }
 
@@ -27,7 +27,7 @@ Scenario undisturbed(std::uint64_t draw) {
         {{fixed * std::pow(unlike, random.uniform()), per_sample * std::pow(unlike, random.uniform())},
          random.below(2) == 0 ? DeviceKind::cpu : DeviceKind::gpu,
          noise});
-    machines.back().kind = machines.front().kind;  // both kinds: mixed_cluster()
+    machines.back().kind = machines.front().kind;  // mixed_cluster() draws clusters of both kinds
   }
   Scenario scenario("cluster " + std::to_string(draw), std::max(positions, 16 * workers), 300, machines,
                     draw);
@@ -81,7 +81,7 @@ Scenario mixed_cluster(std::uint64_t draw) {
     const double per_sample = fastest * (i == 0 ? 1 : between(random, 1, 5));
     Machine gpu({per_sample * between(random, 1, 32), per_sample}, DeviceKind::gpu, noise);
     gpu.flat_ms = gpu.time_ms[0] + per_sample * between(random, 2, std::min(128.0, positions));
-    const bool others = cpus > 0 || i > 0;  // hold what it does not
+    const bool others = cpus > 0 || i > 0;  // others can take the samples that it cannot hold
     if (others && random.below(2) == 0)
       gpu.max_batch = static_cast<std::uint64_t>(positions * between(random, 0.25, 0.95));
     machines.push_back(gpu);

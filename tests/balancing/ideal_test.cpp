@@ -35,7 +35,7 @@ double longest(const std::vector<std::uint64_t>& shares) {
 
 const std::vector<std::uint64_t> kBest = min_max(kCurves, std::vector<Bound>(3), 512);
 
-TEST(IdealMeter, NothingIsKnownBeforeTheFirstRound) {
+TEST(IdealMeter, IsZeroBeforeTheFirstRound) {
   const IdealMeter meter;
   EXPECT_EQ(meter.percent(), 0);
   EXPECT_EQ(meter.percent_of_last(), 0);
@@ -50,11 +50,11 @@ TEST(IdealMeter, TheOptimumIsAHundredPercent) {
   EXPECT_NEAR(meter.percent_of_last(), 100, 1);
 }
 
-// The truth is computed from the curves themselves: (optimum + exchange) / (equal split + exchange).
-TEST(IdealMeter, AnEqualSplitIsAsBadAsItIs) {
+// The truth follows from the curves: (optimum + exchange) / (equal split + exchange).
+TEST(IdealMeter, AnEqualSplitGetsItsTruePercentage) {
   IdealMeter meter;
   Random random(2);
-  // Some variety in the shares, as any policy at work shows it, so that the fixed costs can be seen at all.
+  // Shares vary, as under any active policy, so that fixed costs can be estimated at all.
   for (std::uint64_t k = 1; k <= 50; ++k) {
     const std::uint64_t extra = random.below(100);
     meter.add(round_of(k, {171 + extra, 171, 170 - extra}, 0.01, random));
@@ -65,7 +65,7 @@ TEST(IdealMeter, AnEqualSplitIsAsBadAsItIs) {
   EXPECT_NEAR(meter.percent_of_last(), truth, 5);
 }
 
-TEST(IdealMeter, PercentFromForgetsTheStart) {
+TEST(IdealMeter, PercentFromIgnoresEarlierRounds) {
   IdealMeter meter;
   Random random(3);
   for (std::uint64_t k = 1; k <= 10; ++k) meter.add(round_of(k, {171, 171, 170}, 0.01, random));
@@ -81,8 +81,8 @@ TEST(IdealMeter, PercentFromForgetsTheStart) {
   EXPECT_EQ(meter.percent_from(41), 0);
 }
 
-TEST(IdealMeter, BoundsAreThoseOfTheRound) {
-  // The fastest may take no more than a third: then a third is the best it can do.
+TEST(IdealMeter, TheIdealRespectsTheBoundsOfTheRound) {
+  // The fastest may take at most a third of the round, so a third is its best share.
   IdealMeter meter;
   Random random(4);
   const std::vector<Bound> bounds{{1, 170}, {}, {}};
@@ -95,8 +95,8 @@ TEST(IdealMeter, BoundsAreThoseOfTheRound) {
   EXPECT_NEAR(meter.percent_of_last(), 100, 1);
 }
 
-// 16 grains of 32: the best split of these is a hundred percent, though one of samples would be better.
-TEST(IdealMeter, SharesAreGrains) {
+// 16 grains of 32: the best split into grains counts as 100 %, although a split into samples would be faster.
+TEST(IdealMeter, TheIdealIsDividedInGrains) {
   constexpr std::uint64_t grain = 32;
   std::vector<Affine> of_grains = kCurves;
   for (Affine& curve : of_grains) curve.per_sample *= grain;
@@ -106,7 +106,7 @@ TEST(IdealMeter, SharesAreGrains) {
   IdealMeter meter, of_samples;
   Random random(1);
   for (std::uint64_t k = 1; k <= 100; ++k) {
-    // Now and then another split, so that the fixed costs can be seen.
+    // Every tenth round has another split, so that fixed costs can be estimated.
     RoundTimes round = round_of(k, k % 10 == 5 ? std::vector<std::uint64_t>{256, 160, 96} : best, 0, random);
     of_samples.add(round);
     round.grain = grain;
@@ -116,7 +116,7 @@ TEST(IdealMeter, SharesAreGrains) {
   EXPECT_LT(of_samples.percent_of_last(), 98);
 }
 
-// 70 samples are three grains of 32, of which the last is one of six: alone, a worker takes the time of 70.
+// 70 samples are three grains of 32, of which the last has six samples: a single worker takes the time of 70.
 TEST(IdealMeter, TheLastGrainMayBeShorter) {
   IdealMeter meter;
   Random random(1);
@@ -128,7 +128,7 @@ TEST(IdealMeter, TheLastGrainMayBeShorter) {
   EXPECT_NEAR(meter.percent_of_last(), 100, 0.1);
 }
 
-TEST(IdealMeter, AnOutlierOfTheExchangeIsNotIdeal) {
+TEST(IdealMeter, ExchangeOutliersAreNotPartOfTheIdeal) {
   IdealMeter meter;
   Random random(5);
   for (std::uint64_t k = 1; k <= 20; ++k) meter.add(round_of(k, kBest, 0, random));
@@ -138,7 +138,7 @@ TEST(IdealMeter, AnOutlierOfTheExchangeIsNotIdeal) {
   EXPECT_NEAR(meter.percent_of_last(), 100.0 / 3, 1);
 }
 
-TEST(IdealMeter, WorkersComeAndGo) {
+TEST(IdealMeter, FollowsWorkersThatLeaveAndReturn) {
   IdealMeter meter;
   Random random(6);
   for (std::uint64_t k = 1; k <= 20; ++k) meter.add(round_of(k, kBest, 0, random));
@@ -173,9 +173,9 @@ TEST(IdealMeter, ImpossibleRoundsAreIgnored) {
   EXPECT_EQ(meter.percent(), before);
 }
 
-// Far more rounds than are marked, every thousand with another split. The exact answer is summed up here,
-// round by round, from what the meter said about each of them.
-TEST(IdealMeter, LongRunsAreAnsweredFromANearbyRound) {
+// Far more rounds than the meter keeps marks for; the split changes every thousand rounds. The exact answer
+// is summed here, round by round, from the meter's value for each round.
+TEST(IdealMeter, LongRunsAreAnsweredApproximately) {
   IdealMeter meter;
   Random random(9);
   constexpr std::uint64_t rounds = 20'000;

@@ -1,5 +1,5 @@
-// A policy that is told the CPU share of a worker's last report, not that of the round to come: as the
-// scheduler asks.
+// Wraps a policy so that it gets the CPU share of a worker's last report, not that of the coming round. The
+// scheduler does the same.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -20,12 +20,12 @@ class LateSignals final : public Policy {
     policy_->observe(sample);
   }
   std::vector<std::uint64_t> plan(const Request& request) override {
-    Request told = request;
-    for (WorkerView& worker : told.workers) {
+    Request late = request;
+    for (WorkerView& worker : late.workers) {
       const auto found = cpu_.find(worker.slot);
       worker.cpu = found == cpu_.end() ? -1 : found->second;
     }
-    return policy_->plan(told);
+    return policy_->plan(late);
   }
   [[nodiscard]] std::string save() const override { return policy_->save(); }
   void restore(const std::string& text) override { policy_->restore(text); }

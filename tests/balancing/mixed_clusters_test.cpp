@@ -1,11 +1,12 @@
-// `steelyard` where CPUs work beside GPUs, on random clusters: GPUs as real cards are, flat up to some batch
-// and then linear, with memory caps; CPUs with 0.5 to 20 % of the speed of the fastest GPU. 300 rounds each.
+// `steelyard` with CPUs beside GPUs, on random clusters: GPUs like real cards, with times that are flat up to
+// some batch and then linear, and with memory caps; CPUs with 0.5 to 20 % of the speed of the fastest GPU.
+// 300 rounds each.
 //
-// Against the oracle: the time of its rounds over that of ours, from the twentieth on. Against the best
-// device alone (of those that hold a round, exchange included, on the same draws): the time of its rounds
-// over that of ours, from the sixth on. A round of many workers lasts as long as the slowest draw of all of
-// them, so where there is nothing to be gained beside a worker alone, even the oracle is up to 2 % slower
-// than it; hence a tolerance of 1 %, which one cluster in a hundred may use.
+// Compared with the oracle from the twentieth round on, and with the best single device (of those that hold a
+// round, exchange included, on the same draws) from the sixth on: the ratio is their time over that of
+// `steelyard`. A round of many workers lasts as long as the slowest of their draws. So if other workers bring
+// no gain, even the oracle is up to 2 % slower than one worker alone; hence a tolerance of 1 %, which one
+// cluster in a hundred may use.
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
@@ -17,12 +18,12 @@ namespace {
 constexpr std::uint64_t clusters = 1000;
 constexpr std::uint64_t learned = 6, settled = 20;  // the first rounds that count
 
-// No single sample of it is done within a round of the ideal.
+// Whether the worker cannot compute even one sample within a round of the ideal.
 bool is_no_help(const Scenario& scenario, std::uint32_t slot, const Round& ideal) {
   return scenario.time(slot, settled, 1, false) > 1.1 * (ideal.ms - scenario.network.exchange_ms());
 }
 
-TEST(MixedClusters, NeitherBehindTheIdealNorBehindTheBestDeviceAlone) {
+TEST(MixedClusters, KeepsUpWithTheIdealAndTheBestSingleDevice) {
   std::uint64_t slower = 0;
   double sum = 0;
   for (std::uint64_t draw = 0; draw < clusters; ++draw) {
@@ -34,7 +35,7 @@ TEST(MixedClusters, NeitherBehindTheIdealNorBehindTheBestDeviceAlone) {
     const double alone = best_single_ms(scenario, learned) / total_ms(ours, learned);
     EXPECT_GE(alone, 0.99) << scenario.name;
     slower += alone < 1;
-    const double whole = total_ms(ideal) / total_ms(ours);  // the first rounds included
+    const double whole = total_ms(ideal) / total_ms(ours);  // including the first rounds
     EXPECT_GE(whole, 0.92) << scenario.name;
     sum += whole;
   }
@@ -42,7 +43,7 @@ TEST(MixedClusters, NeitherBehindTheIdealNorBehindTheBestDeviceAlone) {
   EXPECT_GE(sum / clusters, 0.99);
 }
 
-TEST(MixedClusters, WhoCannotHelpComesToRest) {
+TEST(MixedClusters, WorkersThatCannotHelpRest) {
   std::uint64_t seen = 0;
   for (std::uint64_t draw = 0; draw < 400; ++draw) {
     const Scenario scenario = mixed_cluster(draw);

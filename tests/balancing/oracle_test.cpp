@@ -11,13 +11,13 @@ namespace {
 using testing::ElementsAre;
 
 // LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines.
-TEST(Oracle, KnowsTable2) {
+TEST(Oracle, FindsTheOptimumOfTable2) {
   const arena::Scenario scenario("", 512, 1, arena::lbb_table_2());
   Oracle knowing(scenario.truth());
   EXPECT_THAT(knowing.plan(scenario.request(1)), ElementsAre(166, 167, 159, 20));
 }
 
-TEST(Oracle, KnowsWhatIsComing) {
+TEST(Oracle, KnowsDisturbancesInAdvance) {
   arena::Scenario scenario("", 90, 10, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
   scenario.scale(1, 5, 6, 2);
   Oracle oracle(scenario.truth());
@@ -26,7 +26,7 @@ TEST(Oracle, KnowsWhatIsComing) {
   EXPECT_THAT(oracle.plan(scenario.request(6)), ElementsAre(45, 45));
 }
 
-TEST(Oracle, LeavesOutWhoOnlyDelaysIfItMay) {
+TEST(Oracle, LeavesOutWorkersThatOnlyDelayAndMayRest) {
   const arena::Scenario scenario("", 100, 1, {{{0, 1}}, {{500, 1}}});
   Oracle oracle(scenario.truth());
   Request request = scenario.request(1);

@@ -3,7 +3,7 @@
 namespace steelyard::balancing::arena {
 namespace {
 
-// Machines with these ms per sample, and a fixed cost in ms.
+// Machines with these times per sample and one fixed cost, all in ms.
 std::vector<Machine> machines(const std::vector<double>& per_sample, double fixed,
                               DeviceKind kind = DeviceKind::gpu, double noise = 0.02) {
   std::vector<Machine> all;
@@ -48,7 +48,7 @@ std::vector<Scenario> static_patterns(std::uint64_t seed) {
   all.emplace_back("curved", 600, 300,
                    std::vector<Machine>{{{10, 0.4, 0.001}}, {{5, 0.7, 0, 2e-6}}, {{20, 0.3, 0.002}}},
                    seed + 7);
-  // The third needs longer for one sample than the two others for the whole round.
+  // The third takes longer for one sample than the two others for the whole round.
   all.emplace_back("one better left out", 256, 400,
                    std::vector<Machine>{{{5, 0.5}}, {{5, 0.7}}, {{300, 0.5}}}, seed + 8);
   all.emplace_back("many small", 640, 300,
@@ -107,8 +107,8 @@ std::vector<Scenario> quick_patterns(std::uint64_t seed) {
   return all;
 }
 
-// What examples/jobs/quick.toml measured on a virtual machine of two cores that others used too: a fifth of a
-// millisecond per batch, deviations of a third, and now and then a pause of ten to a hundred times as much.
+// Modelled on a run of examples/jobs/quick.toml on a shared virtual machine with two cores: 0.2 ms per batch
+// with a deviation of a third, and occasional pauses of ten to a hundred times as long.
 std::vector<Scenario> restless_patterns(std::uint64_t seed) {
   struct Restless {
     double jitter, pause_chance, pause_ms, quantum_ms = 0;

@@ -26,14 +26,14 @@ std::string refusal(const std::string& name, const PolicyOptions& options) {
   return "";
 }
 
-TEST(Policies, Names) {
+TEST(Policies, NamesAreSortedAndComplete) {
   EXPECT_THAT(policy_names(), IsSupersetOf({"boa", "cannikin", "dlb", "equal", "lb-bsp", "lbb", "omnilearn",
                                             "orchestra", "static", "steelyard"}));
   EXPECT_TRUE(std::ranges::is_sorted(policy_names()));
-  EXPECT_GE(policy_names().size(), policy_files().size()) << "a file without a policy";
+  EXPECT_GE(policy_names().size(), policy_files().size()) << "a source file defines no policy";
 }
 
-TEST(Policies, OptionsAreTaken) {
+TEST(Policies, OptionsAreAccepted) {
   EXPECT_EQ(refusal("lb-bsp", {{"predictor", "last"}, {"dead_band", "0"}}), "");
   EXPECT_EQ(refusal("lb-bsp", {{"predictor", "narx"}, {"dead_band", "0.1"}}), "");
   EXPECT_EQ(refusal("static", {{"speeds", "100 80 40 20"}}), "");
@@ -51,7 +51,7 @@ TEST(Policies, OptionsAreTaken) {
   EXPECT_EQ(refusal("steelyard", {{"caution", "0"}}), "");
 }
 
-TEST(Policies, RefusalsListWhatIsKnown) {
+TEST(Policies, RefusalsListValidNames) {
   EXPECT_THAT(refusal("lbbsp", {}),
               AllOf(HasSubstr("lbbsp"), HasSubstr("boa, cannikin, "), HasSubstr(", steelyard")));
   EXPECT_THAT(refusal("lb-bsp", {{"rapid", "1"}}),
@@ -64,7 +64,7 @@ TEST(Policies, RefusalsListWhatIsKnown) {
   }
 }
 
-TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
+TEST(Policies, OptionsAreCheckedInEveryPolicy) {
   EXPECT_THAT(refusal("static", {{"speeds", "100 fast"}}), HasSubstr("speeds"));
   EXPECT_THAT(refusal("static", {{"speeds", "100 0"}}), HasSubstr("positive"));
   EXPECT_THAT(refusal("static", {{"curves_ms", "1 2 3 4 5"}}), HasSubstr("one to four"));
@@ -85,13 +85,13 @@ TEST(Policies, OptionsOfTheOthersAreCheckedToo) {
   EXPECT_THAT(refusal("orchestra", {{"controller", "a3c"}}), HasSubstr("actor-critic"));
 }
 
-// What the profile says reaches the policy: LBB solves its first split on it.
+// Profiles in options reach the policy: LBB computes its first split from them.
 TEST(Policies, ProfilesReachTheirPolicies) {
   const std::string table2 = "5.896 0.59308; 7.151 0.58077; 8.291 0.60233; 50.982 2.67139";
   const Request request{1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}};
   EXPECT_THAT(make_policy("lbb", {{"profile_ms", table2}})->plan(request), ElementsAre(166, 167, 159, 20));
   EXPECT_THAT(make_policy("static", {{"curves_ms", table2}})->plan(request), ElementsAre(166, 167, 159, 20));
-  // Whoever came first: a name is a name.
+  // Names select the line, not the order of the workers.
   const Request named{1, 90, {{.slot = 0, .name = "slow"}, {.slot = 1, .name = "quick"}}};
   EXPECT_THAT(make_policy("static", {{"curves_ms", "quick: 0 1; slow: 0 2"}})->plan(named),
               ElementsAre(30, 60));
@@ -101,7 +101,7 @@ TEST(Policies, ProfilesReachTheirPolicies) {
               ElementsAre(128, 128, 128, 128));
 }
 
-// What every policy promises, whatever it thinks: random clusters that change, random bounds, random times.
+// Contract of every policy, under changing random clusters, random bounds and random times.
 class EveryPolicy : public testing::TestWithParam<std::string> {};
 
 struct World {
@@ -134,7 +134,7 @@ struct World {
   }
 };
 
-void expect_promises(const Request& request, const std::vector<std::uint64_t>& shares) {
+void expect_valid_shares(const Request& request, const std::vector<std::uint64_t>& shares) {
   ASSERT_EQ(shares.size(), request.workers.size());
   ASSERT_EQ(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}), request.positions);
   const auto may_rest = [](const WorkerView& w) { return w.may_rest && w.least <= 1; };
@@ -160,7 +160,7 @@ TEST_P(EveryPolicy, SharesSumToPositionsUnderRandomBounds) {
   for (int i = 0; i < 1500; ++i) {
     const Request request = world.request();
     const std::vector<std::uint64_t> shares = policy->plan(request);
-    ASSERT_NO_FATAL_FAILURE(expect_promises(request, shares)) << "round " << i;
+    ASSERT_NO_FATAL_FAILURE(expect_valid_shares(request, shares)) << "round " << i;
     for (std::size_t w = 0; w < shares.size(); ++w)
       policy->observe(world.sample(request.workers[w], shares[w]));
   }
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, EveryPolicy, testing::ValuesIn(policy_names()
   return name;
 });
 
-TEST(Policies, OfThoseThatPaceThereIsOne) {
+TEST(Policies, OnlyOrchestraSupportsPacing) {
   for (const std::string& name : policy_names()) {
     const std::unique_ptr<Policy> policy = make_policy(name);
     if (name == "orchestra") {
@@ -228,7 +228,7 @@ TEST(Policies, OfThoseThatPaceThereIsOne) {
     } else {
       try {
         require_pacing(name, *policy);
-        ADD_FAILURE() << name << " was taken";
+        ADD_FAILURE() << name << " was accepted";
       } catch (const Failure& failure) {
         EXPECT_THAT(failure.what(), HasSubstr("policy \"" + name + "\""));
         EXPECT_THAT(failure.what(), HasSubstr("choose policy = \"orchestra\""));

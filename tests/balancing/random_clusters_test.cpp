@@ -1,6 +1,5 @@
-// `steelyard` on clusters that nobody chose: drawn at random, static and with one disturbance. What a handful
-// of patterns does not show is shown by these: many workers to leave out, fixed costs above all else, late
-// joins.
+// `steelyard` on random clusters, static and with one disturbance. They contain cases that the few hand-made
+// patterns lack: many workers to leave out, dominant fixed costs, late joins.
 #include <gtest/gtest.h>
 
 #include "balancing/policies.h"
@@ -30,16 +29,16 @@ Reached reached_by(bool disturbed) {
   return reached;
 }
 
-// A few percent of three hundred rounds are what it costs not to know in the first that most workers only
-// delay.
-TEST(RandomClusters, Static) {
+// The first rounds, in which the policy does not know yet that most workers only delay, cost a few percent of
+// three hundred rounds.
+TEST(RandomClusters, ReachesTargetOnStaticClusters) {
   const Reached reached = reached_by(false);
   EXPECT_GE(reached.mean, 99.5);
   EXPECT_GE(reached.worst, 95);
   EXPECT_LE(reached.over_alone, 1.02);
 }
 
-TEST(RandomClusters, WithOneDisturbance) {
+TEST(RandomClusters, ReachesTargetWithOneDisturbance) {
   const Reached reached = reached_by(true);
   EXPECT_GE(reached.mean, 98.8);
   EXPECT_GE(reached.worst, 90);

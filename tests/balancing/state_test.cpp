@@ -32,7 +32,7 @@ TEST(State, ReadsWhatWasWritten) {
   EXPECT_NO_THROW(reader.end());
 }
 
-TEST(State, EveryPrefixIsRefused) {
+TEST(State, TruncatedStateIsRefused) {
   const std::string whole = StateWriter("me.1").count(12).real(0.5)(std::vector{1.0, 2.0}).text("abc").str();
   const auto read = [](const std::string& text) {
     StateReader reader(text, "me.1");
@@ -53,7 +53,7 @@ TEST(State, EveryPrefixIsRefused) {
 TEST(State, RefusalsNameTheOwner) {
   try {
     StateReader("you.1 ", "me.1");
-    FAIL() << "a foreign title";
+    FAIL() << "accepted the title of another owner";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::io);
     EXPECT_THAT(failure.what(), testing::HasSubstr("me.1"));

@@ -111,8 +111,7 @@ TEST(LbbRecords, ThePublishedCubicsGiveTheEpochTimesOfFigure4) {
 
 // The static split of LBB under Local SGD: 17.9 s at H = 4, 15.2 at 8, and 13.3 with one average per epoch.
 // The logs of Local SGD count H + 1 steps of compute for H steps, so the test adds one step to each. They fit
-// 12.5 (1 + 1 / H) + 9.1 / H, while the run without Local SGD took 12.95 and 9.73 s: hence the tolerance of 5
-// %.
+// 12.5 (1 + 1 / H) + 9.1 / H, while the run without Local SGD took 12.95 and 9.73 s: hence the 5 % tolerance.
 TEST(LbbRecords, TheGainsOfBalanceAndRareAveragingAdd) {
   const Recorded& record = records[0];
   const std::vector<std::tuple<std::string, double, double>> runs{

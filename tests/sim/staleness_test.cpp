@@ -45,10 +45,10 @@ TEST(Staleness, MeanStalenessUnderAspIsTheNumberOfOtherWorkers) {
   }
 }
 
-// SSP (Ho et al., NIPS 2013), rules 2 and 3: a worker at step c has all updates of the others up to step c -
-// s - 1, and the others reach step c + s at most. So the staleness of a push is at most 2 s + 1 steps of each
-// other worker; without a bound, the slow worker here misses 30 steps of the quick one. The authors of LB-BSP
-// compare with s = 5 (R2SP, INFOCOM 2019).
+// SSP (Ho et al., NIPS 2013), rules 2 and 3: a worker at step c has all updates of the others up to step
+// c - s - 1, and the others reach step c + s at most. So the staleness of a push is at most 2 s + 1 steps of
+// each other worker; without a bound, the slow worker here misses 30 steps of the quick one. The authors of
+// LB-BSP compare with s = 5 (R2SP, INFOCOM 2019).
 TEST(Staleness, SlackBoundsStalenessUnderSsp) {
   const std::vector<double> unequal{0.1, 3};
   EXPECT_GT(longest(staleness("asp", unequal)), 20U);

@@ -21,7 +21,7 @@ std::string refusal(std::vector<Bound> bounds, std::uint64_t total) {
   return "";
 }
 
-TEST(Bounds, FeasibleRoundsPass) {
+TEST(Bounds, FeasibleBoundsPass) {
   EXPECT_EQ(refusal({{1, 10}, {1, 10}}, 2), "");
   EXPECT_EQ(refusal({{1, 10}, {1, 10}}, 20), "");
   EXPECT_EQ(refusal({{0, UINT64_MAX}, {0, UINT64_MAX}}, most_positions), "");
@@ -35,7 +35,7 @@ TEST(Bounds, RefusalsNameTheNumbers) {
   EXPECT_THAT(refusal({{0, UINT64_MAX}}, most_positions + 1), HasSubstr("too long"));
 }
 
-TEST(Bounds, EverybodyWhoMayGetsASample) {
+TEST(Bounds, EachWorkerThatMayGetsASample) {
   EXPECT_THAT(fitted({{0, 10}, {0, 0}, {3, 10}}, 10), ElementsAre(Bound{1, 10}, Bound{0, 0}, Bound{3, 10}));
 }
 
@@ -45,7 +45,7 @@ TEST(Bounds, MinimaShrinkInAShortRound) {
   EXPECT_THAT(fitted({{32, 64}, {32, 64}}, 64), ElementsAre(Bound{32, 64}, Bound{32, 64}));
 }
 
-TEST(Bounds, MaximaDoNotGrowInALongOne) { EXPECT_THROW(fitted({{1, 10}, {1, 10}}, 21), Failure); }
+TEST(Bounds, MaximaDoNotGrowInALongRound) { EXPECT_THROW(fitted({{1, 10}, {1, 10}}, 21), Failure); }
 
 }  // namespace
 }  // namespace steelyard::balancing::bounds_test

@@ -23,12 +23,11 @@ std::vector<std::uint64_t> shares_of(std::vector<double> weights, std::uint64_t 
   return largest_remainder(weights, total, bounds);
 }
 
-// The worked example with which the survey of LB-BSP, DLB and LBB explains the rounding of DLB (Ye et al.
-// 2023).
-TEST(LargestRemainder, SurveyExampleOfDlb) {
+// The example by which the survey of LB-BSP, DLB and LBB explains the rounding of DLB (Ye et al. 2023).
+TEST(LargestRemainder, MatchesTheSurveyExampleOfDlb) {
   const std::vector<std::uint64_t> shares = shares_of({13.7, 16.5, 19.6, 14.2}, 64);
   EXPECT_THAT(shares, ElementsAre(14, 16, 20, 14));
-  // The intervals of the data set that follow from it.
+  // The resulting intervals of the data set.
   const std::vector<double> ends{0.22, 0.47, 0.78, 1};
   double end = 0;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -38,33 +37,33 @@ TEST(LargestRemainder, SurveyExampleOfDlb) {
 }
 
 // LB-BSP (Chen et al. 2020): x_i = X v_i / sum v, at speeds 100:80:40:20.
-TEST(LargestRemainder, LbBspSplitOf512) {
+TEST(LargestRemainder, MatchesTheLbBspSplitOf512) {
   EXPECT_THAT(shares_of({100, 80, 40, 20}, 512), ElementsAre(213, 171, 85, 43));
 }
 
-// The code published with DLB raises only fractions of one half or more, and gives 21 + 21 + 21 here.
-TEST(LargestRemainder, ThreeEqualWorkersLoseNothing) {
+// The code published with DLB rounds up only fractions of at least one half, and gives 21 + 21 + 21 here.
+TEST(LargestRemainder, ThreeEqualWorkersLoseNoPosition) {
   EXPECT_THAT(shares_of({1, 1, 1}, 64), ElementsAre(22, 21, 21));
 }
 
-TEST(LargestRemainder, FewerPositionsThanWorkers) {
+TEST(LargestRemainder, SupportsFewerPositionsThanWorkers) {
   EXPECT_THAT(shares_of({1, 1, 1, 1}, 2), ElementsAre(1, 1, 0, 0));
   EXPECT_THAT(shares_of({1, 2, 3, 4}, 0), ElementsAre(0, 0, 0, 0));
 }
 
-TEST(LargestRemainder, NoiseOfTheArithmeticIsATie) {
+TEST(LargestRemainder, RoundingErrorsCountAsTies) {
   EXPECT_THAT(shares_of({0.1 + 0.2, 0.3, 0.3}, 10), ElementsAre(4, 3, 3));
   EXPECT_THAT(shares_of({0.3, 0.1 + 0.2, 0.3}, 10), ElementsAre(4, 3, 3));
 }
 
-TEST(LargestRemainder, BoundedWorkersPassTheRestOn) {
+TEST(LargestRemainder, BoundedWorkersPassOnTheRest) {
   EXPECT_THAT(shares_of({4, 2, 1}, 70, {{1, 30}, {1, 100}, {1, 100}}), ElementsAre(30, 27, 13));
   EXPECT_THAT(shares_of({4, 2, 1}, 70, {{1, 100}, {1, 100}, {25, 100}}), ElementsAre(30, 15, 25));
-  // A minimum and a maximum at once: the one decides where the other ends up.
+  // A minimum and a maximum at once: each affects the share of the other worker.
   EXPECT_THAT(shares_of({8, 1, 1}, 100, {{0, 40}, {0, 100}, {35, 100}}), ElementsAre(40, 25, 35));
 }
 
-TEST(LargestRemainder, AllZeroWeightsAreEqual) {
+TEST(LargestRemainder, AllZeroWeightsGiveEqualShares) {
   EXPECT_THAT(shares_of({0, 0}, 7), ElementsAre(4, 3));
   EXPECT_THAT(shares_of({5, 0, 0}, 10, {{0, 4}, {0, 9}, {0, 9}}), ElementsAre(4, 3, 3));
 }
@@ -73,7 +72,7 @@ TEST(LargestRemainder, InfeasibleBoundsAreRefused) {
   EXPECT_THROW(shares_of({1, 1}, 10, {{0, 4}, {0, 5}}), Failure);
 }
 
-TEST(LargestRemainder, HugeRoundsStaySums) {
+TEST(LargestRemainder, HugeRoundsKeepTheSum) {
   const std::vector<double> weights(1000, 0.1);
   EXPECT_EQ(sum(largest_remainder(weights, most_positions)), most_positions);
 }
@@ -85,7 +84,7 @@ TEST(Proportional, SolvesForTheCommonFactor) {
               ElementsAre(30, DoubleNear(80.0 / 3, 1e-9), DoubleNear(40.0 / 3, 1e-9)));
 }
 
-// 10^5 random vectors: the sum is kept, the bounds are kept, and no share is a whole sample off its real
+// For 10^5 random vectors, shares keep the sum and the bounds, and each is less than one sample off its real
 // value.
 TEST(LargestRemainder, KeepsTheSumForRandomVectors) {
   Random random(1);

@@ -19,7 +19,7 @@ using testing::Each;
 using testing::ElementsAre;
 using Shares = std::vector<std::uint64_t>;
 
-// The slowest time of a split; who gets nothing takes no time.
+// The longest time of a split; a worker without samples takes no time.
 double longest(const std::vector<Curve>& curves, const Shares& shares) {
   double time = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -28,7 +28,7 @@ double longest(const std::vector<Curve>& curves, const Shares& shares) {
   return time;
 }
 
-// All splits, one after another: the smallest possible longest time.
+// Tries all splits and returns the smallest longest time.
 double brute_force(const std::vector<Curve>& curves, const std::vector<Bound>& bounds, std::uint64_t total,
                    Shares split = {}) {
   const std::size_t i = split.size();
@@ -42,7 +42,7 @@ double brute_force(const std::vector<Curve>& curves, const std::vector<Bound>& b
   return best;
 }
 
-// The definition of the answer, literally: sample by sample to whoever would finish soonest.
+// The definition, implemented literally: each sample goes to the worker that would finish first.
 Shares one_by_one(const std::vector<Curve>& curves, const std::vector<Bound>& bounds, std::uint64_t total) {
   Shares shares;
   for (const Bound& bound : bounds) shares.push_back(bound.least), total -= bound.least;
@@ -72,8 +72,8 @@ const std::vector<Affine> kLbbWorkers{
     {5.896, 0.59308}, {7.151, 0.58077}, {8.291, 0.60233}, {50.982, 2.67139}};
 
 // Tables 2 and 3 of LBB: 167/167/158/20 measured, 166/166/160/20 from profiles. The exact optimum lies
-// between.
-TEST(MinMax, LbbTable2) {
+// between them.
+TEST(MinMax, FindsTheOptimumOfLbbTable2) {
   const std::vector<Bound> bounds(4);
   const Shares shares = min_max(kLbbWorkers, bounds, 512);
   EXPECT_THAT(shares, ElementsAre(166, 167, 159, 20));
@@ -84,7 +84,7 @@ TEST(MinMax, LbbTable2) {
   EXPECT_EQ(min_max(as_curves(kLbbWorkers), bounds, 512), shares);
 }
 
-TEST(MinMax, MemoryLimitOfLbb) {
+TEST(MinMax, RespectsTheMemoryLimitsOfLbb) {
   // B_lim of eq. 3: the small card may hold 8 samples, one of the large ones 150.
   const std::vector<Bound> bounds{{0, 150}, {}, {}, {0, 8}};
   const Shares shares = min_max(kLbbWorkers, bounds, 512);
@@ -94,10 +94,10 @@ TEST(MinMax, MemoryLimitOfLbb) {
   EXPECT_EQ(shares, one_by_one(as_curves(kLbbWorkers), bounds, 512));
 }
 
-TEST(MinMax, InfeasibleBoundsNameTheNumbers) {
+TEST(MinMax, RefusalsNameTheNumbers) {
   try {
     min_max(kLbbWorkers, std::vector<Bound>{{0, 100}, {0, 100}, {0, 100}, {0, 100}}, 512);
-    FAIL() << "400 places for 512 samples";
+    FAIL() << "accepted bounds of 400 for 512 samples";
   } catch (const Failure& failure) {
     EXPECT_THAT(failure.what(), testing::AllOf(testing::HasSubstr("512"), testing::HasSubstr("400")));
   }
@@ -127,7 +127,7 @@ std::vector<Bound> random_bounds(Random& random, std::size_t n, std::uint64_t to
   return bounds;
 }
 
-TEST(MinMax, EqualsBruteForceOnSteps) {
+TEST(MinMax, MatchesBruteForceOnSteps) {
   Random random(2);
   for (int trial = 0; trial < 600; ++trial) {
     const std::size_t n = 1 + random.below(4);
@@ -141,13 +141,13 @@ TEST(MinMax, EqualsBruteForceOnSteps) {
   }
 }
 
-TEST(MinMax, EqualsBruteForceOnAffineCurves) {
+TEST(MinMax, MatchesBruteForceOnAffineCurves) {
   Random random(3);
   for (int trial = 0; trial < 600; ++trial) {
     const std::size_t n = 1 + random.below(4);
     const std::uint64_t total = trial < 20 ? 40 : random.below(n == 4 ? 25 : 41);
     std::vector<Affine> affine(n);
-    // Small integers make ties, which must be broken the same way everywhere.
+    // Small integers produce ties, which must be broken in the same way by all methods.
     for (Affine& a : affine)
       a = {static_cast<double>(random.below(6)), static_cast<double>(1 + random.below(4)) / 4};
     const std::vector<Bound> bounds = random_bounds(random, n, total);
@@ -158,9 +158,9 @@ TEST(MinMax, EqualsBruteForceOnAffineCurves) {
   }
 }
 
-// Too large for all splits, but not for the definition: many workers, long rounds, speeds a thousand times
-// apart.
-TEST(MinMax, EqualsTheDefinitionInLargeRounds) {
+// Too large for brute force, but not for the definition: many workers, long rounds, speeds that differ by a
+// factor of a thousand.
+TEST(MinMax, MatchesTheDefinitionInLargeRounds) {
   Random random(4);
   for (int trial = 0; trial < 40; ++trial) {
     const std::size_t n = 1 + random.below(60);
@@ -182,13 +182,13 @@ TEST(MinMax, ConstantTimesGoToTheEarlierWorker) {
   EXPECT_THAT(min_max(free, std::vector<Bound>(2), 1'000'000), ElementsAre(1'000'000, 0));
 }
 
-TEST(MinMax, AFewSamplesFinishAtOnceTheRestDoNot) {
+TEST(MinMax, WorksOnCurvesThatStartAtZero) {
   const std::vector<Curve> curves(2, [](std::uint64_t b) { return b <= 300 ? 0.0 : static_cast<double>(b); });
   EXPECT_THAT(min_max(curves, std::vector<Bound>(2), 500), ElementsAre(300, 200));
   EXPECT_THAT(min_max(curves, std::vector<Bound>(2), 801), ElementsAre(401, 400));
 }
 
-TEST(MinMax, InfinityMeansCannot) {
+TEST(MinMax, InfiniteTimesMarkImpossibleShares) {
   const double never = std::numeric_limits<double>::infinity();
   const std::vector<Curve> curves{
       [=](std::uint64_t b) { return b > 10 ? never : 0.1 * static_cast<double>(b); },
@@ -197,13 +197,13 @@ TEST(MinMax, InfinityMeansCannot) {
 }
 
 // A fixed cost so large that single samples vanish in the rounding of the sum.
-TEST(MinMax, TimesBelowTheResolutionOfADouble) {
+TEST(MinMax, WorksBelowTheResolutionOfADouble) {
   const std::vector<Affine> affine{{1e6, 1e-13}, {1e6, 1e-13}};
   EXPECT_EQ(min_max(affine, std::vector<Bound>(2), 5000),
             one_by_one(as_curves(affine), std::vector<Bound>(2), 5000));
 }
 
-TEST(MinMax, HugeRounds) {
+TEST(MinMax, WorksInHugeRounds) {
   const std::vector<Affine> twins(8, Affine{0.001, 1e-6});
   EXPECT_THAT(min_max(twins, std::vector<Bound>(8), most_positions), Each(most_positions / 8));
 }

@@ -17,25 +17,25 @@ std::vector<std::uint64_t> adapted(const Split& split, const Request& request) {
   return split.adapted(request, share_bounds(request));
 }
 
-TEST(Split, ServesOtherLengthsInProportion) {
+TEST(Split, ScalesToOtherRoundLengths) {
   const Split split = Split::of(request_of(100, {0, 1, 4}), {50, 30, 20});
   EXPECT_THAT(adapted(split, request_of(100, {0, 1, 4})), ElementsAre(50, 30, 20));
   EXPECT_THAT(adapted(split, request_of(10, {0, 1, 4})), ElementsAre(5, 3, 2));
 }
 
-TEST(Split, WhoIsNewCountsAsTheMean) {
+TEST(Split, NewWorkersCountAsTheMean) {
   const Split split = Split::of(request_of(100, {1, 4}), {60, 40});
   EXPECT_THAT(adapted(split, request_of(150, {1, 3, 4})), ElementsAre(60, 50, 40));
   EXPECT_THAT(adapted(split, request_of(100, {4})), ElementsAre(100));
   EXPECT_THAT(adapted(Split(), request_of(9, {1, 3, 4})), ElementsAre(3, 3, 3));
 }
 
-TEST(Split, WhoHadNothingIsNotNew) {
+TEST(Split, WorkersWithoutSamplesAreNotNew) {
   const Split split = Split::of(request_of(100, {0, 1}), {100, 0});
   EXPECT_THAT(adapted(split, request_of(50, {0, 1})), ElementsAre(49, 1));
 }
 
-TEST(Split, FitsOnlyInsideTheBounds) {
+TEST(Split, FitsOnlyWithinTheBounds) {
   Request request = request_of(100, {0, 1});
   const Split split = Split::of(request, {70, 30});
   EXPECT_TRUE(split.fits(request, share_bounds(request)));
@@ -44,7 +44,7 @@ TEST(Split, FitsOnlyInsideTheBounds) {
   EXPECT_THAT(adapted(split, request), ElementsAre(60, 40));
 }
 
-TEST(ShareBounds, RestersGetNothingWhileTheOthersCan) {
+TEST(ShareBounds, RestingWorkersGetNothingIfOthersHaveRoom) {
   Request request = request_of(100, {0, 1, 2});
   EXPECT_EQ(share_bounds(request, {1})[1], (Bound{0, 0}));
   request.workers[0].most = request.workers[2].most = 40;
@@ -55,7 +55,7 @@ TEST(ShareBounds, RestersGetNothingWhileTheOthersCan) {
   EXPECT_EQ(share_bounds(request, {1})[1].least, 1u);
 }
 
-TEST(LastRound, IsTakenOnceAndOnlyWhole) {
+TEST(LastRound, IsTakenOnceAndOnlyIfComplete) {
   LastRound last;
   const Request request = request_of(10, {0, 1});
   const Split split = Split::of(request, {6, 4});
@@ -67,7 +67,7 @@ TEST(LastRound, IsTakenOnceAndOnlyWhole) {
   EXPECT_EQ(last.samples(), 10u);
 }
 
-TEST(LastRound, PiecesOfOneWorkerAreOneShareAndLateOnesAreIgnored) {
+TEST(LastRound, AddsPiecesOfAWorkerAndIgnoresLateOnes) {
   LastRound last;
   last.add({0, 3, 6, 1.0});
   last.add({0, 3, 2, 0.5});

@@ -24,7 +24,7 @@ std::vector<double> sizes_between(double low, double high, int count) {
 }
 
 // Table 2 of LBB (Yao et al. 2024): the GTX 1070 at 128 and 167 samples, milliseconds.
-TEST(FitAffine, TwoPointsOfLbbTable2) {
+TEST(FitAffine, FitsTheTwoPointsOfLbbTable2) {
   const Affine curve = fit_affine(std::vector<TimedBatch>{{128, 81.81}, {167, 104.94}});
   EXPECT_NEAR(curve.per_sample, 0.59308, 0.001);
   EXPECT_NEAR(curve.fixed, 5.896, 0.1);
@@ -45,9 +45,9 @@ TEST(FitAffine, OneBatchSizeGivesTheLineThroughTheOrigin) {
   EXPECT_NEAR(fit_affine(std::vector<TimedBatch>{{64, 0.32}})(128), 0.64, 1e-9);
 }
 
-// 170 to 172 samples at 5 % noise: least squares alone would find slopes of either sign, several times the
+// 170 to 172 samples at 5 % noise: plain least squares would give slopes of either sign, several times the
 // true one.
-TEST(FitAffine, NearlyOneBatchSizeIsNoReasonForASteepSlope) {
+TEST(FitAffine, NearlyEqualBatchSizesGiveNoSteepSlope) {
   const Affine truth{0.010, 0.001};
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);
@@ -57,7 +57,7 @@ TEST(FitAffine, NearlyOneBatchSizeIsNoReasonForASteepSlope) {
   }
 }
 
-TEST(FitAffine, AQuarterOfOutliersMovesItLittle) {
+TEST(FitAffine, AQuarterOfOutliersMovesTheFitLittle) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);
     const Affine truth{0.020, 0.001};
@@ -69,7 +69,7 @@ TEST(FitAffine, AQuarterOfOutliersMovesItLittle) {
   }
 }
 
-TEST(FitAffine, NeverNegativeAndNeverFlat) {
+TEST(FitAffine, CurvesAreNeverNegativeOrFlat) {
   const Affine falling = fit_affine(std::vector<TimedBatch>{{10, 0.3}, {100, 0.2}, {200, 0.1}});
   EXPECT_GT(falling.per_sample, 0);
   EXPECT_GE(falling.fixed, 0);

@@ -28,7 +28,7 @@ TEST(AffineWindow, FollowsALastingChangeAfterThreeBatches) {
   }
 }
 
-TEST(AffineWindow, ForgivesTwoOutliersInARow) {
+TEST(AffineWindow, IgnoresTwoOutliersInARow) {
   Random random(2);
   AffineWindow window;
   feed(window, 64, 1, random);
@@ -38,9 +38,9 @@ TEST(AffineWindow, ForgivesTwoOutliersInARow) {
   EXPECT_NEAR(window.curve()(100), kTruth(100), 0.03 * kTruth(100));
 }
 
-// A first batch of 128 and then 20 looks, through the origin, like a change of speed; it is only a fixed
-// cost.
-TEST(AffineWindow, AnotherBatchSizeIsNotAChange) {
+// For a line through the origin, a batch of 128 followed by one of 20 looks like a change of speed; it is
+// only a fixed cost.
+TEST(AffineWindow, AnotherBatchSizeIsNotAChangeOfSpeed) {
   const Affine slow{0.050982, 0.00267139};  // the GTX 750 of LBB's table 2
   AffineWindow window;
   for (int i = 0; i < 30; ++i) window.add({128, slow(128)});
@@ -49,7 +49,7 @@ TEST(AffineWindow, AnotherBatchSizeIsNotAChange) {
   EXPECT_NEAR(window.curve()(20), slow(20), 0.02 * slow(20));
 }
 
-TEST(AffineWindow, SlowDriftIsFollowedByForgetting) {
+TEST(AffineWindow, FollowsSlowDrift) {
   Random random(3);
   AffineWindow window;
   for (int step = 0; step < 300; ++step) feed(window, 1, 1 + 0.001 * step, random);

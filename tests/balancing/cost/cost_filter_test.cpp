@@ -12,7 +12,7 @@ namespace {
 
 using Verdict = CostFilter::Verdict;
 
-// Feeds batches of varying size that take (fixed + slope b) factor, with noise.
+// Feeds batches of varying size b that take (fixed + slope b) factor, with noise.
 struct Feed {
   CostFilter filter;
   Random random{5};
@@ -30,7 +30,7 @@ struct Feed {
   }
 };
 
-TEST(CostFilter, LearnsFixedCostAndSpeedApart) {
+TEST(CostFilter, SeparatesFixedCostAndSpeed) {
   Feed feed;
   feed.fixed = 0.05;
   for (int i = 0; i < 30; ++i) feed.one(1, i % 2 == 0 ? 40 : 160);
@@ -48,8 +48,8 @@ TEST(CostFilter, DoubtShrinksWithMeasurementsAndGrowsWithDistance) {
   EXPECT_GT(feed.filter.doubt(5), 2 * feed.filter.doubt(100));
 }
 
-// Two deviations of what it has learned are noise and followed, six are an accident and held back.
-TEST(CostFilter, LearnsItsNoise) {
+// A time two standard deviations off is noise and followed; six are an accident and held back.
+TEST(CostFilter, LearnsTheNoise) {
   for (const double noise : {0.01, 0.05, 0.15}) {
     for (const bool far : {false, true}) {
       Feed feed;
@@ -77,7 +77,7 @@ TEST(CostFilter, AnAccidentChangesNothing) {
   EXPECT_NEAR(feed.predicted(100), before(100), 0.03 * before(100));
 }
 
-TEST(CostFilter, TwoInARowAreALastingChange) {
+TEST(CostFilter, TwoDeviationsInARowAreALastingChange) {
   Feed feed;
   feed.many(40);
   EXPECT_EQ(feed.one(2.5), Verdict::none);
@@ -85,7 +85,7 @@ TEST(CostFilter, TwoInARowAreALastingChange) {
   EXPECT_NEAR(feed.predicted(100), 2.5 * 0.11, 0.02);
 }
 
-TEST(CostFilter, OneIsEnoughWhereChangesLast) {
+TEST(CostFilter, OneDeviationIsEnoughIfBelieved) {
   Feed feed;
   feed.many(40);
   EXPECT_EQ(feed.one(2.5, 100, -1, true), Verdict::none);
@@ -95,7 +95,7 @@ TEST(CostFilter, OneIsEnoughWhereChangesLast) {
   EXPECT_EQ(feed.one(2.5, 100, -1, true), Verdict::accident);
 }
 
-TEST(CostFilter, ReturningToAKnownSpeedNeedsNoProof) {
+TEST(CostFilter, AReturnToAKnownSpeedNeedsNoConfirmation) {
   Feed feed;
   feed.many(40);
   feed.many(20, 2);
@@ -108,12 +108,12 @@ TEST(CostFilter, ASlowRoundWithLessCpuIsNoAccident) {
   for (int i = 0; i < 40; ++i) feed.one(1, 0, 1.0);
   feed.one(2.5, 100, 0.4);
   EXPECT_NEAR(feed.predicted(100, 0.4), 2.5 * 0.11, 0.02);
-  // And from now on the CPU share is believed beforehand.
+  // From now on the CPU share is used for predictions.
   EXPECT_NEAR(feed.predicted(100, 1.0), 0.11, 0.03);
 }
 
-// The second measurement of a change is disturbed: what both have in common is believed.
-TEST(CostFilter, AnAccidentOnTopOfAChangeIsNotBelieved) {
+// The second measurement of a change is disturbed: the change common to both is accepted.
+TEST(CostFilter, AnAccidentDuringAChangeIsIgnored) {
   Feed feed;
   feed.many(40);
   feed.one(2, 100);
@@ -124,9 +124,9 @@ TEST(CostFilter, AnAccidentOnTopOfAChangeIsNotBelieved) {
   EXPECT_FALSE(feed.filter.changing({}));
 }
 
-// A policy gives less to who is slow. An estimate that mistakes drift for shape would then see samples that
-// are free, and give this worker everything.
-TEST(CostFilter, DriftInClosedLoopIsNotTakenForShape) {
+// A policy gives fewer samples to a slow worker. An estimate that mistakes drift for shape would conclude
+// that samples cost nothing, and give this worker everything.
+TEST(CostFilter, DriftInClosedLoopIsNotMistakenForShape) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Feed feed;
     feed.random = Random(seed);
@@ -152,7 +152,7 @@ TEST(LeadingSignal, LearnsTheGain) {
   EXPECT_NEAR(signal.gain(), 0.8, 0.05);
 }
 
-// What a jitter of 2 % foretells after an accident is far below the noise of the times, which is 5 %.
+// After an accident, a jitter of 2 % predicts far less than the noise of the times, which is 5 %.
 TEST(LeadingSignal, OneOutlierBesideAJitterTeachesLittle) {
   LeadingSignal signal;
   for (int i = 0; i < 50; ++i) signal.observe(0, i % 2 == 0 ? 0.02 : -0.02, 0.0025);

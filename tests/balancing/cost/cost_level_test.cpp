@@ -10,7 +10,7 @@
 namespace steelyard::balancing::level_test {
 namespace {
 
-// Times around 2 s with this noise, and a random walk with this deviation per round.
+// Level after times around 2 s with this noise and a random walk of this deviation per round.
 Level after(int rounds, double noise, double walk, double* truth = nullptr) {
   Random random(7);
   Level level(2, {});
@@ -23,7 +23,7 @@ Level after(int rounds, double noise, double walk, double* truth = nullptr) {
   return level;
 }
 
-TEST(Level, AQuietMachineIsAveraged) {
+TEST(Level, AveragesAQuietMachine) {
   const Level level = after(300, 0.05, 0);
   EXPECT_NEAR(level.seconds(), 2, 0.03);
   EXPECT_LT(level.drift(), 0.1 * level.noise());
@@ -31,14 +31,14 @@ TEST(Level, AQuietMachineIsAveraged) {
   EXPECT_LT(level.doubt(), 0.02);
 }
 
-TEST(Level, ARestlessMachineIsFollowed) {
+TEST(Level, FollowsADriftingMachine) {
   double truth = 0;
   const Level level = after(300, 0.004, 0.06, &truth);
   EXPECT_GT(level.drift(), level.noise());
   EXPECT_NEAR(std::log(level.seconds() / truth), 0, 0.1);
 }
 
-TEST(Level, AJumpIsBelievedAlmostWhole) {
+TEST(Level, AJumpMovesTheLevelAlmostFully) {
   Level level = after(300, 0.02, 0);
   const double noise = level.noise();
   level.jump(6);
@@ -54,7 +54,7 @@ TEST(Level, AShiftMovesTheLevelAndAddsItsDoubt) {
   EXPECT_GT(level.doubt(), 0.3);
 }
 
-TEST(Level, ItsStateComesBack) {
+TEST(Level, StateRoundTrips) {
   const Level level = after(20, 0.05, 0.02);
   StateWriter writer("level");
   writer(level);
@@ -67,8 +67,8 @@ TEST(Level, ItsStateComesBack) {
   EXPECT_EQ(restored.noise(), level.noise());
 }
 
-// Of which a policy would make a share of nothing, or none at all.
-TEST(Level, AStateWithoutATimeIsRefused) {
+// Levels from which a policy would compute an empty share or no share.
+TEST(Level, StateOutOfRangeIsRefused) {
   for (const double log_seconds : {-6e15, -1000.0, 1000.0}) {
     StateWriter writer("level");
     for (int average = 0; average < 2; ++average) writer.real(log_seconds).real(0.1).real(0.1);

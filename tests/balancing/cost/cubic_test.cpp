@@ -11,7 +11,7 @@ namespace steelyard::balancing::cubic_test {
 namespace {
 
 // LBB (Yao et al. 2024), eq. 1, at the sizes of the released profile 2^1 ... 2^8.
-TEST(Cubic, ExactTimesGiveTheirPolynomialBack) {
+TEST(Cubic, ExactTimesGiveTheirPolynomial) {
   const Cubic truth{{0.005, 6e-4, 2e-7, 3e-9}};
   std::vector<TimedBatch> batches;
   for (double b = 2; b <= 256; b *= 2) batches.push_back({b, truth(b)});
@@ -49,14 +49,14 @@ TEST(Cubic, AFixedCostCountsOncePerBatch) {
   EXPECT_DOUBLE_EQ(line.over({.passes = 3, .steps = 4}, 100), 3 * (4 * 5 + 50));
 }
 
-TEST(Cubic, BatchesOfOneSizeTakeTimeInProportion) {
+TEST(Cubic, OneBatchSizeGivesAProportionalTime) {
   const Cubic line{{5, 0.5, 0, 0}};
   EXPECT_DOUBLE_EQ(line.over({.passes = 1, .steps = 4, .batch = 20}, 100), 5 * (5 + 10));
   EXPECT_DOUBLE_EQ(line.over({.passes = 1, .steps = 4, .batch = 20}, 0), 0);
   EXPECT_NEAR(line.near(100, {.passes = 1, .steps = 4, .batch = 20}).fixed, 0, 1e-9);
 }
 
-TEST(Cubic, TheLineNearAPointTouchesIt) {
+TEST(Cubic, TheTangentTouchesTheCurve) {
   const Affine same = Cubic{{5, 0.5, 0, 0}}.near(100, {.passes = 1, .steps = 4});
   EXPECT_NEAR(same.fixed, 20, 1e-9);
   EXPECT_NEAR(same.per_sample, 0.5, 1e-9);
@@ -64,12 +64,12 @@ TEST(Cubic, TheLineNearAPointTouchesIt) {
   const Affine touching = bent.near(100, {});
   EXPECT_NEAR(touching(100), bent(100), 1e-9);
   EXPECT_NEAR(touching(110), bent(110), 0.01 * bent(110));
-  // A curve that bends up: its tangent would begin below nothing.
+  // A convex curve whose tangent would start below zero.
   EXPECT_EQ((Cubic{{0, 0.1, 0.01, 0}}.near(100, {}).fixed), 0);
 }
 
-TEST(Cubic, TheClampHoldsTheHighestPoint) {
-  const Cubic falls_back{{0, 2, -0.01, 0}};  // highest at 100
+TEST(Cubic, AFallingCurveIsHeldAtItsMaximum) {
+  const Cubic falls_back{{0, 2, -0.01, 0}};  // maximum at 100
   EXPECT_DOUBLE_EQ(falls_back(60), 84);
   EXPECT_DOUBLE_EQ(falls_back(150), 100);
   const Cubic dips{{5, -1, 0.01, 0}};
@@ -77,7 +77,7 @@ TEST(Cubic, TheClampHoldsTheHighestPoint) {
   EXPECT_DOUBLE_EQ(dips(200), 205);
 }
 
-TEST(Cubic, OverGrainsIsTheSameTime) {
+TEST(Cubic, CurvesOverGrainsGiveTheSameTimes) {
   const Cubic curve{{3, 0.5, -0.01, 0.0002}};
   const Cubic grains = curve.over_grains(8);
   for (const double samples : {0.0, 8.0, 24.0, 60.0, 400.0}) {

@@ -16,18 +16,18 @@ ExchangeCost after(const std::vector<double>& seconds) {
   return cost;
 }
 
-TEST(ExchangeCost, FiveAreEnough) {
+TEST(ExchangeCost, NeedsFiveMeasurements) {
   EXPECT_EQ(after({1, 1, 1, 1}).surely(), 0);
   EXPECT_DOUBLE_EQ(after({1, 1, 1, 1, 1}).surely(), 1);
 }
 
-TEST(ExchangeCost, PausesDoNotCount) {
+TEST(ExchangeCost, IgnoresPauses) {
   EXPECT_DOUBLE_EQ(after({0, 0, 90, 0, 0, 0, 0, 40, 0, 0}).surely(), 0);
   EXPECT_DOUBLE_EQ(after({2, 2, 90, 2, 2, 2, 2, 40, 2, 2}).surely(), 2);
 }
 
-// Two links that are alike, in rounds whose exchange varies by a third: next to nothing is left of the noise.
-TEST(ExchangeCost, NoiseIsNoDifference) {
+// Two equal links, in rounds whose exchange varies by a third: the estimated difference must be close to 0.
+TEST(ExchangeCost, NoiseBetweenEqualLinksIsNoCost) {
   Random random(5);
   double extra = 0, largest = 0;
   for (int trial = 0; trial < 300; ++trial) {
@@ -42,31 +42,31 @@ TEST(ExchangeCost, NoiseIsNoDifference) {
   EXPECT_LT(largest, 0.7);
 }
 
-TEST(ExchangeCost, TwoInARowAreAChange) {
+TEST(ExchangeCost, TwoDeviationsInARowAreAChange) {
   std::vector<double> seconds(15, 1.0);
   seconds.push_back(4);
-  EXPECT_DOUBLE_EQ(after(seconds).surely(), 1) << "one may be an accident";
+  EXPECT_DOUBLE_EQ(after(seconds).surely(), 1) << "one deviation may be an accident";
   seconds.push_back(4);
   EXPECT_DOUBLE_EQ(after(seconds).surely(), 4);
   seconds.push_back(1);
   EXPECT_NEAR(after(seconds).surely(), 4, 1e-9);
   seconds.push_back(1);
-  EXPECT_NEAR(after(seconds).surely(), 1, 1e-9) << "and back";
+  EXPECT_NEAR(after(seconds).surely(), 1, 1e-9) << "two more measurements bring it back";
 }
 
-TEST(ExchangeCost, OneAfterARestIsAChange) {
+TEST(ExchangeCost, OneDeviationAfterARestIsAChange) {
   ExchangeCost cost = after(std::vector<double>(15, 4.0));
   cost.observe(0, true);
   EXPECT_EQ(cost.surely(), 0);
 }
 
-TEST(ExchangeCost, OneAfterARestThatIsAsBeforeIsNone) {
+TEST(ExchangeCost, AnUnchangedTimeAfterARestIsNoChange) {
   ExchangeCost cost = after(std::vector<double>(15, 4.0));
   cost.observe(4.2, true);
   EXPECT_DOUBLE_EQ(cost.surely(), 4);
 }
 
-TEST(ExchangeCost, WhatCannotBeIsIgnored) {
+TEST(ExchangeCost, ImpossibleTimesAreIgnored) {
   ExchangeCost cost = after({1, 1, 1, 1, 1});
   for (const double s : {-1.0, double(NAN), double(INFINITY)}) cost.observe(s, true);
   EXPECT_DOUBLE_EQ(cost.surely(), 1);

@@ -9,14 +9,14 @@
 namespace steelyard::balancing::forgetting_line_test {
 namespace {
 
-TEST(ForgettingLine, ExactTimesGiveTheirLine) {
+TEST(ForgettingLine, ExactTimesGiveTheLine) {
   ForgettingLine line;
   for (const double b : {128.0, 34.0, 20.0}) line.add({b, 0.050982 + 0.00267139 * b});
   EXPECT_NEAR(line.curve().fixed, 0.050982, 1e-9);
   EXPECT_NEAR(line.curve().per_sample, 0.00267139, 1e-11);
 }
 
-// The recursion of the textbooks, K = P x / (lambda + x' P x), started wide open, ends at the same line.
+// The textbook recursion, K = P x / (lambda + x' P x), with a very large initial P gives the same line.
 TEST(ForgettingLine, IsRecursiveLeastSquares) {
   Random random(3);
   ForgettingLine line(0.95);
@@ -46,7 +46,7 @@ TEST(ForgettingLine, OneSizeOrAWrongSignGivesTheLineThroughTheOrigin) {
   EXPECT_GT(falling.curve().per_sample, 0);
 }
 
-TEST(ForgettingLine, Forgets) {
+TEST(ForgettingLine, OldMeasurementsLoseWeight) {
   ForgettingLine line;
   for (int i = 0; i < 50; ++i) line.add({100 + i % 3 * 10.0, 1 + 0.01 * (100 + i % 3 * 10)});
   for (int i = 0; i < 150; ++i) line.add({100 + i % 3 * 10.0, 2 + 0.03 * (100 + i % 3 * 10)});

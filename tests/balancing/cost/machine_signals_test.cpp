@@ -9,7 +9,7 @@
 namespace steelyard::balancing::machine_signals_test {
 namespace {
 
-// Times in proportion to 1 / share, and, with `memory_matters`, to 1 / sqrt(memory).
+// Signals after times proportional to 1 / CPU share and, with `memory_matters`, to 1 / sqrt(memory).
 MachineSignals taught(bool memory_matters) {
   Random random(3);
   MachineSignals signals;
@@ -26,33 +26,33 @@ MachineSignals taught(bool memory_matters) {
   return signals;
 }
 
-TEST(MachineSignals, NothingIsForetoldBeforeAnythingIsLearned) {
+TEST(MachineSignals, PredictsNothingBeforeLearning) {
   MachineSignals signals;
   EXPECT_EQ(signals.foretold({0.5, 100}), 0);
   signals.start({1, 8000});
   EXPECT_EQ(signals.foretold({0.5, 100}), 0);
 }
 
-TEST(MachineSignals, BothGainsAreLearned) {
+TEST(MachineSignals, LearnsBothGains) {
   const MachineSignals signals = taught(true);
   const double load = signals.foretold({0.25, -1}) - signals.foretold({0.5, -1});
   EXPECT_NEAR(load, std::log(2.0), 0.05);
   const double pressure = signals.foretold({-1, 2000}) - signals.foretold({-1, 8000});
-  EXPECT_NEAR(pressure, std::log(4.0) / 2, 0.15);  // the CPU share was asked first
+  EXPECT_NEAR(pressure, std::log(4.0) / 2, 0.15);  // less exact: the CPU share is fitted first
 }
 
-TEST(MachineSignals, MemoryThatDoesNotMatterSaysNothing) {
+TEST(MachineSignals, IrrelevantMemoryPredictsNothing) {
   const MachineSignals signals = taught(false);
   EXPECT_NEAR(signals.foretold({-1, 2000}) - signals.foretold({-1, 8000}), 0, 0.05);
 }
 
-TEST(MachineSignals, WhatIsNotToldSaysNothing) {
+TEST(MachineSignals, MissingSignalsPredictNothing) {
   EXPECT_EQ(taught(true).foretold({}), 0);
   EXPECT_FALSE(taught(true).explain(1, {}));
 }
 
-// Nothing speaks against a gain of 1 yet.
-TEST(MachineSignals, ALoadExplainsATimeThatGrowsAsMuch) {
+// No gain has been learned: a gain of about 1 explains the growth.
+TEST(MachineSignals, LoadExplainsAnEqualGrowthOfTime) {
   MachineSignals signals;
   signals.start({1, -1});
   EXPECT_TRUE(signals.explain(0.7, {0.5, -1}));

@@ -7,9 +7,9 @@ namespace {
 
 using Verdict = SuddenChange::Verdict;
 
-constexpr double deviation = 0.05;  // far is 0.2
+constexpr double deviation = 0.05;  // deviations beyond 0.2 are outliers
 
-TEST(SuddenChange, NoiseIsFollowed) {
+TEST(SuddenChange, SmallDeviationsAreFollowed) {
   SuddenChange change;
   for (const double surprise : {0.1, -0.1, 0.12, 0.0}) {
     const SuddenChange::Answer answer = change.judge(surprise, deviation, false);
@@ -19,7 +19,7 @@ TEST(SuddenChange, NoiseIsFollowed) {
   }
 }
 
-TEST(SuddenChange, OneFarTimeIsHeldAndRefutedByTheNext) {
+TEST(SuddenChange, ASingleOutlierIsHeldBack) {
   SuddenChange change;
   SuddenChange::Answer answer = change.judge(1, deviation, false);
   EXPECT_FALSE(answer.follow || answer.jump);
@@ -28,7 +28,7 @@ TEST(SuddenChange, OneFarTimeIsHeldAndRefutedByTheNext) {
   EXPECT_EQ(answer.verdict, Verdict::accident);
 }
 
-TEST(SuddenChange, TwoThatAgreeAreFollowedByTheirMean) {
+TEST(SuddenChange, TwoAgreeingDeviationsJumpToTheirMean) {
   SuddenChange change;
   change.judge(1, deviation, false);
   const SuddenChange::Answer answer = change.judge(1.1, deviation, false);
@@ -38,7 +38,7 @@ TEST(SuddenChange, TwoThatAgreeAreFollowedByTheirMean) {
   EXPECT_EQ(answer.verdict, Verdict::lasted);
 }
 
-TEST(SuddenChange, OfTwoThatDisagreeTheSmallerIsBelieved) {
+TEST(SuddenChange, OfTwoUnequalDeviationsTheSmallerCounts) {
   SuddenChange change;
   change.judge(-0.5, deviation, false);
   const SuddenChange::Answer answer = change.judge(-2, deviation, false);
@@ -47,7 +47,7 @@ TEST(SuddenChange, OfTwoThatDisagreeTheSmallerIsBelieved) {
   EXPECT_FALSE(answer.confirmed);
 }
 
-TEST(SuddenChange, OppositeSidesAreTwoAccidents) {
+TEST(SuddenChange, OppositeDeviationsAreTwoAccidents) {
   SuddenChange change;
   change.judge(1, deviation, false);
   const SuddenChange::Answer answer = change.judge(-1, deviation, false);
@@ -55,7 +55,7 @@ TEST(SuddenChange, OppositeSidesAreTwoAccidents) {
   EXPECT_EQ(answer.verdict, Verdict::accident);
 }
 
-TEST(SuddenChange, OneIsEnoughForWhoBelieves) {
+TEST(SuddenChange, OneDeviationIsEnoughIfBelieved) {
   for (const auto& [next, verdict] : {std::pair{0.1, Verdict::lasted}, {-0.9, Verdict::accident}}) {
     SuddenChange change;
     EXPECT_EQ(change.judge(1, deviation, true).jump, 1);
@@ -63,7 +63,7 @@ TEST(SuddenChange, OneIsEnoughForWhoBelieves) {
   }
 }
 
-TEST(SuddenChange, ItsStateComesBack) {
+TEST(SuddenChange, StateRoundTrips) {
   for (const bool believe : {false, true}) {
     SuddenChange change, restored;
     change.judge(1, deviation, believe);

@@ -9,7 +9,7 @@
 namespace steelyard::balancing::waited_for_test {
 namespace {
 
-// Every twentieth round is interrupted for an exponential time of mean 1.
+// Every twentieth round (on average) is interrupted for an exponential time of mean 1 s.
 WaitedFor after(int rounds, std::uint64_t seed) {
   Random random(seed);
   WaitedFor waited;
@@ -19,7 +19,7 @@ WaitedFor after(int rounds, std::uint64_t seed) {
   return waited;
 }
 
-TEST(WaitedFor, NothingIsSaidOfAFewRounds) {
+TEST(WaitedFor, NeedsMoreThanThirtyRounds) {
   WaitedFor waited;
   for (int i = 0; i < 30; ++i) waited.observe(1, 0);
   EXPECT_EQ(waited.surely(), 0);
@@ -27,7 +27,7 @@ TEST(WaitedFor, NothingIsSaidOfAFewRounds) {
   EXPECT_NEAR(waited.surely(), 1, 1e-6);
 }
 
-TEST(WaitedFor, ComesNearTheMeanFromBelow) {
+TEST(WaitedFor, ApproachesTheMeanFromBelow) {
   double early = 0, late = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     early += after(60, seed).surely() / 100, late += after(3000, seed).surely() / 100;
@@ -37,13 +37,13 @@ TEST(WaitedFor, ComesNearTheMeanFromBelow) {
   EXPECT_LT(late, 0.05);
 }
 
-TEST(WaitedFor, OneLongWaitIsNoRule) {
+TEST(WaitedFor, OneLongWaitDoesNotCount) {
   WaitedFor waited;
   for (int i = 0; i < 100; ++i) waited.observe(i == 50 ? 1000 : 0, 0);
   EXPECT_EQ(waited.surely(), 0);
 }
 
-TEST(WaitedFor, DoubtTakesCertaintyAndLeavesTheMean) {
+TEST(WaitedFor, DoubtLowersCertaintyAndKeepsTheMean) {
   WaitedFor waited;
   for (int i = 0; i < 400; ++i) waited.observe(i % 2, 3);
   const double before = waited.surely();

@@ -12,14 +12,14 @@ namespace {
 using testing::DoubleEq;
 using testing::Each;
 
-// Two workers, one twice as quick, under a period of so many longest mini-batches.
+// Two workers, one twice as quick, under a period given in mini-batches of the slower one.
 BarrierView view_of(double period, std::uint64_t epoch) {
   const auto waiting = [&](double steps) { return (steps - std::floor(steps)) / steps; };
   return {{{period, waiting(period)}, {2 * period, waiting(2 * period)}}, 10 * epoch, 0.5};
 }
 
-// Lets it choose for so many epochs; returns the mean distance from the top over the last quarter. An epoch
-// is rewarded if it was nearer to the top than the one before, or at the top.
+// Runs the controller for `epochs`; returns the mean distance from the top over the last quarter. An epoch is
+// rewarded if it was closer to the top than the one before, or at the top.
 double distance_after(int epochs, std::uint64_t seed, double start, double top) {
   ActorCritic controller(seed);
   BarrierPeriod period(start);
@@ -35,12 +35,12 @@ double distance_after(int epochs, std::uint64_t seed, double start, double top) 
   return sum / (epochs / 4);
 }
 
-TEST(ActorCritic, AllActionsAreAsLikelyAtFirst) {
+TEST(ActorCritic, AllActionsAreEquallyLikelyAtFirst) {
   const ActorCritic controller(1);
   EXPECT_THAT(controller.chances(view_of(2, 0)), Each(DoubleEq(1.0 / 3)));
 }
 
-TEST(ActorCritic, EndsNearerToTheBestPeriodThanItBegan) {
+TEST(ActorCritic, ApproachesTheBestPeriod) {
   for (const auto& [start, top] : {std::pair{1.2, 2.0}, {3.0, 2.0}}) {
     double sum = 0;
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
@@ -52,8 +52,8 @@ TEST(ActorCritic, EndsNearerToTheBestPeriodThanItBegan) {
   }
 }
 
-// What is rewarded becomes likely: always +1 for going up.
-TEST(ActorCritic, WhatIsRewardedBecomesLikely) {
+// One action always gets +1, the others -1.
+TEST(ActorCritic, RewardedActionsBecomeLikely) {
   for (const int rewarded : {-1, 0, 1}) {
     ActorCritic controller(7);
     int reward = 0;
@@ -64,8 +64,8 @@ TEST(ActorCritic, WhatIsRewardedBecomesLikely) {
   }
 }
 
-// The reward is for the decision before the last: it takes gamma to see that.
-TEST(ActorCritic, WhatIsRewardedLaterBecomesLikely) {
+// The reward belongs to the decision before the last, which only the discount gamma can attribute.
+TEST(ActorCritic, DelayedRewardsMakeActionsLikely) {
   ActorCritic controller(7);
   int last = 0, before = 0;
   for (int epoch = 0; epoch < 4000; ++epoch) {
@@ -87,7 +87,7 @@ TEST(ActorCritic, TheOrderOfTheWorkersDoesNotMatter) {
   EXPECT_THAT(controller.chances(view), testing::Pointwise(testing::DoubleNear(1e-12), before));
 }
 
-TEST(ActorCritic, ARestoredOneDecidesAlike) {
+TEST(ActorCritic, ARestoredControllerDecidesIdentically) {
   ActorCritic one(5);
   int reward = 0;
   for (std::uint64_t epoch = 0; epoch < 33; ++epoch) reward = one.decide(view_of(1.5, epoch), reward);
@@ -106,7 +106,7 @@ TEST(ActorCritic, ARestoredOneDecidesAlike) {
   EXPECT_EQ(restored.chances(view_of(1.5, 0)), one.chances(view_of(1.5, 0)));
 }
 
-TEST(ActorCritic, AStateOfAnotherNetworkIsRefused) {
+TEST(ActorCritic, StateOfAnotherNetworkIsRefused) {
   StateWriter writer("t");
   const std::vector<double> two{1, 2};
   writer.count(1)(two, two).count(0);

@@ -5,27 +5,27 @@
 namespace steelyard::balancing::orchestra::barrier_test {
 namespace {
 
-// Orchestra, section 3.1.3, by hand: p = 0.1 / 10 sqrt(100) = 0.1 sets p*; then 0.1 / 10 sqrt(400) = 0.2 is
-// better, and 0.05 / 10 sqrt(400) = 0.1 is half of that.
+// Orchestra, section 3.1.3, computed by hand: p = 0.1 / 10 sqrt(100) = 0.1 sets p*; then 0.1 / 10
+// sqrt(400) = 0.2 is better, and 0.05 / 10 sqrt(400) = 0.1 is half of that.
 TEST(BarrierReward, ComparesWithTheBestSoFar) {
   BarrierReward reward;
-  EXPECT_EQ(reward(0.1, 10, 100), 0) << "the first sets the mark";
+  EXPECT_EQ(reward(0.1, 10, 100), 0) << "the first value sets p*";
   EXPECT_EQ(reward(0.1, 10, 400), 1);
   EXPECT_EQ(reward(0.05, 10, 400), -1);
-  EXPECT_EQ(reward(0.1, 10, 400), 0) << "the mark is still 0.2";
-  EXPECT_EQ(reward(0.10005, 10, 400), 0) << "within a thousandth";
+  EXPECT_EQ(reward(0.1, 10, 400), 0) << "p* is still 0.2";
+  EXPECT_EQ(reward(0.10005, 10, 400), 0) << "within a thousandth of p*";
   EXPECT_EQ(reward(0.1003, 10, 400), 1);
 }
 
-TEST(BarrierReward, AccuracyThatFallsIsNoGain) {
+TEST(BarrierReward, FallingAccuracyGivesNoReward) {
   BarrierReward reward;
   EXPECT_EQ(reward(-0.1, 10, 100), -1);
   EXPECT_EQ(reward(0, 10, 100), -1);
-  EXPECT_EQ(reward(0.1, 10, 100), 0) << "and it set no mark";
+  EXPECT_EQ(reward(0.1, 10, 100), 0) << "and it did not change p*";
   EXPECT_EQ(reward(-0.2, 10, 100), -1);
 }
 
-// The root takes out what a flattening curve loses: half the gain after four times the steps is as good.
+// The square root compensates a flattening curve: half the gain after four times the steps counts the same.
 TEST(BarrierReward, TheRootOffsetsFlattening) {
   BarrierReward reward;
   EXPECT_EQ(reward(0.1, 10, 100), 0);
@@ -33,7 +33,7 @@ TEST(BarrierReward, TheRootOffsetsFlattening) {
   EXPECT_EQ(reward(0.05, 9, 400), 1);
 }
 
-TEST(BarrierReward, IsRestored) {
+TEST(BarrierReward, RewardIsRestored) {
   BarrierReward reward, restored;
   reward(0.1, 10, 100);
   StateWriter writer("t");
@@ -43,7 +43,7 @@ TEST(BarrierReward, IsRestored) {
   EXPECT_EQ(restored(0.05, 10, 100), -1);
 }
 
-TEST(BarrierPeriod, StaysWithinItsBand) {
+TEST(BarrierPeriod, StaysWithinItsRange) {
   BarrierPeriod period;
   EXPECT_EQ(period.longest_batches(), 1);
   period.move(-1);

@@ -7,22 +7,22 @@ namespace {
 
 const BarrierView view{{{1, 0}}, 0, 0};
 
-TEST(HillClimb, GoesOnStaysAndTurnsRound) {
+TEST(HillClimb, ContinuesStaysAndReverses) {
   HillClimb climb;
-  EXPECT_EQ(climb.decide(view, 0), 1) << "nothing is known: it has to begin somewhere";
+  EXPECT_EQ(climb.decide(view, 0), 1) << "nothing is known, so it takes a first step";
   EXPECT_EQ(climb.decide(view, 1), 1);
   EXPECT_EQ(climb.decide(view, -1), -1);
-  EXPECT_EQ(climb.decide(view, 0), -1) << "back at the best; the other side is not known";
+  EXPECT_EQ(climb.decide(view, 0), -1) << "back at the best; the other side is unknown";
   EXPECT_EQ(climb.decide(view, 1), -1);
   EXPECT_EQ(climb.decide(view, 0), 0) << "as good as the best";
-  EXPECT_EQ(climb.decide(view, -1), 1) << "no longer";
+  EXPECT_EQ(climb.decide(view, -1), 1) << "no longer as good";
   EXPECT_EQ(climb.decide(view, -1), -1);
   EXPECT_EQ(climb.decide(view, 0), 0) << "both sides are known";
 }
 
-// A hill with its top at 2 longest mini-batches, from either side. Near the top it is as good as flat: a step
-// of a unit gains less than a thousandth.
-TEST(HillClimb, EndsAtTheTop) {
+// A hill with its top at 2 longest mini-batches, approached from either side. Near the top it is practically
+// flat: a step of one unit gains less than a thousandth.
+TEST(HillClimb, ReachesTheTop) {
   for (const double start : {1.0, 3.0}) {
     HillClimb climb;
     BarrierReward reward;
@@ -35,7 +35,7 @@ TEST(HillClimb, EndsAtTheTop) {
   }
 }
 
-TEST(HillClimb, IsRestored) {
+TEST(HillClimb, RestoredControllersDecideIdentically) {
   HillClimb climb, restored;
   climb.decide(view, 0), climb.decide(view, -1);
   StateWriter writer("t");

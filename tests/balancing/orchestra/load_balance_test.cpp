@@ -11,7 +11,7 @@ namespace steelyard::balancing::orchestra::load_balance_test {
 namespace {
 
 // Orchestra, section 3.1.1, by hand: t = (2, 3) in units of 1. T = 3, 4, 5, 6 leave 1, 1, 2, 0 idle.
-TEST(LoadBalance, TheFirstCommonMultipleLeavesNobodyIdle) {
+TEST(LoadBalance, TheFirstCommonMultipleHasNoIdleTime) {
   const std::array<double, 2> times{2, 3};
   const Period period = best_period(times, {.unit = 1.0 / 3});
   EXPECT_DOUBLE_EQ(period.seconds, 6);
@@ -20,14 +20,14 @@ TEST(LoadBalance, TheFirstCommonMultipleLeavesNobodyIdle) {
   EXPECT_EQ(local_steps(period.seconds, times[1]), 2u);
 }
 
-TEST(LoadBalance, TheEarliestOfEqualPeriodsIsTaken) {
+TEST(LoadBalance, TheShortestOfEqualPeriodsIsChosen) {
   const std::array<double, 3> alike{2, 2, 2}, doubled{1, 2, 4};
   EXPECT_DOUBLE_EQ(best_period(alike).seconds, 2);
   EXPECT_DOUBLE_EQ(best_period(doubled).seconds, 4) << "and not 8";
 }
 
 // t = (1, 1.9): the idle times are 0.9, ..., 0.1 at 2, ... and 0 at 19, where tau is (19, 10).
-TEST(LoadBalance, StepsMayNotBeTooFarApart) {
+TEST(LoadBalance, StepsDifferByAtMostTheLimit) {
   const std::array<double, 2> times{1, 1.9};
   const SearchOptions far{.unit = 0.1 / 1.9, .most_apart = 9}, near{.unit = 0.1 / 1.9, .most_apart = 2};
   EXPECT_NEAR(best_period(times, far).seconds, 19, 1e-9);
@@ -37,13 +37,13 @@ TEST(LoadBalance, StepsMayNotBeTooFarApart) {
   EXPECT_NEAR(period.idle, 0.1, 1e-9);
 }
 
-TEST(LoadBalance, EvenTheShortestPeriodMayBeTooFarApart) {
+TEST(LoadBalance, TheShortestPeriodMayExceedTheLimit) {
   const std::array<double, 2> times{1, 100.5};
   EXPECT_DOUBLE_EQ(best_period(times).seconds, 100.5);
   EXPECT_EQ(local_steps(1, 100.5), 1u) << "at least one";
 }
 
-TEST(LoadBalance, NoPeriodOfTheSearchIsBetter) {
+TEST(LoadBalance, FindsTheBestPeriodOfTheSearch) {
   Random random(3);
   for (int i = 0; i < 200; ++i) {
     std::array<double, 4> times{};

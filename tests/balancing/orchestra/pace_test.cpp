@@ -7,7 +7,7 @@ namespace {
 
 const std::vector<BarrierView::Worker> workers{{3, 0}, {2, 0.1}};
 
-// An epoch of two rounds, three quarters of it in the first, and its end.
+// One whole epoch of two rounds, of which the first has three quarters of the positions.
 void play(Pace& pace, std::uint64_t epoch, double accuracy, double seconds) {
   pace.ended({epoch, 300, accuracy + (accuracy > 0 ? 0.01 : 0), seconds / 2});
   pace.ended({epoch, 100, accuracy - (accuracy > 0 ? 0.03 : 0), seconds / 2});
@@ -16,24 +16,25 @@ void play(Pace& pace, std::uint64_t epoch, double accuracy, double seconds) {
 }
 
 // Orchestra, section 3.1.3, with the hill-climb: sqrt(steps) are sqrt(1), sqrt(2), ...
-TEST(Pace, MovesByWhatAnEpochBrought) {
+TEST(Pace, MovesByTheGainOfAnEpoch) {
   Pace pace;
   pace.begin(2);
   play(pace, 1, 0.1, 10);
-  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.01) << "nothing is known: it begins somewhere";
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.01) << "nothing is known, so it takes a first step";
   play(pace, 2, 0.2, 10);
-  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.01) << "the first gain sets the mark, and 0 lets it stay";
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.01)
+      << "the first gain sets the reference; the reward 0 moves nothing";
   play(pace, 3, 0.3, 10);
-  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "as much, after more steps";
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "the same gain after more steps";
   play(pace, 4, 0.4, 5);
-  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.03) << "in half the time";
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.03) << "the same gain in half the time";
   play(pace, 5, 0.41, 5);
-  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "hardly a gain";
+  EXPECT_DOUBLE_EQ(pace.longest_batches(), 2.02) << "hardly any gain";
 }
 
-// By positions, not by rounds: three quarters of 0.25 and one of 0.4 gain less on 0.2 than 0.1, their mean
-// more.
-TEST(Pace, AccuracyIsThatOfAllPositions) {
+// Weighted by positions, not by rounds: three quarters at 0.25 and one quarter at 0.4 gain less than 0.1 over
+// 0.2, while the mean of the two rounds gains more.
+TEST(Pace, AccuracyIsWeightedByPositions) {
   const auto moved = [](double first, double second) {
     Pace pace;
     pace.begin(2);
@@ -48,15 +49,15 @@ TEST(Pace, AccuracyIsThatOfAllPositions) {
   EXPECT_LT(moved(0.25, 0.40), 0);
 }
 
-TEST(Pace, WhatTellsNothingMovesNothing) {
+TEST(Pace, NothingMovesWithoutAccuracy) {
   Pace pace;
   pace.begin(2);
   for (std::uint64_t epoch = 1; epoch < 9; ++epoch) play(pace, epoch, 0, 10);
   EXPECT_DOUBLE_EQ(pace.longest_batches(), 2);
 }
 
-// Rounds of an epoch that nobody asked about are not those of the next.
-TEST(Pace, AnEpochIsForgottenWhenTheNextBegins) {
+// Rounds of an epoch without a call of next_epoch() do not count for the next epoch.
+TEST(Pace, AnEpochIsForgottenWhenTheNextStarts) {
   Pace one, other;
   for (Pace* pace : {&one, &other}) pace->begin(2), play(*pace, 1, 0.1, 10);
   other.ended({2, 400, 0.2, 1e6});
@@ -65,7 +66,7 @@ TEST(Pace, AnEpochIsForgottenWhenTheNextBegins) {
   EXPECT_EQ(one.longest_batches(), other.longest_batches());
 }
 
-TEST(Pace, GoesOnWhereItWasSaved) {
+TEST(Pace, ContinuesFromSavedState) {
   for (const Controller controller : {Controller::hill_climb, Controller::actor_critic}) {
     Pace pace({controller, 7, 0.05});
     pace.begin(3);
@@ -84,7 +85,7 @@ TEST(Pace, GoesOnWhereItWasSaved) {
     }
     StateReader again(writer.str(), "t");
     const auto other = static_cast<Controller>(1 - static_cast<int>(controller));
-    EXPECT_ANY_THROW(again(Pace({other, 7, 0.05}))) << "another controller's state";
+    EXPECT_ANY_THROW(again(Pace({other, 7, 0.05}))) << "accepted the state of another controller";
   }
 }
 

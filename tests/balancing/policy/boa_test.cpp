@@ -18,7 +18,7 @@ TEST(Boa, SolvesTheMinMaxProgramOnItsModels) {
   Boa boa;
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 8, arena::lbb_table_2(0)), boa);
   EXPECT_THAT(rounds[0].shares, Each(128u));
-  EXPECT_LT(rounds[1].ms, 160);  // after one size a line through the origin
+  EXPECT_LT(rounds[1].ms, 160);  // after one batch size the model is a line through the origin
   EXPECT_THAT(rounds[7].shares, testing::ElementsAre(166, 167, 159, 20));
 }
 
@@ -40,7 +40,7 @@ TEST(Boa, SolvesAgainWhenTheTimeIsTenPercentOff) {
 
 TEST(Boa, SolvesAgainAfterThePeriod) {
   const auto last_share = [](std::uint64_t period) {
-    // 4 % slower: below the deviation, above the gain.
+    // Rounds are 4 % slower: below the deviation, above the gain.
     Scenario scenario("", 2000, 80, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
     scenario.scale(0, 10, 81, 1.08);
     Boa boa({.period = period});
@@ -50,13 +50,13 @@ TEST(Boa, SolvesAgainAfterThePeriod) {
   EXPECT_NEAR(static_cast<double>(last_share(30)), 962, 6);
 }
 
-// Only the abstract of BOA is public: it adapts to dynamic stragglers too. Our rule for them: more than 1.3
-// times the own model in three rounds in a row, and the model is made anew of these three. So the first
-// solution from then on is that of the new speed; one round less, or 1.25 times the time, leaves the old
-// model in it.
-TEST(Boa, ThreeRoundsAbove1Point3TimesTheModelMakeItAnew) {
-  // The share of worker 0 of two alike, X = 1200, whose time is `factor` times as long in the last `slow` of
-  // 40 rounds. Nothing is solved in between: the period is over after the last one.
+// Only the abstract of BOA is public; it says that BOA adapts to dynamic stragglers too. Our rule: if a
+// worker takes more than 1.3 times its model in three rounds in a row, the model is rebuilt from these three.
+// The next solution then uses the new speed. Two such rounds, or 1.25 times the model, keep the old
+// measurements.
+TEST(Boa, ThreeSlowRoundsInARowRebuildTheModel) {
+  // The share of worker 0 of two equal workers, X = 1200, if it takes `factor` times as long in the last
+  // `slow` of 40 rounds. There is no solution in between: the period ends after the last round.
   const auto share_after = [](std::uint64_t slow, double factor) {
     Boa boa({.period = 39, .deviation = 100});
     const std::uint64_t first = 41 - slow;
@@ -69,13 +69,13 @@ TEST(Boa, ThreeRoundsAbove1Point3TimesTheModelMakeItAnew) {
     }
     return boa.plan({41, 1200, {{.slot = 0}, {.slot = 1}}})[0];
   };
-  EXPECT_EQ(share_after(3, 2), 400u);  // its speed is half: 1 : 2, exactly
+  EXPECT_EQ(share_after(3, 2), 400u);  // half the speed: exactly 1 : 2
   EXPECT_GT(share_after(2, 2), 500u);
   EXPECT_GT(share_after(3, 1.25), 560u);  // 533 at the new speed
 }
 
-// One time within 1.3 of the model between them, and it is no straggler.
-TEST(Boa, TheThreeRoundsHaveToFollowEachOther) {
+// One round within 1.3 times the model in between, and the worker is not a straggler.
+TEST(Boa, SlowRoundsMustBeConsecutive) {
   Boa boa({.period = 39, .deviation = 100});
   std::vector<std::uint64_t> shares;
   for (std::uint64_t round = 1; round <= 41; ++round) {
@@ -87,7 +87,7 @@ TEST(Boa, TheThreeRoundsHaveToFollowEachOther) {
   EXPECT_GT(shares[0], 480u);
 }
 
-TEST(Boa, ASplitThatGainsTooLittleIsNotTaken) {
+TEST(Boa, ASplitThatGainsTooLittleIsNotApplied) {
   Boa boa({.period = 5});
   const Scenario scenario("", 2000, 40, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1.03}, DeviceKind::gpu, 0}});
   EXPECT_THAT(arena::play(scenario, boa).back().shares, Each(1000u));

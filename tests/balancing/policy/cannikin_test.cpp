@@ -13,18 +13,18 @@ using arena::Scenario;
 using testing::Each;
 using testing::ElementsAre;
 
-// Cannikin (Nie, Maghakian, Liu 2024), the two regimes by hand: c(b) = 10 + b, T = 40, of which Tu = 10 and
-// To = 30; gradients leave in the second half of the compute; the pull is 40.
-TEST(Cannikin, TheExchangeIsHiddenByWhatIsLeftOfTheBackwardPass) {
+// Cannikin (Nie, Maghakian, Liu 2024), the two regimes computed by hand: c(b) = 10 + b, T = 40, of which
+// Tu = 10 and To = 30; gradients are sent during the second half of the compute; the pull takes 40.
+TEST(Cannikin, TheRestOfTheBackwardPassHidesTheExchange) {
   const OverlappedTime time{{10, 1}, 40, 0.5, 0.25};
-  EXPECT_DOUBLE_EQ(time(100), 40 + 110 + 10);     // 55 hide 30: compute bound
-  EXPECT_DOUBLE_EQ(time(20), 40 + 15 + 30 + 10);  // 15 do not: exchange bound
+  EXPECT_DOUBLE_EQ(time(100), 40 + 110 + 10);     // 55 of compute hide 30: compute bound
+  EXPECT_DOUBLE_EQ(time(20), 40 + 15 + 30 + 10);  // 15 of compute do not: exchange bound
   EXPECT_DOUBLE_EQ(time(50), 40 + 60 + 10) << "the border: 30 hide 30";
   const OverlappedTime no_overlap{{10, 1}, 40, 0, 1};
   EXPECT_DOUBLE_EQ(no_overlap(100), 40 + 110 + 40);
 }
 
-// Two workers of 1 s a sample, one of which waits 30 s longer: after rounds of two sizes, the split.
+// The split after eight rounds of two workers that take 1 s a sample; one waits 30 s longer.
 std::vector<std::uint64_t> split_of(std::uint64_t positions, CannikinOptions options) {
   Cannikin policy(options);
   std::vector<std::uint64_t> shares;
@@ -38,18 +38,18 @@ std::vector<std::uint64_t> split_of(std::uint64_t positions, CannikinOptions opt
   return shares;
 }
 
-// Cannikin's three cases, by hand, with T = 30, Tu = 10, overlap 1/2. Worker 0: b. Worker 1: 30 + b + 10 as
-// long as b/2 hides 20, else 30 + b/2 + 30.
-TEST(Cannikin, AllEndTogether) {
+// Cannikin's three cases, computed by hand, with T = 30, Tu = 10, overlap 1/2. Worker 0 takes b. Worker 1
+// takes 30 + b + 10 if b/2 hides 20, else 30 + b/2 + 30.
+TEST(Cannikin, AllWorkersFinishTogether) {
   const CannikinOptions options{.overlap = 0.5, .last = 1.0 / 3};
   EXPECT_THAT(split_of(200, options), ElementsAre(120, 80)) << "compute bound: 120 = 40 + 80";
   EXPECT_THAT(split_of(90, options), ElementsAre(70, 20)) << "exchange bound: 70 = 60 + 20 / 2";
   EXPECT_THAT(split_of(120, options), ElementsAre(80, 40)) << "the border: 80 = 40 + 40";
-  EXPECT_THAT(split_of(90, {.overlap = 0, .last = 0}), ElementsAre(75, 15)) << "none: 75 = 60 + 15";
+  EXPECT_THAT(split_of(90, {.overlap = 0, .last = 0}), ElementsAre(75, 15)) << "no overlap: 75 = 60 + 15";
 }
 
-// With one exchange and one overlap for all, no overlap changes the split: the optimum of LBB's Table 2.
-TEST(Cannikin, OverlapChangesNothingBetweenEqualLinks) {
+// If exchange and overlap are the same for all, the split is the optimum of LBB's Table 2 for any overlap.
+TEST(Cannikin, OverlapHasNoEffectWithEqualLinks) {
   for (const double overlap : {0.0, 0.5, 0.9}) {
     Cannikin policy({.overlap = overlap});
     const std::vector<Round> rounds = arena::play(Scenario("", 512, 8, arena::lbb_table_2(0)), policy);
@@ -58,15 +58,15 @@ TEST(Cannikin, OverlapChangesNothingBetweenEqualLinks) {
   }
 }
 
-// The second round of the paper's start: of one size each, in proportion to speed.
-TEST(Cannikin, TheSecondRoundIsInProportionToSpeed) {
+// The start in the paper: after one batch size of each worker, shares are proportional to speed.
+TEST(Cannikin, TheSecondRoundIsProportionalToSpeed) {
   Cannikin policy;
   const Scenario scenario(
       "", 700, 2, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 4}, DeviceKind::gpu, 0}});
   EXPECT_THAT(arena::play(scenario, policy).back().shares, ElementsAre(400, 200, 100));
 }
 
-TEST(Cannikin, ForgetsIfToldTo) {
+TEST(Cannikin, ForgettingFollowsAChangeOfSpeed) {
   Scenario scenario("", 512, 60, arena::lbb_table_2(0));
   scenario.scale(0, 20, 61, 3);
   Cannikin never, soon({.forgetting = 0.8});

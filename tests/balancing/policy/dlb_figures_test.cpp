@@ -1,5 +1,5 @@
-// What DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023) reports, in words: no percentage of it is public. And the
-// edges that the papers leave open.
+// Qualitative results of DLB (Ye, Zhou, Shi, Sun, Lv: TETCI 2023), whose percentages are not public, and edge
+// cases that the papers leave open.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -14,9 +14,9 @@ namespace {
 using arena::Round;
 using arena::Scenario;
 
-constexpr std::uint64_t rounds = 20;  // of an epoch
+constexpr std::uint64_t rounds = 20;  // per epoch
 
-// As its authors make a cluster unequal: three of four workers on one GPU. Larger clusters are more of these.
+// The authors' unequal cluster: three of four workers share one GPU. Larger clusters repeat these four.
 std::vector<arena::Machine> shared_gpus(std::size_t workers, double noise) {
   std::vector<arena::Machine> machines;
   for (std::size_t i = 0; i < workers; ++i)
@@ -30,8 +30,8 @@ double epoch_ms(const std::vector<Round>& played, std::size_t epoch) {
   return sum;
 }
 
-// Batch sizes leave the even split after the first epoch, and stay nearly constant.
-TEST(DlbFigures, SharesChangeOnceAndStay) {
+// Batch sizes leave the equal split after the first epoch and then stay nearly constant.
+TEST(DlbFigures, SharesChangeOnceAndStayConstant) {
   Dlb dlb({.rounds = rounds});
   const std::vector<Round> played = arena::play({"", 512, 8 * rounds, shared_gpus(4, 0.03)}, dlb);
   EXPECT_THAT(played[rounds - 1].shares, testing::Each(128u));
@@ -44,7 +44,7 @@ TEST(DlbFigures, SharesChangeOnceAndStay) {
   }
 }
 
-// Epochs are shorter than with equal shares, and save less the larger the cluster is.
+// Epochs are shorter than with equal shares; the larger the cluster, the less time is saved.
 TEST(DlbFigures, LargerClustersSaveLessTime) {
   double before = INFINITY;
   for (const std::size_t workers : {4, 8, 16}) {
@@ -58,8 +58,8 @@ TEST(DlbFigures, LargerClustersSaveLessTime) {
   }
 }
 
-// Who has nothing could never be measured again: a thousand times slower, and still one sample.
-TEST(DlbFigures, NobodyIsLeftOut) {
+// A worker without samples could never be measured again, so even one a thousand times slower keeps one.
+TEST(DlbFigures, EveryWorkerKeepsASample) {
   Dlb dlb({.rounds = 1});
   const std::vector<Round> played = arena::play(
       {"",
@@ -70,8 +70,8 @@ TEST(DlbFigures, NobodyIsLeftOut) {
   EXPECT_EQ(played.back().share(2), 1u);
 }
 
-// A time of zero, or none at all, is no speed: the worker counts as the mean of the others.
-TEST(DlbFigures, ATimeOfZeroIsNoTime) {
+// A zero or missing time gives no speed, so the worker counts as the mean of the others.
+TEST(DlbFigures, AWorkerWithAZeroTimeCountsAsTheMean) {
   Dlb dlb({.rounds = 1});
   Request request{1, 300, {{.slot = 0}, {.slot = 1}, {.slot = 2}}};
   dlb.plan(request);

@@ -23,7 +23,7 @@ Scenario speeds(std::uint64_t positions, std::uint64_t rounds, const std::vector
 
 // DLB (Ye et al. 2023; survey of LB-BSP, DLB and LBB, eq. 2 and 3 with the factor X), by largest remainder:
 // 512 by speeds 100:80:40:20.
-TEST(Dlb, AfterOneEpochInProportionToSpeed) {
+TEST(Dlb, SharesFollowSpeedAfterOneEpoch) {
   Dlb dlb({.rounds = 10});
   const std::vector<Round> rounds = arena::play(speeds(512, 21, {100, 80, 40, 20}), dlb);
   for (std::size_t k = 0; k < 10; ++k) EXPECT_THAT(rounds[k].shares, Each(128u)) << "round " << k + 1;
@@ -37,14 +37,14 @@ TEST(Dlb, RoundsByLargestRemainder) {
               ElementsAre(14, 16, 20, 14));
 }
 
-// DLB, the released code: only fractions of one half and more are raised, so three equal workers train with
-// 63 of 64.
+// DLB's released code rounds up only fractions of at least one half, so three equal workers would train with
+// 63 of 64 samples.
 TEST(Dlb, ThreeEqualWorkersLoseNoSample) {
   Dlb dlb({.rounds = 1});
   EXPECT_THAT(arena::play(speeds(64, 5, {1, 1, 1}), dlb).back().shares, ElementsAre(22, 21, 21));
 }
 
-TEST(Dlb, TheRequestSaysWhereEpochsEnd) {
+TEST(Dlb, RequestsDetermineWhereEpochsEnd) {
   Dlb dlb({.rounds = 1});
   Request request{1, 90, {{.slot = 0}, {.slot = 1}}, 1};
   for (std::uint64_t round = 1; round <= 5; ++round) {
@@ -56,9 +56,9 @@ TEST(Dlb, TheRequestSaysWhereEpochsEnd) {
   EXPECT_THAT(dlb.plan(request), ElementsAre(60, 30));
 }
 
-// DLB, the injector of the released code: with probability 0.1 an epoch a worker becomes slow for 4 to 20
-// epochs. DLB is one epoch late, and still faster than an equal split.
-TEST(Dlb, TheInjectorOfTheReleasedCode) {
+// DLB, the slowdown injector of the released code: with probability 0.1 per epoch, a worker becomes slow for
+// 4 to 20 epochs. DLB reacts one epoch late and is still faster than an equal split.
+TEST(Dlb, BeatsEqualUnderTheInjectorOfTheReleasedCode) {
   constexpr std::uint64_t rounds = 5, epochs = 100;
   Scenario scenario("", 512, rounds * epochs, std::vector<arena::Machine>(4, {{5, 0.5}}), 9);
   Random random(9);

@@ -11,7 +11,7 @@ Request request_of(std::uint64_t positions, std::vector<WorkerView> workers) {
   return {1, positions, std::move(workers)};
 }
 
-TEST(Equal, SplitsEvenlyTheEarlierFirst) {
+TEST(Equal, SplitsEvenlyWithTheRemainderFirst) {
   Equal policy;
   EXPECT_THAT(policy.plan(request_of(512, {{.slot = 0}, {.slot = 1}, {.slot = 5}})),
               ElementsAre(171, 171, 170));
@@ -31,7 +31,7 @@ TEST(Equal, RespectsBounds) {
               ElementsAre(60, 20, 20));
 }
 
-TEST(Equal, ShortRounds) {
+TEST(Equal, ShortRoundsGoBelowMinima) {
   Equal policy;
   EXPECT_THAT(policy.plan(request_of(2, {{.slot = 0}, {.slot = 1}, {.slot = 2}})), ElementsAre(1, 1, 0));
   EXPECT_THAT(policy.plan(request_of(96, {{.slot = 0, .least = 64}, {.slot = 1, .least = 64}})),

@@ -24,10 +24,10 @@ Request request_of(std::uint64_t round, std::uint64_t positions, const std::vect
   return request;
 }
 
-// Seconds for a share on the worker in a slot, in a round.
+// Seconds that the worker in a slot takes for a share in a round.
 using Machine = std::function<double(std::uint32_t slot, std::uint64_t round, std::uint64_t share)>;
 
-// Lets the policy run for some rounds; the plan of the last one.
+// Runs the policy for some rounds and returns the last plan.
 Shares run(Policy& policy, const std::vector<std::uint32_t>& slots, std::uint64_t positions,
            std::uint64_t first, std::uint64_t rounds, const Machine& machine) {
   Shares shares;
@@ -51,9 +51,9 @@ TEST(LbBsp, TheFirstPlanIsEqual) {
   EXPECT_THAT(policy.plan(request_of(1, 512, {0, 1, 2, 3})), Each(128));
 }
 
-// LB-BSP (Chen et al., SoCC 2020), CPU clusters: t_i = x_i / v_i, so x_i = X v_i / sum v. 4:2:1 is reached as
-// soon as each has been measured once.
-TEST(LbBsp, ConvergesOnSpeeds4To2To1) {
+// LB-BSP (Chen et al., SoCC 2020), CPU clusters: t_i = x_i / v_i, so x_i = X v_i / sum v. One measurement of
+// each worker is enough to reach 4:2:1.
+TEST(LbBsp, ConvergesToSpeeds4To2To1) {
   LbBsp policy;
   EXPECT_THAT(run(policy, {0, 1, 2}, 700, 1, 2, at_speeds({400, 200, 100})), ElementsAre(400, 200, 100));
 }
@@ -61,7 +61,7 @@ TEST(LbBsp, ConvergesOnSpeeds4To2To1) {
 // R2SP (Chen et al., INFOCOM 2019), the same authors' EC2 cluster: ResNet-32 at 2.335, 1.587 and 1.096 ms per
 // sample on K520, K80 and M60 takes equally long at batches of 1000, about 1500 and 2200, a ratio of
 // 1 : 1.47 : 2.13.
-TEST(LbBsp, TheBatchesOfTheAuthorsEc2Cluster) {
+TEST(LbBsp, MatchesTheBatchesOfTheAuthorsEc2Cluster) {
   LbBsp policy;
   const Shares shares = run(policy, {0, 1, 2}, 4700, 1, 3, at_speeds({1 / 2.335, 1 / 1.587, 1 / 1.096}));
   const std::vector<double> printed{1000, 1500, 2200}, ratio{1, 1.47, 2.13};
@@ -92,9 +92,9 @@ TEST(LbBsp, ConvergesUnderNoise) {
   }
 }
 
-// With a fixed cost t = o + x / v the measured speed depends on the share; equal times are still where it
-// comes to rest.
-TEST(LbBsp, FixedCostsOnlyTakeSomeRounds) {
+// With a fixed cost, t = o + x / v, the measured speed depends on the share; equal times are still the fixed
+// point.
+TEST(LbBsp, ConvergesDespiteFixedCosts) {
   const std::vector<Affine> curves{{0.010, 0.0005}, {0.020, 0.001}, {0.050, 0.0027}};
   LbBsp policy;
   const Shares shares =
@@ -112,9 +112,9 @@ TEST(LbBsp, FollowsASlowedWorker) {
   EXPECT_THAT(run(policy, {0, 1}, 300, 11, 2, at_speeds({50, 100})), ElementsAre(100, 200));
 }
 
-// The leading signal: the worker says before the round that it has lost most of its CPU, and gets less at
-// once.
-TEST(LbBsp, NarxHearsOfTheCoTenantBeforeTheRound) {
+// The leading signal: the worker reports before the round that it has lost most of its CPU, and immediately
+// gets fewer samples.
+TEST(LbBsp, NarxReactsToTheCpuShareBeforeTheRound) {
   LbBsp policy({.predictor = "narx"});
   Random random(5);
   double cpu = 1;
@@ -126,8 +126,7 @@ TEST(LbBsp, NarxHearsOfTheCoTenantBeforeTheRound) {
     policy.observe({0, round, shares[0], static_cast<double>(shares[0]) / (200 * cpu), cpu});
     policy.observe({1, round, shares[1], static_cast<double>(shares[1]) / 200, 1});
   }
-  // 200 : 200 while all is quiet, 80 : 200 with the co-tenant; neither has been measured in the rounds asked
-  // for here.
+  // 200 : 200 without the co-tenant, 80 : 200 with it; the plan must follow the share of the request.
   for (const auto& [share, expected] : {std::pair{1.0, 200.0}, std::pair{0.4, 400 * 80.0 / 280}}) {
     LbBsp what_if;
     what_if.restore(policy.save());
@@ -144,15 +143,15 @@ TEST(LbBsp, ANewcomerCountsAsTheMeanOfTheOthers) {
   EXPECT_THAT(run(policy, {0, 1, 2}, 1399, 6, 2, at_speeds({300, 100, 999})), ElementsAre(300, 100, 999));
 }
 
-TEST(LbBsp, WhoLeavesIsForgotten) {
+TEST(LbBsp, ForgetsWorkersThatLeft) {
   LbBsp policy;
   run(policy, {0, 1, 2}, 700, 1, 5, at_speeds({400, 200, 100}));
   EXPECT_THAT(policy.plan(request_of(6, 600, {0, 1})), ElementsAre(400, 200));
-  // The slot returns, perhaps with another machine in it: nothing is known.
+  // The slot may return as another machine, so its past is not used.
   EXPECT_THAT(policy.plan(request_of(7, 900, {0, 1, 2})), ElementsAre(400, 200, 300));
 }
 
-TEST(LbBsp, TheLastRoundOfAnEpochIsShorter) {
+TEST(LbBsp, ShortRoundsKeepTheProportions) {
   LbBsp policy;
   run(policy, {0, 1, 2}, 700, 1, 5, at_speeds({400, 200, 100}));
   EXPECT_THAT(policy.plan(request_of(6, 70, {0, 1, 2})), ElementsAre(40, 20, 10));
@@ -173,19 +172,19 @@ TEST(LbBsp, BoundsAreRespected) {
 TEST(LbBsp, NoiseInsideTheDeadBandMovesNothing) {
   LbBsp policy({.predictor = "last"});
   run(policy, {0, 1}, 2000, 1, 3, at_speeds({1000, 1000}));
-  // Times differ by 2 %: less than the dead band.
+  // Times differ by 2 %, less than the dead band.
   EXPECT_THAT(run(policy, {0, 1}, 2000, 4, 8, at_speeds({1010, 990})), ElementsAre(1000, 1000));
-  // By 4 %: more.
+  // Times differ by 4 %, more than the dead band.
   EXPECT_THAT(run(policy, {0, 1}, 2000, 12, 2, at_speeds({1020, 980})), ElementsAre(1020, 980));
 }
 
-TEST(LbBsp, TheDeadBandFreezesNothing) {
+TEST(LbBsp, ADifferenceWithinTheDeadBandIsCorrectedLater) {
   LbBsp policy({.predictor = "last"});
   run(policy, {0, 1}, 2000, 1, 3, at_speeds({1000, 1000}));
   EXPECT_THAT(run(policy, {0, 1}, 2000, 4, 18, at_speeds({1010, 990})), ElementsAre(1010, 990));
 }
 
-TEST(LbBsp, WithoutADeadBandEveryDifferenceMoves) {
+TEST(LbBsp, WithoutADeadBandEveryDifferenceMovesShares) {
   LbBsp policy({.predictor = "last", .dead_band = 0});
   EXPECT_THAT(run(policy, {0, 1}, 2000, 1, 2, at_speeds({1010, 990})), ElementsAre(1010, 990));
 }
@@ -204,7 +203,7 @@ TEST(LbBsp, ImpossibleSamplesAreIgnored) {
   EXPECT_EQ(policy.save(), before);
 }
 
-TEST(LbBsp, AnUnknownPredictorIsFoundAtOnce) { EXPECT_THROW(LbBsp({.predictor = "oracle"}), Failure); }
+TEST(LbBsp, AnUnknownPredictorIsRefused) { EXPECT_THROW(LbBsp({.predictor = "oracle"}), Failure); }
 
 TEST(LbBsp, StateOfAnotherPredictorIsRefused) {
   LbBsp ema({.predictor = "ema"}), narx({.predictor = "narx"});

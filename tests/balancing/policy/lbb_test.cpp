@@ -25,7 +25,7 @@ Request request_of(std::uint64_t round, std::uint64_t positions, std::uint32_t w
   return request;
 }
 
-// Plays one round with given times; the plan that follows.
+// Runs one round with these times and returns the next plan.
 std::vector<std::uint64_t> after(Policy& policy, std::uint64_t round, std::uint64_t positions,
                                  const std::vector<double>& seconds) {
   const auto workers = static_cast<std::uint32_t>(seconds.size());
@@ -34,15 +34,15 @@ std::vector<std::uint64_t> after(Policy& policy, std::uint64_t round, std::uint6
   return policy.plan(request_of(round + 1, positions, workers));
 }
 
-// LBB, Alg. 1 and Table 3, profile based: the exact optimum of the emulator, one sample from the printed
+// LBB, Alg. 1 and Table 3, profile based: the exact optimum of the emulator, one sample off the printed
 // 166/166/160/20.
 TEST(Lbb, TheProfileGivesTheFirstSplit) {
   Lbb lbb({.profile = table_2()});
   EXPECT_THAT(lbb.plan(request_of(1, 512, 4)), ElementsAre(166, 167, 159, 20));
 }
 
-// LBB, Alg. 2: below FT nothing, below RT one sample from the slowest to the fastest, eq. 4 decides.
-TEST(Lbb, TheTwoThresholds) {
+// LBB, Alg. 2: if SE (eq. 4) is below FT nothing moves, below RT one sample from the slowest to the fastest.
+TEST(Lbb, ThresholdsSelectTheStep) {
   Lbb lbb;
   EXPECT_THAT(after(lbb, 1, 300, {1.00, 1.02, 1.04}), ElementsAre(100, 100, 100));  // SE 0.039
   EXPECT_THAT(after(lbb, 2, 300, {1.00, 1.02, 1.06}), ElementsAre(101, 100, 99));   // SE 0.058
@@ -54,15 +54,15 @@ TEST(Lbb, TheFineStepKeepsTheSum) {
   EXPECT_THAT(after(lbb, 1, 300, {1.0, 1.0, 1.1}), ElementsAre(104, 100, 96));
 }
 
-// LBB, Alg. 2, rapid: T_i(b) = (CT_i - a0_i) / CB_i b + a0_i. With a0 = 0 that is in proportion to speed; the
-// guard wants to see it twice.
-TEST(Lbb, TheRapidGearNeedsTwoRoundsOfThree) {
+// LBB, Alg. 2, rapid: T_i(b) = (CT_i - a0_i) / CB_i b + a0_i. With a0 = 0 shares are proportional to speed;
+// the guard requires two such rounds.
+TEST(Lbb, TheRapidStepNeedsTwoRoundsOfThree) {
   Lbb lbb;
   EXPECT_THAT(after(lbb, 1, 300, {1, 1, 4}), ElementsAre(101, 100, 99));
   EXPECT_THAT(after(lbb, 2, 300, {1.01, 1, 3.96}), ElementsAre(134, 133, 33));
 }
 
-// The failure in the authors' own log of 2023-02-23: one outlier, a rapid step to a ruined split.
+// In the authors' own log of 2023-02-23, one outlier led to a rapid step and a ruined split.
 TEST(Lbb, ASingleOutlierMovesOneSample) {
   Lbb lbb({.profile = table_2()});
   after(lbb, 1, 512, {0.104, 0.104, 0.104, 0.104});
@@ -70,7 +70,7 @@ TEST(Lbb, ASingleOutlierMovesOneSample) {
   EXPECT_THAT(after(lbb, 3, 512, {0.104, 0.104, 0.104, 0.104}), ElementsAre(167, 166, 159, 20));
 }
 
-TEST(Lbb, AsReleasedTheOutlierRuinsTheSplitForGood) {
+TEST(Lbb, AsReleasedAnOutlierRuinsTheSplitForGood) {
   LbbOptions options = lbb_as_released();
   options.profile = table_2();
   Lbb lbb(options);
@@ -82,8 +82,8 @@ TEST(Lbb, AsReleasedTheOutlierRuinsTheSplitForGood) {
   EXPECT_EQ(later[1], ruined[1] + 1);
 }
 
-// As released: fine tuning fills the window whatever SE is; in the paper it stops at FT.
-TEST(Lbb, AsReleasedFineTuningGoesOnBelowTheThreshold) {
+// As released, fine tuning runs in the window for any SE; in the paper it stops at FT.
+TEST(Lbb, AsReleasedFineTuningContinuesBelowTheThreshold) {
   Lbb released(lbb_as_released()), paper;
   after(released, 1, 300, {1, 1, 1.5});
   const auto before = released.plan(request_of(2, 300, 3));
@@ -95,19 +95,20 @@ TEST(Lbb, AsReleasedFineTuningGoesOnBelowTheThreshold) {
   EXPECT_EQ(after(paper, 3, 300, {1.00, 1.01, 1.02}), settled);
 }
 
-// LBB, section 3.2.3: after a rapid step the window allows only fine steps, while SE is below what it was.
-TEST(Lbb, TheObservationWindow) {
+// LBB, section 3.2.3: after a rapid step the window allows only fine steps while SE stays below its old
+// value.
+TEST(Lbb, TheWindowAllowsFineStepsOnly) {
   Lbb lbb({.profiled_start = false, .profile = table_2()});
   const Scenario calm("", 512, 3, arena::lbb_table_2(0));
   const std::vector<Round> rounds = arena::play(calm, lbb);
   const auto settled = lbb.plan(request_of(4, 512, 4));
   EXPECT_THAT(settled, ElementsAre(166, 167, 159, 20));
-  // One round above RT inside the window: one sample.
+  // One round above RT inside the window moves one sample.
   const auto next = after(lbb, 4, 512, {0.150, 0.104, 0.1041, 0.1042});
   EXPECT_THAT(next, ElementsAre(165, 168, 159, 20));
 }
 
-// Where there is nothing to gain, nothing is lost.
+// A nearly homogeneous cluster loses almost nothing.
 TEST(Lbb, ANearlyHomogeneousClusterStaysEqual) {
   EXPECT_GT(arena::percent_of_ideal(arena::homogeneous(0.01), "lbb"), 99.5);
 }

@@ -13,7 +13,7 @@ using arena::Scenario;
 using testing::Each;
 using testing::ElementsAre;
 
-// Two workers; the times of one round, and what the next one is.
+// Runs one round of two workers with these times and returns the next plan.
 std::vector<std::uint64_t> next(OmniLearn& policy, std::uint64_t round, std::uint64_t positions, double first,
                                 double second) {
   const std::vector<std::uint64_t> shares = policy.plan({round, positions, {{.slot = 0}, {.slot = 1}}});
@@ -23,7 +23,7 @@ std::vector<std::uint64_t> next(OmniLearn& policy, std::uint64_t round, std::uin
 
 // Tyagi, Sharma (arXiv 2305.12213), delta_k = -X_k tau_k, by hand: 60 samples each in 1 s and 3 s. The mean
 // is 2 s, tau = (-1, 1), X = (60, 20), delta = (60, -20): 120 and 40, scaled to 120 positions.
-TEST(OmniLearn, TheErrorTimesTheThroughputIsMoved) {
+TEST(OmniLearn, MovesTheErrorTimesTheThroughput) {
   OmniLearn policy;
   EXPECT_THAT(next(policy, 1, 120, 1, 3), ElementsAre(90, 30));
 }
@@ -41,7 +41,7 @@ TEST(OmniLearn, NothingMovesInsideTheDeadBand) {
   EXPECT_THAT(next(narrow, 1, 1000, 1, 1.1), ElementsAre(524, 476));
 }
 
-// Rounds of one second each, then one of 1.2 s: smoothed, 1.06 s, of which the mean is 3 % off.
+// Rounds of 1 s each, then one of 1.2 s: the smoothed time is 1.06 s, 3 % from the mean.
 TEST(OmniLearn, OneLateRoundIsSmoothedAway) {
   OmniLearn smooth, plain({.smoothing = 1});
   for (OmniLearn* policy : {&smooth, &plain}) {
@@ -51,8 +51,8 @@ TEST(OmniLearn, OneLateRoundIsSmoothedAway) {
   EXPECT_THAT(next(plain, 4, 100, 1.2, 1), ElementsAre(45, 55));
 }
 
-// A worker's clock is broken, or it lies: nothing follows from that, and nobody's share is lost.
-TEST(OmniLearn, TimesThatCannotBeAreIgnored) {
+// Times from a broken or lying clock change no share.
+TEST(OmniLearn, ImpossibleTimesAreIgnored) {
   for (const double seconds : {1e308, 1e300, 1e-300, 0.0, -1.0}) {
     OmniLearn policy;
     EXPECT_THAT(next(policy, 1, 120, seconds, seconds), ElementsAre(60, 60)) << seconds;
@@ -60,24 +60,24 @@ TEST(OmniLearn, TimesThatCannotBeAreIgnored) {
   }
 }
 
-// Smoothing begins anew after an adjustment: the times before it are those of other batches.
-TEST(OmniLearn, TimesOfTheOldBatchesAreForgotten) {
+// Earlier times belong to other batch sizes, so smoothing restarts after an adjustment.
+TEST(OmniLearn, AnAdjustmentResetsSmoothing) {
   OmniLearn policy;
   EXPECT_THAT(next(policy, 1, 120, 1, 3), ElementsAre(90, 30));
   EXPECT_THAT(next(policy, 2, 120, 1.5, 1.5), ElementsAre(90, 30));
   EXPECT_THAT(next(policy, 3, 120, 1.5, 1.5), ElementsAre(90, 30));
 }
 
-// Fixed costs take it several adjustments: LBB's Table 2, whose optimum is 104 ms of compute.
-TEST(OmniLearn, ComesNearTheOptimumDespiteFixedCosts) {
+// With fixed costs it needs several adjustments: LBB's Table 2, whose optimum is 104 ms of compute.
+TEST(OmniLearn, ApproachesTheOptimumDespiteFixedCosts) {
   OmniLearn policy({.dead_band = 0.02});
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 30, arena::lbb_table_2(0)), policy);
   EXPECT_THAT(rounds[0].shares, Each(128u));
   EXPECT_LT(rounds.back().straggler_effect(), 0.06);
 }
 
-// What it did of a lost worker's share is not its own: 50 of its 75 samples are, in 1 s of its 1.5 s.
-TEST(OmniLearn, WhatWasDoneForOthersDoesNotCount) {
+// Worker 0 also computed 25 samples of a lost worker: only its own 50 samples in 1 s count.
+TEST(OmniLearn, PiecesOfLostWorkersDoNotCount) {
   OmniLearn policy;
   const Request request{1, 100, {{.slot = 0}, {.slot = 1}}};
   EXPECT_THAT(policy.plan(request), Each(50u));

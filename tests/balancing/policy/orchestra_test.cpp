@@ -19,20 +19,20 @@ Scenario machines(std::uint64_t positions, std::uint64_t rounds, const std::vect
 }
 
 // Orchestra (Du, Huang, Xiang 2022): t = (2, 3) has T* = 6 and tau = (3, 2).
-TEST(Orchestra, SharesAreTheStepsToTheBarrier) {
+TEST(Orchestra, SharesFollowTheStepsToTheBarrier) {
   Orchestra policy({.search = {.unit = 1.0 / 3}});
   const std::vector<Round> rounds = arena::play(machines(100, 5, {2, 3}), policy);
   EXPECT_THAT(rounds[0].shares, Each(50u));
   for (std::size_t k = 1; k < 5; ++k) EXPECT_THAT(rounds[k].shares, ElementsAre(60, 40));
 }
 
-// Whole mini-batches are no exact speeds: t = (1, 1.9) and M = 2 give T = 2 at best, tau = (2, 1).
-TEST(Orchestra, ProportionsAreThoseOfWholeMiniBatches) {
+// Whole mini-batches only approximate speeds: t = (1, 1.9) and M = 2 give T = 2 at best, tau = (2, 1).
+TEST(Orchestra, SharesFollowWholeMiniBatches) {
   Orchestra policy({.search = {.unit = 0.1 / 1.9, .most_apart = 2}});
   EXPECT_THAT(arena::play(machines(90, 3, {1, 1.9}), policy).back().shares, ElementsAre(60, 30));
 }
 
-TEST(Orchestra, OnceAnEpoch) {
+TEST(Orchestra, SharesChangeOncePerEpoch) {
   Orchestra policy;
   Request request{1, 90, {{.slot = 0}, {.slot = 1}}, 1};
   const auto play = [&](double first, double second) {
@@ -44,16 +44,16 @@ TEST(Orchestra, OnceAnEpoch) {
   };
   EXPECT_THAT(play(1, 2), Each(45u));
   EXPECT_THAT(play(2, 1), ElementsAre(60, 30));
-  EXPECT_THAT(play(2, 1), ElementsAre(60, 30)) << "the epoch goes on";
+  EXPECT_THAT(play(2, 1), ElementsAre(60, 30)) << "still the same epoch";
   request.epoch = 2;
   EXPECT_THAT(play(2, 1), ElementsAre(30, 60));
 }
 
-TEST(Orchestra, OtherWorkersAreMeasuredFirst) {
+TEST(Orchestra, NewWorkersAreMeasuredFirst) {
   Orchestra policy;
   Request request{1, 90, {{.slot = 0}, {.slot = 1}}, 1};
   for (std::uint32_t slot : {0u, 1u}) policy.observe({slot, 1, 45, slot + 1.0});
-  EXPECT_THAT(policy.plan(request), Each(45u)) << "of a round that it did not divide";
+  EXPECT_THAT(policy.plan(request), Each(45u)) << "the times are from a round that it did not divide";
   for (std::uint32_t slot : {0u, 1u}) policy.observe({slot, 2, 45, slot + 1.0});
   request.round = 3;
   EXPECT_THAT(policy.plan(request), ElementsAre(60, 30));
@@ -64,7 +64,7 @@ TEST(Orchestra, OtherWorkersAreMeasuredFirst) {
   EXPECT_THAT(policy.plan(request), ElementsAre(51, 26, 13)) << "4 : 2 : 1";
 }
 
-// t = (2, 3): T = 6, tau = (3, 2); what is divided is cut in that proportion, whatever its length.
+// t = (2, 3): T = 6, tau = (3, 2); rounds of any length are divided in that proportion.
 TEST(OrchestraPace, StepsEndBeforeACommonBarrier) {
   Orchestra policy({.search = {.unit = 1.0 / 3}});
   Request request{1, 16, {{.slot = 0}, {.slot = 1}}, 1};
@@ -79,9 +79,10 @@ TEST(OrchestraPace, StepsEndBeforeACommonBarrier) {
   EXPECT_THAT(policy.plan(request), ElementsAre(9, 6));
 }
 
-// By half a mini-batch: after the first epoch to see, after the third and fourth because they were quicker.
+// By half a mini-batch: after the first epoch as a trial, after the third and fourth because they were
+// quicker.
 TEST(OrchestraPace, EachEpochMovesTheBarrier) {
-  for (const bool told : {true, false}) {
+  for (const bool with_accuracy : {true, false}) {
     Orchestra policy({.search = {.unit = 0.5}});
     std::vector<std::uint64_t> steps;
     Request request{0, 16, {{.slot = 0}, {.slot = 1}}, 0};
@@ -93,11 +94,11 @@ TEST(OrchestraPace, EachEpochMovesTheBarrier) {
         policy.plan(request);
         for (std::uint32_t slot : {0u, 1u})
           policy.observe({slot, request.round, 8 * steps[slot], static_cast<double>(steps[slot])});
-        policy.ended({epoch, request.positions, told ? 0.1 * static_cast<double>(epoch) : 0,
+        policy.ended({epoch, request.positions, with_accuracy ? 0.1 * static_cast<double>(epoch) : 0,
                       1 / static_cast<double>(epoch)});
       }
     }
-    EXPECT_THAT(steps, Each(told ? 2u : 1u));
+    EXPECT_THAT(steps, Each(with_accuracy ? 2u : 1u));
   }
 }
 
@@ -113,10 +114,10 @@ TEST(OrchestraPace, NewWorkersCountAsTheMeanUntilTheyAreMeasured) {
   EXPECT_THAT(policy.steps(request), ElementsAre(3, 2, 1));
   policy.observe({0, 3, 24, 3}), policy.observe({1, 3, 16, 2}), policy.observe({2, 3, 8, 3});
   request.round = 4;
-  EXPECT_THAT(policy.steps(request), ElementsAre(3, 3, 1)) << "it is as quick as the first";
+  EXPECT_THAT(policy.steps(request), ElementsAre(3, 3, 1)) << "it is as quick as slot 0";
 }
 
-TEST(OrchestraPace, IsRestoredInTheMiddleOfAnEpoch) {
+TEST(OrchestraPace, RestoresInTheMiddleOfAnEpoch) {
   Orchestra policy;
   std::vector<Orchestra> others;
   Request request{0, 16, {{.slot = 0}, {.slot = 1}}, 1};

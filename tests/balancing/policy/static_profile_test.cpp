@@ -14,13 +14,13 @@ Request request_of(std::uint64_t positions, std::uint32_t workers) {
 }
 
 // x_i = X v_i / sum v, by largest remainder: 213.3, 170.7, 85.3 and 42.7 of 512.
-TEST(Static, InProportionToSpeeds) {
+TEST(Static, SharesAreProportionalToSpeeds) {
   StaticProfile policy({.speeds = {100, 80, 40, 20}});
   EXPECT_THAT(policy.plan(request_of(512, 4)), ElementsAre(213, 171, 85, 43));
 }
 
 // LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines.
-TEST(Static, ExactOnCurves) {
+TEST(Static, FindsTheOptimumOfCurves) {
   StaticProfile policy({.curves = Profile({{"", {{5.896, 0.59308}}},
                                            {"", {{7.151, 0.58077}}},
                                            {"", {{8.291, 0.60233}}},
@@ -34,14 +34,14 @@ TEST(Static, TimesDoNotMatter) {
   EXPECT_THAT(policy.plan(request_of(30, 2)), ElementsAre(20, 10));
 }
 
-TEST(Static, StrangersCountAsTheMean) {
+TEST(Static, UnknownWorkersCountAsTheMean) {
   StaticProfile policy({.speeds = {3, 1}});
   EXPECT_THAT(policy.plan(request_of(60, 3)), ElementsAre(30, 10, 20));
   StaticProfile curves({.curves = Profile({{"", {{0, 1}}}, {"", {{0, 3}}}})});
   EXPECT_THAT(curves.plan(request_of(110, 3)), ElementsAre(60, 20, 30));
 }
 
-TEST(Static, WithoutAProfileEqual) {
+TEST(Static, IsEqualWithoutAProfile) {
   StaticProfile policy;
   EXPECT_THAT(policy.plan(request_of(31, 3)), ElementsAre(11, 10, 10));
 }

@@ -21,7 +21,7 @@ TEST(Steelyard, TheFirstPlanIsEqual) {
   EXPECT_THAT(policy.plan({1, 512, {{.slot = 0}, {.slot = 1}, {.slot = 2}, {.slot = 3}}}), Each(128u));
 }
 
-// LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines, with nothing known beforehand.
+// LBB (Yao et al. 2024), Table 2: the exact optimum of its two-point lines, without a profile.
 TEST(Steelyard, FindsTheOptimumOfTable2InAFewRounds) {
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 30, arena::lbb_table_2(0)), policy);
@@ -30,10 +30,10 @@ TEST(Steelyard, FindsTheOptimumOfTable2InAFewRounds) {
   for (std::uint32_t i = 0; i < 4; ++i) EXPECT_NEAR(static_cast<double>(rounds[29].share(i)), best[i], 1);
 }
 
-// The first round of a real run takes a hundred times as long as the later ones. What is learned of the speed
-// then must not make the fixed costs of the later rounds look like all of their time: that gave one worker
-// next to nothing, then everything.
-TEST(Steelyard, AColdFirstRoundDoesNotTipTheLine) {
+// The first round of a real run takes a hundred times as long as later ones. The speed learned in it must not
+// make the later times look like fixed costs only: that once gave one worker next to nothing, then
+// everything.
+TEST(Steelyard, ASlowFirstRoundDoesNotDistortTheModel) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     std::vector<arena::Machine> machines{{{0.01, 0.001}, DeviceKind::cpu}, {{0.01, 0.003}, DeviceKind::cpu}};
     for (arena::Machine& machine : machines) machine.jitter = 0.3;
@@ -48,7 +48,7 @@ TEST(Steelyard, AColdFirstRoundDoesNotTipTheLine) {
   }
 }
 
-// Compute and communication: who needs 100 ms more for its exchange than the others has that much less time.
+// A worker whose exchange takes 100 ms longer than that of the others has 100 ms less to compute.
 TEST(Steelyard, ASlowLinkLeavesLessTimeToCompute) {
   Scenario scenario("", 600, 40, std::vector<arena::Machine>(3, {{5, 1}, DeviceKind::gpu, 0.01}), 3);
   scenario.network.step_ms = 30;
@@ -61,8 +61,8 @@ TEST(Steelyard, ASlowLinkLeavesLessTimeToCompute) {
   }
 }
 
-// A process that was stopped for half a minute, and everybody's first round after it.
-TEST(Steelyard, AStoppedProcessIsForgotten) {
+// A process was suspended for half a minute, which made one round take 300 times as long.
+TEST(Steelyard, ASuspendedProcessKeepsItsShare) {
   Scenario scenario("", 512, 120, arena::lbb_table_2(), 4);
   scenario.outlier(1, 60, 300);
   Steelyard policy;
@@ -72,7 +72,7 @@ TEST(Steelyard, AStoppedProcessIsForgotten) {
   }
 }
 
-TEST(Steelyard, NoiseMovesLittle) {
+TEST(Steelyard, NoiseMovesSharesLittle) {
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 300, arena::lbb_table_2(0.02), 4), policy);
   for (std::size_t k = 50; k < 300; ++k) {
@@ -92,15 +92,15 @@ TEST(Steelyard, ANewcomerCountsAsTheMeanOfTheOthers) {
   EXPECT_NEAR(static_cast<double>(rounds[19].share(2)), 900 / 9.0 / (1 + 0.5 + 1 / 9.0), 8);
 }
 
-// 32 times as slow, in the first round and where it joins; where all are CPUs nothing changes.
-TEST(Steelyard, ACpuBesideGpusIsTakenForASlowOneUntilItIsMeasured) {
+// It counts as 32 times as slow, in the first round and when it joins; if all are CPUs, nothing changes.
+TEST(Steelyard, AnUnmeasuredCpuBesideGpusCountsAsSlow) {
   for (const DeviceKind first : {DeviceKind::gpu, DeviceKind::cpu}) {
     const bool gpu = first == DeviceKind::gpu;
     Steelyard policy;
     Scenario scenario("", 900, 20, {{{0, 1}, first, 0}, {{0, 2}, first, 0}, {{0, 3}, DeviceKind::cpu, 0}});
     scenario.join(2, 11);
     const std::vector<Round> joined = arena::play(scenario, policy);
-    // 1 : 1/2 : 1/48 or 1/1.5; what the fixed costs are taken for makes the former less.
+    // 1 : 1/2 : 1/48 or 1/1.5; an estimated fixed cost lowers the former.
     EXPECT_NEAR(static_cast<double>(joined[10].share(2)), gpu ? 7 : 277, gpu ? 6 : 8);
     EXPECT_NEAR(static_cast<double>(joined[19].share(2)), 900 / 3.0 / (1 + 1 / 2.0 + 1 / 3.0), 8);
     const std::vector<WorkerView> workers{{.slot = 0, .kind = first}, {.slot = 1, .kind = DeviceKind::cpu}};
@@ -108,7 +108,7 @@ TEST(Steelyard, ACpuBesideGpusIsTakenForASlowOneUntilItIsMeasured) {
   }
 }
 
-TEST(Steelyard, ASlotThatReturnsIsMeasuredAnew) {
+TEST(Steelyard, AReturningSlotIsMeasuredAgain) {
   Scenario scenario("", 600, 30, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1}, DeviceKind::gpu, 0}});
   Steelyard policy;
   arena::play(scenario, policy);
@@ -116,8 +116,8 @@ TEST(Steelyard, ASlotThatReturnsIsMeasuredAnew) {
   EXPECT_THAT(policy.plan({32, 600, {{.slot = 0}, {.slot = 1}}}), ElementsAre(300, 300));
 }
 
-// The worker says before the round that half of its CPU is gone; nothing has been measured there yet.
-TEST(Steelyard, HearsOfTheCoTenantBeforeTheRound) {
+// The worker reports its CPU share before the round; the policy has no measurement at some of these shares.
+TEST(Steelyard, ReactsToTheCpuShareBeforeTheRound) {
   Scenario scenario("", 600, 200, {{{0, 1}, DeviceKind::cpu, 0.02}, {{0, 1}, DeviceKind::cpu, 0.02}}, 3);
   scenario.co_tenant(0, 20, 10, 0.5);
   Steelyard policy;
@@ -130,8 +130,8 @@ TEST(Steelyard, HearsOfTheCoTenantBeforeTheRound) {
   }
 }
 
-// A signal that has nothing to do with the time is not listened to.
-TEST(Steelyard, IgnoresASignalThatOnlyJitters) {
+// A signal unrelated to the time does not affect shares.
+TEST(Steelyard, IgnoresASignalWithoutInfluence) {
   Steelyard policy;
   Request request{0, 600, {{.slot = 0}, {.slot = 1}}};
   for (request.round = 1; request.round <= 100; ++request.round) {
@@ -147,9 +147,8 @@ TEST(Steelyard, IgnoresASignalThatOnlyJitters) {
   }
 }
 
-// The same with the memory that a co-tenant leaves, about which nothing is known beforehand but that it
-// matters.
-TEST(Steelyard, HearsOfTheMemoryBeforeTheRound) {
+// The same with the memory that a co-tenant leaves; the policy has to learn how much it matters.
+TEST(Steelyard, ReactsToFreeMemoryBeforeTheRound) {
   Scenario scenario("", 600, 200, {{{0, 1}, DeviceKind::cpu, 0.02}, {{0, 1}, DeviceKind::cpu, 0.02}}, 3);
   scenario.memory_tenant(0, 20, 10, 0.25, 2);
   Steelyard policy;
@@ -164,15 +163,15 @@ TEST(Steelyard, HearsOfTheMemoryBeforeTheRound) {
   }
 }
 
-// Told the curves, the first round is the best one; a cold start does not make it forget them.
-TEST(Steelyard, BelievesAProfileUntilItKnowsBetter) {
+// With a profile even the first round is balanced, and a slow first round does not spoil it.
+TEST(Steelyard, UsesAProfileUntilItHasMeasurements) {
   Scenario scenario("", 512, 30, arena::lbb_table_2(0.01), 3);
   scenario.warm_up(20);
   Steelyard policy({.profile = scenario.profile()});
   for (const Round& round : arena::play(scenario, policy)) EXPECT_LT(round.straggler_effect(), 0.12);
 }
 
-TEST(Steelyard, AProfileThatIsWrongIsCorrected) {
+TEST(Steelyard, AWrongProfileIsCorrected) {
   Scenario scenario("", 512, 30, arena::lbb_table_2(0.01), 3);
   Steelyard policy({.profile = scenario.profile()});
   scenario.scale(1, 0, 31, 2);
@@ -181,8 +180,8 @@ TEST(Steelyard, AProfileThatIsWrongIsCorrected) {
   for (std::size_t k = 3; k < 30; ++k) EXPECT_LT(rounds[k].straggler_effect(), 0.12) << k + 1;
 }
 
-// As a line that was measured where a fixed cost goes below zero.
-TEST(Steelyard, AProfileThatTakesNoTimeSaysNothing) {
+// A measured line with a negative fixed cost gives no time for small shares.
+TEST(Steelyard, AnImpossibleProfileIsIgnored) {
   Steelyard policy({.profile = Profile({{"", {{-0.1, 0.001}}}})});
   const Request request{1, 100, {{.slot = 0}, {.slot = 1}}};
   policy.plan(request);
@@ -192,7 +191,7 @@ TEST(Steelyard, AProfileThatTakesNoTimeSaysNothing) {
   EXPECT_GT(shares[0], shares[1]);
 }
 
-TEST(Steelyard, ANewcomerCountsAsItsProfileSays) {
+TEST(Steelyard, ANewcomerStartsWithItsProfile) {
   Scenario scenario(
       "", 900, 20,
       {{{0, 1}, DeviceKind::gpu, 0}, {{0, 2}, DeviceKind::gpu, 0}, {{0, 9}, DeviceKind::gpu, 0}});
@@ -202,8 +201,8 @@ TEST(Steelyard, ANewcomerCountsAsItsProfileSays) {
   EXPECT_NEAR(static_cast<double>(rounds[10].share(2)), 900 / 9.0 / (1 + 0.5 + 1 / 9.0), 8);
 }
 
-// Short rounds and evaluations are solved for themselves and disturb nothing.
-TEST(Steelyard, OtherLengthsLeaveTheSplitAlone) {
+// Short rounds and evaluations are solved separately and do not affect the split.
+TEST(Steelyard, OtherRoundLengthsDoNotChangeTheSplit) {
   const Scenario scenario("", 512, 40, arena::lbb_table_2(0.01), 3);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);
@@ -223,8 +222,8 @@ TEST(Steelyard, OtherLengthsLeaveTheSplitAlone) {
   EXPECT_EQ(policy.plan(request), usual);
 }
 
-// Many false alarms: with accidents all the time, nothing is believed at once.
-TEST(Steelyard, FrequentAccidentsStayAccidents) {
+// After many false alarms, a single deviation is never accepted.
+TEST(Steelyard, FrequentAccidentsDoNotMoveShares) {
   Scenario scenario("", 512, 300, arena::lbb_table_2(0.01), 3);
   for (std::uint32_t k = 20; k < 300; k += 5) scenario.outlier(k % 4, k, 3);
   Steelyard policy;
@@ -234,7 +233,7 @@ TEST(Steelyard, FrequentAccidentsStayAccidents) {
   }
 }
 
-// A cluster where changes have lasted: from the third on one round is enough.
+// In a cluster whose changes last, from the third change on one round is enough.
 TEST(Steelyard, LearnsThatChangesLast) {
   Scenario scenario("", 512, 400, arena::lbb_table_2(0.01), 3);
   for (std::uint64_t k = 50; k < 400; k += 60) scenario.scale(1, k, k + 30, 2.5);
@@ -242,12 +241,12 @@ TEST(Steelyard, LearnsThatChangesLast) {
   Oracle oracle(scenario.truth());
   const std::vector<Round> rounds = arena::play(scenario, policy), ideal = arena::play(scenario, oracle);
   EXPECT_GT(rounds[50].ms, 1.3 * ideal[50].ms);    // the second round of the first change
-  EXPECT_LT(rounds[290].ms, 1.1 * ideal[290].ms);  // of the fifth
+  EXPECT_LT(rounds[290].ms, 1.1 * ideal[290].ms);  // the second round of the fifth change
 }
 
-// One of eleven is three times as slow every 25 rounds, for 3 rounds. It keeps its share in between, and
-// costs no more than the two rounds in which each onset and each return is believed.
-TEST(Steelyard, WhoIsOftenSlowForAWhileKeepsItsShareInBetween) {
+// Every 25 rounds, one of eleven workers is three times as slow for 3 rounds. It keeps its share in between,
+// and costs at most the two rounds that each onset and each return take.
+TEST(Steelyard, AnOftenSlowWorkerKeepsItsShareInBetween) {
   Scenario scenario("", 2200, 500, std::vector<arena::Machine>(11, {{3, 0.4}, DeviceKind::gpu, 0.01}), 3);
   for (std::uint64_t k = 40; k < 500; k += 25) scenario.scale(4, k, k + 3, 3);
   Steelyard policy;

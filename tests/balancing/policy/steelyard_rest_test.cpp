@@ -1,4 +1,4 @@
-// Whom `steelyard` leaves out, when it asks again, and whom it calls back.
+// Which workers `steelyard` lets rest, when it tries them again, and when it calls them back.
 #include <gmock/gmock.h>
 
 #include "balancing/policy/steelyard_policy.h"
@@ -11,8 +11,8 @@ using arena::Round;
 using arena::Scenario;
 using testing::ElementsAre;
 
-// The marginal value of a worker: with it the round takes 300 ms, without it 80.
-TEST(SteelyardRest, WhoOnlyDelaysRestsAndIsTriedAtGrowingIntervals) {
+// Worker 2 has no marginal value: with it the round takes 300 ms, without it 80.
+TEST(SteelyardRest, AWorkerThatOnlyDelaysRestsWithRareTrials) {
   const Scenario scenario("", 256, 12000, {{{5, 0.5}}, {{5, 0.7}}, {{300, 0.5}}}, 8);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);
@@ -29,7 +29,7 @@ TEST(SteelyardRest, WhoOnlyDelaysRestsAndIsTriedAtGrowingIntervals) {
   }
 }
 
-TEST(SteelyardRest, WhoRecoversWorksAgain) {
+TEST(SteelyardRest, ARecoveredWorkerWorksAgain) {
   Scenario scenario("", 256, 600,
                     {{{5, 0.5}, DeviceKind::gpu, 0.01},
                      {{5, 0.7}, DeviceKind::gpu, 0.01},
@@ -42,7 +42,7 @@ TEST(SteelyardRest, WhoRecoversWorksAgain) {
   EXPECT_NEAR(static_cast<double>(rounds[599].share(2)), static_cast<double>(rounds[599].share(0)), 8);
 }
 
-TEST(SteelyardRest, WhoMayNotRestKeepsASample) {
+TEST(SteelyardRest, AWorkerThatMayNotRestKeepsASample) {
   Steelyard policy;
   Request request{0, 256, {{.slot = 0}, {.slot = 1, .may_rest = false}, {.slot = 2, .least = 3}}};
   for (request.round = 1; request.round < 60; ++request.round) {
@@ -56,8 +56,8 @@ TEST(SteelyardRest, WhoMayNotRestKeepsASample) {
   }
 }
 
-// In its own model the plan is never slower than the best single worker (it is a split too).
-TEST(SteelyardRest, NeverSlowerThanOneAloneInItsOwnModel) {
+// In the policy's own model the plan is never slower than the best single worker, which is a split too.
+TEST(SteelyardRest, NeverSlowerThanOneWorkerInItsOwnModel) {
   const Scenario scenario(
       "", 64, 60,
       {{{1, 0.1}, DeviceKind::gpu, 0}, {{40, 0.1}, DeviceKind::gpu, 0}, {{60, 0.1}, DeviceKind::gpu, 0}});
@@ -67,9 +67,8 @@ TEST(SteelyardRest, NeverSlowerThanOneAloneInItsOwnModel) {
   EXPECT_LE(rounds[20].ms, scenario.time(0, 21, 64) + 1e-9);
 }
 
-// A link eight times as slow for a hundred rounds: first it leaves less time, then it is no use, then it is
-// well.
-TEST(SteelyardRest, WhoseLinkRecoversWorksAgain) {
+// A link is eight times as slow for a hundred rounds: the worker gets less, then rests, then recovers.
+TEST(SteelyardRest, AWorkerWithARecoveredLinkWorksAgain) {
   Scenario scenario("", 256, 400, std::vector<arena::Machine>(4, {{5, 1}, DeviceKind::gpu, 0.01}), 8);
   scenario.network.step_ms = 20;
   scenario.link(1, 100, 200, 140);
@@ -83,9 +82,9 @@ TEST(SteelyardRest, WhoseLinkRecoversWorksAgain) {
   for (std::size_t k = back + 3; k < 400; ++k) EXPECT_NEAR(static_cast<double>(rounds[k].share(1)), 64, 6);
 }
 
-// Two machines that are often interrupted, for longer than a round takes: two pause twice as often as one,
-// and the second brings less than its pauses cost. No curve says so.
-TEST(SteelyardRest, ForWhomTheRoundsWaitTooOftenRests) {
+// Two machines that are often interrupted for longer than a round. Two pause twice as often as one, and the
+// second contributes less than its pauses cost, which no curve shows.
+TEST(SteelyardRest, AWorkerThatPausesTooOftenRests) {
   std::vector<arena::Machine> machines{{{0.01, 0.001}, DeviceKind::cpu}, {{0.01, 0.003}, DeviceKind::cpu}};
   for (arena::Machine& machine : machines)
     machine.jitter = 0.6, machine.pause_chance = 0.05, machine.pause_ms = 5;
@@ -96,14 +95,14 @@ TEST(SteelyardRest, ForWhomTheRoundsWaitTooOftenRests) {
     const std::vector<Round> rounds = arena::play(scenario, policy);
     Oracle oracle(scenario.truth());
     const double ours = arena::total_ms(rounds), ideal = arena::total_ms(arena::play(scenario, oracle));
-    EXPECT_LT(ours, 0.95 * ideal) << "seed " << seed << ": the ideal knows the curves and no pauses";
+    EXPECT_LT(ours, 0.95 * ideal) << "seed " << seed << ": the ideal knows the curves but not the pauses";
     over_alone += ours / arena::best_single_ms(scenario) / 5;
   }
   EXPECT_LT(over_alone, 1.07);
 }
 
-// The same where the second brings more than it costs: it stays, but for a while now and then.
-TEST(SteelyardRest, WhoBringsMoreThanTheRoundsWaitForItStays) {
+// The same where each worker contributes more than it costs: all stay, except for a few rounds.
+TEST(SteelyardRest, AWorkerWorthItsPausesStays) {
   std::vector<arena::Machine> machines(4, {{1, 0.1}, DeviceKind::cpu, 0.05});
   for (arena::Machine& machine : machines) machine.pause_chance = 0.02, machine.pause_ms = 10;
   const Scenario scenario("", 400, 1000, machines, 5);
@@ -115,9 +114,10 @@ TEST(SteelyardRest, WhoBringsMoreThanTheRoundsWaitForItStays) {
   EXPECT_LT(rests, 100u);
 }
 
-// Two that others use at times are waited for whenever somebody comes. That is weighed against what they are
-// worth on the whole, and not in the rounds in which they are slow, when nothing would be lost without them.
-TEST(SteelyardRest, WhoIsWorthLittleOnlyAtTimesStays) {
+// Two machines with occasional co-tenants delay the rounds in which a co-tenant runs. That delay is weighed
+// against their mean contribution, not against their contribution in slow rounds, when they could be left out
+// for free.
+TEST(SteelyardRest, ATemporarilySlowWorkerStays) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Scenario scenario("", 384, 1000,
                       {{{0.2, 0.03}, DeviceKind::gpu, 0.05},

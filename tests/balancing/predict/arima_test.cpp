@@ -20,8 +20,8 @@ double rmse(const std::string& name, const std::vector<double>& trace) {
   return std::sqrt(squares / static_cast<double>(trace.size() - 64));
 }
 
-// The differences follow y(k) = 0.7 y(k-1) + e(k): what the equation in the header is for. Its best possible
-// error is the deviation of e, 1 here.
+// The differences follow y(k) = 0.7 y(k-1) + e(k), as in the model of the header. The best possible error is
+// the standard deviation of e, 1 here.
 TEST(Arima, LearnsAnAutoregressionOfDifferences) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Random random(seed);
@@ -44,9 +44,9 @@ TEST(Arima, FollowsARamp) {
   EXPECT_NEAR(arima.predict(-1, -1), 220, 0.5);
 }
 
-// On white noise it should find phi near -1/2: less error than the last value, which has sqrt(2) times the
-// deviation.
-TEST(Arima, SeesThroughWhiteNoise) {
+// On white noise it should find phi near -1/2: its error is less than that of the last value, which is
+// sqrt(2) times the standard deviation.
+TEST(Arima, BeatsTheLastValueOnWhiteNoise) {
   Random random(4);
   std::vector<double> trace;
   for (int k = 0; k < 800; ++k) trace.push_back(400 * (1 + 0.05 * random.normal()));

@@ -1,5 +1,5 @@
-// The CPU share as the scheduler knows it when it plans: that of the last report, a round late. LB-BSP (Chen
-// et al., SoCC 2020) has it in time, and narx_test.cpp says what it is worth then.
+// The CPU share as the scheduler knows it when it plans: from the last report, one round late. LB-BSP (Chen
+// et al., SoCC 2020) has it in time; narx_test.cpp tests that case.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace steelyard::balancing::late_signal_test {
 namespace {
 
-// Root mean square error where a co-tenant comes or goes every dozen rounds.
+// Root mean square error with a co-tenant that comes or goes every dozen rounds.
 double rmse(const std::string& name, std::uint64_t seed, bool late) {
   const std::unique_ptr<Predictor> predictor = make_predictor(name, 1);
   Random random(seed);
@@ -26,8 +26,8 @@ double rmse(const std::string& name, std::uint64_t seed, bool late) {
   return std::sqrt(squares / (length - warm_up));
 }
 
-// Late it is worth next to nothing, and does no harm: what it says is what the last speed says.
-TEST(LateSignals, LeaveNarxAsGoodAsTheLastValue) {
+// A late signal adds almost nothing to the last speed, and does no harm.
+TEST(LateSignals, NarxIsAsGoodAsTheLastValue) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const double last = rmse("last", seed, true);
     EXPECT_LT(rmse("narx", seed, false), 0.5 * last) << "seed " << seed;
@@ -35,7 +35,7 @@ TEST(LateSignals, LeaveNarxAsGoodAsTheLastValue) {
   }
 }
 
-TEST(LateSignals, HelpNarxMoreThanAnAverage) {
+TEST(LateSignals, NarxBeatsAnAverage) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     EXPECT_LT(rmse("narx", seed, true), 0.9 * rmse("ema", seed, true)) << "seed " << seed;
   }

@@ -29,7 +29,7 @@ double rmse(const std::string& name, const Trace& trace) {
   return std::sqrt(squares / static_cast<double>(trace.size() - kWarmUp));
 }
 
-// A co-tenant comes and goes: the CPU share is known at the start of the round and decides its speed.
+// A co-tenant comes and goes: the CPU share is known at the start of the round and determines its speed.
 Trace led_by_cpu(std::uint64_t seed, double noise) {
   Random random(seed);
   Trace trace;
@@ -52,8 +52,9 @@ Trace stationary(std::uint64_t seed, double noise) {
   return trace;
 }
 
-// LB-BSP (Chen et al., SoCC 2020), the reason to choose NARX: what drives the speed is known in advance.
-TEST(Narx, BeatsLastAndEmaWhereTheCpuShareLeads) {
+// The reason for NARX in LB-BSP (Chen et al., SoCC 2020): the signal that drives the speed is known in
+// advance.
+TEST(Narx, BeatsLastAndEmaIfTheCpuShareLeads) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Trace trace = led_by_cpu(seed, 0.03);
     const double narx = rmse("narx", trace);
@@ -62,7 +63,7 @@ TEST(Narx, BeatsLastAndEmaWhereTheCpuShareLeads) {
   }
 }
 
-// And where there is nothing to be learned it costs next to nothing.
+// If there is nothing to learn, NARX costs almost nothing.
 TEST(Narx, IsNeverMuchWorseThanEmaOnAStationaryTrace) {
   for (const double noise : {0.01, 0.05, 0.2}) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -72,13 +73,13 @@ TEST(Narx, IsNeverMuchWorseThanEmaOnAStationaryTrace) {
   }
 }
 
-TEST(Narx, UnknownSignalsAreConstants) {
+TEST(Narx, TreatsMissingSignalsAsConstants) {
   Trace trace = stationary(3, 0.05);
   for (Moment& moment : trace) moment.cpu = moment.memory = -1;
   EXPECT_LT(rmse("narx", trace), 1.05 * rmse("ema", trace));
 }
 
-// A speed that alternates has its signal in the lags alone; an average never sees it.
+// An alternating speed shows only in the lagged values; an average does not see it.
 TEST(Narx, LearnsFromPastValuesToo) {
   Random random(4);
   Trace trace;
@@ -87,7 +88,7 @@ TEST(Narx, LearnsFromPastValuesToo) {
   EXPECT_LT(rmse("narx", trace), 0.3 * rmse("ema", trace));
 }
 
-// A level shift that no signal announces: the average takes over while the network learns.
+// At a level shift that no signal announces, the average takes over while the network learns.
 TEST(Narx, SurvivesAnUnannouncedShift) {
   Random random(6);
   Trace trace;

@@ -10,14 +10,14 @@
 namespace steelyard::balancing::predictors_test {
 namespace {
 
-TEST(Predictors, Names) {
+TEST(Predictors, NamesAreInOrder) {
   EXPECT_THAT(predictor_names(), testing::ElementsAre("last", "ema", "arima", "rnn", "narx"));
 }
 
-TEST(Predictors, AnUnknownNameIsRefusedWithTheKnown) {
+TEST(Predictors, UnknownNamesAreRefusedWithTheValidOnes) {
   try {
     make_predictor("oracle", 1);
-    FAIL() << "no such predictor";
+    FAIL() << "accepted an unknown predictor";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     EXPECT_THAT(failure.what(), testing::HasSubstr("last, ema, arima, rnn, narx"));
@@ -29,7 +29,7 @@ class EveryPredictor : public testing::TestWithParam<std::string> {
   std::unique_ptr<Predictor> predictor_ = make_predictor(GetParam(), 1);
 };
 
-TEST_P(EveryPredictor, KnowsNothingAtFirst) { EXPECT_EQ(predictor_->predict(0.5, 100), 0); }
+TEST_P(EveryPredictor, PredictsNothingAtFirst) { EXPECT_EQ(predictor_->predict(0.5, 100), 0); }
 
 TEST_P(EveryPredictor, OneValueIsEnough) {
   predictor_->observe(123, -1, -1);
@@ -50,7 +50,7 @@ TEST_P(EveryPredictor, ImpossibleValuesAreIgnored) {
   EXPECT_EQ(predictor_->save(), before);
 }
 
-TEST_P(EveryPredictor, NeverFarFromTheLastValue) {
+TEST_P(EveryPredictor, StaysNearTheLastValue) {
   Random random(4);
   for (int i = 0; i < 500; ++i) {
     const double value = std::exp(8 * random.uniform());
@@ -65,7 +65,7 @@ TEST_P(EveryPredictor, NeverFarFromTheLastValue) {
   }
 }
 
-TEST_P(EveryPredictor, RestoredPredictIdentically) {
+TEST_P(EveryPredictor, RestoredPredictorsPredictIdentically) {
   Random random(5);
   std::unique_ptr<Predictor> restored;
   for (int i = 0; i < 400; ++i) {

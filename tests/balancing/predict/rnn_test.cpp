@@ -25,8 +25,8 @@ double rmse(const std::string& name, const std::vector<Moment>& trace) {
   return std::sqrt(squares / static_cast<double>(trace.size() - warm_up));
 }
 
-// A co-tenant comes and goes: the CPU share is known at the start of the round and decides its speed.
-TEST(Rnn, ListensToTheCpuShare) {
+// A co-tenant comes and goes: the CPU share is known at the start of the round and determines its speed.
+TEST(Rnn, LearnsFromTheCpuShare) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Random random(seed);
     std::vector<Moment> trace;
@@ -41,8 +41,8 @@ TEST(Rnn, ListensToTheCpuShare) {
   }
 }
 
-// A rhythm that only the past tells: high, high, low, low.
-TEST(Rnn, RemembersARhythm) {
+// A pattern that only past values show: high, high, low, low.
+TEST(Rnn, LearnsAPeriodicPattern) {
   Random random(3);
   std::vector<Moment> trace;
   for (int k = 0; k < 1500; ++k)
@@ -51,7 +51,7 @@ TEST(Rnn, RemembersARhythm) {
   EXPECT_LT(rmse("rnn", trace), 0.6 * rmse("ema", trace));
 }
 
-TEST(Rnn, NeverMuchWorseThanTheAverageOnNoise) {
+TEST(Rnn, IsNeverMuchWorseThanEmaOnNoise) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Random random(seed);
     std::vector<Moment> trace;

@@ -36,7 +36,7 @@ double error_after(int steps, Function truth) {
   return std::sqrt(squares / 200);
 }
 
-TEST(TanhNetwork, AnswersZeroUntilTrained) {
+TEST(TanhNetwork, ReturnsZeroUntilTrained) {
   const TanhNetwork network(3, 8, 7);
   EXPECT_EQ(network(std::array{0.3, -2.0, 5.0}), 0);
 }
@@ -51,9 +51,9 @@ TEST(TanhNetwork, LearnsAProduct) {
   EXPECT_LT(error_after(4000, product), 0.1);
 }
 
-// The gradient of one step, against the definition: the first Adam step moves every parameter that matters
-// against the sign of its derivative, so a step on one point must bring the answer closer.
-TEST(TanhNetwork, AStepOnOnePointBringsTheAnswerCloser) {
+// Checks the gradient of one step: the first Adam step moves every relevant parameter against the sign of its
+// derivative, so a step on one point must reduce the error there.
+TEST(TanhNetwork, AStepOnOnePointReducesTheError) {
   for (const double target : {3.0, -3.0}) {
     TanhNetwork network(2, 4, 3);
     const std::array<double, 2> x{0.4, -0.7};
@@ -67,7 +67,7 @@ TEST(TanhNetwork, AStepOnOnePointBringsTheAnswerCloser) {
   }
 }
 
-TEST(TanhNetwork, TheSeedDecidesTheStart) {
+TEST(TanhNetwork, TheSeedDeterminesTheInitialState) {
   const auto trained = [](std::uint64_t seed) {
     TanhNetwork network(2, 4, seed);
     network.learn(std::array{0.4, -0.7}, std::array{1.0}, {});

@@ -18,7 +18,8 @@ std::optional<Move> repeat(LeaderStraggler& search, int rounds, const std::vecto
   return last;
 }
 
-// LB-BSP (Chen et al. 2020), the search on GPUs: DELTA from the straggler to the leader after D equal rounds.
+// LB-BSP (Chen et al. 2020), the search on GPUs: after D rounds with the same straggler and leader, DELTA
+// samples move from the straggler to the leader.
 TEST(LeaderStraggler, MovesOneStepAfterTheWindow) {
   LeaderStraggler search;
   const std::vector<Unit> units{{0, 1.0, 100}, {1, 1.5, 100}, {2, 2.0, 100}};
@@ -27,7 +28,7 @@ TEST(LeaderStraggler, MovesOneStepAfterTheWindow) {
   EXPECT_EQ(repeat(search, 4, units), std::nullopt);
 }
 
-TEST(LeaderStraggler, AnotherPairInBetweenStartsTheWindowAgain) {
+TEST(LeaderStraggler, AnotherPairRestartsTheWindow) {
   LeaderStraggler search;
   const std::vector<Unit> units{{0, 1.0, 100}, {1, 1.1, 100}, {2, 1.2, 100}};
   EXPECT_EQ(repeat(search, 4, units), std::nullopt);
@@ -36,7 +37,7 @@ TEST(LeaderStraggler, AnotherPairInBetweenStartsTheWindowAgain) {
   EXPECT_NE(repeat(search, 1, units), std::nullopt);
 }
 
-TEST(LeaderStraggler, AMoveThatIsUndoneHalvesTheStepAndDoublesTheWindow) {
+TEST(LeaderStraggler, AnUndoneMoveHalvesTheStepAndDoublesTheWindow) {
   LeaderStraggler search;
   repeat(search, 5, {{0, 1.0, 100}, {1, 1.1, 100}});
   EXPECT_EQ(repeat(search, 5, {{0, 1.1, 104}, {1, 1.0, 96}}), (Move{0, 1, 2, false}));
@@ -47,9 +48,9 @@ TEST(LeaderStraggler, AMoveThatIsUndoneHalvesTheStepAndDoublesTheWindow) {
   EXPECT_LE(search.window(), 80u);
 }
 
-// Nothing public says how the search finds back after a change. Ours: five rounds with SE above 0.3, and step
-// and window are as at the start.
-TEST(LeaderStraggler, FiveRoundsFarApartBringTheFirstStepBack) {
+// Nothing public says how the search recovers from a change. Our rule: five rounds with SE above 0.3 reset
+// step and window.
+TEST(LeaderStraggler, FiveUnbalancedRoundsResetStepAndWindow) {
   LeaderStraggler search;
   repeat(search, 5, {{0, 1.0, 100}, {1, 1.1, 100}});
   repeat(search, 5, {{0, 1.1, 104}, {1, 1.0, 96}});
@@ -67,7 +68,7 @@ TEST(LeaderStraggler, TheLeaderMustHaveRoom) {
   EXPECT_EQ(repeat(search, 5, {{0, 1.0, 100, 100}, {1, 1.1, 100}, {2, 1.2, 100}}), (Move{2, 1, 4, false}));
 }
 
-TEST(LeaderStraggler, WhoWouldFallToNothingIsRemoved) {
+TEST(LeaderStraggler, AStragglerWithoutEnoughSamplesIsRemoved) {
   LeaderStraggler search;
   EXPECT_EQ(repeat(search, 5, {{0, 1.0, 150}, {1, 1.29, 3}}), (Move{1, 0, 3, true}));
 }
@@ -77,8 +78,8 @@ TEST(LeaderStraggler, NothingMovesInsideTheDeadBand) {
   EXPECT_EQ(repeat(search, 50, {{0, 1.0, 100}, {1, 1.02, 100}}), std::nullopt);
 }
 
-// LB-BSP (Chen et al. 2020), the search on GPUs, on the emulator of LBB Table 2 (Yao et al. 2024): to the
-// exact optimum within one DELTA, and at rest there under 5 % noise.
+// LB-BSP (Chen et al. 2020), the search on GPUs, on the emulator of LBB Table 2 (Yao et al. 2024): it reaches
+// the exact optimum to within one DELTA, and stays there under 5 % noise.
 TEST(LeaderStraggler, FindsTheOptimumOfTable2AndStays) {
   LbBsp quiet, noisy;
   const auto last = arena::play(arena::Scenario("", 512, 600, arena::lbb_table_2(0)), quiet).back();
@@ -97,7 +98,7 @@ TEST(LeaderStraggler, FindsTheOptimumOfTable2AndStays) {
   EXPECT_LE(moved, 40);  // samples in 300 rounds
 }
 
-// The removal: a GPU whose one sample takes longer than all the rest ends without work, if it may rest.
+// A GPU that takes longer for one sample than the others for the round ends without work, if it may rest.
 TEST(LeaderStraggler, LbBspRemovesAHopelessGpu) {
   const arena::Scenario scenario(
       "", 200, 400,
@@ -120,7 +121,7 @@ TEST(LeaderStraggler, LbBspRemovesAHopelessGpu) {
   }
 }
 
-// Mixed clusters: the CPUs share what the search grants them by speed, and all finish together.
+// Mixed clusters: the CPUs divide the samples that the search grants them by speed, and all finish together.
 TEST(LeaderStraggler, LbBspBalancesAMixedCluster) {
   const arena::Scenario scenario("", 1000, 800,
                                  {{{20, 0.2}, DeviceKind::gpu, 0},

@@ -5,7 +5,7 @@
 namespace steelyard::balancing::links_test {
 namespace {
 
-// Rounds in which three workers wait so long for their parameters.
+// Links after `rounds` rounds in which three workers waited this long (s) for their parameters.
 Links after(int rounds, double first, double second, double third) {
   Links links;
   for (int k = 1; k <= rounds; ++k) {
@@ -18,23 +18,23 @@ Links after(int rounds, double first, double second, double third) {
   return links;
 }
 
-TEST(Links, OnlyWhatIsBeyondTheBestCountsAndTwice) {
+TEST(Links, ALinkCountsTwiceItsExcessOverTheBest) {
   const Links links = after(10, 2, 2, 5);
   EXPECT_DOUBLE_EQ(links.seconds(0), 0);
   EXPECT_DOUBLE_EQ(links.seconds(1), 0);
   EXPECT_DOUBLE_EQ(links.seconds(2), 6);
-  EXPECT_EQ(links.seconds(7), 0) << "nobody is there";
+  EXPECT_EQ(links.seconds(7), 0) << "no worker has slot 7";
 }
 
-TEST(Links, NothingIsKnownWhereSomebodyDoesNotTell) { EXPECT_EQ(after(10, -1, 2, 5).seconds(2), 0); }
+TEST(Links, NothingIsKnownIfAWorkerReportsNoExchange) { EXPECT_EQ(after(10, -1, 2, 5).seconds(2), 0); }
 
-TEST(Links, WhoLeftIsForgotten) {
+TEST(Links, ForgetsWorkersThatLeft) {
   Links links = after(10, 2, 2, 5);
   links.forget_all_but({0, 1});
   EXPECT_EQ(links.seconds(2), 0);
 }
 
-TEST(Links, OneWaitAfterARestIsAChange) {
+TEST(Links, OneMeasurementAfterARestIsAChange) {
   Links links = after(10, 2, 2, 5);
   LastRound last;
   for (std::uint32_t slot = 0; slot < 3; ++slot)

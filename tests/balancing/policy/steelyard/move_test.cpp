@@ -18,13 +18,13 @@ struct Pair {
   }
 };
 
-TEST(Move, TheFirstSplitIsTakenAsItIs) {
+TEST(Move, TheFirstSplitIsAppliedUnchanged) {
   Pair pair;
   EXPECT_THAT(pair.to(1, 3, {150, 50}), ElementsAre(150, 50));
   EXPECT_EQ(pair.move.split().total(), 200u);
 }
 
-TEST(Move, NothingMovesForAGainBelowTheDoubt) {
+TEST(Move, GainsBelowTheDoubtMoveNothing) {
   Pair pair;
   pair.to(1, 1, {100, 100});
   EXPECT_THAT(pair.to(1, 1.004, {101, 99}), ElementsAre(100, 100));
@@ -33,14 +33,14 @@ TEST(Move, NothingMovesForAGainBelowTheDoubt) {
   EXPECT_THAT(pair.to(1, 1.04, {102, 98}), ElementsAre(101, 99));
 }
 
-TEST(Move, OneRoundMovesAShareByATwentieth) {
+TEST(Move, OneRoundMovesAShareByAtMostFivePercent) {
   Pair pair;
   pair.to(1, 1, {100, 100});
   EXPECT_THAT(pair.to(1, 3, {150, 50}), ElementsAre(105, 95));
-  EXPECT_THAT(pair.to(1, 3, {150, 50}), ElementsAre(150, 50)) << "the next round agrees";
+  EXPECT_THAT(pair.to(1, 3, {150, 50}), ElementsAre(150, 50)) << "the next round confirms the split";
 }
 
-TEST(Move, WhoIsChangingLeaps) {
+TEST(Move, AChangingWorkerMovesAtOnce) {
   Pair pair;
   pair.to(1, 1, {100, 100});
   pair.known[1].changing = true;
@@ -54,7 +54,7 @@ TEST(Move, RestsBeginAndEndAtOnce) {
   EXPECT_THAT(pair.to(1, 1, {199, 1}), ElementsAre(199, 1));
 }
 
-TEST(Move, NewBoundsAreKeptAtOnce) {
+TEST(Move, NewBoundsApplyAtOnce) {
   Pair pair;
   pair.to(1, 1, {100, 100});
   pair.request.workers[0].most = 60;

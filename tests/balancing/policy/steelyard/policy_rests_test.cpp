@@ -18,12 +18,12 @@ TEST(UntilTrial, GrowsWithTheRootOfTheCostOverTheGain) {
   EXPECT_NEAR(until_trial(100, 4, 100, 0), once / 2, 1e-9);
 }
 
-TEST(UntilTrial, GrowsWithTheRestAndForWhoNeverWasOfUse) {
+TEST(UntilTrial, GrowsWithTheRestAndWithoutPastUse) {
   EXPECT_GT(until_trial(100, 1, 100, 50), until_trial(100, 1, 100, 0));
   EXPECT_GT(until_trial(100, 1, 2, 0), until_trial(100, 1, 100, 0));
 }
 
-TEST(UntilTrial, HasBounds) {
+TEST(UntilTrial, StaysWithinItsBounds) {
   EXPECT_EQ(until_trial(0, 1, 100, 0), 12);
   EXPECT_EQ(until_trial(-1, 1, 100, 0), 12);
   EXPECT_TRUE(std::isfinite(until_trial(1, 0, 100, 0)));
@@ -42,23 +42,23 @@ struct Cluster {
   }
 };
 
-TEST(Rests, WhoSurelyDelaysRests) {
+TEST(Rests, WorkersThatCertainlyDelayRest) {
   Cluster cluster;
   EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0));
   EXPECT_THAT(cluster.rests.resting(), ElementsAre(8));
 }
 
-TEST(Rests, WhoMayBeFasterThanItLooksStays) {
+TEST(Rests, UncertainWorkersKeepASample) {
   Cluster cluster;
   cluster.known[2].doubt = 0.9;
   EXPECT_THAT(cluster.round(), ElementsAre(50, 49, 1));
 }
 
-TEST(Rests, EachIsTriedWhenItIsDue) {
+TEST(Rests, RestingWorkersAreTriedWhenDue) {
   Cluster cluster;
   cluster.request.workers.push_back({.slot = 11});
   cluster.curves.push_back({240, 1});
-  cluster.known.resize(4, {50, 0.01, 0, 0});  // of no use so far: not due for long
+  cluster.known.resize(4, {50, 0.01, 0, 0});  // never useful so far: its trial comes much later
   EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0, 0));
   while (cluster.rests.on_trial().empty() && cluster.request.round < 1000) {
     ++cluster.request.round;
@@ -67,7 +67,7 @@ TEST(Rests, EachIsTriedWhenItIsDue) {
   EXPECT_THAT(cluster.rests.on_trial(), ElementsAre(8));
 }
 
-TEST(Rests, WhoIsDueIsTriedAndJudged) {
+TEST(Rests, ATrialEndsOrRenewsTheRest) {
   for (const bool recovered : {false, true}) {
     Cluster cluster;
     cluster.round();
@@ -84,7 +84,7 @@ TEST(Rests, WhoIsDueIsTriedAndJudged) {
   }
 }
 
-TEST(Rests, WhoIsSurelyLateRests) {
+TEST(Rests, WorkersThatAreOftenLateRest) {
   Cluster cluster;
   cluster.curves[2] = {0, 1};
   EXPECT_THAT(cluster.round(), ElementsAre(34, 33, 33));
@@ -93,17 +93,17 @@ TEST(Rests, WhoIsSurelyLateRests) {
   EXPECT_THAT(cluster.rests.resting(), ElementsAre(8));
   cluster.request.round += 64;
   EXPECT_THAT(cluster.rests.call_back(cluster.request), ElementsAre(8));
-  EXPECT_THAT(cluster.rests.on_trial(), IsEmpty()) << "its curve was always good";
+  EXPECT_THAT(cluster.rests.on_trial(), IsEmpty()) << "its curve was always good, so it needs no trial";
 }
 
-TEST(Rests, WhoIsWorthMoreThanItIsLateStays) {
+TEST(Rests, LateWorkersWorthTheirDelayStay) {
   Cluster cluster;
   cluster.curves[2] = {0, 1};
   cluster.known[2].late = 20;
   EXPECT_THAT(cluster.round(), ElementsAre(34, 33, 33));
 }
 
-TEST(Rests, ItsStateComesBack) {
+TEST(Rests, StateRoundTrips) {
   Cluster cluster;
   cluster.round();
   StateWriter writer("rests");

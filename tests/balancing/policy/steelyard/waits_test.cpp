@@ -8,7 +8,7 @@ namespace {
 const Request request{1, 40, {{.slot = 0}, {.slot = 1}, {.slot = 2}}};
 const std::vector<Affine> curves{{0, 0.1}, {0, 0.1}, {0, 0.2}};
 
-// A hundred rounds in which the three take so long.
+// Waits after a hundred rounds in which the three workers took these times (s).
 Waits after(double first, double second, double third, double exchange, double link = 0) {
   Waits waits;
   const double seconds[] = {first, second, third};
@@ -21,27 +21,27 @@ Waits after(double first, double second, double third, double exchange, double l
   return waits;
 }
 
-TEST(Waits, TheOthersWaitForTheSlowestAlone) {
+TEST(Waits, OnlyTheSlowestWorkerIsWaitedFor) {
   const Waits waits = after(1, 1.5, 2, 0);
   EXPECT_EQ(waits.surely(0), 0);
   EXPECT_EQ(waits.surely(1), 0);
   EXPECT_NEAR(waits.surely(2), 0.5, 1e-9);
 }
 
-TEST(Waits, ASlowLinkIsWaitedForToo) { EXPECT_NEAR(after(1, 1.5, 2, 0, 3).surely(0), 2, 1e-9); }
+TEST(Waits, SlowLinksAreWaitedForToo) { EXPECT_NEAR(after(1, 1.5, 2, 0, 3).surely(0), 2, 1e-9); }
 
-TEST(Waits, NobodyIsLateWhereRoundsMayNotWait) {
+TEST(Waits, NoWorkerIsLateWithoutABarrier) {
   const Waits waits = after(1, 1.5, 2, -1);
   EXPECT_EQ(waits.surely(2), 0);
-  EXPECT_GT(waits.worth(2), 0) << "but it is worth something";
+  EXPECT_GT(waits.worth(2), 0) << "its worth is still measured";
 }
 
-// Ten samples by the two others, who take 0.1 and 0.2 s for one.
-TEST(Waits, AWorkerIsWorthWhatTheOthersWouldNeed) {
+// The two other workers would compute its ten samples at 0.1 and 0.2 s a sample.
+TEST(Waits, AWorkerIsWorthTheTimeThatOthersWouldNeed) {
   EXPECT_NEAR(after(1, 1, 1, 0).worth(0), 10 / (10.0 + 5), 1e-9);
 }
 
-TEST(Waits, WhoLeftIsForgotten) {
+TEST(Waits, ForgetsWorkersThatLeft) {
   Waits waits = after(1, 1.5, 2, 0);
   waits.forget_all_but({0, 1});
   EXPECT_EQ(waits.surely(2), 0);

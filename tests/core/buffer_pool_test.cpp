@@ -1,4 +1,4 @@
-// Buffers and their pool: aligned, used again, and safe to give back from any thread, even after the pool.
+// Buffers and their pool: aligned, reused, and safe to release on any thread, even after the pool is gone.
 #include "core/buffer_pool.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace steelyard::buffer_pool_test {
 namespace {
 
-TEST(FloatBuffer, IsAlignedWhateverItsSize) {
+TEST(FloatBuffer, IsAlignedForAnySize) {
   for (const std::size_t size : {1U, 3U, 16U, 17U, 1000U}) {
     FloatBuffer buffer(size);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.data()) % FloatBuffer::alignment, 0U);
@@ -21,7 +21,7 @@ TEST(FloatBuffer, IsAlignedWhateverItsSize) {
   }
 }
 
-TEST(BufferPool, ABufferIsUsedAgain) {
+TEST(BufferPool, ReleasedBuffersAreReused) {
   BufferPool pool(100);
   const float* first = pool.take()->data();
   const auto again = pool.take();
@@ -29,7 +29,7 @@ TEST(BufferPool, ABufferIsUsedAgain) {
   EXPECT_EQ(again->size(), 100U);
 }
 
-TEST(BufferPool, BuffersInUseAreNotShared) {
+TEST(BufferPool, BuffersInUseAreDistinct) {
   BufferPool pool(8);
   std::set<const float*> seen;
   std::vector<std::shared_ptr<FloatBuffer>> held;
@@ -49,14 +49,14 @@ TEST(BufferPool, ABufferOutlivesItsPool) {
   EXPECT_EQ(left->span()[3], 2);
 }
 
-TEST(BufferPool, TakenOnOneThreadGivenBackOnAnother) {
+TEST(BufferPool, BuffersMayBeReleasedOnAnotherThread) {
   BufferPool pool(64);
   BoundedQueue<std::shared_ptr<FloatBuffer>> queue(4);
   std::set<const float*> seen;
   std::thread reader([&] {
     while (auto buffer = queue.pop()) {
       const float first = (*buffer)->span().front();
-      for (const float value : (*buffer)->span()) EXPECT_EQ(value, first) << "two had one buffer";
+      for (const float value : (*buffer)->span()) EXPECT_EQ(value, first) << "two owners share a buffer";
     }
   });
   for (int i = 0; i < 2000; ++i) {
@@ -67,7 +67,7 @@ TEST(BufferPool, TakenOnOneThreadGivenBackOnAnother) {
   }
   queue.close();
   reader.join();
-  EXPECT_LE(seen.size(), 7U) << "as many as can be about at once: in the queue, and one on each side";
+  EXPECT_LE(seen.size(), 7U) << "no more than can be in use at once: those in the queue and one on each side";
 }
 
 }  // namespace

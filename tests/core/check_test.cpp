@@ -5,9 +5,9 @@
 namespace steelyard::check_test {
 namespace {
 
-TEST(CheckDeathTest, ABrokenInvariantEndsTheProcessAndSaysWhere) {
+TEST(CheckDeathTest, ABrokenInvariantAbortsAndNamesItsPlace) {
   const int two = 2;
-  CHECK(two == 2, "and a whole one does not");
+  CHECK(two == 2, "a true condition has no effect");
   EXPECT_DEATH(CHECK(two == 3, "two is three"),
                "check_test.cpp:[0-9]+: two == 3 does not hold: two is three");
 }

@@ -5,7 +5,7 @@
 namespace steelyard::device_kind_test {
 namespace {
 
-TEST(DeviceKind, HasANameEach) {
+TEST(DeviceKind, EachKindHasAName) {
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) EXPECT_EQ(device_kind(name(kind)), kind);
   EXPECT_EQ(name(DeviceKind::gpu), "gpu");
 }

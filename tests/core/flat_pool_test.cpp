@@ -20,7 +20,7 @@ struct Parts {
     return pool.take(floats, number * size, size, version);
   }
 };
-// Where the buffer of a part begins.
+// The start of the buffer that contains a part.
 const float* buffer_of(const FlatPool::Part& part, std::uint64_t number) {
   return part.values.data() - number * size;
 }
@@ -33,7 +33,7 @@ TEST(FlatPool, PartsOfOneVersionLieInOneBuffer) {
   EXPECT_EQ(a.values.size(), size);
 }
 
-TEST(FlatPool, WhatIsInUseIsNotGivenTwice) {
+TEST(FlatPool, BuffersInUseAreNotHandedOutAgain) {
   Parts parts;
   std::set<const float*> seen;
   std::vector<FlatPool::Part> held;
@@ -43,8 +43,9 @@ TEST(FlatPool, WhatIsInUseIsNotGivenTwice) {
   }
 }
 
-// As a shard goes from version to version, slices in any order, the one before kept until the next is there.
-TEST(FlatPool, VersionsTakeTurnsInFewBuffers) {
+// Like a shard that steps from version to version, with slices in any order; the previous version is kept
+// until the next is complete.
+TEST(FlatPool, ConsecutiveVersionsReuseThreeBuffers) {
   Parts parts;
   std::set<const float*> buffers;
   std::vector<FlatPool::Part> before(3), current(3);
@@ -62,7 +63,7 @@ TEST(FlatPool, VersionsTakeTurnsInFewBuffers) {
   EXPECT_LE(buffers.size(), 3U);
 }
 
-TEST(FlatPool, FewBuffersAreMadeWhereVersionsGetMixed) {
+TEST(FlatPool, MixedVersionsNeedFewBuffers) {
   Parts parts;
   std::set<const float*> buffers;
   std::vector<FlatPool::Part> current(3);
@@ -74,7 +75,7 @@ TEST(FlatPool, FewBuffersAreMadeWhereVersionsGetMixed) {
   EXPECT_LE(buffers.size(), 4U);
 }
 
-TEST(FlatPool, ABufferThatSomebodyMayStillReadIsNotUsedAgain) {
+TEST(FlatPool, ARetiredBufferIsNotReused) {
   FlatPool pool(Memory::shared);
   std::optional<FlatPool::Part> part = pool.take(floats, 0, size, 0);
   ASSERT_NE(part->segment, nullptr);
@@ -87,7 +88,7 @@ TEST(FlatPool, ABufferThatSomebodyMayStillReadIsNotUsedAgain) {
   EXPECT_NE(pool.take(floats, 0, size, 2).segment->name(), first);
 }
 
-TEST(FlatPool, PartsOutliveItAndComeBackFromAnyThread) {
+TEST(FlatPool, PartsOutliveThePoolAndReturnFromAnyThread) {
   std::optional<FlatPool> pool(Memory::own);
   BoundedQueue<FlatPool::Part> queue(4);
   std::thread other([&] {

@@ -1,4 +1,4 @@
-// Intervals against the plainest possible model: one bit a position.
+// Intervals compared with a simple model: one bit per position.
 #include "core/interval.h"
 
 #include <gmock/gmock.h>
@@ -42,10 +42,10 @@ Interval some_interval(Random& random) {
   return {begin, begin + random.below(longest + 1)};
 }
 
-TEST(Interval, ContainsAndOverlapsAtTheirEdges) {
+TEST(Interval, ContainsAndOverlapsAreExactAtTheEdges) {
   const Interval it{10, 20};
   EXPECT_TRUE(it.contains({10, 20}));
-  EXPECT_TRUE(it.contains({20, 20})) << "nothing, at its end";
+  EXPECT_TRUE(it.contains({20, 20})) << "an empty interval at its end";
   EXPECT_FALSE(it.contains({9, 11}));
   EXPECT_FALSE(it.contains({19, 21}));
   EXPECT_FALSE(it.overlaps({0, 10}));
@@ -56,7 +56,7 @@ TEST(Interval, ContainsAndOverlapsAtTheirEdges) {
   EXPECT_FALSE((Interval{5, 4}.valid()));
 }
 
-TEST(IntervalSet, TouchingIntervalsBecomeOne) {
+TEST(IntervalSet, TouchingIntervalsMerge) {
   IntervalSet set;
   set.add({0, 10});
   set.add({20, 30});
@@ -79,7 +79,7 @@ TEST(IntervalSet, APartlyCoveredIntervalIsNotAdded) {
   EXPECT_TRUE(set.add_if_absent({20, 30}));
 }
 
-TEST(IntervalSet, PositionsAtTheEndOfTheNumbers) {
+TEST(IntervalSet, SupportsTheLargestPositions) {
   constexpr Position last = UINT64_MAX;
   IntervalSet set;
   set.add({last - 5, last});
@@ -97,7 +97,7 @@ TEST(IntervalSet, GapsAreLimitedAndInOrder) {
   EXPECT_THAT(set.gaps({40, 50}), ElementsAre(Interval{40, 50}));
 }
 
-TEST(IntervalSet, DoesWhatABitmapDoes) {
+TEST(IntervalSet, MatchesABitmap) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -126,7 +126,7 @@ TEST(IntervalSet, DoesWhatABitmapDoes) {
   }
 }
 
-TEST(IntervalSetDeathTest, AnIntervalThatEndsBeforeItBeginsIsABrokenInvariant) {
+TEST(IntervalSetDeathTest, AnIntervalThatEndsBeforeItsBeginAborts) {
   IntervalSet set;
   EXPECT_DEATH(set.add({5, 4}), "ends before it begins");
 }

@@ -1,4 +1,4 @@
-// JSON of other processes and of files: what is none is told apart, and what is written can be read again.
+// JSON from other processes and from files: invalid JSON is detected, and written JSON can be read again.
 #include "core/json.h"
 
 #include <gtest/gtest.h>
@@ -6,13 +6,13 @@
 namespace steelyard::json_test {
 namespace {
 
-TEST(Json, WhatIsNoJsonIsDiscardedOrThrown) {
+TEST(Json, InvalidJsonIsDiscardedOrThrows) {
   EXPECT_TRUE(parse_json("{\"a\": ").is_discarded());
   EXPECT_TRUE(parse_json("").is_discarded());
   EXPECT_THROW((void)parse_json_strictly("{\"a\": "), Json::parse_error);
 }
 
-TEST(Json, GivesWhatIsOfTheKindThatIsAskedFor) {
+TEST(Json, ReadsOnlyValuesOfTheRequestedType) {
   const Json object = parse_json(R"({"number": 2.5, "text": "a"})");
   EXPECT_EQ(number_at(object, "number", -1), 2.5);
   EXPECT_EQ(number_at(object, "text", -1), -1);
@@ -22,20 +22,18 @@ TEST(Json, GivesWhatIsOfTheKindThatIsAskedFor) {
   EXPECT_EQ(text_at(object, "neither"), "");
 }
 
-TEST(Json, WhatIsNegativeIsNotKnown) {
+TEST(Json, NegativeValuesAreUnknown) {
   EXPECT_TRUE(known_or_null(-1).is_null());
   EXPECT_EQ(known_or_null(0), Json(0.0));
 }
 
-TEST(Json, KeepsTheOrderOfKeysAndTheLastOfTwo) {
+TEST(Json, KeepsKeyOrderAndTheLastDuplicate) {
   EXPECT_EQ(dump_json(parse_json(R"({"b": 1, "a": [2, 3], "b": 4})")), R"({"b":4,"a":[2,3]})");
 }
 
-TEST(Json, WritesALineForEachValueWhereAskedTo) {
-  EXPECT_EQ(dump_json(Json{{"a", 1}}, 2), "{\n  \"a\": 1\n}");
-}
+TEST(Json, IndentsOnRequest) { EXPECT_EQ(dump_json(Json{{"a", 1}}, 2), "{\n  \"a\": 1\n}"); }
 
-TEST(Json, BytesThatAreNoUtf8DoNotEndTheProcess) {
+TEST(Json, InvalidUtf8IsReplaced) {
   EXPECT_EQ(dump_json(Json{{"name",
                             "a\xff"
                             "b"}}),

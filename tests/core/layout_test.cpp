@@ -1,4 +1,4 @@
-// Layouts, the grid of slices and the borders of shards.
+// Layouts, their division into slices, and the borders of shards.
 #include "core/layout.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(Layout, TensorsFollowEachOtherAndEqualRangesGrowTogether) {
+TEST(Layout, TensorsAreContiguousAndEqualRangesMerge) {
   Layout layout;
   append(layout, "conv.weight", {6, 5, 5});
   append(layout, "conv.bias", {6}, Rule::step, 0);
@@ -32,7 +32,7 @@ TEST(Layout, TensorsFollowEachOtherAndEqualRangesGrowTogether) {
 
 TEST(Layout, AScalarHasOneFloat) { EXPECT_EQ((TensorPlace{"step", {}, 0}.size()), 1U); }
 
-TEST(Layout, SlicesTileTheBufferAndNeverCrossARange) {
+TEST(Layout, SlicesTileTheBufferWithinRanges) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -66,7 +66,7 @@ TEST(Layout, ImpossibleLayoutsAreRefused) {
     return "";
   };
   EXPECT_THAT(refusal({}), HasSubstr("no parameters"));
-  EXPECT_THAT(refusal({{}, {{0, 10}}, 0}), HasSubstr("no parameters")) << "a grid of nothing";
+  EXPECT_THAT(refusal({{}, {{0, 10}}, 0}), HasSubstr("no parameters")) << "slices of size 0";
   EXPECT_THAT(refusal({{}, {{5, 10}}, 4}), HasSubstr("hole"));
   EXPECT_THAT(refusal({{}, {{0, 10}, {11, 20}}, 4}), HasSubstr("hole"));
   EXPECT_THAT(refusal({{}, {{0, 10}, {9, 20}}, 4}), HasSubstr("overlap"));
@@ -78,7 +78,7 @@ Layout with_slices(std::uint64_t count) { return {{}, {{0, 2 * count}}, 2}; }
 TEST(Layout, ShardBordersAreFairAndComplete) {
   EXPECT_THAT(shard_borders(with_slices(5), 2), ElementsAre(0, 2, 5));
   EXPECT_THAT(shard_borders(with_slices(2), 4), ElementsAre(0, 0, 1, 1, 2))
-      << "more shards than slices: some have none";
+      << "with more shards than slices, some shards are empty";
   for (std::uint32_t count = 1; count < 60; ++count) {
     for (std::uint32_t shards = 1; shards < 12; ++shards) {
       const auto borders = shard_borders(with_slices(count), shards);
@@ -94,7 +94,7 @@ TEST(Layout, ShardBordersAreFairAndComplete) {
   }
 }
 
-TEST(Layout, NormGroupsAreTheTensorsThatAreSteppedWithDecay) {
+TEST(Layout, NormGroupsAreTensorsWithDecay) {
   Layout layout;
   append(layout, "a.weight", {3, 4});
   append(layout, "b.weight", {5});
@@ -114,7 +114,7 @@ TEST(Layout, NormGroupsAreTheTensorsThatAreSteppedWithDecay) {
   EXPECT_EQ(with_norm_groups(grouped), grouped);
 }
 
-TEST(Layout, AMovingAverageThatKeepsAnotherShareIsAnotherRange) {
+TEST(Layout, MovingAveragesWithDifferentFactorsAreSeparateRanges) {
   Layout layout;
   append(layout, "mean", {4}, Rule::ema, 0, 0.5);
   append(layout, "variance", {4}, Rule::ema, 0, 0.5);
@@ -124,7 +124,7 @@ TEST(Layout, AMovingAverageThatKeepsAnotherShareIsAnotherRange) {
   EXPECT_EQ(layout.ranges[0].end, 8U);
 }
 
-TEST(Layout, OtherFactorsAreAnotherRange) {
+TEST(Layout, DifferentFactorsAreSeparateRanges) {
   Layout layout;
   append(layout, "body", {4});
   append(layout, "still body", {4});
@@ -139,7 +139,7 @@ TEST(Layout, OtherFactorsAreAnotherRange) {
   EXPECT_EQ(layout.ranges[2].decay, 0.5);
   const Layout grouped = with_norm_groups(layout);
   ASSERT_EQ(grouped.ranges.size(), 5U);
-  EXPECT_EQ(grouped.ranges[3], (Range{12, 16, Rule::step, 0.5, 4, 0.9, 10})) << "any decay at all";
+  EXPECT_EQ(grouped.ranges[3], (Range{12, 16, Rule::step, 0.5, 4, 0.9, 10})) << "any decay above 0";
   EXPECT_EQ(grouped.ranges[4].norm_group, 0U);
 }
 
@@ -168,11 +168,12 @@ TEST(Layout, ANormGroupLiesOnOneShard) {
   }
 }
 
-TEST(Layout, TheDefaultGridReachesEveryShard) {
-  EXPECT_EQ(default_slice_size(100'000'000, 2), 262144U) << "1 MB at the most";
-  EXPECT_EQ(default_slice_size(4'000'000, 2), 125'000U / 16 * 16) << "sixteen a shard between";
-  EXPECT_EQ(default_slice_size(1'000'000, 2), 65536U) << "256 KB where that is fewer than sixteen";
-  EXPECT_EQ(default_slice_size(1, 4), 16U) << "a cache line at the least";
+TEST(Layout, TheDefaultSliceSizeReachesEveryShard) {
+  EXPECT_EQ(default_slice_size(100'000'000, 2), 262144U) << "at most 1 MB";
+  EXPECT_EQ(default_slice_size(4'000'000, 2), 125'000U / 16 * 16) << "in between, 16 slices per shard";
+  EXPECT_EQ(default_slice_size(1'000'000, 2), 65536U)
+      << "256 KB if that gives fewer than 16 slices per shard";
+  EXPECT_EQ(default_slice_size(1, 4), 16U) << "at least a cache line";
   for (std::uint64_t parameters : {100U, 7850U, 61706U, 535818U}) {
     for (std::uint32_t shards = 1; shards <= 6; ++shards) {
       const std::uint64_t size = default_slice_size(parameters, shards);
@@ -185,7 +186,7 @@ TEST(Layout, TheDefaultGridReachesEveryShard) {
   }
 }
 
-TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
+TEST(Layout, DamageOfReceivedLayoutsIsNamed) {
   Layout good;
   append(good, "w", {3, 4});
   append(good, "b", {4}, Rule::step, 0);
@@ -207,7 +208,7 @@ TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
     }
   }
   EXPECT_EQ(damaged([](Layout& it) { it.ranges[1].rate = it.ranges[0].decay = largest_factor; }), "");
-  // A product that wraps around to nothing.
+  // A product of dimensions that overflows to 0.
   const std::uint64_t half = std::uint64_t{1} << 32;
   EXPECT_EQ(damaged([&](Layout& it) {
               it.ranges = {{0, half, Rule::step, 1, 0}};
@@ -216,7 +217,7 @@ TEST(Layout, WhatIsWrongWithOneFromOutsideIsSaid) {
             "\"w\" is larger than the model");
 }
 
-TEST(Layout, AModelThatNoMachineHoldsIsRefusedBeforeItsSlicesAreCounted) {
+TEST(Layout, ATooLargeModelIsRefusedBeforeCountingSlices) {
   Layout layout;
   append(layout, "w", {std::uint64_t{1} << 46});
   layout.slice_size = 262144;

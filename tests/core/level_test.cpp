@@ -14,8 +14,8 @@ TEST(Level, EveryLevelHasAName) {
   EXPECT_STREQ(name(Level::v4), "v4");
 }
 
-// The level is read once a process, so each case is a process of its own.
-TEST(LevelDeathTest, TheVariableLowersButNeverRaises) {
+// The level is read once per process, so each case runs in its own process.
+TEST(LevelDeathTest, TheVariableLowersButNeverRaisesTheLevel) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto exit_with_level = [](const char* wanted) {
     setenv("STEELYARD_LEVEL", wanted, 1);

@@ -9,7 +9,7 @@ TEST(NearMatch, DistancesCountEdits) {
   EXPECT_EQ(edit_distance("", ""), 0U);
   EXPECT_EQ(edit_distance("", "abc"), 3U);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
-  EXPECT_EQ(edit_distance("batch", "bacth"), 1U);  // two neighbours change places
+  EXPECT_EQ(edit_distance("batch", "bacth"), 1U);  // a transposition of two neighbours
   EXPECT_EQ(edit_distance("ca", "abc"), 3U);       // restricted: no letter is edited twice
   EXPECT_EQ(edit_distance("Weight-Decay", "weight_decay"), 0U);
 }
@@ -21,7 +21,7 @@ TEST(NearMatch, DistanceIsSymmetric) {
   }
 }
 
-TEST(NearMatch, OnlyWhatIsNearIsMeant) {
+TEST(NearMatch, OnlyNearMatchesAreProposed) {
   const std::vector<std::string> keys{"batch", "epochs", "lr", "momentum"};
   EXPECT_EQ(near_match("bach", keys), "batch");
   EXPECT_EQ(near_match("momentun", keys), "momentum");
@@ -30,12 +30,12 @@ TEST(NearMatch, OnlyWhatIsNearIsMeant) {
   EXPECT_EQ(near_match("", {}), "");
 }
 
-TEST(NearMatch, TheFirstOfEquallyNearOnes) {
+TEST(NearMatch, TheFirstOfEquallyNearNamesWins) {
   EXPECT_EQ(near_match("cat", {"car", "can"}), "car");
   EXPECT_EQ(near_match("can", {"car", "can"}), "can");
 }
 
-TEST(NearMatch, Questions) {
+TEST(NearMatch, ProposalsAreFormattedAsQuestions) {
   EXPECT_EQ(did_you_mean("ecophs", {"epochs", "lr"}), "; did you mean \"epochs\"?");
   EXPECT_EQ(did_you_mean("x", {"epochs"}), "");
   EXPECT_EQ(joined({"a", "b"}), "a, b");

@@ -30,7 +30,7 @@ std::string failure_of(const Work& work, ExitCode code) {
   return "no failure";
 }
 
-TEST(Options, AreCompleteAndAsGiven) {
+TEST(Options, HaveGivenValuesAndDefaults) {
   const Options defaults("model 'mine'", declared, {});
   EXPECT_EQ(defaults.whole("width"), 32U);
   EXPECT_EQ(defaults.number("share"), 0);
@@ -45,7 +45,7 @@ TEST(Options, AreCompleteAndAsGiven) {
   EXPECT_EQ(given.text("dir"), "/tmp");
 }
 
-TEST(Options, WhatDoesNotFitIsRefusedByNameValueAndRange) {
+TEST(Options, RefusalsStateNameValueAndRange) {
   for (const char* bad : {"-3", "0", "4097", "abc", "", "1.5", "1e2", "99999999999999999999"}) {
     EXPECT_EQ(refusal({{"width", bad}}),
               "model 'mine', option width = '" + std::string(bad) + "': give a whole number from 1 to 4096");
@@ -62,7 +62,7 @@ TEST(Options, WhatDoesNotFitIsRefusedByNameValueAndRange) {
             "model 'x' has no option 'a'; it has no options");
 }
 
-TEST(Options, ReadingWhatIsNotDeclaredSaysSo) {
+TEST(Options, ReadingAnUndeclaredOptionFails) {
   const Options options("model 'mine'", declared, {});
   EXPECT_THAT(failure_of([&] { (void)options.whole("depth"); }, ExitCode::configuration),
               HasSubstr("model 'mine' reads its option 'depth', which is not declared"));
@@ -72,7 +72,7 @@ TEST(Options, ReadingWhatIsNotDeclaredSaysSo) {
 
 using Toys = Choices<int(int first, const Options& options)>;
 
-TEST(Choices, TheUsersRowGoesFirst) {
+TEST(Choices, TheUsersRowPrecedesBuiltInOnes) {
   const auto sum = [](int first, const Options& options) {
     return first + static_cast<int>(options.whole("n"));
   };
@@ -86,7 +86,7 @@ TEST(Choices, TheUsersRowGoesFirst) {
             "there is no toy 'sam'; did you mean \"sum\"? (valid: zero, sum, zero)");
 }
 
-TEST(Choices, WhatAUsersCodeThrowsComesWithItsName) {
+TEST(Choices, ExceptionsOfUserCodeNameTheirOrigin) {
   const auto thrown = [](const std::function<void()>& work, ExitCode code) {
     return failure_of([&] { in_name_of("model 'mine'", work); }, code);
   };
@@ -99,7 +99,7 @@ TEST(Choices, WhatAUsersCodeThrowsComesWithItsName) {
             "model 'mine': f: no such file");
   EXPECT_EQ(thrown([] { throw Failure(ExitCode::io, "model 'mine': damaged"); }, ExitCode::io),
             "model 'mine': damaged")
-      << "said once";
+      << "the name appears once";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The parallel loop: every index once, and all of it done when the call returns.
+// The parallel loop visits every index once and has finished when the call returns.
 #include "core/parallel.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace steelyard::parallel_test {
 namespace {
 
-TEST(Parallel, EveryIndexExactlyOnce) {
+TEST(Parallel, VisitsEveryIndexExactlyOnce) {
   for (const std::size_t count : {0U, 1U, 2U, 7U, 100U, 10'007U}) {
     for (const std::size_t grain : {0U, 1U, 3U, 64U, 100'000U}) {
       std::vector<int> times(count);  // parts are disjoint: each element is written by one thread
@@ -21,7 +21,7 @@ TEST(Parallel, EveryIndexExactlyOnce) {
   }
 }
 
-TEST(Parallel, ALoopInsideALoopEnds) {
+TEST(Parallel, NestedLoopsTerminate) {
   std::atomic<int> done = 0;
   parallel_for(8, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {

@@ -1,4 +1,4 @@
-// Every sample once: for many sizes and keys the permutation hits each of its numbers exactly once.
+// For many sizes and keys, the permutation returns each number exactly once.
 #include "core/random.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Permutation, SizesAroundPowersOfTwoAreBijections) {
   EXPECT_TRUE(is_bijection(60000, 7)) << "the training set of the examples";
 }
 
-TEST(Permutation, AnotherKeyIsAnotherOrder) {
+TEST(Permutation, DifferentKeysGiveDifferentOrders) {
   const Permutation one(60000, 1), same(60000, 1), other(60000, 2);
   std::uint64_t equal = 0, fixed = 0;
   for (std::uint64_t p = 0; p < 60000; ++p) {
@@ -44,7 +44,7 @@ TEST(Permutation, AnotherKeyIsAnotherOrder) {
     equal += one(p) == other(p) ? 1U : 0U;
     fixed += one(p) == p ? 1U : 0U;
   }
-  // One in expectation for random orders; twenty would be a miracle.
+  // Random orders agree in one place on average; twenty are practically impossible.
   EXPECT_LT(equal, 20U);
   EXPECT_LT(fixed, 20U);
 }
@@ -61,20 +61,20 @@ TEST(Permutation, NeighboursAreScattered) {
   EXPECT_NEAR(distance / static_cast<double>(size) / static_cast<double>(size), 1.0 / 3, 0.02);
 }
 
-// Four rounds with one key between them run backwards as they run forwards: with the halves exchanged, the
-// sample of a sample is where it began, and half of the order follows from the other half.
-TEST(Permutation, DoesNotRunBackwardsAsItRunsForwards) {
+// A four-round Feistel network that uses one key for all rounds is its own inverse if the halves are
+// exchanged: then half of the order would follow from the other half.
+TEST(Permutation, IsNotItsOwnInverse) {
   const auto exchanged = [](std::uint64_t value) { return (value & 0xFF) << 8 | value >> 8; };
   for (const std::uint64_t key : {1U, 2U, 3U}) {
     const Permutation permutation(65536, key);
     std::uint64_t back = 0;
     for (std::uint64_t p = 0; p < 65536; ++p)
       back += permutation(exchanged(permutation(p))) == exchanged(p) ? 1U : 0U;
-    EXPECT_LT(back, 20U) << "one in expectation for a random order";
+    EXPECT_LT(back, 20U) << "one on average for a random order";
   }
 }
 
-TEST(Permutation, HugeSizesStayInside) {
+TEST(Permutation, HugeSizesStayInRange) {
   for (const std::uint64_t size : {UINT64_MAX, (std::uint64_t{1} << 63) + 1, std::uint64_t{1} << 62}) {
     const Permutation permutation(size, 5);
     Random random(size);
@@ -82,7 +82,7 @@ TEST(Permutation, HugeSizesStayInside) {
   }
 }
 
-TEST(PermutationDeathTest, PositionsOutsideAreABrokenInvariant) {
+TEST(PermutationDeathTest, PositionsOutOfRangeAbort) {
   const Permutation permutation(10, 1);
   EXPECT_DEATH((void)permutation(10), "outside its permutation");
   EXPECT_DEATH(Permutation(0, 1), "empty permutation");

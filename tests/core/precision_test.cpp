@@ -5,7 +5,7 @@
 namespace steelyard::precision_test {
 namespace {
 
-TEST(Precision, HasANameEach) {
+TEST(Precision, EachPrecisionHasAName) {
   for (const Precision it : {Precision::float32, Precision::bf16, Precision::tf32})
     EXPECT_EQ(precision(name(it)), it);
   EXPECT_EQ(name(Precision::tf32), "tf32");

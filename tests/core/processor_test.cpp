@@ -6,7 +6,7 @@
 namespace steelyard::processor_test {
 namespace {
 
-TEST(Processor, HasTheNameOfItsModel) {
+TEST(Processor, TheNameIsThatOfTheModel) {
   EXPECT_EQ(processor_name("processor\t: 0\nmodel name\t: AMD EPYC 9655\nphysical id\t: 0\n\n"
                            "processor\t: 1\nmodel name\t: AMD EPYC 9655\nphysical id\t: 0\n"),
             "AMD EPYC 9655");
@@ -19,7 +19,7 @@ TEST(Processor, HasTheNameOfItsModel) {
 
 TEST(Processor, TheMachineHasAName) { EXPECT_FALSE(host_name().empty()); }
 
-TEST(Processor, CoresAreThoseThatTheProcessMayUse) {
+TEST(Processor, CoresAreThoseAvailableToTheProcess) {
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
   EXPECT_EQ(allowed_cores(), static_cast<unsigned>(CPU_COUNT(&before)));

@@ -1,4 +1,4 @@
-// The queue between threads: nothing lost, nothing twice, each sender's order kept, nobody left waiting.
+// The queue between threads: no item is lost or duplicated, each writer's order is kept, no thread hangs.
 #include "core/queue.h"
 
 #include <gtest/gtest.h>
@@ -11,29 +11,29 @@
 namespace steelyard::queue_test {
 namespace {
 
-TEST(BoundedQueue, FirstInFirstOut) {
+TEST(BoundedQueue, IsFirstInFirstOut) {
   BoundedQueue<int> queue(3);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.try_push(i));
-  EXPECT_FALSE(queue.try_push(3)) << "it is full";
+  EXPECT_FALSE(queue.try_push(3)) << "the queue is full";
   EXPECT_EQ(queue.size(), 3U);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(queue.pop(), i);
-  EXPECT_FALSE(queue.pop(Time{})) << "a deadline that has passed: only what is there";
+  EXPECT_FALSE(queue.pop(Time{})) << "the deadline has passed and the queue is empty";
 }
 
-TEST(BoundedQueue, ADeadlineThatHasPassedStillGivesWhatIsThere) {
+TEST(BoundedQueue, APastDeadlineStillReturnsQueuedItems) {
   BoundedQueue<int> queue(3);
   queue.push(5);
   EXPECT_EQ(queue.pop(Time{}), 5);
 }
 
-TEST(BoundedQueue, ADeadlineInTheFutureEnds) {
+TEST(BoundedQueue, PopReturnsAtItsDeadline) {
   BoundedQueue<int> queue(1);
   const Time deadline = steady_now() + milliseconds(20);
   EXPECT_FALSE(queue.pop(deadline));
-  EXPECT_GE(steady_now(), deadline) << "not before its time";
+  EXPECT_GE(steady_now(), deadline) << "not before the deadline";
 }
 
-TEST(BoundedQueue, CloseKeepsWhatIsQueuedAndTakesNoMore) {
+TEST(BoundedQueue, CloseKeepsQueuedItemsAndRefusesMore) {
   BoundedQueue<int> queue(3);
   queue.push(1);
   queue.close();
@@ -43,7 +43,7 @@ TEST(BoundedQueue, CloseKeepsWhatIsQueuedAndTakesNoMore) {
   EXPECT_FALSE(queue.pop());
 }
 
-TEST(BoundedQueue, CloseWakesWhoeverWaits) {
+TEST(BoundedQueue, CloseWakesWaitingThreads) {
   BoundedQueue<int> empty(1), full(1);
   full.push(0);
   std::atomic<int> released = 0;
@@ -56,13 +56,13 @@ TEST(BoundedQueue, CloseWakesWhoeverWaits) {
   EXPECT_EQ(released, 2);
 }
 
-TEST(BoundedQueue, HoldsWhatCannotBeCopied) {
+TEST(BoundedQueue, SupportsMoveOnlyTypes) {
   BoundedQueue<std::unique_ptr<int>> queue(1);
   queue.push(std::make_unique<int>(7));
   EXPECT_EQ(**queue.pop(), 7);
 }
 
-TEST(BoundedQueue, ManyWritersManyReaders) {
+TEST(BoundedQueue, SupportsManyWritersAndReaders) {
   struct Item {
     int writer = 0, number = 0;
   };
@@ -88,7 +88,7 @@ TEST(BoundedQueue, ManyWritersManyReaders) {
   for (const auto& items : got) {
     std::vector<int> last(writers, -1);
     for (const Item& item : items) {
-      EXPECT_GT(item.number, last[item.writer]) << "one reader saw one writer's items out of order";
+      EXPECT_GT(item.number, last[item.writer]) << "a reader got a writer's items out of order";
       last[item.writer] = item.number;
       ++times[item.writer][item.number];
     }

@@ -1,4 +1,4 @@
-// The random numbers: the same everywhere, and random enough for what they are used for.
+// Random numbers: identical on every machine, and random enough for their uses.
 #include "core/random.h"
 
 #include <gtest/gtest.h>
@@ -10,13 +10,13 @@
 namespace steelyard::random_test {
 namespace {
 
-TEST(Random, TheMixingStepIsThePublishedOne) {
-  // SplitMix64 seeded with 0 begins so; its state grows by the constant that mix() adds.
+TEST(Random, TheMixingStepIsSplitMix64) {
+  // The first values of SplitMix64 with seed 0; its state grows by the constant that mix() adds.
   EXPECT_EQ(mix(0), 0xE220A8397B1DCDAFULL);
   EXPECT_EQ(mix(0x9E3779B97F4A7C15ULL), 0x6E789E6AA1B965F4ULL);
 }
 
-TEST(Random, TheSameSeedIsTheSameSequence) {
+TEST(Random, TheSameSeedGivesTheSameSequence) {
   Random one(5), same(5), other(6);
   int equal = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -27,7 +27,7 @@ TEST(Random, TheSameSeedIsTheSameSequence) {
   EXPECT_EQ(equal, 0);
 }
 
-TEST(Random, PlacesDifferInEveryCoordinate) {
+TEST(Random, HashesDifferInEveryArgument) {
   std::set<std::uint64_t> seen;
   for (std::uint64_t a = 0; a < 20; ++a) {
     for (std::uint64_t b = 0; b < 20; ++b) {
@@ -38,7 +38,7 @@ TEST(Random, PlacesDifferInEveryCoordinate) {
   EXPECT_NE(hash(1, 2), hash(2, 1));
 }
 
-TEST(Random, UnitIsInsideItsInterval) {
+TEST(Random, UnitStaysInItsInterval) {
   EXPECT_EQ(unit(0), 0.0);
   EXPECT_LT(unit(UINT64_MAX), 1.0);
   Random random(3);
@@ -55,7 +55,7 @@ TEST(Random, UnitIsInsideItsInterval) {
   EXPECT_NEAR(squares / count, 1.0 / 3, 0.01);
 }
 
-TEST(Random, BelowIsEvenAndBelow) {
+TEST(Random, BelowIsUniformAndInRange) {
   Random random(9);
   std::vector<int> hits(7);
   for (int i = 0; i < 70'000; ++i) ++hits.at(random.below(7));
@@ -66,7 +66,7 @@ TEST(Random, BelowIsEvenAndBelow) {
   }
 }
 
-TEST(Random, NormalHasItsMoments) {
+TEST(Random, NormalHasMeanZeroAndVarianceOne) {
   Random random(4);
   constexpr int count = 100'000;
   double sum = 0, squares = 0, beyond_two = 0;

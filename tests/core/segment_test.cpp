@@ -13,12 +13,13 @@
 namespace steelyard::segment_test {
 namespace {
 
-// The file of a segment, opened as another process of this user would, with these rights. -1: refused.
+// Opens the file of a segment with these rights, like another process of the same user. Returns -1 if
+// refused.
 int opened(const Segment& segment, int rights) {
   return open(("/proc/self/fd/" + std::to_string(segment.descriptor())).c_str(), rights | O_CLOEXEC);
 }
 
-TEST(Segment, WhatIsWrittenIsReadThroughItsFile) {
+TEST(Segment, DataIsReadableThroughItsFile) {
   const auto segment = Segment::make(100);
   ASSERT_NE(segment, nullptr);
   EXPECT_EQ(segment->size(), 100U);
@@ -37,15 +38,15 @@ TEST(Segment, WhatIsWrittenIsReadThroughItsFile) {
   close(file);
 }
 
-TEST(Segment, EachHasAName) {
+TEST(Segment, EachSegmentHasItsOwnName) {
   const auto one = Segment::make(1), other = Segment::make(1);
   EXPECT_EQ(one->name().process, other->name().process);
   EXPECT_NE(one->name().number, other->name().number);
   EXPECT_NE(one->name().process, (std::array<std::uint64_t, 2>{}));
 }
 
-// Not even by the user who may open the file for writing.
-TEST(Segment, NobodyElseCanWriteToItOrChangeItsSize) {
+// Even a process of the same user, which may open the file for writing, cannot write.
+TEST(Segment, OnlyItsCreatorCanWriteOrResizeIt) {
   const auto segment = Segment::make(4096);
   const int file = opened(*segment, O_RDWR);
   ASSERT_GE(file, 0);
@@ -59,10 +60,10 @@ TEST(Segment, NobodyElseCanWriteToItOrChangeItsSize) {
   EXPECT_EQ(mprotect(read_only, 4096, PROT_READ | PROT_WRITE), -1);
   munmap(read_only, 4096);
   close(file);
-  segment->data()[0] = std::byte{1};  // its maker can
+  segment->data()[0] = std::byte{1};  // the creator can write
 }
 
-TEST(FloatBuffer, InASegmentItIsABufferLikeAnyOther) {
+TEST(FloatBuffer, WorksInASharedSegment) {
   FloatBuffer buffer(1000, Memory::shared);
   ASSERT_NE(buffer.segment(), nullptr);
   buffer.reserve(0, 1000);
@@ -73,7 +74,7 @@ TEST(FloatBuffer, InASegmentItIsABufferLikeAnyOther) {
   EXPECT_EQ(last, 3.0F);
 }
 
-TEST(BufferPool, ABufferThatSomebodyMayStillReadIsNotUsedAgain) {
+TEST(BufferPool, ARetiredBufferIsNotReused) {
   BufferPool pool(10, Memory::shared);
   const SegmentName first = pool.take()->segment()->name();
   auto buffer = pool.take();

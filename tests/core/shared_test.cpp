@@ -7,7 +7,7 @@
 namespace steelyard::shared_test {
 namespace {
 
-TEST(Shared, IsTheValueAndItsCopiesAreTheSameOne) {
+TEST(Shared, CopiesShareOneValue) {
   const Shared<std::string> one = std::string("a text");
   const Shared<std::string> copy = one;  // NOLINT(performance-unnecessary-copy-initialization)
   const std::string& text = copy;
@@ -16,7 +16,7 @@ TEST(Shared, IsTheValueAndItsCopiesAreTheSameOne) {
   EXPECT_EQ(&*copy, &*one) << "a copy is a pointer";
 }
 
-TEST(Shared, IsADefaultValueBeforeItIsAnyOther) {
+TEST(Shared, StartsWithADefaultValue) {
   const Shared<std::string> none;
   EXPECT_EQ(*none, "");
 }

@@ -7,14 +7,14 @@
 namespace steelyard::text_test {
 namespace {
 
-TEST(Text, IsTrimmedAtItsEndsOnly) {
+TEST(Text, TrimmingAffectsTheEndsOnly) {
   EXPECT_EQ(trimmed(" \ta b\t "), "a b");
   EXPECT_EQ(trimmed("a"), "a");
   EXPECT_EQ(trimmed(" \t "), "");
   EXPECT_EQ(trimmed(""), "");
 }
 
-TEST(Text, HasLinesWithoutTheirEnds) {
+TEST(Text, LinesAreSplitWithoutLineEnds) {
   const auto lines = [](std::string_view text) {
     std::string all;
     for_each_line(text, [&](std::string_view line) { all += "[" + std::string(line) + "]"; });
@@ -25,7 +25,7 @@ TEST(Text, HasLinesWithoutTheirEnds) {
   EXPECT_EQ(lines(""), "");
 }
 
-TEST(Text, ANumberIsAllOfIt) {
+TEST(Text, ANumberMustBeTheWholeText) {
   EXPECT_EQ(number_in<double>("-1.5e3"), -1500.0);
   EXPECT_EQ(number_in<std::uint64_t>("18446744073709551615"), UINT64_MAX);
   EXPECT_EQ(number_in<int>("-7"), -7);
@@ -37,7 +37,7 @@ TEST(Text, ANumberIsAllOfIt) {
   }
 }
 
-TEST(Text, NumbersHaveABlankBetweenThem) {
+TEST(Text, NumbersAreSeparatedByBlanks) {
   EXPECT_EQ(numbers_text({}), "");
   EXPECT_EQ(numbers_text({0.5, -2, 1e-3}), "0.5 -2 0.001");
 }

@@ -5,12 +5,12 @@
 namespace steelyard::time_test {
 namespace {
 
-TEST(Time, NeverStaysNever) {
+TEST(Time, AddingToNeverIsStillNever) {
   EXPECT_EQ(Time::max() + from_seconds(1), Time::max());
   EXPECT_GT(Time::max(), Time{} + from_seconds(1e6));
 }
 
-TEST(Time, SecondsThereAndBack) {
+TEST(Time, SecondsRoundTrip) {
   EXPECT_EQ(from_seconds(1.5), std::chrono::milliseconds(1500));
   EXPECT_DOUBLE_EQ(seconds(milliseconds(250)), 0.25);
   EXPECT_EQ((Time{} + from_seconds(3)) - (Time{} + from_seconds(1)), from_seconds(2));

@@ -1,4 +1,4 @@
-// The direct kernels of every level against obvious loops in double.
+// The direct kernels of every level, compared with plain loops in double.
 #include "nn/cpu/direct.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ void expect_near(const Floats& got, const std::vector<double>& wanted, double to
   }
 }
 
-// A place in a buffer of lanes.
+// The index of a place in a buffer of lanes.
 std::size_t place(const Shape& shape, std::uint32_t lanes, std::size_t c, std::size_t y, std::size_t x,
                   std::size_t s) {
   return ((c * shape.height + y) * shape.width + x) * lanes + s;
@@ -87,7 +87,7 @@ class DirectConvolution : public testing::TestWithParam<std::tuple<Level, Convol
   const std::size_t weights = std::size_t{shape.out} * shape.kernel * shape.kernel * shape.in;
 };
 
-TEST_P(DirectConvolution, ForwardIsTheSumOverTapsPlusBias) {
+TEST_P(DirectConvolution, ForwardSumsOverTapsAndAddsBias) {
   const Floats x = random_floats(inputs, 1), w = random_floats(weights, 2), b = random_floats(shape.out, 3);
   std::vector<double> plain(outputs), biased(outputs);
   each_product(shape, [&](auto in, auto out, auto weight, auto) { plain[out] += double{x[in]} * w[weight]; });
@@ -101,7 +101,7 @@ TEST_P(DirectConvolution, ForwardIsTheSumOverTapsPlusBias) {
   expect_near(y, biased, 1e-5);
 }
 
-TEST_P(DirectConvolution, BackwardByTheWeightsWritesOrAdds) {
+TEST_P(DirectConvolution, WeightGradientsAreWrittenOrAdded) {
   const Floats x = random_floats(inputs, 4), dy = random_floats(outputs, 5);
   std::vector<double> dw(weights), db(shape.out);
   each_product(shape, [&](auto in, auto out, auto weight, auto) { dw[weight] += double{x[in]} * dy[out]; });
@@ -117,7 +117,7 @@ TEST_P(DirectConvolution, BackwardByTheWeightsWritesOrAdds) {
   expect_near(got_bias, db, 1e-4);
 }
 
-TEST_P(DirectConvolution, BackwardByTheDataIsTheTransposedSum) {
+TEST_P(DirectConvolution, DataGradientsAreTheTransposedSum) {
   const Floats dy = random_floats(outputs, 6), w = random_floats(weights, 7);
   std::vector<double> dx(inputs);
   each_product(shape, [&](auto in, auto out, auto weight, auto) { dx[in] += double{dy[out]} * w[weight]; });
@@ -126,8 +126,8 @@ TEST_P(DirectConvolution, BackwardByTheDataIsTheTransposedSum) {
   expect_near(got, dx, 1e-5);
 }
 
-// LeNet-5's two, then every block of channels and taps, odd pictures, kernels as wide as the picture and
-// wider.
+// The two convolutions of LeNet-5, then each block size of channels and taps, odd image sizes, and kernels as
+// wide as the image or wider.
 constexpr Convolution convolutions[] = {
     {28, 28, 1, 6, 5, 2, 32}, {14, 14, 6, 16, 5, 0, 32}, {14, 14, 6, 16, 5, 0, 16}, {8, 8, 3, 16, 3, 1, 32},
     {5, 9, 2, 1, 3, 1, 16},   {7, 5, 3, 2, 1, 0, 16},    {6, 6, 2, 3, 2, 1, 16},    {6, 7, 2, 4, 4, 3, 16},
@@ -207,7 +207,7 @@ void each_window(const Pool& p, Visit visit) {
         }
 }
 
-TEST_P(Direct, MaxPoolForwardAndBackward) {
+TEST_P(Direct, MaxPoolMatchesPlainLoops) {
   for (const Pool& p : pools) {
     const std::size_t inputs = input_shape(p).size() * p.lanes, outputs = output_shape(p).size() * p.lanes;
     const Floats x = random_integers(inputs, 8), dy = random_floats(outputs, 9);
@@ -230,7 +230,7 @@ TEST_P(Direct, MaxPoolForwardAndBackward) {
   }
 }
 
-TEST_P(Direct, AveragePoolForwardAndBackward) {
+TEST_P(Direct, AveragePoolMatchesPlainLoops) {
   for (const Pool& p : pools) {
     const std::size_t inputs = input_shape(p).size() * p.lanes, outputs = output_shape(p).size() * p.lanes;
     const Floats x = random_floats(inputs, 10), dy = random_floats(outputs, 11);
@@ -249,7 +249,7 @@ TEST_P(Direct, AveragePoolForwardAndBackward) {
   }
 }
 
-TEST_P(Direct, TransposesThereAndBack) {
+TEST_P(Direct, TransposesRoundTrip) {
   for (const Shape shape :
        {Shape{28, 28, 1}, Shape{5, 5, 16}, Shape{3, 7, 3}, Shape{1, 1, 5}, Shape{1, 1, 16}}) {
     for (const auto& [lanes, count] : {std::pair{32U, 32U}, {32U, 17U}, {16U, 16U}, {16U, 1U}, {16U, 5U}}) {
@@ -266,7 +266,7 @@ TEST_P(Direct, TransposesThereAndBack) {
       EXPECT_EQ(picture, wanted) << shape.size() << " x " << count;
       Floats back(samples.size() + 1, 7);
       from_lanes(shape, lanes, count, picture.data(), back.data(), level);
-      EXPECT_EQ(back.back(), 7) << "writes behind the last sample";
+      EXPECT_EQ(back.back(), 7) << "writes beyond the last sample";
       back.pop_back();
       EXPECT_EQ(back, samples) << shape.size() << " x " << count;
     }

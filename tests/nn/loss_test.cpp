@@ -20,7 +20,7 @@ struct Result {
   std::vector<float> gradient;
 };
 
-// Samples one behind the other, and so their labels.
+// Samples and labels are stored one after the other.
 Result run(const LossOptions& loss, const std::vector<float>& scores,
            const std::vector<std::uint32_t>& labels, std::uint32_t count) {
   const std::uint64_t sample = std::uint64_t{loss.classes} * loss.labels;
@@ -37,7 +37,7 @@ Result run(Loss loss, const std::vector<float>& scores, const std::vector<std::u
   return run(LossOptions{.kind = loss, .classes = 3}, scores, labels, count);
 }
 
-TEST(SoftmaxCrossEntropy, GivesHandComputedNumbers) {
+TEST(SoftmaxCrossEntropy, MatchesHandComputedNumbers) {
   // Scores log 1, log 2, log 5: shares 1/8, 2/8, 5/8.
   const std::vector<float> scores{0, std::log(2.0F), std::log(5.0F)};
   const Result result = run(Loss::softmax_cross_entropy, scores, {1}, 1);
@@ -54,13 +54,13 @@ TEST(SoftmaxCrossEntropy, DoesNotOverflow) {
   EXPECT_THAT(result.gradient, ElementsAre(1, -1, 0));
 }
 
-TEST(Hinge, GivesHandComputedNumbers) {
+TEST(Hinge, MatchesHandComputedNumbers) {
   const Result wrong = run(Loss::hinge, {3, 1, 2.5}, {1}, 1);
   EXPECT_DOUBLE_EQ(wrong.sums.loss, 3);
   EXPECT_EQ(wrong.sums.correct, 0U);
   EXPECT_THAT(wrong.gradient, ElementsAre(1, -1, 0));
 
-  const Result close = run(Loss::hinge, {3, 1, 2.5}, {0}, 1);  // right, but by less than 1
+  const Result close = run(Loss::hinge, {3, 1, 2.5}, {0}, 1);  // correct, but by a margin below 1
   EXPECT_DOUBLE_EQ(close.sums.loss, 0.5);
   EXPECT_EQ(close.sums.correct, 1U);
   EXPECT_THAT(close.gradient, ElementsAre(-1, 0, 1));
@@ -70,7 +70,7 @@ TEST(Hinge, GivesHandComputedNumbers) {
   EXPECT_THAT(sure.gradient, ElementsAre(0, 0, 0));
 }
 
-TEST(Losses, SumOverTheRealSamplesOnly) {
+TEST(Losses, SumOverRealSamplesOnly) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> scores{1, 2, 3, 3, 2, 1, nan, nan, nan, 9, 9, 9};
   for (const Loss loss : {Loss::softmax_cross_entropy, Loss::hinge}) {
@@ -103,7 +103,7 @@ TEST(Losses, ReadScoresInLanes) {
   }
 }
 
-TEST(Losses, HaveTrueGradients) {
+TEST(Losses, GradientsMatchFiniteDifferences) {
   const std::vector<float> scores{0.3F, -1.2F, 0.8F, 2.0F, 0.1F, 0.5F};
   const std::vector<std::uint32_t> labels{1, 2};
   for (const Loss loss : {Loss::softmax_cross_entropy, Loss::hinge}) {
@@ -119,7 +119,7 @@ TEST(Losses, HaveTrueGradients) {
   }
 }
 
-TEST(SoftmaxCrossEntropy, SmoothsItsTargets) {
+TEST(SoftmaxCrossEntropy, SupportsLabelSmoothing) {
   const LossOptions options{.classes = 3, .smoothing = 0.3};
   const Result result = run(options, {0, std::log(2.0F), std::log(5.0F)}, {1}, 1);
   // Targets 0.1, 0.8, 0.1; shares 1/8, 2/8, 5/8.
@@ -128,13 +128,13 @@ TEST(SoftmaxCrossEntropy, SmoothsItsTargets) {
               ElementsAre(FloatNear(0.025F, 1e-6F), FloatNear(-0.55F, 1e-6F), FloatNear(0.525F, 1e-6F)));
   const Result infinite =
       run(LossOptions{.classes = 3}, {0, 1, -std::numeric_limits<float>::infinity()}, {1}, 1);
-  EXPECT_TRUE(std::isfinite(infinite.sums.loss)) << "a class that is ruled out matters only to smoothing";
+  EXPECT_TRUE(std::isfinite(infinite.sums.loss)) << "a class of probability 0 matters only with smoothing";
 }
 
-TEST(Losses, AreTheMeanOverTheLabelsOfASample) {
+TEST(Losses, AverageOverTheLabelsOfASample) {
   const std::vector<float> scores{1, 2, 3, 3, 1, 0, 0.5F, 0.25F, 2, 9, 9, 9, 8, 8, 8, 7, 7, 7};
   for (const Loss kind : {Loss::softmax_cross_entropy, Loss::hinge}) {
-    // Of the two samples the second is padding.
+    // The second of the two samples is padding.
     const Result all = run({.kind = kind, .classes = 3, .labels = 3}, scores, {2, 1, 0, 77, 77, 77}, 1);
     Sums sums;
     const std::vector<std::uint32_t> labels{2, 1, 0};
@@ -151,7 +151,7 @@ TEST(Losses, AreTheMeanOverTheLabelsOfASample) {
   }
 }
 
-TEST(Losses, OfManyClassesAndLabelsHaveTrueGradientsWhereverTheScoresLie) {
+TEST(Losses, GradientsAreCorrectForAllScoreLayouts) {
   const LossOptions options{.classes = 37, .labels = 2, .smoothing = 0.1};
   Random random(3);
   std::vector<float> scores(148);
@@ -178,7 +178,7 @@ TEST(Losses, OfManyClassesAndLabelsHaveTrueGradientsWhereverTheScoresLie) {
   EXPECT_EQ(gradient[place(2, 1, 5)], 0);
 }
 
-TEST(Losses, ShowThatANetworkDiverges) {
+TEST(Losses, NanScoresGiveANanLoss) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const Loss kind : {Loss::softmax_cross_entropy, Loss::hinge}) {
     const Result result = run(kind, {1, 2, nan}, {2}, 1);
@@ -187,7 +187,7 @@ TEST(Losses, ShowThatANetworkDiverges) {
   }
 }
 
-TEST(Losses, CountTheFirstOfEqualScoresAsTheAnswer) {
+TEST(Losses, TheFirstOfEqualScoresIsThePrediction) {
   EXPECT_EQ(run(Loss::softmax_cross_entropy, {1, 1, 1}, {0}, 1).sums.correct, 1U);
   EXPECT_EQ(run(Loss::softmax_cross_entropy, {1, 1, 1}, {1}, 1).sums.correct, 0U);
 }

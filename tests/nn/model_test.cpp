@@ -88,7 +88,7 @@ TEST(Model, CountsOperations) {
   EXPECT_DOUBLE_EQ(small().flops_per_sample(), 2.0 * (2 * 48 * 72 + 3 * 144));
 }
 
-TEST(Model, IsAValue) {
+TEST(Model, CopiesAreIndependent) {
   const Model one = small();
   Model two = one;
   two.relu();
@@ -96,7 +96,7 @@ TEST(Model, IsAValue) {
   EXPECT_EQ(two.nodes().size(), 7U);
 }
 
-TEST(Model, NamesLayerShapeAndRemedy) {
+TEST(Model, ErrorsNameLayerShapeAndRemedy) {
   EXPECT_THAT(trouble([] {
                 Model({4, 4, 3}, 2).conv2d("wide", {.channels = 1, .kernel = 5});
               }),
@@ -126,7 +126,7 @@ TEST(Model, NamesLayerShapeAndRemedy) {
   EXPECT_THAT(trouble([] { Model({4, 4, 3}, 1); }), HasSubstr("at least 2"));
 }
 
-TEST(Model, MustEndWithOneNumberAClass) {
+TEST(Model, MustEndWithOneNumberPerClass) {
   const Model model = Model({4, 4, 1}, 10).linear("fc", 9);
   EXPECT_THAT(trouble([&] { (void)model.layout(); }),
               AllOf(HasSubstr("'fc'"), HasSubstr("1 x 1 x 9"), HasSubstr("10 classes")));

@@ -56,14 +56,14 @@ TEST(Models, HaveThePublishedSizes) {
   }
 }
 
-TEST(Models, AreAllPublished) {
+TEST(Models, EachHasAPublishedSize) {
   std::vector<std::string> names, known;
   for (const auto& row : built_in_models()) names.push_back(row.name);
   for (const Published& row : published_models()) known.emplace_back(row.name);
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(known));
 }
 
-TEST(Models, WithBatchNormHaveGrains) {
+TEST(Models, BatchNormModelsHaveGrains) {
   EXPECT_EQ(make_model("resnet20", {{32, 32, 3}, 10, {}}).grain(), 32U);
   EXPECT_EQ(make_model("lenet5", mnist).grain(), 1U);
   EXPECT_EQ(make_model("gpt", {{1, 16, 1}, 256, {}}).labels(), 16U);
@@ -75,7 +75,7 @@ TEST(Models, SvmHasTheHingeLoss) {
   EXPECT_EQ(make_model("softmax", mnist).loss(), Loss::softmax_cross_entropy);
 }
 
-TEST(Models, TakeOptions) {
+TEST(Models, AcceptOptions) {
   ModelOptions options = mnist;
   options.values["dropout"] = 0.25;
   std::size_t dropouts = 0;
@@ -105,7 +105,8 @@ TEST(Models, CanBeAddedByUsers) {
       {"tiny", [](Shape s, auto c, const Options&) { return Model(s, c).linear("fc", c); }},
       {"mlp", [](Shape s, auto c, const Options&) { return Model(s, c).linear("mine", c); }}};
   EXPECT_EQ(make_model("tiny", mnist, mine).parameters(), 7850U);
-  EXPECT_EQ(make_model("mlp", mnist, mine).nodes()[1].name, "mine") << "a user's model hides a built-in one";
+  EXPECT_EQ(make_model("mlp", mnist, mine).nodes()[1].name, "mine")
+      << "a user's model replaces a built-in one";
   EXPECT_EQ(make_model("softmax", mnist, mine).parameters(), 7850U);
   EXPECT_THAT(trouble("tony", mnist, mine), HasSubstr("tiny"));
 }

@@ -1,4 +1,4 @@
-// Whether gradients are derivatives, and whether a split of the samples changes them.
+// Gradients must equal derivatives and must not depend on how the samples are split.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -10,8 +10,8 @@
 namespace steelyard::nn::network_gradients_test {
 namespace {
 
-// Central differences of the loss. Steps of two sizes tell where a kink of a ReLU or a maximum lies between;
-// a few escape them.
+// Compares with central differences of the loss. Two step sizes detect most kinks of a ReLU or a maximum
+// within the step; the few undetected ones are tolerated.
 void expect_true_gradients(const Model& model, Backend backend) {
   std::vector<float> parameters = initial(model);
   const Data data(model, 8, 5);
@@ -51,7 +51,7 @@ bool is_smooth(const Model& model) {
   });
 }
 
-TEST(NetworkGradients, HasTrueGradients) {
+TEST(NetworkGradients, MatchFiniteDifferences) {
   std::vector<std::pair<std::string, Model>> all = models_with_grains();
   for (auto& one : models()) {
     if (is_smooth(one.second) && one.second.loss() != Loss::hinge) all.push_back(std::move(one));
@@ -71,8 +71,8 @@ TEST(NetworkGradients, HasTrueGradients) {
   }
 }
 
-// A piece is cut at grains, and each grain is a micro-batch of its own.
-TEST(NetworkGradients, ASplitAtGrainsChangesNothing) {
+// Pieces are split at grains, and each grain is a separate micro-batch.
+TEST(NetworkGradients, SplitsAtGrainsChangeNothing) {
   for (const auto& [name, model] : models_with_grains()) {
     SCOPED_TRACE(name);
     const std::vector<float> parameters = initial(model);
@@ -92,7 +92,7 @@ TEST(NetworkGradients, ASplitAtGrainsChangesNothing) {
   }
 }
 
-// Of the samples [begin, end), in the network's own micro-batches.
+// The gradient of the samples [begin, end), in the network's own micro-batch sizes.
 std::vector<float> gradient_of(const Model& model, const Data& data, std::uint32_t begin, std::uint32_t end) {
   Network network(model);
   std::vector<float> gradient(model.parameters());
@@ -105,9 +105,9 @@ std::vector<float> gradient_of(const Model& model, const Data& data, std::uint32
   return gradient;
 }
 
-// At sizes that keep it short. What is missing is made of the same blocks, and larger: resnet101,
+// Small inputs keep the test short. The missing models are larger ones made of the same blocks: resnet101,
 // efficientnet_b1, inception_v3, vit_b16.
-TEST(NetworkGradients, ASplitOfABuiltInModelsSamplesChangesNothing) {
+TEST(NetworkGradients, SplitsChangeNothingInBuiltInModels) {
   const std::vector<std::pair<std::string, ModelOptions>> all{{"softmax", {{4, 4, 1}, 3, {}}},
                                                               {"svm", {{4, 4, 1}, 3, {}}},
                                                               {"mlp", {{4, 4, 1}, 3, {}}},
@@ -127,7 +127,7 @@ TEST(NetworkGradients, ASplitOfABuiltInModelsSamplesChangesNothing) {
     SCOPED_TRACE(name);
     const Model model = make_model(name, options);
     const std::uint32_t samples = model.grain() > 1 ? 64 : 12, cut = model.grain() > 1 ? model.grain() : 7;
-    const Data data(model, samples + largest_micro_batch, 6);  // padding is read too
+    const Data data(model, samples + largest_micro_batch, 6);  // padding is read as well
     std::vector<float> parts = gradient_of(model, data, 0, cut);
     const std::vector<float> rest = gradient_of(model, data, cut, samples);
     for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += rest[i];
@@ -135,8 +135,8 @@ TEST(NetworkGradients, ASplitOfABuiltInModelsSamplesChangesNothing) {
   }
 }
 
-// The sums of running averages are over samples, so that servers may divide them by the positions.
-TEST(NetworkGradients, GivesStatisticsTimesSamples) {
+// Gradients of running averages are sums over samples, so that servers can divide them by the positions.
+TEST(NetworkGradients, ContainStatisticsTimesSamples) {
   const Model model = graph({1, 1, 1}, 2, [](Value x) { x.batch_norm("n").linear("f", 2); });
   const std::vector<float> parameters = initial(model), inputs{1, 2, 3, 6};
   const std::vector<std::uint32_t> labels{0, 1, 0, 1};
@@ -147,7 +147,7 @@ TEST(NetworkGradients, GivesStatisticsTimesSamples) {
   const Layout layout = model.layout();
   EXPECT_EQ(layout.tensors[4].name, "n.running_mean");
   EXPECT_FLOAT_EQ(gradient[layout.tensors[4].offset], 4 * 3.0F);
-  EXPECT_FLOAT_EQ(gradient[layout.tensors[5].offset], 4 * 14.0F / 3) << "the variance without bias";
+  EXPECT_FLOAT_EQ(gradient[layout.tensors[5].offset], 4 * 14.0F / 3) << "the unbiased variance";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Models that bring every op and every meeting of two orders, and samples for them.
+// Models that cover every op and every transition between two orders, and samples for them.
 #pragma once
 
 #include <steelyard/micro_batch.h>
@@ -17,7 +17,7 @@
 
 namespace steelyard::nn {
 
-// Samples with labels that can be learned: each class has its own random prototype under the noise.
+// Samples with learnable labels: each class is a random prototype plus noise.
 struct Data {
   std::uint64_t features;
   std::uint32_t per_sample;  // labels
@@ -76,7 +76,7 @@ inline Value encoder(Value x, const std::string& name, bool causal) {
   return y.add(x).layer_norm(name + ".n2");
 }
 
-// Models that are more than a row.
+// Models that are not a chain of ops.
 inline std::vector<std::pair<std::string, Model>> branching_models() {
   std::vector<std::pair<std::string, Model>> all;
   all.emplace_back(
@@ -108,7 +108,7 @@ inline std::vector<std::pair<std::string, Model>> branching_models() {
   return all;
 }
 
-// Models that bring every op and every meeting of two orders.
+// Models that cover every op and every transition between two orders.
 inline std::vector<std::pair<std::string, Model>> models() {
   std::vector<std::pair<std::string, Model>> all;
   all.emplace_back("linear", Model({3, 3, 2}, 4).linear("fc", 4));
@@ -156,7 +156,7 @@ inline std::vector<std::pair<std::string, Model>> models() {
   return all;
 }
 
-// Models whose statistics are of a micro-batch: with every way in which a batch norm meets its neighbours.
+// Models with statistics over a micro-batch; they cover every combination of batch norm and neighbouring op.
 inline std::vector<std::pair<std::string, Model>> models_with_grains() {
   std::vector<std::pair<std::string, Model>> all;
   const Conv2d conv{.channels = 8, .kernel = 3, .padding = 1, .bias = false};

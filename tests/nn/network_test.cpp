@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-TEST(Network, FastKernelsEqualTheReference) {
+TEST(Network, FastKernelsMatchTheReference) {
   std::vector<std::pair<std::string, Model>> all = models();
   for (auto& one : models_with_grains()) all.push_back(std::move(one));
   for (const auto& [name, model] : all) {
@@ -44,7 +44,7 @@ TEST(Network, FastKernelsEqualTheReference) {
   }
 }
 
-TEST(Network, MicroBatchesAddUpToTheWhole) {
+TEST(Network, MicroBatchesAddUpToTheWholeBatch) {
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);
     const std::vector<float> parameters = initial(model);
@@ -52,7 +52,7 @@ TEST(Network, MicroBatchesAddUpToTheWhole) {
     Network network(model);
     std::vector<float> whole(parameters.size()), parts(parameters.size(), 77);
     const Sums expected = network.train(parameters, data.batch(0, 32, 23), whole, false, nullptr);
-    // 23 samples as 16 + 4 + 2 + 1; the first call writes, the others add.
+    // 23 samples are 16 + 4 + 2 + 1; the first call writes the gradient, the others add to it.
     Sums sums = network.train(parameters, data.batch(0, 16, 16), parts, false, nullptr);
     sums += network.train(parameters, data.batch(16, 4, 4), parts, true, nullptr);
     sums += network.train(parameters, data.batch(20, 2, 2), parts, true, nullptr);
@@ -81,7 +81,7 @@ TEST(Network, PaddingChangesNoSum) {
   }
 }
 
-TEST(Network, TellsWhenGradientsAreFinalFromTheEndToTheBeginning) {
+TEST(Network, ReportsFinalGradientsFromLastToFirst) {
   const Model model = Model({6, 6, 1}, 3)
                           .conv2d("a", {.channels = 2, .kernel = 3})
                           .relu()
@@ -104,11 +104,11 @@ TEST(Network, TellsWhenGradientsAreFinalFromTheEndToTheBeginning) {
     };
     network.train(parameters, data.batch(0, 4, 4), gradient, false, &on_final);
     EXPECT_THAT(intervals, ElementsAre(Pair(56, 71), Pair(20, 56), Pair(0, 20)));
-    EXPECT_EQ(seen, expected) << "a final gradient did change";
+    EXPECT_EQ(seen, expected) << "a gradient changed after it was reported as final";
   }
 }
 
-TEST(Network, DropoutDoesNotCareAboutMicroBatchesOrKernels) {
+TEST(Network, DropoutIsIndependentOfMicroBatches) {
   const Model model = Model({1, 1, 10}, 3).linear("a", 40).dropout(0.5).linear("b", 3);
   const std::vector<float> parameters = initial(model);
   const Data data(model, 4, 9);
@@ -125,7 +125,7 @@ TEST(Network, DropoutDoesNotCareAboutMicroBatchesOrKernels) {
   EXPECT_GT(std::abs(network.train(parameters, next_epoch, gradient, false, nullptr).loss - together), 1e-3);
 }
 
-TEST(Network, EvaluatesAndPredictsWhatItTrains) {
+TEST(Network, EvaluationAndPredictionMatchTraining) {
   const Model model = make_model("lenet5", {{28, 28, 1}, 10, {}});
   const std::vector<float> parameters = initial(model);
   const Data data(model, 8, 10);
@@ -151,8 +151,8 @@ TEST(Network, CanBeMoved) {
   EXPECT_EQ(second.evaluate(parameters, data.batch(0, 2, 2)), expected);
 }
 
-// Ops keep state and oneDNN has scratchpads: none of it may be shared by two networks.
-TEST(Network, OneForEachThreadGivesWhatOneAloneGives) {
+// Two networks must not share the state of ops or the scratchpads of oneDNN.
+TEST(Network, NetworksOnSeveralThreadsAreIndependent) {
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);
     const std::vector<float> parameters = initial(model);
@@ -177,7 +177,7 @@ TEST(Network, OneForEachThreadGivesWhatOneAloneGives) {
   }
 }
 
-TEST(Network, UsesTheKernelsMeantForEachLayer) {
+TEST(Network, UsesTheIntendedKernels) {
   const Network lenet(make_model("lenet5", {{28, 28, 1}, 10, {}}));
   EXPECT_THAT(lenet.implementations(),
               ElementsAre("input (transposed): direct", "conv1: direct", "max_pool3: direct", "conv2: direct",
@@ -188,7 +188,7 @@ TEST(Network, UsesTheKernelsMeantForEachLayer) {
               testing::AllOf(testing::StartsWith("a: onednn "), testing::Not(testing::HasSubstr("ref"))));
 }
 
-// Plain gradient descent on twice as many samples as fit in a micro-batch.
+// Plain gradient descent on two micro-batches of samples.
 double loss_after(const Model& model, int rounds, float rate) {
   std::vector<float> parameters = initial(model), gradient(parameters.size());
   const Data data(model, 64, 12);

@@ -50,11 +50,11 @@ NvmlCalls calls() {
 std::optional<GpuState> state() {
   EXPECT_EQ(driver.users, 0);
   const auto states = gpu_states(calls(), {"0000:65:00.0"});
-  EXPECT_EQ(driver.users, 0) << "opened and not closed";
+  EXPECT_EQ(driver.users, 0) << "the library was initialized but not shut down";
   return states.at(0);
 }
 
-TEST(Nvml, TellsOfAGpu) {
+TEST(Nvml, ReportsNameMemoryAndUtilization) {
   driver = {.starts = success};
   const auto it = state();
   ASSERT_TRUE(it);
@@ -65,23 +65,23 @@ TEST(Nvml, TellsOfAGpu) {
   EXPECT_THAT(it->utilization, Optional(0.35));
 }
 
-TEST(Nvml, EachAddressHasItsAnswer) {
+TEST(Nvml, ReportsEachAddressSeparately) {
   driver = {.starts = success};
   const auto states = gpu_states(calls(), {"0000:01:00.0", "", "0000:65:00.0"});
   ASSERT_EQ(states.size(), 3U);
-  EXPECT_FALSE(states[0]) << "it knows no such GPU";
+  EXPECT_FALSE(states[0]) << "no GPU has this address";
   EXPECT_FALSE(states[1]) << "CUDA gave no address";
   EXPECT_TRUE(states[2]);
 }
 
 TEST(Nvml, AbsenceIsNoError) {
-  driver = {};  // no driver answers
+  driver = {};  // no driver
   EXPECT_EQ(state(), std::nullopt);
   EXPECT_FALSE(load_nvml("libno-such-library.so.1"));
-  EXPECT_FALSE(load_nvml("libc.so.6")) << "without the functions";
+  EXPECT_FALSE(load_nvml("libc.so.6")) << "the library lacks the functions";
 }
 
-TEST(Nvml, WhatAGpuDoesNotTellIsLeftOut) {
+TEST(Nvml, UnsupportedValuesAreLeftOut) {
   driver = {.starts = success, .knows_utilization = not_supported};
   const auto it = state();
   ASSERT_TRUE(it);
@@ -89,8 +89,8 @@ TEST(Nvml, WhatAGpuDoesNotTellIsLeftOut) {
   EXPECT_EQ(it->memory_total, 1000U);
 }
 
-// Of a library that says what cannot be.
-TEST(Nvml, NoNumberIsOutOfItsRange) {
+// A library that returns impossible values.
+TEST(Nvml, ImpossibleValuesAreClamped) {
   driver = {
       .starts = success, .percent = 4'000'000'000U, .memory = {1000, 0, 5000}, .name = std::string(500, 'x')};
   const auto it = state();

@@ -1,4 +1,5 @@
-// The update rules of every level: by hand, against plain loops in double, and cut at every place.
+// The update rules of every level: computed by hand, compared with plain loops in double, and split at every
+// place.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +34,7 @@ class Rules : public testing::TestWithParam<Level> {
     if (level > cpu_level()) GTEST_SKIP() << "this processor has no " << name(level);
   }
 
-  // One parameter, starting at 1, through sums of 2, 4 and -2 at scale 1/2 and rate 1/2: all values by hand.
+  // One parameter, starting at 1, with gradient sums 2, 4 and -2, scale 1/2 and rate 1/2: all values by hand.
   Floats three_steps(const Optimizer& optimizer, double decay) {
     Floats w{1}, seen;
     Floats state(state_slots(optimizer));
@@ -51,19 +52,19 @@ class Rules : public testing::TestWithParam<Level> {
 INSTANTIATE_TEST_SUITE_P(Levels, Rules, testing::Values(Level::baseline, Level::v3, Level::v4),
                          [](const auto& test) { return std::string(name(test.param)); });
 
-TEST_P(Rules, ThreeStepsOfSgd) {
+TEST_P(Rules, SgdMatchesThreeHandComputedSteps) {
   const Optimizer optimizer{.kind = Kind::sgd, .momentum = 0.5, .weight_decay = 0.25};
   EXPECT_THAT(three_steps(optimizer, 0), ElementsAre(0.5F, -0.5F, 0.0F));
   EXPECT_THAT(three_steps(optimizer, 1), ElementsAre(0.375F, -0.671875F, -0.087890625F));
 }
 
-TEST_P(Rules, ThreeStepsOfMomentum) {
+TEST_P(Rules, MomentumMatchesThreeHandComputedSteps) {
   const Optimizer optimizer{.kind = Kind::momentum, .momentum = 0.5, .weight_decay = 0.25};
   EXPECT_THAT(three_steps(optimizer, 0), ElementsAre(0.5F, -0.75F, -0.875F));
   EXPECT_THAT(three_steps(optimizer, 1), ElementsAre(0.375F, -0.984375F, -1.041015625F));
 }
 
-TEST_P(Rules, ThreeStepsOfNesterov) {
+TEST_P(Rules, NesterovMatchesThreeHandComputedSteps) {
   const Optimizer optimizer{.kind = Kind::nesterov, .momentum = 0.5, .weight_decay = 0.25};
   EXPECT_THAT(three_steps(optimizer, 0), ElementsAre(0.25F, -1.375F, -0.9375F));
 }
@@ -105,8 +106,8 @@ TEST_P(Rules, EveryRuleMatchesItsEquation) {
   }
 }
 
-// What makes any number of shards give the same bits: an element cannot tell where its slice begins and ends.
-TEST_P(Rules, AnElementDoesNotDependOnTheCuts) {
+// Any number of shards gives the same bits, because an element does not depend on the borders of its slice.
+TEST_P(Rules, ElementsDoNotDependOnSliceBorders) {
   const std::size_t size = 200;
   const Floats w = random_floats(size, 4), sum = random_floats(size, 5), m = random_floats(size, 6);
   for (const Kind kind : kinds) {
@@ -135,8 +136,8 @@ TEST_P(Rules, AnElementDoesNotDependOnTheCuts) {
   }
 }
 
-// The last push is added on the way, in blocks; no bit tells.
-TEST_P(Rules, TheLastPushMayBeAddedOnTheWay) {
+// The last push can be added during the step, in blocks, without changing a bit.
+TEST_P(Rules, TheLastPushMayBeAddedDuringTheStep) {
   for (const std::size_t size : {1UL, 2047UL, 2048UL, 5001UL}) {
     const Floats w = random_floats(size, 4), first = random_floats(size, 5), last = random_floats(size, 6);
     Floats sum(size);
@@ -159,8 +160,8 @@ TEST_P(Rules, TheLastPushMayBeAddedOnTheWay) {
   }
 }
 
-// A tensor in slices has the bits of a tensor in one.
-TEST_P(Rules, ATensorDoesNotDependOnTheCuts) {
+// A tensor split into slices gets the same bits as an unsplit one.
+TEST_P(Rules, TensorNormsDoNotDependOnSliceBorders) {
   const std::size_t size = 200;
   const Floats w = random_floats(size, 4), sum = random_floats(size, 5);
   for (const Kind kind : {Kind::lars, Kind::lamb}) {
@@ -181,9 +182,9 @@ TEST_P(Rules, ATensorDoesNotDependOnTheCuts) {
   }
 }
 
-// Four steps of one tensor, with the result of each optimizer: PyTorch 2.15's torch.optim.Adam and AdamW in
-// double; for lars and lamb, which it does not have, the equations of rule.h as plain loops in double
-// (Python).
+// Four steps of one tensor, and the result of each optimizer: from PyTorch 2.15's torch.optim.Adam and AdamW
+// in double, and for lars and lamb, which PyTorch lacks, from the equations of rule.h as plain loops in
+// double (Python).
 struct Golden {
   Optimizer optimizer;
   double rate;
@@ -213,13 +214,13 @@ const Floats gradients[] = {{0.25F, -0.5F, 1, 0},
                             {-1.5F, 0.0625F, 0.25F, -0.5F},
                             {0.5F, 0.5F, 0.5F, 0.5F}};
 
-TEST_P(Rules, FourStepsOfEveryGolden) {
+TEST_P(Rules, OptimizersMatchFourGoldenSteps) {
   for (const Golden& golden : goldens) {
     const Optimizer& optimizer = golden.optimizer;
     Floats w{0.5F, -1.25F, 2, 0.03125F}, state(4 * state_slots(optimizer));
     std::uint64_t steps = 0;
     for (Floats sum : gradients) {
-      for (float& value : sum) value *= 8;  // of eight samples
+      for (float& value : sum) value *= 8;  // a sum over eight samples
       Floats next(4);
       const Update update{next, w, sum, 0.125, steps++};
       if (needs_norms(optimizer)) {
@@ -237,9 +238,9 @@ TEST_P(Rules, FourStepsOfEveryGolden) {
   }
 }
 
-// Two parameter groups of PyTorch 2.15 in double, both from the same weights, the second with the gradients
-// backwards: AdamW with lr 0.05 and 0.0125, weight_decay 0.1 and 0.4; SGD with nesterov=True, momentum=0.9,
-// lr 0.05 and 0.15, weight_decay 0.1 and 0.025.
+// Two parameter groups of PyTorch 2.15 in double. Both start with the same weights; the second has the
+// gradients in reverse order. AdamW with lr 0.05 and 0.0125, weight_decay 0.1 and 0.4; SGD with
+// nesterov=True, momentum=0.9, lr 0.05 and 0.15, weight_decay 0.1 and 0.025.
 struct GroupGolden {
   Optimizer optimizer;
   Range ranges[2];
@@ -257,7 +258,7 @@ const GroupGolden group_goldens[] = {
       {-0.4829388252193358F, -1.6575837824086819F, 1.788487880630464F, 0.2795757462441064F}}},
 };
 
-TEST_P(Rules, FactorsOfARangeAreRateAndDecayOfAGroup) {
+TEST_P(Rules, RangeFactorsMatchParameterGroups) {
   for (const GroupGolden& golden : group_goldens) {
     for (std::size_t group = 0; group < 2; ++group) {
       const Range& range = golden.ranges[group];
@@ -275,9 +276,9 @@ TEST_P(Rules, FactorsOfARangeAreRateAndDecayOfAGroup) {
   }
 }
 
-// A tensor that has not begun, a gradient that is none, and ranges without decay: lamb is adam there, lars is
-// momentum with the rate inside.
-TEST_P(Rules, WithoutANormTheRatioIsOne) {
+// For a zero tensor, a zero gradient, and ranges without decay, lamb equals adam, and lars equals momentum
+// with the rate inside.
+TEST_P(Rules, TheTrustRatioIsOneWithoutANorm) {
   const Floats zeros(3), ones(3, 1.0F);
   for (const auto& [w, sum] : {std::pair(zeros, ones), {ones, zeros}}) {
     Floats out(3), state(6);
@@ -318,7 +319,7 @@ TEST(Optimizer, RefusesNumbersOutsideTheirRange) {
   EXPECT_THROW(validate({.trust = 0}), Failure);
 }
 
-TEST(OptimizerDeathTest, SlicesOfUnequalLengthAreOurOwnMistake) {
+TEST(OptimizerDeathTest, SlicesOfUnequalLengthAbort) {
   const Floats w(4), sum(3);
   Floats out(4), state(4);
   EXPECT_DEATH(step({}, {out, w, sum, 1}, state, 0.1, 1), "unequal length");

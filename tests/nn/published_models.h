@@ -1,5 +1,5 @@
-// The sizes that models have in torchvision, in their papers, or in the reference code of the field:
-// models_test.cpp checks them and misses none. The test of a new model adds its own:
+// Published sizes of models, from torchvision, their papers, or the usual reference code. models_test.cpp
+// checks them and requires one for each built-in model. The test of a new model adds its own:
 //
 //   const bool published = publish({{"name", {32, 32, 3}, 10, 272'474}});
 #pragma once
@@ -15,7 +15,7 @@ struct Published {
   const char* name;
   Shape input;
   std::uint32_t classes;
-  std::uint64_t parameters;  // that are learned: running averages are not counted
+  std::uint64_t parameters;  // trained ones; running averages do not count
 };
 
 inline std::vector<Published>& published_models() {

@@ -38,9 +38,9 @@ TEST(Schedule, StepFallsAtEachBoundaryAndNotBefore) {
   EXPECT_EQ(learning_rate(schedule, 90), 1);
 }
 
-TEST(Schedule, StepForgivesRoundingOfTheBoundary) {
+TEST(Schedule, StepToleratesRoundingOfTheBoundary) {
   const Schedule schedule{.kind = Kind::step, .base = 1, .epochs = 1, .step_epochs = 0.1, .step_factor = 0.5};
-  ASSERT_LT(0.3 / 0.1, 3) << "the example shows nothing";
+  ASSERT_LT(0.3 / 0.1, 3) << "without this rounding the test checks nothing";
   EXPECT_EQ(learning_rate(schedule, 0.3), 0.125);
 }
 
@@ -52,7 +52,7 @@ TEST(Schedule, StepsCountTheWarmup) {
   EXPECT_EQ(learning_rate(schedule, 6), 2);
 }
 
-TEST(Schedule, CosineGoesFromBaseToFinal) {
+TEST(Schedule, CosineDecreasesFromBaseToFinal) {
   const Schedule schedule{.kind = Kind::cosine, .base = 1, .epochs = 12, .final = 0.2};
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 0), 1);
   EXPECT_NEAR(learning_rate(schedule, 3), 0.8828427124746190, 1e-14);  // 0.2 + 0.4 (1 + sqrt(1/2))
@@ -63,7 +63,7 @@ TEST(Schedule, CosineGoesFromBaseToFinal) {
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 20), 0.2);
 }
 
-TEST(Schedule, CosineBeginsBehindTheWarmup) {
+TEST(Schedule, CosineStartsAfterTheWarmup) {
   const Schedule schedule{.kind = Kind::cosine, .base = 1, .warmup = 0.25, .epochs = 8};
   EXPECT_EQ(learning_rate(schedule, 1), 0.5);
   EXPECT_DOUBLE_EQ(learning_rate(schedule, 2), 1);
@@ -72,9 +72,9 @@ TEST(Schedule, CosineBeginsBehindTheWarmup) {
   EXPECT_NEAR(learning_rate(schedule, 8), 0, 1e-14);
 }
 
-TEST(Schedule, ATableHoldsEachRateForItsEpochsAndTheLastOneForGood) {
+TEST(Schedule, TablesHoldEachRateAndKeepTheLast) {
   const Schedule schedule{.kind = Kind::table, .epochs = 5, .step_epochs = 2, .rates = {8, 4, 0, 1}};
-  EXPECT_EQ(learning_rate(schedule, 0), 8) << "whatever the base is";
+  EXPECT_EQ(learning_rate(schedule, 0), 8) << "the base does not matter";
   EXPECT_EQ(learning_rate(schedule, 1.999), 8);
   EXPECT_EQ(learning_rate(schedule, 2), 4);
   EXPECT_EQ(learning_rate(schedule, 4), 0);
@@ -83,8 +83,8 @@ TEST(Schedule, ATableHoldsEachRateForItsEpochsAndTheLastOneForGood) {
   EXPECT_EQ(learning_rate({.kind = Kind::table, .base = 3}, 1), 3) << "without entries";
 }
 
-// Rounds as jobs have them: the last of an epoch is shorter, and the next epoch begins with a round.
-TEST(Schedule, ATableHasAnEntryForEachRoundOfUnevenEpochs) {
+// Rounds as in jobs: the last round of an epoch is shorter, and each epoch starts with a new round.
+TEST(Schedule, TablesHaveAnEntryPerRoundInUnevenEpochs) {
   for (const auto& [samples, batch] : {std::pair(10, 4),
                                        {10, 5},
                                        {10, 10},
@@ -114,15 +114,15 @@ TEST(Schedule, ATableHasAnEntryForEachRoundOfUnevenEpochs) {
   }
 }
 
-// 49 * (1 / 49) is below 1, 0.1 * 3 above 0.3: neither an epoch nor a round is missed.
-TEST(Schedule, ATableForgivesRoundingOfItsPlaces) {
+// 49 * (1 / 49) is below 1, and 0.1 * 3 above 0.3: each round must still get its own entry.
+TEST(Schedule, TablesTolerateRoundingOfTheEpoch) {
   Schedule schedule{.kind = Kind::table, .step_epochs = 0.1, .rates = std::vector<double>(20'000)};
   std::iota(schedule.rates.begin(), schedule.rates.end(), 0.0);
   for (int round = 0; round < 20'000; ++round)
     ASSERT_EQ(learning_rate(schedule, round / 10 + static_cast<double>(round % 10) / 10), round);
 }
 
-TEST(Schedule, ATinyShareOfAnEpochIsNoPlaceOutsideOfTheTable) {
+TEST(Schedule, TinyStepsDoNotOverflowTheTable) {
   for (const double share : {1e-300, 5e-324, 1e-12}) {
     const Schedule schedule{.kind = Kind::table, .step_epochs = share, .rates = {2, 1}};
     for (const double e : {0.5, 1.0, 7.25}) EXPECT_EQ(learning_rate(schedule, e), 1) << share;
@@ -139,7 +139,7 @@ void expect_refused(const Schedule& schedule, const char* key) {
   }
 }
 
-TEST(Schedule, RefusesWhatGivesNoRates) {
+TEST(Schedule, RefusesInvalidSchedules) {
   const double infinite = std::numeric_limits<double>::infinity();
   expect_refused({.base = 0}, "base");
   expect_refused({.base = infinite}, "base");

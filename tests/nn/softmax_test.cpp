@@ -1,4 +1,4 @@
-// Softmax of every level against the plain formula in double.
+// Softmax of every level, compared with the plain formula in double.
 #include "nn/cpu/kernel_calls.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class SoftmaxLevels : public testing::TestWithParam<Level> {
   }
 };
 
-TEST_P(SoftmaxLevels, GivesWhatTheFormulaGives) {
+TEST_P(SoftmaxLevels, MatchesTheFormula) {
   Random random(1);
   for (std::size_t size = 1; size <= 70; ++size) {
     for (const double spread : {1.0, 30.0, 200.0}) {
@@ -39,12 +39,12 @@ TEST_P(SoftmaxLevels, GivesWhatTheFormulaGives) {
       for (std::size_t i = 0; i < size; ++i) {
         EXPECT_NEAR(shares[i], 0.5 * std::exp(scores[i] - top) / exponentials - 0.25, 1e-7);
       }
-      EXPECT_EQ(shares[size], -7) << "nothing is written behind the row";
+      EXPECT_EQ(shares[size], -7) << "nothing is written beyond the row";
     }
   }
 }
 
-TEST_P(SoftmaxLevels, WorksInPlaceAndLeavesNoNanUnseen) {
+TEST_P(SoftmaxLevels, WorksInPlaceAndPropagatesNan) {
   for (const std::size_t size : {5U, 40U}) {
     for (std::size_t at = 0; at < size; ++at) {
       std::vector<float> scores(size, 1);

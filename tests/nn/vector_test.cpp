@@ -54,7 +54,7 @@ TEST_P(Vectors, SumsEveryElementOfTwoAtEveryLength) {
   }
 }
 
-TEST_P(Vectors, OneBadElementAnywhereIsFound) {
+TEST_P(Vectors, FindsANonFiniteElementAnywhere) {
   constexpr float bad[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                            std::numeric_limits<float>::quiet_NaN(),
                            std::numeric_limits<float>::signaling_NaN()};
@@ -72,7 +72,7 @@ TEST_P(Vectors, OneBadElementAnywhereIsFound) {
   }
 }
 
-TEST_P(Vectors, ExtremesAreFinite) {
+TEST_P(Vectors, TheLargestNumbersAreFinite) {
   using Limits = std::numeric_limits<float>;
   EXPECT_TRUE(all_finite(Floats{Limits::max(), Limits::lowest(), Limits::denorm_min(), -0.0F}, level));
   EXPECT_TRUE(all_finite({}, level));
@@ -87,7 +87,7 @@ TEST_P(Vectors, SumOfSquaresMatchesAPlainSum) {
   }
 }
 
-TEST_P(Vectors, SumOfSquaresNeitherOverflowsNorVanishes) {
+TEST_P(Vectors, SumOfSquaresNeitherOverflowsNorUnderflows) {
   EXPECT_DOUBLE_EQ(sum_of_squares(Floats(64, 0x1p120F), level), 0x1p246);
   EXPECT_DOUBLE_EQ(sum_of_squares(Floats(64, 0x1p-120F), level), 0x1p-234);
 }
@@ -103,8 +103,8 @@ TEST_P(Vectors, SumOfSquaresDependsOnTheNumbersOnly) {
   }
 }
 
-// What makes the norm of a tensor the same on any grid of slices.
-TEST_P(Vectors, SquareSumDoesNotDependOnTheCuts) {
+// So the norm of a tensor does not depend on its division into slices.
+TEST_P(Vectors, SquareSumDoesNotDependOnSliceBorders) {
   const Floats x = random_floats(300, 6);
   const double whole = sum_of_squares(x, level);
   for (std::size_t first = 0; first <= 100; ++first) {
@@ -119,7 +119,7 @@ TEST_P(Vectors, SquareSumDoesNotDependOnTheCuts) {
   }
 }
 
-TEST(Clipping, ShortensWhatIsTooLong) {
+TEST(Clipping, ShortensLongGradients) {
   const std::vector<float> gradient{6, 8};  // of norm 10; 2 as a mean over 5
   Layout layout;
   append(layout, "w", {1});
@@ -130,7 +130,7 @@ TEST(Clipping, ShortensWhatIsTooLong) {
   EXPECT_EQ(clipping(layout, std::vector<float>{0, 0}, 5, 0.5), 1);
 }
 
-TEST(Clipping, StatisticsAreNoGradient) {
+TEST(Clipping, StatisticsDoNotCountTowardsTheNorm) {
   Layout layout;
   append(layout, "w", {1});
   append(layout, "statistics", {1}, Rule::ema, 0);

@@ -29,8 +29,8 @@ TEST(AddUp, AddsEachNumberOnce) {
   }
 }
 
-// Rows of 5, of which the first 3 get the bias; behind the last of these there is nothing more.
-TEST(AddBias, ToEachRowAndToNothingBeside) {
+// Rows of 5 floats, of which the first 3 get the bias; the buffer ends with the third of the last row.
+TEST(AddBias, AddsToEachRowAndNothingElse) {
   constexpr std::uint32_t rows = 200, columns = 3, row = 5;
   in_each_schedule([&] {
     Stream stream;
@@ -50,7 +50,7 @@ struct Case {
   std::uint32_t from_row, from_first, to_row, to_first, count;
 };
 
-TEST(CudaColumns, MovesTheseAndNoOthers) {
+TEST(CudaColumns, MovesTheSelectedColumnsOnly) {
   Stream stream;
   constexpr std::uint32_t samples = 2, places = 5, rows = samples * places;
   for (const Case& c :
@@ -84,7 +84,7 @@ std::vector<float> numbers(std::size_t size) {
   return all;
 }
 
-// Adds 0.5 for each number that was there before.
+// With `add`, each destination holds 0.5 before.
 bool turns(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, bool add) {
   Stream stream;
   const std::vector<float> in = numbers(std::size_t{matrices} * rows * columns);
@@ -103,7 +103,7 @@ bool turns(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, bo
   return true;
 }
 
-TEST(Turn, TurnsMatricesOfAllSizes) {
+TEST(Turn, TransposesMatricesOfAllSizes) {
   in_each_schedule([] {
     EXPECT_TRUE(turns(1, 1, 1, false));
     EXPECT_TRUE(turns(2, 32, 32, false));
@@ -112,8 +112,8 @@ TEST(Turn, TurnsMatricesOfAllSizes) {
   });
 }
 
-// More matrices than blocks.
-TEST(Turn, UsesTilesAgain) {
+// More matrices than blocks, so blocks reuse their shared tiles.
+TEST(Turn, ReusesTiles) {
   const auto check = [] { EXPECT_TRUE(turns(1030, 3, 2, false)); };
   thorough ? in_each_schedule(check) : check();
 }
@@ -122,11 +122,11 @@ TEST(Turn, EachBarrierIsNeeded) {
   expect_barriers_of("array_kernels.cu", [] { return turns(1030, 3, 2, false); });
 }
 
-// Random numbers from -1 to `rows`, sorted there and here.
+// Sorts random numbers from -1 to `rows` on the device and on the host, and compares.
 bool sorts(std::uint32_t tokens, std::uint32_t rows) {
   Random random(tokens);
   Stream stream;
-  const std::uint64_t room = tokens + 1024;  // a kernel without its barriers counts too far
+  const std::uint64_t room = tokens + 1024;  // a kernel without its barriers may write too far
   PinnedArray<float> numbers(tokens);
   PinnedArray<std::uint32_t> by_rows(tokens), order(tokens);
   std::vector<std::uint32_t> row(tokens), expected(tokens);
@@ -150,7 +150,7 @@ bool sorts(std::uint32_t tokens, std::uint32_t rows) {
   return true;
 }
 
-TEST(SortTokens, ByRowsAndInTheirOrder) {
+TEST(SortTokens, SortsByRowsAndKeepsTheirOrder) {
   for (const std::uint32_t tokens : {1, 2, 255, 256, 257, 700}) {
     for (const std::uint32_t rows : {1, 3, 1000}) {
       in_each_schedule([&] { EXPECT_TRUE(sorts(tokens, rows)) << tokens << " tokens, " << rows << " rows"; });

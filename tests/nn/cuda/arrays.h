@@ -1,4 +1,4 @@
-// Arrays of the device for tests of single functions.
+// Copies of arrays to and from the device, for tests of single functions.
 #pragma once
 
 #include <vector>

@@ -22,8 +22,8 @@ TEST(CudaAttention, AgreesWithTheReference) {
   }
 }
 
-// Tokens around the tile of 64, and each kind of head length.
-TEST(CudaAttention, AnyNumberOfTokensAndAnyHead) {
+// Numbers of tokens around the tile of 64, and each kind of head length.
+TEST(CudaAttention, SupportsAnyNumberOfTokensAndHeadSize) {
   Random random(2);
   for (const bool causal : {false, true}) {
     using Numbers = std::vector<std::uint32_t>;
@@ -36,13 +36,13 @@ TEST(CudaAttention, AnyNumberOfTokensAndAnyHead) {
   }
 }
 
-// The maximum moves from tile to tile, and exponentials of such scores are beyond float.
-TEST(CudaAttention, LargeScores) {
+// The maximum changes from tile to tile, and the exponentials of such scores exceed float.
+TEST(CudaAttention, HandlesLargeScores) {
   Random random(3);
   for (const bool causal : {false, true}) expect_right(Attention(1, causal), {1, 130, 3 * 20}, 1, 12, random);
 }
 
-TEST(CudaAttention, HeadsThatAreTooLong) {
+TEST(CudaAttention, RefusesHeadsThatAreTooLong) {
   Random random(4);
   const Question q = random_question(Attention(1, false), {{1, 2, 3 * 129}}, 1, 1, false, random);
   try {

@@ -6,7 +6,7 @@ namespace {
 constexpr std::array tails{FusedTail{}, FusedTail{.add = true}, FusedTail{.relu = true},
                            FusedTail{.add = true, .relu = true}};
 
-// What the op must be: the reference's batch norm of each group of `grain` samples, then a + b, then a ReLU.
+// The expected result: the reference's batch norm of each group of `grain` samples, then a + b, then a ReLU.
 class Composed final : public Op {
  public:
   Composed(const OpPlace& place, FusedTail tail, std::uint32_t grain)
@@ -84,7 +84,7 @@ TEST(CudaBatchNorm, AgreesWithTheReference) {
   }
 }
 
-TEST(CudaBatchNorm, WithATailAndGroupsItIsTheThreeOpsOfEachGroup) {
+TEST(CudaBatchNorm, WithATailAndGroupsMatchesThreeOpsPerGroup) {
   Random random(2);
   for (const FusedTail tail : tails) {
     for (const std::uint32_t grain : {0, 4, 8}) {
@@ -100,8 +100,8 @@ TEST(CudaBatchNorm, WithATailAndGroupsItIsTheThreeOpsOfEachGroup) {
   }
 }
 
-// Groups that are full, partial, of one sample, and without any.
-TEST(CudaBatchNorm, AnyNumberOfRealSamples) {
+// Groups that are full, partial, of one sample, and empty.
+TEST(CudaBatchNorm, SupportsAnyNumberOfRealSamples) {
   Random random(3);
   const FusedTail tail{.relu = true};
   const OpPlace place = fused_place({2, 3, 5}, tail);
@@ -129,9 +129,8 @@ TEST(CudaBatchNorm, ASinglePlaceHasVarianceZero) {
   expect_near(answer.d_inputs[0], {0, 0, 0}, "gradient of the input", 1e-4F);
 }
 
-// Squares of numbers around 1000 leave few digits for a variance of 1e-2; the variance is right all the
-// same.
-TEST(CudaBatchNorm, AFarMeanCostsNoDigitsOfTheVariance) {
+// Squares of numbers around 1000 leave few digits for a variance of 1e-2; the variance must still be right.
+TEST(CudaBatchNorm, ALargeMeanKeepsTheVariancePrecise) {
   Random random(5);
   const MicroBatch batch{.size = 16, .count = 16};
   Question q = random_question(BatchNorm(), {{8, 8, 5}}, 16, 16, false, random);
@@ -144,7 +143,7 @@ TEST(CudaBatchNorm, AFarMeanCostsNoDigitsOfTheVariance) {
   }
 }
 
-// Numbers of padded samples, however large, change nothing.
+// Values in padded samples, however large, change nothing.
 TEST(CudaBatchNorm, PaddingIsInNoSum) {
   Random random(6);
   const MicroBatch batch{.size = 4, .count = 3};

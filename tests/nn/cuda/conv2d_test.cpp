@@ -39,14 +39,14 @@ TEST(CudaConv2d, AgreesWithTheReferenceInGroups) {
   };
   grouped(7, 7, 7, 1);  // depth-wise
   grouped(36, 36, 36, 2);
-  grouped(5, 10, 5, 1);  // depth-wise, two for each
+  grouped(5, 10, 5, 1);  // depth-wise, two outputs per channel
   grouped(8, 2, 2, 1);
   grouped(8, 16, 2, 2);
   grouped(18, 9, 3, 1);
 }
 
-// Several chunks of places in the gradient of the weights, and more than one block everywhere.
-TEST(CudaConv2d, ManyPlaces) {
+// Several chunks of places in the gradient of the weights, and more than one block in each kernel.
+TEST(CudaConv2d, SupportsManyPlaces) {
   Random random(4);
   const std::uint32_t size = thorough ? 8 : 2;
   const MicroBatch batch{.size = size, .count = size - 1};
@@ -61,7 +61,7 @@ TEST(CudaConv2d, ManyPlaces) {
   }
 }
 
-// Next to a border, zeros take the place of what is outside: nothing else may leak in.
+// At borders, zeros replace the outside of the image; values of other samples must not leak in.
 TEST(CudaConv2d, NanStaysInItsSample) {
   Random random(5);
   const MicroBatch batch{.size = 2, .count = 2};
@@ -73,7 +73,7 @@ TEST(CudaConv2d, NanStaysInItsSample) {
   for (std::size_t i = 0; i < output.size(); ++i) EXPECT_EQ(std::isnan(output[i]), i < 9) << i;
 }
 
-TEST(CudaConv2d, EqualQuestionsGetEqualBits) {
+TEST(CudaConv2d, EqualInputsGiveEqualBits) {
   Random random(6);
   const MicroBatch batch{.size = 8, .count = 8};
   const Question q =

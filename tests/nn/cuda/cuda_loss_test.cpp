@@ -20,7 +20,7 @@ struct Result {
   Floats gradient;
 };
 
-// On the device; `times` micro-batches into one sum.
+// Runs on the device and adds `times` micro-batches into one sum.
 Result on_device(const LossOptions& loss, const Floats& scores, const Labels& labels, std::uint32_t count,
                  bool in_place = false, unsigned times = 1) {
   const auto size = static_cast<std::uint32_t>(labels.size() / loss.labels);
@@ -50,7 +50,7 @@ Result on_device(const LossOptions& loss, const Floats& scores, const Labels& la
   }
   stream.copy_array(scores_here.data(), to, scores.size());
   stream.copy_array(sums.data(), sums_there.data(), 1);
-  // Without a gradient the sums are the same.
+  // The sums are the same without a gradient.
   PinnedArray<LossSums> alone(1);
   if (!in_place) {
     stream.fill_zero(sums_there.data(), sizeof(LossSums));
@@ -89,7 +89,7 @@ struct Rows {
   Floats scores;
   Labels labels;
 };
-// Coarse scores, so that many are equal; NaN where a sample is padding, and labels that are no class.
+// Coarse scores, so that many are equal; padding has NaN scores and invalid labels.
 Rows random_rows(const LossOptions& loss, std::uint32_t size, std::uint32_t count, Random& random) {
   Rows rows;
   for (std::uint32_t r = 0; r < size * loss.labels; ++r) {
@@ -122,7 +122,7 @@ TEST(CudaLoss, AgreesWithTheHost) {
   }
 }
 
-TEST(CudaLoss, AddsMicroBatchesAndManyRows) {
+TEST(CudaLoss, SumsManyRowsAndSeveralMicroBatches) {
   Random random(2);
   const LossOptions loss{Loss::softmax_cross_entropy, 5, 90};
   const auto [scores, labels] = random_rows(loss, 8, 7, random);
@@ -137,8 +137,8 @@ TEST(CudaLoss, DoesNotOverflow) {
   EXPECT_THAT(result.gradient, testing::ElementsAre(1, -1, 0));
 }
 
-// The two others are as if it were not there.
-TEST(CudaLoss, NoticesALabelThatIsNoClass) {
+// The results of the two other samples do not change.
+TEST(CudaLoss, CountsInvalidLabels) {
   for (const Loss kind : {Loss::softmax_cross_entropy, Loss::hinge}) {
     const LossOptions loss{kind, 3};
     const Floats scores{1, 2, 3, 1, 2, 3, 3, 2, 2.5};
@@ -151,7 +151,7 @@ TEST(CudaLoss, NoticesALabelThatIsNoClass) {
   }
 }
 
-TEST(CudaLoss, NanIsNoLossOfZero) {
+TEST(CudaLoss, NanScoresGiveANanLoss) {
   for (const Loss kind : {Loss::softmax_cross_entropy, Loss::hinge}) {
     for (const Floats& scores :
          {Floats{NAN, 5, 1}, Floats{0, 5, NAN}, Floats{0, NAN, 1}, Floats{NAN, NAN, NAN}}) {

@@ -17,7 +17,7 @@
 namespace steelyard::nn::cuda::network_test {
 namespace {
 
-// Micro-batches of these sizes, from the first sample on; the last one has one sample less than it could.
+// Micro-batches of these sizes, from the first sample on; the last one has one sample of padding.
 struct Piece {
   std::vector<std::uint32_t> sizes;
 
@@ -38,7 +38,7 @@ struct Result {
   Sums sums;
 };
 
-// The CPU takes the same samples, in micro-batches of at max_size `max_size`.
+// The CPU computes the same samples in micro-batches of at most `max_size`.
 Result on_cpu(const Model& model, const std::vector<float>& parameters, const Data& data, const Piece& piece,
               std::uint32_t max_size = largest_micro_batch) {
   nn::Network network(model);
@@ -64,16 +64,16 @@ Result on_device(Network& network, const Model& model, const std::vector<float>&
   Result result{std::vector<float>(model.parameters(), NAN), {}};
   network.begin(parameters);
   piece.each(data, [&](const MicroBatch& batch, bool last) { network.train(batch, last); });
-  IntervalSet told;
+  IntervalSet reported;
   result.sums = network.finish(result.gradient, [&](std::uint64_t begin, std::uint64_t end) {
-    EXPECT_EQ(told.gaps({begin, end}).size(), 1U) << "told twice";
-    told.add({begin, end});
+    EXPECT_EQ(reported.gaps({begin, end}).size(), 1U) << "reported twice";
+    reported.add({begin, end});
   });
-  EXPECT_TRUE(told.gaps({0, model.parameters()}).empty()) << "a part of the gradient was never told";
+  EXPECT_TRUE(reported.gaps({0, model.parameters()}).empty()) << "a part of the gradient was never reported";
   return result;
 }
 
-// The distance of gradients as a share of their length.
+// Compares the distance of two gradients, relative to their norm.
 void expect_same(const Result& actual, const Result& expected) {
   EXPECT_NEAR(actual.sums.loss, expected.sums.loss, 1e-4 * (1 + std::abs(expected.sums.loss)));
   EXPECT_EQ(actual.sums.correct, expected.sums.correct);
@@ -87,7 +87,7 @@ void expect_same(const Result& actual, const Result& expected) {
   EXPECT_LE(std::sqrt(distance), 1e-4 * std::sqrt(length));
 }
 
-TEST(CudaNetwork, GivesTheGradientsOfTheCpu) {
+TEST(CudaNetwork, MatchesTheGradientsOfTheCpu) {
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);
     const std::vector<float> parameters = initial(model);
@@ -100,8 +100,8 @@ TEST(CudaNetwork, GivesTheGradientsOfTheCpu) {
   }
 }
 
-// Statistics are of each grain, also where several are computed at once.
-TEST(CudaNetwork, GivesTheStatisticsOfGrains) {
+// Statistics are computed per grain, even if several grains are computed at once.
+TEST(CudaNetwork, StatisticsAreThoseOfEachGrain) {
   for (const auto& [name, model] : models_with_grains()) {
     SCOPED_TRACE(name);
     const std::vector<float> parameters = initial(model);
@@ -114,8 +114,8 @@ TEST(CudaNetwork, GivesTheStatisticsOfGrains) {
   }
 }
 
-// The first time a kind of micro-batch is run as it is, the second time it is captured, then run as a graph.
-TEST(CudaNetwork, EqualPiecesGiveEqualBitsHoweverOften) {
+// A micro-batch size is run directly the first time, captured the second time, and then run as a graph.
+TEST(CudaNetwork, EqualPiecesAlwaysGiveEqualBits) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);
   const Data data(model, 160, 6);
@@ -129,9 +129,9 @@ TEST(CudaNetwork, EqualPiecesGiveEqualBitsHoweverOften) {
   }
 }
 
-// All memory is taken before, and the host waits at both ends of a round, and for a place for the next
-// samples.
-TEST(CudaNetwork, ARoundInSteadyStateTakesNoMemory) {
+// All memory is allocated before. The host waits at the start and the end of a round, and for a free place
+// for the next samples.
+TEST(CudaNetwork, ASteadyStateRoundAllocatesNoMemory) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);
   const Data data(model, 160, 6);
@@ -146,7 +146,7 @@ TEST(CudaNetwork, ARoundInSteadyStateTakesNoMemory) {
   EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size());
 }
 
-TEST(CudaNetwork, ParametersAreThoseOfTheCall) {
+TEST(CudaNetwork, EachCallUsesItsOwnParameters) {
   const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
   std::vector<float> parameters = initial(model);
   const Data data(model, 64, 6);
@@ -158,7 +158,7 @@ TEST(CudaNetwork, ParametersAreThoseOfTheCall) {
   }
 }
 
-TEST(CudaNetwork, Evaluates) {
+TEST(CudaNetwork, EvaluationMatchesTheCpu) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);
   const Data data(model, 160, 6);
@@ -176,20 +176,20 @@ TEST(CudaNetwork, Evaluates) {
   }
 }
 
-TEST(CudaNetwork, APieceThatIsBrokenOffLeavesNoTrace) {
+TEST(CudaNetwork, AnAbandonedPieceHasNoEffect) {
   const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
   const std::vector<float> parameters = initial(model);
   const Data data(model, 64, 6);
   Network network(model, 0, 16);
   network.begin(parameters);
-  EXPECT_EQ(network.finish({}, {}), Sums{}) << "no micro-batch at all";
+  EXPECT_EQ(network.finish({}, {}), Sums{}) << "a piece without micro-batches";
   network.begin(parameters);
-  network.train(data.batch(0, 16, 16), false);  // and no more
+  network.train(data.batch(0, 16, 16), false);  // and no finish()
   expect_same(on_device(network, model, parameters, data, {{16, 8}}),
               on_cpu(model, parameters, data, {{16, 8}}));
 }
 
-TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
+TEST(CudaNetwork, InvalidLabelsAreRefused) {
   const Model model = Model({1, 1, 4}, 3).linear("a", 3);
   Data data(model, 4, 6);
   data.labels[2] = 3;
@@ -200,12 +200,14 @@ TEST(CudaNetwork, ALabelThatIsNoClassIsRefused) {
   EXPECT_THROW(network.finish(gradient, {}), Failure);
 }
 
-TEST(CudaNetwork, NoSuchDevice) { EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure); }
+TEST(CudaNetwork, AnUnknownDeviceIsRefused) {
+  EXPECT_THROW(Network(Model({1, 1, 4}, 3).linear("a", 3), 99), Failure);
+}
 
 #if !defined(STEELYARD_ON_DEVICE)
 
-// A device that has less memory gets smaller micro-batches, and gives the same gradients.
-TEST(CudaNetwork, TakesAsManySamplesAtOnceAsFit) {
+// A device with less memory uses smaller micro-batches and gives the same gradients.
+TEST(CudaNetwork, UsesTheLargestMicroBatchThatFits) {
   const Model model = Model({1, 1, 20}, 5).linear("a", 4000).relu().linear("b", 5);
   const std::vector<float> parameters = initial(model);
   const Data data(model, 64, 6);
@@ -220,7 +222,7 @@ TEST(CudaNetwork, TakesAsManySamplesAtOnceAsFit) {
   host::limit_memory(host::used_memory() + 100'000);
   try {
     const Network network(model, 0, 64);
-    ADD_FAILURE() << "there is no room for it";
+    ADD_FAILURE() << "accepted a model that does not fit";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     EXPECT_THAT(failure.what(), testing::HasSubstr("does not fit on the device, even at 1 samples at once"));
@@ -230,8 +232,8 @@ TEST(CudaNetwork, TakesAsManySamplesAtOnceAsFit) {
 
 #endif
 
-// Rounding decides the sign of what is near zero, so behind many ReLUs gradients of equal networks differ by
-// percents. Here norms deliver numbers that are hardly ever negative.
+// Rounding decides the sign of numbers near zero, so after many ReLUs the gradients of equal networks differ
+// by percents. This makes norms produce numbers that are hardly ever negative.
 void lift_norms(const Model& model, std::vector<float>& parameters) {
   for (const Node& node : model.nodes()) {
     if (!std::holds_alternative<BatchNorm>(node.kind)) continue;
@@ -243,13 +245,13 @@ void lift_norms(const Model& model, std::vector<float>& parameters) {
 struct Tried {
   std::string name;
   ModelOptions options;
-  std::uint32_t samples = 16;  // enough that variances are not of three numbers
+  std::uint32_t samples = 16;  // enough for variances of more than three numbers
   bool lifted = false;
 };
 
 void PrintTo(const Tried& tried, std::ostream* out) { *out << tried.name; }  // NOLINT: GoogleTest's name
 
-// At sizes that keep it short.
+// Small inputs keep the test short.
 const std::vector<Tried>& small_models() {
   static const std::vector<Tried> all{{"softmax", {{4, 4, 1}, 3, {}}},
                                       {"svm", {{4, 4, 1}, 3, {}}},
@@ -276,7 +278,7 @@ const std::vector<Tried>& large_models() {
   return all;
 }
 
-// All others, at the first of these inputs that they take.
+// All other models, at the first of these inputs that they accept.
 std::vector<Tried> other_models() {
   std::vector<Tried> others;
   const auto tried = [](const std::vector<Tried>& all, const std::string& name) {
@@ -299,7 +301,7 @@ std::vector<Tried> other_models() {
 
 class CudaModels : public testing::TestWithParam<Tried> {};
 
-TEST_P(CudaModels, TrainAsOnTheCpu) {
+TEST_P(CudaModels, MatchTheCpuInTraining) {
   const Tried& tried = GetParam();
   const Model model = make_model(tried.name, tried.options);
   if (!thorough && model.parameters() > 300'000) {
@@ -318,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(Small, CudaModels, testing::ValuesIn(small_models()), n
 INSTANTIATE_TEST_SUITE_P(Large, CudaModels, testing::ValuesIn(large_models()), name_of);
 INSTANTIATE_TEST_SUITE_P(Other, CudaModels, testing::ValuesIn(other_models()), name_of);
 
-TEST(CudaNetwork, EachBuiltInModelIsTried) {
+TEST(CudaNetwork, EachBuiltInModelIsTested) {
   EXPECT_EQ(small_models().size() + large_models().size() + other_models().size(), built_in_models().size());
 }
 

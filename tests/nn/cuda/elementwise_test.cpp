@@ -16,8 +16,8 @@ TEST(CudaActivation, AgreesWithTheReference) {
   }
 }
 
-// Every branch of every kind is met.
-TEST(CudaActivation, WideNumbers) {
+// Numbers from a wide range reach every branch of every kind.
+TEST(CudaActivation, CoversEveryBranch) {
   Random random(2);
   const MicroBatch batch{.size = 8, .count = 7};
   for (const Kind kind : {Kind::relu, Kind::relu6, Kind::gelu, Kind::gelu_tanh, Kind::silu, Kind::hard_swish,
@@ -40,13 +40,14 @@ TEST(CudaActivation, NanStaysNan) {
   }
 }
 
-// To the bit: a network that moves from one kind of device to another draws the same masks.
-TEST(CudaDropout, DrawsWhatTheCpuDraws) {
+// Bit for bit: a network that moves to another kind of device draws the same masks.
+TEST(CudaDropout, DrawsTheMasksOfTheCpu) {
   Random random(1);
   const std::vector<std::uint64_t> positions{5, 800, 3, 1ULL << 40};
   for (const Shape shape :
        {Shape{1, 1, 1}, Shape{5, 3, 7}, Shape{1, 9, 600}, Shape{2, 1, 22}, Shape{9, 80, 100}}) {
-    if (!thorough && shape.size() > 6000) continue;  // these have several fours for a thread already
+    if (!thorough && shape.size() > 6000)
+      continue;  // smaller shapes already have several packs of four per thread
     for (const double probability : {0.0, 0.4, 0.9}) {
       SCOPED_TRACE(testing::Message() << shape.size() << " features, " << probability);
       const MicroBatch batch{
@@ -66,7 +67,7 @@ TEST(CudaDropout, DrawsWhatTheCpuDraws) {
   }
 }
 
-TEST(CudaDropout, OfAnotherRoundIsAnotherMask) {
+TEST(CudaDropout, MasksChangeFromRoundToRound) {
   Random random(2);
   const std::vector<std::uint64_t> positions{5, 800}, others{6, 800};
   const MicroBatch batch{.positions = positions.data(), .size = 2, .count = 2, .seed = 7, .epoch = 3};
@@ -87,7 +88,7 @@ TEST(CudaDropout, OfAnotherRoundIsAnotherMask) {
 }
 
 // x + x, with one buffer for both gradients and for that of the sum.
-TEST(CudaAdd, OfAValueToItselfDoublesItsGradient) {
+TEST(CudaAdd, AddingAValueToItselfDoublesItsGradient) {
   Random random(2);
   const MicroBatch batch{.size = 2, .count = 2};
   const Question q = random_question(Add{}, {{3, 3, 5}, {3, 3, 5}}, 2, 2, false, random);

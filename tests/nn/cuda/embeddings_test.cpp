@@ -21,7 +21,7 @@ TEST(CudaEmbedding, AgreesWithTheReference) {
       const MicroBatch batch{.size = size, .count = size - 3};
       const Pass pass{batch, true};
       Question q = question(op, 19, size, size - 3, add, random);
-      q.place.micro_batch = size;  // so that nothing lies behind the last token
+      q.place.micro_batch = size;  // so that the buffer ends with the last token
       const Answer expected = run(*reference_op(q), q, pass);
       OnDevice ours(q);
       in_each_schedule([&] { expect_same(run(ours, q, pass), expected, q, pass); });
@@ -30,7 +30,7 @@ TEST(CudaEmbedding, AgreesWithTheReference) {
   }
 }
 
-TEST(CudaEmbedding, TakesWhatIsNoRowAsRowZero) {
+TEST(CudaEmbedding, InvalidRowsCountAsRowZero) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(2);
   Question q = question({.rows = 2, .features = 1}, 5, 1, 1, true, random);

@@ -1,5 +1,5 @@
-// Every op of the table on a CUDA device: each case is a test of its own, named after its op, so that faults
-// planted in a kernel are looked for by few tests.
+// Every op of the table on a CUDA device. Each case is a separate test, named after its op, so that a filter
+// can select the few tests that must notice a fault planted in a kernel.
 #include "tests/nn/cuda/on_device.h"
 #include "tests/nn/ops/op_cases.h"
 

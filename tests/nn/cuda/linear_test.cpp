@@ -14,7 +14,8 @@ TEST(CudaLinear, AgreesWithTheReference) {
 
 TEST(CudaLinear, EachBarrierIsNeeded) {
   Random random(2);
-  // One whose input is a vector, which is not turned: all barriers of the arrays' kernels are of the bias.
+  // A vector as input is not transposed, so all barriers of array_kernels.cu are in the sum of the bias
+  // gradient.
   expect_needed_barriers("linear.cu",
                          {random_question(Linear{.outputs = 40}, {{6, 6, 35}}, 4, 4, false, random)}, 4, 4);
   expect_needed_barriers("array_kernels.cu",

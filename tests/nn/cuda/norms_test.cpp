@@ -11,7 +11,7 @@ TEST(CudaLayerNorm, AgreesWithTheReference) {
   }
 }
 
-TEST(CudaLayerNorm, AFarMeanCostsNoDigits) {
+TEST(CudaLayerNorm, ALargeMeanKeepsResultsPrecise) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 4};
   Question q = random_question(LayerNorm(), {{1, 3, 50}}, 4, 4, false, random);
@@ -20,8 +20,8 @@ TEST(CudaLayerNorm, AFarMeanCostsNoDigits) {
   expect_same(run(op, q, {batch, true}), run(*reference_op(q), q, {batch, true}), q, {batch, true}, 2e-3F);
 }
 
-// All features equal: variance zero, and nothing may become infinite.
-TEST(CudaLayerNorm, EqualFeatures) {
+// Equal features have variance zero, and no result may become infinite.
+TEST(CudaLayerNorm, EqualFeaturesGiveFiniteResults) {
   Random random(3);
   const MicroBatch batch{.size = 2, .count = 2};
   Question q = random_question(LayerNorm(), {{1, 1, 6}}, 2, 2, false, random);
@@ -39,7 +39,7 @@ TEST(CudaGroupNorm, AgreesWithTheReference) {
   expect_good_cuda_op(GroupNorm(1), {Shape{17, 19, 6}}, random);
 }
 
-TEST(CudaGroupNorm, AFarMeanCostsNoDigits) {
+TEST(CudaGroupNorm, ALargeMeanKeepsResultsPrecise) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 4};
   Question q = random_question(GroupNorm(3), {{4, 4, 6}}, 4, 4, false, random);

@@ -1,5 +1,5 @@
-// An op of a CUDA device for tests that keep their numbers on the host: everything is copied to the device
-// and back for each call, and what is one buffer there is one buffer here.
+// An op of a CUDA device for tests that keep their numbers on the host: each call copies everything to the
+// device and back. Arguments that share a buffer on the host share one on the device.
 #pragma once
 
 #include <limits>
@@ -18,7 +18,7 @@ class OnDevice final : public Op {
  public:
   using Make = std::function<std::unique_ptr<Op>(const OpPlace& place, const Context& context)>;
 
-  // `tensors` are the floats of each parameter.
+  // `tensors` lists the number of floats of each parameter.
   OnDevice(const Make& make, const OpPlace& place, std::vector<std::uint64_t> tensors,
            std::uint32_t grain = 0)
       : place_(place), tensors_(std::move(tensors)), numbers_(1), positions_(place.micro_batch) {
@@ -73,7 +73,7 @@ class OnDevice final : public Op {
   [[nodiscard]] std::string implementation() const override { return op_->implementation(); }
 
  private:
-  // Of host buffers, by their addresses.
+  // Device buffers by the address of their host buffer.
   class Copies {
    public:
     explicit Copies(Stream& stream) : stream_(stream) {}
@@ -135,7 +135,7 @@ class OnDevice final : public Op {
     stream_.copy_array(positions_.data(), pinned_positions_.data(), pass.size());
   }
 
-  // What an op may know when it is captured.
+  // The part of a pass that an op may use during capture.
   const MicroBatch& constants(const Pass& pass) {
     constants_ = {.size = pass.size(), .count = std::numeric_limits<std::uint32_t>::max()};
     return constants_;
@@ -154,8 +154,8 @@ class OnDevice final : public Op {
   std::unique_ptr<Op> op_;
 };
 
-// The op of the device against the reference: micro-batches full, padded, and of one; in training and in
-// evaluation; all ways of buffers; each schedule of the host executor.
+// Compares the op of the device with the reference: full, padded and single-sample micro-batches; training
+// and evaluation; all combinations of buffers; each schedule of the host executor.
 inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& inputs, Random& random,
                                 float tolerance = 2e-4F) {
   const Question first = random_question(kind, inputs, 1, 1, false, random);
@@ -179,11 +179,11 @@ inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& in
   }
 }
 
-// That each barrier in this file ("softmax.cu") is needed: without it at least one of the questions gets a
-// wrong answer. The reference is another run of the same op.
+// Expects that each barrier in this file ("norms.cu") is needed: without it, at least one of the questions
+// gets a wrong answer. The expected answers come from another run of the same op.
 inline void expect_needed_barriers(const std::string& file, const std::vector<Question>& questions,
                                    std::uint32_t size, std::uint32_t count) {
-  if (!thorough) GTEST_SKIP() << "what goes wrong without a barrier is undefined";
+  if (!thorough) GTEST_SKIP() << "the effect of a missing barrier is undefined here";
   const MicroBatch batch{.size = size, .count = count, .seed = 7, .epoch = 3};
   const Pass pass{batch, true};
   const auto answer = [&](const Question& q) {

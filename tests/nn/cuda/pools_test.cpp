@@ -28,9 +28,9 @@ TEST(CudaMaxPool, AgreesWithTheReference) {
   }
 }
 
-// Few different numbers, some of them NaN or infinite, in packs and one by one: the first of equals gets the
-// gradient.
-TEST(CudaMaxPool, TakesTheFirstOfEqualsAndTheFirstNan) {
+// Few different numbers, some of them NaN or infinite, processed in packs and singly: the first of equal
+// numbers gets the gradient.
+TEST(CudaMaxPool, ChoosesTheFirstOfEqualsAndTheFirstNan) {
   Random random(2);
   const MicroBatch batch{.size = 2, .count = 2};
   for (const std::uint32_t channels : {3U, 8U}) {
@@ -64,7 +64,7 @@ TEST(CudaMaxPool, TakesTheFirstOfEqualsAndTheFirstNan) {
   }
 }
 
-TEST(CudaMaxPool, RefusesWindowsThatItCannotKeep) {
+TEST(CudaMaxPool, RefusesTooLargeWindows) {
   Random random(3);
   const Question q = random_question(MaxPool(257), {{257, 257, 1}}, 1, 1, false, random);
   EXPECT_THROW(OnDevice{q}, Failure);

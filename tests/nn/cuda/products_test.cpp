@@ -19,7 +19,7 @@ std::vector<float> numbers(std::size_t size, Random& random) {
   return all;
 }
 
-// With rows that lie `gap` floats further apart than they are long; what lies between is not touched.
+// Rows are stored with a gap of `gap` floats, which must not be touched.
 void expect_product(Sizes size, bool a_transposed, bool b_transposed, bool add, bool bias,
                     std::uint32_t gap) {
   SCOPED_TRACE(testing::Message() << size.rows << " x " << size.columns << " x " << size.inner
@@ -68,7 +68,7 @@ void expect_product(Sizes size, bool a_transposed, bool b_transposed, bool add, 
   }
 }
 
-TEST(Products, OfAllSizesAndWaysToLie) {
+TEST(Products, SupportAllSizesAndLayouts) {
   const std::vector<Sizes> sizes =
       thorough ? std::vector<Sizes>{{1, 1, 1}, {7, 5, 3}, {64, 64, 32}, {65, 3, 33}, {3, 130, 70}}
                : std::vector<Sizes>{{3, 65, 33}};
@@ -79,7 +79,7 @@ TEST(Products, OfAllSizesAndWaysToLie) {
   }
 }
 
-TEST(Products, InEachSchedule) {
+TEST(Products, AreCorrectInEachSchedule) {
   in_each_schedule([] { expect_product({9, 66, 40}, false, true, true, true, 1); });
 }
 

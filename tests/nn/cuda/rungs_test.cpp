@@ -1,5 +1,5 @@
-// The kernels of docs/write_a_kernel.md: layer norm forward, from a plain loop up. The fourth rung is
-// nn/cuda/layer_norm.cu.
+// The kernels of docs/write_a_kernel.md: layer norm forward, starting with a plain loop. The fourth is that
+// of nn/cuda/norms.cu.
 #include "nn/cuda/kernel.h"
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/on_device.h"
@@ -32,7 +32,7 @@ bool right(Rung rung, const Question& q, const Floats& expected) {
   return true;
 }
 
-// Tokens and features around the sizes of blocks and warps.
+// Numbers of tokens and features around the sizes of blocks and warps.
 void expect_right(Rung rung) {
   Random random(1);
   for (const Shape shape : {Shape{1, 1, 2}, Shape{1, 5, 33}, Shape{1, 9, 64}, Shape{1, 3, 301},
@@ -65,9 +65,9 @@ void rung_one(Stream& stream, const Norm& norm) {
   launch(stream, groups_of(norm.tokens, 128), 128, &thread_a_token, norm);
 }
 
-TEST(Rungs, OneThreadATokenIsRight) { expect_right(&rung_one); }
+TEST(Rungs, Rung1ThreadPerTokenMatchesTheReference) { expect_right(&rung_one); }
 
-// ---- rung two: a block for each token, which sums in shared memory
+// ---- rung two: a block for each token, with sums in shared memory
 
 constexpr unsigned threads = 128;
 
@@ -103,9 +103,9 @@ void rung_two(Stream& stream, const Norm& norm) {
   launch(stream, norm.tokens, threads, &block_a_token, norm);
 }
 
-TEST(Rungs, TwoABlockATokenIsRight) { expect_right(&rung_two); }
+TEST(Rungs, Rung2BlockPerTokenMatchesTheReference) { expect_right(&rung_two); }
 
-TEST(Rungs, TwoNeedsEachBarrier) {
+TEST(Rungs, Rung2NeedsEachBarrier) {
   Random random(2);
   const MicroBatch batch{.size = 1, .count = 1};
   const Question q = random_question(LayerNorm(), {{1, 3, 301}}, 1, 1, false, random);
@@ -113,9 +113,9 @@ TEST(Rungs, TwoNeedsEachBarrier) {
   expect_barriers_of("rungs_test.cpp", [&] { return right(&rung_two, q, expected); });
 }
 
-// ---- rung three: a warp for each token, whose lanes exchange registers
+// ---- rung three: a warp for each token; its lanes exchange registers
 
-constexpr unsigned warps = 4;  // tokens of a block
+constexpr unsigned warps = 4;  // also the tokens per block
 
 __device__ float sum_of_lanes(float value) {
   for (unsigned mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(all_lanes, value, mask);
@@ -124,7 +124,7 @@ __device__ float sum_of_lanes(float value) {
 
 __global__ void warp_a_token(Norm c) {
   const std::uint64_t token = std::uint64_t{blockIdx.x} * warps + threadIdx.y;
-  if (token >= c.tokens) return;  // a whole warp
+  if (token >= c.tokens) return;  // all threads of a warp or none
   const std::uint64_t begin = token * c.features;
   const float n = static_cast<float>(c.features);
   float sum = 0, squares = 0;
@@ -143,11 +143,11 @@ void rung_three(Stream& stream, const Norm& norm) {
   launch(stream, groups_of(norm.tokens, warps), {32, warps}, &warp_a_token, norm);
 }
 
-TEST(Rungs, ThreeAWarpATokenIsRight) { expect_right(&rung_three); }
+TEST(Rungs, Rung3WarpPerTokenMatchesTheReference) { expect_right(&rung_three); }
 
 // ---- rung four: the op
 
-TEST(Rungs, FourTheOpIsRight) {
+TEST(Rungs, Rung4TheOpMatchesTheReference) {
   Random random(3);
   expect_good_cuda_op(LayerNorm(), {{1, 5, 33}}, random);
 }

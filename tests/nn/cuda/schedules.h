@@ -1,5 +1,5 @@
-// What tests ask of the host executor. On a device there is one schedule, its own, and nothing can be left
-// out.
+// Helpers that run a check under each schedule of the host executor, or without a barrier. A device has only
+// its own schedule and cannot skip barriers.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace steelyard::nn::cuda {
 
-// Sanitizers make everything up to thirty times as slow: they get the least that still meets all code.
+// Sanitizers are up to thirty times slower: they run the smallest cases that still cover all code.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool thorough = false;
 #else
@@ -24,7 +24,7 @@ constexpr bool thorough = true;
 
 inline void in_each_schedule(const std::function<void()>& check) { check(); }
 inline void expect_barriers_of(const std::string&, const std::function<bool()>&) {
-  GTEST_SKIP() << "only the host executor can leave out a barrier";
+  GTEST_SKIP() << "only the host executor can skip a barrier";
 }
 
 #else
@@ -43,11 +43,11 @@ inline void in_each_schedule(const std::function<void()>& check) {
   with(host::Schedule::random, 2);
 }
 
-// `right` tells whether all results are as they should be. With each barrier of the file left out, in at
-// least one schedule, they must not be.
+// `right` returns whether all results are correct. For each barrier of the file, results must be wrong in at
+// least one schedule without that barrier.
 inline void expect_barriers_of(const std::string& file, const std::function<bool()>& right) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "what goes wrong without a barrier is undefined";
+  GTEST_SKIP() << "the effect of a missing barrier is undefined here";
 #endif
   host::Executor& executor = host::Executor::mine();
   executor.take_barriers();
@@ -62,11 +62,11 @@ inline void expect_barriers_of(const std::string& file, const std::function<bool
       executor.choose(schedule);
       noticed = noticed || !right();
     }
-    EXPECT_TRUE(noticed) << "nobody misses the barrier in " << barrier;
+    EXPECT_TRUE(noticed) << "results are correct without the barrier in " << barrier;
     executor.leave_out({});
     executor.choose(host::Schedule::forward);
   }
-  EXPECT_GT(seen, 0U) << file << " has no barrier that was reached";
+  EXPECT_GT(seen, 0U) << file << ": no barrier was reached";
 }
 
 #endif

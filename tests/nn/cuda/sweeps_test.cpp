@@ -19,7 +19,7 @@ __global__ void count_up(std::uint32_t places, const float* in, float* out) {
   store<n>(out + at, pack);
 }
 
-TEST(CudaInSamples, ReachesEachNumberOnce) {
+TEST(CudaInSamples, VisitsEachNumberOnce) {
   Stream stream;
   for (const std::uint32_t places : {1U, 31U, 32U, 60U, 255U, 256U, 1028U}) {
     constexpr std::uint32_t samples = 3;
@@ -38,7 +38,7 @@ TEST(CudaInSamples, ReachesEachNumberOnce) {
   }
 }
 
-TEST(CudaInSamples, PacksAreAligned) {
+TEST(CudaInSamples, PacksOnlyAlignedNumbers) {
   alignas(16) const float numbers[8]{};
   EXPECT_TRUE(can_pack(4, numbers, numbers + 4));
   EXPECT_FALSE(can_pack(4, numbers, numbers + 1));
@@ -49,7 +49,7 @@ struct Difference {
   __device__ float operator()(float a, float b) const { return a - b; }
 };
 
-TEST(CudaByChannel, MeetsTheNumbersOfItsSampleAndChannel) {
+TEST(CudaByChannel, UsesTheNumbersOfItsSampleAndChannel) {
   Stream stream;
   for (const Places places : {Places{1, 1, 1}, Places{2, 3, 5}, Places{3, 7, 8}, Places{2, 20, 33}}) {
     const std::uint64_t few = places.samples * places.channels, many = few * places.each;
@@ -82,7 +82,7 @@ struct Itself {
   __device__ float operator()(float x) const { return x; }
 };
 
-TEST(CudaByChannel, SumsAreOfOneSampleAndChannel) {
+TEST(CudaByChannel, SumsBelongToOneSampleAndChannel) {
   Stream stream;
   constexpr Places places{2, 3, 2};
   const DeviceArray<float> values(12), sums(4);
@@ -99,7 +99,7 @@ TEST(CudaByChannel, SumsAreOfOneSampleAndChannel) {
   EXPECT_EQ(results.data()[3], 54);
 }
 
-// Of each number and of its square, where the row is one of the first `real`.
+// Sums each number and its square over the first `real` rows.
 struct Sums {
   static constexpr unsigned sums = 2;
   const float* in;
@@ -183,13 +183,13 @@ bool right_sums(const Runs& runs) {
   return right;
 }
 
-TEST(SumColumns, GivesTheSumsOfEachRun) {
+TEST(SumColumns, ComputesTheSumsOfEachRun) {
   for (const Runs& runs : shapes) {
     in_each_schedule([&] { EXPECT_TRUE(right_sums(runs)) << runs.rows << " x " << runs.columns; });
   }
 }
 
-TEST(SumColumns, CutsLongRunsInPieces) {
+TEST(SumColumns, SplitsLongRuns) {
   EXPECT_EQ(pieces_of({100000, 100000, 32}), 512U);
   EXPECT_EQ(pieces_of({100000, 100000, 64}), 256U);
   EXPECT_EQ(pieces_of({300, 300, 32}), 3U);
@@ -203,7 +203,7 @@ TEST(SumColumns, EachBarrierIsNeeded) {
 TEST(SweepColumns, VisitsEachNumberOnce) {
   for (const Runs& runs : shapes) {
     OnMatrix on(runs);
-    // A matrix that begins elsewhere than at 16 bytes is swept one by one.
+    // An unaligned matrix (not at a multiple of 16 bytes) is processed number by number.
     for (const std::uint64_t skipped : {0, 1}) {
       DeviceArray<float> to(on.in.size() + 1);
       on.stream.fill_zero(to.data(), to.size() * sizeof(float));
@@ -219,7 +219,7 @@ TEST(SweepColumns, VisitsEachNumberOnce) {
   }
 }
 
-TEST(ColumnSums, InTwoStages) {
+TEST(ColumnSums, AreComputedInTwoStages) {
   for (const bool add : {false, true}) {
     const Runs runs{5000, 5000, 5};
     OnMatrix on(runs);

@@ -5,7 +5,7 @@
 namespace steelyard::nn::cuda::windows_test {
 namespace {
 
-// Of window blockIdx.x and place threadIdx.x.
+// For window blockIdx.x and place threadIdx.x.
 __global__ void meet(Windows all, std::uint32_t length, std::uint32_t count, bool* by_window,
                      bool* by_place) {
   const std::uint32_t w = blockIdx.x, place = threadIdx.x;
@@ -14,7 +14,7 @@ __global__ void meet(Windows all, std::uint32_t length, std::uint32_t count, boo
   by_place[w * length + place] = windows.begin <= w && w < windows.end;
 }
 
-TEST(CudaWindows, MeetWhatTheyCover) {
+TEST(CudaWindows, AgreeWithThePlacesTheyCover) {
   Stream stream;
   for (std::uint32_t size = 1; size < 6; ++size) {
     for (std::uint32_t stride = 1; stride < 5; ++stride) {

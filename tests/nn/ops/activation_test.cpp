@@ -18,14 +18,14 @@ const char* name(Kind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-// Numbers in [-8, 8], so that every branch of every kind is met.
+// Numbers in [-8, 8], which reach every branch of every kind.
 Question wide_question(Kind kind, Shape shape, std::uint32_t size, std::uint32_t count, Random& random) {
   Question q = random_question(Activation(kind), {shape}, size, count, false, random);
   for (float& value : q.inputs[0]) value *= 8;
   return q;
 }
 
-TEST(Activation, KnownAnswers) {
+TEST(Activation, MatchesKnownValues) {
   const Floats x{-4, -1, 0, 1, 7};
   const std::vector<std::pair<Kind, Floats>> known{
       {Kind::relu, {0, 0, 0, 1, 7}},
@@ -48,7 +48,7 @@ TEST(Activation, KnownAnswers) {
   }
 }
 
-TEST(Activation, TheReferenceHasTrueGradients) {
+TEST(Activation, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 3};
   for (const Kind kind : kinds) {
@@ -77,7 +77,7 @@ TEST(Activation, TheCpuAgreesWithTheReference) {
   }
 }
 
-TEST(Activation, LanesAreCountedInsteadOfSamples) {
+TEST(Activation, SupportsLanes) {
   Random random(4);
   for (const std::uint32_t size : {2U, 32U}) {
     const MicroBatch batch{.size = size, .count = size};
@@ -89,7 +89,7 @@ TEST(Activation, LanesAreCountedInsteadOfSamples) {
   }
 }
 
-TEST(Activation, OnlyWhatDerivativesNeedIsKept) {
+TEST(Activation, KeepsOnlyWhatTheDerivativeNeeds) {
   Random random(5);
   for (const Kind kind : kinds) {
     const Traits traits =
@@ -102,7 +102,7 @@ TEST(Activation, OnlyWhatDerivativesNeedIsKept) {
   }
 }
 
-// Every level of processors that this one can run.
+// Every processor level that this processor supports.
 std::vector<const ActivationTable*> tables() {
   std::vector<const ActivationTable*> all{&baseline::activation};
   if (cpu_level() >= Level::v3) all.push_back(&v3::activation);
@@ -110,9 +110,9 @@ std::vector<const ActivationTable*> tables() {
   return all;
 }
 
-// All results above 1e-36 are within 1e-6 of the double's, relative to themselves; of gelu_tanh,
-// which is an approximation anyway, the roundings of a cube in an exponent leave 2e-5.
-TEST(Activation, EveryLevelIsExactToOneInAMillion) {
+// All results above 1e-36 have a relative error below 1e-6 compared with double. For gelu_tanh, an
+// approximation anyway, the rounding of a cube in an exponent allows only 2e-5.
+TEST(Activation, EveryLevelIsAccurateToOneInAMillion) {
   Floats x;
   for (float at = 1e-6F; at < 80; at *= 1.003F) {
     x.push_back(at);
@@ -137,7 +137,7 @@ TEST(Activation, EveryLevelIsExactToOneInAMillion) {
   }
 }
 
-TEST(Activation, NumbersOutOfRangeHaveTheirLimitsAndNanStaysNan) {
+TEST(Activation, HandlesLimitsAndNan) {
   const Floats x{-1e30F, -1000, 1000, 1e30F, NAN};
   for (const ActivationTable* table : tables()) {
     for (const Kind kind : kinds) {

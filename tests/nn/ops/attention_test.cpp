@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::FloatNear;
 
 // Two tokens, one head of one feature. Scores of token 0: 0 and 0; of token 1: 0 and log 3.
-TEST(Attention, GivesHandComputedNumbers) {
+TEST(Attention, MatchesHandComputedNumbers) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(1);
   for (const bool causal : {false, true}) {
@@ -32,7 +32,7 @@ TEST(Attention, GivesHandComputedNumbers) {
   }
 }
 
-TEST(Attention, TheReferenceHasTrueGradients) {
+TEST(Attention, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 2, .count = 1};
   for (const bool causal : {false, true}) {
@@ -41,7 +41,7 @@ TEST(Attention, TheReferenceHasTrueGradients) {
   }
 }
 
-TEST(Attention, TheCpuGivesWhatTheReferenceGives) {
+TEST(Attention, TheCpuMatchesTheReference) {
   Random random(3);
   struct Case {
     std::uint32_t heads, tokens, length;
@@ -55,7 +55,7 @@ TEST(Attention, TheCpuGivesWhatTheReferenceGives) {
   }
 }
 
-TEST(Attention, EveryLevelGivesWhatTheReferenceGives) {
+TEST(Attention, EveryLevelMatchesTheReference) {
   Random random(4);
   const MicroBatch batch{.size = 1, .count = 1};
   for (const std::uint32_t length : {16U, 11U}) {
@@ -76,8 +76,8 @@ TEST(Attention, EveryLevelGivesWhatTheReferenceGives) {
   }
 }
 
-// Scores far apart do not overflow, and a token behind is not seen, however high its score.
-TEST(Attention, OfLargeScoresIsAChoice) {
+// Widely different scores do not overflow, and a later token is masked, however high its score.
+TEST(Attention, LargeScoresSelectOneToken) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(5);
   Question q = random_question(Attention(1, true), {{1, 3, 3}}, 1, 1, false, random);

@@ -7,7 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(AveragePool, GivesHandComputedNumbers) {
+TEST(AveragePool, MatchesHandComputedNumbers) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(1);
   Question q = random_question(AveragePool(2), {{2, 5, 1}}, 1, 1, false, random);
@@ -27,7 +27,7 @@ TEST(AveragePool, GivesHandComputedNumbers) {
   EXPECT_THAT(answer.d_inputs[0], ElementsAre(1, 2, 3, 4));
 }
 
-TEST(AveragePool, TheReferenceHasTrueGradients) {
+TEST(AveragePool, ReferenceGradientsMatchFiniteDifferences) {
   Random random(3);
   const MicroBatch batch{.size = 2, .count = 2};
   for (const AveragePool& pool :
@@ -37,7 +37,7 @@ TEST(AveragePool, TheReferenceHasTrueGradients) {
   }
 }
 
-TEST(AveragePool, TheCpuGivesWhatTheReferenceGives) {
+TEST(AveragePool, TheCpuMatchesTheReference) {
   Random random(4);
   for (const AveragePool& pool :
        {AveragePool(2), AveragePool(3, 2, 1), AveragePool(2, 3), AveragePool(5, 2, 2)}) {
@@ -49,7 +49,7 @@ TEST(AveragePool, TheCpuGivesWhatTheReferenceGives) {
   }
 }
 
-TEST(AveragePool, TheSameAtEveryLevel) {
+TEST(AveragePool, IsIdenticalAtEveryLevel) {
   Random random(5);
   const PoolWindows windows{7, 9, 11, 4, 5, 3, 2, 1, 2};
   const Floats input = random_floats(2 * 7 * 9 * 11, random),
@@ -65,7 +65,7 @@ TEST(AveragePool, TheSameAtEveryLevel) {
   }
 }
 
-TEST(AveragePool, GivesTheSameInLanesAsInSamples) {
+TEST(AveragePool, IsIdenticalInLanesAndSamples) {
   Random random(6);
   for (const std::uint32_t size : micro_batch_sizes) {
     const MicroBatch batch{.size = size, .count = size};
@@ -75,7 +75,7 @@ TEST(AveragePool, GivesTheSameInLanesAsInSamples) {
   }
 }
 
-TEST(AveragePool, RefusesWhatItCannotDo) {
+TEST(AveragePool, RefusesUnsupportedShapes) {
   const OpPlace place{.inputs = {{9, 9, 1}}, .output = {5, 5, 1}, .order = Order::lanes};
   EXPECT_THROW(cpu::make(AveragePool(3, 2, 1), place), Failure);
 }

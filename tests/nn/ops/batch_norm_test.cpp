@@ -9,7 +9,7 @@ namespace {
 constexpr std::array tails{FusedTail{}, FusedTail{.add = true}, FusedTail{.relu = true},
                            FusedTail{.add = true, .relu = true}};
 
-// What the fused op must be: the reference's batch norm, then a + b, then a ReLU.
+// The expected result of the fused op: the reference's batch norm, then a + b, then a ReLU.
 class Composed final : public Op {
  public:
   Composed(const OpPlace& place, FusedTail tail)
@@ -44,8 +44,8 @@ OpPlace fused_place(Shape shape, FusedTail tail) {
   return place;
 }
 
-// One channel, two samples and a padded one: mean 2, variance 1.
-TEST(BatchNorm, KnownAnswer) {
+// One channel, two samples and one of padding: mean 2, variance 1.
+TEST(BatchNorm, MatchesKnownValues) {
   Random random(1);
   const MicroBatch batch{.size = 4, .count = 2};
   Question q = random_question(BatchNorm(0.0), {{1, 1, 1}}, 4, 2, true, random);
@@ -71,7 +71,7 @@ TEST(BatchNorm, KnownAnswer) {
   }
 }
 
-TEST(BatchNorm, TheReferenceHasTrueGradients) {
+TEST(BatchNorm, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 8, .count = 7};
   const Question q = random_question(BatchNorm(), {{2, 3, 3}}, 8, 7, false, random);
@@ -87,7 +87,7 @@ TEST(BatchNorm, TheCpuAgreesWithTheReference) {
   }
 }
 
-TEST(BatchNorm, WithATailItIsTheThreeOpsInARow) {
+TEST(BatchNorm, WithATailMatchesThreeSeparateOps) {
   Random random(4);
   for (const FusedTail tail : tails) {
     for (const Shape shape : {Shape{5, 7, 3}, Shape{3, 3, 19}, Shape{4, 4, 64}}) {
@@ -100,7 +100,7 @@ TEST(BatchNorm, WithATailItIsTheThreeOpsInARow) {
   }
 }
 
-// Backward of a ReLU must know the output; the residual's values it never needs.
+// Backward of a ReLU needs the output, but never the values of the residual.
 TEST(BatchNorm, KeepsOnlyWhatItsTailNeeds) {
   for (const FusedTail tail : tails) {
     const Traits traits = cpu::make_batch_norm(BatchNorm(), fused_place({2, 2, 3}, tail), tail)->traits();
@@ -110,8 +110,8 @@ TEST(BatchNorm, KeepsOnlyWhatItsTailNeeds) {
   }
 }
 
-// Squares of numbers around 1000 leave few digits for a variance of 1e-2; the variance is right all the same.
-TEST(BatchNorm, AFarMeanCostsNoDigitsOfTheVariance) {
+// Squares of numbers around 1000 leave few digits for a variance of 1e-2; the variance must still be right.
+TEST(BatchNorm, ALargeMeanKeepsTheVariancePrecise) {
   Random random(5);
   const MicroBatch batch{.size = 32, .count = 32};
   Question q = random_question(BatchNorm(), {{16, 16, 5}}, 32, 32, false, random);
@@ -123,7 +123,7 @@ TEST(BatchNorm, AFarMeanCostsNoDigitsOfTheVariance) {
   }
 }
 
-// Numbers of padded samples, however large, change nothing.
+// Values in padded samples, however large, change nothing.
 TEST(BatchNorm, PaddingIsInNoSum) {
   Random random(6);
   const MicroBatch batch{.size = 4, .count = 3};
@@ -136,7 +136,7 @@ TEST(BatchNorm, PaddingIsInNoSum) {
   }
 }
 
-// One place in all: no unbiased variance exists, and nothing may become infinite.
+// With a single place there is no unbiased variance, and no result may become infinite.
 TEST(BatchNorm, ASinglePlaceHasVarianceZero) {
   Random random(7);
   const MicroBatch batch{.size = 1, .count = 1};

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Conv2d, MultipliesAndAddsByHand) {
+TEST(Conv2d, MatchesHandComputedNumbers) {
   const MicroBatch batch{.size = 1, .count = 1};
   const Pass pass{batch, true};
   Random random(1);
@@ -37,7 +37,7 @@ std::vector<Conv2d> convolutions(std::uint32_t in) {
   return all;
 }
 
-TEST(Conv2d, HasTrueGradients) {
+TEST(Conv2d, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   for (const Conv2d& options : convolutions(4)) {
     const MicroBatch batch{.size = 2, .count = 2};
@@ -47,7 +47,7 @@ TEST(Conv2d, HasTrueGradients) {
   }
 }
 
-TEST(Conv2d, EqualsTheReference) {
+TEST(Conv2d, TheCpuMatchesTheReference) {
   Random random(3);
   for (const std::uint32_t in : {3U, 8U, 12U, 32U}) {
     for (const Conv2d& options : convolutions(in)) {
@@ -58,7 +58,7 @@ TEST(Conv2d, EqualsTheReference) {
   }
 }
 
-TEST(Conv2d, DirectKernelsEqualTheReference) {
+TEST(Conv2d, DirectKernelsMatchTheReference) {
   Random random(4);
   for (const std::uint32_t in : {1U, 3U, 7U}) {
     for (const Conv2d& options : {Conv2d{.channels = 6, .kernel = 5, .padding = 2},
@@ -75,8 +75,8 @@ TEST(Conv2d, DirectKernelsEqualTheReference) {
   }
 }
 
-// oneDNN falls back to a reference of its own, twenty times slower, where it has no kernel.
-TEST(Conv2d, IsNeverOnednnsReference) {
+// Without a suitable kernel, oneDNN falls back to its own reference, which is twenty times slower.
+TEST(Conv2d, NeverUsesTheReferenceOfOnednn) {
   Random random(5);
   for (const std::uint32_t in : {8U, 16U, 24U, 58U, 64U, 116U}) {
     for (const Conv2d& options : convolutions(in)) {
@@ -86,7 +86,7 @@ TEST(Conv2d, IsNeverOnednnsReference) {
   }
 }
 
-TEST(Conv2d, InBf16) {
+TEST(Conv2d, SupportsBf16) {
   Random random(6);
   for (const bool add : {false, true}) {
     for (const std::uint32_t stride : {1U, 2U}) {
@@ -98,7 +98,7 @@ TEST(Conv2d, InBf16) {
   }
 }
 
-TEST(Conv2d, WithFewChannelsOrGroupsStaysInFloat32) {
+TEST(Conv2d, UsesFloat32ForFewChannelsOrGroups) {
   Random random(7);
   for (const std::uint32_t in : {3U, 32U}) {
     const Conv2d options{.channels = 32, .kernel = 3, .padding = 1, .groups = in == 3 ? 1U : 32U};

@@ -12,7 +12,7 @@ namespace {
 
 class DropoutLevels : public testing::TestWithParam<Level> {};
 
-TEST_P(DropoutLevels, DrawWhatTheHeaderSays) {
+TEST_P(DropoutLevels, MatchTheDefinitionInTheHeader) {
   if (GetParam() > cpu_level()) GTEST_SKIP() << "this processor has no " << name(GetParam());
   std::vector<std::uint64_t> keys(32);
   for (std::uint64_t s = 0; s < keys.size(); ++s) keys[s] = hash(s, 12);

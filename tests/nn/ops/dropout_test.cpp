@@ -20,7 +20,7 @@ Question ones(double probability, std::uint32_t size, std::uint64_t key) {
   return q;
 }
 
-// What dropout makes of ones, for the samples at these positions: the mask itself.
+// Returns the output of dropout for inputs of ones at these positions, which is the mask.
 Floats mask(double probability, const std::vector<std::uint64_t>& positions, Place place = {},
             Order order = Order::samples, bool training = true) {
   const auto size = static_cast<std::uint32_t>(positions.size());
@@ -29,7 +29,7 @@ Floats mask(double probability, const std::vector<std::uint64_t>& positions, Pla
   const Question q = ones(probability, size, place.key);
   const Answer answer = run(*cpu_op(q, order), q, {batch, training}, order, order);
   if (training) {
-    EXPECT_EQ(answer.d_inputs[0], answer.output) << "the gradient passes where the number passed";
+    EXPECT_EQ(answer.d_inputs[0], answer.output) << "gradients must have the mask of the outputs";
   }
   return answer.output;
 }
@@ -43,7 +43,7 @@ TEST(Dropout, DropsTheRightShareAndScalesTheRest) {
       ++all;
     }
   }
-  // 25 600 draws: the deviation of the share is 0.0027.
+  // 25 600 draws: the standard deviation of the share is 0.0027.
   EXPECT_NEAR(static_cast<double>(dropped) / static_cast<double>(all), 0.25, 0.0135);
 }
 
@@ -56,7 +56,7 @@ TEST(Dropout, IsAFunctionOfSeedEpochPositionPlaceAndFeature) {
   EXPECT_NE(mask(0.5, {10}, {.key = 9}), first);
 }
 
-TEST(Dropout, DoesNotCareWhichMicroBatchASampleIsIn) {
+TEST(Dropout, IsIndependentOfTheMicroBatch) {
   const Floats together = mask(0.5, {7, 3, 900, 12});
   Floats alone;
   for (const std::uint64_t position : {7, 3, 900, 12}) {
@@ -66,7 +66,7 @@ TEST(Dropout, DoesNotCareWhichMicroBatchASampleIsIn) {
   EXPECT_EQ(together, alone);
 }
 
-TEST(Dropout, IsTheSameInLanesAsInSamples) {
+TEST(Dropout, IsIdenticalInLanesAndSamples) {
   EXPECT_EQ(mask(0.3, {1, 2}, {}, Order::lanes), mask(0.3, {1, 2}, {}, Order::samples));
 }
 
@@ -75,9 +75,9 @@ TEST(Dropout, DoesNothingInEvaluation) {
   EXPECT_THAT(mask(0.9, {1, 2}, {}, Order::lanes, false), Each(1));
 }
 
-TEST(Dropout, OfProbabilityZeroKeepsEverything) { EXPECT_THAT(mask(0, {1, 2, 3, 4}), Each(1)); }
+TEST(Dropout, ProbabilityZeroKeepsEverything) { EXPECT_THAT(mask(0, {1, 2, 3, 4}), Each(1)); }
 
-TEST(Dropout, TheCpuGivesWhatTheReferenceGives) {
+TEST(Dropout, TheCpuMatchesTheReference) {
   Random random(2);
   const std::vector<std::uint64_t> positions{5, 800, 3, 12};
   const MicroBatch batch{.positions = positions.data(), .size = 4, .count = 3, .seed = 7, .epoch = 3};
@@ -92,7 +92,7 @@ TEST(Dropout, TheCpuGivesWhatTheReferenceGives) {
   }
 }
 
-TEST(Dropout, TheReferenceHasTrueGradients) {
+TEST(Dropout, ReferenceGradientsMatchFiniteDifferences) {
   Random random(3);
   const std::vector<std::uint64_t> positions{5, 800};
   const MicroBatch batch{.positions = positions.data(), .size = 2, .count = 2};

@@ -13,7 +13,7 @@ Question question(Embedding op, std::uint32_t tokens, std::uint32_t size, std::u
   return q;
 }
 
-TEST(Embedding, GivesHandComputedNumbers) {
+TEST(Embedding, MatchesHandComputedNumbers) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(1);
   Question q = question({.rows = 3, .features = 2}, 4, 1, 1, true, random);
@@ -30,7 +30,7 @@ TEST(Embedding, GivesHandComputedNumbers) {
   }
 }
 
-TEST(Embedding, TakesWhatIsNoRowAsRowZero) {
+TEST(Embedding, InvalidRowsCountAsRowZero) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(2);
   Question q = question({.rows = 2, .features = 1}, 5, 1, 1, false, random);
@@ -42,7 +42,7 @@ TEST(Embedding, TakesWhatIsNoRowAsRowZero) {
   }
 }
 
-TEST(Embedding, TheCpuGivesWhatTheReferenceGives) {
+TEST(Embedding, TheCpuMatchesTheReference) {
   Random random(3);
   for (const Embedding& op : {Embedding{.rows = 11, .features = 37}, Embedding{.rows = 1, .features = 1}}) {
     for (const bool add : {false, true}) {

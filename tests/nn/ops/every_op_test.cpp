@@ -1,5 +1,5 @@
-// What is asked of every op alike: it is in the table of cases, the reference's gradients are derivatives,
-// and the CPU gives what the reference gives.
+// Checks for every op: it has a case in the table, the reference's gradients are derivatives, and the CPU
+// matches the reference.
 #include <steelyard/model.h>
 
 #include <set>
@@ -10,7 +10,7 @@
 namespace steelyard::nn::every_op_test {
 namespace {
 
-constexpr std::size_t max_features = 64;  // of an input whose derivatives are taken one by one
+constexpr std::size_t max_features = 64;  // of an input; each feature needs its own finite difference
 
 std::string named(const OpCase& it) {
   std::string text = name_of(it.kind);
@@ -18,15 +18,15 @@ std::string named(const OpCase& it) {
   return text;
 }
 
-// Two have tests of their own (dropout_test.cpp, linear_test.cpp): masks of dropout depend on positions,
-// which micro-batches here have none of, and a linear layer of the CPU takes or gives lanes.
+// Two ops also have separate tests (dropout_test.cpp, linear_test.cpp): masks of dropout depend on positions,
+// which the micro-batches here lack, and a linear layer of the CPU may read or write lanes.
 TEST(EveryOp, HasACase) {
   std::set<std::size_t> kinds{OpKind(Dropout(0.5)).index(), OpKind(Linear{}).index()};
   for (const OpCase& it : op_cases()) kinds.insert(it.kind.index());
   EXPECT_EQ(kinds.size(), std::variant_size_v<OpKind>) << "an op of STEELYARD_OPS has no row in op_cases()";
 }
 
-TEST(EveryOp, GivesHandComputedNumbers) {
+TEST(EveryOp, MatchesHandComputedNumbers) {
   Random random(1);
   const MicroBatch batch{.size = 1, .count = 1};
   for (const KnownAnswer& known : known_answers()) {
@@ -44,7 +44,7 @@ TEST(EveryOp, GivesHandComputedNumbers) {
   }
 }
 
-TEST(EveryOp, HasTrueGradientsInTheReference) {
+TEST(EveryOp, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 3};
   for (const OpCase& it : op_cases()) {
@@ -55,7 +55,7 @@ TEST(EveryOp, HasTrueGradientsInTheReference) {
   }
 }
 
-TEST(EveryOp, GivesOnTheCpuWhatTheReferenceGives) {
+TEST(EveryOp, TheCpuMatchesTheReference) {
   Random random(3);
   for (const OpCase& it : op_cases()) {
     SCOPED_TRACE(named(it));
@@ -63,8 +63,8 @@ TEST(EveryOp, GivesOnTheCpuWhatTheReferenceGives) {
   }
 }
 
-// x + x, whose first gradient is in place and whose second is added to it.
-TEST(Add, AValueMayBeAddedToItself) {
+// x + x: the first gradient is computed in place, the second is added to it.
+TEST(Add, SupportsAddingAValueToItself) {
   const MicroBatch batch{.size = 1, .count = 1};
   const std::unique_ptr<Op> op = cpu::make(Add(), {.inputs = {{1, 1, 3}, {1, 1, 3}}, .output = {1, 1, 3}});
   Floats x{1, 2, 3}, gradient{5, 6, 7};
@@ -76,7 +76,7 @@ TEST(Add, AValueMayBeAddedToItself) {
   EXPECT_EQ(gradient, (Floats{10, 12, 14}));
 }
 
-TEST(Add, LanesAreCountedInsteadOfSamples) {
+TEST(Add, SupportsLanes) {
   Random random(4);
   for (const std::uint32_t size : {2U, 32U}) {
     const Pass pass{{.size = size, .count = size}, true};
@@ -86,7 +86,7 @@ TEST(Add, LanesAreCountedInsteadOfSamples) {
   }
 }
 
-TEST(Tokens, OfAPictureInLanesAreThosePlaces) {
+TEST(Tokens, ImagesInLanesKeepTheirOrder) {
   Random random(4);
   const MicroBatch batch{.size = 4, .count = 4};
   const Question q = random_question(Tokens{}, {{2, 3, 5}}, 4, 4, false, random);

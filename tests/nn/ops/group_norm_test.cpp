@@ -3,8 +3,8 @@
 namespace steelyard::nn::group_norm_test {
 namespace {
 
-// Two groups of one channel over two places; two samples whose statistics differ.
-TEST(GroupNorm, KnownAnswer) {
+// Two groups of one channel over two places; two samples with different statistics.
+TEST(GroupNorm, MatchesKnownValues) {
   Random random(1);
   const MicroBatch batch{.size = 2, .count = 2};
   Question q = random_question(GroupNorm(2, 0.0), {{1, 2, 2}}, 2, 2, false, random);
@@ -20,7 +20,7 @@ TEST(GroupNorm, KnownAnswer) {
   }
 }
 
-TEST(GroupNorm, TheReferenceHasTrueGradients) {
+TEST(GroupNorm, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 3};
   const Question q = random_question(GroupNorm(2), {{2, 3, 6}}, 4, 3, false, random);
@@ -38,7 +38,7 @@ TEST(GroupNorm, TheCpuAgreesWithTheReference) {
   }
 }
 
-TEST(GroupNorm, AFarMeanCostsNoDigitsOfTheVariance) {
+TEST(GroupNorm, ALargeMeanKeepsTheVariancePrecise) {
   Random random(4);
   const MicroBatch batch{.size = 4, .count = 4};
   Question q = random_question(GroupNorm(2), {{8, 8, 6}}, 4, 4, false, random);

@@ -3,8 +3,8 @@
 namespace steelyard::nn::layer_norm_test {
 namespace {
 
-// Two tokens of two features: 1 and 3 have mean 2 and deviation 1, 10 and 30 have 20 and 10.
-TEST(LayerNorm, KnownAnswer) {
+// Two tokens of two features: 1 and 3 have mean 2 and deviation 1, 10 and 30 have mean 20 and deviation 10.
+TEST(LayerNorm, MatchesKnownValues) {
   Random random(1);
   const MicroBatch batch{.size = 1, .count = 1};
   Question q = random_question(LayerNorm(0.0), {{1, 2, 2}}, 1, 1, true, random);
@@ -17,12 +17,12 @@ TEST(LayerNorm, KnownAnswer) {
     expect_near(answer.output, {-2, 103, -2, 103}, "output", 1e-6F);
     expect_near(answer.d_parameters[0], {8, 21}, "d_weight", 1e-6F);
     expect_near(answer.d_parameters[1], {32, 41}, "d_bias", 1e-6F);
-    // With two features all that is left of a gradient is what neither mean nor deviation sees: nothing.
+    // With two features, mean and deviation absorb the whole gradient.
     expect_near(answer.d_inputs[0], {0, 0, 0, 0}, "gradient of the input", 1e-6F);
   }
 }
 
-TEST(LayerNorm, TheReferenceHasTrueGradients) {
+TEST(LayerNorm, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 3};
   const Question q = random_question(LayerNorm(), {{2, 3, 7}}, 4, 3, false, random);
@@ -38,7 +38,7 @@ TEST(LayerNorm, TheCpuAgreesWithTheReference) {
   }
 }
 
-TEST(LayerNorm, AFarMeanCostsNoDigitsOfTheVariance) {
+TEST(LayerNorm, ALargeMeanKeepsTheVariancePrecise) {
   Random random(4);
   const MicroBatch batch{.size = 4, .count = 4};
   Question q = random_question(LayerNorm(), {{1, 8, 200}}, 4, 4, false, random);

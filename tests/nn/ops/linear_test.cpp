@@ -5,7 +5,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Linear, TakesAPictureChannelByChannel) {
+TEST(Linear, ReadsImagesChannelByChannel) {
   const MicroBatch batch{.size = 1, .count = 1};
   const Pass pass{batch, true};
   Random random(1);
@@ -20,14 +20,14 @@ TEST(Linear, TakesAPictureChannelByChannel) {
   expect_same(run(*cpu_op(q, Order::lanes), q, pass, Order::lanes, Order::lanes), expected, q, pass);
 }
 
-TEST(Linear, HasTrueGradients) {
+TEST(Linear, ReferenceGradientsMatchFiniteDifferences) {
   Random random(2);
   const MicroBatch batch{.size = 4, .count = 3};
   const Question q = random_question(Linear{.outputs = 5}, {{2, 3, 2}}, 4, 3, false, random);
   expect_true_gradients(*reference_op(q), q, {batch, true});
 }
 
-TEST(Linear, EqualsTheReference) {
+TEST(Linear, TheCpuMatchesTheReference) {
   Random random(3);
   for (const bool bias : {true, false}) {
     for (const Shape in : {Shape{1, 1, 1}, Shape{1, 1, 33}, Shape{5, 7, 1}, Shape{3, 3, 5}}) {
@@ -45,7 +45,7 @@ TEST(Linear, EqualsTheReference) {
   }
 }
 
-TEST(Linear, InBf16) {
+TEST(Linear, SupportsBf16) {
   Random random(6);
   for (const bool add : {false, true}) {
     expect_same_in_bf16(Linear{.outputs = 33}, {{1, 1, 70}}, 8, 5, add, random, Order::lanes);

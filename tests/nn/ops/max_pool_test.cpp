@@ -10,16 +10,16 @@ namespace {
 
 using testing::ElementsAre;
 
-// Numbers that are all different and far apart, in random order: no window has two greatest.
+// Distinct numbers that are far apart, in random order, so that each window has one maximum.
 void spread_out(Floats& values, Random& random) {
   std::iota(values.begin(), values.end(), -0.5F * static_cast<float>(values.size()));
   for (std::uint64_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
 }
 
-TEST(MaxPool, GivesHandComputedNumbersAndTheFirstOfEqualsWins) {
+TEST(MaxPool, MatchesHandComputedNumbers) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(1);
-  // 3 x 4 with windows of 2: the third row fills no window.
+  // 3 x 4 with windows of 2: the third row belongs to no window.
   Question q = random_question(MaxPool(2), {{3, 4, 1}}, 1, 1, false, random);
   q.inputs[0] = {1, 5, 7, 7, 3, 2, 7, 0, 9, 9, 9, 9};
   q.d_output = {10, 20};
@@ -31,7 +31,7 @@ TEST(MaxPool, GivesHandComputedNumbersAndTheFirstOfEqualsWins) {
   EXPECT_THAT(run(*reference_op(q), q, {batch, true}).d_inputs[0],
               ElementsAre(0, 10, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0));
 
-  // Overlapping and padded, all negative: padding is never the greatest.
+  // Overlapping and padded windows, all numbers negative: padding is never the maximum.
   q = random_question(MaxPool(3, 2, 1), {{3, 3, 1}}, 1, 1, false, random);
   q.inputs[0] = {-9, -8, -7, -6, -1, -5, -4, -3, -2};
   q.d_output = {1, 2, 4, 8};
@@ -40,7 +40,7 @@ TEST(MaxPool, GivesHandComputedNumbersAndTheFirstOfEqualsWins) {
   EXPECT_THAT(answer.d_inputs[0], ElementsAre(0, 0, 0, 0, 15, 0, 0, 0, 0));
 }
 
-TEST(MaxPool, ShowsThatANetworkDiverges) {
+TEST(MaxPool, NanInputsGiveNan) {
   Random random(2);
   const MicroBatch batch{.size = 1, .count = 1};
   for (std::size_t at = 0; at < 4; ++at) {
@@ -56,7 +56,7 @@ TEST(MaxPool, ShowsThatANetworkDiverges) {
   }
 }
 
-TEST(MaxPool, TheReferenceHasTrueGradients) {
+TEST(MaxPool, ReferenceGradientsMatchFiniteDifferences) {
   Random random(3);
   const MicroBatch batch{.size = 2, .count = 2};
   for (const MaxPool& pool : {MaxPool(2), MaxPool(3, 2, 1), MaxPool(3, 1, 1), MaxPool(2, 3)}) {
@@ -66,7 +66,7 @@ TEST(MaxPool, TheReferenceHasTrueGradients) {
   }
 }
 
-TEST(MaxPool, TheCpuGivesWhatTheReferenceGives) {
+TEST(MaxPool, TheCpuMatchesTheReference) {
   Random random(4);
   for (const MaxPool& pool :
        {MaxPool(2), MaxPool(3, 2, 1), MaxPool(3, 1, 1), MaxPool(2, 3), MaxPool(5, 2, 2)}) {
@@ -79,7 +79,7 @@ TEST(MaxPool, TheCpuGivesWhatTheReferenceGives) {
   }
 }
 
-TEST(MaxPool, TheSameAtEveryLevel) {
+TEST(MaxPool, IsIdenticalAtEveryLevel) {
   Random random(5);
   const PoolWindows windows{7, 9, 11, 4, 5, 3, 2, 1, 2};
   const Floats input = random_floats(2 * 7 * 9 * 11, random),
@@ -99,7 +99,7 @@ TEST(MaxPool, TheSameAtEveryLevel) {
   for (const Floats& d_input : d_inputs) expect_near(d_input, d_inputs[0], "gradient", 1e-6F);
 }
 
-TEST(MaxPool, GivesTheSameInLanesAsInSamples) {
+TEST(MaxPool, IsIdenticalInLanesAndSamples) {
   Random random(6);
   for (const Shape input : {Shape{4, 4, 1}, Shape{7, 5, 3}, Shape{6, 9, 8}}) {
     for (const std::uint32_t size : micro_batch_sizes) {
@@ -111,12 +111,12 @@ TEST(MaxPool, GivesTheSameInLanesAsInSamples) {
   }
 }
 
-TEST(MaxPool, DoesTheBackwardOfAReluBeforeIt) {
+TEST(MaxPool, CanIncludeTheBackwardOfAReluBeforeIt) {
   Random random(7);
   const MicroBatch batch{.size = 8, .count = 8};
   const Pass pass{batch, true};
   Question q = random_question(MaxPool(2), {{4, 6, 2}}, 8, 8, false, random);
-  for (float& value : q.inputs[0]) value = std::max(value, 0.0F);  // as a ReLU leaves them
+  for (float& value : q.inputs[0]) value = std::max(value, 0.0F);  // like the output of a ReLU
   Answer expected = run(*reference_op(q), q, pass);
   for (std::size_t i = 0; i < q.inputs[0].size(); ++i) {
     if (q.inputs[0][i] <= 0) expected.d_inputs[0][i] = 0;
@@ -125,7 +125,7 @@ TEST(MaxPool, DoesTheBackwardOfAReluBeforeIt) {
   expect_same(run(*fused, q, pass, Order::lanes, Order::lanes), expected, q, pass, 0);
 }
 
-TEST(MaxPool, RefusesWhatItCannotDo) {
+TEST(MaxPool, RefusesUnsupportedShapes) {
   OpPlace place{.inputs = {{9, 9, 1}}, .output = {5, 5, 1}, .order = Order::lanes};
   EXPECT_THROW(cpu::make(MaxPool(3, 2, 1), place), Failure);
   place = {.inputs = {{300, 300, 1}}, .output = {1, 1, 1}};

@@ -1,6 +1,5 @@
-// Cases of every op of the op table, for the tests that compare its columns: tests/nn/ops/every_op_test.cpp
-// and tests/nn/cuda/every_op_on_cuda_test.cpp. An op that is linear, or smooth, needs no more than its rows
-// here.
+// Cases for every op of the op table, for the tests that compare its columns: tests/nn/ops/every_op_test.cpp
+// and tests/nn/cuda/every_op_on_cuda_test.cpp. A linear or smooth op needs no other tests.
 #pragma once
 
 #include <steelyard/layers.h>
@@ -13,11 +12,11 @@ namespace steelyard::nn {
 struct OpCase {
   OpKind kind;
   std::vector<Shape> inputs;
-  float tolerance = 2e-4F;  // between columns; 0 where numbers are only moved
-  bool smooth = true;       // random inputs are no kinks, nor near them
+  float tolerance = 2e-4F;  // between columns; 0 if the op only moves numbers
+  bool smooth = true;       // random inputs are not at or near kinks
 };
 
-// Numbers that were found by hand: of one sample, forward and backward.
+// Hand-computed numbers for one sample, forward and backward.
 struct KnownAnswer {
   OpKind kind;
   std::vector<Shape> shapes;
@@ -55,7 +54,7 @@ inline std::vector<KnownAnswer> known_answers() {
   // clang-format on
 }
 
-// Many ops have several kernels: for few channels and many, for whole vectors and the rest.
+// Many ops have several kernels, for few and many channels, for full vectors and remainders.
 inline std::vector<OpCase> op_cases() {
   std::vector<OpCase> cases{
       {Conv2d{.channels = 5, .kernel = 3, .padding = 1}, {{3, 4, 3}}},

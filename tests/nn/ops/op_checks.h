@@ -1,9 +1,9 @@
-// Runs one op forward and backward in whatever orders it works in, and gives everything back in the order of
+// Runs one op forward and backward in the orders that it uses, and returns everything in the order of
 // samples, so that ops of different orders and backends can be compared number by number.
 //
-// What an op must write is poisoned before: outputs, gradients of inputs, workspace; and before backward what
-// it says that it does not read. Samples that are padding are random in the inputs and zero in the gradient
-// of the output, and must come out finite and zero.
+// Buffers that an op must write are filled with NaN before: outputs, gradients of inputs, workspace; before
+// backward also buffers that the op declares as not read. Padded samples are random in the inputs and zero in
+// the gradient of the output; their outputs must be finite and their gradients zero.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ inline std::uint64_t place_of(Order order, Shape shape, std::uint64_t places, st
   return (feature % shape.channels * pixels + feature / shape.channels) * places + sample;
 }
 
-// From samples to `order`; lanes that hold no sample are zero.
+// Converts from samples to `order`; lanes without a sample are zero.
 inline Floats arranged(const Floats& samples, Order order, Shape shape, const Pass& pass) {
   Floats result(shape.size() * pass.places(order), 0.0F);
   for (std::uint64_t s = 0; s < pass.size(); ++s) {
@@ -57,14 +57,14 @@ inline Floats as_samples(const Floats& values, Order order, Shape shape, const P
   return result;
 }
 
-// What an op is asked, everything in samples; `d_parameters` is what lies in the gradient before.
+// The input of one check, in the order of samples; `d_parameters` is the gradient before the call.
 struct Question {
   OpKind kind;
   OpPlace place;
   std::vector<Floats> inputs, parameters, d_parameters;
   Floats d_output;
   bool add = false;
-  std::vector<Rule> rules{};  // of the parameters: only gradients of rule `step` are derivatives
+  std::vector<Rule> rules{};  // per parameter: only gradients of rule `step` are derivatives
 };
 
 struct Answer {
@@ -123,15 +123,15 @@ inline void expect_padding(const Floats& values, Shape shape, const Pass& pass, 
 
 // Which buffers a call gets. Sets of inputs are bits: 1 << input.
 struct Buffers {
-  bool in_place = true;        // if the op can, as in a network
-  std::size_t shared = 0;      // the input whose gradient is d_output, if the op can
-  std::uint32_t unneeded = 0;  // gradients that are not asked for
-  std::uint32_t adds = 0;      // gradients that are added to what is there
+  bool in_place = true;        // if supported, as in a network
+  std::size_t shared = 0;      // the input whose gradient is written to d_output, if supported
+  std::uint32_t unneeded = 0;  // gradients that are not requested
+  std::uint32_t adds = 0;      // gradients that are added to existing values
 };
 inline constexpr std::size_t no_input = 31;
-inline constexpr float already_there = 0.5F;  // in gradients that are added to
+inline constexpr float already_there = 0.5F;  // initial value of gradients that are added to
 
-// The gradients of inputs that are not needed come back empty.
+// Gradients of inputs that are not requested are returned empty.
 inline Answer run(Op& op, const Question& q, const Pass& pass, Order in = Order::samples,
                   Order out = Order::samples, const Buffers& how = {}) {
   const Traits traits = op.traits();
@@ -190,8 +190,8 @@ inline Answer run(Op& op, const Question& q, const Pass& pass, Order in = Order:
   return answer;
 }
 
-// Equal to within what float sums of a few thousand products of numbers near 1 may differ; of the first
-// `count` samples where `values` belong to samples.
+// Equal to within the rounding of float sums of a few thousand products of numbers near 1. If the values
+// belong to samples, only the first `count` samples are compared.
 inline void expect_near(const Floats& actual, const Floats& expected, const char* what,
                         float tolerance = 2e-4F) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
@@ -218,8 +218,8 @@ inline void expect_same(const Answer& actual, const Answer& expected, const Ques
   }
 }
 
-// Compares gradients with central differences of sum(output * d_output). Exact up to rounding for ops that
-// are linear in what is moved; others need inputs that are further than `step` from their kinks.
+// Compares gradients with central differences of sum(output * d_output). These are exact up to rounding if
+// the op is linear in the varied input; other ops need inputs further than `step` from their kinks.
 inline void expect_true_gradients(Op& op, Question q, const Pass& pass, float step = 0.01F,
                                   float tolerance = 2e-3F) {
   q.add = false;
@@ -249,8 +249,8 @@ inline void expect_true_gradients(Op& op, Question q, const Pass& pass, float st
   }
 }
 
-// The same numbers whatever buffers an op gets: none in place, the gradient of each input in d_output, no
-// gradient of some, and each set of inputs added to.
+// Results must not depend on the buffers: nothing in place, the gradient of each input in d_output, some
+// gradients not requested, and each set of gradients added to existing values.
 inline void expect_all_buffers(Op& op, const Question& q, const Pass& pass, const Answer& expected,
                                float tolerance = 2e-4F) {
   const std::size_t inputs = q.inputs.size();
@@ -274,8 +274,8 @@ inline void expect_all_buffers(Op& op, const Question& q, const Pass& pass, cons
   }
 }
 
-// One op against another that is believed, for micro-batches of every size, full and padded, with and without
-// adding to gradients of parameters, in all buffers, in training and in evaluation.
+// Compares an op with a trusted one, for micro-batches of every size, full and padded, with and without
+// adding to gradients of parameters, with all combinations of buffers, in training and in evaluation.
 inline void expect_same_op(Op& op, Op& believed, const OpKind& kind, const OpPlace& place, Random& random,
                            float tolerance = 2e-4F) {
   for (const std::uint32_t size : micro_batch_sizes) {
@@ -293,14 +293,14 @@ inline void expect_same_op(Op& op, Op& believed, const OpKind& kind, const OpPla
   }
 }
 
-// The CPU's op against the reference.
+// Compares the CPU's op with the reference.
 inline void expect_good_op(const OpKind& kind, const std::vector<Shape>& inputs, Random& random,
                            float tolerance = 2e-4F) {
   const Question q = random_question(kind, inputs, 1, 1, false, random);
   expect_same_op(*cpu_op(q), *reference_op(q), kind, q.place, random, tolerance);
 }
 
-// With factors that bfloat16 holds exactly, bf16 gives what float32 gives, but for the rounding of sums.
+// With factors that are exact in bfloat16, bf16 matches float32 up to the rounding of sums.
 inline void expect_same_in_bf16(const OpKind& kind, const std::vector<Shape>& inputs, std::uint32_t size,
                                 std::uint32_t count, bool add, Random& random, Order out = Order::samples) {
   const MicroBatch batch{.size = size, .count = count};

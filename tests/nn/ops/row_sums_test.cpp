@@ -5,7 +5,7 @@
 namespace steelyard::nn::row_sums_test {
 namespace {
 
-TEST(RowSums, AreRightAtEveryLevelAndStayInTheirColumns) {
+TEST(RowSums, AreCorrectAtEveryLevelAndStayInTheirColumns) {
   Random random(1);
   for (const std::size_t columns : {1U, 7U, 16U, 131U, 300U}) {
     const Rows rows{5, columns, columns + 3};

@@ -4,7 +4,7 @@
 namespace steelyard::nn::token_linear_test {
 namespace {
 
-TEST(TokenLinear, TheCpuGivesWhatTheReferenceGives) {
+TEST(TokenLinear, TheCpuMatchesTheReference) {
   Random random(3);
   onednn::use_this_thread_only();
   for (const Shape input : {Shape{1, 1, 1}, Shape{1, 17, 33}, Shape{3, 5, 16}, Shape{1, 9, 40}}) {
@@ -15,7 +15,7 @@ TEST(TokenLinear, TheCpuGivesWhatTheReferenceGives) {
   }
 }
 
-TEST(TokenLinear, InBf16) {
+TEST(TokenLinear, SupportsBf16) {
   Random random(4);
   for (const bool add : {false, true}) {
     expect_same_in_bf16(TokenLinear{.outputs = 150}, {{1, 17, 33}}, 4, 3, add, random);

@@ -38,7 +38,7 @@ __global__ void number(std::atomic<unsigned>* next, unsigned* order) {
   order[(*next)++] = blockIdx.x * blockDim.x + threadIdx.x;
 }
 
-TEST(Executor, SchedulesDiffer) {
+TEST(Executor, SchedulesRunThreadsInDifferentOrders) {
   const auto order = [](host::Schedule schedule, std::uint64_t seed) {
     host::Executor::mine().choose(schedule, seed);
     std::atomic<unsigned> next = 0;
@@ -53,7 +53,8 @@ TEST(Executor, SchedulesDiffer) {
   EXPECT_NE(order(host::Schedule::random, 1), order(host::Schedule::random, 2));
 }
 
-// Twice, so that what was read must not be overwritten before.
+// Reverses the numbers twice: in the second pass no thread may overwrite shared memory before all have read
+// it.
 __global__ void turn_round(float* numbers, bool first_barrier, bool second_barrier) {
   STEELYARD_SHARED(float, all, [128]);
   for (unsigned i = 0; i < 2; ++i) {
@@ -71,13 +72,13 @@ bool turns(bool first_barrier, bool second_barrier) {
   return numbers == expected;
 }
 
-TEST(Executor, ABarrierWaitsForAll) {
+TEST(Executor, ABarrierWaitsForAllThreads) {
   in_each_schedule([] { EXPECT_TRUE(turns(true, true)); });
 }
 
-TEST(Executor, WithoutABarrierThingsGoWrong) {
+TEST(Executor, AMissingBarrierGivesWrongResults) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer ends the program, as the next test shows";
+  GTEST_SKIP() << "the sanitizer aborts the program, as the next test shows";
 #endif
   in_each_schedule([] {
     EXPECT_FALSE(turns(false, true));
@@ -85,7 +86,7 @@ TEST(Executor, WithoutABarrierThingsGoWrong) {
   });
 }
 
-TEST(ExecutorDeathTest, TheThreadSanitizerSeesAMissingBarrier) {
+TEST(ExecutorDeathTest, ThreadSanitizerDetectsAMissingBarrier) {
 #if !defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "built without it";
 #endif
@@ -94,10 +95,10 @@ TEST(ExecutorDeathTest, TheThreadSanitizerSeesAMissingBarrier) {
   EXPECT_EXIT((turns(true, false), std::exit(0)), testing::ExitedWithCode(66), "data race");
 }
 
-// Two warps, without a barrier between them: right in any order of whole warps, and still a race.
+// Two warps without a barrier between them: correct in any order of whole warps, but still a race.
 __global__ void meet_in_memory(unsigned* last) { *last = threadIdx.x / 32; }
 
-TEST(ExecutorDeathTest, TheThreadSanitizerSeesARaceBetweenWarps) {
+TEST(ExecutorDeathTest, ThreadSanitizerDetectsARaceBetweenWarps) {
 #if !defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "built without it";
 #endif
@@ -116,7 +117,7 @@ __global__ void read_one_more(float* out) {
   out[0] = begin[8 + threadIdx.x];
 }
 
-TEST(ExecutorDeathTest, TheAddressSanitizerSeesWhatIsBeyondSharedMemory) {
+TEST(ExecutorDeathTest, AddressSanitizerDetectsOverrunsOfSharedMemory) {
 #if !defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "built without it";
 #endif
@@ -149,7 +150,7 @@ __global__ void shift(unsigned* out) {
   out[threadIdx.x] = 1000 * __shfl_down_sync(all_lanes, lane, 3) + __shfl_sync(all_lanes, threadIdx.x, 5);
 }
 
-TEST(Executor, ALaneWithoutAPartnerKeepsItsOwn) {
+TEST(Executor, ALaneWithoutAPartnerKeepsItsValue) {
   std::vector<unsigned> out(64);
   run(1, 64, &shift, out.data());
   EXPECT_EQ(out[0], 3005U);
@@ -164,7 +165,7 @@ __global__ void show_shared(float* out) {
   fresh[threadIdx.x] = 1;
 }
 
-TEST(Executor, SharedMemoryBeginsAsNan) {
+TEST(Executor, SharedMemoryStartsAsNan) {
   std::vector<float> out(8);
   run(2, 4, &show_shared, out.data());
   EXPECT_THAT(out, Each(testing::IsNan()));
@@ -189,7 +190,7 @@ __global__ void too_much() {
   tile[0] = 0;
 }
 
-TEST(ExecutorDeathTest, SaysWhyAKernelCannotWork) {
+TEST(ExecutorDeathTest, ReportsInvalidKernels) {
   EXPECT_DEATH(run(1, 64, &half_of_them_wait),
                "of 64 threads of a block 48 have returned; thread 0 and others "
                "wait at the barrier .*executor_test.cpp");
@@ -201,9 +202,9 @@ TEST(ExecutorDeathTest, SaysWhyAKernelCannotWork) {
   EXPECT_DEATH(run(1, 1, &too_much), "48 KB");
 }
 
-TEST(Executor, TellsAndLeavesOutBarriers) {
+TEST(Executor, ListsBarriersAndCanSkipThem) {
 #if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer ends the program without a barrier";
+  GTEST_SKIP() << "the sanitizer aborts the program if a barrier is missing";
 #endif
   host::Executor& executor = host::Executor::mine();
   executor.take_barriers();

@@ -1,4 +1,4 @@
-// What the runtime promises on both kinds of devices, and what its host twin adds.
+// The contract of the runtime on both kinds of devices, and the additions of its host version.
 #include "nn/cuda/runtime.h"
 
 #include <gmock/gmock.h>
@@ -13,33 +13,33 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-TEST(Runtime, NothingHappensBeforeSomebodyWaits) {
+TEST(Runtime, WorkStartsWhenTheHostWaits) {
   Stream stream;
   const DeviceArray<float> device(3);
   PinnedArray<float> pinned(3);
   std::fill_n(pinned.data(), 3, 5.0F);
   stream.fill_zero(device.data(), 3 * sizeof(float));
   stream.copy_array(pinned.data(), device.data(), 3);
-  EXPECT_EQ(pinned.data()[0], 5.0F) << "the host twin is as late as a device may be";
+  EXPECT_EQ(pinned.data()[0], 5.0F) << "the host version delays work as long as a device may";
   stream.synchronize();
   EXPECT_EQ(pinned.data()[0], 0.0F);
 }
 
-TEST(Runtime, IdleTellsWhenAllHasHappened) {
+TEST(Runtime, IdleIsTrueWhenAllWorkIsDone) {
   Stream stream;
   const DeviceArray<float> device(2);
   stream.fill_zero(device.data(), 8);
   stream.fill_zero(device.data(), 8);
-  EXPECT_FALSE(stream.idle()) << "one of two";
+  EXPECT_FALSE(stream.idle()) << "one of two operations is done";
   EXPECT_TRUE(stream.idle());
 }
 
-TEST(Runtime, MemoryBeginsAsNan) {
+TEST(Runtime, MemoryStartsAsNan) {
   Stream stream;
   EXPECT_THAT(to_host(stream, DeviceArray<float>(9)), Each(testing::IsNan()));
 }
 
-// The second stream copies what the first has written, and only with a wait is that certain.
+// The second stream copies data that the first writes; without a wait it may copy too early.
 TEST(Runtime, AStreamWaitsForAnEventOfAnother) {
   for (const bool waits : {false, true}) {
     Stream first, second;
@@ -56,7 +56,7 @@ TEST(Runtime, AStreamWaitsForAnEventOfAnother) {
   }
 }
 
-TEST(Runtime, AnEventThatWasNeverRecordedHasHappened) {
+TEST(Runtime, AnUnrecordedEventCountsAsDone) {
   Event never;
   never.synchronize();
   Stream stream;
@@ -64,7 +64,7 @@ TEST(Runtime, AnEventThatWasNeverRecordedHasHappened) {
   stream.synchronize();
 }
 
-TEST(Runtime, AGraphIsRunAsOftenAsOneLikes) {
+TEST(Runtime, AGraphCanRunRepeatedly) {
   Stream stream;
   const DeviceArray<float> sum = to_device(stream, std::vector<float>{1, 2, 3});
   const DeviceArray<float> more = to_device(stream, std::vector<float>{10, 20, 30});
@@ -77,8 +77,8 @@ TEST(Runtime, AGraphIsRunAsOftenAsOneLikes) {
   EXPECT_THAT(to_host(stream, sum), ElementsAre(21, 42, 63));
 }
 
-// Work of a second stream that waits for the capture belongs to it, until the capture ends.
-TEST(Runtime, AGraphHasTheWorkOfAllStreamsThatWaitForIt) {
+// Work of a second stream that waits for the captured stream is captured too, until the capture ends.
+TEST(Runtime, AGraphContainsWorkOfAllJoinedStreams) {
   Stream stream, side;
   const DeviceArray<float> sum = to_device(stream, std::vector<float>{1});
   const DeviceArray<float> more = to_device(stream, std::vector<float>{10});
@@ -96,15 +96,15 @@ TEST(Runtime, AGraphHasTheWorkOfAllStreamsThatWaitForIt) {
   stream.run(*graph);
   EXPECT_THAT(to_host(stream, sum), ElementsAre(21));
   add_up(side, 1, more.data(), sum.data());
-  EXPECT_THAT(to_host(side, sum), ElementsAre(31)) << "behind the capture it is a stream like any other";
+  EXPECT_THAT(to_host(side, sum), ElementsAre(31)) << "after the capture it is an ordinary stream";
 }
 
-TEST(Runtime, AnEmptyMemoryIsTold) {
+TEST(Runtime, ExhaustedMemoryIsReported) {
   host::limit_memory(host::used_memory() + 1000);
   const DeviceMemory most(800);
   try {
     const DeviceMemory more(300);
-    ADD_FAILURE() << "there is not so much";
+    ADD_FAILURE() << "allocated more memory than exists";
   } catch (const OutOfMemory& trouble) {
     EXPECT_THAT(trouble.what(),
                 testing::HasSubstr("the device has no 1 MB more: 0 MB of its memory are free"));

@@ -1,4 +1,4 @@
-// What may be said where: clocks, randomness, environment, threads and the like have homes of their own.
+// Calls that are allowed only in certain places: clocks, randomness, environment, threads and the like.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,47 +15,47 @@ using ::testing::IsEmpty;
 struct Ban {
   std::string what;  // a regular expression on code without comments and literals
   std::string why;
-  std::vector<std::string> homes;  // folders or files; nowhere if empty
+  std::vector<std::string> places;  // folders or files that may use it; none if empty
   bool product_only = false;
 };
 const std::vector<Ban> bans{
     {R"(\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday)\b|(^|[^\w.>:])time\()",
-     "machines are told the time",
+     "state machines get the time as an argument",
      {"core/time.cpp", "core/queue.h", "app", "bindings", "transport", "worker/compute", "bench", "tests"}},
     {R"(\b(std::)?s?rand\(|\brandom_device\b|\bmt19937)",
-     "randomness is seeded (core/random.h)",
+     "use seeded randomness (core/random.h)",
      {"app/processes/processes.cpp"}},
     {R"(\bgetenv\()",
-     "options are arguments",
+     "pass options as arguments",
      {"core/processor.cpp", "app", "bindings/c/json_object.cpp", "bench", "tests"}},
     {R"(\bstd::(recursive_|shared_|timed_)?mutex\b|\bstd::condition_variable)",
-     "threads share a bounded queue and nothing else",
+     "threads may share only a bounded queue",
      {"core", "transport/local.h", "worker/compute/parallel_engine.cpp", "bindings", "tests", "bench"}},
     {R"(\bstd::(j?thread|async)\b)",
-     "machines have no threads",
+     "state machines have no threads",
      {"core", "app", "bindings", "worker/compute", "transport/security/curve.h",
       "transport/security/curve.cpp", "tests", "bench"}},
     {R"(\bsleep_for\b|\bsleep_until\b|\bu?sleep\()",
-     "nobody waits by sleeping",
+     "do not wait by sleeping",
      {"app", "worker/compute/throttle.cpp", "worker/compute/polite.cpp", "tests", "bench"}},
-    {R"(\bunordered_(multi)?(map|set)\b)", "their order would leak into results", {}, true},
-    {R"((^|[^\w_])assert\()", "a broken invariant is a CHECK, in every build", {}, true},
+    {R"(\bunordered_(multi)?(map|set)\b)", "their order would affect results", {}, true},
+    {R"((^|[^\w_])assert\()", "use CHECK, which is active in every build", {}, true},
     {R"(\bprintf\(|\bfprintf\(|\bputs\(|\bstd::c(out|err|log)\b)",
-     "machines do not talk to people",
+     "state machines do not print",
      {"app", "core/check.cpp", "bench", "tests", "examples"}},
     {R"(\bsetenv\(|\bputenv\()",
-     "too late inside a program; for children it is not",
+     "set variables only for child processes",
      {"app/launch", "app/tools", "tests", "bench"}},
-    {R"(\b(system|popen)\()", "no shell", {}, true},
+    {R"(\b(system|popen)\()", "do not call a shell", {}, true},
 };
 
-TEST(Banned, CallsAreMadeAtHomeOnly) {
+TEST(Banned, CallsOccurOnlyInTheirPlaces) {
   std::vector<std::string> findings;
   for (const Ban& ban : bans) {
     const std::regex pattern(ban.what);
     for (const SourceFile& file : source_tree()) {
       if (!is_code(file) || (ban.product_only && !is_product(file))) continue;
-      if (std::ranges::any_of(ban.homes, [&](const auto& home) { return file.under(home); })) continue;
+      if (std::ranges::any_of(ban.places, [&](const auto& place) { return file.under(place); })) continue;
       for (std::size_t i = 0; i < file.code.size(); ++i) {
         if (std::regex_search(file.code[i], pattern)) {
           findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + ban.why);
@@ -66,8 +66,8 @@ TEST(Banned, CallsAreMadeAtHomeOnly) {
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
-// The patterns find what they are meant to find.
-TEST(Banned, ThePatternsAreNotBlind) {
+// Each pattern matches calls that it bans and does not match similar ones.
+TEST(Banned, PatternsMatchWhatTheyBan) {
   const std::vector<std::pair<std::size_t, std::string>> caught{
       {0, "  const auto t = std::chrono::steady_clock::now();"},
       {0, "  srand(1); x = time(nullptr);"},
@@ -96,8 +96,8 @@ TEST(Banned, ThePatternsAreNotBlind) {
   }
 }
 
-// Marks of what is not finished, in any file. Put together here, so that this file has none.
-TEST(Banned, NothingIsLeftForLater) {
+// Marks of unfinished work, in any file. The pattern is concatenated here so that this file contains none.
+TEST(Banned, NoMarksOfUnfinishedWork) {
   const std::regex marks(std::string(R"(\b(TO)") + "DO|FIX" + "ME|XX" + "X|(END)?TE" + R"(MP)\b)");
   std::vector<std::string> findings;
   for (const SourceFile& file : source_tree()) {
@@ -109,8 +109,8 @@ TEST(Banned, NothingIsLeftForLater) {
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
-// Nothing that is true of one machine only, and nobody's package servers.
-TEST(Banned, NoMachinePathsAndNoRegistries) {
+// No paths that exist on one machine only, and no addresses of package servers.
+TEST(Banned, NoMachinePathsOrPackageServers) {
   const std::vector<std::string> places{std::string("/ho") + "me/",       std::string("/wo") + "rk/",
                                         std::string("pypi") + ".org",     std::string("deb.deb") + "ian.org",
                                         std::string("registry.") + "npm", std::string("/ro") + "ot/",

@@ -1,4 +1,4 @@
-// Who may include whom: the table of the design, as data.
+// Which part of the source tree may include which: the layering of the design as a table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,22 +14,23 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// The parts of the house, the more particular place first: a file belongs to the first that holds it. A
-// folder may always include itself.
+// The parts of the source tree, more specific places first: a file belongs to the first part that contains
+// it. A folder may always include itself.
 struct Part {
   std::string place;
-  std::set<std::string> may;  // other parts
+  std::set<std::string> may;  // other parts that it may include
 };
 const std::vector<Part> house{
-    {"include/steelyard", {}},  // promised, so it stands alone; all others may include it
+    {"include/steelyard", {}},  // public headers: they include no other part; all others may include them
     {"core", {}},
     {"nn/optimizer", {"core"}},
     {"nn", {"core", "nn/optimizer"}},
     {"balancing", {"core"}},
     {"transport", {"core", "protocol"}},
-    {"protocol", {"core", "nn/optimizer"}},  // a job says how it is optimised
+    {"protocol", {"core", "nn/optimizer"}},  // a job contains its optimizer
     {"server", {"core", "protocol", "nn/optimizer"}},
-    {"scheduler", {"core", "protocol", "balancing", "nn/optimizer/schedule.h"}},  // the rate, for the record
+    {"scheduler",
+     {"core", "protocol", "balancing", "nn/optimizer/schedule.h"}},  // the learning rate, for records
     {"worker/compute", {"core", "protocol", "nn", "nn/optimizer", "worker/data"}},
     {"worker/data", {"core"}},
     {"worker", {"core", "protocol"}},
@@ -56,10 +57,10 @@ const std::vector<Part> house{
      {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/config", "app/processes"}},
 };
 
-// Libraries that are slow to compile, or that one place alone is to know. `places` may include them; where
-// `in_cpp_only`, not in headers, but for those named.
+// Libraries that are slow to compile or that only one place may use. Only `places` may include them; with
+// `in_cpp_only` not in headers, except for the headers listed.
 struct Library {
-  std::string header;  // as a regular expression on what is included
+  std::string header;  // a regular expression that matches the included path
   std::vector<std::string> places;
   bool in_cpp_only;
   std::vector<std::string> internal_headers;
@@ -78,7 +79,7 @@ const std::vector<Library> libraries{
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},
     {"^toml\\+\\+/.*", {"app/config"}, true, {"app/config/job_source.h"}},
     {"^nlohmann/.*",
-     {"core/json.h", "server/checkpoint/safetensors.cpp"},  // a checkpoint's header is read as it is parsed
+     {"core/json.h", "server/checkpoint/safetensors.cpp"},  // reads a checkpoint's header while parsing it
      false,
      {}},
     {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn.h"}},
@@ -131,7 +132,7 @@ TEST(Includes, FollowTheTable) {
       ++checked;
       if (!may_include(*part, it.what)) {
         findings.push_back(file.path + ':' + std::to_string(it.line) + ": " + part->place +
-                           " must not know \"" + it.what + '"');
+                           " must not include \"" + it.what + '"');
       }
     }
   }
@@ -139,7 +140,7 @@ TEST(Includes, FollowTheTable) {
   EXPECT_GT(checked, 200U) << "the tree was not found";
 }
 
-TEST(Includes, LibrariesStayWhereTheyBelong) {
+TEST(Includes, LibrariesAreIncludedInTheirPlacesOnly) {
   std::vector<std::string> findings;
   std::map<std::string, int> used;
   for (const SourceFile& file : source_tree()) {
@@ -155,18 +156,18 @@ TEST(Includes, LibrariesStayWhereTheyBelong) {
             std::ranges::find(library.internal_headers, file.path) != library.internal_headers.end();
         if (!at_home || (header && library.in_cpp_only && !named)) {
           findings.push_back(file.path + ':' + std::to_string(it.line) + ": <" + it.what +
-                             "> does not belong here");
+                             "> is not allowed here");
         }
       }
     }
   }
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
-  EXPECT_GE(used.size(), 8U) << "libraries were not found where they are";
+  EXPECT_GE(used.size(), 8U) << "expected libraries were not found";
 }
 
-// An internal header that knows a heavy library is included by .cpp files of its own folder only, and
-// by others of its kind.
-TEST(Includes, InternalHeadersStayInside) {
+// An internal header that includes a heavy library may be included only by .cpp files of its own folder and
+// by other internal headers.
+TEST(Includes, InternalHeadersStayInTheirFolders) {
   std::vector<std::string> findings;
   for (const Library& library : libraries) {
     for (const std::string& header : library.internal_headers) {
@@ -188,7 +189,7 @@ TEST(Includes, InternalHeadersStayInside) {
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
-TEST(Includes, HeadersAreGuardedAndIncludesAreFromTheRoot) {
+TEST(Includes, HeadersHaveGuardsAndIncludesStartAtTheRoot) {
   std::vector<std::string> findings;
   for (const SourceFile& file : source_tree()) {
     if (!is_code(file) || file.folder() == "examples" || file.under("tests/package")) continue;
@@ -198,15 +199,15 @@ TEST(Includes, HeadersAreGuardedAndIncludesAreFromTheRoot) {
     for (const Include& it : includes_of(file)) {
       if (it.quoted && (it.what.starts_with(".") || it.what.find('/') == std::string::npos)) {
         findings.push_back(file.path + ':' + std::to_string(it.line) + ": \"" + it.what +
-                           "\" is not from the root");
+                           "\" does not start at the root");
       }
     }
   }
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
-// Promised headers include the standard library and each other, so that a package needs no other header.
-TEST(Includes, PromisedHeadersStandAlone) {
+// Public headers include only the standard library and each other, so that a package needs no other header.
+TEST(Includes, PublicHeadersAreSelfContained) {
   std::vector<std::string> findings;
   std::size_t promised = 0;
   for (const SourceFile& file : source_tree()) {
@@ -217,19 +218,19 @@ TEST(Includes, PromisedHeadersStandAlone) {
           it.what.find_first_of("/.") == std::string::npos || it.what == "stdint.h" || it.what == "stddef.h";
       if (it.quoted || (!standard && !it.what.starts_with("steelyard/")))
         findings.push_back(file.path + ':' + std::to_string(it.line) + ": \"" + it.what +
-                           "\" is not promised");
+                           "\" is not a public header");
     }
   }
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
   EXPECT_GT(promised, 10U);
 }
 
-TEST(Includes, TheTableItselfIsRead) {
+TEST(Includes, TheTableAllowsAndForbids) {
   const Part* server = part_of("server/shard/shard.h");
   ASSERT_NE(server, nullptr);
   EXPECT_TRUE(may_include(*server, "protocol/machine.h"));
   EXPECT_TRUE(may_include(*server, "nn/optimizer/rule.h"));
-  EXPECT_FALSE(may_include(*server, "nn/network.h")) << "a server never sees a layer";
+  EXPECT_FALSE(may_include(*server, "nn/network.h")) << "servers must not depend on layers";
   EXPECT_FALSE(may_include(*server, "transport/zmq.h"));
   EXPECT_FALSE(may_include(*server, "tests/support/test_world.h"));
   EXPECT_FALSE(may_include(*part_of("balancing/policies.h"), "protocol/messages.h"));

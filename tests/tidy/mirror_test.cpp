@@ -1,4 +1,4 @@
-// Every file with logic has a test beside it, and every link in the documentation leads somewhere.
+// Every file with logic has a test of its name, and every link in the documentation has a target.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Files whose test has another name, or that have none: where they are tested, and why there.
+// Files without a test of their name: where they are tested, and why there.
 const std::map<std::string, std::string> tested_elsewhere{
     {"app/cli/command_line.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
     {"app/cli/commands.cpp", "tests/app/cli/process_input_test.cpp: what people type"},
@@ -37,7 +37,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/report/compare/comparison.cpp", "tests/app/report/compare/compared_runs_test.cpp: labels"},
     {"app/report/output_file.cpp",
      "tests/app/tools/simulate_command_test.cpp: --json to files, nowhere and standard output"},
-    {"app/report/run/finding_text.cpp", "tests/app/report/run/run_page_test.cpp: what the page says"},
+    {"app/report/run/finding_text.cpp", "tests/app/report/run/run_page_test.cpp: the text of the page"},
     {"app/report/run_totals.cpp", "tests/app/report/recorder_test.cpp: the summary at the end"},
     {"app/tools/compare_scenarios.cpp",
      "tests/app/tools/compare_command_test.cpp: scenarios through the binary"},
@@ -50,14 +50,14 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/tools/status_command.cpp", "tests/app/cli/process_report_test.cpp: through the binary"},
     {"balancing/cost/curves.cpp", "tests/balancing/cost/affine_test.cpp: and its neighbours, a curve each"},
     {"balancing/predict/averages.cpp", "tests/balancing/predict/ema_test.cpp: and last_test.cpp beside it"},
-    {"bindings/c/c_error.cpp", "tests/bindings/c/c_policy_test.cpp: what C functions say of their failures"},
+    {"bindings/c/c_error.cpp", "tests/bindings/c/c_policy_test.cpp: errors of C functions"},
     {"core/error.cpp", "tests/core/near_match_test.cpp: the names that an error proposes"},
     {"nn/cpu/channel_moves.cpp", "tests/nn/ops/every_op_test.cpp: one table for all ops"},
     {"nn/cpu/columns.cpp", "tests/nn/ops/batch_norm_test.cpp: sums of few and of many channels"},
     {"nn/cpu/conv2d_onednn.cpp", "tests/nn/ops/conv2d_test.cpp: one harness for all convolutions"},
     {"nn/cpu/elementwise.cpp", "tests/nn/ops/activation_test.cpp: and add, scale and dropout, each its own"},
     {"nn/cpu/kernel_calls.cpp", "tests/nn/network_test.cpp: kernels that several ops call"},
-    {"nn/cpu/no_onednn.cpp", "none: builds for script/gpu-check alone have it, whose program checks it"},
+    {"nn/cpu/no_onednn.cpp", "none: only builds for script/gpu-check contain it; their program checks it"},
     {"nn/cpu/norms.cpp", "tests/nn/ops/batch_norm_test.cpp: and group and layer norm, each its own"},
     {"nn/cpu/onednn.cpp", "tests/nn/network_test.cpp: reads the names of the implementations chosen"},
     {"nn/cpu/pools.cpp", "tests/nn/ops/max_pool_test.cpp: and the averages, each its own"},
@@ -68,24 +68,24 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/cuda/device/device_products.cpp",
      "tests/nn/cuda/products_test.cpp: the same test on each kind of device"},
     {"nn/cuda/device/device_runtime.cpp",
-     "tests/nn/cuda/cuda_network_test.cpp: networks do all that there is on a device"},
-    {"nn/cuda/direct_conv2d.cu", "tests/nn/cuda/conv2d_test.cpp: what the host executor convolves with"},
-    {"nn/cuda/host/fiber.cpp", "tests/nn/cuda/host/executor_test.cpp: each thread of a kernel is one"},
+     "tests/nn/cuda/cuda_network_test.cpp: networks use all its functions"},
+    {"nn/cuda/direct_conv2d.cu", "tests/nn/cuda/conv2d_test.cpp: the convolution of the host executor"},
+    {"nn/cuda/host/fiber.cpp", "tests/nn/cuda/host/executor_test.cpp: each thread of a kernel is a fiber"},
     {"nn/cuda/host/host_runtime.cpp",
      "tests/nn/cuda/host/runtime_test.cpp: memory, copies and streams of the executor"},
-    {"nn/cuda/none/none.cpp", "none: says that there is no device"},
-    {"nn/cuda/runtime.cpp", "tests/nn/cuda/host/runtime_test.cpp: what both kinds of devices share"},
-    {"nn/cuda/staging.cpp", "tests/nn/cuda/cuda_network_test.cpp: brings it every micro-batch"},
+    {"nn/cuda/none/none.cpp", "none: reports that no device exists"},
+    {"nn/cuda/runtime.cpp", "tests/nn/cuda/host/runtime_test.cpp: the part common to all devices"},
+    {"nn/cuda/staging.cpp", "tests/nn/cuda/cuda_network_test.cpp: passes every micro-batch through it"},
     {"nn/cuda/token_moves.cu", "tests/nn/cuda/every_op_on_cuda_test.cpp: one table for all ops"},
     {"nn/models/inception.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/models/resnet.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/models/small_models.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/models/transformer_models.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/models/convolutional_models.cpp", "tests/nn/models_test.cpp: published sizes"},
-    {"nn/network_plan.cpp", "tests/nn/network_test.cpp: seen through the networks that are built by it"},
-    {"nn/ops.cpp", "tests/nn/model_test.cpp: shapes, parameters and refusals, seen through models"},
+    {"nn/network_plan.cpp", "tests/nn/network_test.cpp: through the networks that it builds"},
+    {"nn/ops.cpp", "tests/nn/model_test.cpp: shapes, parameters and errors, through models"},
     {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},
-    {"nn/plan_memory.cpp", "tests/nn/network_test.cpp: buffers that meet would give wrong gradients"},
+    {"nn/plan_memory.cpp", "tests/nn/network_test.cpp: overlapping buffers would give wrong gradients"},
     {"nn/reference/channel_moves.cpp", "tests/nn/ops/every_op_test.cpp: one table for all ops"},
     {"nn/reference/elementwise.cpp",
      "tests/nn/ops/activation_test.cpp: and add, scale and dropout, each its own"},
@@ -93,24 +93,24 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/reference/pools.cpp", "tests/nn/ops/max_pool_test.cpp: and the averages, each its own"},
     {"nn/reference/token_moves.cpp", "tests/nn/ops/every_op_test.cpp: one table for all ops"},
     {"nn/step_calls.cpp", "tests/nn/network_test.cpp: each step of each network is called through it"},
-    {"protocol/sync_limits.cpp", "tests/app/config/job_codes_test.cpp: what goes with which mode"},
-    {"protocol/protocol_version.cpp", "tests/app/cli/process_version_test.cpp: two releases meet"},
+    {"protocol/sync_limits.cpp", "tests/app/config/job_codes_test.cpp: allowed options of each mode"},
+    {"protocol/protocol_version.cpp", "tests/app/cli/process_version_test.cpp: two releases connect"},
     {"scheduler/rounds/refused_pieces.cpp",
      "tests/scheduler/rounds/assignments_test.cpp: the class that it is a part of"},
-    {"sim/invariants_watch.cpp", "tests/hosts/host_world_test.cpp: looks after every step there"},
+    {"sim/invariants_watch.cpp", "tests/hosts/host_world_test.cpp: it checks every step there"},
     {"transport/local.cpp", "tests/transport/link_test.cpp: one body for every kind of link"},
     {"transport/zmq_context.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/security/curve.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
     {"transport/zmq_socket.cpp", "tests/transport/security/keyed_link_test.cpp: links with keys"},
-    {"worker/compute/same_model.cpp", "tests/worker/compute/workload_test.cpp: what differs is told"},
+    {"worker/compute/same_model.cpp", "tests/worker/compute/workload_test.cpp: differences are reported"},
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
     {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
     {"worker/data/sets/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
 };
 
-// "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp, or, where folders below are small, by
-// tests/nn/direct_test.cpp. An op has one test for the backends on a CPU in tests/nn/ops, and sync modes have
-// one in all, which looks at the file of each.
+// "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp or, if the folder is small, by
+// tests/nn/direct_test.cpp. Each op has one test in tests/nn/ops for both CPU backends. All sync modes share
+// one test, which checks the file of each.
 bool has_mirror(const SourceFile& file, const std::set<std::string>& tests) {
   const std::string name = std::filesystem::path(file.path).stem().string();
   const std::string folder = std::filesystem::path(file.path).parent_path().generic_string();
@@ -136,21 +136,21 @@ TEST(Mirror, EveryFileWithLogicHasItsTest) {
     const bool listed_here = tested_elsewhere.contains(file.path);
     if (listed_here) excused.insert(file.path);
     if (has_mirror(file, tests)) {
-      if (listed_here) findings.push_back(file.path + ": has its own test now; take it off the list");
+      if (listed_here) findings.push_back(file.path + ": has its own test now; remove it from the list");
     } else if (!listed_here) {
-      findings.push_back(file.path + ": no test of its name");
+      findings.push_back(file.path + ": has no test of its name");
     }
   }
   for (const auto& [path, why] : tested_elsewhere) {
-    if (!excused.contains(path)) findings.push_back(path + ": is on the list, but not in the tree");
-    // A reason begins with the file that tests it, or with "none: ".
+    if (!excused.contains(path)) findings.push_back(path + ": is on the list but does not exist");
+    // A reason starts with the file that tests it, or with "none: ".
     const std::string place = why.substr(0, why.find(':'));
-    if (place != "none" && !all.contains(place)) findings.push_back(path + ": " + place + " is not there");
+    if (place != "none" && !all.contains(place)) findings.push_back(path + ": " + place + " does not exist");
   }
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
-// What a link to this heading has behind its #: lower case, dashes for blanks, and no other signs.
+// The anchor of a heading: lower case, with dashes for blanks and without other punctuation.
 std::string anchor_of(const std::string& heading) {
   std::string text;
   for (const char c : heading.substr(heading.find_first_not_of("# "))) {
@@ -168,8 +168,8 @@ bool has_anchor(const SourceFile& file, const std::string& anchor) {
   });
 }
 
-// Links of the kind [text](path#part); those with a scheme are the network's business.
-TEST(Links, EveryLinkToAFileLeadsToOne) {
+// Links of the form [text](path#part); links with a scheme are not checked.
+TEST(Links, EveryLinkHasATarget) {
   namespace fs = std::filesystem;
   const std::regex link(R"(\]\(([^)\s]+)\))");
   std::vector<std::string> findings;
@@ -191,9 +191,10 @@ TEST(Links, EveryLinkToAFileLeadsToOne) {
           return fs::path(STEELYARD_SOURCE) / some.path == there.lexically_normal();
         });
         if (!fs::exists(there)) {
-          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + target + " is not there");
+          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + target + " does not exist");
         } else if (to_a_part && (source == source_tree().end() || !has_anchor(*source, part))) {
-          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + whole + " is no heading there");
+          findings.push_back(file.path + ':' + std::to_string(i + 1) + ": " + whole +
+                             " names no heading of that file");
         }
       }
     }

@@ -1,4 +1,4 @@
-// docs/write_a_kernel.md shows code that is compiled and tested: each of its blocks stands in one of two
+// docs/write_a_kernel.md shows code that is compiled and tested: each of its blocks must occur in one of two
 // files.
 #include <gtest/gtest.h>
 
@@ -11,11 +11,11 @@ namespace {
 
 const std::vector<std::string>& lines_of(const std::string& path) {
   const auto found = std::ranges::find(source_tree(), path, &SourceFile::path);
-  if (found == source_tree().end()) throw std::runtime_error(path + " is not there");
+  if (found == source_tree().end()) throw std::runtime_error(path + " does not exist");
   return found->lines;
 }
 
-TEST(WriteAKernel, ShowsCodeAsItIs) {
+TEST(WriteAKernel, ShowsTheCurrentCode) {
   std::size_t blocks = 0;
   std::vector<std::string> block;
   bool inside = false;
@@ -24,7 +24,7 @@ TEST(WriteAKernel, ShowsCodeAsItIs) {
       const bool found = std::ranges::any_of(
           std::vector<std::string>{"tests/nn/cuda/rungs_test.cpp", "nn/cuda/norms.cu"},
           [&](const std::string& path) { return !std::ranges::search(lines_of(path), block).empty(); });
-      EXPECT_TRUE(found) << "changed since: " << block.front();
+      EXPECT_TRUE(found) << "the code differs from this block: " << block.front();
       block.clear();
       inside = false;
       ++blocks;

@@ -103,7 +103,7 @@ TEST_P(Vectors, SumOfSquaresDependsOnTheNumbersOnly) {
   }
 }
 
-// So the norm of a tensor does not depend on its division into slices.
+// Therefore the norm of a tensor does not depend on its division into slices.
 TEST_P(Vectors, SquareSumDoesNotDependOnSliceBorders) {
   const Floats x = random_floats(300, 6);
   const double whole = sum_of_squares(x, level);

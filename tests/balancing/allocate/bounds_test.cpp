@@ -35,7 +35,7 @@ TEST(Bounds, RefusalsNameTheNumbers) {
   EXPECT_THAT(refusal({{0, UINT64_MAX}}, most_positions + 1), HasSubstr("too long"));
 }
 
-TEST(Bounds, EachWorkerThatMayGetsASample) {
+TEST(Bounds, EachEligibleWorkerGetsASample) {
   EXPECT_THAT(fitted({{0, 10}, {0, 0}, {3, 10}}, 10), ElementsAre(Bound{1, 10}, Bound{0, 0}, Bound{3, 10}));
 }
 

@@ -64,7 +64,7 @@ TEST(Cubic, TheTangentTouchesTheCurve) {
   const Affine touching = bent.near(100, {});
   EXPECT_NEAR(touching(100), bent(100), 1e-9);
   EXPECT_NEAR(touching(110), bent(110), 0.01 * bent(110));
-  // A convex curve whose tangent would start below zero.
+  // A convex curve: its tangent would start below zero.
   EXPECT_EQ((Cubic{{0, 0.1, 0.01, 0}}.near(100, {}).fixed), 0);
 }
 

@@ -26,7 +26,7 @@ TEST(ExchangeCost, IgnoresPauses) {
   EXPECT_DOUBLE_EQ(after({2, 2, 90, 2, 2, 2, 2, 40, 2, 2}).surely(), 2);
 }
 
-// Two equal links, in rounds whose exchange varies by a third: the estimated difference must be close to 0.
+// Two equal links with exchanges that vary by a third: the estimated difference must be close to 0.
 TEST(ExchangeCost, NoiseBetweenEqualLinksIsNoCost) {
   Random random(5);
   double extra = 0, largest = 0;

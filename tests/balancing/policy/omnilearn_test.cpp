@@ -68,7 +68,7 @@ TEST(OmniLearn, AnAdjustmentResetsSmoothing) {
   EXPECT_THAT(next(policy, 3, 120, 1.5, 1.5), ElementsAre(90, 30));
 }
 
-// With fixed costs it needs several adjustments: LBB's Table 2, whose optimum is 104 ms of compute.
+// With fixed costs it needs several adjustments: LBB's Table 2, with an optimum of 104 ms of compute.
 TEST(OmniLearn, ApproachesTheOptimumDespiteFixedCosts) {
   OmniLearn policy({.dead_band = 0.02});
   const std::vector<Round> rounds = arena::play(Scenario("", 512, 30, arena::lbb_table_2(0)), policy);

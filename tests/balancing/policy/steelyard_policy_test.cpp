@@ -48,7 +48,7 @@ TEST(Steelyard, ASlowFirstRoundDoesNotDistortTheModel) {
   }
 }
 
-// A worker whose exchange takes 100 ms longer than that of the others has 100 ms less to compute.
+// If a worker's exchange takes 100 ms longer than that of the others, it has 100 ms less to compute.
 TEST(Steelyard, ASlowLinkLeavesLessTimeToCompute) {
   Scenario scenario("", 600, 40, std::vector<arena::Machine>(3, {{5, 1}, DeviceKind::gpu, 0.01}), 3);
   scenario.network.step_ms = 30;
@@ -233,7 +233,7 @@ TEST(Steelyard, FrequentAccidentsDoNotMoveShares) {
   }
 }
 
-// In a cluster whose changes last, from the third change on one round is enough.
+// In a cluster with lasting changes, one round is enough from the third change on.
 TEST(Steelyard, LearnsThatChangesLast) {
   Scenario scenario("", 512, 400, arena::lbb_table_2(0.01), 3);
   for (std::uint64_t k = 50; k < 400; k += 60) scenario.scale(1, k, k + 30, 2.5);

@@ -12,7 +12,7 @@ using arena::Scenario;
 using testing::ElementsAre;
 
 // Worker 2 has no marginal value: with it the round takes 300 ms, without it 80.
-TEST(SteelyardRest, AWorkerThatOnlyDelaysRestsWithRareTrials) {
+TEST(SteelyardRest, DelayingWorkersRestWithRareTrials) {
   const Scenario scenario("", 256, 12000, {{{5, 0.5}}, {{5, 0.7}}, {{300, 0.5}}}, 8);
   Steelyard policy;
   const std::vector<Round> rounds = arena::play(scenario, policy);

@@ -144,7 +144,7 @@ TEST(CudaBatchNorm, ALargeMeanKeepsTheVariancePrecise) {
 }
 
 // Values in padded samples, however large, change nothing.
-TEST(CudaBatchNorm, PaddingIsInNoSum) {
+TEST(CudaBatchNorm, PaddingDoesNotAffectSums) {
   Random random(6);
   const MicroBatch batch{.size = 4, .count = 3};
   const Question q = random_question(BatchNorm(), {{3, 3, 7}}, 4, 3, false, random);

@@ -124,7 +124,7 @@ TEST(BatchNorm, ALargeMeanKeepsTheVariancePrecise) {
 }
 
 // Values in padded samples, however large, change nothing.
-TEST(BatchNorm, PaddingIsInNoSum) {
+TEST(BatchNorm, PaddingDoesNotAffectSums) {
   Random random(6);
   const MicroBatch batch{.size = 4, .count = 3};
   const Question q = random_question(BatchNorm(), {{3, 3, 7}}, 4, 3, false, random);

@@ -124,7 +124,7 @@ inline void expect_padding(const Floats& values, Shape shape, const Pass& pass, 
 // Which buffers a call gets. Sets of inputs are bits: 1 << input.
 struct Buffers {
   bool in_place = true;        // if supported, as in a network
-  std::size_t shared = 0;      // the input whose gradient is written to d_output, if supported
+  std::size_t shared = 0;      // the input with its gradient written to d_output, if supported
   std::uint32_t unneeded = 0;  // gradients that are not requested
   std::uint32_t adds = 0;      // gradients that are added to existing values
 };

@@ -1,23 +1,23 @@
-"""Attacks a real training, and compares how long it takes with an undisturbed one.
+"""Attacks a real training, and compares its speed with that of an undisturbed one.
 
     script/attacks [ATTACK...] [--seconds 60]
 
-Trains a small model with keys, two servers, a mirror of each, a standby and three workers that are slower
-than the processors of this machine: once undisturbed, and once for each attack, which begins after a third.
-  numbers      a worker reports numbers that are none (NaN, infinity)
-  two-leaders  the standby is stopped, its arbiter is killed and started again at its port; the standby goes on
-  former       the scheduler is killed, and from then on started again every 5 s
+Trains a small model with keys, two servers, a mirror of each, a standby and three workers that are slowed down:
+once undisturbed, and once for each attack, which starts after a third of the time.
+  numbers      a worker reports NaN and infinity
+  two-leaders  the standby is stopped, its arbiter is killed and restarted at its port; the standby continues
+  former       the scheduler is killed, and then restarted every 5 s
   unlisted     the allow-list of a server loses the scheduler's key
-  reader       nobody reads standard error of the scheduler, of a server and of a worker
-  port         another program asks for the standby's port, and the scheduler is killed
-  parts        a worker sends parts of a message that never ends
-  door         strangers send handshakes of 15 MiB, 60 at once
-  hellos       a worker asks to join without a name, again and again
+  reader       standard error of the scheduler, a server and a worker is not read
+  port         another program requests the standby's port, and the scheduler is killed
+  parts        a process with a worker's key sends an endless message
+  door         clients without a key send handshakes of 15 MiB, 60 at once
+  hellos       a process with a worker's key requests to join without a name, repeatedly
 
-A round that takes ten times as long as most waits for a detection or a take-over. Fails unless each training
-ends with the code 0 and the accuracy of the undisturbed one, no round takes more than 3 s, those that do not
-wait take at most 10 % more than before, no process takes 100 MB more memory, and events.jsonl grows by less
-than 1 MB a minute.
+A round that takes ten times the median waits for a detection or a take-over. Fails unless each training exits
+with code 0 and the accuracy of the undisturbed one, no round takes more than 3 s, rounds that do not wait take
+at most 10 % longer than before, no process takes 100 MB more memory, and events.jsonl grows by less than 1 MB
+per minute.
 """
 import argparse
 import contextlib
@@ -61,17 +61,17 @@ WORKERS = ('ada', 'bob', 'cyd')
 
 
 def free_port(used=set()):
-    """Below those that the system gives to callers, so that nobody is given it meanwhile."""
+    """A port below the ephemeral range, so that the system does not assign it to a client."""
     for port in random.sample(range(20_000, 30_000), 1000):
         with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', port)):
             if port not in used:
                 used.add(port)
                 return port
-    raise SystemExit('attacks: no port is free')
+    raise SystemExit('attacks: no free port between 20000 and 29999')
 
 
 def full_pipe():
-    """A writing end that nobody reads, with no room."""
+    """The writing end of a full pipe that is not read."""
     ends = os.pipe()
     fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(ends[1], False)
@@ -84,7 +84,7 @@ def full_pipe():
 
 
 def peak(process):
-    """The most memory it ever had, in MB; 0: it has ended."""
+    """Peak memory of the process in MB; 0 if it has exited."""
     try:
         status = pathlib.Path(f'/proc/{process.pid}/status').read_text()
         return int(status.split('VmHWM:')[1].split()[0]) / 1024
@@ -102,7 +102,7 @@ class Training:
         folder.mkdir(parents=True)
         for role, name in (('scheduler', 'scheduler'), ('server', 'server'), ('worker', 'worker'), ('worker', 'eve')):
             self.call('keys', 'new', self.keys, role, name)
-        shutil.copytree(self.keys, folder / 'own')  # of one server
+        shutil.copytree(self.keys, folder / 'own')  # for one server
         (folder / 'job.toml').write_text(JOB.format(epochs=epochs))
         self.servers = {f's{i}': free_port() for i in range(4)}
         self.start('scheduler', 'scheduler', 'job.toml', '--listen', self.here, '--run-dir', 'run')
@@ -111,9 +111,10 @@ class Training:
             self.start_server(name)
         for i, name in enumerate(WORKERS):
             self.start(name, 'worker', '--scheduler', self.both, '--name', name, '--simulate-slowdown', str(40 * (i + 1)))
-        self.wait(lambda: self.told('a standby follows') and self.told('mirrors') >= 2, 'the training does not begin')
-        self.wait(lambda: self.told('first_round'), 'the training does not begin')
-        self.began = time.monotonic()  # the clock of its records
+        self.wait(lambda: self.reported('a standby follows') and self.reported('mirrors') >= 2,
+                  'the training does not start')
+        self.wait(lambda: self.reported('first_round'), 'the training does not start')
+        self.began = time.monotonic()  # at_ms of its records counts from here
 
     both = property(lambda self: f'{self.here},{self.there}')
 
@@ -141,7 +142,7 @@ class Training:
     def rounds(self, run):
         return [it for it in map(json.loads, self.lines(f'{run}/rounds.jsonl')) if it['purpose'] == 'train']
 
-    def told(self, text):
+    def reported(self, text):
         events = self.lines('run/events.jsonl') + self.lines('standby/events.jsonl')
         return sum(text in line for line in events)
 
@@ -158,7 +159,7 @@ class Training:
             self.peaks[name] = max(self.peaks.get(name, 0), peak(process))
 
     def shard_in(self, slot):
-        """The name of the server that holds this shard, by who has been promoted or joined."""
+        """The name of the server that has this shard, according to the reported events."""
         names = {}
         for line in self.lines('run/events.jsonl'):
             words = json.loads(line).get('text', '').split("'")
@@ -172,9 +173,9 @@ class Training:
         self.all.pop(name).wait()
 
     def end(self):
-        """Waits for the leader. Its code and result, and the rounds."""
+        """Waits for the leader. Returns its exit code, its result and the rounds."""
         leader = self.leader()
-        self.wait(lambda: leader.poll() is not None, 'the training does not end', 600)
+        self.wait(lambda: leader.poll() is not None, 'the training does not finish', 600)
         run = 'run' if leader is self.all.get('scheduler') else 'standby'
         code = leader.wait()
         result = json.loads((self.folder / run / 'result.json').read_text()) if code == 0 else {}
@@ -193,7 +194,7 @@ class Training:
 
 
 def attacker(training, how):
-    """On another machine it would take no processor of the job's: it has what the job leaves."""
+    """Starts an attacker at the lowest priority, since on another machine it would not use the job's CPUs."""
     log = open(training.folder / 'attacker.log', 'a')
     return subprocess.Popen(['nice', '-n', '19', BIN / 'attacker', how, f'tcp://{training.here}', training.keys],
                             stdout=log, stderr=log)
@@ -212,11 +213,11 @@ def numbers(training):
 def two_leaders(training):
     arbiter = training.shard_in(1)
     training.all['standby'].send_signal(signal.SIGSTOP)
-    training.wait(lambda: training.told('continues without'), 'the scheduler does not go on alone')
+    training.wait(lambda: training.reported('continues without'), 'the scheduler does not continue alone')
     training.kill(arbiter)
-    training.wait(lambda: training.told('is in its place'), 'no mirror takes the place')
+    training.wait(lambda: training.reported('is in its place'), 'no mirror is promoted')
     training.start_server(arbiter)
-    training.wait(lambda: training.told(f"'{arbiter}' mirrors"), 'the server does not come back')
+    training.wait(lambda: training.reported(f"'{arbiter}' mirrors"), 'the server does not rejoin')
     training.all['standby'].send_signal(signal.SIGCONT)
     return {}
 
@@ -262,7 +263,7 @@ ATTACKS = {'nothing': nothing, 'numbers': numbers, 'two-leaders': two_leaders, '
 
 
 def pace(times):
-    """Seconds a round, without those that waited for a detection or a take-over."""
+    """Mean seconds per round, without rounds that waited for a detection or a take-over."""
     return statistics.mean(it for it in times if it < 10 * statistics.median(times))
 
 
@@ -270,7 +271,7 @@ def run(name, place, epochs, seconds):
     training = Training(place / name, epochs, ('scheduler', 's1', 'bob') if name == 'reader' else ())
     training.flood = None
     try:
-        time.sleep(5 + seconds / 3)  # the first round takes a while
+        time.sleep(5 + seconds / 3)  # the first round is slower
         attacked = 1000 * (time.monotonic() - training.began)
         found = ATTACKS[name](training)
         code, result, rounds = training.end()
@@ -292,29 +293,29 @@ def arguments():
     parser = argparse.ArgumentParser(prog='script/attacks', usage=argparse.SUPPRESS, description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('attacks', nargs='*', default=list(ATTACKS)[1:], metavar='ATTACK')
-    parser.add_argument('--seconds', default=60, type=float, help='that the undisturbed training takes')
+    parser.add_argument('--seconds', default=60, type=float, help='duration of the undisturbed training')
     options = parser.parse_args()
     if unknown := set(options.attacks) - set(ATTACKS):
-        parser.error(f'no attack is called {", ".join(unknown)}: there are {", ".join(list(ATTACKS)[1:])}')
+        parser.error(f'unknown attack {", ".join(unknown)}: choose from {", ".join(list(ATTACKS)[1:])}')
     return options
 
 
 def wrong(quiet, it):
-    """What the attack achieved; nothing is as it should be."""
+    """The growth of memory in MB, and a list of failed conditions."""
     grown = max(it['memory'][name] - quiet['memory'][name] for name in it['memory'] if name in quiet['memory'])
     found = []
     if it['code'] != 0:
-        found.append(f'it ended with {it["code"]}')
+        found.append(f'it exited with code {it["code"]}')
     if abs(it['accuracy'] - quiet['accuracy']) > 0.005:
-        found.append('another accuracy')
+        found.append('the accuracy differs')
     if it['lost'] > 0.1:
-        found.append('more than 10 % of the time is lost')
+        found.append('rounds take more than 10 % longer')
     if it['stood'] > 3:
-        found.append('it stood still for more than 3 s')
+        found.append('a round took more than 3 s')
     if grown > 100:
-        found.append('more than 100 MB of memory')
+        found.append('a process took more than 100 MB more memory')
     if it['events'] > 1:
-        found.append('more than 1 MB of events a minute')
+        found.append('more than 1 MB of events per minute')
     return grown, found
 
 
@@ -324,7 +325,7 @@ def main():
     short = run('nothing', place / 'short', 40, 5)
     epochs = round(40 * options.seconds / (short['before'] + short['after']))
     quiet = run('nothing', place, epochs, options.seconds)
-    print(f'{"attack":12}{"before, after":>15}{"longest round":>15}{"lost beside":>13}{"accuracy":>11}{"memory":>10}'
+    print(f'{"attack":12}{"before, after":>15}{"longest round":>15}{"other rounds":>13}{"accuracy":>11}{"memory":>10}'
           f'{"events":>16}')
     failed = False
     for name in ['nothing', *options.attacks]:

@@ -1,11 +1,11 @@
-// What a peer with a key, or a stranger without one, can send to a running job (tests/attacks):
+// Attacks a running job, with a key or without one (tests/attacks):
 //
-//   attacker numbers ENDPOINT KEYS   joins as a worker; reports that its processor and memory are not numbers
-//   attacker hellos ENDPOINT KEYS    asks to join without a name, again and again
-//   attacker parts ENDPOINT KEYS     sends parts of a message that never ends, as a worker
-//   attacker door ENDPOINT           sends 60 handshakes of 15 MiB each, again and again
+//   attacker numbers ENDPOINT KEYS   joins as a worker; reports NaN and infinity as its CPU share and memory
+//   attacker hellos ENDPOINT KEYS    requests to join without a name, repeatedly
+//   attacker parts ENDPOINT KEYS     sends an endless message, as a worker
+//   attacker door ENDPOINT           sends 60 handshakes of 15 MiB each, repeatedly
 //
-// KEYS has a key for the worker `eve`. All but `numbers` go on until they are killed.
+// KEYS has a key for the worker `eve`. All but `numbers` run until they are killed.
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -25,14 +25,14 @@
 namespace steelyard {
 namespace {
 
-// An attacker on this machine is not to take the processors and the memory bus of the job.
+// Limits the load, since an attacker on this machine competes with the job for CPUs and memory bandwidth.
 constexpr auto pause = milliseconds(20);
 
-void tell(Link& link, NodeId self, ToScheduler message) {
+void send(Link& link, NodeId self, ToScheduler message) {
   link.send({self, scheduler_node, Message(std::move(message))});
 }
 
-// The first report is sound, so that a policy has a level to spoil.
+// The first report is valid, so that the policy has an estimate that the next ones could spoil.
 Report report_of(const Start& start, int number) {
   Report report{.term = start.term, .piece = start.piece, .seconds = 0.01, .cpu = 0.9, .memory = 1000};
   report.loss = static_cast<double>(start.piece.positions.size());
@@ -41,21 +41,21 @@ Report report_of(const Start& start, int number) {
   return report;
 }
 
-// Joins, reports and leaves, for it has no gradient to push.
+// Joins, reports and exits, since it has no gradient to push.
 bool report_once(ZmqContext& context, const std::string& endpoint, int number) {
   const NodeId self = new_node(Role::worker);
   ZmqLink link(context, self);
   link.connect(scheduler_node, endpoint);
   bool welcome = false;
   for (const Time end = steady_now() + std::chrono::seconds(20); steady_now() < end;) {
-    if (!welcome) tell(link, self, Hello{0, "eve", {}});
+    if (!welcome) send(link, self, Hello{0, "eve", {}});
     const auto in = link.receive(steady_now() + milliseconds(200));
     const auto* message = in ? std::get_if<ToWorker>(&in->message) : nullptr;
     if (message == nullptr) continue;
     welcome |= std::holds_alternative<Welcome>(*message);
-    if (std::holds_alternative<Roster>(*message)) tell(link, self, Ready{});
+    if (std::holds_alternative<Roster>(*message)) send(link, self, Ready{});
     if (const auto* start = std::get_if<Start>(message)) {
-      tell(link, self, report_of(*start, number));
+      send(link, self, report_of(*start, number));
       return true;
     }
   }
@@ -67,7 +67,7 @@ void numbers(ZmqContext& context, const std::string& endpoint) {
   for (int number = 0; number < 3; ++number) {
     reports += report_once(context, endpoint, number) ? 1 : 0;
     std::this_thread::sleep_for(
-        std::chrono::seconds(5));  // nobody pushes what it has reported: that takes a while
+        std::chrono::seconds(5));  // its reported positions were never pushed, so others recompute them
   }
   std::printf("%d reports\n", reports);
 }
@@ -77,7 +77,7 @@ void hellos(ZmqContext& context, const std::string& endpoint) {
   ZmqLink link(context, self);
   link.connect(scheduler_node, endpoint);
   while (true) {
-    for (int i = 0; i < 100; ++i) tell(link, self, Hello{0, "", {}});
+    for (int i = 0; i < 100; ++i) send(link, self, Hello{0, "", {}});
     while (link.receive(steady_now())) {
     }
     std::this_thread::sleep_for(pause);
@@ -108,9 +108,9 @@ void door(const std::string& endpoint) {
   const std::string greeting = test::RawZmtp::greeting("CURVE");
   const std::string hello = test::RawZmtp::head(15 << 20, 6) + std::string(1 << 20, 'S');
   while (true) {
-    std::vector<test::RawZmtp> lines;
-    for (int i = 0; i < 60; ++i) lines.emplace_back(endpoint);
-    for (test::RawZmtp& line : lines) (void)line.send(greeting + hello);
+    std::vector<test::RawZmtp> connections;
+    for (int i = 0; i < 60; ++i) connections.emplace_back(endpoint);
+    for (test::RawZmtp& it : connections) (void)it.send(greeting + hello);
     std::this_thread::sleep_for(pause);
   }
 }

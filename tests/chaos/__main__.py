@@ -1,30 +1,30 @@
-"""Disturbs a real training, and compares what comes out with an undisturbed one.
+"""Disturbs a real training, and compares the result with that of an undisturbed one.
 
     script/chaos [--faults kill] [--seconds 60] [--every 2] [--seed 1] [--roles worker,server,scheduler]
 
 Trains LeNet-5 on synthetic data with two servers, a mirror of each shard (`replicas = 1`) and three unequal
 workers, twice: undisturbed and disturbed.
 
-Losses come in turn, --every so many seconds, once all that was lost is back: one at a time is what is
-promised.
+Losses occur in turn, --every seconds after the previous one is recovered. Only one at a time is guaranteed to
+be survived.
   kill       kill -9 of a random process
   stop       SIGSTOP of a random process for 0.5 to 8 seconds, then SIGCONT
-  halfopen   packets to a random process, from it, or both are dropped for 0.5 to 8 seconds
+  halfopen   packets to a random process, from it or both are dropped for 0.5 to 8 seconds
   disk       the run directory is full for 0.5 to 8 seconds
-Bad weather holds beside them, in turn, --hold seconds each and --every so many seconds. All end when the
-training is nearly over.
-  silent     1,000 connections that say nothing to each port that is listened on
-  garbage    random bytes, and right beginnings of ZMTP followed by random bytes, to each of these ports
-  loss       every process loses 5 % of the packets that it gets
+Bad weather occurs at the same time, one kind after the other: each lasts --hold seconds, with pauses of --every
+seconds. Both stop when the training is nearly over.
+  silent     1,000 silent connections to each listening port
+  garbage    random bytes, and valid starts of ZMTP followed by random bytes, to each of these ports
+  loss       every process loses 5 % of its incoming packets
   bandwidth  no process sends more than 100 Mbit/s
-  clock      the wall clock jumps by an hour or ten years, to and fro (Debian package faketime)
-`all` are all of these. kill, stop and clock are done to `steelyard train`. The others need root: disk mounts
-a small tmpfs, and the rest start the job with `launch`, in network namespaces (Debian packages iproute2 and
-nftables). What the machine cannot do is skipped, with the reason.
+  clock      the wall clock jumps by an hour or ten years and back (Debian package faketime)
+`all` selects all of these. kill, stop and clock run with `steelyard train`. The others need root: disk mounts
+a small tmpfs, and the rest start the job with `launch` in network namespaces (Debian packages iproute2 and
+nftables). Faults that the machine cannot cause are skipped, with the reason.
 
-Fails unless every position of every epoch is counted once, the versions follow one another, the parameters
-are those of the undisturbed run (--tolerance; 0 with a job that is reproducible), and no process had more
-than --memory times its memory there. The same seed disturbs in the same order.
+Fails unless every position of every epoch is counted once, versions are consecutive, the parameters equal those
+of the undisturbed run (within --tolerance; 0 for a reproducible job), and no process takes more than --memory
+times its memory in that run. The same seed gives the same order of faults.
 """
 import argparse
 import concurrent.futures
@@ -49,31 +49,31 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     words = {'type': lambda text: text.split(',')}
     parser.add_argument('--faults', default=['kill'], metavar='FAULT,...', **words)
-    parser.add_argument('--seconds', default=60, type=float, help='that the undisturbed training takes')
+    parser.add_argument('--seconds', default=60, type=float, help='duration of the undisturbed training')
     parser.add_argument('--every', default=2.0, type=float, metavar='SECONDS')
     parser.add_argument('--hold', default=20.0, type=float, metavar='SECONDS')
     parser.add_argument('--seed', default=1, type=int)
     parser.add_argument('--roles', default=list(ROLES), metavar='ROLE,...', **words)
     parser.add_argument('--cluster', default='sum_order = "ordered"\npolicy = "equal"', metavar='LINES',
-                        help='further lines of [cluster]')
+                        help='additional lines of [cluster]')
     parser.add_argument('--insecure', action='store_true', help='`launch` without keys')
     parser.add_argument('--tolerance', default=1e-4, type=float)
     parser.add_argument('--memory', default=1.5, type=float, metavar='FACTOR')
     parser.add_argument('--folder', type=pathlib.Path,
-                        help='keep the runs there; an undisturbed one that is there serves again')
+                        help='keep the runs there, and reuse an undisturbed one')
     parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', help='the program',
                         type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument(network.INSIDE, action='store_true', help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def possible(asked, say):
+def possible(asked, report_skipped):
     known = list(faults.FAULTS)
     asked = known if asked == ['all'] else asked
     if unknown := set(asked) - set(known):
-        raise SystemExit(f'chaos: no fault is called {", ".join(unknown)}: there are {", ".join(known)}')
+        raise SystemExit(f'chaos: unknown fault {", ".join(unknown)}: choose from {", ".join(known)}')
     for name in asked:
-        if (why := faults.lacking(name)) and say:
+        if (why := faults.lacking(name)) and report_skipped:
             print(f'skipped: {name}: {why}')
     return [faults.FAULTS[name] for name in asked if not faults.lacking(name)]
 
@@ -93,30 +93,30 @@ def undisturbed(options, place, on_network):
 def lose(run, kinds, options):
     draw, done = random.Random(options.seed), []
     draw.shuffle(kinds)
-    while kinds and run.going_on(options.every) and not run.nearly_over() and run.wait_for_whole():
-        fault, rounds, heard = kinds[len(done) % len(kinds)], len(run.rounds()), run.losses()
+    while kinds and run.still_running(options.every) and not run.nearly_over() and run.wait_for_whole():
+        fault, rounds, noticed = kinds[len(done) % len(kinds)], len(run.rounds()), run.losses()
         with fault(run, draw, options) as name:
             when = time.monotonic()
-            run.going_on(draw.uniform(*faults.LOSSES[fault]))
-        run.going_on(0.5)
-        heard = min(run.losses() - heard, default=None)
-        done.append(report.Loss(fault.__name__, name, rounds, heard and max(0.0, heard - when)))
+            run.still_running(draw.uniform(*faults.LOSSES[fault]))
+        run.still_running(0.5)
+        noticed = min(run.losses() - noticed, default=None)
+        done.append(report.Loss(fault.__name__, name, rounds, noticed and max(0.0, noticed - when)))
     return done
 
 
 def turn(run, kinds, options):
     draw = random.Random(options.seed)
     draw.shuffle(kinds)
-    while kinds and run.going_on(options.every) and not run.nearly_over():
+    while kinds and run.still_running(options.every) and not run.nearly_over():
         kinds.append(kinds.pop(0))
         with kinds[-1](run, draw, options):
-            run.going_on(options.hold)
+            run.still_running(options.hold)
 
 
 def disturb(run, losses, weather, options):
-    """Until the training is over. Which losses there were."""
+    """Disturbs the training until it is nearly over. Returns the losses."""
     if not run.wait_for_whole():
-        raise SystemExit(f'chaos: the training was over before it was disturbed: see {run.folder}')
+        raise SystemExit(f'chaos: the training finished before it could be disturbed: see {run.folder}')
     with concurrent.futures.ThreadPoolExecutor() as threads:
         turns = threads.submit(turn, run, weather, options)
         try:
@@ -130,7 +130,7 @@ def disturb(run, losses, weather, options):
 
 def main():
     options = arguments()
-    kinds = possible(options.faults, say=not options.inside)
+    kinds = possible(options.faults, report_skipped=not options.inside)
     if not kinds:
         return
     on_network = any(kind in faults.NETWORK for kind in kinds)

@@ -1,4 +1,4 @@
-"""One training of real processes in a folder of its own: started, watched, and read when it is over."""
+"""One training of real processes in its own folder: starts it, watches it and reads its results."""
 import contextlib
 import json
 import os
@@ -15,7 +15,7 @@ import network
 
 ROLES = ('scheduler', 'server', 'worker')
 WORKERS = {'ada': 1, 'bob': 2, 'cyd': 4}
-OPEN_FILES = 1024  # that a process may have open, as long as it does not raise that itself
+OPEN_FILES = 1024  # soft limit per process, which it may raise itself
 JOB = '''# {epochs} epochs
 [job]
 name = "chaos"
@@ -46,8 +46,8 @@ def few_files():
 
 
 class Run:
-    """Of `train`, or of `launch` on the hosts of network.py. `disk`: its run directory has so many MB; `moved`:
-    its clock may be (clock.py)."""
+    """A run of `train`, or of `launch` on the hosts of network.py. `disk`: size of its run directory in MB;
+    `moved`: its clock can be changed (clock.py)."""
 
     def __init__(self, options, folder, epochs, on_network, disk=0, moved=False):
         self.folder, self.results, self.peaks = folder, folder / 'run', {}
@@ -72,14 +72,14 @@ class Run:
                                         env=clock.environment(self.clock) if moved else None)
         threading.Thread(target=self.watch_memory, daemon=True).start()
 
-    def going_on(self, seconds=0.0):
-        """Whether the training still goes on so many seconds later; does not wait longer than it does."""
+    def still_running(self, seconds=0.0):
+        """Waits for up to `seconds`, at most until the training ends. Returns whether it is still running."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
         return self.process.poll() is None
 
     def processes(self, role):
-        """Of this run that live: process number and name."""
+        """The live processes of this run: process number and name."""
         found = []
         for number in filter(str.isdigit, os.listdir('/proc')):
             try:
@@ -92,12 +92,12 @@ class Run:
         return sorted(found, key=lambda it: it[1])
 
     def watch_memory(self):
-        """The most that a process of each name ever had in memory, in MB."""
-        while self.going_on(0.5):
+        """Records the peak memory by process name, in MB."""
+        while self.still_running(0.5):
             for number, name in sum(map(self.processes, ROLES), []):
                 with contextlib.suppress(OSError, IndexError, ValueError):
-                    told = pathlib.Path(f'/proc/{number}/status').read_text()
-                    peak = int(told.split('VmHWM:')[1].split()[0]) / 1024
+                    status = pathlib.Path(f'/proc/{number}/status').read_text()
+                    peak = int(status.split('VmHWM:')[1].split()[0]) / 1024
                     self.peaks[name] = max(self.peaks.get(name, 0), peak)
 
     def records(self, file):
@@ -112,7 +112,7 @@ class Run:
     def losses(self):
         return journal.losses(self.results / 'journal')
 
-    def told(self):
+    def notes(self):
         return [record['text'] for record in self.records('events.jsonl') if 'text' in record]
 
     def last_round(self):
@@ -124,9 +124,9 @@ class Run:
         return self.last_round()['epoch'] > 0.8 * self.epochs
 
     def mirrored(self):
-        """How many servers have a mirror that is filled, as far as it is told."""
+        """The number of servers with a filled mirror, according to the reported events."""
         mirrors = {}
-        for text in self.told():
+        for text in self.notes():
             names = text.split("'")[1::2]
             if ' mirrors ' in text:
                 mirrors[names[1]] = names[0]
@@ -137,37 +137,37 @@ class Run:
         return len(mirrors)
 
     def whole(self):
-        """Whether all that was lost is back."""
+        """Whether all losses are recovered."""
         if [len(self.processes(role)) for role in ROLES] != [1, 2, len(WORKERS)] or self.mirrored() < 2:
             return False
         return len(self.last_round()['workers']) == len(WORKERS)
 
     def wait_for_whole(self, seconds=60):
-        """False if the training ends before that."""
+        """Waits until all losses are recovered. Returns False if the training ends before that."""
         end = time.monotonic() + seconds
-        while self.going_on(0.1):
+        while self.still_running(0.1):
             if self.whole():
                 return True
             if time.monotonic() > end:
-                raise SystemExit(f'chaos: what was lost does not come back: see {self.folder}')
+                raise SystemExit(f'chaos: a loss was not recovered: see {self.folder}')
         return False
 
     def finish(self):
         code = self.process.wait()
-        if self.disk:  # what is in memory is gone with this script
+        if self.disk:  # the tmpfs ends with this script
             shutil.copytree(self.results, self.folder / 'kept')
             subprocess.run(['umount', '--lazy', self.results], check=True)
             self.results.rmdir()
             (self.folder / 'kept').rename(self.results)
         if code != 0:
             print((self.folder / 'output').read_text()[-4000:])
-            raise WrongResult(f'the training ended with code {code}: see {self.folder}')
+            raise WrongResult(f'the training exited with code {code}: see {self.folder}')
         (self.folder / 'peaks.json').write_text(json.dumps(self.peaks))
 
 
 class FormerRun:
-    """One that is over, from its folder."""
-    rounds, told, records = Run.rounds, Run.told, Run.records
+    """A finished run, read from its folder."""
+    rounds, notes, records = Run.rounds, Run.notes, Run.records
 
     def __init__(self, folder):
         self.folder, self.results = folder, folder / 'run'

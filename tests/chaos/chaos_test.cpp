@@ -1,9 +1,9 @@
-// Whole jobs in the virtual world, each under a number of its own: sync mode, policy and everything that goes
-// wrong are drawn from it. Workers, servers, mirrors, the scheduler and its standby are killed,
-// connections break, processes stand still, the disk of the journal is late, words are held up, lost and said
-// twice, several at once where that is promised.
+// Whole jobs in the virtual world, each with a seed from which sync mode, policy and all faults are drawn.
+// Workers, servers, mirrors, the scheduler and its standby are killed, connections break, processes pause,
+// the journal's disk is slow, and messages are delayed, lost and repeated. Faults occur together if that is
+// guaranteed to be survived.
 //
-//   test_chaos                    the numbers 1 to 2000
+//   test_chaos                    the seeds 1 to 2000
 //   test_chaos --seeds 17 17      one of them
 //   test_chaos --seeds 1 10000    many
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ namespace {
 
 std::uint64_t first_seed = 1, last_seed = 2000;
 
-// Draws what goes wrong, and does it to a world.
+// Draws faults, and applies them to a world.
 class Chaos {
  public:
   explicit Chaos(std::uint64_t seed) : seed_(seed), random_(seed * 7919) {}
@@ -52,9 +52,9 @@ class Chaos {
     rate_ = 0.02 * random_.uniform() * random_.uniform();
     return options;
   }
-  // Before a message arrives.
+  // Called before a message arrives.
   void strike(World& world) {
-    // What a restarted scheduler has not noticed yet may not be lost as well.
+    // A second loss is not allowed before a restarted scheduler has noticed the first.
     if (world.restarts() < restarts_ || world.scheduler().phase() != Scheduler::Phase::running) return;
     if (struck_ >= 12 || random_.uniform() >= rate_) return;
     ++struck_;
@@ -84,7 +84,7 @@ class Chaos {
       case 0:
         return {.effect = Effect::delay, .chance = 0.1, .most = milliseconds(200)};
       case 1:
-        // An evaluation that is ordered again when it is over is computed again, and counts for nothing.
+        // Not Start: a repeated order of a finished evaluation would be computed again in vain.
         return {.effect = Effect::repeat,
                 .kind = [](const Message& it) { return !sim::says<ToWorker, Start>(it); },
                 .chance = 0.05};
@@ -114,7 +114,7 @@ class Chaos {
     world.add_worker("newcomer-" + std::to_string(++newcomers_));
     if (world.alive(victim)) world.kill(victim);
   }
-  // One of two that hold the same, if both live and one can take the other's place.
+  // Kills a shard or its mirror, if both are alive and each can replace the other.
   void kill_server(World& world) {
     const Members& members = world.scheduler().members();
     const auto slot = static_cast<std::uint32_t>(random_.below(2));
@@ -128,7 +128,7 @@ class Chaos {
     world.add_shard("server-" + std::to_string(10 + ++newcomers_));
   }
 
-  // Not together with the server that decides whether the scheduler goes on without it.
+  // Not together with the server that arbitrates whether the scheduler may continue without a standby.
   void kill_standby(World& world) {
     if (!world.alive(world.standby()) || world.now() - last_server_died_ < at_once) return;
     standby_died_ = world.now();
@@ -145,7 +145,7 @@ class Chaos {
   std::string mode_;
 };
 
-TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
+TEST(Chaos, EveryPositionCountsOnceUnderAllFaults) {
   std::uint64_t struck = 0, restarts = 0, take_overs = 0, condensed = 0;
   for (std::uint64_t seed = first_seed; seed <= last_seed; ++seed) {
     Chaos chaos(seed);
@@ -161,8 +161,8 @@ TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
     world.run();
     expect_whole(world, job, "seed " + std::to_string(seed) + ", " + chaos.mode() + ", " + options.policy);
     if (HasFailure()) {
-      for (const ToRecorder& told : world.recorded())
-        if (const auto* note = std::get_if<Note>(&told)) std::printf("  %s\n", note->text.c_str());
+      for (const ToRecorder& message : world.recorded())
+        if (const auto* note = std::get_if<Note>(&message)) std::printf("  %s\n", note->text.c_str());
       return;
     }
     struck += static_cast<std::uint64_t>(chaos.struck());
@@ -175,8 +175,8 @@ TEST(Chaos, EveryPositionCountsOnceWhateverGoesWrong) {
   };
   count(struck, "losses");
   count(restarts, "restarts of the scheduler");
-  count(take_overs, "standbys that lead");
-  count(condensed, "journals that begin anew");
+  count(take_overs, "take-overs by a standby");
+  count(condensed, "condensed journals");
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-"""What must hold of a disturbed run, beside an undisturbed one."""
+"""The conditions that a disturbed run must meet, compared with an undisturbed one."""
 import struct
 
 from chaos_run import WrongResult
 
 
 def counted_once(run, epochs):
-    """Every position of every epoch, in versions that follow one another."""
+    """Every position of every epoch counts once, in consecutive versions."""
     ends, last = {}, -1
     for record in run.rounds():
         if record['round'] != last + 1 or record['begin'] != ends.get(record['epoch'], 0):
@@ -14,7 +14,7 @@ def counted_once(run, epochs):
         last = record['round']
         ends[record['epoch']] = record['end']
     if len(ends) != epochs or len(set(ends.values())) != 1:
-        raise WrongResult(f'not every position is there: see {run.folder}')
+        raise WrongResult(f'positions are missing: see {run.folder}')
 
 
 def parameters(run):
@@ -36,7 +36,7 @@ def difference(a, b):
 def same_parameters(quiet, run, tolerance):
     apart = difference(parameters(quiet), parameters(run))
     if not apart <= tolerance:
-        raise WrongResult(f'parameters apart by {apart:g} from the undisturbed ones: see {run.folder}')
+        raise WrongResult(f'parameters differ by {apart:g} from the undisturbed ones: see {run.folder}')
     return apart
 
 

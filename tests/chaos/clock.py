@@ -1,5 +1,5 @@
-"""The wall clock that the processes of a run see: libfaketime (Debian package faketime) adds to it what a file
-says. Clocks that only count on from when a machine started stay as they are, as if somebody had set the time."""
+"""The wall clock of the processes of a run: libfaketime (Debian package faketime) adds an offset that it reads from
+a file. Monotonic clocks do not change, as if the administrator had set the time."""
 import glob
 import os
 import pathlib
@@ -15,7 +15,7 @@ def environment(file):
 
 
 def move(file, seconds):
-    """Read within a second by whoever looks at the clock; whole, for the new file takes the other's place."""
+    """Sets the offset, which processes read within a second. The file is replaced atomically."""
     new = pathlib.Path(f'{file}.new')
     new.write_text(f'{seconds:+d}\n')
     new.rename(file)
@@ -23,6 +23,6 @@ def move(file, seconds):
 
 def lacking(file):
     move(file, 10**8)
-    told = subprocess.run(['date', '+%s'], check=True, capture_output=True, text=True, env=environment(file))
+    date = subprocess.run(['date', '+%s'], check=True, capture_output=True, text=True, env=environment(file))
     file.unlink()
-    return None if int(told.stdout) > time.time() + 10**7 else 'no libfaketime (Debian package faketime)'
+    return None if int(date.stdout) > time.time() + 10**7 else 'no libfaketime (Debian package faketime)'

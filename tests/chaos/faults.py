@@ -1,7 +1,7 @@
-"""What can be done to a run. Each fault holds as long as its `with` does, and names whom it is done to.
+"""Faults that can be caused in a run. Each lasts as long as its `with` block, and yields the name of its victim.
 
-Losses (LOSSES) come one after another, each when all that was lost is back: one at a time is what is
-promised. Bad weather (WEATHER) holds beside them.
+Losses (LOSSES) occur one after another, each after the previous one is recovered, since only one at a time is
+guaranteed to be survived. Bad weather (WEATHER) occurs at the same time.
 """
 import contextlib
 import os
@@ -40,7 +40,7 @@ def stop(run, draw, options):
 
 @contextlib.contextmanager
 def dropped(name, hosts, chains):
-    """Of packets that come to these hosts (input) and go from them (output), these: {'input': which}."""
+    """Drops packets at these hosts. `chains`: a filter for arriving ('input') and for leaving ('output') packets."""
     table = f'inet {name}'
     for host in hosts:
         network.on(host, 'nft add table', table)
@@ -64,7 +64,7 @@ def halfopen(run, draw, options):
 
 @contextlib.contextmanager
 def disk(run, draw, options):
-    """A loss, for a scheduler that is killed meanwhile has no journal."""
+    """Fills the disk. Counts as a loss, since a scheduler killed during this time would have no journal."""
     filler = run.results / 'filler'
     try:
         with open(filler, 'wb', buffering=0) as file:
@@ -96,7 +96,7 @@ def bandwidth(run, draw, options):
 
 @contextlib.contextmanager
 def clock(run, draw, options):
-    """An hour or ten years, to and fro, for all processes."""
+    """Moves the clock of all processes by an hour or ten years, and back."""
     wall_clock.move(run.clock, draw.choice([-1, 1]) * draw.choice([3600, 10 * 365 * 86400]))
     try:
         yield 'all'
@@ -116,7 +116,7 @@ def garbage(run, draw, options):
         yield 'all'
 
 
-# How long each loss lasts, in seconds.
+# The shortest and longest duration of each loss, in seconds.
 LOSSES = {kill: (0, 0), stop: (0.5, 8), halfopen: (0.5, 8), disk: (0.5, 8)}
 WEATHER = (silent, garbage, loss, bandwidth, clock)
 NETWORK = (silent, garbage, halfopen, loss, bandwidth)
@@ -127,7 +127,7 @@ TRIALS = {halfopen: NFT.format('iifname lo'), loss: NFT.format('numgen random mo
 
 
 def lacking(name):
-    """Why this machine cannot do it, or nothing."""
+    """Why this machine cannot cause the fault; None if it can."""
     fault = FAULTS[name]
     if fault is clock:
         with tempfile.TemporaryDirectory() as folder:

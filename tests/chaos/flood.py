@@ -1,4 +1,4 @@
-"""Connections from strangers to every port on which a run listens."""
+"""Connections of unknown clients to every port on which a run listens."""
 import contextlib
 import pathlib
 import resource
@@ -9,10 +9,10 @@ import threading
 
 from chaos_run import ROLES
 
-GREETING = b'\xff' + bytes(8) + b'\x7f\x03\x01'  # of ZMTP 3.1; then the mechanism, who serves, and filler
+GREETING = b'\xff' + bytes(8) + b'\x7f\x03\x01'  # of ZMTP 3.1; followed by the mechanism, the as-server flag and filler
 DEALER = b'\x05READY\x0bSocket-Type' + struct.pack('>I', 6) + b'DEALER'
 READY = bytes([4, len(DEALER)]) + DEALER
-ENORMOUS = b'\x02' + struct.pack('>Q', 2**62)  # the head of a message that never ends
+ENORMOUS = b'\x02' + struct.pack('>Q', 2**62)  # the head of an endless message
 
 
 def greeting(mechanism):
@@ -24,7 +24,7 @@ def silence(draw):
 
 
 def garbage(draw):
-    """Random bytes, after nothing or after a beginning that is right."""
+    """Random bytes, alone or after a valid start."""
     noise = draw.randbytes(draw.randint(1, 4000))
     frames = [bytes([draw.choice([0, 1]), size]) + draw.randbytes(size) for size in range(1, 100, 7)]
     short, hello = b''.join(frames), b'\x04\xc8\x05HELLO' + draw.randbytes(194)
@@ -35,7 +35,7 @@ def garbage(draw):
 
 
 def ports(run):
-    """Where the processes of a run listen: address and port."""
+    """The addresses and ports on which the processes of a run listen."""
     found = set()
     for role in ROLES:
         for number, _ in run.processes(role):
@@ -49,7 +49,7 @@ def ports(run):
 
 
 class Flood:
-    """`number` connections to each port; replaced when they are closed, and all of them every `seconds`."""
+    """Keeps `number` connections to each port open, and replaces all of them every `seconds`."""
 
     def __init__(self, run, draw, number, words, seconds=3600.0):
         self.run, self.draw, self.number, self.words, self.seconds = run, draw, number, words, seconds
@@ -87,13 +87,13 @@ class Flood:
     def connect(self, port):
         for _ in range(self.number - sum(it == port for _, it in self.open.values())):
             try:
-                line = socket.create_connection(port, timeout=0.2)
-                line.sendall(self.words(self.draw))
+                connection = socket.create_connection(port, timeout=0.2)
+                connection.sendall(self.words(self.draw))
             except OSError:
                 return
             self.opened += 1
-            self.open[line.fileno()] = (line, port)
-            self.poll.register(line, select.EPOLLHUP | select.EPOLLRDHUP)
+            self.open[connection.fileno()] = (connection, port)
+            self.poll.register(connection, select.EPOLLHUP | select.EPOLLRDHUP)
 
     def close(self, number):
         self.poll.unregister(number)

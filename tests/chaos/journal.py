@@ -1,12 +1,12 @@
-"""When a scheduler heard that a connection was lost, from its journal (protocol/journal.h)."""
+"""The times at which a scheduler noticed lost connections, from its journal (protocol/journal.h)."""
 import struct
 
-START = struct.Struct('<IQBq')  # length of the rest behind the checksum, checksum, kind, nanoseconds
+START = struct.Struct('<IQBq')  # length of the rest after the checksum, checksum, kind, nanoseconds
 DISCONNECTED = 2
 
 
 def losses(path):
-    """Seconds on the clock of time.monotonic(). What was written when it began anew is not there any more."""
+    """Seconds on the clock of time.monotonic(). Without records from before the journal was condensed."""
     try:
         journal = path.read_bytes()
     except FileNotFoundError:

@@ -1,14 +1,14 @@
-"""How fast a training is while packets are lost, beside how fast it is when none are.
+"""Measures how fast a training is under packet loss, compared with its speed without.
 
     script/loss [--loss 1,5] [--delay MS] [--window 6] [--times 3]
 
 Starts one job with `launch`, as script/chaos does: LeNet-5 on synthetic data, two servers with mirrors, three
-workers, each process in a network namespace of its own. While it runs, windows without loss and with each
-percentage of loss take turns, so that whatever else the machine does disturbs both. With --delay a relay that
-forwards single packets takes so many milliseconds each way, and loses them itself.
+workers, each process in its own network namespace. Windows without loss and with each percentage of loss
+alternate, so that other load on the machine affects both. With --delay, a relay forwards single packets with
+this delay each way, and drops them itself.
 
-Prints the rounds a second of each, and their part of the rate without loss. Needs root (Debian packages
-iproute2 and nftables).
+Prints the rounds per second of each percentage, and their share of the rate without loss. Needs root (Debian
+packages iproute2 and nftables).
 """
 import argparse
 import contextlib
@@ -24,7 +24,7 @@ import relay
 from chaos_run import Run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SETTLES = 1.0  # seconds after a change that are not counted
+SETTLES = 1.0  # seconds after a change that are not measured
 
 
 def arguments():
@@ -36,7 +36,7 @@ def arguments():
     parser.add_argument('--window', default=6.0, type=float, metavar='SECONDS')
     parser.add_argument('--times', default=3, type=int)
     parser.add_argument('--network', default=[], action='append', metavar='SETTING=VALUE',
-                        help='a sysctl of net.ipv4 in each namespace, as tcp_congestion_control=bbr')
+                        help='a sysctl of net.ipv4 in each namespace, such as tcp_congestion_control=bbr')
     parser.add_argument('--cluster', default='policy = "equal"', metavar='LINES')
     parser.add_argument('--insecure', action='store_true', help='`launch` without keys')
     parser.add_argument('--steelyard', default=ROOT / 'build/release/bin/steelyard', help='the program',
@@ -58,9 +58,9 @@ def losing(percent, line):
 
 
 def rate(run, seconds):
-    """Rounds a second."""
+    """Rounds per second."""
     begun, first = time.monotonic(), run.last_round()['round']
-    if not run.going_on(seconds):
+    if not run.still_running(seconds):
         raise SystemExit(f'loss: the training ended: see {run.folder}')
     return (run.last_round()['round'] - first) / (time.monotonic() - begun)
 
@@ -77,13 +77,13 @@ def main():
     rates = {percent: [] for percent in (0.0, *options.loss)}
     try:
         while not run.last_round()['workers']:
-            if not run.going_on(0.2):
-                raise SystemExit('loss: the training did not begin:\n' + (run.folder / 'output').read_text()[-2000:])
-        run.going_on(3)
+            if not run.still_running(0.2):
+                raise SystemExit('loss: the training did not start:\n' + (run.folder / 'output').read_text()[-2000:])
+        run.still_running(3)
         for _ in range(options.times):
             for percent in rates:
                 with losing(percent, line):
-                    run.going_on(SETTLES)
+                    run.still_running(SETTLES)
                     rates[percent].append(rate(run, options.window))
     finally:
         run.process.terminate()
@@ -92,9 +92,9 @@ def main():
     for percent, each in rates.items():
         print(f'{percent:4g} % lost: {statistics.median(each):8.2f} rounds/s, '
               f'{100 * statistics.median(each) / whole:5.1f} %   ({" ".join(f"{it:.2f}" for it in each)})')
-    told = [text for text in run.told() if 'lost' in text or 'silent' in text]
-    for text in told[:5]:
-        print('  told:', text[:150])
+    notes = [text for text in run.notes() if 'lost' in text or 'silent' in text]
+    for text in notes[:5]:
+        print('  note:', text[:150])
     subprocess.run(['rm', '-rf', place], check=True)
 
 

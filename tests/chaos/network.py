@@ -1,6 +1,6 @@
-"""A network of the run's own: each process is a host with a namespace and an address, all on one switch.
+"""A separate network for the run: each process has a host with its own namespace and address, all on one switch.
 
-Hosts have the names of their processes. This script is at the switch, and has an address there too.
+Hosts have the names of their processes. This script has an address at the switch, too.
 """
 import os
 import subprocess
@@ -15,7 +15,7 @@ def address(host):
 
 
 def enter():
-    """Begins this script anew with mounts, networks and processes of its own: what it makes ends with it."""
+    """Restarts this script in new mount, network and process namespaces, which are removed when it exits."""
     if INSIDE not in sys.argv:
         own = ['unshare', '--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc']
         os.execvp('unshare', [*own, sys.executable, '-B', *sys.argv, INSIDE])

@@ -1,5 +1,5 @@
-"""A line with a delay between the hosts of network.py, instead of its switch: it forwards single IP packets
-between TUN devices, so that the kernels at its ends see what a distance does, and what a loss does on it.
+"""A network with a delay between the hosts of network.py, instead of its switch. It forwards single IP packets
+between TUN devices, so that the kernels at both ends see the effects of distance and of loss.
 """
 import collections
 import fcntl
@@ -18,11 +18,11 @@ LONGEST = 1 << 16  # of a packet, bytes
 
 
 def device(host):
-    """A TUN device in the host's namespace; what is sent there is read from the descriptor."""
+    """A TUN device in the host's namespace; packets sent there are read from the returned descriptor."""
     descriptor = os.open('/dev/net/tun', os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(descriptor, TUNSETIFF, struct.pack('16sH', host.encode(), IFF_TUN | IFF_NO_PI))
     network.shell(f'ip link set {host} netns {host} name line')
-    # Long enough for the packets of a whole model: the relay alone decides what is lost.
+    # Long enough for the packets of a whole model, so that only the relay drops packets.
     network.shell(f'ip -n {host} link set line txqueuelen 10000')
     return descriptor
 
@@ -35,7 +35,7 @@ class Relay:
         self.draw = random.Random(seed)
         self.forwarded = self.lost = 0
         self.at = {bytes(map(int, network.address(host).split('.'))): device(host) for host in network.HOSTS}
-        self.waiting = collections.deque()  # (when it is due, to which descriptor, packet): all wait equally long
+        self.waiting = collections.deque()  # (due time, descriptor, packet), in order: the delay is constant
         threading.Thread(target=self.forward, daemon=True).start()
 
     def forward(self):
@@ -55,7 +55,7 @@ class Relay:
             except BlockingIOError:
                 return
             to = self.at.get(packet[16:20])
-            if to is None:  # IPv6 looks for neighbours
+            if to is None:  # such as IPv6 neighbour discovery
                 continue
             if self.draw.random() < self.loss:
                 self.lost += 1
@@ -75,7 +75,7 @@ class Relay:
 
 
 def build(delay):
-    """The hosts of network.py, each at one end of a relay that takes `delay` seconds each way."""
+    """Creates the hosts of network.py, connected by a relay that takes `delay` seconds each way."""
     subprocess.run('mount -t tmpfs none /run', shell=True, check=True)
     network.shell('ip link set lo up')
     for host in network.HOSTS:

@@ -1,4 +1,4 @@
-"""What a disturbed run cost, and what it told its user."""
+"""The cost of the disturbances in a run, and the notes shown to its user."""
 import collections
 import dataclasses
 import re
@@ -9,8 +9,8 @@ import statistics
 class Loss:
     fault: str
     name: str
-    rounds: int  # before it
-    heard: float | None  # by the scheduler, seconds later
+    rounds: int  # before the loss
+    noticed: float | None  # by the scheduler, seconds later
 
 
 def walls(run):
@@ -18,12 +18,12 @@ def walls(run):
 
 
 def delays(done, rounds):
-    """Of each process, what the longest round of those behind its loss took more than usual."""
+    """By fault and process: how much longer than usual the longest round after each loss took."""
     of, usual = {}, statistics.median(rounds)
     for it in done:
-        behind = rounds[max(0, it.rounds - 1):it.rounds + 40]
-        if behind:
-            of.setdefault((it.fault, it.name), []).append(max(behind) - usual)
+        after_loss = rounds[max(0, it.rounds - 1):it.rounds + 40]
+        if after_loss:
+            of.setdefault((it.fault, it.name), []).append(max(after_loss) - usual)
     return of
 
 
@@ -31,11 +31,11 @@ def usual(text):
     return text == 'finished' or text.startswith('checkpoint of')
 
 
-def told(run, most=12):
-    """What was told beyond the usual: how often, with numbers left out."""
-    kinds = collections.Counter(re.sub(r'\d+(\.\d+)*', 'N', text) for text in run.told() if not usual(text))
+def write_notes(run, most=12):
+    """Prints unusual notes with their counts; notes that differ only in numbers count as equal."""
+    kinds = collections.Counter(re.sub(r'\d+(\.\d+)*', 'N', text) for text in run.notes() if not usual(text))
     for text, times in kinds.most_common(most):
-        print(f'  told {times} times: {text[:150]}')
+        print(f'  noted {times} times: {text[:150]}')
     if len(kinds) > most:
         print(f'  and {len(kinds) - most} more')
 
@@ -49,13 +49,13 @@ def write(quiet, run, done):
           f'{max(before):.2f} s and {max(after):.2f} s')
     for (fault, name), seconds in sorted(delays(done, after).items()):
         middle = statistics.median(seconds)
-        print(f'  {fault} {name}, {len(seconds)} times: held up a round by {middle:.3f} s, '
+        print(f'  {fault} {name}, {len(seconds)} times: delayed a round by {middle:.3f} s, '
               f'at most {max(seconds):.3f} s')
-    heard = [1000 * it.heard for it in done
-             if it.fault == 'kill' and it.name != 'scheduler' and it.heard is not None]
-    if heard:
-        print(f'{len(heard)} kills were heard of by the scheduler after {statistics.median(heard):.1f} ms, '
-              f'at most {max(heard):.1f} ms')
+    noticed = [1000 * it.noticed for it in done
+               if it.fault == 'kill' and it.name != 'scheduler' and it.noticed is not None]
+    if noticed:
+        print(f'the scheduler noticed {len(noticed)} kills after {statistics.median(noticed):.1f} ms, '
+              f'at most {max(noticed):.1f} ms')
     print('memory in MB, undisturbed and disturbed: ' +
           ', '.join(f'{name} {quiet.peaks[name]:.0f} {peak:.0f}' for name, peak in sorted(run.peaks.items())))
-    told(run)
+    write_notes(run)

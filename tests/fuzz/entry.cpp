@@ -31,7 +31,7 @@ bool read_safetensors(std::span<const std::byte> file) {
           "a tensor lies outside of its file");
     std::vector<float> values(tensor.size());
     tensor.copy_to(values);
-    CHECK(parsed.find(tensor.name) == &tensor, "a name is found twice");
+    CHECK(parsed.find(tensor.name) == &tensor, "two tensors have the same name");
   }
   return true;
 }
@@ -41,7 +41,7 @@ bool read_manifest(std::span<const std::byte> file) {
   const Manifest manifest = parse_manifest(text, "fuzz");
   const Manifest again = parse_manifest(manifest_text(manifest), "fuzz");
   CHECK(again.layout == manifest.layout && again.seed == manifest.seed,
-        "a manifest changes when it is written");
+        "a manifest changes when it is written and read");
   return true;
 }
 
@@ -61,26 +61,26 @@ bool decode(std::span<const std::byte> bytes) {
 
   const Frames first = encode(*message);
   const auto again = steelyard::decode(role, first.header, first.payload.value_or(Blob()));
-  CHECK(std::holds_alternative<Message>(again), "what was believed is believed again");
+  CHECK(std::holds_alternative<Message>(again), "an accepted message must be accepted again");
   const Frames second = encode(std::get<Message>(again));
-  CHECK(first.header == second.header, "a message is the same ever after");
-  CHECK(first.payload.has_value() == second.payload.has_value(), "and so is its payload");
+  CHECK(first.header == second.header, "a message must stay the same");
+  CHECK(first.payload.has_value() == second.payload.has_value(), "its payload must stay the same");
   return true;
 }
 
 bool decode_lending(std::span<const std::byte> frame) {
   const auto decoded = steelyard::decode_lending(frame);
-  const auto* said = std::get_if<LendingFrame>(&decoded);
-  if (said == nullptr) return false;
-  if (const auto* batch = std::get_if<Batch>(said)) {
+  const auto* content = std::get_if<LendingFrame>(&decoded);
+  if (content == nullptr) return false;
+  if (const auto* batch = std::get_if<Batch>(content)) {
     for (const LentMessage& it : batch->messages) {
       CHECK(it.header.data() >= frame.data() &&
                 it.header.data() + it.header.size() <= frame.data() + frame.size(),
             "a header lies outside of its frame");
     }
   }
-  const std::vector<std::byte> again = encode_lending(*said);
-  CHECK(std::ranges::equal(again, frame), "what is believed is the same ever after");
+  const std::vector<std::byte> again = encode_lending(*content);
+  CHECK(std::ranges::equal(again, frame), "an accepted frame must stay the same");
   return true;
 }
 
@@ -99,24 +99,25 @@ bool read_float_code(std::span<const std::byte> bytes) {
   const auto code = static_cast<FloatCode>(std::to_integer<unsigned>(bytes[0]) % 4);
   std::vector<float> values(std::to_integer<std::size_t>(bytes[1]) * 3), sums(values.size());
   const std::vector<float> base(values.size(), 1);
-  const bool believed = steelyard::decode(code, bytes.subspan(2), values);
-  CHECK(believed == add_decoded(code, bytes.subspan(2), base, sums), "one believes what the other does not");
-  CHECK(!believed || coded_bytes(code, values.size()) == bytes.size() - 2, "bytes that stand for nothing");
-  for (std::size_t i = 0; believed && i < values.size(); ++i) {
-    CHECK(sums[i] == values[i] + 1 || std::isnan(values[i]), "a sum is another than its parts");
+  const bool accepted = steelyard::decode(code, bytes.subspan(2), values);
+  CHECK(accepted == add_decoded(code, bytes.subspan(2), base, sums), "decode and add_decoded differ");
+  CHECK(!accepted || coded_bytes(code, values.size()) == bytes.size() - 2,
+        "an accepted code has the wrong size");
+  for (std::size_t i = 0; accepted && i < values.size(); ++i) {
+    CHECK(sums[i] == values[i] + 1 || std::isnan(values[i]), "a sum differs from its parts");
   }
-  return believed;
+  return accepted;
 }
 
 bool read_journal(std::span<const std::byte> bytes) {
   JournalReader reader(bytes);
   std::size_t records = 0, before = 0;
   while (reader.next()) {
-    CHECK(reader.read() > before && reader.read() <= bytes.size(), "a record ends where there is none");
+    CHECK(reader.read() > before && reader.read() <= bytes.size(), "a record ends outside of the journal");
     before = reader.read();
     ++records;
   }
-  CHECK(!reader.next() && reader.read() == before, "the end is not the end");
+  CHECK(!reader.next() && reader.read() == before, "the reader continues after the end");
   static_cast<void>(reader.damaged());
   return records > 0;
 }

@@ -1,7 +1,8 @@
-// What the fuzzers call: one function a reader of bytes from outside. Whatever the bytes are, it returns; a
-// crash, a CHECK or a report of a sanitizer is a bug.
+// Entry points for fuzzers: one function per reader of untrusted bytes. Each must return for any input; a
+// crash, a failed CHECK or a report of a sanitizer is a bug. Unless stated otherwise, they return whether the
+// input was accepted.
 //
-// script/fuzz runs them: with mutations that are drawn, or guided by what is reached (fuzz_guided.cpp).
+// script/fuzz runs them with random mutations, or guided by coverage (fuzz_guided.cpp).
 #pragma once
 
 #include <cstddef>
@@ -11,91 +12,90 @@
 
 namespace steelyard::fuzz {
 
-// First byte: the role that receives. Second and third: bytes of payload, taken from the end. The rest is the
-// header. What decodes is encoded again, twice: a message that was believed once is the same ever after.
-// Returns whether it was believed.
+// First byte: the receiving role. Second and third: size of the payload, which is at the end. The rest is the
+// header. An accepted message is encoded again, twice, and must not change.
 bool decode(std::span<const std::byte> bytes);
 
-// A frame between links (transport/shared_memory/lending_frames.h); likewise.
+// The same for a frame between links (transport/shared_memory/lending_frames.h).
 bool decode_lending(std::span<const std::byte> frame);
 
-// First byte, even: a safetensors file follows; odd: a manifest. Returns whether it was believed.
+// If the first byte is even, a safetensors file follows, else a manifest.
 bool read_checkpoint_file(std::span<const std::byte> bytes);
 
-// First byte: the code; second: so many values. What is decoded is finite or was no number when it came.
+// First byte: the code; second: a third of the number of values. Checks that decode and add_decoded agree.
 bool read_float_code(std::span<const std::byte> bytes);
 
-// Returns whether there was a record.
+// Returns whether the input has a record.
 bool read_journal(std::span<const std::byte> bytes);
 
-// Text that people write. Each returns whether it was believed.
+// Text written by users.
 bool read_job(std::span<const std::byte> text);
 bool read_hosts(std::span<const std::byte> text);
 bool read_scenario(std::span<const std::byte> text);
-bool read_sync(std::span<const std::byte> text);  // what is believed is written and read the same
-bool read_keys(std::span<const std::byte> text);  // likewise
+bool read_sync(std::span<const std::byte> text);  // accepted text must survive writing and reading
+bool read_keys(std::span<const std::byte> text);  // the same
 
-// First byte: which file of which data set (data_inputs()); the file follows, its others are as they
-// should be. All samples of what is believed are read.
+// First byte: the data set and file (data_inputs()), which follows; its other files are valid. Reads all
+// samples of accepted data.
 bool read_data_file(std::span<const std::byte> bytes);
-std::vector<std::vector<std::byte>> data_inputs();  // valid ones, one a file
+std::vector<std::vector<std::byte>> data_inputs();  // valid inputs, one per file
 
-// What a mirror hears. Each message: u16 bytes of header, u16 of payload, both
-// little-endian, then they. All come from its primary.
-bool hear_as_mirror(std::span<const std::byte> said);
-std::vector<std::vector<std::byte>> mirror_inputs();  // what a primary really says
+// Messages from a primary to its mirror. Each has the sizes of header and payload (u16, little-endian), then
+// both.
+bool mirror_receives(std::span<const std::byte> messages);
+std::vector<std::vector<std::byte>> mirror_inputs();  // messages of a real primary
 
-// What a standby hears of its scheduler and of the shard that decides, what a scheduler hears of its
-// standby, and what a shard hears of both. Before each word a byte says from whom it is. Nothing is
-// confirmed that is not written, nothing is said before the standby knows, only one of both leads.
-bool hear_as_standby(std::span<const std::byte> said);
-bool hear_of_standby(std::span<const std::byte> said);
-bool hear_claims(std::span<const std::byte> said);
+// Messages from scheduler and arbiter to a standby, from a standby to a scheduler, and from both to an
+// arbiter. A byte before each message selects the sender and preceding events. Only written records may be
+// acknowledged, no answer may leave before the standby has its records, and only one of the two may lead.
+bool standby_receives(std::span<const std::byte> messages);
+bool scheduler_receives(std::span<const std::byte> messages);
+bool arbiter_receives(std::span<const std::byte> messages);
 std::vector<std::vector<std::byte>> standby_inputs();
 std::vector<std::vector<std::byte>> feed_inputs();
 std::vector<std::vector<std::byte>> claims();
 
-// What a run left behind: job.toml, rounds.jsonl, events.jsonl and result.json, with a 0 between.
-// read_run makes a page of them (report/run); read_trial a row of a comparison. Returns whether rounds
-// were found.
+// The files of a run: job.toml, rounds.jsonl, events.jsonl and result.json, separated by 0. read_run makes a
+// page of them (report/run), read_trial a row of a comparison. Both return whether the files are readable.
 bool read_run(std::span<const std::byte> files);
 bool read_trial(std::span<const std::byte> files);
 std::vector<std::vector<std::byte>> run_inputs();
 
-// First byte: which file (recorded_inputs()); the file follows: measurements, profiles, records of
-// runs, traces.
+// First byte: the kind of the file that follows (recorded_inputs()): measurements, profiles, records of runs,
+// traces.
 bool read_recorded_file(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> recorded_inputs();
 
-// A line between a launcher and its hosts. What is believed is written and read the same.
+// A line between a launcher and its hosts. Accepted lines must survive writing and reading.
 bool read_launch_line(std::span<const std::byte> line);
 std::vector<std::vector<std::byte>> launch_inputs();
 
-// Lines of a host to its launcher. Only those about processes of that host are taken, and no file appears but
-// their logs and that of the host. Returns whether one was taken.
-bool hear_host(std::span<const std::byte> lines);
+// Lines of a host to its launcher. Only lines about processes of that host may be accepted, and only their
+// logs and the host's log may be written. Returns whether a line was accepted.
+bool launcher_receives(std::span<const std::byte> lines);
 std::vector<std::vector<std::byte>> host_inputs();
 
-// First byte: a name, an endpoint to connect to, one with a key, a place of a page, a line of an HTTP host.
-// No name is looked up. What is believed is believed again as it was written.
+// First byte: a name, an endpoint to connect to, an endpoint with a key, an address of the web page, or an
+// HTTP Host line. Names are not resolved. Accepted text must be accepted again as it is written.
 bool read_place(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> place_inputs();
 
-// The C interface of policies: the set-up, a 0, and calls: an even byte and eight of a batch plan, an odd one
-// and one for each worker observe. Shares sum to the batch; what fails says why.
+// The C interface of policies: the set-up, a 0, then calls. An even byte and eight bytes of batch size call
+// plan; an odd byte and one byte per worker call observe. Shares must sum to the batch, and failures must
+// have a message.
 bool use_policy(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> policy_inputs();
 
-// First byte: which policy; the state follows that a checkpoint has of it. What is restored is saved
-// the same, and plans; what is refused has changed nothing.
+// First byte: the policy; its state in a checkpoint follows. A restored state must be saved unchanged and be
+// able to plan; a refused one must have no effect.
 bool restore_policy(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> policy_states();
 
-// What a caller of the C interface says of its worker (bindings/c/description.h).
+// The description of a worker by a caller of the C interface (bindings/c/description.h).
 bool read_description(std::span<const std::byte> text);
 std::vector<std::vector<std::byte>> description_inputs();
 
-// A request to the page of a running job, over a socket. Returns whether it was answered with a page.
+// A request to the web page of a running job, over a socket. Returns whether the answer is a page.
 bool ask_page(std::span<const std::byte> request);
 std::vector<std::vector<std::byte>> page_inputs();
 

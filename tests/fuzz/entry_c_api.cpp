@@ -9,7 +9,7 @@
 #include "balancing/policies.h"
 #include "bindings/c/description.h"
 #include "core/check.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 
 namespace steelyard::fuzz {
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_workers = 64;  // more are slow, and nothing else
+constexpr std::size_t most_workers = 64;  // more workers only take longer
 
 struct Free {
   void operator()(steelyard_policy* it) const { steelyard_policy_free(it); }
@@ -49,18 +49,18 @@ double seconds_of(std::byte byte) {
 
 void plan(steelyard_policy* policy, std::uint64_t batch, std::vector<std::uint64_t>& shares) {
   if (steelyard_policy_plan(policy, batch, shares.data()) != 0) {
-    CHECK(*steelyard_error() != 0, "a failure without a word");
+    CHECK(*steelyard_error() != 0, "a failure without a message");
     return;
   }
   std::uint64_t sum = 0;
   for (const std::uint64_t share : shares) {
-    CHECK(share <= batch - sum, "more is shared than there is");
+    CHECK(share <= batch - sum, "the shares exceed the batch");
     sum += share;
   }
-  CHECK(sum == batch, "something is left over");
+  CHECK(sum == batch, "the shares do not sum to the batch");
 }
 
-// How many workers the caller knows of: who asks for shares has room for as many.
+// The number of workers of the set-up, for which the caller of plan provides room.
 std::size_t workers_in(const std::string& setup) {
   const Json json = Json::parse(setup, nullptr, false);
   return json.is_object() && json.contains("workers") ? json["workers"].size() : 0;
@@ -91,7 +91,7 @@ bool use_policy(std::span<const std::byte> bytes) {
   std::vector<std::uint64_t> shares(workers_in(setup));
   if (shares.size() > most_workers) return false;
   const std::unique_ptr<steelyard_policy, Free> policy(steelyard_policy_new(setup.c_str()));
-  CHECK((policy == nullptr) == (*steelyard_error() != 0), "a failure says why, and nothing else does");
+  CHECK((policy == nullptr) == (*steelyard_error() != 0), "only failures have a message");
   if (!policy) return false;
   std::vector<double> seconds(shares.size());
   while (!calls.empty()) {
@@ -133,18 +133,19 @@ bool restore_policy(std::span<const std::byte> bytes) {
   const auto number = std::to_integer<std::size_t>(bytes[0]);
   const auto policy = policy_number(number);
   const std::string before = policy->save();
-  const bool restored = believes(bytes.subspan(1), [&](auto it) { policy->restore(std::string(it)); });
-  CHECK(restored || policy->save() == before, "what is refused changes nothing");
+  const bool restored = accepts(bytes.subspan(1), [&](auto it) { policy->restore(std::string(it)); });
+  CHECK(restored || policy->save() == before, "a refused state has an effect");
   if (restored) {
     const std::string saved = policy->save();
     const auto again = policy_number(number);
     again->restore(saved);
-    CHECK(again->save() == saved, "what is saved is restored the same");
+    CHECK(again->save() == saved, "a restored state is saved differently");
   }
   std::vector<std::uint64_t> shares;
   for (std::uint64_t round = 1000; round < 1003; ++round) {
     shares = policy->plan(request(round));
-    CHECK(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}) == 100, "shares are the round");
+    CHECK(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}) == 100,
+          "shares must sum to the round");
     for (std::uint32_t slot = 0; slot < shares.size(); ++slot)
       policy->observe({slot, round, shares[slot], 0.01 * static_cast<double>(shares[slot] * (slot + 1))});
   }
@@ -166,15 +167,15 @@ std::vector<std::vector<std::byte>> policy_states() {
 }
 
 bool read_description(std::span<const std::byte> text) {
-  return believes(text, [](std::string_view it) {
+  return accepts(text, [](std::string_view it) {
     const c_api::Description read = c_api::read_description(std::string(it).c_str());
-    CHECK(read.model.layout.size() > 0 && read.model.grain > 0, "a model of nothing");
+    CHECK(read.model.layout.size() > 0 && read.model.grain > 0, "an empty model");
     std::uint64_t end = 0;
     for (const auto& tensor : read.model.layout.tensors) {
-      CHECK(tensor.offset == end, "a tensor lies elsewhere");
+      CHECK(tensor.offset == end, "a tensor has a wrong offset");
       end += tensor.size();
     }
-    CHECK(end == read.model.layout.size(), "a layout is the sum of its tensors");
+    CHECK(end == read.model.layout.size(), "a layout must be the sum of its tensors");
   });
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 struct Format {
   std::string name;
-  OptionTexts options;  // of the files, by their names
+  OptionTexts options;  // the values are names of files
   std::map<std::string, Bytes> files;
 };
 
@@ -39,14 +39,14 @@ std::vector<Format> make_formats() {
       {"idx", pictures, {{"a", gzipped(idx_bytes({2, 2, 3}, Bytes(12, 9)))}, {"b", idx_bytes({2}, {0, 1})}}}};
 }
 
-struct Door {
+struct Input {
   const Format* format;
   std::string file;
 };
-const std::vector<Door>& doors() {
+const std::vector<Input>& all_inputs() {
   static const std::vector<Format> formats = make_formats();
-  static const std::vector<Door> all = [] {
-    std::vector<Door> made;
+  static const std::vector<Input> all = [] {
+    std::vector<Input> made;
     for (const Format& format : formats) {
       for (const auto& [name, bytes] : format.files) made.push_back({&format, name});
     }
@@ -56,12 +56,12 @@ const std::vector<Door>& doors() {
 }
 
 void read_all(const DataSet& set) {
-  CHECK(set.shape().size() < 1U << 26, "a sample that no file has room for");
+  CHECK(set.shape().size() < 1U << 26, "a sample is larger than any file");
   std::vector<float> values(set.shape().size());
   std::vector<std::uint32_t> labels(set.labels());
   for (std::uint64_t i = 0; i < set.size(); ++i) {
     set.read(i, values.data(), labels.data());
-    for (const std::uint32_t label : labels) CHECK(label < set.classes(), "a label of no class");
+    for (const std::uint32_t label : labels) CHECK(label < set.classes(), "a label has no class");
   }
 }
 
@@ -69,19 +69,19 @@ void read_all(const DataSet& set) {
 
 bool read_data_file(std::span<const std::byte> bytes) {
   if (bytes.empty()) return false;
-  const Door& door = doors()[std::to_integer<std::size_t>(bytes[0]) % doors().size()];
+  const Input& input = all_inputs()[std::to_integer<std::size_t>(bytes[0]) % all_inputs().size()];
   const auto file = bytes.subspan(1);
   static const TemporaryFolder folder;
-  OptionTexts options = door.format->options;
+  OptionTexts options = input.format->options;
   for (auto& [key, value] : options) {
-    if (door.format->files.contains(value) || value.empty()) value = (folder.path() / value).string();
+    if (input.format->files.contains(value) || value.empty()) value = (folder.path() / value).string();
   }
-  for (const auto& [name, whole] : door.format->files) {
+  for (const auto& [name, whole] : input.format->files) {
     const std::span given(reinterpret_cast<const std::uint8_t*>(file.data()), file.size());
-    folder.write(name, name == door.file ? given : std::span<const std::uint8_t>(whole));
+    folder.write(name, name == input.file ? given : std::span<const std::uint8_t>(whole));
   }
   try {
-    const DataSets sets = open_data(door.format->name, options);
+    const DataSets sets = open_data(input.format->name, options);
     read_all(*sets.train);
     read_all(*sets.test);
     return true;
@@ -92,11 +92,11 @@ bool read_data_file(std::span<const std::byte> bytes) {
 
 std::vector<std::vector<std::byte>> data_inputs() {
   std::vector<std::vector<std::byte>> inputs;
-  for (std::size_t i = 0; i < doors().size(); ++i) {
-    std::vector<std::byte>& input = inputs.emplace_back();
-    input.push_back(static_cast<std::byte>(i));
-    for (const std::uint8_t byte : doors()[i].format->files.at(doors()[i].file))
-      input.push_back(static_cast<std::byte>(byte));
+  for (std::size_t i = 0; i < all_inputs().size(); ++i) {
+    std::vector<std::byte>& bytes = inputs.emplace_back();
+    bytes.push_back(static_cast<std::byte>(i));
+    for (const std::uint8_t byte : all_inputs()[i].format->files.at(all_inputs()[i].file))
+      bytes.push_back(static_cast<std::byte>(byte));
   }
   return inputs;
 }

@@ -4,7 +4,7 @@
 
 #include "app/launch/remote_host.h"
 #include "core/check.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 #include "tests/support/temporary_folder.h"
 
@@ -20,7 +20,7 @@ LaunchPlan plan_of_two_hosts() {
   return plan;
 }
 
-// With a run directory some levels below a folder in which nothing else changes.
+// Its run directory is some levels below a folder in which no other files are written.
 struct Launcher {
   const TemporaryFolder folder;
   const RunDirectory run = RunDirectory::create(folder.path("a/b/runs/run"));
@@ -36,7 +36,7 @@ struct Launcher {
 
 }  // namespace
 
-bool hear_host(std::span<const std::byte> lines) {
+bool launcher_receives(std::span<const std::byte> lines) {
   static const Launcher launcher;
   static const std::set<std::string> allowed{launcher.run.log("ada"), launcher.run.log("host-ant")};
   HostDoor door(launcher.plan, "ant", launcher.run, [](const std::string&) {},
@@ -52,13 +52,13 @@ bool hear_host(std::span<const std::byte> lines) {
     }
     if (!door.take(*message, now)) continue;
     taken = true;
-    const auto* said = std::get_if<Said>(&*message);
+    const auto* output = std::get_if<Said>(&*message);
     const auto* ended = std::get_if<ProcessEnded>(&*message);
-    CHECK(said == nullptr || said->name == "ada", "words of a process that does not run there");
-    CHECK(ended == nullptr || ended->name == "ada", "the end of a process that does not run there");
+    CHECK(output == nullptr || output->name == "ada", "output of a process that does not run there");
+    CHECK(ended == nullptr || ended->name == "ada", "the exit of a process that does not run there");
   }
   door.flush(now);
-  for (const std::string& file : launcher.files()) CHECK(allowed.contains(file), "a file that nobody wanted");
+  for (const std::string& file : launcher.files()) CHECK(allowed.contains(file), "an unexpected file");
   return taken;
 }
 

@@ -4,7 +4,7 @@
 
 #include "app/web/http_server.h"
 #include "core/check.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 
 namespace steelyard::fuzz {
@@ -32,14 +32,15 @@ sockaddr_in loopback(std::uint32_t host, std::uint16_t port) {
   return address;
 }
 
-// Says it, says no more, and hears all that is answered. Who is the first to say no more keeps its port for a
-// minute, and they would be used up: so each time from another of the machine's own addresses.
+// Sends the request, shuts down writing, and returns the whole answer. The side that closes first keeps its
+// port for a minute (TIME_WAIT), so each request uses another loopback address, or ports would run out.
 std::string answer_to(std::string_view request) {
   static std::uint16_t host = 0;
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   const sockaddr_in from = loopback(++host, 0), to = loopback(0, static_cast<std::uint16_t>(server().port()));
-  CHECK(::bind(socket, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0, "a port is free");
-  CHECK(::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0, "the server is there");
+  CHECK(::bind(socket, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0, "no free port");
+  CHECK(::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0,
+        "the server does not listen");
   static_cast<void>(::send(socket, request.data(), request.size(), MSG_NOSIGNAL));
   ::shutdown(socket, SHUT_WR);
   std::string answer;
@@ -55,12 +56,12 @@ std::string answer_to(std::string_view request) {
 bool ask_page(std::span<const std::byte> request) {
   const std::string answer = answer_to(text_of(request));
   if (answer.empty()) return false;
-  CHECK(answer.starts_with("HTTP/1.1 "), "an answer is HTTP");
+  CHECK(answer.starts_with("HTTP/1.1 "), "an answer must be HTTP");
   const bool page = answer.find(secret) != std::string::npos;
   const std::size_t status = answer.find(' ') + 1;
-  CHECK(!page || answer[status] == '2', "a page where there is none");
+  CHECK(!page || answer[status] == '2', "a page with an error status");
   CHECK(!page || answer.find("X-Content-Type-Options: nosniff") != std::string::npos,
-        "a page without guards");
+        "a page without security headers");
   return page;
 }
 

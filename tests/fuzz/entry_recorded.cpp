@@ -2,7 +2,7 @@
 #include "app/report/timeline.h"
 #include "app/tools/candidates.h"
 #include "core/check.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 #include "tests/support/temporary_folder.h"
 
@@ -10,14 +10,16 @@ namespace steelyard::fuzz {
 namespace {
 
 void positive(const std::vector<sim::MeasuredTime>& times) {
-  CHECK(!times.empty(), "what is believed says something");
-  for (const sim::MeasuredTime& it : times) CHECK(it.samples > 0 && it.ms > 0, "a time or batch of nothing");
+  CHECK(!times.empty(), "accepted measurements are empty");
+  for (const sim::MeasuredTime& it : times)
+    CHECK(it.samples > 0 && it.ms > 0, "a time or batch size is not positive");
 }
 
 void read_measurements(const std::string& text) {
   const auto measured = parse_measurements(text, "fuzz.json");
   for (const MeasuredWorker& it : measured) positive(it.curve);
-  CHECK(parse_measurements(measurements_text(measured), "again") == measured, "measurements change");
+  CHECK(parse_measurements(measurements_text(measured), "again") == measured,
+        "measurements change when they are written and read");
 }
 
 }  // namespace
@@ -30,22 +32,22 @@ bool read_recorded_file(std::span<const std::byte> bytes) {
   const std::string path = (folder.path() / "given.jsonl").string();
   if (kind != 0)
     folder.write("given.jsonl", {reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
-  return believes(file, [&](std::string_view text) {
+  return accepts(file, [&](std::string_view text) {
     if (kind == 0) return read_measurements(std::string(text));
     if (kind == 1) return positive(read_profile(path));
     if (kind == 2) {
       const sim::SpeedTrace trace = read_trace(path);
-      CHECK(trace.at_s.size() == trace.levels.size(), "a step without a level");
+      CHECK(trace.at_s.size() == trace.levels.size(), "a step of a trace has no level");
       return;
     }
     if (kind == 3) {
-      CHECK(read_exchange_ms(path) >= 0, "less than no exchange");
+      CHECK(read_exchange_ms(path) >= 0, "a negative exchange time");
       static_cast<void>(read_record(path));
       static_cast<void>(read_recording(path, "ada"));
       return;
     }
     const Timeline timeline = timeline_of({path});
-    CHECK(!timeline.json.empty(), "a timeline of nothing");
+    CHECK(!timeline.json.empty(), "an empty timeline");
   });
 }
 

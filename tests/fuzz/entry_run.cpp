@@ -3,7 +3,7 @@
 #include "app/report/compare/record.h"
 #include "app/report/run/run_page.h"
 #include "core/check.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 
 namespace steelyard::fuzz {
@@ -28,9 +28,10 @@ void check_record(const RunRecord& record) {
   double before = 0;
   for (const RunRound& round : record.rounds) {
     CHECK(round.begin >= 0 && round.begin <= round.end, "a round ends before it begins");
-    CHECK(round.end >= before, "time goes back");
+    CHECK(round.end >= before, "rounds are out of order");
     before = round.end;
-    for (const RunPart& part : round.parts) CHECK(part.worker < record.workers.size(), "nobody's share");
+    for (const RunPart& part : round.parts)
+      CHECK(part.worker < record.workers.size(), "a share has no worker");
   }
   for (std::size_t i = 1; i < record.events.size(); ++i)
     CHECK(record.events[i - 1].at <= record.events[i].at, "events out of order");
@@ -43,17 +44,17 @@ bool read_run(std::span<const std::byte> bytes) {
   const RunRecord record = run_record(files.rounds, files.events, files.result);
   check_record(record);
 
-  RunReader lines;  // as it grows, line by line
+  RunReader lines;  // line by line, as while the run grows
   for (std::string_view left = files.rounds; !left.empty();) lines.round_lines(taken_until(left, '\n'));
   for (std::string_view left = files.events; !left.empty();) lines.event_lines(taken_until(left, '\n'));
-  CHECK(lines.record().rounds.size() == record.rounds.size(), "in parts it is another record");
-  CHECK(lines.record().events.size() == record.events.size(), "in parts these are other events");
+  CHECK(lines.record().rounds.size() == record.rounds.size(), "reading line by line gives other rounds");
+  CHECK(lines.record().events.size() == record.events.size(), "reading line by line gives other events");
   lines.forget(4);
   check_record(lines.record());
 
   const ReportedRun run = reported_run("runs/fuzz-1", std::string(files.job), record);
-  CHECK(run_page({run, run}).ends_with("</html>\n"), "a page without an end");
-  CHECK(!run_part(run).empty(), "nothing is shown");
+  CHECK(run_page({run, run}).ends_with("</html>\n"), "an incomplete page");
+  CHECK(!run_part(run).empty(), "an empty page");
   return !record.rounds.empty() && record.unreadable == 0;
 }
 
@@ -63,7 +64,7 @@ bool read_trial(std::span<const std::byte> bytes) {
   Comparison comparison;
   comparison.entries.emplace_back().trials.push_back(trial);
   const std::string fastest = fastest_worker(comparison);
-  CHECK(fastest.empty() || !trial.workers.empty(), "a worker that is none");
+  CHECK(fastest.empty() || !trial.workers.empty(), "the fastest worker does not exist");
   return trial.failure.empty();
 }
 

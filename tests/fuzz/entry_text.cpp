@@ -4,35 +4,35 @@
 #include "core/check.h"
 #include "protocol/keys.h"
 #include "protocol/sync_mode.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 
 namespace steelyard::fuzz {
 bool read_job(std::span<const std::byte> text) {
-  return believes(text, [](std::string_view it) { static_cast<void>(parse_job(it, "fuzz.toml")); });
+  return accepts(text, [](std::string_view it) { static_cast<void>(parse_job(it, "fuzz.toml")); });
 }
 
 bool read_hosts(std::span<const std::byte> text) {
-  return believes(text, [](std::string_view it) { static_cast<void>(parse_hosts(it, "fuzz.toml")); });
+  return accepts(text, [](std::string_view it) { static_cast<void>(parse_hosts(it, "fuzz.toml")); });
 }
 
 bool read_scenario(std::span<const std::byte> text) {
-  return believes(text, [](std::string_view it) { static_cast<void>(parse_scenario(it, "fuzz.toml")); });
+  return accepts(text, [](std::string_view it) { static_cast<void>(parse_scenario(it, "fuzz.toml")); });
 }
 
 bool read_sync(std::span<const std::byte> text) {
-  return believes(text, [](std::string_view it) {
+  return accepts(text, [](std::string_view it) {
     const SyncMode mode = parse_sync(it);
-    CHECK(parse_sync(sync_text(mode)) == mode, "a mode changes when it is written");
+    CHECK(parse_sync(sync_text(mode)) == mode, "a mode changes when it is written and read");
   });
 }
 
 bool read_keys(std::span<const std::byte> text) {
-  return believes(text, [](std::string_view it) {
+  return accepts(text, [](std::string_view it) {
     const KeyLines lines = parse_keys(it, "fuzz");
     const std::string written = allow_lines(lines.allowed) + (lines.own ? secret_line(*lines.own) : "");
     CHECK(allow_lines(parse_keys(written, "again").allowed) == allow_lines(lines.allowed),
-          "keys change when they are written");
+          "keys change when they are written and read");
   });
 }
 

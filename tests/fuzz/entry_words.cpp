@@ -5,7 +5,7 @@
 #include "core/check.h"
 #include "protocol/keys.h"
 #include "protocol/node.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/fuzz/entry.h"
 #include "transport/address.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 void read_name(const std::string& text) {
   check_name("--name", text);
-  CHECK(!text.empty() && text.size() <= longest_name, "a name without an end");
+  CHECK(!text.empty() && text.size() <= longest_name, "a name of invalid length");
 }
 
 void read_endpoint(const std::string& text) {
@@ -22,26 +22,28 @@ void read_endpoint(const std::string& text) {
   CHECK(complete_endpoint(endpoint) == endpoint, "an endpoint changes when it is completed again");
   if (const auto place = host_port(endpoint); place && !place->host.empty()) {
     const auto again = host_port("tcp://" + with_port(place->host, place->port));
-    CHECK(again && again->host == place->host && again->port == place->port, "a place changes");
+    CHECK(again && again->host == place->host && again->port == place->port,
+          "an address changes when it is written and read");
   }
 }
 
 void read_keyed(const std::string& text) {
   const KeyedEndpoint it = split_key(text);
-  CHECK(it.key.empty() || is_key(it.key), "a key that is none");
-  CHECK(with_key(it.address, it.key) == text, "an endpoint loses letters");
-  if (it.key.empty()) throw Failure(ExitCode::usage, "no key was told");
+  CHECK(it.key.empty() || is_key(it.key), "an invalid key");
+  CHECK(with_key(it.address, it.key) == text, "an endpoint changes when it is joined again");
+  if (it.key.empty()) throw Failure(ExitCode::usage, "no key");
 }
 
 void read_web(const std::string& text) {
   const HostPort place = asked_place(text);
-  CHECK(place.host != "*", "everybody, without a word");
+  CHECK(place.host != "*", "listens on all addresses without a request");
   const HostPort again = web_place(with_port(place.host, place.port));
-  CHECK(again.host == place.host && again.port == place.port, "a place changes");
+  CHECK(again.host == place.host && again.port == place.port,
+        "an address changes when it is written and read");
 }
 
 void read_host_line(const std::string& text) {
-  if (!is_own_host(text, "box", "lion")) throw Failure(ExitCode::usage, "another's");
+  if (!is_own_host(text, "box", "lion")) throw Failure(ExitCode::usage, "another host");
 }
 
 }  // namespace
@@ -50,7 +52,7 @@ bool read_place(std::span<const std::byte> bytes) {
   if (bytes.empty()) return false;
   static constexpr std::array readers{read_name, read_endpoint, read_keyed, read_web, read_host_line};
   const auto read = readers[std::to_integer<unsigned>(bytes[0]) % readers.size()];
-  return believes(bytes.subspan(1), [&](std::string_view text) { read(std::string(text)); });
+  return accepts(bytes.subspan(1), [&](std::string_view text) { read(std::string(text)); });
 }
 
 std::vector<std::vector<std::byte>> place_inputs() {
@@ -73,9 +75,10 @@ bool read_launch_line(std::span<const std::byte> bytes) {
   const auto up = from_host(line);
   const auto same = [](const auto& message, const auto& read) {
     const std::string written = to_line(message);
-    CHECK(written.find('\n') == std::string::npos, "a message of two lines");
+    CHECK(written.find('\n') == std::string::npos, "a message of several lines");
     const auto again = read(written);
-    CHECK(again && again->index() == message.index() && to_line(*again) == written, "a line changes");
+    CHECK(again && again->index() == message.index() && to_line(*again) == written,
+          "a line changes when it is written and read");
   };
   if (down) same(*down, to_host);
   if (up) same(*up, from_host);

@@ -1,5 +1,5 @@
-// fuzz_guided TARGET FOLDER [OPTION...]: libFuzzer on one target. What it has found of use stays in FOLDER,
-// which begins with the target's valid inputs. Options are libFuzzer's.
+// fuzz_guided TARGET FOLDER [OPTION...]: runs libFuzzer on one target. Inputs that reach new code are kept in
+// FOLDER, which starts with the target's valid inputs. Options are libFuzzer's.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
     std::exit(2);
   }
   write_inputs((*words)[2]);
-  (*words)[1] = (*words)[0];  // the rest is libFuzzer's
+  (*words)[1] = (*words)[0];  // the remaining arguments are libFuzzer's
   ++*words;
   --*count;
   return 0;

@@ -1,7 +1,7 @@
-// fuzz_run TARGET inputs|seconds N SEED FILE: reads so many mutated inputs, or for so long, those of
-// the seeds from SEED on, and says how fast. On a crash, an exception or ten seconds for one input it
-// leaves that input in FILE and says how to read it again: fuzz_run TARGET file FILE. Without words:
-// the targets.
+// fuzz_run TARGET inputs|seconds N SEED FILE: reads N mutated inputs, or for N seconds, with the seeds from
+// SEED on, and reports the rate. On a crash, an exception or an input that takes ten seconds, it writes that
+// input to FILE and reports how to read it again: fuzz_run TARGET file FILE. Without arguments it lists the
+// targets.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,12 +22,12 @@ namespace {
 
 using namespace steelyard;
 
-constexpr unsigned longest = 10;                 // seconds an input
-constexpr rlim_t most_memory = rlim_t{4} << 30;  // bytes, where no sanitizer needs more
+constexpr unsigned longest = 10;                 // seconds per input
+constexpr rlim_t most_memory = rlim_t{4} << 30;  // bytes; not limited under sanitizers, which need more
 
-// What a finding is told by, also in a signal.
+// Globals, since a signal handler reports findings, too.
 const char* target_name = "";
-const char* finding_file = nullptr;  // null: the input is in a file already
+const char* finding_file = nullptr;  // null: the input was read from a file
 fuzz::Bytes input_now;
 
 void found() {
@@ -36,7 +36,7 @@ void found() {
   const bool kept = file >= 0 && ::write(file, input_now.data(), input_now.size()) ==
                                      static_cast<ssize_t>(input_now.size());
   std::fprintf(stderr, "\nfinding: %s%s\nagain:   script/fuzz %s --file %s\n", finding_file,
-               kept ? "" : " (it cannot be written)", target_name, finding_file);
+               kept ? "" : " (could not be written)", target_name, finding_file);
 }
 extern "C" void on_signal(int) {
   found();
@@ -48,10 +48,10 @@ struct Amount {
   std::uint64_t number = 0;
 };
 
-void tell(std::uint64_t inputs, std::uint64_t believed, double took, char end) {
+void report(std::uint64_t inputs, std::uint64_t accepted, double took, char end) {
   const double all = static_cast<double>(inputs);
-  std::printf("%-20s %9llu inputs, %5.1f %% believed, %8.0f inputs/s%c", target_name,
-              static_cast<unsigned long long>(inputs), 100 * static_cast<double>(believed) / all, all / took,
+  std::printf("%-20s %9llu inputs, %5.1f %% accepted, %8.0f inputs/s%c", target_name,
+              static_cast<unsigned long long>(inputs), 100 * static_cast<double>(accepted) / all, all / took,
               end);
   std::fflush(stdout);
 }
@@ -59,21 +59,21 @@ void tell(std::uint64_t inputs, std::uint64_t believed, double took, char end) {
 void run(const fuzz::Target& target, const Amount& amount, std::uint64_t seed) {
   const std::vector<fuzz::Bytes> corpus = target.corpus();
   const bool shows = ::isatty(STDOUT_FILENO) == 1;
-  std::uint64_t believed = 0, inputs = 0;
+  std::uint64_t accepted = 0, inputs = 0;
   const Time begin = steady_now();
   double took = 0, shown = 0;
   do {
     input_now = fuzz::mutated(corpus, seed + inputs++);
     ::alarm(longest);
-    believed += target.read(input_now) ? 1 : 0;
+    accepted += target.read(input_now) ? 1 : 0;
     took = seconds(steady_now() - begin);
     if (shows && took >= shown + 1) {
-      tell(inputs, believed, took, '\r');
+      report(inputs, accepted, took, '\r');
       shown = took;
     }
   } while (amount.of_seconds ? took < static_cast<double>(amount.number) : inputs < amount.number);
   ::alarm(0);
-  tell(inputs, believed, took, '\n');
+  report(inputs, accepted, took, '\n');
 }
 
 void read_file(const fuzz::Target& target, const char* path) {
@@ -81,7 +81,7 @@ void read_file(const fuzz::Target& target, const char* path) {
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   for (const char c : text) input_now.push_back(static_cast<std::byte>(c));
   ::alarm(longest);
-  std::puts(target.read(input_now) ? "believed" : "refused");
+  std::puts(target.read(input_now) ? "accepted" : "refused");
 }
 
 }  // namespace
@@ -92,8 +92,8 @@ int main(int count, char** words) {
     for (const auto& target : fuzz::targets()) std::puts(target.name.c_str());
     return count == 1 ? 0 : 2;
   }
-#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)  // which is used with sanitizers alone
-  constexpr std::array signals{SIGABRT, SIGALRM};        // the sanitizer tells of the others, and aborts
+#if defined(__SANITIZE_ADDRESS__) || defined(__clang__)  // clang is only used with sanitizers
+  constexpr std::array signals{SIGABRT, SIGALRM};        // the sanitizer reports the others, and aborts
 #else
   constexpr std::array signals{SIGABRT, SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
   const rlimit limit{most_memory, most_memory};

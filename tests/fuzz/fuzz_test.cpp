@@ -1,5 +1,5 @@
-// The fuzzers' entry points over seeded mutations of valid bytes: no fuzzer needed, the same inputs every
-// time.
+// The fuzzers' entry points with seeded mutations of valid inputs: the same inputs every time, without a
+// fuzzer.
 #include <gtest/gtest.h>
 
 #include "tests/fuzz/targets.h"
@@ -9,20 +9,20 @@ namespace {
 
 class Fuzz : public testing::TestWithParam<Target> {};
 
-TEST_P(Fuzz, ValidBytesAreBelieved) {
+TEST_P(Fuzz, ValidInputsAreAccepted) {
   for (const Bytes& input : GetParam().corpus()) EXPECT_TRUE(GetParam().read(input));
 }
 
-TEST_P(Fuzz, MutatedBytesAreBelievedOrRefused) {
+TEST_P(Fuzz, MutatedInputsAreAcceptedOrRefused) {
   const std::vector<Bytes> corpus = GetParam().corpus();
   const int inputs = GetParam().inputs;
-  int believed = 0;
+  int accepted = 0;
   for (int seed = 0; seed < inputs; ++seed) {
     SCOPED_TRACE("script/fuzz " + GetParam().name + " --inputs 1 --seed " + std::to_string(seed));
-    believed += GetParam().read(mutated(corpus, static_cast<std::uint64_t>(seed))) ? 1 : 0;
+    accepted += GetParam().read(mutated(corpus, static_cast<std::uint64_t>(seed))) ? 1 : 0;
   }
-  EXPECT_GT(believed, inputs / 100) << "mutations that go everywhere";
-  EXPECT_LT(believed, inputs * 99 / 100) << "mutations that damage";
+  EXPECT_GT(accepted, inputs / 100) << "some mutations must be accepted";
+  EXPECT_LT(accepted, inputs * 99 / 100) << "some mutations must be refused";
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, Fuzz, testing::ValuesIn(targets()),

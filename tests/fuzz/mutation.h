@@ -1,4 +1,4 @@
-// The changes that fuzzers begin with: bits, bytes, extreme numbers, lengths, cuts, parts of other inputs.
+// Basic mutations: bits, bytes, extreme numbers, lengths, truncation, parts of other inputs.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace steelyard::fuzz {
 
 using Bytes = std::vector<std::byte>;
 
-// One change; `other` is what a part is taken from.
+// Applies one mutation; parts are copied from `other`.
 inline void change(Bytes& bytes, const Bytes& other, Random& random) {
   const std::size_t at = random.below(bytes.size());
   const std::size_t length = 1 + random.below(std::min<std::size_t>(8, bytes.size() - at));
@@ -38,7 +38,7 @@ inline void change(Bytes& bytes, const Bytes& other, Random& random) {
     case 5:
       std::swap(bytes[at], bytes[random.below(bytes.size())]);
       return;
-    case 6:  // a length, more or less by a little
+    case 6:  // a small change, for lengths
       bytes[at] = static_cast<std::byte>(std::to_integer<unsigned>(bytes[at]) + random.below(9) - 4);
       return;
     case 7: {
@@ -55,7 +55,7 @@ inline void change(Bytes& bytes, const Bytes& other, Random& random) {
   }
 }
 
-// The input that a seed stands for: one of the corpus, changed up to four times.
+// The input of a seed: one of the corpus, with up to four mutations.
 inline Bytes mutated(const std::vector<Bytes>& corpus, std::uint64_t seed) {
   Random random(seed);
   Bytes bytes = corpus[random.below(corpus.size())];

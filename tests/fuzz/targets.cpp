@@ -8,7 +8,7 @@
 #include "protocol/sync_mode.h"
 #include "server/checkpoint/manifest.h"
 #include "server/checkpoint/safetensors.h"
-#include "tests/fuzz/believes.h"
+#include "tests/fuzz/accepts.h"
 #include "tests/protocol/made_messages.h"
 #include "transport/shared_memory/lending_frames.h"
 
@@ -131,15 +131,15 @@ const std::vector<Target>& targets() {
       {"read_sync", read_sync, sync_modes, 20'000},
       {"read_keys", read_keys, key_files, 20'000},
       {"read_data_file", read_data_file, data_inputs, 3'000},
-      {"hear_as_mirror", hear_as_mirror, mirror_inputs, 5'000},
-      {"hear_as_standby", hear_as_standby, standby_inputs, 20'000},
-      {"hear_of_standby", hear_of_standby, feed_inputs, 20'000},
-      {"hear_claims", hear_claims, claims, 20'000},
+      {"mirror_receives", mirror_receives, mirror_inputs, 5'000},
+      {"standby_receives", standby_receives, standby_inputs, 20'000},
+      {"scheduler_receives", scheduler_receives, feed_inputs, 20'000},
+      {"arbiter_receives", arbiter_receives, claims, 20'000},
       {"read_run", read_run, run_inputs, 500},
       {"read_trial", read_trial, run_inputs, 5'000},
       {"read_recorded_file", read_recorded_file, recorded_inputs, 500},
       {"read_launch_line", read_launch_line, launch_inputs, 10'000},
-      {"hear_host", hear_host, host_inputs, 5'000},
+      {"launcher_receives", launcher_receives, host_inputs, 5'000},
       {"read_place", read_place, place_inputs, 50'000},
       {"use_policy", use_policy, policy_inputs, 5'000},
       {"restore_policy", restore_policy, policy_states, 5'000},

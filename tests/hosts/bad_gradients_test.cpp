@@ -1,4 +1,4 @@
-// A machine whose numbers are wrong once: what becomes of its gradient, of the worker and of the job.
+// A machine that computes one bad gradient: the effect on that gradient, the worker and the job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A broken machine's numbers of round 10 are wrong; what they become is the job's to say.
+// One bad gradient in round 10. Its values and the job's policy are parameters.
 class SpoiltOnce {
  public:
   explicit SpoiltOnce(BadGradient policy, float bad, double limit = 0)
@@ -33,7 +33,7 @@ class SpoiltOnce {
     EXPECT_TRUE(world.run());
     EXPECT_GT(spoiled_, 0);
   }
-  // Of the worker that had the fewest rounds: how many it had.
+  // The smallest number of rounds in which a worker had a share.
   [[nodiscard]] std::size_t fewest_rounds() const {
     std::map<std::string, std::size_t> rounds;
     for (const ToRecorder& message : world.recorded()) {
@@ -53,12 +53,12 @@ class SpoiltOnce {
   int spoiled_ = 0;
 };
 
-TEST(BadGradients, AWorkerWhoseGradientWasRefusedMayRest) {
+TEST(BadGradients, ARefusedGradientMayIdleItsWorker) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   SpoiltOnce again(BadGradient::recompute, nan), rest(BadGradient::rest, nan);
   expect_whole(again.world, again.job, "again");
   expect_whole(rest.world, rest.job, "rest");
-  EXPECT_GE(again.fewest_rounds(), 19U) << "another one did that piece";
+  EXPECT_GE(again.fewest_rounds(), 19U) << "another worker computed that piece";
   EXPECT_LE(rest.fewest_rounds(), 11U);
   EXPECT_GE(rest.fewest_rounds(), 10U);
 }
@@ -72,7 +72,7 @@ TEST(BadGradients, ARefusedGradientMayEndTheJob) {
   EXPECT_THAT(outcome.text, HasSubstr("bad_gradient"));
 }
 
-TEST(BadGradients, AWildlyLongGradientIsComputedOnceMore) {
+TEST(BadGradients, AnExcessiveGradientIsRecomputed) {
   SpoiltOnce limited(BadGradient::recompute, 1e9F, 100);
   expect_whole(limited.world, limited.job, "limited");
 }

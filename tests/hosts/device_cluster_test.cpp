@@ -1,5 +1,4 @@
-// Clusters in which workers compute on different kinds of devices. Where the build has no host executor there
-// is nothing to mix.
+// Clusters with workers on different kinds of devices. Skipped in builds without a host executor.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -50,7 +49,7 @@ Job job_for(const Case& c) {
   return job;
 }
 
-// As a share of the length of the tensors together.
+// The distance relative to the norm of all tensors together.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double difference = 0, length = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -60,10 +59,10 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(difference / length);
 }
 
-TEST_P(DeviceCluster, EndsWhereACpuClusterEnds) {
+TEST_P(DeviceCluster, EqualsACpuCluster) {
 #ifdef __SANITIZE_THREAD__
   if (GetParam().model == "resnet20") {
-    GTEST_SKIP() << "oneDNN, whose workers share its cache of primitives, is not instrumented";
+    GTEST_SKIP() << "oneDNN is not instrumented, and its threads share a cache of primitives";
   }
 #endif
   Job job = job_for(GetParam());
@@ -87,7 +86,7 @@ std::map<std::string, std::string> pictures(const char* side, const char* channe
 INSTANTIATE_TEST_SUITE_P(Models, DeviceCluster,
                          testing::Values(Case{"mlp", {}, pictures("8", "1")},
                                          Case{"lenet5", {}, pictures("28", "1")},
-                                         // At a rate at which two clusters of CPUs agree as well.
+                                         // At a learning rate at which two CPU clusters agree as well.
                                          Case{"resnet20", {}, pictures("8", "3"), 0.001}),
                          [](const auto& of) { return of.param.model; });
 

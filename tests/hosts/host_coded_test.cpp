@@ -1,5 +1,5 @@
-// What travels is coded, and workers die, break off and come: all compute from the same parameters, every
-// position counts once, and the same piece is pushed with the same bytes, whoever computes it.
+// Coded pushes and pulls while workers are lost, disconnected and added: all compute from the same
+// parameters, every position counts once, and a piece is pushed with the same bytes by every worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Kills some, brings others, and breaks connections.
+// Kills and adds workers, and breaks connections.
 void disturb(World& world, int& newcomers, Random& random) {
   world.on_delivery = [&world, &newcomers, &random](const Envelope& envelope) {
     if (newcomers < 4 && random.uniform() < 0.004) {
@@ -27,8 +27,8 @@ void disturb(World& world, int& newcomers, Random& random) {
 
 class CodedPulls : public ::testing::TestWithParam<const char*> {};
 
-// Servers keep exact parameters; what workers are told of them differs, and is the same for all.
-TEST_P(CodedPulls, AreToldAlikeToAll) {
+// Servers keep exact parameters; workers receive rounded ones, which are the same for all workers.
+TEST_P(CodedPulls, AreTheSameForAllWorkers) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Job job = job_for(GetParam(), 150, 24, 2);
     job.pull_encoding = seed % 2 == 0 ? FloatCode::int4 : FloatCode::int8;
@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(All, CodedPulls, ::testing::Values("bsp", "local:3", "o
 
 class CodedPushes : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(CodedPushes, EndTheJobWithEverythingCounted) {
+TEST_P(CodedPushes, CountEveryPosition) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Job job = job_for(GetParam(), 150, 24, 2);
     job.push_encoding = job.pull_encoding = FloatCode::int4;
@@ -64,8 +64,7 @@ TEST_P(CodedPushes, EndTheJobWithEverythingCounted) {
     ASSERT_THAT(world.violations(), IsEmpty()) << "seed " << seed;
     ASSERT_TRUE(world.scheduler().finished()) << world.describe();
     EXPECT_EQ(world.scheduler().cursor().epoch(), job.epochs);
-    // Sums of up to 24 gradients of 8 at the most: a step of four bits of them, over 24 positions and some
-    // rounds, goes no further than this.
+    // Bounds the error: rounding of sums of up to 24 gradients of at most 8 to four bits, over some rounds.
     const std::vector<float>& right = world.expected(world.scheduler().cursor().round());
     for (std::size_t i = 0; i < right.size(); ++i) EXPECT_NEAR(world.parameters()[i], right[i], 6);
   }
@@ -74,8 +73,8 @@ TEST_P(CodedPushes, EndTheJobWithEverythingCounted) {
 INSTANTIATE_TEST_SUITE_P(All, CodedPushes, ::testing::Values("bsp", "local:3", "oneshot:epoch", "diloco:4"),
                          plain);
 
-// A round of pieces that are issued again whole: whoever dies whenever, not a bit changes.
-TEST(CodedPushes, ADeathChangesNoBit) {
+// Pieces are reissued whole, so a lost worker changes no bit of the result.
+TEST(CodedPushes, ALostWorkerChangesNoBit) {
   Job job = job_for("local:1", 24, 24, 1);
   job.push_encoding = FloatCode::int4;
   job.sum_order = SumOrder::positions;
@@ -83,7 +82,7 @@ TEST(CodedPushes, ADeathChangesNoBit) {
   quiet.populate(3, 2);
   quiet.run();
   const std::vector<float> right = quiet.parameters();
-  EXPECT_NE(right, quiet.expected(1)) << "something was rounded";
+  EXPECT_NE(right, quiet.expected(1)) << "rounding must have an effect";
   for (std::uint64_t at = 0; at < quiet.delivered(); ++at) {
     World::Options options;
     options.faults = {kill_at(at, worker_number(at % 3))};

@@ -1,5 +1,5 @@
-// Whole jobs under each kind of fault, in every sync mode: they end, and with the parameters that they would
-// have had.
+// Whole jobs under each kind of fault, in every sync mode: they finish, with the parameters of an undisturbed
+// job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ Time after(double s) { return Time{std::chrono::seconds(1)} + from_seconds(s); }
 
 class Faults : public ::testing::TestWithParam<const char*> {
  protected:
-  // `faults`, under a seed; `newcomers`: whoever is killed is replaced.
+  // Runs jobs with `faults`, one per seed. `newcomers`: killed workers are replaced.
   void run(const std::function<std::vector<Fault>(Random&)>& faults, bool newcomers = false) {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       Random random(seed * 31);
@@ -53,15 +53,15 @@ TEST_P(Faults, Delays) {
   });
 }
 
-TEST_P(Faults, ConnectionsThatBreakAtAMessage) {
+TEST_P(Faults, BrokenConnections) {
   run([](Random&) { return std::vector<Fault>{{.effect = Effect::cut, .chance = 0.02}}; });
 }
 
-TEST_P(Faults, MessagesThatComeTwice) {
+TEST_P(Faults, RepeatedMessages) {
   run([](Random&) { return std::vector<Fault>{{.effect = Effect::repeat, .chance = 0.05}}; });
 }
 
-TEST_P(Faults, OneWayPartitionsThatHold) {
+TEST_P(Faults, OneWayPartitionsThatDelay) {
   run([](Random& random) {
     std::vector<Fault> faults;
     for (int i = 0; i < 4; ++i) {
@@ -77,17 +77,18 @@ TEST_P(Faults, OneWayPartitionsThatHold) {
   });
 }
 
-// What nobody promises: nothing is told of the loss. All words of the scheduler and to it are said again.
+// Losses without a disconnection, which links do not cause. All messages from and to the scheduler are
+// resent.
 TEST_P(Faults, OneWayPartitionsOfTheSchedulerThatLose) {
   run([](Random& random) {
     std::vector<Fault> faults;
     for (int i = 0; i < 2; ++i) {
       const double begin = random.uniform() * 0.5;
       const Role other = random.below(2) == 0 ? Role::worker : Role::shard;
-      const bool hears = random.below(2) == 0;
+      const bool to_scheduler = random.below(2) == 0;
       faults.push_back({.effect = Effect::lose,
-                        .from = hears ? other : Role::scheduler,
-                        .to = hears ? Role::scheduler : other,
+                        .from = to_scheduler ? other : Role::scheduler,
+                        .to = to_scheduler ? Role::scheduler : other,
                         .begin = after(begin),
                         .end = after(begin + 2 * random.uniform())});
     }
@@ -95,7 +96,7 @@ TEST_P(Faults, OneWayPartitionsOfTheSchedulerThatLose) {
   });
 }
 
-TEST_P(Faults, SingleMessagesLostWithoutAWord) {
+TEST_P(Faults, SingleLostMessages) {
   run([](Random& random) {
     return std::vector<Fault>{{.effect = Effect::lose, .first = random.below(400), .count = 1},
                               {.effect = Effect::lose,
@@ -105,8 +106,8 @@ TEST_P(Faults, SingleMessagesLostWithoutAWord) {
   });
 }
 
-// As a full socket loses them.
-TEST_P(Faults, SlicesAndTheirQuestionsLostNowAndThen) {
+// As a full socket drops messages.
+TEST_P(Faults, LostPushesPullsAndParameters) {
   run([](Random&) {
     return std::vector<Fault>{
         {.effect = Effect::lose, .kind = says<ToShard, Push, Pull, PullAck>, .chance = 0.02},
@@ -114,7 +115,7 @@ TEST_P(Faults, SlicesAndTheirQuestionsLostNowAndThen) {
   });
 }
 
-TEST_P(Faults, NodesThatPause) {
+TEST_P(Faults, PausedNodes) {
   run([](Random& random) {
     std::vector<Fault> faults;
     for (int i = 0; i < 4; ++i) {
@@ -129,7 +130,7 @@ TEST_P(Faults, NodesThatPause) {
   });
 }
 
-TEST_P(Faults, WorkersKilledAtTheirMessages) {
+TEST_P(Faults, KilledWorkers) {
   run(
       [](Random& random) {
         return std::vector<Fault>{

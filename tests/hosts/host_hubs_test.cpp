@@ -1,5 +1,5 @@
-// Whole jobs with hubs: whose pieces go to whom when workers are lost, and what becomes of a hub without any.
-// That every copy is what the plain loop makes of it is looked at all along (tests/support/hub_loop.h).
+// Whole jobs with hubs: which worker takes over the pieces of a lost one, and hubs without workers. Every
+// copy is compared with the plain loop throughout (tests/support/hub_loop.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,12 +19,12 @@ Job hub_job(const std::string& sync, std::uint32_t workers) {
 }
 
 const Piece* given(const Envelope& envelope) {
-  const auto* heard = std::get_if<ToWorker>(&envelope.message);
-  const auto* start = heard == nullptr ? nullptr : std::get_if<Start>(heard);
+  const auto* content = std::get_if<ToWorker>(&envelope.message);
+  const auto* start = content == nullptr ? nullptr : std::get_if<Start>(content);
   return start == nullptr || start->piece.purpose == Purpose::evaluate ? nullptr : &start->piece;
 }
 
-// Of four workers in two hubs one is lost, at any time: what it owed goes to the other one of its hub.
+// Of four workers in two hubs one is lost, at any time: the other worker of its hub takes over its pieces.
 TEST(HubJobs, APieceOfALostWorkerStaysInItsHub) {
   std::size_t again = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -51,12 +51,12 @@ TEST(HubJobs, APieceOfALostWorkerStaysInItsHub) {
     EXPECT_FALSE(world.alive(victim));
     expect_whole(world, job, "seed " + std::to_string(seed));
   }
-  EXPECT_GT(again, 20U) << "nobody was lost with a piece";
+  EXPECT_GT(again, 20U) << "the lost worker owed no piece";
 }
 
-// The only worker of a hub is lost. Its round is finished by another hub's, from its own hub's parameters;
-// then the hub has no positions, until somebody of that name comes back.
-TEST(HubJobs, AHubWithoutWorkersRestsAndComesBack) {
+// The only worker of a hub is lost. A worker of another hub finishes its round, from the parameters of the
+// lost worker's hub. Then the hub has no positions until a worker of that name joins.
+TEST(HubJobs, AHubWithoutWorkersIsIdleUntilOneJoins) {
   std::size_t strangers = 0, rests = 0, back = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Job job = hub_job("mll:4:3:2:line", 2);
@@ -95,15 +95,15 @@ TEST(HubJobs, AHubWithoutWorkersRestsAndComesBack) {
   EXPECT_GT(back, 20U);
 }
 
-// Pieces travel with their hub, and an evaluation is of the average of all.
-TEST(HubJobs, EvaluationsAreOfTheAverage) {
+// Pieces of evaluations name the whole model, which is the average of all hubs.
+TEST(HubJobs, EvaluationsUseTheAverage) {
   const Job job = hub_job("mll:4:3:2", 4);
   World world(job, {});
   world.populate(4, 2);
   std::size_t evaluated = 0;
   world.on_delivery = [&](const Envelope& envelope) {
-    const auto* heard = std::get_if<ToWorker>(&envelope.message);
-    const auto* start = heard == nullptr ? nullptr : std::get_if<Start>(heard);
+    const auto* content = std::get_if<ToWorker>(&envelope.message);
+    const auto* start = content == nullptr ? nullptr : std::get_if<Start>(content);
     if (start != nullptr && start->piece.purpose == Purpose::evaluate) {
       EXPECT_EQ(start->piece.hub, whole_model);
       ++evaluated;

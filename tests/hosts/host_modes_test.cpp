@@ -1,6 +1,6 @@
-// Every sync mode under virtual time and misfortune: every position exactly once, the bound kept, own writes
-// seen, nothing hangs, whatever dies, breaks, comes twice or is late. What is looked at on the way is in
-// tests/support/test_world.h.
+// Every sync mode in virtual time, with lost nodes, broken connections, repeated and late messages: every
+// position counts once, staleness stays bounded, workers see their own writes, and no job hangs.
+// tests/support/test_world.h has the checks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ TEST_P(Modes, TrainEveryPositionOnce) {
   }
 }
 
-TEST_P(Modes, AWorkerKilledAtAnyMessage) {
+TEST_P(Modes, SurviveAWorkerKilledAtAnyMessage) {
   const Job job = job_for(GetParam(), 60, 24, 1);
   World quiet(job, {});
   quiet.populate(3, 2);
@@ -46,12 +46,12 @@ TEST_P(Modes, AWorkerKilledAtAnyMessage) {
     world.populate(3, 2);
     world.on_kill = [&](NodeId) { world.add_worker("late"); };
     world.run();
-    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
+    EXPECT_EQ(world.workers().size(), 4U) << "no worker was killed at message " << at;
     expect_whole(world, job, "killed at message " + std::to_string(at));
   }
 }
 
-// Connections break, nodes die and come, messages come twice.
+// Breaks connections, kills and adds workers, repeats messages.
 void misfortune(const std::string& sync, std::uint64_t seed, const std::string& policy) {
   const Job job = job_for(sync, 150, 24, 2);
   World::Options options;
@@ -76,11 +76,11 @@ void misfortune(const std::string& sync, std::uint64_t seed, const std::string& 
     const bool travels = envelope.from.role != Role::compute && envelope.from.role != Role::link &&
                          !std::holds_alternative<ToCheckpointer>(envelope.message) &&
                          envelope.from != envelope.to;
-    const auto* heard = std::get_if<ToScheduler>(&envelope.message);
-    const bool lost = heard != nullptr && std::holds_alternative<Disconnected>(*heard);
+    const auto* content = std::get_if<ToScheduler>(&envelope.message);
+    const bool lost = content != nullptr && std::holds_alternative<Disconnected>(*content);
     if (travels && !lost && !again && random.uniform() < 0.01) {
       again = true;
-      world.say_again(envelope);
+      world.repeat(envelope);
     } else {
       again = false;
     }
@@ -100,16 +100,16 @@ TEST_P(Misfortune, LosesNothingUnderAnyPolicy) {
   }
 }
 
-// A push that was dropped because others had pushed a part of the piece, while the rest of it was given to
-// its own worker once more, which waited for what it had pushed.
-TEST(Slack, NobodyWaitsForWhatIsHisToDoAgain) {
+// A push is dropped because other workers have pushed a part of its piece. The rest is reissued to the same
+// worker, which must not wait for its dropped push.
+TEST(Slack, AWorkerDoesNotWaitForAPieceItMustRecompute) {
   misfortune("ssp:1", 67, "dlb");
   misfortune("ssp:3", 57, "equal");
 }
 
-// More slices than a server has on their way to one worker: they come in windows, which break and are asked
-// for again like everything else.
-TEST_P(Modes, ManySlices) {
+// More slices than a server sends to a worker at once: they are sent in windows, which survive broken
+// connections.
+TEST_P(Modes, SurviveBrokenConnectionsWithManySlices) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Job job = footprint_job(GetParam(), 72, 24, 1, 3, 2, 100);
     World::Options options;
@@ -127,21 +127,21 @@ TEST_P(Modes, ManySlices) {
   }
 }
 
-// False suspicion: nothing that a worker says to the scheduler arrives, and yet it works on.
-TEST_P(Modes, ASilentWorkerIsReplaced) {
+// A false suspicion: messages of a worker to the scheduler are lost, but it continues to compute.
+TEST_P(Modes, ReplaceASilentWorker) {
   Job job = job_for(GetParam(), 96, 24, 1);
   job.heartbeat_timeout = 2;
   World world(job, {});
   world.populate(3, 2);
-  world.hush(world.workers()[1]);
+  world.silence(world.workers()[1]);
   world.run();
   expect_whole(world, job, "silent");
 }
 
-TEST_P(Modes, InterruptedAndResumed) {
+TEST_P(Modes, ContinueAfterAnInterruption) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Job job = job_for(GetParam(), 100, 16, 4);
-    // A checkpoint keeps no momentum of a plain loop that begins anew.
+    // VersionChecks starts its plain loop without momentum, so a resumed job must not have any.
     job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
     World::Options options;
     options.seed = seed;
@@ -180,7 +180,7 @@ TEST(SyncModes, EveryFormIsRun) {
   }
 }
 
-// A worker that is many times slower than the others holds them back by the slack, and not at all under asp.
+// How many rounds fast workers are ahead of a slow one: at most the slack, and unlimited under asp.
 std::uint64_t furthest_ahead(const std::string& sync) {
   const Job job = job_for(sync, 240, 12, 1);
   World::Options options;
@@ -204,7 +204,7 @@ std::uint64_t furthest_ahead(const std::string& sync) {
   return furthest;
 }
 
-// How many rounds have gone without some of what is between their ends.
+// The number of rounds with skipped positions.
 std::uint64_t rounds_with_holes(const std::string& sync) {
   const Job job = job_for(sync, 240, 12, 1);
   World world(job, {});
@@ -213,8 +213,8 @@ std::uint64_t rounds_with_holes(const std::string& sync) {
   const NodeId slow = world.workers()[0];
   world.slowness = [slow](NodeId worker) { return worker == slow ? 20 : 1; };
   world.on_delivery = [&](const Envelope& envelope) {
-    const auto* told = std::get_if<ToShard>(&envelope.message);
-    const auto* open = told != nullptr ? std::get_if<BeginRound>(told) : nullptr;
+    const auto* content = std::get_if<ToShard>(&envelope.message);
+    const auto* open = content != nullptr ? std::get_if<BeginRound>(content) : nullptr;
     if (open != nullptr && !open->skipped.empty()) with_skipped.insert(open->round);
     return true;
   };
@@ -223,13 +223,13 @@ std::uint64_t rounds_with_holes(const std::string& sync) {
   return with_skipped.size();
 }
 
-TEST(Backup, RoundsEndWithoutTheSlowAndLoseNothing) {
+TEST(Backup, RoundsEndWithoutSlowWorkersAndLoseNothing) {
   EXPECT_EQ(rounds_with_holes("bsp"), 0U);
   EXPECT_GT(rounds_with_holes("backup:1"), 10U);
   EXPECT_GT(rounds_with_holes("backup:2"), 10U);
 }
 
-// The last round of an epoch may be longer or shorter than the one before, as its predecessor left over.
+// The last round of an epoch may be longer or shorter, depending on the positions skipped before it.
 TEST(Backup, EveryEpochHasItsCheckpoint) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Job job = job_for("backup:1", 160 + seed, 60, 6);
@@ -249,7 +249,7 @@ TEST(Backup, EveryEpochHasItsCheckpoint) {
   }
 }
 
-TEST(Slack, TheQuickAreAheadByTheSlackAndNoMore) {
+TEST(Slack, FastWorkersAreAheadByAtMostTheSlack) {
   EXPECT_EQ(furthest_ahead("bsp"), 0U);
   EXPECT_EQ(furthest_ahead("ssp:1"), 1U);
   EXPECT_EQ(furthest_ahead("ssp:4"), 4U);

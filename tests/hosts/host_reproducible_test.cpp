@@ -1,5 +1,5 @@
-// Grain by grain, in the order of positions: however rounds are split, whoever computes them and whoever
-// dies, the parameters are the same, bit for bit.
+// With sums in the order of positions and grains, parameters are the same bit for bit for every division of
+// rounds, every number of nodes and after losses.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -52,7 +52,7 @@ std::vector<std::uint32_t> trained(Job job, Transport transport, std::uint64_t p
   return result.stored.empty() ? std::vector<std::uint32_t>() : bits(result.stored.back().parameters);
 }
 
-TEST(Reproducible, HasTheSameBitsForEverySplitNumberOfNodesAndTransport) {
+TEST(Reproducible, HasTheSameBitsForEveryDivisionAndTransport) {
   const std::vector<std::uint32_t> right = trained(reproducible_job(1, 1), Transport::local, 1);
   ASSERT_FALSE(right.empty());
   for (std::uint32_t workers = 1; workers <= 4; ++workers) {
@@ -64,15 +64,15 @@ TEST(Reproducible, HasTheSameBitsForEverySplitNumberOfNodesAndTransport) {
   }
 }
 
-// The test above can fail: pieces of any length are other sums.
-TEST(Reproducible, IsNotWhatOrderAloneGives) {
+// Shows that the test above can fail: without grains, other pieces give other sums.
+TEST(Reproducible, RequiresGrains) {
   Job one = reproducible_job(1, 1), three = reproducible_job(3, 1);
   one.grain = three.grain = 1;
   EXPECT_FALSE(trained(one, Transport::local, 1) == trained(three, Transport::local, 51));
 }
 
-// Codes round at random, by round and positions of the piece: other pieces would be other bits.
-TEST(Reproducible, ADeathChangesNoBit) {
+// Stochastic rounding is keyed by round and positions of a piece, so other pieces would give other bits.
+TEST(Reproducible, ALostWorkerChangesNoBit) {
   Job job = job_for("bsp", 48, 24, 1);
   job.grain = 4;
   job.sum_order = SumOrder::positions;

@@ -1,5 +1,5 @@
-// The scheduler lost for good at every message, with a standby on another machine: every position exactly
-// once, and the plain loop's result bit for bit.
+// The scheduler is lost permanently at every message, with a standby on another machine: every position
+// counts once, and the result equals the plain loop bit for bit.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,7 +28,7 @@ std::uint64_t messages_of(const Job& job) {
   return quiet.delivered();
 }
 
-// The scheduler is killed at each message in turn, in a world of its own. How often the standby led.
+// Kills the scheduler at each message, each in a new world. Returns how often the standby took over.
 std::uint64_t take_overs_of(const std::string& sync, std::uint64_t messages,
                             const std::function<World::Options(std::uint64_t at)>& options_at) {
   const Job job = small_job(sync);
@@ -51,12 +51,13 @@ TEST(Standby, LeadsWhenTheSchedulerIsLost) {
     const std::uint64_t take_overs =
         take_overs_of(sync, messages, [](std::uint64_t) { return with_standby(); });
     if (HasFailure()) return;
-    EXPECT_GT(5 * take_overs, 2 * messages) << sync << ": the standby counts soon after the shards are there";
+    EXPECT_GT(5 * take_overs, 2 * messages)
+        << sync << ": the standby counts soon after the shards have joined";
   }
 }
 
-// Its own disk is late, and the standby is not: answers wait for both.
-TEST(Standby, LeadsWhenASchedulerIsLostWhoseDiskIsLate) {
+// The scheduler's disk is slow and the standby is not: answers wait for both.
+TEST(Standby, LeadsWhenASchedulerWithASlowDiskIsLost) {
   const auto options_at = [](std::uint64_t at) {
     World::Options options = with_standby();
     options.journal_late_ms = 20;
@@ -70,8 +71,9 @@ TEST(Standby, LeadsWhenASchedulerIsLostWhoseDiskIsLate) {
   }
 }
 
-// What the standby has not got nobody else has heard: its lines fail a while before the scheduler dies.
-TEST(Standby, LeadsFromWhatItHas) {
+// The standby is cut off before the scheduler is lost: it lacks records, but no member has received answers
+// that depend on them.
+TEST(Standby, LeadsAlthoughItsJournalIsShorter) {
   for (const std::string& sync : modes) {
     const Job job = small_job(sync);
     const std::uint64_t messages = messages_of(job);
@@ -95,7 +97,7 @@ TEST(Standby, LeadsFromWhatItHas) {
   }
 }
 
-TEST(Standby, IsLostAtAnyMoment) {
+TEST(Standby, MayBeLostAtAnyMessage) {
   for (const std::string& sync : modes) {
     const Job job = small_job(sync);
     for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
@@ -113,9 +115,9 @@ TEST(Standby, IsLostAtAnyMoment) {
   }
 }
 
-// From some moment on the two do not reach each other, in both directions or in one, and both are there: one
-// of them goes on.
-TEST(Standby, OneOfTwoThatMissEachOtherGoesOn) {
+// At a message the two lose contact in one or both directions, while both are alive. Exactly one
+// of them leads.
+TEST(Standby, OnlyOneLeadsIfTheyCannotReachEachOther) {
   const Job job = small_job("bsp");
   for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
     for (const int ways : {1, 2, 3}) {
@@ -135,7 +137,7 @@ TEST(Standby, OneOfTwoThatMissEachOtherGoesOn) {
   }
 }
 
-// It is there, and nobody reaches it: what it would have said nobody has heard.
+// The scheduler is alive but cut off from all nodes, so none receives its later messages.
 TEST(Standby, LeadsWhenTheSchedulerIsCutOffFromAll) {
   for (const std::string& sync : modes) {
     const Job job = small_job(sync);
@@ -155,8 +157,8 @@ TEST(Standby, LeadsWhenTheSchedulerIsCutOffFromAll) {
   }
 }
 
-// One after the other: the scheduler's process comes back in its place, and claims the job before it speaks.
-TEST(Standby, ASchedulerThatIsBackInItsPlaceIsFollowedAnew) {
+// The scheduler's process is restarted at the same place, and claims the job before it sends messages.
+TEST(Standby, FollowsARestartedScheduler) {
   const Job job = small_job("bsp");
   for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
     World world(job, with_standby());

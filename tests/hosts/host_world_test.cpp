@@ -1,5 +1,5 @@
-// The machines under virtual time and misfortune: every position exactly once, and the plain loop's result
-// bit for bit, whatever dies, breaks or is late.
+// The state machines in virtual time, with lost nodes, broken connections and late messages: every position
+// counts once, and the result equals the plain loop bit for bit.
 #include "tests/support/test_world.h"
 
 #include <gmock/gmock.h>
@@ -31,11 +31,11 @@ TEST(World, TrainsToThePlainResult) {
   world.populate(3, 2);
   world.run();
   expect_plain_result(world, "undisturbed");
-  EXPECT_EQ(world.scheduler().cursor().round(), 12U);  // 4 rounds an epoch, the last of 4 positions
-  EXPECT_EQ(world.stored().size(), 3U) << "a checkpoint an epoch";
+  EXPECT_EQ(world.scheduler().cursor().round(), 12U);  // 4 rounds per epoch, the last with 4 positions
+  EXPECT_EQ(world.stored().size(), 3U) << "one checkpoint per epoch";
 }
 
-// A shard may tell of the end of a round before the last worker's report has come: the report still counts.
+// A shard may report a closed round before the last worker's report arrives; that report still counts.
 TEST(World, EveryRecordHasEveryPosition) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     World::Options options;
@@ -45,8 +45,8 @@ TEST(World, EveryRecordHasEveryPosition) {
     world.run();
     expect_plain_result(world, "seed " + std::to_string(seed));
     std::uint64_t rounds = 0;
-    for (const ToRecorder& told : world.recorded()) {
-      const auto* record = std::get_if<RoundRecord>(&told);
+    for (const ToRecorder& message : world.recorded()) {
+      const auto* record = std::get_if<RoundRecord>(&message);
       if (record == nullptr || record->purpose != Purpose::train) continue;
       std::uint64_t sum = 0;
       for (const RoundRecord::Part& part : record->parts) sum += part.share;
@@ -57,7 +57,7 @@ TEST(World, EveryRecordHasEveryPosition) {
   }
 }
 
-TEST(World, RandomSplitsAndSizes) {
+TEST(World, RandomDivisionsAndSizesGiveThePlainResult) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     const int workers = 1 + static_cast<int>(random.below(6)), shards = 1 + static_cast<int>(random.below(4));
@@ -74,8 +74,8 @@ TEST(World, RandomSplitsAndSizes) {
   }
 }
 
-// Every border of a piece is between grains: looked at after every step, whoever divides and whoever is lost.
-TEST(World, RandomGrainsPoliciesAndLosses) {
+// Pieces end at grain borders, which is checked after every step, for every policy and after losses.
+TEST(World, RandomGrainsAndLossesGiveThePlainResult) {
   const std::vector<std::string> policies = balancing::policy_names();
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
@@ -101,7 +101,7 @@ TEST(World, RandomGrainsPoliciesAndLosses) {
   }
 }
 
-TEST(World, AWorkerKilledAtAnyMessage) {
+TEST(World, AWorkerMayBeKilledAtAnyMessage) {
   const Job job = toy_job(60, 32, 1, 3, 2);
   World quiet(job, {});
   quiet.populate(3, 2);
@@ -113,12 +113,12 @@ TEST(World, AWorkerKilledAtAnyMessage) {
     world.populate(3, 2);
     world.on_kill = [&](NodeId) { world.add_worker("late"); };  // the job waits for three
     world.run();
-    EXPECT_EQ(world.workers().size(), 4U) << "nobody was killed at message " << at;
+    EXPECT_EQ(world.workers().size(), 4U) << "no worker was killed at message " << at;
     expect_plain_result(world, "killed at message " + std::to_string(at));
   }
 }
 
-TEST(World, AllWorkersDieAndANewcomerFinishesTheRound) {
+TEST(World, ANewWorkerFinishesTheRoundAfterAllAreLost) {
   World world(toy_job(200, 32, 2, 2, 2), {});
   world.populate(2, 2);
   int started = 0;
@@ -157,13 +157,13 @@ TEST(World, BrokenConnectionsLoseNothing) {
   }
 }
 
-TEST(World, KillsJoinsAndBrokenConnectionsTogether) {
+TEST(World, KillsJoinsAndBrokenConnectionsLoseNothing) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     World::Options options;
     options.seed = seed;
     options.policy = seed % 2 == 0 ? "equal" : "lb-bsp";
     Job job = toy_job(150, 32, 2, 3, 2);
-    job.clip_norm = seed % 3 == 0 ? 1e9 : 0;  // a gate that changes nothing
+    job.clip_norm = seed % 3 == 0 ? 1e9 : 0;  // a clip barrier that changes nothing
     World world(job, options);
     world.populate(3, 2);
     Random random(seed * 101);
@@ -185,33 +185,33 @@ TEST(World, KillsJoinsAndBrokenConnectionsTogether) {
   }
 }
 
-TEST(World, ASilentWorkerIsReplacedAndItsLatePushIsHarmless) {
+TEST(World, ALatePushOfAReplacedWorkerIsHarmless) {
   Job job = toy_job(96, 32, 1, 3, 2);
   job.heartbeat_timeout = 2;
   World world(job, {});
   world.populate(3, 2);
-  world.hush(world.workers()[1]);
+  world.silence(world.workers()[1]);
   world.run();
   expect_plain_result(world, "silent");
 }
 
-// Two others have each pushed half of a piece, each into another slice, when its first owner is back with the
-// whole: no push of the whole fits either slice any more.
-TEST(World, SlicesThatMissDifferentHalvesOfAPieceAreMended) {
+// Two other workers have each pushed half of a piece, each to another slice, when its first owner returns
+// with the whole piece: its push fits neither slice any more.
+TEST(World, SlicesMissingDifferentHalvesAreCompleted) {
   World world(toy_job(33, 33, 1, 3, 1, 8, 4), {});
   world.populate(3, 1);
   const std::vector<NodeId> workers = world.workers();
   std::optional<Interval> whole;
-  std::set<NodeId> halves;  // who has pushed its half
+  std::set<NodeId> halves;  // workers that have pushed their half
   bool back = false;
-  const auto hears_report = [&](NodeId from, const Report& it) {
+  const auto on_report = [&](NodeId from, const Report& it) {
     if (it.piece.purpose != Purpose::train) return true;
     if (from != workers[0]) return !whole || !whole->contains(it.piece.positions);
     if (!std::exchange(whole, it.piece.positions)) world.break_connection(from, scheduler_node);
     back = halves.size() == 2;
     return back;
   };
-  const auto hears_push = [&](NodeId from, const Push& it) {
+  const auto on_push = [&](NodeId from, const Push& it) {
     if (from == workers[0]) return back;
     if (!whole || !whole->contains(it.piece.positions)) return true;
     if (it.slice != (from == workers[1] ? 0U : 1U)) return false;
@@ -225,23 +225,23 @@ TEST(World, SlicesThatMissDifferentHalvesOfAPieceAreMended) {
     }
     const auto* to_scheduler = std::get_if<ToScheduler>(&envelope.message);
     const auto* report = to_scheduler != nullptr ? std::get_if<Report>(to_scheduler) : nullptr;
-    if (report != nullptr) return hears_report(envelope.from, *report);
+    if (report != nullptr) return on_report(envelope.from, *report);
     const auto* to_shard = std::get_if<ToShard>(&envelope.message);
     const auto* push = to_shard != nullptr ? std::get_if<Push>(to_shard) : nullptr;
-    return push == nullptr || hears_push(envelope.from, *push);
+    return push == nullptr || on_push(envelope.from, *push);
   };
   world.run();
   EXPECT_TRUE(back);
   expect_plain_result(world, "halves");
 }
 
-TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {
-  for (const bool forever : {false, true}) {
+TEST(World, NonFiniteGradientsAreRecomputedThenEndTheJob) {
+  for (const bool always : {false, true}) {
     World world(toy_job(96, 32, 1, 3, 2), {});
     world.populate(3, 2);
     int spoiled = 0;
     world.on_gradient = [&](GradientReady& final) {
-      if (final.round == 1 && final.slice == 2 && (forever || spoiled == 0)) {
+      if (final.round == 1 && final.slice == 2 && (always || spoiled == 0)) {
         ++spoiled;
         std::vector<float> values(final.values.floats().begin(), final.values.floats().end());
         values[0] = std::numeric_limits<float>::quiet_NaN();
@@ -250,7 +250,7 @@ TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {
     };
     ASSERT_TRUE(world.run());
     EXPECT_GT(spoiled, 0);
-    if (forever) {
+    if (always) {
       EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::non_finite);
       EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("round 1"));
       EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("worker-"));
@@ -260,7 +260,7 @@ TEST(World, NonFiniteNumbersAreComputedOnceMoreThenEndTheJob) {
   }
 }
 
-TEST(World, ClippingByTheGateScalesTheWholeGradient) {
+TEST(World, ClippingScalesTheWholeGradient) {
   Job job = toy_job(64, 32, 1, 2, 2, 8, 3);
   job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   job.clip_norm = 0.5;
@@ -271,10 +271,10 @@ TEST(World, ClippingByTheGateScalesTheWholeGradient) {
   }
   double squares = 0;
   for (const float w : world.parameters()) squares += static_cast<double>(w) * w;
-  EXPECT_NEAR(std::sqrt(squares), 0.5 * job.schedule.base, 1e-6) << "one step of the clipped length";
+  EXPECT_NEAR(std::sqrt(squares), 0.5 * job.schedule.base, 1e-6) << "one step of the clipped norm";
 }
 
-TEST(World, ResumedTrainingEndsWhereTheUninterruptedOneDoes) {
+TEST(World, AResumedRunEqualsAnUninterruptedOne) {
   Job job = toy_job(100, 32, 4, 2, 2);
   job.optimizer.kind = nn::Optimizer::Kind::sgd;
   World whole(job, {});
@@ -329,27 +329,27 @@ bool between(const Envelope& it, Role a, NodeId b) {
 
 std::vector<std::string> notes(const World& world) {
   std::vector<std::string> all;
-  for (const ToRecorder& told : world.recorded()) {
-    if (const auto* it = std::get_if<Note>(&told)) all.push_back(it->text);
+  for (const ToRecorder& message : world.recorded()) {
+    if (const auto* it = std::get_if<Note>(&message)) all.push_back(it->text);
   }
   return all;
 }
 
-// A firewall between the scheduler's machine and one server, which both reach the scheduler.
-TEST(World, AServerThatCannotBeLoadedIsNamedAndEndsTheJob) {
+// A firewall between the checkpointer and one server, which both reach the scheduler.
+TEST(World, AServerThatCannotBeLoadedEndsTheJob) {
   World world(toy_job(96, 32, 1, 2, 2), {});
   world.populate(2, 2);
   world.on_delivery = [&](const Envelope& it) { return !between(it, Role::checkpointer, world.shards()[1]); };
   ASSERT_TRUE(world.run()) << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
   EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server 'server-1' at local has received nothing"));
-  const auto said = notes(world);
-  EXPECT_THAT(said, ::testing::Contains(HasSubstr("does not answer the scheduler's machine")));
-  EXPECT_THAT(said, ::testing::Contains(HasSubstr("sending the initial state to 2 servers: 40 %")));
-  EXPECT_LE(said.size(), 30U) << "and is not said all the time";
+  const auto all = notes(world);
+  EXPECT_THAT(all, ::testing::Contains(HasSubstr("does not answer the scheduler's machine")));
+  EXPECT_THAT(all, ::testing::Contains(HasSubstr("sending the initial state to 2 servers: 40 %")));
+  EXPECT_LE(all.size(), 30U) << "notes must not be repeated all the time";
 }
 
-TEST(World, AServerThatCannotBeSavedCostsTheCheckpointAndNotTheEnd) {
+TEST(World, AnUnreachableServerFailsTheCheckpointOnly) {
   World world(toy_job(96, 32, 2, 2, 2), {});
   world.populate(2, 2);
   world.on_delivery = [&](const Envelope& it) {
@@ -358,7 +358,7 @@ TEST(World, AServerThatCannotBeSavedCostsTheCheckpointAndNotTheEnd) {
   ASSERT_TRUE(world.run()) << world.describe();
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::storage);
   EXPECT_THAT(world.scheduler().outcome().text, HasSubstr("server 'server-1' at local has not answered"));
-  EXPECT_EQ(world.scheduler().cursor().round(), 6U) << "all of the training is done";
+  EXPECT_EQ(world.scheduler().cursor().round(), 6U) << "the training itself must finish";
   EXPECT_THAT(world.stored(), IsEmpty());
 }
 

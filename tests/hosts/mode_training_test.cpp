@@ -1,5 +1,5 @@
-// Real training in every sync mode, on the local transport: it learns, and where two modes are the same by
-// definition they end in the same bits.
+// Real training in every sync mode, over the local transport: it learns, and modes that are equal by
+// definition give the same bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,8 +61,7 @@ TEST_P(ModeTraining, Learns) {
   EXPECT_EQ(trained.result.stored.back().progress.epoch, 8U);
 }
 
-// Long gradients are clipped where no server sees them too: without clipping this rate gives no numbers at
-// all.
+// Gradients are also clipped in modes in which workers apply them. Without clipping this rate diverges.
 TEST_P(ModeTraining, ClipsLongGradients) {
   Job job = job_for(GetParam(), "softmax");
   job.epochs = 1;
@@ -77,7 +76,7 @@ TEST_P(ModeTraining, ClipsLongGradients) {
     const double moved = double{trained.result.stored.back().parameters[i]} - trained.initial.parameters[i];
     squares += moved * moved;
   }
-  // One round: one step, or one for each of three pieces, or a few local ones.
+  // One round: one step, one per each of three pieces, or a few local steps.
   EXPECT_GT(std::sqrt(squares), 0);
   EXPECT_LT(std::sqrt(squares), 3.1 * job.clip_norm * job.schedule.base);
 }
@@ -108,22 +107,21 @@ TEST(SameBits, OneLocalStepAndNoSlackAreBsp) {
   for (const std::uint64_t seed : {0U, 7U}) {  // equal shares, random shares
     const std::vector<float> bsp = end_of("bsp", 0.1, seed);
     ASSERT_FALSE(bsp.empty());
-    EXPECT_EQ(end_of("bsp", 0.1, seed), bsp) << "ordered sums give the same bits every time";
+    EXPECT_EQ(end_of("bsp", 0.1, seed), bsp) << "ordered sums are reproducible";
     EXPECT_EQ(end_of("ssp:0", 0.1, seed), bsp);
     EXPECT_EQ(end_of("local:1", 0.1, seed), bsp);
   }
 }
 
-// Equal shares: every worker takes H steps, whether it is told so or that they follow from its share.
-TEST(SameBits, AsManyBalancedStepsForAllAreLocalSteps) {
+// With equal shares every worker takes H steps, whether H is given or follows from its share.
+TEST(SameBits, BalancedStepsWithEqualSharesAreLocalSteps) {
   const std::vector<float> local = end_of("local:4", 0.1, 0);
   ASSERT_FALSE(local.empty());
   EXPECT_EQ(end_of("diloco:4", 0.1, 0), local);
 }
 
-// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 4, special cases): with one hub and the same speeds
-// every slot is a step of all, and their average in each is distributed SGD; with several slots between
-// averages it is local SGD.
+// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 4, special cases): with one hub and equal speeds all
+// workers step in every slot. Averaging in each slot is distributed SGD; less often, it is local SGD.
 TEST(SameBits, OneHubIsLocalSteps) {
   for (const auto& [hub, local] : {std::pair("mll:1:1:1", "bsp"), {"mll:4:1:1", "local:4"}}) {
     const std::vector<float> ends = end_of(local, 0.1, 0);
@@ -132,9 +130,9 @@ TEST(SameBits, OneHubIsLocalSteps) {
   }
 }
 
-// The same section: hubs that all mix after every round are local SGD over all workers. The sums of hubs are
-// rounded each for itself.
-TEST(SameEnd, HubsThatMixWithAllInEveryRoundAreLocalSteps) {
+// The same section: hubs that all mix after every round are local SGD over all workers, except that the sums
+// of hubs are rounded separately.
+TEST(SameEnd, HubsThatMixEveryRoundAreLocalSteps) {
   const auto end = [](const std::string& sync) {
     Job job = job_for(sync, "softmax");
     job.sum_order = SumOrder::positions;
@@ -152,10 +150,10 @@ TEST(SameEnd, HubsThatMixWithAllInEveryRoundAreLocalSteps) {
     others = std::max(others, std::abs(double{local[i]} - rarely[i]));
   }
   EXPECT_LT(furthest, 1e-6);
-  EXPECT_GT(others, 1e-5) << "hubs that mix in every fifth round only do not go the same way";
+  EXPECT_GT(others, 1e-5) << "hubs that mix every fifth round must differ";
 }
 
-// Coded both ways, from workers that come to different ends: it learns all the same.
+// With coded pushes and pulls, also in modes with local steps.
 TEST(Coded, LearnsFromFewBits) {
   for (const char* sync : {"bsp", "local:3", "diloco:3"}) {
     for (const FloatCode code : {FloatCode::bf16, FloatCode::int8, FloatCode::int4}) {

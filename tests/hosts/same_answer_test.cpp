@@ -1,5 +1,5 @@
-// The same answer: however a round is split among however many workers, over whichever transport, the
-// training is that of one loop on one thread, up to the order of summation.
+// For every division of rounds, number of workers and transport, training equals one loop on one thread, up
+// to the order of summation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct Case {
   double bound;
 };
 
-// The greatest, over the tensors, of |a - b| / |b| in the Euclidean norm.
+// The maximum over all tensors of |a - b| / |b| in the Euclidean norm.
 double distance(const Layout& layout, const std::vector<float>& a, const std::vector<float>& b) {
   double worst = 0;
   for (const TensorPlace& tensor : layout.tensors) {
@@ -84,7 +84,7 @@ TEST_P(SameAnswer, ForEveryNumberOfWorkersAndTransport) {
   }
 }
 
-// Sanitizers look at every kind of round; they need not see all hundred.
+// Under sanitizers fewer rounds suffice.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr std::uint64_t slow_rounds = 10, fast_rounds = 5;
 #else
@@ -118,10 +118,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"lenet5", 0.001, adaptive(nn::Optimizer::Kind::lamb), fast_rounds, 1e-4}),
     [](const auto& at) { return std::string(at.param.model); });
 
-// With a rate of one and no momentum, one round's step is the averaged gradient itself. It is the difference
-// of two parameters, so it carries their rounding; starting from zero there is none, and every layer but the
-// last would have no gradient. Therefore a huge rate, which scales the step above the rounding of the
-// parameters.
+// With no momentum, one round's step is the averaged gradient times the learning rate. It is computed as a
+// difference of parameters, so it includes their rounding error. (Parameters of zero have none, but then only
+// the last layer has a gradient.) A huge rate scales the step far above that error.
 TEST(SameGradient, OneRoundOfEveryModel) {
   constexpr double rate = 1e6;
   for (const char* model_name : {"softmax", "svm", "mlp", "lenet5"}) {
@@ -144,7 +143,7 @@ TEST(SameGradient, OneRoundOfEveryModel) {
 
 class Resume : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Resume, EndsWhereTheUninterruptedTrainingDoes) {
+TEST_P(Resume, EqualsAnUninterruptedRun) {
   const Case c = GetParam();
   Job job = job_for(c, 3);
   const nn::Model model = model_for(job);
@@ -156,7 +155,7 @@ TEST_P(Resume, EndsWhereTheUninterruptedTrainingDoes) {
   ASSERT_FALSE(first.stored.empty());
   Snapshot from = first.stored.back();
   ++from.progress.term;
-  job.workers = 2;  // and on another number of servers
+  job.workers = 2;  // and another number of servers
   job.shards = 3;
   Snapshot relaid = from;
   relaid.layout = fresh(job, model, data()).layout;

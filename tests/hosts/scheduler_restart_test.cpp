@@ -1,5 +1,5 @@
-// The scheduler killed at every message and brought back from its journal: every position exactly once, and
-// the plain loop's result bit for bit, as if nothing had happened.
+// The scheduler is killed at every message and restarted from its journal: every position counts once, and
+// the result equals the plain loop bit for bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,16 +13,16 @@ namespace {
 
 using ::testing::Contains;
 
-// Of every round one record with all of its positions, in order.
-void expect_each_round_once(const World& world, const std::string& what, bool nobody_died) {
+// Expects one record per round, in order, with all of its positions.
+void expect_each_round_once(const World& world, const std::string& what, bool all_survived) {
   Round next = 0;
-  for (const ToRecorder& told : world.recorded()) {
-    const auto* record = std::get_if<RoundRecord>(&told);
+  for (const ToRecorder& message : world.recorded()) {
+    const auto* record = std::get_if<RoundRecord>(&message);
     if (record == nullptr || record->purpose != Purpose::train) continue;
     EXPECT_EQ(record->round, next) << what;
     std::uint64_t positions = 0;
     for (const RoundRecord::Part& part : record->parts) positions += part.share;
-    if (nobody_died) {
+    if (all_survived) {
       EXPECT_EQ(positions, record->positions.size() * record->passes) << what << ", round " << record->round;
     }
     next = record->round + 1;
@@ -30,9 +30,9 @@ void expect_each_round_once(const World& world, const std::string& what, bool no
   EXPECT_EQ(next, world.scheduler().cursor().round()) << what;
 }
 
-void expect_as_undisturbed(World& world, const Job& job, const std::string& what, bool nobody_died = true) {
+void expect_as_undisturbed(World& world, const Job& job, const std::string& what, bool all_survived = true) {
   expect_whole(world, job, what);
-  expect_each_round_once(world, what, nobody_died);
+  expect_each_round_once(world, what, all_survived);
 }
 
 Job small_job(const std::string& sync, std::uint64_t epochs = 1) { return job_for(sync, 60, 24, epochs); }
@@ -50,7 +50,7 @@ std::uint64_t messages_of(const Job& job) {
   return quiet.delivered();
 }
 
-TEST(SchedulerRestart, AtEveryMessageInEveryMode) {
+TEST(SchedulerRestart, SurvivesAtEveryMessageInEveryMode) {
   for (const std::string& sync : modes) {
     const Job job = small_job(sync);
     const std::uint64_t messages = messages_of(job);
@@ -72,8 +72,8 @@ TEST(SchedulerRestart, AtEveryMessageInEveryMode) {
   }
 }
 
-// The disk is late: what was not on it when the process was killed, nobody has heard.
-TEST(SchedulerRestart, WithAJournalThatIsLate) {
+// With a slow disk, messages leave only once the records they depend on are written.
+TEST(SchedulerRestart, SurvivesWithASlowJournal) {
   for (const std::string sync : {"bsp", "ssp:2", "asp", "eager", "local:3", "diloco:2"}) {
     for (const double late_ms : {3., 40.}) {
       const Job job = small_job(sync);
@@ -97,9 +97,9 @@ TEST(SchedulerRestart, WithAJournalThatIsLate) {
   }
 }
 
-TEST(SchedulerRestart, WithAGate) {
+TEST(SchedulerRestart, SurvivesWithAClipBarrier) {
   Job job = small_job("bsp");
-  job.clip_norm = 1e9;  // a gate that changes nothing
+  job.clip_norm = 1e9;  // a clip barrier that changes nothing
   for (std::uint64_t at = 0, messages = messages_of(job); at < messages; ++at) {
     World::Options options;
     options.scheduler_dies_at = {at};
@@ -111,8 +111,8 @@ TEST(SchedulerRestart, WithAGate) {
   }
 }
 
-// Several times, while workers are killed and connections break.
-TEST(SchedulerRestart, AmongOtherFaults) {
+// Several restarts while workers are killed and connections break.
+TEST(SchedulerRestart, SurvivesWithOtherFaults) {
   const std::vector<std::string> policies = balancing::policy_names();
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     Random random(seed * 13);
@@ -146,15 +146,15 @@ TEST(SchedulerRestart, AmongOtherFaults) {
   }
 }
 
-TEST(SchedulerRestart, IsToldAndAllGoOnWhereTheyWere) {
+TEST(SchedulerRestart, IsReportedAndAllMembersContinue) {
   World::Options options;
   options.scheduler_dies_at = {120};
   World world(small_job("bsp"), options);
   world.populate(3, 2);
   world.run();
   std::vector<std::string> notes;
-  for (const ToRecorder& told : world.recorded()) {
-    if (const auto* it = std::get_if<Note>(&told)) notes.push_back(it->text);
+  for (const ToRecorder& message : world.recorded()) {
+    if (const auto* it = std::get_if<Note>(&message)) notes.push_back(it->text);
   }
   EXPECT_THAT(notes, Contains("the scheduler was restarted; the job continues"));
   EXPECT_EQ(std::ranges::count(notes, "worker 'worker-0' joined"), 1);

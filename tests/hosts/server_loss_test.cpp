@@ -1,5 +1,5 @@
-// Servers with a mirror, each killed at every message: every position exactly once, and the plain loop's
-// result bit for bit, as if nothing had happened.
+// Servers with mirrors, each killed at every message: every position counts once, and the result equals the
+// plain loop bit for bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ std::uint64_t messages_of(const Job& job) {
 }
 
 bool begun(const World& world) { return world.scheduler().phase() == Scheduler::Phase::running; }
-// Each of the two shards has one, and all of them live.
+// Whether both shards have a filled mirror, and all four are alive.
 bool has_mirrors(const World& world) {
   const Members& members = world.scheduler().members();
   const auto lives = [&](const auto& it) { return world.alive(it.second.node); };
@@ -33,9 +33,9 @@ bool has_mirrors(const World& world) {
          std::ranges::all_of(members.mirrors, lives) && std::ranges::all_of(members.shards, lives);
 }
 
-// Of two shards and two mirrors the first `victims`, each killed at every message. With newcomers: in its
-// place another one comes, as supervisors bring it.
-void expect_whole_whoever_dies(const Job& job, std::size_t victims, bool newcomers) {
+// Kills each of the first `victims` of two shards and two mirrors, at every message. `newcomers`: each is
+// replaced, as by a supervisor.
+void expect_whole_after_losses(const Job& job, std::size_t victims, bool newcomers) {
   const std::uint64_t messages = messages_of(job);
   for (std::size_t victim = 0; victim < victims; ++victim) {
     for (std::uint64_t at = 0; at < messages; ++at) {
@@ -59,10 +59,12 @@ void expect_whole_whoever_dies(const Job& job, std::size_t victims, bool newcome
 
 class ServerLoss : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ServerLoss, OfEachAtEveryMessage) { expect_whole_whoever_dies(mirrored_job(GetParam()), 4, true); }
+TEST_P(ServerLoss, OfAnyServerAtAnyMessageIsSurvived) {
+  expect_whole_after_losses(mirrored_job(GetParam()), 4, true);
+}
 
-// It lives, and neither the scheduler nor its mirror hear it any more.
-TEST_P(ServerLoss, OfOneThatIsOnlyCutOff) {
+// The server is alive, but disconnected from the scheduler or its mirror.
+TEST_P(ServerLoss, OfADisconnectedServerIsSurvived) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed * 7);
     const Job job = mirrored_job(GetParam(), 2);
@@ -95,10 +97,10 @@ TEST_P(ServerLoss, OfOneThatIsOnlyCutOff) {
 
 INSTANTIATE_TEST_SUITE_P(All, ServerLoss, ::testing::ValuesIn(sync_modes()), plain);
 
-TEST(ServerLoss, WithAGate) {
+TEST(ServerLoss, IsSurvivedWithAClipBarrier) {
   Job job = mirrored_job("bsp");
-  job.clip_norm = 1e9;  // a gate that changes nothing
-  expect_whole_whoever_dies(job, 1, false);
+  job.clip_norm = 1e9;  // a clip barrier that changes nothing
+  expect_whole_after_losses(job, 1, false);
 }
 
 TEST(ServerLoss, OfAShardAndItsMirrorEndsTheJob) {
@@ -120,11 +122,11 @@ TEST(ServerLoss, OfAShardAndItsMirrorEndsTheJob) {
   EXPECT_EQ(world.scheduler().outcome().outcome, Outcome::server_lost);
 }
 
-TEST(ServerLoss, TrainingBeginsWhenAllHaveAMirror) {
+TEST(ServerLoss, TrainingBeginsOnceAllShardsHaveMirrors) {
   World world(mirrored_job("bsp"), {});
   world.populate(3, 0);
   world.add_shard("server-0/0");
-  world.add_shard("server-0/1", true);  // in the same process: it mirrors the other one
+  world.add_shard("server-0/1", true);  // in the same process, so it can only mirror the other server's shard
   world.add_shard("server-1/0");
   for (int i = 0; i < 2000; ++i) world.step();
   EXPECT_EQ(world.scheduler().phase(), Scheduler::Phase::gathering);

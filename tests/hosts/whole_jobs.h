@@ -1,4 +1,4 @@
-// Jobs in every sync mode, and what has to be so when they have ended.
+// Jobs in every sync mode, and the conditions that must hold at their end.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ inline Job job_for(const std::string& sync, std::uint64_t samples = 120, std::ui
   return job;
 }
 
-// Where every piece weighs the same, what comes out follows from how the work was divided.
+// If all pieces have equal weights, the result depends on the division of the work.
 inline std::vector<std::string> violations_of(const World& world, const SyncMode& mode) {
   std::vector<std::string> violations = world.violations();
   if (mode.equal_weights) {
@@ -37,12 +37,12 @@ inline void expect_whole(World& world, const Job& job, const std::string& what) 
       << what << ": " << world.scheduler().outcome().text;
   EXPECT_EQ(world.scheduler().cursor().epoch(), job.epochs) << what;
   if (mode.equal_weights) return;
-  if (mode.has_hubs()) return;  // every copy is looked at on the way, and averages are rounded
+  if (mode.has_hubs()) return;  // every copy is checked during the run, and averages are rounded
   if (!mode.on_arrival) {
     EXPECT_EQ(world.parameters(), world.expected(world.scheduler().cursor().round())) << what;
     return;
   }
-  if (mode.gathers()) return;  // looked at on the way
+  if (mode.gathers()) return;  // checked during the run
   const Version all = world.scheduler().cursor().round();
   const std::vector<float> parameters = world.parameters();
   for (const Slice& slice : slices(job.layout)) {
@@ -52,7 +52,7 @@ inline void expect_whole(World& world, const Job& job, const std::string& what) 
   }
 }
 
-// Of a test for each mode.
+// The name of a test parameter: a mode with its punctuation replaced.
 inline std::string plain(const ::testing::TestParamInfo<const char*>& at) {
   std::string name = at.param;
   std::ranges::replace_if(

@@ -13,8 +13,8 @@ namespace {
 constexpr Role roles[] = {Role::scheduler, Role::shard,   Role::worker,   Role::checkpointer,
                           Role::standby,   Role::compute, Role::recorder, Role::link};
 
-// A key is for one role; the checkpointer is in the scheduler's process. Pseudo-nodes have none.
-TEST(Authority, AKeySpeaksAsItsOwnRoleAlone) {
+// A key belongs to one role. The checkpointer runs in the scheduler's process. Pseudo-nodes have no keys.
+TEST(Authority, AKeyIsValidForItsRoleOnly) {
   const std::map<KeyRole, std::set<Role>> may{
       {KeyRole::scheduler, {Role::scheduler, Role::checkpointer, Role::standby}},
       {KeyRole::server, {Role::shard}},
@@ -23,42 +23,42 @@ TEST(Authority, AKeySpeaksAsItsOwnRoleAlone) {
     for (const Role role : roles) EXPECT_EQ(may_be(key, role), all.contains(role)) << name(key) << name(role);
 }
 
-// What a shard hears it forwards to its mirror; what is only in there nobody says to another.
+// Shards send these to their mirrors only; IdleTick exists only inside a forwarded message.
 bool is_between_shards(const Message& message) {
-  const auto* said = std::get_if<ToShard>(&message);
-  return said != nullptr &&
-         (std::holds_alternative<Replicate>(*said) || std::holds_alternative<ReplicateAck>(*said) ||
-          std::holds_alternative<IdleTick>(*said));
+  const auto* content = std::get_if<ToShard>(&message);
+  return content != nullptr &&
+         (std::holds_alternative<Replicate>(*content) || std::holds_alternative<ReplicateAck>(*content) ||
+          std::holds_alternative<IdleTick>(*content));
 }
 
-// What travels is some role's business, and never its receiver's own.
-TEST(Authority, EveryMessageHasASpeakerAndNoneSpeaksToItself) {
+// Every message that travels has one or two sender roles, and never the receiver's own.
+TEST(Authority, EveryMessageHasSendersOtherThanItsReceiver) {
   for (const MadeMessage& made : messages_of_every_kind(1)) {
-    std::set<Role> speakers;
+    std::set<Role> senders;
     for (const Role role : roles) {
-      if (may_say(role, made.message)) speakers.insert(role);
+      if (may_say(role, made.message)) senders.insert(role);
     }
     if (is_between_shards(made.message)) {
-      const auto& said = std::get<ToShard>(made.message);
+      const auto& content = std::get<ToShard>(made.message);
       const std::set<Role> none, shards{Role::shard};
-      EXPECT_EQ(speakers, std::holds_alternative<IdleTick>(said) ? none : shards);
+      EXPECT_EQ(senders, std::holds_alternative<IdleTick>(content) ? none : shards);
       continue;
     }
-    EXPECT_FALSE(speakers.empty()) << made.name();
-    EXPECT_LE(speakers.size(), 2U) << made.name();
-    EXPECT_FALSE(speakers.contains(made.receiver)) << made.name();
+    EXPECT_FALSE(senders.empty()) << made.name();
+    EXPECT_LE(senders.size(), 2U) << made.name();
+    EXPECT_FALSE(senders.contains(made.receiver)) << made.name();
     for (const Role pseudo : {Role::compute, Role::recorder, Role::link}) {
-      EXPECT_FALSE(speakers.contains(pseudo)) << made.name();
+      EXPECT_FALSE(senders.contains(pseudo)) << made.name();
     }
   }
 }
 
-template <class Receiver, class Said>
-Message message(Said said) {
-  return Message(std::in_place_type<Receiver>, said);
+template <class Receiver, class Content>
+Message message(Content content) {
+  return Message(std::in_place_type<Receiver>, content);
 }
 
-TEST(Authority, OnlyTheSchedulerDecides) {
+TEST(Authority, OnlyTheSchedulerMayOpenRoundsAndStop) {
   for (const Role role : {Role::shard, Role::worker, Role::checkpointer, Role::standby}) {
     EXPECT_FALSE(may_say(role, message<ToShard>(Welcome{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(BeginRound{})));
@@ -68,7 +68,7 @@ TEST(Authority, OnlyTheSchedulerDecides) {
   EXPECT_TRUE(may_say(Role::scheduler, message<ToShard>(BeginRound{})));
 }
 
-TEST(Authority, StateComesFromTheCheckpointerAndSumsFromShards) {
+TEST(Authority, OnlyTheirOwnersSendStateAndSums) {
   EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(StateChunk{})));
   EXPECT_FALSE(may_say(Role::worker, message<ToShard>(StateChunk{})));
   EXPECT_TRUE(may_say(Role::checkpointer, message<ToShard>(StateOffer{})));
@@ -79,7 +79,7 @@ TEST(Authority, StateComesFromTheCheckpointerAndSumsFromShards) {
   EXPECT_FALSE(may_say(Role::worker, message<ToScheduler>(Saved{})));
 }
 
-TEST(Authority, WhatIsSaidOnOneMachineIsNeverBelievedFromAWire) {
+TEST(Authority, LocalMessagesAreNotAcceptedFromTheNetwork) {
   for (const Role role : roles) {
     EXPECT_FALSE(may_say(role, message<ToWorker>(Computed{})));
     EXPECT_FALSE(may_say(role, message<ToWorker>(MachineLeft{})));

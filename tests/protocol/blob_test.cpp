@@ -7,7 +7,7 @@
 namespace steelyard::blob_test {
 namespace {
 
-TEST(Blob, LivesAsLongAsAnyoneHoldsIt) {
+TEST(Blob, LivesUntilItsLastHolderReleasesIt) {
   auto values = std::make_shared<std::vector<float>>(std::vector{1.0F, 2.0F});
   const std::weak_ptr<std::vector<float>> watched = values;
   const std::span<const float> view(*values);
@@ -16,7 +16,7 @@ TEST(Blob, LivesAsLongAsAnyoneHoldsIt) {
   blob.reset();
   EXPECT_FALSE(watched.expired());
   EXPECT_EQ(copy.floats()[1], 2.0F);
-  EXPECT_EQ(copy.floats().data(), view.data()) << "a copy of a blob is no copy of its bytes";
+  EXPECT_EQ(copy.floats().data(), view.data()) << "copying a blob must not copy its bytes";
 }
 
 TEST(Blob, KnowsWhetherItHoldsFloats) {
@@ -32,15 +32,16 @@ TEST(Blob, KnowsWhetherItHoldsFloats) {
   EXPECT_FALSE(Blob().holds_floats(1));
 }
 
-TEST(Blob, OnlyTheLastHolderOfReceivedBytesMayWriteOverThem) {
+TEST(Blob, OnlyTheLastHolderMayOverwriteReceivedBytes) {
   auto values = std::make_shared<std::vector<float>>(std::vector<float>{1, 2});
   const std::span<float> view(*values);
-  EXPECT_TRUE(Blob::of_floats(values, view).floats_to_write_over().empty()) << "somebody made these";
+  EXPECT_TRUE(Blob::of_floats(values, view).floats_to_write_over().empty())
+      << "these bytes were not received";
 
   Blob received = Blob::received(std::move(values), std::as_writable_bytes(view));
   {
     const Blob copy = received;  // NOLINT(performance-unnecessary-copy-initialization)
-    EXPECT_TRUE(received.floats_to_write_over().empty()) << "a copy is about";
+    EXPECT_TRUE(received.floats_to_write_over().empty()) << "a copy exists";
     EXPECT_TRUE(copy.floats_to_write_over().empty());
   }
   const std::span<float> mine = received.floats_to_write_over();

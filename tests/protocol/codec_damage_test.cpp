@@ -1,4 +1,4 @@
-// Bytes from anybody: whatever is wrong with them is answered, not believed, and costs next to nothing.
+// Untrusted bytes: every defect must be detected, reported and cheap.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,9 +23,9 @@ std::string damage_of(const Decoded& decoded) {
 
 Bytes header_of(const Message& message) { return encode(message).header; }
 
-template <class Receiver, class Said>
-Bytes header_of(Said said) {
-  return header_of(Message(std::in_place_type<Receiver>, std::move(said)));
+template <class Receiver, class Content>
+Bytes header_of(Content content) {
+  return header_of(Message(std::in_place_type<Receiver>, std::move(content)));
 }
 
 TEST(CodecDamage, EveryTruncationOfEveryMessageIsRefused) {
@@ -41,22 +41,22 @@ TEST(CodecDamage, EveryTruncationOfEveryMessageIsRefused) {
   }
 }
 
-// A worker's loss and a shard's norms may be infinite, and what a worker does not know of its machine is -1.
+// A worker's loss and a shard's norms may be infinite. (Load that a worker cannot measure is reported as -1.)
 bool may_be_infinite(const Message& message) {
   const auto* to_scheduler = std::get_if<ToScheduler>(&message);
   return to_scheduler != nullptr &&
          (std::holds_alternative<Report>(*to_scheduler) || std::holds_alternative<Covered>(*to_scheduler));
 }
 
-TEST(CodecDamage, ANumberThatIsNotFiniteIsRefused) {
+TEST(CodecDamage, NonFiniteNumbersAreRefused) {
   int refused = 0;
   for (MadeMessage& made : test::messages_of_every_kind(3)) {
     std::visit(
         [&](auto& receiver) {
           std::visit(
-              [&]<class Said>(Said& said) {
-                if constexpr (requires(test::NumbersIn & archive) { said.serialize(archive); }) {
-                  for (double* real : test::NumbersIn(said).reals) {
+              [&]<class Content>(Content& content) {
+                if constexpr (requires(test::NumbersIn & archive) { content.serialize(archive); }) {
+                  for (double* real : test::NumbersIn(content).reals) {
                     for (const double number : {std::nan(""), double{INFINITY}}) {
                       const double sound = std::exchange(*real, number);
                       const Frames frames = encode(made.message);
@@ -86,7 +86,7 @@ TEST(CodecDamage, SurplusBytesAreRefused) {
   }
 }
 
-TEST(CodecDamage, APayloadThatNobodyAnnouncedIsRefused) {
+TEST(CodecDamage, AnUnexpectedPayloadIsRefused) {
   const Blob surplus = Blob::copy_of(std::vector{1.0F});
   int checked = 0;
   for (const MadeMessage& made : test::messages_of_every_kind(3)) {
@@ -99,7 +99,7 @@ TEST(CodecDamage, APayloadThatNobodyAnnouncedIsRefused) {
   EXPECT_GT(checked, 25);
 }
 
-TEST(CodecDamage, AMissingPayloadIsABlobThatFitsNoSlice) {
+TEST(CodecDamage, AMissingPayloadDecodesToAnEmptyBlob) {
   int checked = 0;
   for (const MadeMessage& made : test::messages_of_every_kind(3)) {
     const Frames frames = encode(made.message);
@@ -113,7 +113,7 @@ TEST(CodecDamage, AMissingPayloadIsABlobThatFitsNoSlice) {
   EXPECT_EQ(checked, 6) << "Weights, StateChunk, Push, Replicate, Parameters, State";
 }
 
-TEST(CodecDamage, MessagesForOthersAreRefused) {
+TEST(CodecDamage, MessagesForAnotherRoleAreRefused) {
   for (const MadeMessage& made : test::messages_of_every_kind(4)) {
     const Bytes header = header_of(made.message);
     for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::checkpointer, Role::standby,
@@ -132,8 +132,8 @@ TEST(CodecDamage, RolesWithoutAConnectionReceiveNothing) {
   }
 }
 
-TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
-  std::size_t home = 0, unknown = 0;
+TEST(CodecDamage, UnknownAndLocalKindsAreRefused) {
+  std::size_t local = 0, unknown = 0;
   for (const Role role : {Role::scheduler, Role::shard, Role::worker, Role::checkpointer, Role::standby}) {
     for (unsigned kind = 0; kind < 256; ++kind) {
       Bytes header{std::byte{'S'},
@@ -144,22 +144,22 @@ TEST(CodecDamage, UnknownKindsAndKindsThatStayAtHomeAreRefused) {
                    static_cast<std::byte>(kind)};
       header.resize(400);
       const std::string why = damage_of(decode(role, header, {}));
-      EXPECT_NE(why, "(none)") << "a header of zeros is longer than any message's fields";
-      home += why.find("never travels") != std::string::npos ? 1U : 0U;
+      EXPECT_NE(why, "(none)") << "400 bytes are longer than the fields of any message of zeros";
+      local += why.find("never travels") != std::string::npos ? 1U : 0U;
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(home, 3U + 3U + 9U + 3U + 4U)
-      << "Disconnected, VersionMismatch, Interrupt; to workers also "
-         "GradientReady, ComputeProgress, CutTried, Computed, MachineLeft; "
-         "to them, the checkpointer and a standby Unreachable";
+  EXPECT_EQ(local, 3U + 3U + 9U + 3U + 4U)
+      << "Disconnected, VersionMismatch and Interrupt for each; workers also have "
+         "GradientReady, ComputeProgress, CutTried, Computed and MachineLeft; "
+         "workers, the checkpointer and a standby have Unreachable";
   const std::size_t known = std::variant_size_v<ToScheduler> + std::variant_size_v<ToShard> +
                             std::variant_size_v<ToWorker> + std::variant_size_v<ToCheckpointer> +
                             std::variant_size_v<ToStandby>;
   EXPECT_EQ(unknown, 5U * 256U - known);
 }
 
-TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {
+TEST(CodecDamage, AnotherProtocolVersionIsReported) {
   Bytes header = header_of<ToScheduler>(Ready{});
   header[2] = std::byte{0x34};
   header[3] = std::byte{0x12};
@@ -173,7 +173,7 @@ TEST(CodecDamage, AnotherProtocolIsAnAlienWhateverFollows) {
 }
 
 TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
-  // Where each one lies: behind the six bytes of the start, the fields before it.
+  // `at`: the offset of the enumerator, after the six bytes of the start and the fields before it.
   struct Case {
     const char* what;
     Role role;
@@ -201,7 +201,7 @@ TEST(CodecDamage, EnumeratorsOutOfRangeAreRefused) {
   }
 }
 
-TEST(CodecDamage, AGrainAndTheLabelsAreNever0) {
+TEST(CodecDamage, AZeroGrainOrLabelCountIsRefused) {
   for (std::uint32_t ModelDescription::*field : {&ModelDescription::grain, &ModelDescription::labels}) {
     ModelDescription model;
     model.*field = 0;
@@ -209,7 +209,7 @@ TEST(CodecDamage, AGrainAndTheLabelsAreNever0) {
   }
 }
 
-TEST(CodecDamage, ATruthIsZeroOrOne) {
+TEST(CodecDamage, BooleansAreZeroOrOne) {
   Bytes header =
       header_of<ToShard>(BeginRound{});  // clip_barrier, save, 24 bytes of local steps, 4 of skipped
   for (unsigned value = 0; value < 256; ++value) {
@@ -218,7 +218,7 @@ TEST(CodecDamage, ATruthIsZeroOrOne) {
   }
 }
 
-TEST(CodecDamage, AHugeLengthAnywhereAllocatesNothingMuch) {
+TEST(CodecDamage, AHugeLengthAllocatesLittle) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     for (const MadeMessage& made : test::messages_of_every_kind(seed)) {
       const Frames frames = encode(made.message);
@@ -233,8 +233,8 @@ TEST(CodecDamage, AHugeLengthAnywhereAllocatesNothingMuch) {
   }
 }
 
-TEST(CodecDamage, ALengthThatTheBytesJustAllowIsNoBomb) {
-  // Every length of a long header set to exactly the bytes behind it: elements take more than one byte each.
+TEST(CodecDamage, APlausibleLengthAllocatesAtMostItsElements) {
+  // Sets each length to exactly the number of bytes after it; each element takes more than one byte.
   for (const MadeMessage& made : test::messages_of_every_kind(2)) {
     const Frames frames = encode(made.message);
     Bytes start = frames.header;
@@ -245,15 +245,15 @@ TEST(CodecDamage, ALengthThatTheBytesJustAllowIsNoBomb) {
       std::memcpy(&header[at], &left, 4);
       test::start_counting();
       (void)decode(made.receiver, header, frames.payload.value_or(Blob()));
-      // A vector is made whole before its elements are read: at most the largest element, a tensor's place,
-      // for every byte.
+      // A vector is allocated before its elements are read: at most the largest element (TensorPlace)
+      // per byte.
       ASSERT_LE(test::counted().largest, (sizeof(TensorPlace) + 8) * header.size())
           << made.name() << ", at byte " << at;
     }
   }
 }
 
-TEST(CodecDamage, RandomDamageIsAnswered) {
+TEST(CodecDamage, RandomDamageIsDecodedOrRefused) {
   Random random(12);
   std::size_t refused = 0, accepted = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -267,7 +267,7 @@ TEST(CodecDamage, RandomDamageIsAnswered) {
         const auto decoded = decode(made.receiver, header, frames.payload.value_or(Blob()));
         if (const auto* message = std::get_if<Message>(&decoded)) {
           ++accepted;
-          (void)encode(*message);  // whatever was believed can be said again
+          (void)encode(*message);  // every accepted message can be encoded again
         } else {
           ++refused;
         }
@@ -275,7 +275,7 @@ TEST(CodecDamage, RandomDamageIsAnswered) {
     }
   }
   EXPECT_GT(refused, 1000U);
-  EXPECT_GT(accepted, 1000U) << "numbers that were changed are still numbers";
+  EXPECT_GT(accepted, 1000U) << "a changed number is often still a valid number";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Every message survives the wire.
+// Every message survives encoding and decoding.
 #include "protocol/codec.h"
 
 #include <gmock/gmock.h>
@@ -13,14 +13,14 @@ namespace {
 
 using test::MadeMessage;
 
-template <class Receiver, class Said>
-Said there_and_back(Role role, Said said) {
-  const Frames frames = encode(Message(std::in_place_type<Receiver>, std::move(said)));
+template <class Receiver, class Content>
+Content round_trip(Role role, Content content) {
+  const Frames frames = encode(Message(std::in_place_type<Receiver>, std::move(content)));
   auto decoded = decode(role, frames.header, frames.payload.value_or(Blob()));
-  return std::get<Said>(std::get<Receiver>(std::get<Message>(decoded)));
+  return std::get<Content>(std::get<Receiver>(std::get<Message>(decoded)));
 }
 
-TEST(Codec, EveryKindIsTheSameAgain) {
+TEST(Codec, EveryKindSurvivesARoundTrip) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     for (const MadeMessage& made : test::messages_of_every_kind(seed)) {
       SCOPED_TRACE(made.name() + ", seed " + std::to_string(seed));
@@ -38,7 +38,7 @@ TEST(Codec, EveryKindIsTheSameAgain) {
   }
 }
 
-TEST(Codec, TheGeneratorReachesEveryMessage) {
+TEST(Codec, TheGeneratorMakesEveryKind) {
   std::set<std::pair<Role, std::size_t>> kinds;
   const auto all = test::messages_of_every_kind(1);
   for (const MadeMessage& made : all) {
@@ -50,8 +50,8 @@ TEST(Codec, TheGeneratorReachesEveryMessage) {
   EXPECT_EQ(kinds.size(), all.size());
 }
 
-// The generator and the codec share their list of fields, so a field that the list forgot shows only by name.
-TEST(Codec, AJobArrivesWithAllItSays) {
+// The generator and the codec share the list of fields, so a field missing from it is only found by name.
+TEST(Codec, AJobArrivesWithAllItsFields) {
   Job job;
   job.name = "name";
   job.seed = 2;
@@ -77,7 +77,7 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   job.heartbeat = 0.21, job.heartbeat_timeout = 0.22;
   job.gradient_limit = 0.23, job.bad_gradient = BadGradient::stop;
 
-  const auto back = there_and_back<ToWorker>(Role::worker, Welcome{7, 3, job});
+  const auto back = round_trip<ToWorker>(Role::worker, Welcome{7, 3, job});
   EXPECT_EQ(back.term, 7U);
   EXPECT_EQ(back.slot, 3U);
   const Job& it = back.job;
@@ -104,26 +104,26 @@ TEST(Codec, AJobArrivesWithAllItSays) {
   EXPECT_EQ(fingerprint(it), fingerprint(job));
 }
 
-TEST(Codec, TheLongestTableOfRatesTravels) {
+TEST(Codec, TheLongestRateTableFitsIntoAHeader) {
   Job job;
   job.schedule.kind = nn::Schedule::Kind::table;
   for (std::size_t i = 0; i < nn::max_rates; ++i)
     job.schedule.rates.push_back(1 / static_cast<double>(i + 1));
-  const auto back = there_and_back<ToWorker>(Role::worker, Welcome{1, 2, job});
+  const auto back = round_trip<ToWorker>(Role::worker, Welcome{1, 2, job});
   EXPECT_EQ(back.job->schedule.kind, nn::Schedule::Kind::table);
   EXPECT_TRUE(back.job->schedule.rates == job.schedule.rates);
   EXPECT_LT(encode(Message(std::in_place_type<ToWorker>, Welcome{1, 2, job})).header.size(),
             largest_header * 3 / 4)
-      << "there is room for a layout beside it";
+      << "a layout must fit beside it";
 }
 
-TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
+TEST(Codec, AFingerprintCoversEveryFieldOfAJob) {
   const Job job;
   std::set<std::uint64_t> seen{fingerprint(job)};
   const auto differs = [&](auto change) {
     Job other = job;
     change(other);
-    EXPECT_TRUE(seen.insert(fingerprint(other)).second) << "a change went unseen";
+    EXPECT_TRUE(seen.insert(fingerprint(other)).second) << "the fingerprint did not change";
   };
   differs([](Job& it) { it.seed = 2; });
   differs([](Job& it) { it.model = "mlp"; });
@@ -145,47 +145,47 @@ TEST(Codec, AFingerprintSeesEveryPartOfAJob) {
   EXPECT_EQ(fingerprint(job), fingerprint(Job{}));
 }
 
-TEST(Codec, TheMessagesOfARoundFieldByField) {
+TEST(Codec, RoundMessagesKeepEachField) {
   const auto open =
-      there_and_back<ToShard>(Role::shard, BeginRound{1, 2, 3, {4, 5}, 6, true, true, {7, 8}, {{9, 10}}});
+      round_trip<ToShard>(Role::shard, BeginRound{1, 2, 3, {4, 5}, 6, true, true, {7, 8}, {{9, 10}}});
   EXPECT_EQ(std::tie(open.term, open.round, open.epoch, open.positions, open.quorum, open.clip_barrier,
                      open.save, open.local, open.skipped),
             std::make_tuple(1U, 2U, 3U, Interval{4, 5}, 6U, true, true, LocalSteps{7, 8},
                             std::vector<Interval>{{9, 10}}));
-  const auto start = there_and_back<ToWorker>(
-      Role::worker, Start{1, {4, 2, Purpose::evaluate, 3, {5, 6}, {8, 9}, {10, 11}}, 7});
+  const auto start =
+      round_trip<ToWorker>(Role::worker, Start{1, {4, 2, Purpose::evaluate, 3, {5, 6}, {8, 9}, {10, 11}}, 7});
   const Piece& owed = start.piece;
   EXPECT_EQ(std::tie(start.term, owed.round, owed.purpose, owed.epoch, owed.id, owed.positions, start.least,
                      owed.whole, owed.local),
             std::make_tuple(1U, 2U, Purpose::evaluate, 3U, 4U, Interval{5, 6}, 7U, Interval{8, 9},
                             LocalSteps{10, 11}));
-  const auto pull = there_and_back<ToShard>(Role::shard, Pull{1, 2, 3, {{4, {5, 6}}, {7, {8, 9}}}});
+  const auto pull = round_trip<ToShard>(Role::shard, Pull{1, 2, 3, {{4, {5, 6}}, {7, {8, 9}}}});
   EXPECT_EQ(std::tie(pull.term, pull.version, pull.ticket), std::make_tuple(1U, 2U, 3U));
   ASSERT_EQ(pull.own.size(), 2U);
   EXPECT_EQ(std::tie(pull.own[1].round, pull.own[1].positions), std::make_tuple(7U, Interval{8, 9}));
   const auto given =
-      there_and_back<ToWorker>(Role::worker, Parameters{1, 2, 3, Blob::copy_of(std::vector{4.0F}), 5, 6});
+      round_trip<ToWorker>(Role::worker, Parameters{1, 2, 3, Blob::copy_of(std::vector{4.0F}), 5, 6});
   EXPECT_EQ(std::tie(given.term, given.version, given.slice, given.ticket, given.steps),
             std::make_tuple(1U, 2U, 3U, 5U, 6U));
-  const auto closed = there_and_back<ToScheduler>(Role::scheduler, Closed{1, 2, {3, 4}});
+  const auto closed = round_trip<ToScheduler>(Role::scheduler, Closed{1, 2, {3, 4}});
   EXPECT_EQ(std::tie(closed.term, closed.version, closed.staleness),
             std::make_tuple(1U, 2U, Staleness{3, 4}));
   const auto push =
-      there_and_back<ToShard>(Role::shard, Push{1, owed, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F}), 8});
+      round_trip<ToShard>(Role::shard, Push{1, owed, 6.5, 7, Blob::copy_of(std::vector{1.0F, 2.0F}), 8});
   EXPECT_EQ(std::tie(push.term, push.piece, push.weight, push.slice, push.steps),
             std::make_tuple(1U, owed, 6.5, 7U, 8U));
   EXPECT_THAT(push.values.floats(), ::testing::ElementsAre(1.0F, 2.0F));
-  const auto report = there_and_back<ToScheduler>(Role::scheduler, Report{1, owed, 0.5, 1.5, 6, 0.25, 9.0});
+  const auto report = round_trip<ToScheduler>(Role::scheduler, Report{1, owed, 0.5, 1.5, 6, 0.25, 9.0});
   EXPECT_EQ(std::tie(report.term, report.piece, report.seconds, report.loss, report.correct, report.cpu,
                      report.memory),
             std::make_tuple(1U, owed, 0.5, 1.5, 6U, 0.25, 9.0));
-  const auto beat = there_and_back<ToScheduler>(Role::scheduler,
-                                                ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9, 10});
+  const auto beat =
+      round_trip<ToScheduler>(Role::scheduler, ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9, 10});
   EXPECT_EQ(std::tie(beat.term, beat.version, beat.opened, beat.loaded, beat.gaps, beat.covered),
             std::make_tuple(1U, 2U, 3U, true, std::vector<Interval>{{4, 5}, {6, 7}}, true));
 }
 
-TEST(Codec, APushHasAHeaderOf128BytesAtTheMost) {
+TEST(Codec, APushHeaderHasAtMost128Bytes) {
   const std::vector<float> values(65536);
   const Push push{1, Piece{}, 1, 0, Blob::copy_of(values)};
   const Frames frames = encode(Message(std::in_place_type<ToShard>, push));
@@ -194,7 +194,7 @@ TEST(Codec, APushHasAHeaderOf128BytesAtTheMost) {
   EXPECT_EQ(frames.payload->size(), 262144U);
 }
 
-TEST(CodecDeathTest, WhatStaysAtHomeCannotBeEncoded) {
+TEST(CodecDeathTest, LocalMessagesCannotBeEncoded) {
   EXPECT_DEATH((void)encode(Message(std::in_place_type<ToWorker>, GradientReady{})),
                "never leaves its machine");
   EXPECT_DEATH((void)encode(Message(std::in_place_type<ToCompute>, Abandon{})), "without a wire");

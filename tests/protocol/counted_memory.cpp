@@ -17,7 +17,7 @@ CountedMemory counted() { return memory; }
 
 }  // namespace steelyard::test
 
-// The aligned and array forms come here, or are not used by what is measured.
+// The array forms call these. The measured code does not use the aligned forms.
 void* operator new(std::size_t size) {
   memory.largest = std::max(memory.largest, size);
   memory.total += size;

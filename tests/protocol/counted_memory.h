@@ -1,4 +1,4 @@
-// How much memory is asked for: this test program has an operator new that counts.
+// Counts requested memory: this test program replaces operator new.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ struct CountedMemory {
   std::size_t total = 0;    // bytes of all requests together
 };
 
-// Of this thread, since start_counting().
+// Counts for this thread only. counted(): since start_counting().
 void start_counting();
 CountedMemory counted();
 

@@ -8,14 +8,14 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(EndpointTrouble, WhatCanBeConnectedToHasNone) {
+TEST(EndpointTrouble, ValidEndpointsHaveNone) {
   for (const char* good : {"tcp://10.0.0.9:7071", "tcp://box-7.example:1", "tcp://[fe80::1]:65535",
                            "ipc:///tmp/socket", "local"}) {
     EXPECT_THAT(endpoint_trouble(good), IsEmpty()) << good;
   }
 }
 
-TEST(EndpointTrouble, SaysWhatIsWrong) {
+TEST(EndpointTrouble, NamesTheDefect) {
   EXPECT_THAT(endpoint_trouble("tcp://0.0.0.0:7071"), HasSubstr("not the address of a machine"));
   EXPECT_THAT(endpoint_trouble("tcp://*:7071"), HasSubstr("not the address of a machine"));
   EXPECT_THAT(endpoint_trouble("tcp://:7071"), HasSubstr("not the address of a machine"));

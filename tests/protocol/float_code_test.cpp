@@ -1,4 +1,4 @@
-// Codes of floats: their bytes, what they stand for, and what is refused.
+// Float codes: their bytes, decoded values and the inputs they refuse.
 #include "protocol/float_code.h"
 
 #include <gmock/gmock.h>
@@ -34,23 +34,23 @@ std::vector<int> bytes(const Blob& blob) {
   return all;
 }
 
-// Streaming DiLoCo (Douillard et al. 2025) pushes 4 bits: here with a scale for each block.
-TEST(FloatCode, ABlockOfFourBits) {
+// Streaming DiLoCo (Douillard et al. 2025) pushes 4-bit values; here each block has its own scale.
+TEST(FloatCode, Int4BlockHasAScaleAndNibbles) {
   const std::vector<float> values{7, -3.5F, 1, 0.25F};
   const Blob blob = encode(FloatCode::int4, values);
   EXPECT_THAT(bytes(blob), ElementsAre(0, 0, 0x80, 0x3F, 0xC7, 0x01)) << "scale 1, then -4 and 7, 0 and 1";
   EXPECT_THAT(decoded(FloatCode::int4, blob, 4), ElementsAre(7, -4, 1, 0));
 }
 
-TEST(FloatCode, BlocksOfEightBitsAndHalves) {
+TEST(FloatCode, Int8AndBf16RoundToNearest) {
   EXPECT_THAT(bytes(encode(FloatCode::int8, std::vector<float>{127, -126.5F, 2.5F})),
               ElementsAre(0, 0, 0x80, 0x3F, 127, 256 - 126, 2));
   EXPECT_THAT(bytes(encode(FloatCode::bf16, std::vector<float>{1, -2, 1 + 0x1.8p-7F})),
               ElementsAre(0x80, 0x3F, 0x00, 0xC0, 0x82, 0x3F))
-      << "a tie goes to the even one";
+      << "ties round to even";
 }
 
-TEST(FloatCode, Sizes) {
+TEST(FloatCode, SizesFollowFromTheCode) {
   EXPECT_EQ(coded_bytes(FloatCode::float32, 1000), 4000U);
   EXPECT_EQ(coded_bytes(FloatCode::bf16, 1000), 2000U);
   EXPECT_EQ(coded_bytes(FloatCode::int8, 1000), 1000U + 4 * 4);
@@ -62,7 +62,7 @@ TEST(FloatCode, Sizes) {
   for (const FloatCode code : coded) EXPECT_EQ(encode(code, numbers(777, 1)).size(), coded_bytes(code, 777));
 }
 
-TEST(FloatCode, NearestIsWithinHalfAStep) {
+TEST(FloatCode, NearestRoundingErrsByAtMostHalfAStep) {
   for (const std::size_t size : {1U, 2U, 255U, 256U, 257U, 1001U}) {
     const std::vector<float> values = numbers(size, size);
     for (const FloatCode code : {FloatCode::int8, FloatCode::int4}) {
@@ -81,8 +81,8 @@ TEST(FloatCode, NearestIsWithinHalfAStep) {
   }
 }
 
-// With a key: right on average, never further than a step, and the same bytes for the same key.
-TEST(FloatCode, RoundsAtRandomWithoutBias) {
+// Stochastic rounding with a key is unbiased, and the same key gives the same bytes.
+TEST(FloatCode, StochasticRoundingIsUnbiased) {
   const std::vector<float> values = numbers(300, 5);
   constexpr int draws = 4000;
   for (const FloatCode code : coded) {
@@ -97,7 +97,7 @@ TEST(FloatCode, RoundsAtRandomWithoutBias) {
       const double step = code == FloatCode::bf16   ? std::abs(values[i]) / 128
                           : code == FloatCode::int8 ? most / 127
                                                     : most / 7;
-      // Five standard deviations of the mean of draws that are half a step off at the most.
+      // Five standard deviations of the mean; a draw's standard deviation is at most half a step.
       EXPECT_NEAR(mean[i], values[i], 5 * 0.5 * step / std::sqrt(draws)) << static_cast<int>(code);
     }
     EXPECT_EQ(bytes(encode(code, values, 9)), bytes(encode(code, values, 9)));
@@ -105,7 +105,7 @@ TEST(FloatCode, RoundsAtRandomWithoutBias) {
   }
 }
 
-TEST(FloatCode, NothingAndTheSmallestStayWhatTheyAre) {
+TEST(FloatCode, ZeroAndExtremeValuesSurvive) {
   for (const FloatCode code : coded) {
     EXPECT_THAT(decoded(code, encode(code, std::vector<float>(3), 7), 3), ElementsAre(0, 0, 0));
     for (const float value : {1e-45F, 1e-38F, 3e38F, std::numeric_limits<float>::max()}) {
@@ -116,19 +116,19 @@ TEST(FloatCode, NothingAndTheSmallestStayWhatTheyAre) {
   }
 }
 
-TEST(FloatCode, WhatIsNotFiniteComesOutSo) {
+TEST(FloatCode, NonFiniteValuesStayNonFinite) {
   for (const FloatCode code : coded) {
     for (const float value : {NAN, INFINITY, -INFINITY}) {
       std::vector<float> values(300, 1.0F);
       values[270] = value;
       const std::vector<float> back = decoded(code, encode(code, values, 3), 300);
       EXPECT_FALSE(std::isfinite(back[270]));
-      EXPECT_EQ(back[0], 1) << "another block is as it was";
+      EXPECT_EQ(back[0], 1) << "other blocks must not change";
     }
   }
 }
 
-TEST(FloatCode, WhatIsNoCodeIsRefused) {
+TEST(FloatCode, InvalidBytesAreRefused) {
   std::vector<float> values(4);
   const auto refuses = [&](FloatCode code, std::vector<std::uint8_t> its) {
     return !decode(code, std::as_bytes(std::span(its)), values);
@@ -136,7 +136,7 @@ TEST(FloatCode, WhatIsNoCodeIsRefused) {
   EXPECT_FALSE(refuses(FloatCode::int4, {0, 0, 0x80, 0x3F, 0xC7, 0x01}));
   EXPECT_TRUE(refuses(FloatCode::int4, {0, 0, 0x80, 0x3F, 0xC7})) << "too short";
   EXPECT_TRUE(refuses(FloatCode::int4, {0, 0, 0x80, 0x3F, 0xC7, 1, 0})) << "too long";
-  EXPECT_TRUE(refuses(FloatCode::int4, {})) << "nothing";
+  EXPECT_TRUE(refuses(FloatCode::int4, {})) << "empty";
   EXPECT_TRUE(refuses(FloatCode::int4, {0, 0, 0x80, 0xBF, 0xC7, 1})) << "a scale below zero";
   EXPECT_TRUE(refuses(FloatCode::int4, {0, 0, 0x80, 0x3F, 0xC8, 1})) << "-8";
   EXPECT_TRUE(refuses(FloatCode::int8, {0, 0, 0x80, 0x3F, 1, 2, 3, 0x80})) << "-128";
@@ -144,7 +144,7 @@ TEST(FloatCode, WhatIsNoCodeIsRefused) {
   EXPECT_TRUE(refuses(FloatCode::float32, std::vector<std::uint8_t>(15)));
 }
 
-TEST(FloatCode, IsReadAtAnyAddress) {
+TEST(FloatCode, DecodesUnalignedBytes) {
   const std::vector<float> values = numbers(300, 2);
   for (const FloatCode code : {FloatCode::float32, FloatCode::bf16, FloatCode::int8, FloatCode::int4}) {
     const Blob blob = encode(code, values);

@@ -5,7 +5,7 @@
 namespace steelyard::grains_test {
 namespace {
 
-TEST(Grains, APartOfOneCountsAsOne) {
+TEST(Grains, APartialGrainCountsAsOne) {
   EXPECT_EQ(grains_in(0, 32), 0U);
   EXPECT_EQ(grains_in(1, 32), 1U);
   EXPECT_EQ(grains_in(64, 32), 2U);
@@ -13,16 +13,16 @@ TEST(Grains, APartOfOneCountsAsOne) {
   EXPECT_EQ(grains_in(UINT64_MAX, 32), UINT64_MAX / 32 + 1);
 }
 
-TEST(Grains, CountFromTheBeginOfTheRound) {
+TEST(Grains, AreCountedFromTheStartOfTheRound) {
   const Interval round{10, 10 + 70};
   EXPECT_EQ(widened_to_grains(round, {10, 11}, 32), (Interval{10, 42}));
   EXPECT_EQ(widened_to_grains(round, {41, 43}, 32), (Interval{10, 74}));
   EXPECT_EQ(widened_to_grains(round, {42, 74}, 32), (Interval{42, 74}));
-  EXPECT_EQ(widened_to_grains(round, {75, 76}, 32), (Interval{74, 80})) << "the last is shorter";
+  EXPECT_EQ(widened_to_grains(round, {75, 76}, 32), (Interval{74, 80})) << "the last grain is shorter";
   EXPECT_EQ(widened_to_grains({0, UINT64_MAX}, {5, UINT64_MAX}, 32), (Interval{0, UINT64_MAX}));
 }
 
-TEST(Grains, BordersAreMultiplesOrTheEnd) {
+TEST(Grains, EndAtMultiplesOrAtTheRoundsEnd) {
   const Interval round{10, 10 + 70};
   EXPECT_TRUE(on_grains(round, {10, 42}, 32));
   EXPECT_TRUE(on_grains(round, {42, 80}, 32));

@@ -1,4 +1,4 @@
-// Who belongs to which hub, which hubs are neighbours, and when they mix.
+// The hub of each worker, the neighbours of each hub, and the rounds after which hubs mix.
 #include "protocol/local_steps.h"
 #include "protocol/sync_mode.h"
 
@@ -7,13 +7,13 @@
 namespace steelyard::hubs_test {
 namespace {
 
-TEST(Hubs, AllHaveAsManyWorkersAsEachOther) {
+TEST(Hubs, WorkersAreSpreadEvenly) {
   const Hubs hubs{3, 1};
   EXPECT_EQ(hubs.of(0), 1U);
   EXPECT_EQ(hubs.of(1), 2U);
   EXPECT_EQ(hubs.of(2), 3U);
   EXPECT_EQ(hubs.of(3), 1U);
-  EXPECT_EQ(Hubs().of(3), whole_model) << "without hubs everybody works on the whole model";
+  EXPECT_EQ(Hubs().of(3), whole_model) << "without hubs all workers train the whole model";
 }
 
 TEST(Hubs, MixAfterEveryQthRound) {
@@ -22,7 +22,7 @@ TEST(Hubs, MixAfterEveryQthRound) {
   for (const std::uint64_t round : {2, 5, 8}) EXPECT_TRUE(hubs.mix_after(round)) << round;
 }
 
-// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 5): complete graphs and lines of hubs.
+// MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 5): complete graphs and paths of hubs.
 TEST(Hubs, GraphsHaveTheirEdges) {
   for (HubNumber a = 1; a <= 5; ++a) {
     for (HubNumber b = 1; b <= 5; ++b) {

@@ -1,4 +1,4 @@
-// What is written is read again; what was cut short or damaged ends the journal.
+// Records are read back as written; the first truncated or damaged record ends the journal.
 #include "protocol/journal.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@ namespace {
 
 constexpr NodeId worker{Role::worker, 7};
 
-template <class Said>
-Heard heard(NodeId from, Said said) {
-  return {{from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}};
+template <class Content>
+Heard heard(NodeId from, Content content) {
+  return {{from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(content))}};
 }
 
 std::vector<std::byte> some_journal() {
@@ -31,15 +31,15 @@ std::vector<std::byte> some_journal() {
   return journal;
 }
 
-template <class Said>
-Said said_in(const std::optional<JournalRecord>& record, NodeId from) {
+template <class Content>
+Content content_of(const std::optional<JournalRecord>& record, NodeId from) {
   const Envelope& it = std::get<Heard>(record.value().what).envelope;
   EXPECT_EQ(it.from, from);
   EXPECT_EQ(it.to, scheduler_node);
-  return std::get<Said>(std::get<ToScheduler>(it.message));
+  return std::get<Content>(std::get<ToScheduler>(it.message));
 }
 
-TEST(Journal, IsReadAsItWasWritten) {
+TEST(Journal, RecordsAreReadBackAsWritten) {
   const std::vector<std::byte> journal = some_journal();
   JournalReader reader(journal);
   const auto first = reader.next();
@@ -51,10 +51,10 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(head.from.policy_state, std::string("a\0b", 3));
   EXPECT_EQ(head.remarks, "tcp://127.0.0.1:7070");
   EXPECT_EQ(head.record, "recorded");
-  EXPECT_EQ(said_in<Goodbye>(reader.next(), worker).failure, "why");
-  EXPECT_EQ(said_in<Disconnected>(reader.next(), link_node).node, worker);
-  EXPECT_EQ(said_in<VersionMismatch>(reader.next(), worker).protocol, 9U);
-  EXPECT_EQ(said_in<Interrupt>(reader.next(), link_node).failure, "no more");
+  EXPECT_EQ(content_of<Goodbye>(reader.next(), worker).failure, "why");
+  EXPECT_EQ(content_of<Disconnected>(reader.next(), link_node).node, worker);
+  EXPECT_EQ(content_of<VersionMismatch>(reader.next(), worker).protocol, 9U);
+  EXPECT_EQ(content_of<Interrupt>(reader.next(), link_node).failure, "no more");
   EXPECT_TRUE(std::holds_alternative<Woken>(reader.next().value().what));
   EXPECT_EQ(std::get<Condensed>(reader.next().value().what).state, "state");
   const auto last = reader.next();
@@ -64,24 +64,24 @@ TEST(Journal, IsReadAsItWasWritten) {
   EXPECT_EQ(reader.read(), journal.size());
 }
 
-// Whoever gathers what comes of it would wait for gigabytes.
-TEST(Journal, NoRecordIsThatLong) {
+// A reader that trusted this length would wait for gigabytes.
+TEST(Journal, AnOverlongRecordCountsAsDamage) {
   std::vector<std::byte> journal(64, std::byte{0xff});
   JournalReader reader(journal);
   EXPECT_FALSE(reader.next());
   EXPECT_TRUE(reader.damaged());
 }
 
-// The first weights of a model have been taken before a scheduler is there: it ignores them.
-TEST(Journal, LeavesPayloadsOut) {
+// Initial weights are collected before a scheduler exists, so it ignores their values.
+TEST(Journal, PayloadsAreNotRecorded) {
   std::vector<std::byte> journal;
   append(journal, {Time{}, heard(worker, Weights{{0, 1000}, Blob::copy_of(std::vector<float>(1000))})});
   EXPECT_LT(journal.size(), 100U);
   JournalReader reader(journal);
-  EXPECT_EQ(said_in<Weights>(reader.next(), worker).floats, (Interval{0, 1000}));
+  EXPECT_EQ(content_of<Weights>(reader.next(), worker).floats, (Interval{0, 1000}));
 }
 
-TEST(Journal, EndsWhereItsWriterWasKilled) {
+TEST(Journal, ATruncatedLastRecordIsIgnored) {
   const std::vector<std::byte> whole = some_journal();
   for (std::size_t size = 0; size < whole.size(); ++size) {
     JournalReader reader({whole.data(), size});
@@ -89,13 +89,14 @@ TEST(Journal, EndsWhereItsWriterWasKilled) {
     while (reader.next()) ++records;
     EXPECT_LT(records, 8U);
     EXPECT_LE(reader.read(), size);
-    EXPECT_FALSE(reader.damaged()) << "its end is missing: size " << size;
+    EXPECT_FALSE(reader.damaged()) << "truncation is not damage: size " << size;
     JournalReader again({whole.data(), reader.read()});
-    for (std::size_t i = 0; i < records; ++i) EXPECT_TRUE(again.next()) << "what was read stays readable";
+    for (std::size_t i = 0; i < records; ++i)
+      EXPECT_TRUE(again.next()) << "complete records must stay readable";
   }
 }
 
-TEST(Journal, EndsBeforeWhatIsDamaged) {
+TEST(Journal, ReadingStopsBeforeADamagedRecord) {
   const std::vector<std::byte> whole = some_journal();
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::vector<std::byte> damaged = whole;

@@ -7,7 +7,7 @@ namespace {
 
 const std::string key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";
 
-TEST(KeyedEndpoint, AKeyGoesOnAndComesOff) {
+TEST(KeyedEndpoint, AKeyCanBeAppendedAndSplitOff) {
   for (const std::string& address :
        {std::string("tcp://10.0.0.1:4711"), std::string("tcp://[::1]:1"), std::string("ipc:///a;b")}) {
     const KeyedEndpoint split = split_key(with_key(address, key));
@@ -19,13 +19,13 @@ TEST(KeyedEndpoint, AKeyGoesOnAndComesOff) {
   }
 }
 
-TEST(KeyedEndpoint, OnePeerMayBeAtOneOfSeveralPlaces) {
+TEST(KeyedEndpoint, SeveralPlacesAreSplitAtCommas) {
   EXPECT_EQ(split_places("tcp://a:1"), std::vector<std::string>{"tcp://a:1"});
   EXPECT_EQ(split_places("tcp://a:1,tcp://b:2,ipc:///c"),
             (std::vector<std::string>{"tcp://a:1", "tcp://b:2", "ipc:///c"}));
 }
 
-TEST(KeyedEndpoint, TheAddressIsJudgedWithoutIt) {
+TEST(KeyedEndpoint, TheAddressIsCheckedWithoutItsKey) {
   EXPECT_EQ(endpoint_trouble(with_key("tcp://10.0.0.1:4711", key)), "");
   EXPECT_NE(endpoint_trouble(with_key("tcp://10.0.0.1:471100", key)), "");
   EXPECT_NE(endpoint_trouble("tcp://10.0.0.1:4711;short"), "");

@@ -32,8 +32,8 @@ TEST(Keys, LinesAreReadAndWritten) {
   EXPECT_EQ(allow_lines(again.allowed), allow_lines(lines.allowed));
 }
 
-// What is wrong is named by its place; what the line says may be a secret.
-TEST(Keys, OtherLinesAreRefusedWithoutBeingShown) {
+// Errors name the line's number and never its contents, which may be a secret.
+TEST(Keys, InvalidLinesAreRefusedWithoutBeingShown) {
   for (const std::string& line : std::vector<std::string>{
            "worker ada", "worker ada short", "boss ada " + one, "worker a\x1b[m " + one,
            "worker ada " + one + " x", "secret worker ada " + one, "secret worker ada " + one + " short", one,
@@ -51,7 +51,7 @@ TEST(Keys, OtherLinesAreRefusedWithoutBeingShown) {
   }
 }
 
-TEST(Keys, AKeyHasFortyLettersOfItsAlphabet) {
+TEST(Keys, AKeyHasFortyLettersOfTheAlphabet) {
   EXPECT_TRUE(is_key("rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"));
   EXPECT_FALSE(is_key(std::string(39, 'a')));
   EXPECT_FALSE(is_key(std::string(41, 'a')));
@@ -59,7 +59,7 @@ TEST(Keys, AKeyHasFortyLettersOfItsAlphabet) {
     EXPECT_FALSE(is_key(std::string(39, 'a') + bad)) << bad;
 }
 
-TEST(Keys, WhatIsWipedIsGone) {
+TEST(Keys, WipingOverwritesTheText) {
   std::string text = "secret words that are long enough to be somewhere else than in the string itself";
   const char* where = text.data();
   wipe(text);

@@ -7,7 +7,7 @@
 namespace steelyard::local_steps_test {
 namespace {
 
-TEST(LocalSteps, PartsFollowEachOtherAndDifferByOneAtTheMost) {
+TEST(LocalSteps, PartsAreContiguousAndDifferByAtMostOne) {
   for (std::uint64_t size = 1; size < 40; ++size) {
     for (std::uint64_t steps = 1; steps < 45; ++steps) {
       const Interval whole{100, 100 + size};
@@ -24,7 +24,7 @@ TEST(LocalSteps, PartsFollowEachOtherAndDifferByOneAtTheMost) {
   }
 }
 
-TEST(LocalSteps, PartsHaveTheirBordersBetweenGrains) {
+TEST(LocalSteps, PartsEndAtGrainBorders) {
   constexpr std::uint64_t grain = 4;
   for (std::uint64_t size = 1; size < 80; ++size) {
     for (std::uint64_t steps = 1; steps < 25; ++steps) {
@@ -56,10 +56,10 @@ TEST(LocalSteps, RatesFollowTheScheduleWithinTheRound) {
   EXPECT_DOUBLE_EQ(step_rate(schedule, 100, 0, all, local, 0, 3), 1);
   EXPECT_DOUBLE_EQ(step_rate(schedule, 100, 0, all, local, 2, 0), 0.25);
   EXPECT_DOUBLE_EQ(step_rate(schedule, 100, 1, all, local, 2, 0), 0.125) << "a round that begins in epoch 1";
-  EXPECT_DOUBLE_EQ(round_rate(schedule, 100, 0, all, local), 1) << "the largest";
+  EXPECT_DOUBLE_EQ(round_rate(schedule, 100, 0, all, local), 1) << "the largest rate of the round";
 }
 
-TEST(LocalSteps, TheRateOfOneStepIsThatOfItsRound) {
+TEST(LocalSteps, ASingleStepUsesTheRoundsRate) {
   nn::Schedule schedule;
   schedule.kind = nn::Schedule::Kind::cosine;
   schedule.warmup = 0.3;
@@ -71,10 +71,10 @@ TEST(LocalSteps, TheRateOfOneStepIsThatOfItsRound) {
   }
 }
 
-// Balanced DiLoCo: the walk is how far the optimizer goes under the constant gradient 1 and the rate 1.
-TEST(LocalSteps, TheWalkOfEachOptimizer) {
+// Balanced DiLoCo: the walk is the distance covered with constant gradient 1 and learning rate 1.
+TEST(LocalSteps, TheWalkIsThatOfTheOptimizersRecurrence) {
   using Kind = nn::Optimizer::Kind;
-  EXPECT_DOUBLE_EQ(walk({Kind::sgd, 0.9, 0}, 7), 7) << "plain SGD has no momentum, whatever it says";
+  EXPECT_DOUBLE_EQ(walk({Kind::sgd, 0.9, 0}, 7), 7) << "plain SGD ignores the momentum value";
   EXPECT_NEAR(walk({Kind::momentum, 0.9, 0}, 4), 9.049, 1e-9);
   EXPECT_NEAR(walk({Kind::momentum, 0.9, 0}, 8), 28.7420489, 1e-9);
   EXPECT_NEAR(walk({Kind::nesterov, 0.9, 0}, 2), 4.61, 1e-9);
@@ -91,10 +91,11 @@ TEST(LocalSteps, TheWalkOfEachOptimizer) {
   }
 }
 
-TEST(LocalSteps, BalancedStepsAreAsManyAsBatchesFit) {
+TEST(LocalSteps, BalancedStepsFollowFromTheShare) {
   EXPECT_EQ(balanced_batch(64 * 512, 64, 4, 1), 128U);
-  EXPECT_EQ(balanced_batch(64 * 512, 64, 3, 1), 171U) << "so that they are not more than 64 each";
-  EXPECT_EQ(balanced_batch(64 * 512, 64, 3, 32), 192U) << "whole grains";
+  EXPECT_EQ(balanced_batch(64 * 512, 64, 3, 1), 171U)
+      << "rounded up, so that no worker takes more than 64 steps";
+  EXPECT_EQ(balanced_batch(64 * 512, 64, 3, 32), 192U) << "rounded up to whole grains";
   EXPECT_EQ(balanced_batch(5, 64, 3, 1), 1U);
   EXPECT_EQ(balanced_batch(5, UINT64_MAX, 3, 8), 8U);
   const LocalSteps local{64, 1, 128};
@@ -102,11 +103,11 @@ TEST(LocalSteps, BalancedStepsAreAsManyAsBatchesFit) {
   EXPECT_EQ(steps_of(local, 110 * 128 + 1), 111U);
   EXPECT_EQ(steps_of({64, 1}, 110 * 128), 64U);
   EXPECT_EQ(part_of({1000, 1300}, 1, local, 1), (Interval{1128, 1256}));
-  EXPECT_EQ(part_of({1000, 1300}, 2, local, 1), (Interval{1256, 1300})) << "what is left";
+  EXPECT_EQ(part_of({1000, 1300}, 2, local, 1), (Interval{1256, 1300})) << "the remainder";
   EXPECT_EQ(part_of({1000, 1300}, 1, {3, 1}, 1), (Interval{1100, 1200}));
 }
 
-TEST(LocalSteps, TheLongestRoundOfAJob) {
+TEST(LocalSteps, TheLongestRoundDependsOnTheMode) {
   const auto longest = [](const char* sync, std::uint64_t samples, std::uint64_t batch,
                           std::uint64_t epochs) {
     return steps_of_longest_round(parse_sync(sync), samples, batch, epochs);

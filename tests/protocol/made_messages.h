@@ -1,7 +1,7 @@
 // Messages with random contents, one of every kind that travels.
 //
-// A message is filled through the very list of fields that the codec uses, by an archive that makes values up
-// instead of reading them: a message that is added to protocol/messages.h is tested without a line here.
+// Maker is an archive that generates values instead of reading them. It uses the codec's lists of fields, so
+// a message added to protocol/messages.h is tested without changes here.
 #pragma once
 
 #include <limits>
@@ -22,7 +22,7 @@ class Maker : public cereal::InputArchive<Maker, cereal::AllowEmptyClassElision>
       : InputArchive(this), random(seed), most(longest) {}
 
   Random random;
-  std::uint64_t most;  // elements of a container
+  std::uint64_t most;  // elements per container
 };
 
 template <Plain T>
@@ -42,7 +42,7 @@ void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::SizeTag<T>& tag) {
 template <class T>
 void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, cereal::BinaryData<T>& data) {
   using Value = std::remove_cvref_t<std::remove_pointer_t<std::remove_cvref_t<T>>>;
-  if constexpr (std::is_floating_point_v<Value>) {  // random bytes may be no number
+  if constexpr (std::is_floating_point_v<Value>) {  // random bytes may be a NaN
     auto* values = static_cast<Value*>(data.data);
     for (std::size_t i = 0; i < data.size / sizeof(Value); ++i)
       values[i] = static_cast<Value>(maker.random.normal());
@@ -91,7 +91,7 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Maker& maker, Blob& blob) {
   blob = Blob::copy_of(values);
 }
 
-// What is said on one machine only.
+// Messages that never leave their machine.
 template <class T>
 inline constexpr bool stays_home =
     std::is_same_v<T, Disconnected> || std::is_same_v<T, VersionMismatch> || std::is_same_v<T, Unreachable> ||
@@ -111,12 +111,12 @@ struct MadeMessage {
 template <class Receiver, std::size_t kind = 0>
 void make_messages(Role receiver, Maker& maker, std::vector<MadeMessage>& made) {
   if constexpr (kind < std::variant_size_v<Receiver>) {
-    using Said = std::variant_alternative_t<kind, Receiver>;
-    static_assert(Travels<Said> != stays_home<Said>, "it has senders if and only if it travels");
-    if constexpr (Travels<Said>) {
-      Said said;
-      maker(said);
-      made.push_back({receiver, kind, Message(std::in_place_type<Receiver>, std::move(said))});
+    using Content = std::variant_alternative_t<kind, Receiver>;
+    static_assert(Travels<Content> != stays_home<Content>, "a message has senders if and only if it travels");
+    if constexpr (Travels<Content>) {
+      Content content;
+      maker(content);
+      made.push_back({receiver, kind, Message(std::in_place_type<Receiver>, std::move(content))});
     }
     make_messages<Receiver, kind + 1>(receiver, maker, made);
   }

@@ -1,4 +1,4 @@
-// Messages in words: all fields, in their order.
+// Messages as text: the name, then all fields in order.
 #include "protocol/message_text.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ TEST(MessageText, HasTheNameAndAllFields) {
   EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Ready{})), "Ready");
 }
 
-TEST(MessageText, KeepsOneLineAndLeavesPayloadsOut) {
+TEST(MessageText, FitsOnOneLineWithoutPayloads) {
   EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Goodbye{"two\nlines"})),
             "Goodbye \"two?lines\"");
   const Blob values = Blob::copy_of(std::vector<float>(3));
@@ -21,7 +21,7 @@ TEST(MessageText, KeepsOneLineAndLeavesPayloadsOut) {
             "Weights 0 3 (12 bytes)");
 }
 
-TEST(MessageText, TellsWhatNeverTravels) {
+TEST(MessageText, IncludesLocalMessages) {
   EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Disconnected{{Role::worker, 5}})),
             "Disconnected 2 5");
   EXPECT_EQ(text_of(Message(std::in_place_type<ToRecorder>, Note{"word"})), "Note \"word\"");

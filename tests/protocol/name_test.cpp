@@ -11,7 +11,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Name, HasLettersDigitsAndAFewSigns) {
+TEST(Name, ConsistsOfLettersDigitsAndSomeSigns) {
   for (const char* name : {"a", "box-7", "server-0/63", "ada@box.example.org:7070", "A_1+B", ".", "-x"}) {
     EXPECT_TRUE(valid_name(name)) << name;
   }
@@ -34,7 +34,7 @@ std::string complaint(std::string_view name) {
   return "";
 }
 
-TEST(Name, ARefusalShowsItHarmlessAndCut) {
+TEST(Name, ARefusalSanitisesAndTruncatesTheName) {
   EXPECT_EQ(complaint("ada"), "");
   EXPECT_EQ(complaint("a\x1b[2J\n"),
             "--name 'a?[2J?' is not a valid name: give 1 to 64 letters, digits and any of . _ - : / @ +");

@@ -11,9 +11,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(SyncMode, EachNameIsItsNumbers) {
+TEST(SyncMode, EachNameParsesToItsParameters) {
   EXPECT_EQ(parse_sync("bsp"), SyncMode());
-  EXPECT_EQ(parse_sync("ssp:0"), SyncMode()) << "no slack is bsp";
+  EXPECT_EQ(parse_sync("ssp:0"), SyncMode()) << "ssp without slack is bsp";
   EXPECT_EQ(parse_sync("flexrr"), (SyncMode{.steals_work = true}));
   EXPECT_EQ(parse_sync("backup:2"), (SyncMode{.backup = 2}));
   EXPECT_EQ(parse_sync("ssp:3"), (SyncMode{.slack = 3, .on_arrival = true}));
@@ -48,7 +48,7 @@ TEST(SyncMode, EachNameIsItsNumbers) {
             (SyncMode{.local = 1, .balanced = true, .paced = true, .equal_weights = true}));
 }
 
-TEST(SyncMode, IsWrittenAsItIsRead) {
+TEST(SyncMode, IsWrittenAsItWasParsed) {
   for (const char* text : {"bsp",
                            "flexrr",
                            "backup:1",
@@ -80,7 +80,7 @@ TEST(SyncMode, IsWrittenAsItIsRead) {
     EXPECT_EQ(sync_text(parse_sync(text)), text);
 }
 
-TEST(SyncMode, EveryFileOfAModeIsWhole) {
+TEST(SyncMode, EveryModeEntryIsComplete) {
   for (const ModeEntry& entry : mode_entries()) {
     ASSERT_FALSE(entry.forms.empty());
     const std::string& form = entry.forms[0].text;
@@ -89,7 +89,7 @@ TEST(SyncMode, EveryFileOfAModeIsWhole) {
       const auto mode = entry.parse(text);
       ASSERT_TRUE(mode) << text;
       EXPECT_EQ(entry.parse(entry.write(*mode)), mode) << text;
-      EXPECT_EQ(parse_sync(text), *mode) << text << ": a mode of lower rank reads it, too";
+      EXPECT_EQ(parse_sync(text), *mode) << text << ": a mode of lower rank parses it, too";
       EXPECT_EQ(sync_trouble(*mode, 3), "") << text << ": tests have three workers";
     }
     for (const char* text : {"", ":", "none", "bsp:"})
@@ -97,7 +97,7 @@ TEST(SyncMode, EveryFileOfAModeIsWhole) {
   }
 }
 
-TEST(SyncMode, MoreSharesThanWorkersNeverCome) {
+TEST(SyncMode, SharesAndHubsAreLimitedByTheWorkers) {
   EXPECT_EQ(sync_trouble(parse_sync("ksoft:3"), 3), "");
   EXPECT_EQ(sync_trouble(parse_sync("nsoft:9"), 3), "");
   EXPECT_THAT(sync_trouble(parse_sync("ksoft:4"), 3), HasSubstr("give ksoft:3 at most"));
@@ -105,14 +105,14 @@ TEST(SyncMode, MoreSharesThanWorkersNeverCome) {
   EXPECT_THAT(sync_trouble(parse_sync("mll:8:4:4"), 3), HasSubstr("give 3 hubs at most"));
 }
 
-TEST(SyncMode, SomebodyIsWaitedFor) {
+TEST(SyncMode, BackupLeavesAtLeastOneWorkerToWaitFor) {
   EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 3), "");
-  EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 0), "") << "how many there are is not known";
+  EXPECT_EQ(sync_trouble(parse_sync("backup:2"), 0), "") << "the number of workers is unknown";
   EXPECT_THAT(sync_trouble(parse_sync("backup:3"), 3), HasSubstr("give backup:2 at most"));
   EXPECT_THAT(sync_trouble(parse_sync("backup:1"), 1), HasSubstr("give bsp"));
 }
 
-TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
+TEST(SyncMode, InvalidModesAreRefusedWithTheChoices) {
   for (const char* text : {"",
                            "BSP",
                            "backup",
@@ -164,7 +164,7 @@ TEST(SyncMode, WhatIsNoneIsRefusedWithTheChoices) {
     EXPECT_FALSE(is_sync(text)) << text;
     try {
       parse_sync(text);
-      ADD_FAILURE() << text << " was taken";
+      ADD_FAILURE() << text << " was accepted";
     } catch (const Failure& failure) {
       EXPECT_THAT(failure.what(), HasSubstr("'" + std::string(text) + "'"));
       EXPECT_THAT(failure.what(), HasSubstr("ssp:S"));

@@ -1,4 +1,4 @@
-// What went wrong, as a user reads it.
+// The message of a Failure, as shown to users.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace steelyard {
 
-// What a Failure says; empty if there is none.
+// Runs `work`; returns the message of its Failure, or an empty string if it succeeds.
 inline std::string complaint_of(const std::function<void()>& work) {
   try {
     work();

@@ -1,4 +1,4 @@
-// Pages as a browser without a screen draws them, and a script in them that tells what came out.
+// Renders pages in a headless browser, with a script that inspects the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace steelyard {
 
-// Skips itself where there is no browser.
+// Skipped if no browser is installed.
 class DrawnPage : public ProcessTest {
  protected:
   void SetUp() override {
@@ -19,7 +19,7 @@ class DrawnPage : public ProcessTest {
     if (!std::filesystem::exists(browser)) GTEST_SKIP() << browser << " is not installed (script/setup)";
   }
 
-  // What `probe`, a script, writes into a <pre id="probe"> as JSON.
+  // Renders the page with the script `probe`; returns the JSON that it writes into <pre id="probe">.
   nlohmann::json drawn(std::string page, int width, bool dark, const std::string& probe = usual_probe) {
     page.insert(
         page.find("<meta"),
@@ -28,12 +28,12 @@ class DrawnPage : public ProcessTest {
     const std::string file = write("page.html", page);
     const std::string dom = dom_of("file://" + file, width, dark), begin = "<pre id=\"probe\">";
     const std::size_t from = dom.find(begin);
-    if (from == std::string::npos) return {{"troubles", {"nothing was drawn: " + dom.substr(0, 2000)}}};
+    if (from == std::string::npos) return {{"troubles", {"nothing was rendered: " + dom.substr(0, 2000)}}};
     const std::size_t at = from + begin.size();
     return nlohmann::json::parse(dom.substr(at, dom.find("</pre>", at) - at));
   }
 
-  // What the page at a place has become; `ms` of its time are let pass.
+  // The DOM of the page at `url` after `ms` of virtual time.
   std::string dom_of(const std::string& url, int width, bool dark, int ms = 20'000) {
     Process browsing(path("browser.log"),
                      {"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",

@@ -1,4 +1,4 @@
-// A disk that is full, while this lives: no file of this process may be longer.
+// Simulates a full disk during its lifetime: limits the size of files that this process writes.
 #pragma once
 
 #include <sys/resource.h>

@@ -8,7 +8,7 @@
 namespace steelyard::test {
 namespace {
 
-constexpr double slip = 1e-4;  // of a share; one position is far more
+constexpr double slip = 1e-4;  // tolerance of a share; one position is far more
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void Footprints::given_up(NodeId worker) {
   for (const auto& [piece, start] : owed_[worker]) given_up_.emplace(worker, piece);
 }
 
-// What it is to do once more does not count: the push of it may have been dropped.
+// Positions that it must recompute do not count: their push may have been dropped.
 std::uint64_t Footprints::surely_in(NodeId worker, Round round, const IntervalSet& pushed) const {
   IntervalSet again;
   if (const auto owed = owed_.find(worker); owed != owed_.end()) {
@@ -58,7 +58,7 @@ std::string Footprints::look(std::span<const float> slice, Version whole, Versio
     const double share = -static_cast<double>(slice[round]) / rate_;
     const std::string name = "round " + std::to_string(round) + " is in by " + std::to_string(share);
     if (share > 1 + slip) return name + ": more than once";
-    if (round < whole && share < 1 - slip) return name + ", and should be as a whole";
+    if (round < whole && share < 1 - slip) return name + ", and should be in completely";
     if (round >= none && share > slip) return name + ", and should not be yet";
   }
   return {};
@@ -80,7 +80,8 @@ std::string Footprints::look(NodeId worker, const Compute& order) const {
       const double share = -static_cast<double>(given[round]) / rate_;
       const auto wrote = static_cast<double>(surely_in(worker, round, positions));
       const double mine = wrote / static_cast<double>(sizes_.at(round));
-      if (share < mine - slip) return "round " + std::to_string(round) + ": it does not see what it wrote";
+      if (share < mine - slip)
+        return "round " + std::to_string(round) + ": the worker does not see its own push";
     }
   }
   return {};

@@ -1,10 +1,10 @@
-// Footprints: gradients for the modes that apply each push at once, where no two runs have the same
-// parameters and yet every position must have counted exactly once.
+// Footprints: gradients that show which positions have counted, for modes that apply each push on arrival. No
+// two runs of such modes have the same parameters.
 //
-// Round r moves float r of every slice and no other, by -rate in all: each position of the round by its part.
-// So parameters tell which share of which round is in them. Needs plain SGD, a constant rate, no decay, and
-// slices with a float for each round. Where pushes are gathered, what a push is divided by depends on who
-// else pushes; there the part is that of what was divided (GatheredSums in tests/support/version_checks.h).
+// Round r changes only float r of every slice, by -rate in total; each position contributes its part. The
+// parameters thus show which share of each round they include. Requires plain SGD, a constant rate, no decay,
+// and slices with one float per round. If pushes are gathered, the divisor depends on the other pushes; then
+// the share is that of the undivided sum (GatheredSums in tests/support/version_checks.h).
 #pragma once
 
 #include <map>
@@ -26,17 +26,17 @@ class Footprints {
 
   [[nodiscard]] std::vector<float> gradient(const Compute& order, const Slice& slice) const;
 
-  // What is wrong with a slice: rounds below `whole` must be in it as a whole, those from `none` on not at
-  // all, and none more than once. Empty if nothing is.
+  // The problem of a slice, or an empty string: rounds below `whole` must be included completely, those from
+  // `none` on not at all, and none more than once.
   [[nodiscard]] std::string look(std::span<const float> slice, Version whole,
                                  Version none = UINT64_MAX) const;
-  // The same for all parameters that a worker computes from, where its own former pieces must be in too.
+  // The same for all parameters of a worker's order, which must also include the worker's earlier pieces.
   [[nodiscard]] std::string look(NodeId worker, const Compute& order) const;
 
   void started(NodeId worker, const Start& start);
   // This worker has pushed this piece.
   void pushed(NodeId worker, const Report& report);
-  // It was taken for lost: what it owed is others', and what it evaluates of that counts for nothing.
+  // The worker was declared lost: others compute its pieces, and its own evaluations of them do not count.
   void given_up(NodeId worker);
 
  private:

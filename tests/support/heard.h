@@ -1,4 +1,4 @@
-// What a machine said, for tests that hold one in their hands.
+// The messages that a state machine under test has sent.
 #pragma once
 
 #include <type_traits>
@@ -9,15 +9,15 @@
 
 namespace steelyard::test {
 
-// All messages of a kind, whomever they are for.
-template <class Said>
-std::vector<Said> heard(const std::vector<Envelope>& envelopes) {
-  std::vector<Said> found;
+// All messages of this type, to any receiver.
+template <class Content>
+std::vector<Content> heard(const std::vector<Envelope>& envelopes) {
+  std::vector<Content> found;
   for (const Envelope& envelope : envelopes) {
     std::visit(
         [&]<class Receiver>(const Receiver& receiver) {
-          if constexpr (std::is_constructible_v<Receiver, Said>) {
-            if (const Said* it = std::get_if<Said>(&receiver)) found.push_back(*it);
+          if constexpr (std::is_constructible_v<Receiver, Content>) {
+            if (const Content* it = std::get_if<Content>(&receiver)) found.push_back(*it);
           }
         },
         envelope.message);

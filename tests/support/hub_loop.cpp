@@ -8,7 +8,7 @@
 namespace steelyard::test {
 namespace {
 
-constexpr double slip = 1e-5;  // of values about 1: averages of floats are rounded
+constexpr double slip = 1e-5;  // tolerance for values of about 1, since averages are rounded
 
 }  // namespace
 
@@ -43,7 +43,7 @@ std::string HubLoop::look(Version version, HubNumber hub, std::uint64_t begin,
   return {};
 }
 
-// By the weights there are; of hubs without any: what it was.
+// The weighted mean; if all weights are 0, the first hub's copy.
 std::vector<float> HubLoop::mean(const std::vector<HubNumber>& of) const {
   std::vector<float> mean = versions_.back()[of.front()];
   double whole = 0;
@@ -76,7 +76,7 @@ void HubLoop::advance() {
     }
   }
   if (count != positions.size() || given_[round].contains(whole_model))
-    trouble_ = "round " + std::to_string(round) + ": a position is of no hub, or of two";
+    trouble_ = "round " + std::to_string(round) + ": a position belongs to no hub or to two";
   std::vector<HubNumber> all;
   for (HubNumber hub = 1; hub <= hubs_.count; ++hub) all.push_back(hub);
   const bool mixes = hubs_.mix_after(round);

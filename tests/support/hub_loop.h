@@ -1,8 +1,7 @@
-// What a toy job (tests/support/toy_job.h) comes to in a mode with hubs, worked out in a plain loop: the
-// copy of every hub at every version, and their average (MLL-SGD; Castiglia, Das, Patterson, ICLR 2021,
-// section 3).
+// Computes a toy job (tests/support/toy_job.h) in a mode with hubs in a plain loop: each hub's copy at each
+// version, and their average (MLL-SGD; Castiglia, Das, Patterson, ICLR 2021, section 3).
 //
-// Which positions are whose is the scheduler's to draw, so the loop is told of every piece that is given out.
+// The scheduler decides which hub gets which positions, so given() must be called for every assigned piece.
 #pragma once
 
 #include <map>
@@ -18,17 +17,17 @@ namespace steelyard::test {
 
 class HubLoop {
  public:
-  // The job must outlive it; `from`: where it begins, with these parameters in every hub.
+  // The job must outlive this. Starts at `from`, with these parameters in every hub.
   HubLoop(const Job& job, const Progress& from, std::vector<float> initial);
 
   void given(const Piece& piece);
-  // What is wrong with floats [begin, begin + values.size()) of this hub's copy (whole_model: of the average)
-  // at this version; empty: nothing. Every piece of the rounds before has been given.
+  // The problem of floats [begin, begin + values.size()) of this hub's copy (of the average, for whole_model)
+  // at this version, or an empty string. All pieces of earlier rounds must have been given.
   std::string look(Version version, HubNumber hub, std::uint64_t begin, std::span<const float> values);
   [[nodiscard]] const std::vector<float>& average(Version version);
 
  private:
-  using Copies = std::vector<std::vector<float>>;  // by hub; the first is the average
+  using Copies = std::vector<std::vector<float>>;  // indexed by hub; the first is the average
   void advance();
   [[nodiscard]] std::vector<float> mean(const std::vector<HubNumber>& of) const;
 
@@ -39,7 +38,7 @@ class HubLoop {
   std::vector<Copies> versions_;  // from first_ on
   std::vector<double> weights_;   // by hub
   std::map<Round, std::map<HubNumber, IntervalSet>> given_;
-  std::string trouble_;  // with what was given
+  std::string trouble_;  // of the given pieces
 };
 
 }  // namespace steelyard::test

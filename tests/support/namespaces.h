@@ -1,5 +1,5 @@
-// Network namespaces that stand for hosts, with a switch between them. Making them needs root, iproute2 and
-// nftables; ready() tells.
+// Network namespaces that represent hosts. They need root, iproute2 and nftables; ready() is false without
+// them.
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 
 namespace steelyard {
 
-// Three hosts; the first has a line to each of the others, and passes on what they say to each other. Nothing
-// of it touches the machine's own network.
+// Three hosts; the first is connected to both others, and forwards packets between them. The machine's own
+// network is not changed.
 class Namespaces {
  public:
   Namespaces();
@@ -17,14 +17,14 @@ class Namespaces {
   Namespaces& operator=(const Namespaces&) = delete;
 
   [[nodiscard]] bool ready() const { return ready_; }
-  // Of host 1, 2 or 3. Host 1 is 10.77.2.1 to the second and 10.77.3.1 to the third, which are 10.77.2.2 and
-  // 10.77.3.2 to everybody.
+  // The namespace of host 1, 2 or 3. Host 1 has the address 10.77.2.1 for host 2 and 10.77.3.1 for host 3.
+  // Their own addresses are 10.77.2.2 and 10.77.3.2.
   [[nodiscard]] static std::string name(int host);
-  // For a child that is to run there.
+  // A function that moves a child process there.
   [[nodiscard]] static std::function<void()> enter(int host);
-  // What leaves host 2 or 3, or comes to it, is thrown away without a word, until mend(). False: not so.
+  // Silently drops all packets from and to host 2 or 3, until mend(). Returns false on failure.
   static bool cut(int host);
-  // The same for what it sends to one TCP port.
+  // The same for packets that it sends to one TCP port.
   static bool cut(int host, int port);
   static bool mend(int host);
 
@@ -34,6 +34,6 @@ class Namespaces {
 };
 
 inline constexpr const char* no_namespaces =
-    "no right to make network namespaces, or no iproute2 or nftables; run the tests as root";
+    "cannot create network namespaces: run the tests as root, with iproute2 and nftables installed";
 
 }  // namespace steelyard

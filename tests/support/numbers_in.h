@@ -1,5 +1,4 @@
-// The numbers of a message, found through its fields (protocol/fields.h), so that a test can put others
-// there.
+// Finds the numbers of a message through its fields (protocol/fields.h), so that a test can replace them.
 #pragma once
 
 #include <array>
@@ -15,15 +14,15 @@ namespace steelyard::test {
 
 class NumbersIn {
  public:
-  template <class Said>
-  explicit NumbersIn(Said& said) {
-    (*this)(said);
+  template <class Content>
+  explicit NumbersIn(Content& content) {
+    (*this)(content);
   }
 
   std::vector<double*> reals;
   std::vector<std::uint64_t*> counts;
 
-  // As an archive is called.
+  // Called by serialize(), like an archive.
   template <class... Field>
   void operator()(Field&&... field) {
     (visit(field), ...);
@@ -49,7 +48,7 @@ class NumbersIn {
   void visit(Other&) {}
 };
 
-// Puts a number that no honest sender means into one place of the message, if it has any.
+// Replaces one number of the message, if it has any, with an extreme or invalid one.
 template <class Receiver>
 void spoil_a_number(Receiver& message, Random& random) {
   using Real = std::numeric_limits<double>;
@@ -58,9 +57,9 @@ void spoil_a_number(Receiver& message, Random& random) {
   constexpr std::array<std::uint64_t, 6> counts{0,   1, UINT64_MAX, UINT64_MAX - 1, std::uint64_t{1} << 63,
                                                 1000};
   std::visit(
-      [&]<class Said>(Said& said) {
-        if constexpr (requires(NumbersIn & archive) { said.serialize(archive); }) {
-          NumbersIn numbers(said);
+      [&]<class Content>(Content& content) {
+        if constexpr (requires(NumbersIn & archive) { content.serialize(archive); }) {
+          NumbersIn numbers(content);
           const bool real = !numbers.reals.empty() && (numbers.counts.empty() || random.below(2) == 0);
           if (real) *numbers.reals[random.below(numbers.reals.size())] = reals[random.below(reals.size())];
           if (!real && !numbers.counts.empty())

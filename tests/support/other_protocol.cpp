@@ -1,5 +1,5 @@
-// Linked into a program before the library that defines it (protocol/protocol_version.cpp), this makes it one
-// of another release.
+// Linked into a program before the library that defines it (protocol/protocol_version.cpp), this gives the
+// program the protocol of another release.
 #include "protocol/codec.h"
 
 namespace steelyard {

@@ -1,4 +1,4 @@
-// The registry of a program with rows of its own, until the end of a test.
+// Adds a program's own rows to the registry, until the end of a test.
 #pragma once
 
 #include <utility>

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest = 4000;  // letters of a log that a failure shows
+constexpr std::size_t longest = 4000;  // most characters of a log shown after a failure
 
 constexpr const char* job_text = R"([job]
 name = "small"
@@ -46,7 +46,7 @@ name = "bob"
 simulate_slowdown = 2
 )";
 
-// The binaries of a build lie together.
+// All binaries of a build are in one directory.
 std::string place_of(const std::string& program) {
   return (fs::read_symlink("/proc/self/exe").parent_path() / program).string();
 }
@@ -89,7 +89,7 @@ Process::Process(const fs::path& log, const std::vector<std::string>& arguments,
   std::vector<char*> raw;
   for (std::string& argument : owned) raw.push_back(argument.data());
   raw.push_back(nullptr);
-  // Whoever is killed cannot tidy up, so what it leaves is left where the test tidies up.
+  // A killed process leaves its temporary files, so they are placed where the test deletes them.
   std::string place = "TMPDIR=" + log.parent_path().string();
   std::vector<char*> environment{mark_.data(), place.data()};
   for (char** it = environ; *it != nullptr; ++it) {
@@ -162,7 +162,7 @@ std::string free_port() {
 
 void ProcessTest::SetUp() {
 #ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "libzmq is not instrumented for the thread sanitizer";
+  GTEST_SKIP() << "libzmq is not instrumented for ThreadSanitizer";
 #endif
   job_ = write("job.toml", job_text);
 }
@@ -179,7 +179,7 @@ void ProcessTest::TearDown() {
 
 void ProcessTest::ends_clean(Process& run, int code) {
   EXPECT_EQ(run.code(), code);
-  EXPECT_TRUE(eventually([&] { return run.living().empty(); })) << "processes are left behind";
+  EXPECT_TRUE(eventually([&] { return run.living().empty(); })) << "processes were not terminated";
   for (const char* crash : {"terminate called", "core dumped", "Segmentation", "what():", "internal error",
                             "signal 6", "signal 11", "#0 "}) {
     EXPECT_THAT(run.output(), testing::Not(testing::HasSubstr(crash)));

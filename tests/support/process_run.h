@@ -1,4 +1,4 @@
-// Real processes for tests: the program as a person runs it, and nothing of it left behind.
+// Runs the program in real processes, as users do, and leaves none of them behind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,35 +16,35 @@
 
 namespace steelyard {
 
-inline constexpr std::chrono::seconds timeout{30};  // far more than anything here takes
+inline constexpr std::chrono::seconds timeout{30};  // far longer than any step takes
 
-// Asks until it is so, or the timeout is over; whether it is.
+// Polls until `is_so` returns true or the limit is over. Returns the last result.
 bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds limit = timeout);
 
-std::string text_of(const std::filesystem::path& file);  // empty if there is none
+std::string text_of(const std::filesystem::path& file);  // empty if the file does not exist
 
-std::string free_port();  // of this machine; nobody uses it now
+std::string free_port();  // an unused port of this machine
 
-// A run of the program, with all that it starts. Output and errors go to one file.
+// A run of the program, with all processes that it starts. Output and errors go to one file.
 class Process {
  public:
-  // `before` is called in the child before the program is; it may be empty. The program lies beside the test.
+  // `before` is called in the child before exec; it may be empty. The program is in the test's directory.
   Process(const std::filesystem::path& log, const std::vector<std::string>& arguments,
           const std::function<void()>& before = {}, const std::string& program = "steelyard");
-  ~Process();  // kills what is left
+  ~Process();  // kills the remaining processes
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   [[nodiscard]] std::string output() const { return text_of(log_); }
   [[nodiscard]] bool says(const std::string& text) const { return output().find(text) != std::string::npos; }
-  void signal(int signal) const;  // to the process itself
+  void signal(int signal) const;  // only to the first process
 
-  // Its exit code, or minus the signal that ended it; nothing if it does not end.
+  // The exit code, or minus the signal that killed it; std::nullopt after the timeout.
   std::optional<int> code();
 
-  // The processes of this run that live, whoever is their parent now: the environment tells.
+  // The live processes of this run, found by a mark in their environment, with any parent.
   [[nodiscard]] std::vector<pid_t> living() const;
-  // The one that was started with these words in its command line; 0 if there is none.
+  // The live process with these words in its command line, or 0.
   [[nodiscard]] pid_t living_with(const std::string& words) const;
 
  private:
@@ -54,24 +54,24 @@ class Process {
   std::optional<int> code_;
 };
 
-// A directory of its own for each test, with a job file in it. Where the thread sanitizer watches, such tests
-// skip themselves: libzmq is not instrumented.
+// Each test has its own directory with a job file. Skipped under ThreadSanitizer, since libzmq is not
+// instrumented.
 class ProcessTest : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  // The code of `steelyard arguments...`, which must leave no process and look like no crash. Its output is
-  // in said_.
+  // Runs `steelyard arguments...`, which must leave no process and not crash. Returns its exit code; said_
+  // has the output.
   int run(const std::vector<std::string>& arguments, const std::function<void()>& before = {});
   void ends_clean(Process& run, int code);
 
   [[nodiscard]] std::string path(const std::string& name) const { return (directory_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const;
-  // Some seconds of training; the lines replace or add to it.
+  // Arguments for a training of a few seconds; `settings` override keys of the job file.
   [[nodiscard]] std::vector<std::string> train(const std::string& run_dir,
                                                const std::vector<std::string>& settings = {}) const;
-  // Kills the run's scheduler; whether another one comes.
+  // Kills the run's scheduler. Returns whether a new one is started.
   static bool restart_scheduler(const Process& run);
   [[nodiscard]] double accuracy(const std::string& run_dir) const;
   [[nodiscard]] Snapshot newest_checkpoint(const std::string& run_dir) const;

@@ -1,4 +1,4 @@
-// A client that says exactly what it is told to, for servers that have to bear that.
+// A client that sends arbitrary bytes, to test servers with invalid requests.
 #pragma once
 
 #include <arpa/inet.h>
@@ -24,11 +24,11 @@ class RawClient {
   RawClient(const RawClient&) = delete;
   RawClient& operator=(const RawClient&) = delete;
 
-  // False if nobody takes it.
+  // Returns false if the bytes cannot be sent.
   bool say(const std::string& text) const {  // NOLINT(modernize-use-nodiscard)
     return ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
   }
-  // All that is answered until the connection is closed, or half a minute is over.
+  // Everything received until the connection is closed, or nothing arrives for 30 seconds.
   [[nodiscard]] std::string answer() const {
     std::string text;
     pollfd it{socket_, POLLIN, 0};

@@ -1,4 +1,4 @@
-// The product with models and data of a user whose code goes wrong, where and how options say.
+// The program with a user's models and data that fail as the options request.
 #include <memory>
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-// The sync modes that tests of all modes run, with three workers: those that each mode's own file names.
+// The sync modes that tests of all modes run, with three workers: those listed in the modes' own files.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ inline const std::vector<const char*>& sync_modes_in_all_forms() {
   return modes;
 }
 
-// Without what is another way to write or to weigh one of them.
+// Without other spellings and the `:equal` forms of the same mode.
 inline const std::vector<const char*>& sync_modes() {
   static const std::vector<const char*> modes = [] {
     std::vector<const char*> all;

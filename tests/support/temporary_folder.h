@@ -1,4 +1,4 @@
-// A folder of its own for a test: empty at first, and gone with all that is in it when the test is over.
+// An empty folder for one test, deleted with its contents at the end.
 #pragma once
 
 #include <unistd.h>
@@ -29,13 +29,13 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Of something in it.
+  // The path of a file in it.
   [[nodiscard]] std::string path(std::string_view name) const { return (path_ / name).string(); }
   [[nodiscard]] std::string text(std::string_view name) const {
     std::ifstream in(path_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // A file in it, whose folders are made where they are missing; where it is.
+  // Writes a file in it, creating missing directories. Returns its path.
   std::filesystem::path write(const std::string& name, std::string_view text) const {
     std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());

@@ -38,13 +38,13 @@ class RandomPolicy : public balancing::Policy {
   Random random_;
 };
 
-// Where the links of one cluster come from.
+// Creates the links of one cluster.
 class Net {
  public:
   explicit Net(Transport transport) : transport_(transport) {
     if (transport != Transport::local) context_ = std::make_unique<ZmqContext>();
   }
-  // A link, and for those who listen the endpoint.
+  // A link. Listens if `endpoint` is given, and sets it.
   std::unique_ptr<Link> join(NodeId node, std::string* endpoint) {
     if (transport_ == Transport::local) {
       if (endpoint != nullptr) *endpoint = "local";
@@ -60,7 +60,7 @@ class Net {
   [[nodiscard]] Memory memory() const {
     return transport_ == Transport::shared ? Memory::shared : Memory::own;
   }
-  // As of one server process with all the shards.
+  // All shards share this pool, as in one server process.
   [[nodiscard]] const std::shared_ptr<FlatPool>& versions() const { return versions_; }
 
  private:
@@ -68,7 +68,7 @@ class Net {
   const std::shared_ptr<FlatPool> versions_ =
       transport_ == Transport::shared ? std::make_shared<FlatPool>(Memory::shared) : nullptr;
   LocalNetwork local_;
-  const TemporaryFolder sockets_;  // of ipc
+  const TemporaryFolder sockets_;  // for ipc
   std::unique_ptr<ZmqContext> context_;
 };
 
@@ -187,7 +187,7 @@ ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets
 
 namespace {
 
-// Of all parameters, as one machine takes it.
+// One step of all parameters, as on one machine.
 void step(const Job& job, Snapshot& at, const std::vector<float>& gradient, double scale, double rate) {
   std::vector<float> next(job.layout.size());
   for (const Range& range : job.layout.ranges) {

@@ -1,5 +1,5 @@
-// A whole cluster in this process: the real machines with real computing, each on a thread of its own, over
-// the local transport or over ZeroMQ. The same run on every host.
+// A whole cluster in this process: the real state machines with real computation, each on its own thread,
+// over the local transport or ZeroMQ.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -18,35 +18,35 @@ namespace steelyard::test {
 
 enum class Transport { local, tcp, ipc, shared };  // shared: ipc, with values in shared memory
 const char* name(Transport transport);
-// All of them. ThreadSanitizer sees races in libzmq that are none, for its build is not instrumented: there
-// only the local one.
+// All transports; only the local one under ThreadSanitizer, which reports false races in the uninstrumented
+// libzmq.
 std::vector<Transport> transports();
 
-// Shares drawn at random, seeded: the worst that a policy can do.
+// Random shares, seeded: the worst possible policy.
 std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed);
 
 struct ClusterResult {
   Stop stop;
-  std::vector<Snapshot> stored;  // what the checkpointer was given, oldest first; the last is the end
+  std::vector<Snapshot> stored;  // all checkpoints, oldest first; the last is the final state
   double accuracy = -1;          // of the last evaluation
   std::vector<std::string> notes;
 };
 
 struct ClusterOptions {
   Transport transport = Transport::local;
-  Snapshot initial;                 // parameters to begin with; progress where
-  std::vector<std::string> slow{};  // by worker; empty: 1
+  Snapshot initial;                 // initial parameters and progress
+  std::vector<std::string> slow{};  // slowdown by worker; default 1
   std::uint64_t policy_seed = 0;    // 0: the job's own policy
-  std::vector<Device> devices{};    // by worker; those behind the last compute on the processor
+  std::vector<Device> devices{};    // by worker; workers beyond the end use the CPU
 };
 
-// The parameters a fresh training begins with, and the job's layout filled in.
+// The initial parameters of a new training. Also sets the job's layout.
 Snapshot fresh(Job& job, const nn::Model& model, const DataSets& data);
 
 ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets& data,
                           ClusterOptions options);
 
-// What one loop on one thread gives: parameters and optimizer state after `rounds` more rounds.
+// Trains in one loop on one thread: parameters and optimizer state after `rounds` more rounds.
 Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
                     std::uint64_t rounds);
 

@@ -65,7 +65,7 @@ void World::start_checkpointer(NodeId node) {
   for (const Snapshot& its : stored_) checkpointer.remember({its.progress.version, true, "memory"});
 }
 
-// ---- the scheduler's death and return
+// ---- loss and restart of the scheduler
 
 void World::start_scheduler(const Job& job, const Progress& from) {
   scheduler_ = std::make_unique<Scheduler>(job, from, policy());
@@ -79,8 +79,8 @@ void World::start_scheduler(const Job& job, const Progress& from) {
     journal_.clear();
     write_down(JournalHead{"world", job_, options_.from, {}});
     journal_.insert(journal_.end(), records.begin(), records.end());
-    unwritten_.clear();  // the new file is there as a whole
-    told_before_ = recorded_;
+    unwritten_.clear();  // the new file is written as a whole
+    recorded_before_ = recorded_;
     ++condensed_;
     return true;
   };
@@ -106,7 +106,7 @@ std::size_t World::unwritten() {
   return unwritten_.size();
 }
 
-// What the next scheduler knows is older than what this one knew.
+// The next scheduler has an older state than this one had.
 void World::lose_unwritten() {
   if (unwritten() == 0) return;
   journal_.resize(std::min(journal_.size(), unwritten_.front().begin));
@@ -143,7 +143,7 @@ std::optional<Standby::Place> World::arbiter() const {
                     scheduler.members());
 }
 
-// What the former scheduler has written in vain is its own.
+// Records that only the former scheduler has written are lost.
 void World::take_over() {
   ++take_overs_;
   kill_scheduler();
@@ -154,7 +154,7 @@ void World::take_over() {
   bring_back();
 }
 
-// Where a standby counted, the servers are asked before anybody can reach the scheduler.
+// If a standby counted, the servers must grant the claim before the scheduler listens.
 bool World::may_lead() {
   JournalReader journal(journal_);
   const JournalRecord first = journal.next().value();
@@ -180,8 +180,8 @@ void World::reclaimed() {
   if (answer == Reclaim::Answer::granted) bring_back(true);
 }
 
-// What it heard last was written down and not answered, or not even written to the end.
-void World::die_hearing(const Envelope& envelope) {
+// Its last input is in the journal without an answer, or only a part of it is.
+void World::die_at(const Envelope& envelope) {
   if (envelope.to == scheduler_node && scheduler_ != nullptr) {
     write_down(Heard{envelope});
     if (random_.uniform() < 0.5) journal_.resize(journal_.size() - 1 - random_.below(8));
@@ -196,19 +196,19 @@ void World::bring_back(bool granted) {
   const JournalRecord first = journal.next().value();
   const auto& head = std::get<JournalHead>(first.what);
   start_scheduler(*head.job, head.from);
-  std::vector<ToRecorder> told = told_before_;
-  const auto listen = [&](std::vector<Envelope> said) {
-    for (Envelope& it : said) {
-      if (auto* message = std::get_if<ToRecorder>(&it.message)) told.push_back(std::move(*message));
+  std::vector<ToRecorder> records = recorded_before_;
+  const auto collect = [&](std::vector<Envelope> output) {
+    for (Envelope& it : output) {
+      if (auto* message = std::get_if<ToRecorder>(&it.message)) records.push_back(std::move(*message));
     }
   };
   replay(journal, *scheduler_,
-         [&](const JournalRecord&, std::vector<Envelope> said) { listen(std::move(said)); });
-  // Nothing is told of a standby, nor of what was not on the disk.
+         [&](const JournalRecord&, std::vector<Envelope> output) { collect(std::move(output)); });
+  // With a standby or a slow disk, a replay may lack records.
   const bool all_is_the_schedulers = !options_.standby && options_.journal_late_ms == 0;
-  if (all_is_the_schedulers && told.size() < recorded_.size())
-    checks_.complain("a replay tells less than was told");
-  recorded_ = std::move(told);
+  if (all_is_the_schedulers && records.size() < recorded_.size())
+    checks_.complain("a replay reports less than was reported");
+  recorded_ = std::move(records);
   journal_.resize(journal.read());
   Outbox out(scheduler_node);
   journaled_->restarted(world_.now(), granted, out);
@@ -225,7 +225,7 @@ bool World::step() {
   if (scheduler_ == nullptr && world_.now() >= back_at_) bring_back();
   if (world_.step()) return true;
   if (scheduler_ != nullptr) return false;
-  bring_back();  // nobody else has anything to do
+  bring_back();  // no other event is left
   return scheduler_ != nullptr || reclaim_ != nullptr;
 }
 
@@ -251,7 +251,7 @@ void World::populate(int workers, int shards) {
 
 void World::interrupt() { world_.tell(scheduler_node, ToScheduler(Interrupt{})); }
 
-void World::hush(NodeId worker) {
+void World::silence(NodeId worker) {
   on_delivery = [worker](const Envelope& envelope) {
     return envelope.from != worker || envelope.to != scheduler_node ||
            sim::says<ToScheduler, Hello, Ready>(envelope.message);
@@ -259,7 +259,7 @@ void World::hush(NodeId worker) {
 }
 
 bool World::arrives(const Envelope& envelope) {
-  if (dies_at_.erase(world_.delivered()) > 0) die_hearing(envelope);
+  if (dies_at_.erase(world_.delivered()) > 0) die_at(envelope);
   return (!on_delivery || on_delivery(envelope));
 }
 
@@ -276,7 +276,7 @@ std::uint64_t World::micro_batch(const Compute& order) const {
   return mode_.steals_work && order.piece.purpose == Purpose::train ? 2 : 0;
 }
 
-// Adds toy gradients, slice by slice, from the last to the first.
+// Sends toy gradients slice by slice, from the last to the first.
 void World::finish(const Order& done, const Say& say) {
   const Compute& order = done.compute;
   const std::vector<Slice> all = slices(job_.layout);
@@ -304,7 +304,7 @@ bool World::is_mirrored(NodeId shard) const {
 std::vector<float> World::parameters() const {
   std::vector<float> all(job_.layout.size());
   for (const auto& [slot, shard] : scheduler_->members().shards) {
-    // One that died at the very end was not replaced any more.
+    // A shard lost at the very end is not replaced.
     const auto mirror = scheduler_->members().mirrors.find(slot);
     const bool dead = !alive(shard.node);
     if (dead && mirror == scheduler_->members().mirrors.end()) continue;
@@ -323,7 +323,7 @@ std::string World::describe() const {
     return std::string("the scheduler is dead, the standby ") +
            (standby_ == nullptr    ? "too"
             : !standby_->counts()  ? "does not count"
-            : standby_->finished() ? "has ended: " + standby_->exit_reason().stop().text
+            : standby_->finished() ? "has exited: " + standby_->exit_reason().stop().text
                                    : "waits");
   }
   std::string text = "phase " + std::to_string(static_cast<int>(scheduler_->phase()));
@@ -342,7 +342,7 @@ std::string World::describe() const {
     for (const auto& [id, piece] : round.pieces()) {
       text += "\n    piece " + std::to_string(id) + " [" + std::to_string(piece.positions.begin) + ", " +
               std::to_string(piece.positions.end) + ") of " +
-              (piece.owner ? std::to_string(*piece.owner) : std::string("nobody")) +
+              (piece.owner ? std::to_string(*piece.owner) : std::string("no worker")) +
               (piece.reported ? " reported" : "");
     }
   }

@@ -1,4 +1,4 @@
-// Jobs for tests whose outcome is known: gradients are small whole numbers, so sums are exact in any order.
+// Jobs with a known result: gradients are small integers, so sums are exact in any order.
 #pragma once
 
 #include "protocol/messages.h"
@@ -9,7 +9,7 @@ namespace steelyard::test {
 Job toy_job(std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs, std::uint32_t workers,
             std::uint32_t shards, std::uint64_t parameters = 24, std::uint64_t slice_size = 5);
 
-// The same for a mode that applies pushes at once: slices of a float for each round, plain SGD.
+// The same for a mode that applies pushes on arrival: slices with one float per round, plain SGD.
 Job footprint_job(const std::string& sync, std::uint64_t samples, std::uint64_t batch, std::uint64_t epochs,
                   std::uint32_t workers, std::uint32_t shards, std::uint64_t slices = 4);
 

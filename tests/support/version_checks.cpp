@@ -12,13 +12,13 @@ std::span<const float> GatheredSums::in(NodeId shard, const SliceMemory& slice, 
   Seen& seen = at->second;
   const std::span current = slice.current().floats();
   if (is_new) {
-    seen.known = slice.version() == first_;  // not of a mirror that is filled later
+    seen.known = slice.version() == first_;  // unknown for a mirror that is filled later
     seen.in.resize(current.size());
     for (Round round = 0; round < std::min<Round>(first_, current.size()); ++round)
       seen.in[round] = -static_cast<float>(job_.schedule.base);
   } else if (slice.steps() != seen.steps) {
-    const auto* heard = message != nullptr ? std::get_if<ToShard>(&message->message) : nullptr;
-    const auto* push = heard != nullptr ? std::get_if<Push>(heard) : nullptr;
+    const auto* content = message != nullptr ? std::get_if<ToShard>(&message->message) : nullptr;
+    const auto* push = content != nullptr ? std::get_if<Push>(content) : nullptr;
     seen.known &= push != nullptr && slice.steps() == seen.steps + 1;
     if (seen.known) {
       const auto weight = static_cast<float>(seen.gathered + push->piece.positions.size());
@@ -54,24 +54,24 @@ void VersionChecks::opened(const BeginRound& open) {
   IntervalSet& taken = taken_[open.epoch];
   for (const Interval& part : skipped.gaps(open.positions)) {
     if (!taken.add_if_absent(part))
-      complain("round " + std::to_string(open.round) + " has positions of another");
+      complain("round " + std::to_string(open.round) + " has positions of another round");
   }
   if (open.positions.end == job_.train_samples && taken.count() != job_.train_samples)
     complain("epoch " + std::to_string(open.epoch) + " ends without some of its positions");
 }
 
 bool VersionChecks::arrives(const Envelope& envelope) {
-  if (const auto* told = std::get_if<ToShard>(&envelope.message)) {
-    if (const auto* open = std::get_if<BeginRound>(told)) opened(*open);
+  if (const auto* content = std::get_if<ToShard>(&envelope.message)) {
+    if (const auto* open = std::get_if<BeginRound>(content)) opened(*open);
   }
-  if (const auto* told = std::get_if<ToScheduler>(&envelope.message)) {
-    if (const auto* lost = std::get_if<Disconnected>(told)) footprints_.given_up(lost->node);
+  if (const auto* content = std::get_if<ToScheduler>(&envelope.message)) {
+    if (const auto* lost = std::get_if<Disconnected>(content)) footprints_.given_up(lost->node);
   }
-  if (const auto* heard = std::get_if<ToWorker>(&envelope.message)) {
-    const auto* done = std::get_if<Computed>(heard);
+  if (const auto* content = std::get_if<ToWorker>(&envelope.message)) {
+    const auto* done = std::get_if<Computed>(content);
     if (done != nullptr && done->report.piece.purpose == Purpose::train)
       footprints_.pushed(envelope.to, done->report);
-    const auto* start = std::get_if<Start>(heard);
+    const auto* start = std::get_if<Start>(content);
     if (start != nullptr) footprints_.started(envelope.to, *start);
     if (start != nullptr && start->piece.purpose == Purpose::train) hubs_.given(start->piece);
   }
@@ -80,19 +80,19 @@ bool VersionChecks::arrives(const Envelope& envelope) {
 
 void VersionChecks::ordered(NodeId worker, const Compute& order) {
   const std::string round = std::to_string(order.piece.round);
-  if (mode_.gathers()) return;  // its own pushes need not be in
+  if (mode_.gathers()) return;  // the worker's own pushes need not be included
   if (mode_.has_hubs()) {
     const std::string trouble = hubs_.look(order.piece.round, order.piece.hub, 0, order.parameters.floats());
-    return complain(trouble.empty() ? trouble : "computed from what is none: " + trouble);
+    return complain(trouble.empty() ? trouble : "computed from wrong parameters: " + trouble);
   }
   if (mode_.on_arrival) {
     const std::string trouble = footprints_.look(worker, order);
     if (!trouble.empty()) complain("parameters of " + to_string(worker) + ": " + trouble);
   } else if (job_.push_encoding != FloatCode::float32 || job_.pull_encoding != FloatCode::float32) {
-    const std::span told = order.parameters.floats();
-    const auto first = told_.try_emplace(order.piece.round, told.begin(), told.end()).first;
-    if (!std::ranges::equal(told, first->second))
-      complain("round " + round + ": two workers were told of different versions " + round);
+    const std::span received = order.parameters.floats();
+    const auto first = received_.try_emplace(order.piece.round, received.begin(), received.end()).first;
+    if (!std::ranges::equal(received, first->second))
+      complain("round " + round + ": two workers received different values of version " + round);
   } else if (!std::ranges::equal(order.parameters.floats(), expected(order.piece.round))) {
     complain("round " + round + ": computed from parameters that are not version " + round);
   }
@@ -111,7 +111,7 @@ void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
     } else if (mode_.has_hubs()) {
       complain(hubs_.look(slice.version(), whole_model, slice.place().begin, current));
     } else if (job_.push_encoding != FloatCode::float32) {
-      continue;  // what was rounded is right on average only
+      continue;  // rounded values are only right on average
     } else if (const std::span whole(expected(slice.version()));
                !std::ranges::equal(current, whole.subspan(slice.place().begin, slice.place().size()))) {
       complain("version " + std::to_string(slice.version()) + " of the slice at " +

@@ -1,10 +1,10 @@
-// Looks at every version of the parameters while a toy job runs (tests/support/toy_job.h).
+// Checks every version of the parameters while a toy job runs (tests/support/toy_job.h).
 //
-// Whatever died or was resized, the parameters must equal those of the plain loop, bit for bit, at every
-// version: on the shards and wherever somebody computes from them. Where pushes are applied at once there is
-// no plain loop, and gradients leave footprints instead (tests/support/footprints.h). Where pushes or pulls
-// are coded, all compute from the same parameters, bit for bit. With hubs every copy is that of the plain
-// loop with hubs (tests/support/hub_loop.h), but for the rounding of averages.
+// After any losses and changes of size, the parameters must equal those of the plain loop bit for bit at
+// every version, on shards and workers. If pushes are applied on arrival there is no plain loop, and
+// gradients leave footprints instead (tests/support/footprints.h). If pushes or pulls are coded, all workers
+// must compute from the same bits. With hubs every copy must equal that of the plain loop with hubs
+// (tests/support/hub_loop.h), except for the rounding of averages.
 #pragma once
 
 #include <map>
@@ -20,12 +20,12 @@
 
 namespace steelyard::test {
 
-// What has come into slices whose pushes are gathered: each step, multiplied by what it was divided by. That
-// is known where a message was one push; of a slice that took several steps at once nothing is said any more.
+// The undivided sums added to slices with gathered pushes: each step multiplied by its divisor. The divisor
+// is known if a message was one push; a slice that took several steps at once is no longer checked.
 class GatheredSums {
  public:
   GatheredSums(const Job& job, Version first) : job_(job), first_(first) {}
-  // After a shard's step. What is in, as Footprints::look wants it; empty: not known.
+  // Called after a shard's step. Returns the sums as Footprints::look needs them; empty if unknown.
   std::span<const float> in(NodeId shard, const SliceMemory& slice, const Envelope* message);
 
  private:
@@ -41,14 +41,14 @@ class GatheredSums {
 
 class VersionChecks final : public sim::Observer {
  public:
-  // The job must outlive it; `from`: where it begins, with these parameters.
+  // The job must outlive this. Starts at `from`, with these parameters.
   VersionChecks(const Job& job, const Progress& from, std::vector<float> initial);
 
   bool arrives(const Envelope& envelope) override;
   void ordered(NodeId worker, const Compute& order) override;
   void stepped(const sim::Hosted& node, const Envelope* in) override;
   void stored(const Snapshot& snapshot);
-  void complain(const std::string& trouble);  // if there is one
+  void complain(const std::string& trouble);  // ignores an empty string
 
   [[nodiscard]] const std::vector<float>& expected(Version version);  // of the plain loop
   [[nodiscard]] const Footprints& footprints() const { return footprints_; }
@@ -68,11 +68,11 @@ class VersionChecks final : public sim::Observer {
   EpochCursor cursor_;
   std::vector<float> momentum_;
   std::vector<std::vector<float>> versions_;  // from first_ on
-  // With backup workers rounds are what the scheduler says, and no position of an epoch is in two of them.
+  // With backup workers the scheduler defines the rounds; no position of an epoch may be in two of them.
   std::map<Round, BeginRound> opens_;
   std::map<std::uint64_t, IntervalSet> taken_;  // by epoch
-  // Where what travels is coded: what those were told who computed first from a version.
-  std::map<Round, std::vector<float>> told_;
+  // With coded messages: the values from which the first worker computed, by version.
+  std::map<Round, std::vector<float>> received_;
   std::vector<std::string> violations_;
 };
 

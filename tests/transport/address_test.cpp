@@ -25,7 +25,7 @@ TEST(Address, HasAHostAndAPort) {
   EXPECT_EQ(with_port("box", "7070"), "box:7070");
 }
 
-TEST(Address, NumbersAreTold) {
+TEST(Address, NumericAddressesAreRecognised) {
   EXPECT_TRUE(is_ipv4("10.0.0.1"));
   EXPECT_FALSE(is_ipv4("10.0.0.1.example.org"));
   EXPECT_FALSE(is_ipv4("::1"));
@@ -34,11 +34,11 @@ TEST(Address, NumbersAreTold) {
   EXPECT_FALSE(is_ipv6("box"));
   EXPECT_THAT(addresses_of("10.0.0.1"), ElementsAre("10.0.0.1"));
   EXPECT_THAT(addresses_of("::1"), ElementsAre("::1"));
-  EXPECT_THAT(addresses_of("localhost"), ElementsAre("127.0.0.1")) << "IPv4 where there is any";
+  EXPECT_THAT(addresses_of("localhost"), ElementsAre("127.0.0.1")) << "IPv4 is preferred";
   EXPECT_THAT(addresses_of("no such host"), IsEmpty());
 }
 
-TEST(Address, TheFamilyFollows) {
+TEST(Address, TheFamilyFollowsFromTheEndpoint) {
   EXPECT_TRUE(by_ipv6("tcp://[::]:7070"));
   EXPECT_FALSE(by_ipv6("tcp://0.0.0.0:7070"));
   EXPECT_FALSE(by_ipv6("tcp://localhost:7070"));

@@ -1,4 +1,4 @@
-// Well-formed floods at a listening socket: what strangers and key holders can make a process hold.
+// Floods of well-formed data at a listening socket: the memory that clients can make a process hold.
 #include "transport/connections.h"
 
 #include <gtest/gtest.h>
@@ -46,14 +46,14 @@ class Floods : public ::testing::Test {
     endpoint = listener->listen("tcp://127.0.0.1:*");
     reading = std::jthread([this](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
-        if (listener->receive(steady_now() + milliseconds(10))) ++heard;
+        if (listener->receive(steady_now() + milliseconds(10))) ++received;
         most_bytes = std::max<std::uint64_t>(most_bytes, test::resident_bytes());
       }
     });
   }
   void TearDown() override { reading = {}; }
 
-  // How many of them are open, once it is so few, or after a while.
+  // The number of open connections, as soon as it is at most `few` or `patience` is over.
   static std::size_t open_after(const std::vector<RawZmtp>& flood, std::size_t few, Duration patience) {
     const Time deadline = steady_now() + patience;
     while (true) {
@@ -63,26 +63,26 @@ class Floods : public ::testing::Test {
       std::this_thread::sleep_for(milliseconds(10));
     }
   }
-  // Whether the scheduler still hears an honest node.
+  // Expects that the scheduler still receives messages of an honest node.
   void expect_honest_heard() {
-    const std::uint64_t before = heard;
+    const std::uint64_t before = received;
     ZmqLink link(context, honest);
     link.connect(scheduler_node, endpoint);
     link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
     const Time deadline = soon();
-    while (heard == before && steady_now() < deadline) (void)link.receive(steady_now() + milliseconds(10));
-    EXPECT_GT(heard, before) << "an honest node is not heard any more";
+    while (received == before && steady_now() < deadline) (void)link.receive(steady_now() + milliseconds(10));
+    EXPECT_GT(received, before) << "messages of an honest node no longer arrive";
   }
 
   ZmqContext context;
   std::unique_ptr<ZmqLink> listener;
   std::string endpoint;
-  std::atomic<std::uint64_t> heard{0}, most_bytes{0};
+  std::atomic<std::uint64_t> received{0}, most_bytes{0};
   std::jthread reading;
 };
 
-// libzmq hands a message over when its last part is there, and that never comes.
-TEST_F(Floods, PartsWithoutAnEndTakeNoMoreThanAFrameOfEachConnection) {
+// libzmq delivers a message when its last part has arrived, and here it never does.
+TEST_F(Floods, EndlessMessagesTakeAtMostAFramePerConnection) {
   constexpr std::uint64_t connections = 1000;
   const std::string part = RawZmtp::frame(64 << 10, true);
   std::vector<RawZmtp> flood;
@@ -102,21 +102,21 @@ TEST_F(Floods, PartsWithoutAnEndTakeNoMoreThanAFrameOfEachConnection) {
   expect_honest_heard();
 }
 
-TEST_F(Floods, AtTheDoorSixteenConnectionsAreKept) {
+TEST_F(Floods, SixteenSilentConnectionsAreKept) {
   std::vector<RawZmtp> flood;
   for (int i = 0; i < 100; ++i) {
     flood.emplace_back(endpoint);
     ASSERT_TRUE(flood.back().send(RawZmtp::greeting()));
   }
-  // libzmq itself closes all of them after three seconds.
+  // libzmq closes all of them after three seconds.
   const std::size_t open = open_after(flood, Connections::most_at_door, from_seconds(2.5));
   EXPECT_LE(open, Connections::most_at_door);
-  EXPECT_GE(open, Connections::most_at_door / 2) << "they are not closed without need";
-  EXPECT_FALSE(flood.back().closed()) << "the oldest go";
+  EXPECT_GE(open, Connections::most_at_door / 2) << "connections within the limit stay open";
+  EXPECT_FALSE(flood.back().closed()) << "the oldest are closed first";
   expect_honest_heard();
 }
 
-TEST_F(Floods, WhoHasSentAMessageIsKeptWhateverStrangersDo) {
+TEST_F(Floods, ASenderOfMessagesStaysConnectedDuringAFlood) {
   RawZmtp member(endpoint);
   ASSERT_TRUE(member.shake_hands(routing_id(honest, 0, scheduler_node)));
   ASSERT_TRUE(member.send(RawZmtp::frame(100, false)));
@@ -130,8 +130,8 @@ TEST_F(Floods, WhoHasSentAMessageIsKeptWhateverStrangersDo) {
   EXPECT_FALSE(member.closed());
 }
 
-// A greeting, and a long command in the place of the first one of a handshake: anybody can send that.
-TEST(KeyedFloods, BeforeAHandshakeNobodyBringsMuch) {
+// A greeting, then a long command as the first one of the handshake: a client without keys can send that.
+TEST(KeyedFloods, UnfinishedHandshakesTakeLittleMemory) {
   if (const std::string why = test::unfit("tcp"); !why.empty()) GTEST_SKIP() << why;
   const test::Keyring keys;
   const auto context = keys.context(KeyRole::scheduler);
@@ -151,7 +151,7 @@ TEST(KeyedFloods, BeforeAHandshakeNobodyBringsMuch) {
     most_bytes = std::max(most_bytes, test::resident_bytes());
   }
   std::size_t open = flood.size();
-  const Time deadline = steady_now() + from_seconds(1);  // libzmq: three
+  const Time deadline = steady_now() + from_seconds(1);  // libzmq takes three
   while (open > 0 && steady_now() < deadline) {
     (void)listener.receive(steady_now() + milliseconds(10));
     open = static_cast<std::size_t>(
@@ -161,14 +161,14 @@ TEST(KeyedFloods, BeforeAHandshakeNobodyBringsMuch) {
   EXPECT_LT(most_bytes - before, 16 * limits::to_scheduler);
 }
 
-// As after a restart of the scheduler. Each calls by itself, and all at once.
+// All members connect at the same time, as after a restart of the scheduler.
 class Herds : public ::testing::TestWithParam<const char*> {
  protected:
   static constexpr std::uint64_t members = 1000;
 
-  // At the same port as before, if there was one. It is below those that the system gives to callers:
-  // one that calls where nobody listens may be given that very port.
-  void begin_scheduler() {
+  // Listens at the same port as before, if there was one. The port is below the ephemeral range: otherwise a
+  // client that connects while nothing listens could be given that very port.
+  void start_scheduler() {
     const Time deadline = soon();
     while (scheduler == nullptr) {
       try {
@@ -176,23 +176,22 @@ class Herds : public ::testing::TestWithParam<const char*> {
         endpoint = link->listen("tcp://127.0.0.1:" + std::to_string(port));
         scheduler = std::move(link);
       } catch (const Failure&) {
-        if (called) std::this_thread::sleep_for(milliseconds(10));
-        if (!called) ++port;
+        if (connected) std::this_thread::sleep_for(milliseconds(10));
+        if (!connected) ++port;
         ASSERT_LT(steady_now(), deadline) << "port " << port << " does not become free";
       }
     }
   }
-  void call() {
-    called = true;
+  void connect_all() {
+    connected = true;
     for (std::uint64_t i = 0; i < members; ++i) {
       links.push_back(std::make_unique<ZmqLink>(*theirs, NodeId{Role::worker, i + 1}));
       links.back()->connect(scheduler_node, endpoint);
     }
   }
-  // Sends something for each twice a second, and at once when its connection was lost, as members do. Members
-  // that all live in one thread may be slow: without that, a connection could be idle for longer than a
-  // listener lets it.
-  void live(const std::stop_token& stop) {
+  // For each member, sends a message twice a second and at once after a disconnection. All members share one
+  // thread and may be slow; without this, a connection could be idle for longer than a listener allows.
+  void run_members(const std::stop_token& stop) {
     Time next = steady_now();
     while (!stop.stop_requested()) {
       const bool due = steady_now() >= next;
@@ -205,16 +204,16 @@ class Herds : public ::testing::TestWithParam<const char*> {
       }
     }
   }
-  [[nodiscard]] std::size_t heard_within(Duration patience) {
-    std::set<NodeId> heard;
+  [[nodiscard]] std::size_t members_within(Duration patience) {
+    std::set<NodeId> received;
     const Time deadline = steady_now() + patience;
-    while (heard.size() < members) {
+    while (received.size() < members) {
       const auto envelope = scheduler->receive(deadline);
       if (!envelope) break;
       const auto* message = std::get_if<ToScheduler>(&envelope->message);
-      if (message != nullptr && std::holds_alternative<Ready>(*message)) heard.insert(envelope->from);
+      if (message != nullptr && std::holds_alternative<Ready>(*message)) received.insert(envelope->from);
     }
-    return heard.size();
+    return received.size();
   }
 
   const test::Keyring keys;
@@ -223,29 +222,29 @@ class Herds : public ::testing::TestWithParam<const char*> {
   std::vector<std::unique_ptr<ZmqLink>> links;
   std::string endpoint;
   int port = 21'000;
-  bool called = false;
+  bool connected = false;
 };
 
-TEST_P(Herds, AThousandMembersThatComeAtOnceGetIn) {
+TEST_P(Herds, AThousandSimultaneousMembersConnect) {
   const std::string kind = GetParam();
   if (const std::string why = test::unfit(kind); !why.empty()) GTEST_SKIP() << why;
   if (!have_descriptors(20 * members)) GTEST_SKIP() << "too few descriptors are allowed";
   hub = kind == "keys" ? keys.context(KeyRole::scheduler) : std::make_unique<ZmqContext>();
   theirs = kind == "keys" ? keys.context(KeyRole::worker) : std::make_unique<ZmqContext>();
-  begin_scheduler();
-  call();
-  const std::jthread living([this](const std::stop_token& stop) { live(stop); });
-  EXPECT_EQ(heard_within(from_seconds(60)), members);
+  start_scheduler();
+  connect_all();
+  const std::jthread running([this](const std::stop_token& stop) { run_members(stop); });
+  EXPECT_EQ(members_within(from_seconds(60)), members);
   scheduler.reset();
-  begin_scheduler();
+  start_scheduler();
   ASSERT_NE(scheduler, nullptr);
-  EXPECT_EQ(heard_within(from_seconds(60)), members) << "after a restart";
+  EXPECT_EQ(members_within(from_seconds(60)), members) << "after a restart";
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Herds, ::testing::Values("tcp", "keys"));
 
-// A member that goes on after it was told that it may not take part.
-TEST_F(Floods, WhoIsRefusedTwiceIsClosed) {
+// A member that continues to send after it was refused.
+TEST_F(Floods, ASecondRefusalClosesTheConnection) {
   reading = {};
   ZmqLink link(context, honest);
   link.connect(scheduler_node, endpoint);
@@ -259,18 +258,18 @@ TEST_F(Floods, WhoIsRefusedTwiceIsClosed) {
         listener->send({scheduler_node, honest,
                         Message(std::in_place_type<ToWorker>, Refuse{Refusal::name, "it has none"})});
     }
-    while (const auto told = link.receive(steady_now() + milliseconds(20))) {
-      const auto& message = std::get<ToWorker>(told->message);
+    while (const auto answer = link.receive(steady_now() + milliseconds(20))) {
+      const auto& message = std::get<ToWorker>(answer->message);
       refusals += std::holds_alternative<Refuse>(message) ? 1 : 0;
       closed |= std::holds_alternative<Disconnected>(message);
     }
   }
   EXPECT_TRUE(closed);
-  EXPECT_GE(refusals, 1U) << "it is told why, before";
+  EXPECT_GE(refusals, 1U) << "the reason is sent first";
 }
 
-// Twenty are at the door, and one has sent a message that was read before the news of its connection.
-TEST(AtTheDoor, AMessageThatIsReadBeforeTheNewsOfItsConnectionCounts) {
+// Of twenty connections, one has sent a message that was read before the event of its connection.
+TEST(AtTheDoor, AMessageReadBeforeItsConnectionEventCounts) {
   const int listening = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in place{
       .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
@@ -287,21 +286,21 @@ TEST(AtTheDoor, AMessageThatIsReadBeforeTheNewsOfItsConnectionCounts) {
     if (i == 0) connections.received_from(ends[0]);
     connections.take({{ZMQ_EVENT_ACCEPTED, ends.back()}}, Time{});
   }
-  std::this_thread::sleep_for(milliseconds(1100));  // the kernel counts how long they are idle
+  std::this_thread::sleep_for(milliseconds(1100));  // the kernel measures their idle time
   connections.look(connections.next_look(), [] { return true; });
   const auto closed = [](int member) {
     char byte = 0;
     return recv(member, &byte, 1, MSG_DONTWAIT) == 0;
   };
   EXPECT_FALSE(closed(members[0])) << "it has sent a message";
-  EXPECT_EQ(std::ranges::count_if(members, closed), 3) << "sixteen of the other nineteen are kept";
+  EXPECT_EQ(std::ranges::count_if(members, closed), 3) << "sixteen of the other nineteen stay open";
   for (const int descriptor : members) close(descriptor);
   for (const int descriptor : ends) close(descriptor);
   close(listening);
 }
 
-// It never stops to send, so there is always more to read.
-TEST(Condemned, WhoNeverStopsToSendIsClosedToo) {
+// The peer never stops sending, so there is always more to read.
+TEST(Condemned, AnEndlessSenderIsClosedToo) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   Connections connections(1000, false);
@@ -310,12 +309,12 @@ TEST(Condemned, WhoNeverStopsToSendIsClosedToo) {
   connections.condemn(ends[0], Time{});
   connections.look(connections.next_look(), [] { return false; });
   char byte = 0;
-  EXPECT_EQ(recv(ends[1], &byte, 1, MSG_DONTWAIT), 0) << "it is closed";
+  EXPECT_EQ(recv(ends[1], &byte, 1, MSG_DONTWAIT), 0) << "closed";
   for (const int end : ends) close(end);
 }
 
-// The flood comes faster than anybody could answer it.
-TEST_F(Floods, AFloodOfRefusedMessagesHoldsUpNobody) {
+// The flood arrives faster than it can be answered.
+TEST_F(Floods, AFloodOfRefusedMessagesBlocksNoOtherNode) {
   reading = {};
   std::atomic<std::uint64_t> connections{1};
   std::jthread flooding([&](const std::stop_token& stop) {
@@ -324,8 +323,8 @@ TEST_F(Floods, AFloodOfRefusedMessagesHoldsUpNobody) {
     while (!stop.stop_requested()) {
       for (int i = 0; i < 1000; ++i)
         link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
-      while (const auto told = link.receive(steady_now()))
-        connections += std::holds_alternative<Disconnected>(std::get<ToWorker>(told->message)) ? 1 : 0;
+      while (const auto answer = link.receive(steady_now()))
+        connections += std::holds_alternative<Disconnected>(std::get<ToWorker>(answer->message)) ? 1 : 0;
     }
   });
   std::uint64_t hellos = 0;
@@ -339,7 +338,7 @@ TEST_F(Floods, AFloodOfRefusedMessagesHoldsUpNobody) {
   }
   EXPECT_GE(hellos, 2U);
   flooding = {};
-  EXPECT_LE(hellos, 100 * (connections + 1)) << "two of each connection, and some that were late";
+  EXPECT_LE(hellos, 100 * (connections + 1)) << "two per connection, and some that were already queued";
 }
 
 }  // namespace

@@ -11,13 +11,13 @@ namespace {
 constexpr NodeId shard{Role::shard, 3}, worker{Role::worker, 4};
 const std::string own(40, 'a'), wrong(40, 'b');
 
-template <class Receiver, class Said>
-std::optional<Envelope> arrived(NodeId from, Said said, const std::string& key) {
-  const Frames frames = encode(Message(std::in_place_type<Receiver>, std::move(said)));
+template <class Receiver, class Content>
+std::optional<Envelope> arrived(NodeId from, Content content, const std::string& key) {
+  const Frames frames = encode(Message(std::in_place_type<Receiver>, std::move(content)));
   return let_in(scheduler_node, from, key, frames.header, Blob{});
 }
 
-std::string endpoint_told(const std::string& endpoint, const std::string& key) {
+std::string announced_endpoint(const std::string& endpoint, const std::string& key) {
   Hello hello;
   hello.name = "s0";
   hello.endpoint = endpoint;
@@ -26,20 +26,20 @@ std::string endpoint_told(const std::string& endpoint, const std::string& key) {
   return envelope ? std::get<Hello>(std::get<ToScheduler>(envelope->message)).endpoint : "";
 }
 
-// Whoever announces the endpoint of another, or a key that is none of its own, misleads nobody.
+// An announced key is replaced with that of the connection, so a false announcement has no effect.
 TEST(Door, AnAnnouncedEndpointHasTheKeyOfItsConnection) {
-  EXPECT_EQ(endpoint_told("tcp://a:1;" + own, own), "tcp://a:1;" + own);
-  EXPECT_EQ(endpoint_told("tcp://a:1;" + wrong, own), "tcp://a:1;" + own);
-  EXPECT_EQ(endpoint_told("tcp://a:1", own), "tcp://a:1;" + own);
-  EXPECT_EQ(endpoint_told("", own), "") << "a worker has none";
+  EXPECT_EQ(announced_endpoint("tcp://a:1;" + own, own), "tcp://a:1;" + own);
+  EXPECT_EQ(announced_endpoint("tcp://a:1;" + wrong, own), "tcp://a:1;" + own);
+  EXPECT_EQ(announced_endpoint("tcp://a:1", own), "tcp://a:1;" + own);
+  EXPECT_EQ(announced_endpoint("", own), "") << "a worker has none";
 }
 
-TEST(Door, InPlainTextAnEndpointStaysAsItIs) {
-  EXPECT_EQ(endpoint_told("tcp://a:1", ""), "tcp://a:1");
-  EXPECT_EQ(endpoint_told("tcp://a:1;" + own, ""), "tcp://a:1;" + own);
+TEST(Door, InPlainTextAnEndpointIsUnchanged) {
+  EXPECT_EQ(announced_endpoint("tcp://a:1", ""), "tcp://a:1");
+  EXPECT_EQ(announced_endpoint("tcp://a:1;" + own, ""), "tcp://a:1;" + own);
 }
 
-TEST(Door, OnlyWhatTheSenderMaySayGetsIn) {
+TEST(Door, OnlyMessagesOfTheSendersRoleAreAccepted) {
   EXPECT_TRUE(arrived<ToScheduler>(worker, Ready{}, ""));
   EXPECT_FALSE(arrived<ToScheduler>(worker, CheckpointerBeat{}, ""));
   EXPECT_FALSE(arrived<ToWorker>(worker, SchedulerBeat{}, "")) << "not for the scheduler";

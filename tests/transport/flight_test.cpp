@@ -40,7 +40,7 @@ TEST_F(Connection, IsConfirmedByTheOtherKernel) {
   ASSERT_EQ(send(near, "x", 1, 0), 1);
   std::array<char, 2> answer{};
   ASSERT_EQ(recv(far, answer.data(), 1, 0), 1);
-  ASSERT_EQ(send(far, "y", 1, 0), 1);  // an answer confirms the question
+  ASSERT_EQ(send(far, "y", 1, 0), 1);  // an answer acknowledges the first byte
   ASSERT_EQ(recv(near, answer.data(), 1, 0), 1);
   const auto flight = flight_of(near);
   ASSERT_TRUE(flight);
@@ -50,7 +50,7 @@ TEST_F(Connection, IsConfirmedByTheOtherKernel) {
   EXPECT_LT(flight->round_trip, from_seconds(60));
 }
 
-TEST_F(Connection, HoldsBackWhatTheOtherSideHasNoRoomFor) {
+TEST_F(Connection, HasUnsentBytesIfThePeerHasNoRoom) {
   std::array<char, 1 << 16> bytes{};
   while (send(near, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
   }
@@ -65,14 +65,14 @@ TEST_F(Connection, IsPreparedForLosses) {
   socklen_t size = sizeof linear;
   ASSERT_EQ(getsockopt(near, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, &linear, &size), 0);
   EXPECT_EQ(linear, 1);
-  ASSERT_EQ(send(near, "x", 1, 0), 1) << "and goes on";
+  ASSERT_EQ(send(near, "x", 1, 0), 1) << "and it still works";
 }
 
-TEST(Flight, IsNothingWithoutTcp) {
+TEST(Flight, IsNulloptWithoutTcp) {
   std::array<int, 2> ends{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
   EXPECT_FALSE(flight_of(ends[0]));
-  expect_losses(ends[0], {});  // and that does nothing
+  expect_losses(ends[0], {});  // has no effect
   close(ends[0]);
   close(ends[1]);
   EXPECT_FALSE(flight_of(-1));

@@ -1,4 +1,4 @@
-// A host moves envelopes and tells the time; it decides nothing.
+// A host moves envelopes and provides the time; it makes no decisions.
 #include "transport/host.h"
 
 #include <gtest/gtest.h>
@@ -15,12 +15,12 @@ namespace {
 
 constexpr NodeId self{Role::worker, 1};
 
-// Counts its wakes, echoes what it hears to the recorder, ends on Stop.
+// Counts its wakes, sends a note to the recorder for each message, finishes on Stop.
 struct Echo {
   void step(Time, const Envelope& in, Outbox& out) {
     const auto& message = std::get<ToWorker>(in.message);
     if (std::holds_alternative<Stop>(message)) stopped = true;
-    out.send<ToRecorder>(recorder_node, Note{"heard"});
+    out.send<ToRecorder>(recorder_node, Note{"received"});
     out.send<ToCompute>(compute_node, Abandon{1});
     out.send<ToScheduler>(scheduler_node, Ready{});
   }
@@ -53,21 +53,21 @@ TEST(Host, DeliversWakesAndEnds) {
   EXPECT_FALSE(scheduler->receive(Time{}));
 }
 
-// A scheduler that hears so many signs of life, and judges who was silent whenever it is woken.
+// Records how many messages it had received at each wake, as a scheduler that checks for silent members.
 struct Judge {
-  void step(Time, const Envelope&, Outbox&) { ++heard; }
+  void step(Time, const Envelope&, Outbox&) { ++received; }
   void wake(Time now, Outbox&) {
-    heard_when_woken.push_back(heard);
+    received_when_woken.push_back(received);
     next = now + milliseconds(1);
   }
   [[nodiscard]] Time deadline() const { return next; }
-  [[nodiscard]] bool finished() const { return heard_when_woken.size() >= 2; }
+  [[nodiscard]] bool finished() const { return received_when_woken.size() >= 2; }
   Time next;
-  int heard = 0;
-  std::vector<int> heard_when_woken;
+  int received = 0;
+  std::vector<int> received_when_woken;
 };
 
-// Mail of which so much has queued up; what is still on its way comes to whoever waits for it.
+// A link with `queued` messages. `on_the_way` more arrive only if receive() waits.
 struct Mail : Link {
   void connect(NodeId, const std::string&) override {}
   void disconnect(NodeId) override {}
@@ -82,38 +82,38 @@ struct Mail : Link {
   }
   static constexpr int endless = -1;
   int queued = 0, on_the_way = 0;
-  Duration stop{};  // for how long the first look takes
+  Duration stop{};  // how long the first receive() takes
 };
 
-TEST(Host, WhatHasQueuedUpIsReadBeforeAnybodyIsJudged) {
+TEST(Host, QueuedMessagesAreDeliveredBeforeAWake) {
   Mail mail;
   mail.queued = 1000;
   mail.stop = milliseconds(5);
   Judge judge;
   host(judge, self, mail);
-  EXPECT_EQ(judge.heard_when_woken, (std::vector{0, 1000}));
+  EXPECT_EQ(judge.received_when_woken, (std::vector{0, 1000}));
 }
 
-TEST(Host, WhoWasStoppedWaitsForWhatIsStillOnItsWay) {
+TEST(Host, AStoppedProcessFirstWaitsForMessagesInTransit) {
   Mail mail;
   mail.queued = 1;
   mail.on_the_way = 3;
   mail.stop = stopped_after + milliseconds(100);
   Judge judge;
   host(judge, self, mail);
-  EXPECT_EQ(judge.heard_when_woken, (std::vector{0, 4}));
+  EXPECT_EQ(judge.received_when_woken, (std::vector{0, 4}));
 }
 
-TEST(Host, AFloodKeepsNobodyFromWaking) {
+TEST(Host, AFloodDoesNotPreventWakes) {
   Mail mail;
   mail.queued = Mail::endless;
   Judge judge;
   host(judge, self, mail);
-  EXPECT_EQ(judge.heard_when_woken.size(), 2U);
+  EXPECT_EQ(judge.received_when_woken.size(), 2U);
 }
 
-// Endpoints come over the wire: one that makes no sense is a peer that cannot be reached, not the end.
-TEST(Host, AnEndpointThatMakesNoSenseIsToldToTheMachine) {
+// Endpoints come from messages: an invalid one makes its peer unreachable, but must not end the process.
+TEST(Host, AnInvalidEndpointIsReportedAsUnreachable) {
   struct Picky : Link {
     void connect(NodeId, const std::string&) override { throw Failure(ExitCode::configuration, "nonsense"); }
     void disconnect(NodeId) override { ++disconnected; }
@@ -129,16 +129,16 @@ TEST(Host, AnEndpointThatMakesNoSenseIsToldToTheMachine) {
   out.send<ToLink>(link_node, Connect{{Role::shard, 1}, "nonsense"});
   out.send<ToLink>(link_node, Disconnect{{Role::shard, 1}});
   out.send<ToScheduler>(scheduler_node, Ready{});
-  out.send<ToRecorder>(recorder_node, Note{"nobody records"});
+  out.send<ToRecorder>(recorder_node, Note{"not recorded"});
   deliver(link, {}, out.take());
   EXPECT_EQ(link.disconnected, 1);
   EXPECT_EQ(link.sent, 1);
   ASSERT_EQ(link.posted.size(), 1U);
   EXPECT_EQ(link.posted[0].to, self);
-  const auto& told = std::get<Unreachable>(std::get<ToWorker>(link.posted[0].message));
-  EXPECT_EQ(told.node, (NodeId{Role::shard, 1}));
-  EXPECT_EQ(told.endpoint, "nonsense");
-  EXPECT_EQ(told.why, "nonsense");
+  const auto& unreachable = std::get<Unreachable>(std::get<ToWorker>(link.posted[0].message));
+  EXPECT_EQ(unreachable.node, (NodeId{Role::shard, 1}));
+  EXPECT_EQ(unreachable.endpoint, "nonsense");
+  EXPECT_EQ(unreachable.why, "nonsense");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A member believes one scheduler at a time.
+// A member follows one scheduler at a time.
 #include "transport/leader.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace steelyard::leader_test {
 namespace {
 
-TEST(Leader, TheFirstThatAnswersIsBelieved) {
+TEST(Leader, TheFirstToAnswerIsFollowed) {
   Leader leader;
   EXPECT_FALSE(leader.place()) << "messages go to all places";
   EXPECT_TRUE(leader.believes(1, std::nullopt));
@@ -26,14 +26,14 @@ TEST(Leader, AHigherGenerationLeads) {
   EXPECT_TRUE(leader.believes(1, std::nullopt));
 }
 
-TEST(Leader, WhileItsConnectionIsGoneAllPlacesAreAsked) {
+TEST(Leader, WhileDisconnectedAllPlacesAreTried) {
   Leader leader;
   EXPECT_TRUE(leader.believes(0, 2));
-  EXPECT_FALSE(leader.disconnected(1)) << "of the other";
+  EXPECT_FALSE(leader.disconnected(1)) << "the connection of the other scheduler";
   EXPECT_EQ(leader.place(), 0U);
   EXPECT_TRUE(leader.disconnected(0));
   EXPECT_FALSE(leader.place());
-  EXPECT_FALSE(leader.believes(1, std::nullopt)) << "whether it leads is not known";
+  EXPECT_FALSE(leader.believes(1, std::nullopt)) << "without a generation it may not lead";
   EXPECT_FALSE(leader.believes(1, 1)) << "a former leader";
   EXPECT_TRUE(leader.believes(0, std::nullopt)) << "the connection is back";
   EXPECT_EQ(leader.place(), 0U);
@@ -45,12 +45,12 @@ TEST(Leader, AStandbyTakesOverWhileTheConnectionIsGone) {
   EXPECT_TRUE(leader.disconnected(0));
   EXPECT_TRUE(leader.believes(1, 3));
   EXPECT_FALSE(leader.believes(0, 2));
-  EXPECT_FALSE(leader.disconnected(0)) << "what is not believed may end";
+  EXPECT_FALSE(leader.disconnected(0)) << "the connection of a former leader does not matter";
   EXPECT_EQ(leader.place(), 1U);
 }
 
-// Its own place may have a former leader by now.
-TEST(Leader, TheSamePlaceWithALowerGenerationIsNotBelieved) {
+// A former leader may be back at the same place.
+TEST(Leader, ALowerGenerationAtTheSamePlaceIsIgnored) {
   Leader leader;
   EXPECT_TRUE(leader.believes(0, 2));
   EXPECT_TRUE(leader.disconnected(0));

@@ -1,4 +1,4 @@
-// What every link promises, on every kind of link.
+// The guarantees of Link, tested on every kind of link.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,16 +15,16 @@ namespace {
 constexpr NodeId server{Role::shard, 5};
 constexpr NodeId caller{Role::worker, 77};
 
-// Far above what anything here takes: reached only when the test fails.
+// Far longer than any step here takes; only reached if the test fails.
 Time soon() { return steady_now() + from_seconds(20); }
 
-template <class Said>
-const Said* get(const std::optional<Envelope>& envelope) {
+template <class Content>
+const Content* get(const std::optional<Envelope>& envelope) {
   if (!envelope) return nullptr;
   return std::visit(
-      []<class Receiver>(const Receiver& receiver) -> const Said* {
-        if constexpr (std::is_constructible_v<Receiver, Said>) {
-          return std::get_if<Said>(&receiver);
+      []<class Receiver>(const Receiver& receiver) -> const Content* {
+        if constexpr (std::is_constructible_v<Receiver, Content>) {
+          return std::get_if<Content>(&receiver);
         } else {
           return nullptr;
         }
@@ -32,26 +32,26 @@ const Said* get(const std::optional<Envelope>& envelope) {
       envelope->message);
 }
 
-// The next message of a kind; others on the way are passed over.
-template <class Said>
-std::optional<Said> next(Link& link, NodeId* from = nullptr) {
+// The next message of this type; others before it are dropped.
+template <class Content>
+std::optional<Content> next(Link& link, NodeId* from = nullptr) {
   const Time deadline = soon();
   while (const auto envelope = link.receive(deadline)) {
-    if (const Said* said = get<Said>(envelope)) {
+    if (const Content* content = get<Content>(envelope)) {
       if (from != nullptr) *from = envelope->from;
-      return *said;
+      return *content;
     }
   }
   return std::nullopt;
 }
 
 Envelope push(NodeId from, std::uint64_t number, std::size_t floats) {
-  const auto values = std::make_shared<FloatBuffer>(floats, Memory::shared);  // lent where that is possible
+  const auto values = std::make_shared<FloatBuffer>(floats, Memory::shared);  // lent if the link can
   for (std::size_t i = 0; i < floats; ++i) values->data()[i] = static_cast<float>(hash(number, i) % 1000);
-  Push said;
-  said.piece.id = number;
-  said.values = Blob::of_floats(values, values->span());
-  return {from, server, Message(std::in_place_type<ToShard>, said)};
+  Push content;
+  content.piece.id = number;
+  content.values = Blob::of_floats(values, values->span());
+  return {from, server, Message(std::in_place_type<ToShard>, content)};
 }
 
 void expect_whole(const Push& push, std::size_t floats) {
@@ -92,7 +92,7 @@ TEST_P(AnyLink, KeepsOrderAndContents) {
   }
 }
 
-// Every size near the borders at which libraries change their ways of storing a frame.
+// Sizes around the limits at which libraries change how they store a frame.
 TEST_P(AnyLink, FloatsAreAlignedAtEverySize) {
   const auto hub = net->listener(server);
   const auto link = net->caller(caller, server);
@@ -104,7 +104,7 @@ TEST_P(AnyLink, FloatsAreAlignedAtEverySize) {
   }
 }
 
-TEST_P(AnyLink, AnswersGoToWhoeverAsked) {
+TEST_P(AnyLink, AnswersGoToTheirSender) {
   const auto hub = net->listener(server);
   std::vector<std::unique_ptr<Link>> links;
   for (std::uint64_t i = 0; i < 5; ++i) {
@@ -112,27 +112,27 @@ TEST_P(AnyLink, AnswersGoToWhoeverAsked) {
     links.push_back(net->caller(self, server));
     links.back()->send({self, server, Message(std::in_place_type<ToShard>, Pull{1, i})});
   }
-  std::set<NodeId> heard;
+  std::set<NodeId> senders;
   for (int i = 0; i < 5; ++i) {
     NodeId from;
     const auto pull = next<Pull>(*hub, &from);
     ASSERT_TRUE(pull);
     EXPECT_EQ(from.number, 100 + pull->version);
-    heard.insert(from);
+    senders.insert(from);
     Parameters answer{1, pull->version, 0, Blob::copy_of(std::vector(3, static_cast<float>(pull->version)))};
     hub->send({server, from, Message(std::in_place_type<ToWorker>, answer)});
   }
-  EXPECT_EQ(heard.size(), 5U);
+  EXPECT_EQ(senders.size(), 5U);
   for (std::uint64_t i = 0; i < 5; ++i) {
     const auto answer = next<Parameters>(*links[i]);
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->version, i);
     EXPECT_EQ(answer->values.floats()[2], static_cast<float>(i));
-    EXPECT_FALSE(links[i]->receive(Time{})) << "an answer for somebody else";
+    EXPECT_FALSE(links[i]->receive(Time{})) << "an answer for another caller";
   }
 }
 
-TEST_P(AnyLink, ALostCallerIsTold) {
+TEST_P(AnyLink, ALostCallerIsReported) {
   const auto hub = net->listener(server);
   auto one = net->caller(caller, server);
   const NodeId other_node{Role::worker, 78};
@@ -151,7 +151,7 @@ TEST_P(AnyLink, ALostCallerIsTold) {
   EXPECT_EQ(still->piece.id, 3U);
 }
 
-TEST_P(AnyLink, ALostListenerIsToldAndReachedAgainWhenItIsBack) {
+TEST_P(AnyLink, ALostListenerIsReportedAndReconnected) {
   auto hub = net->listener(server);
   const auto link = net->caller(caller, server);
   link->send(push(caller, 1, 4));
@@ -161,22 +161,22 @@ TEST_P(AnyLink, ALostListenerIsToldAndReachedAgainWhenItIsBack) {
     const auto lost = next<Disconnected>(*link);
     ASSERT_TRUE(lost);
     EXPECT_EQ(lost->node, server);
-    link->send(push(caller, 0, 4));  // into the void: it may arrive later, or never
+    link->send(push(caller, 0, 4));  // may arrive later or never
     hub = net->listener(server);
     std::optional<Push> got;
     for (std::uint64_t number = 10; !got && number < 1000; ++number) {
       link->send(push(caller, number, 4));
       (void)link->receive(steady_now() + milliseconds(20));
       const auto envelope = hub->receive(steady_now() + milliseconds(20));
-      if (const Push* said = get<Push>(envelope)) got = *said;
+      if (const Push* content = get<Push>(envelope)) got = *content;
     }
-    ASSERT_TRUE(got) << "it never came back";
+    ASSERT_TRUE(got) << "the connection was not restored";
     hub->send({server, caller, Message(std::in_place_type<ToWorker>, VersionExpired{1, 2})});
-    EXPECT_TRUE(next<VersionExpired>(*link)) << "and the way back works too";
+    EXPECT_TRUE(next<VersionExpired>(*link)) << "answers arrive, too";
   }
 }
 
-TEST_P(AnyLink, WhatIsSentToNobodyIsDropped) {
+TEST_P(AnyLink, MessagesToUnknownNodesAreDropped) {
   const auto hub = net->listener(server);
   hub->send({server, caller, Message(std::in_place_type<ToWorker>, VersionExpired{1, 2})});
   const auto link = net->caller(caller, server);
@@ -189,14 +189,14 @@ TEST_P(AnyLink, WhatIsSentToNobodyIsDropped) {
   EXPECT_EQ(gone->wanted, 5U);
 }
 
-TEST_P(AnyLink, ADeadlinePassesQuietly) {
+TEST_P(AnyLink, ReceiveReturnsAtItsDeadline) {
   const auto hub = net->listener(server);
   const Time deadline = steady_now() + milliseconds(30);
   EXPECT_FALSE(hub->receive(deadline));
   EXPECT_GE(steady_now(), deadline);
 }
 
-TEST_P(AnyLink, MailFromOtherThreadsArrives) {
+TEST_P(AnyLink, PostsOfOtherThreadsArrive) {
   const auto hub = net->listener(server);
   constexpr std::uint64_t threads = 4, each = 200;
   std::vector<std::thread> posting;
@@ -216,7 +216,7 @@ TEST_P(AnyLink, MailFromOtherThreadsArrives) {
   for (std::thread& thread : posting) thread.join();
 }
 
-TEST_P(AnyLink, APostWakesAReceiverThatWaits) {
+TEST_P(AnyLink, APostWakesAWaitingReceiver) {
   const auto hub = net->listener(server);
   std::thread poster([&] {
     std::this_thread::yield();

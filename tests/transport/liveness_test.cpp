@@ -1,4 +1,4 @@
-// Who is gone, who is stopped and who is only busy: what a control connection tells, of real processes.
+// Lost, stopped and busy processes, as a control connection distinguishes them; with real processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr NodeId stopped{Role::worker, 1}, busy{Role::worker, 2}, stopped_server{Role::shard, 3},
     killed_server{Role::shard, 4};
 
-void say_ready(ZmqLink& link, NodeId self) {
+void send_ready(ZmqLink& link, NodeId self) {
   const bool worker = self.role == Role::worker;
   link.send({self, scheduler_node,
              worker ? Message(std::in_place_type<ToScheduler>, Ready{})
@@ -35,22 +35,22 @@ class Liveness : public testing::Test {
       waitpid(child, nullptr, 0);
     }
   }
-  // A process of its own, which says one word to the scheduler and then does this. Before any libzmq here.
+  // Forks a process that sends one message to the scheduler, then calls `then`. Must precede any use of libzmq.
   pid_t start(NodeId self, const std::function<void(ZmqLink&)>& then) {
     const pid_t child = fork();
     if (child == 0) {
       ZmqContext context;
       ZmqLink link(context, self);
       link.connect(scheduler_node, endpoint_);
-      say_ready(link, self);
+      send_ready(link, self);
       then(link);
       _exit(0);
     }
     children_.insert(child);
     return child;
   }
-  // Reads until `so`, or for long. Whom the connection of is gone, it remembers.
-  bool hear_until(ZmqLink& listener, const std::function<bool()>& so) {
+  // Receives until `so` or for 30 seconds, and records senders and disconnected nodes.
+  bool receive_until(ZmqLink& listener, const std::function<bool()>& so) {
     const Time deadline = steady_now() + from_seconds(30);
     while (!so() && steady_now() < deadline) {
       const auto envelope = listener.receive(steady_now() + milliseconds(50));
@@ -58,9 +58,9 @@ class Liveness : public testing::Test {
       const auto& message = std::get<ToScheduler>(envelope->message);
       if (const auto* gone = std::get_if<Disconnected>(&message)) {
         gone_.insert(gone->node);
-        heard_.erase(gone->node);
+        received_from_.erase(gone->node);
       } else {
-        heard_.insert(envelope->from);
+        received_from_.insert(envelope->from);
       }
     }
     return so();
@@ -69,35 +69,37 @@ class Liveness : public testing::Test {
   const TemporaryFolder folder_;
   const std::string endpoint_ = "ipc://" + (folder_.path() / "scheduler").string();
   std::set<pid_t> children_;
-  std::set<NodeId> heard_, gone_;
+  std::set<NodeId> received_from_, gone_;
 };
 
-// It reads for ever, as a machine that waits does.
-void listen_on(ZmqLink& link) {
+// Receives endlessly, as a waiting process does.
+void receive_endlessly(ZmqLink& link) {
   while (true) (void)link.receive(steady_now() + from_seconds(1));
 }
 
-TEST_F(Liveness, OfWhoDoesNotAnswerTheConnectionEndsAndABusyOneKeepsIts) {
+TEST_F(Liveness, StoppedWorkersAreDisconnectedAndBusyOnesAreNot) {
   const pid_t stops = start(stopped, [](ZmqLink& link) {
-    (void)link.receive(steady_now() + from_seconds(60));  // nothing comes but the news that it was cut off
-    say_ready(link, stopped);
-    listen_on(link);
+    (void)link.receive(steady_now() + from_seconds(60));  // only Disconnected arrives
+    send_ready(link, stopped);
+    receive_endlessly(link);
   });
   start(busy, [](ZmqLink&) { pause(); });
-  const pid_t server = start(stopped_server, listen_on), lost = start(killed_server, listen_on);
+  const pid_t server = start(stopped_server, receive_endlessly),
+              lost = start(killed_server, receive_endlessly);
   ZmqContext context;
   ZmqLink listener(context, scheduler_node);
   listener.listen(endpoint_);
-  ASSERT_TRUE(hear_until(listener, [&] { return heard_.size() == 4; }));
+  ASSERT_TRUE(receive_until(listener, [&] { return received_from_.size() == 4; }));
   kill(stops, SIGSTOP);
   kill(server, SIGSTOP);
   kill(lost, SIGKILL);
-  EXPECT_TRUE(hear_until(listener, [&] { return gone_.contains(stopped) && gone_.contains(killed_server); }));
-  EXPECT_FALSE(gone_.contains(busy)) << "its process answers";
+  EXPECT_TRUE(
+      receive_until(listener, [&] { return gone_.contains(stopped) && gone_.contains(killed_server); }));
+  EXPECT_FALSE(gone_.contains(busy)) << "its kernel and libzmq still answer";
   kill(stops, SIGCONT);
-  EXPECT_TRUE(hear_until(listener, [&] { return heard_.contains(stopped); }))
-      << "it connects again by itself";
-  EXPECT_FALSE(gone_.contains(stopped_server)) << "that it does not answer is no proof that it has ended";
+  EXPECT_TRUE(receive_until(listener, [&] { return received_from_.contains(stopped); }))
+      << "it reconnects automatically";
+  EXPECT_FALSE(gone_.contains(stopped_server)) << "silence does not prove that a server has exited";
 }
 
 }  // namespace

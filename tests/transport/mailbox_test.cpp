@@ -20,12 +20,12 @@ bool readable(const Mailbox& mailbox) {
   return poll(&watched, 1, 0) == 1;
 }
 
-TEST(Mailbox, WhatIsPostedWakesAndComesInOrder) {
+TEST(Mailbox, PostsWakeTheReaderAndArriveInOrder) {
   Mailbox mailbox;
   EXPECT_FALSE(readable(mailbox));
   std::thread([&] { mailbox.post({interrupt("first"), interrupt("second")}); }).join();
   EXPECT_TRUE(readable(mailbox));
-  EXPECT_TRUE(mailbox.empty()) << "until the link takes it";
+  EXPECT_TRUE(mailbox.empty()) << "empty until take_posted()";
   mailbox.push_back(interrupt("before"));
   mailbox.take_posted();
   EXPECT_FALSE(readable(mailbox));
@@ -36,7 +36,7 @@ TEST(Mailbox, WhatIsPostedWakesAndComesInOrder) {
   EXPECT_TRUE(mailbox.empty());
 }
 
-TEST(Mailbox, WhatASenderHasSentCanBeDropped) {
+TEST(Mailbox, MessagesOfASenderCanBeDropped) {
   Mailbox mailbox;
   for (const std::uint64_t sender : {1, 2, 1, 2}) {
     Envelope it = interrupt(std::to_string(sender));
@@ -49,7 +49,7 @@ TEST(Mailbox, WhatASenderHasSentCanBeDropped) {
   EXPECT_TRUE(mailbox.empty());
 }
 
-TEST(Mailbox, WhoPostsMoreThanItHoldsIsNotHeldUp) {
+TEST(Mailbox, PostsBeyondTheLimitDoNotBlock) {
   Mailbox mailbox;
   for (int i = 0; i < 70'000; ++i) mailbox.post({interrupt("again")});
   mailbox.take_posted();

@@ -26,7 +26,7 @@ class ZmqNet : public Net {
 
   std::unique_ptr<Link> listener(NodeId node) override {
     auto link = std::make_unique<ZmqLink>(context_, node, payloads_);
-    std::string& endpoint = endpoints_[node];  // the former one, if it was there before
+    std::string& endpoint = endpoints_[node];  // reused if the node listened before
     if (endpoint.empty()) {
       endpoint = ipc_ ? "ipc://" + sockets_.path(to_string(node)) : "tcp://127.0.0.1:*";
     }
@@ -42,12 +42,12 @@ class ZmqNet : public Net {
  private:
   const bool ipc_;
   const Memory payloads_;
-  const TemporaryFolder sockets_;  // of ipc
+  const TemporaryFolder sockets_;  // for ipc
   ZmqContext context_;
   std::map<NodeId, std::string> endpoints_;
 };
 
-// A context for each role, as in processes of their own.
+// One context per role, as in separate processes.
 class KeyedNet : public Net {
  public:
   std::unique_ptr<Link> listener(NodeId node) override {
@@ -89,7 +89,7 @@ std::unique_ptr<Net> make_net(const std::string& kind) {
 
 std::string unfit(const std::string& kind) {
 #ifdef __SANITIZE_THREAD__
-  if (kind != "local") return "the thread sanitizer cannot follow libzmq, and reports races that are none";
+  if (kind != "local") return "ThreadSanitizer does not understand libzmq and reports false races";
 #endif
   const bool known = kind == "local" || kind == "tcp" || kind == "keys" || kind == "ipc" || kind == "shared";
   return known ? "" : "no such transport";

@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 constexpr NodeId ada{Role::worker, 1}, bob{Role::worker, 2};
 constexpr int to_ada = 10, to_bob = 11;
 
-// Connections whose kernels are scripted.
+// Connections with scripted kernel state.
 class Kernels : public ::testing::Test {
  protected:
   Kernels() {
@@ -23,7 +23,7 @@ class Kernels : public ::testing::Test {
     nudges.through(bob, to_bob);
   }
 
-  // Everything that is due until then, each at its time.
+  // Runs until `end`; returns the peers nudged.
   std::vector<NodeId> until(Time end) {
     std::vector<NodeId> nudged;
     while (nudges.deadline() <= end) {
@@ -35,7 +35,7 @@ class Kernels : public ::testing::Test {
   }
   std::vector<NodeId> during(Duration span) { return until(now + span); }
 
-  // The kernel has sent a packet to ada again, and the link has looked since.
+  // The kernel has retransmitted a packet to ada, and the link has noticed it.
   void lose_one() {
     ++flights[to_ada].repeated;
     flights[to_ada].unconfirmed = false;
@@ -54,44 +54,44 @@ class Kernels : public ::testing::Test {
                 [this](int descriptor, const Flight&) { lossy.push_back(descriptor); }};
 };
 
-TEST_F(Kernels, AreNotAskedWhileNothingWasSent) {
+TEST_F(Kernels, AreNotQueriedWhileNothingIsSent) {
   EXPECT_EQ(nudges.deadline(), Time::max());
   EXPECT_THAT(nudges.due(now), IsEmpty());
   EXPECT_THAT(looked, IsEmpty());
 }
 
-TEST_F(Kernels, AreAskedOnceWhenAllIsConfirmed) {
+TEST_F(Kernels, AreQueriedOnceIfAllIsConfirmed) {
   nudges.sent(ada, now);
   EXPECT_THAT(during(from_seconds(10)), IsEmpty());
   EXPECT_THAT(looked, ElementsAre(to_ada));
   EXPECT_EQ(nudges.deadline(), Time::max());
 }
 
-TEST_F(Kernels, AreNotAskedWhileMoreIsBeingSent) {
+TEST_F(Kernels, AreNotQueriedWhileMoreIsSent) {
   for (int i = 0; i < 100; ++i) {
     nudges.sent(ada, now);
     EXPECT_THAT(during(Nudges::patient / 2), IsEmpty());
   }
-  EXPECT_THAT(looked, IsEmpty()) << "what is sent next does what a nudge would do";
+  EXPECT_THAT(looked, IsEmpty()) << "the next message has the effect of a nudge";
 }
 
-TEST_F(Kernels, ThatConfirmNothingGetANudge) {
+TEST_F(Kernels, WithUnconfirmedBytesGetANudge) {
   flights[to_ada].unconfirmed = true;
   nudges.sent(ada, now);
   nudges.sent(bob, now);
   EXPECT_THAT(during(Nudges::patient), ElementsAre(ada));
 }
 
-TEST_F(Kernels, ThatGoOnConfirmingNothingGetOnlySoMany) {
+TEST_F(Kernels, WithUnconfirmedBytesGetALimitedNumberOfNudges) {
   flights[to_ada].unconfirmed = true;
   nudges.sent(ada, now);
   EXPECT_EQ(during(from_seconds(3600)).size(), static_cast<std::size_t>(Nudges::most_in_a_row));
   nudges.sent(ada, now);
   EXPECT_EQ(during(from_seconds(3600)).size(), static_cast<std::size_t>(Nudges::most_in_a_row))
-      << "what is sent later gets as many";
+      << "later messages get the same number";
 }
 
-TEST_F(Kernels, ThatConfirmGetNoFurtherNudge) {
+TEST_F(Kernels, ThatConfirmGetNoMoreNudges) {
   flights[to_ada].unconfirmed = true;
   nudges.sent(ada, now);
   EXPECT_THAT(during(Nudges::patient), ElementsAre(ada));
@@ -99,15 +99,15 @@ TEST_F(Kernels, ThatConfirmGetNoFurtherNudge) {
   EXPECT_THAT(during(from_seconds(3600)), IsEmpty());
 }
 
-TEST_F(Kernels, ThatHoldBytesBackGetNoneUntilTheseAreOnTheirWay) {
+TEST_F(Kernels, WithUnsentBytesGetNoNudge) {
   flights[to_ada].unconfirmed = flights[to_ada].unsent = true;
   nudges.sent(ada, now);
-  EXPECT_THAT(during(Nudges::patient), IsEmpty()) << "it would wait behind them";
+  EXPECT_THAT(during(Nudges::patient), IsEmpty()) << "a nudge would wait behind the unsent bytes";
   flights[to_ada].unsent = false;
   EXPECT_THAT(during(2 * Nudges::patient), ElementsAre(ada));
 }
 
-TEST_F(Kernels, ThatHaveMendedALossGetTheNextNudgeSoon) {
+TEST_F(Kernels, AreNudgedSoonerAfterALoss) {
   lose_one();
   flights[to_ada].unconfirmed = true;
   nudges.sent(ada, now);
@@ -118,7 +118,7 @@ TEST_F(Kernels, ThatHaveMendedALossGetTheNextNudgeSoon) {
   EXPECT_THAT(during(Nudges::patient / 2), IsEmpty()) << "another connection has lost nothing";
 }
 
-TEST_F(Kernels, FarAwayAreGivenAPartOfTheRoundTrip) {
+TEST_F(Kernels, AreNudgedAfterAPartOfTheRoundTrip) {
   flights[to_ada].round_trip = milliseconds(100);
   lose_one();
   flights[to_ada].unconfirmed = true;
@@ -127,7 +127,7 @@ TEST_F(Kernels, FarAwayAreGivenAPartOfTheRoundTrip) {
   EXPECT_THAT(during(milliseconds(1)), ElementsAre(ada));
 }
 
-TEST_F(Kernels, ThatLoseNothingMoreAreGivenTimeAgain) {
+TEST_F(Kernels, WithoutFurtherLossesAreNudgedLaterAgain) {
   lose_one();
   for (int i = 0; i < 1000; ++i) {
     nudges.sent(ada, now);
@@ -138,7 +138,7 @@ TEST_F(Kernels, ThatLoseNothingMoreAreGivenTimeAgain) {
   EXPECT_THAT(during(Nudges::patient / 2), IsEmpty());
 }
 
-TEST_F(Kernels, AreToldOnceThatALineLoses) {
+TEST_F(Kernels, AreReportedOnceAsLossy) {
   nudges.sent(ada, now);
   during(from_seconds(1));
   EXPECT_THAT(lossy, IsEmpty());
@@ -147,7 +147,7 @@ TEST_F(Kernels, AreToldOnceThatALineLoses) {
   EXPECT_THAT(lossy, ElementsAre(to_ada));
 }
 
-TEST_F(Kernels, OfANewConnectionHaveLostNothing) {
+TEST_F(Kernels, StartWithoutLossesOnANewConnection) {
   lose_one();
   nudges.through(ada, 12);
   flights[12].unconfirmed = true;
@@ -157,7 +157,7 @@ TEST_F(Kernels, OfANewConnectionHaveLostNothing) {
   EXPECT_EQ(looked.back(), 12);
 }
 
-TEST_F(Kernels, ThatHaveNoTcpAreAskedOnce) {
+TEST_F(Kernels, WithoutTcpAreQueriedOnce) {
   flights.erase(to_ada);
   for (int i = 0; i < 3; ++i) {
     nudges.sent(ada, now);
@@ -166,7 +166,7 @@ TEST_F(Kernels, ThatHaveNoTcpAreAskedOnce) {
   EXPECT_THAT(looked, ElementsAre(to_ada));
 }
 
-TEST_F(Kernels, OfPeersThatAreForgottenAreNotAsked) {
+TEST_F(Kernels, OfForgottenPeersAreNotQueried) {
   flights[to_ada].unconfirmed = true;
   nudges.sent(ada, now);
   nudges.forget(ada);

@@ -1,4 +1,4 @@
-// A plain TCP socket that speaks ZMTP 3.1 as far as a test wants it to (RFC 37, the NULL mechanism).
+// A plain TCP socket that uses as much of ZMTP 3.1 as a test needs (RFC 37, NULL mechanism).
 #pragma once
 
 #include <arpa/inet.h>
@@ -38,7 +38,7 @@ class RawZmtp {
   RawZmtp& operator=(const RawZmtp&) = delete;
   RawZmtp& operator=(RawZmtp&&) = delete;
 
-  // False: the other side has closed, or takes nothing for a while.
+  // Returns false if the other side has closed, or accepts nothing for two seconds.
   bool send(const std::string& bytes) {
     std::size_t sent = 0;
     while (sent < bytes.size()) {
@@ -50,13 +50,13 @@ class RawZmtp {
     }
     return true;
   }
-  // Until messages may be sent: libzmq takes none before it has said READY itself.
+  // Completes the handshake; libzmq accepts no message before it has sent READY itself.
   bool shake_hands(const RoutingId& id) {
     if (!send(greeting() + ready(id)) || read(64).empty()) return false;
     const std::string head_of_ready = read(2);
     return !head_of_ready.empty() && !read(static_cast<unsigned char>(head_of_ready[1])).empty();
   }
-  // Whether the other side has closed, now or within so many milliseconds.
+  // Whether the other side has closed, or closes within `wait` milliseconds.
   [[nodiscard]] bool closed(int wait = 0) const {
     char bytes[4096];
     while (true) {
@@ -82,13 +82,13 @@ class RawZmtp {
   static std::string frame(std::size_t bytes, bool more) {
     return head(bytes, more ? 3 : 2) + std::string(bytes, 'S');
   }
-  // Of a frame (2, and 1 if more follow) or a command (6) with a length of eight bytes.
+  // The head of a frame (flags 2, plus 1 if more follow) or a command (6), with an eight-byte length.
   static std::string head(std::uint64_t bytes, int flags) {
     return std::string(1, static_cast<char>(flags)) + big_endian(bytes, 8);
   }
 
  private:
-  // So many bytes, or none where they do not come.
+  // Exactly `size` bytes, or an empty string if they do not arrive within five seconds.
   [[nodiscard]] std::string read(std::size_t size) const {
     std::string bytes(size, '\0');
     std::size_t here = 0;
@@ -108,7 +108,7 @@ class RawZmtp {
   int socket_;
 };
 
-// Bytes of memory that this process has in use.
+// Resident memory of this process, in bytes.
 inline std::uint64_t resident_bytes() {
   std::uint64_t pages = 0, resident = 0;
   if (FILE* file = std::fopen("/proc/self/statm", "r")) {

@@ -1,4 +1,4 @@
-// A standby's port is its own before it listens there.
+// A standby reserves its port before it listens there.
 #include "transport/reserved_port.h"
 
 #include <arpa/inet.h>
@@ -31,7 +31,7 @@ bool connects(const std::string& endpoint) {
   return connected;
 }
 
-TEST(ReservedPort, RefusesConnectionsAndOtherProgramsUntilItIsTaken) {
+TEST(ReservedPort, RefusesConnectionsAndOtherProgramsUntilUsed) {
   const std::string endpoint = free_endpoint();
   ReservedPort port(endpoint);
   EXPECT_FALSE(connects(endpoint));
@@ -47,7 +47,7 @@ TEST(ReservedPort, RefusesConnectionsAndOtherProgramsUntilItIsTaken) {
   EXPECT_TRUE(connects(endpoint));
 }
 
-TEST(ReservedPort, IsGivenBackIfItIsNotNeeded) {
+TEST(ReservedPort, IsReleasedIfNotUsed) {
   const std::string endpoint = free_endpoint();
   { const ReservedPort port(endpoint); }
   ZmqContext context;
@@ -55,8 +55,7 @@ TEST(ReservedPort, IsGivenBackIfItIsNotNeeded) {
   EXPECT_EQ(link.listen(endpoint), endpoint);
 }
 
-// Over it messages travel as over any other.
-TEST(ReservedPort, ALinkThatTookItIsReached) {
+TEST(ReservedPort, ALinkOnAReservedPortReceivesMessages) {
   const std::string endpoint = free_endpoint();
   ReservedPort port(endpoint);
   ZmqContext context;
@@ -67,7 +66,7 @@ TEST(ReservedPort, ALinkThatTookItIsReached) {
   EXPECT_TRUE(link.receive(steady_now() + std::chrono::seconds(5)));
 }
 
-TEST(ReservedPort, AnotherKindOfEndpointNeedsNone) {
+TEST(ReservedPort, OtherEndpointsReserveNothing) {
   ReservedPort port("ipc:///nowhere/socket");
   EXPECT_EQ(port.take(), -1);
 }

@@ -1,4 +1,4 @@
-// Strangers at the socket: frames that no steelyard sends are dropped and counted, and hurt nobody else.
+// Invalid frames of unknown clients are dropped and counted, and do not affect other connections.
 #include "transport/zmq.h"
 
 #include <zmq.hpp>
@@ -50,7 +50,7 @@ class Strangers : public ::testing::Test {
     socket.connect(endpoint);
     return socket;
   }
-  static void say(zmq::socket_t& socket, const std::vector<Frame>& frames) {
+  static void send_frames(zmq::socket_t& socket, const std::vector<Frame>& frames) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       const bool last = i + 1 == frames.size();
       socket.send(zmq::buffer(frames[i]), last ? zmq::send_flags::none : zmq::send_flags::sndmore);
@@ -60,7 +60,7 @@ class Strangers : public ::testing::Test {
     const RoutingId id = routing_id(node, 0, scheduler_node);
     return {reinterpret_cast<const char*>(id.data()), id.size()};
   }
-  // Until the listener has dropped so many: it must not hear anything meanwhile.
+  // Waits until the listener has dropped this many frames; it must deliver none.
   void expect_dropped(std::uint64_t count) {
     const Time deadline = soon();
     while (listener->dropped() < count && steady_now() < deadline) {
@@ -77,7 +77,7 @@ class Strangers : public ::testing::Test {
       const auto* message = std::get_if<ToScheduler>(&envelope->message);
       if (envelope->from == honest && std::holds_alternative<Ready>(*message)) return;
     }
-    ADD_FAILURE() << "an honest node is not heard any more";
+    ADD_FAILURE() << "messages of an honest node no longer arrive";
   }
 
   std::unique_ptr<ZmqContext> context;
@@ -97,89 +97,89 @@ TEST_F(Strangers, MalformedFramesAreDroppedAndCounted) {
                                            {good, "a payload"},
                                            {good, "", "a third frame"},
                                            {Frame(200'000, 'S')}}) {
-    say(socket, frames);
+    send_frames(socket, frames);
     ++bad;
   }
   expect_dropped(bad);
-  say(socket, {good});
-  const auto heard = listener->receive(soon());
-  ASSERT_TRUE(heard) << "from the same connection, once it makes sense";
-  EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
+  send_frames(socket, {good});
+  const auto received = listener->receive(soon());
+  ASSERT_TRUE(received) << "a valid message on the same connection";
+  EXPECT_EQ(received->from, (NodeId{Role::worker, 9}));
   expect_honest_heard();
 }
 
-TEST_F(Strangers, NudgesMeanNothing) {
+TEST_F(Strangers, NudgesAreIgnored) {
   auto socket = stranger(id_of({Role::worker, 9}));
   const auto header = nudge_frame().header;
   const Frame nudge(reinterpret_cast<const char*>(header.data()), header.size());
-  say(socket, {nudge});
-  say(socket, {nudge});
-  say(socket, {hello_frame()});
-  ASSERT_TRUE(listener->receive(soon())) << "what follows them is heard";
-  say(socket, {nudge + "x"});
+  send_frames(socket, {nudge});
+  send_frames(socket, {nudge});
+  send_frames(socket, {hello_frame()});
+  ASSERT_TRUE(listener->receive(soon())) << "messages after them must arrive";
+  send_frames(socket, {nudge + "x"});
   expect_dropped(1);
 }
 
-TEST_F(Strangers, NamesThatNoNodeHasAreDropped) {
+TEST_F(Strangers, InvalidRoutingIdsAreDropped) {
   auto nameless = stranger("");
   auto short_name = stranger("worker");
   auto wrong_role = stranger("Z" + id_of(honest).substr(1));
   std::string compute = id_of(honest);
   compute[0] = static_cast<char>('A' + static_cast<int>(Role::compute));
   auto pseudo = stranger(compute);
-  say(nameless, {hello_frame()});
-  say(short_name, {hello_frame()});
-  say(pseudo, {hello_frame()});
-  say(wrong_role, {hello_frame()});
+  send_frames(nameless, {hello_frame()});
+  send_frames(short_name, {hello_frame()});
+  send_frames(pseudo, {hello_frame()});
+  send_frames(wrong_role, {hello_frame()});
   expect_dropped(4);
   expect_honest_heard();
 }
 
-TEST_F(Strangers, AnotherProtocolIsToldToTheMachine) {
+TEST_F(Strangers, AnotherProtocolVersionIsReported) {
   auto socket = stranger(id_of({Role::worker, 9}));
   Frame header = hello_frame();
   header[2] = 77;
-  say(socket, {header});
-  const auto heard = listener->receive(soon());
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(heard->from, (NodeId{Role::worker, 9}));
-  const auto* message = std::get_if<ToScheduler>(&heard->message);
+  send_frames(socket, {header});
+  const auto received = listener->receive(soon());
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->from, (NodeId{Role::worker, 9}));
+  const auto* message = std::get_if<ToScheduler>(&received->message);
   ASSERT_TRUE(message != nullptr && std::holds_alternative<VersionMismatch>(*message));
   EXPECT_EQ(std::get<VersionMismatch>(*message).protocol, 77U);
 }
 
-TEST_F(Strangers, WhatIsTooLongIsNotTaken) {
+TEST_F(Strangers, OverlongFramesAreDropped) {
   auto longest = stranger(id_of({Role::worker, 9}));
-  say(longest, {Frame(limits::to_scheduler, 'S')});
+  send_frames(longest, {Frame(limits::to_scheduler, 'S')});
   expect_dropped(1);
   auto oversize = stranger(id_of({Role::worker, 10}));
-  say(oversize, {Frame(limits::to_scheduler + 5000, 'S')});  // libzmq ends such a connection by itself
+  send_frames(oversize, {Frame(limits::to_scheduler + 5000, 'S')});  // libzmq closes such a connection
   EXPECT_FALSE(listener->receive(steady_now() + milliseconds(200)));
   EXPECT_EQ(listener->dropped(), 1U);
   expect_honest_heard();
 }
 
-TEST_F(Strangers, AListenerThatSaysTooMuchIsNotBelieved) {
+TEST_F(Strangers, InvalidFramesOfAListenerAreDropped) {
   zmq::socket_t fake(*static_cast<zmq::context_t*>(context->handle()), zmq::socket_type::router);
   fake.set(zmq::sockopt::linger, 0);
   fake.bind("tcp://127.0.0.1:*");
   ZmqLink link(*context, honest);
   link.connect(scheduler_node, fake.get(zmq::sockopt::last_endpoint));
   link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
-  zmq::message_t id, said;
+  zmq::message_t id, received;
   ASSERT_TRUE(fake.recv(id));
-  ASSERT_TRUE(fake.recv(said));
+  ASSERT_TRUE(fake.recv(received));
   const auto answer = [&](const std::vector<Frame>& frames) {
     fake.send(zmq::buffer(id.data(), id.size()), zmq::send_flags::sndmore);
-    say(fake, frames);
+    send_frames(fake, frames);
   };
   const auto gone = encode(Message(std::in_place_type<ToWorker>, Resend{1, 2, {0, 1}})).header;
   const Frame good(reinterpret_cast<const char*>(gone.data()), gone.size());
   answer({"nonsense"});
   answer({good, "", "a third frame"});
   answer({good});
-  ASSERT_TRUE(link.receive(soon())) << "what makes sense is heard";
-  EXPECT_FALSE(link.receive(steady_now() + milliseconds(50))) << "and only that";
+  ASSERT_TRUE(link.receive(soon())) << "the valid message must arrive";
+  EXPECT_FALSE(link.receive(steady_now() + milliseconds(50))) << "and only that one";
   EXPECT_EQ(link.dropped(), 2U);
 }
 
@@ -187,7 +187,7 @@ TEST_F(Strangers, APortInUseIsNamedWithARemedy) {
   ZmqLink second(*context, {Role::shard, 3});
   try {
     second.listen(endpoint);
-    ADD_FAILURE() << "two listen on " << endpoint;
+    ADD_FAILURE() << "two links listen on " << endpoint;
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     EXPECT_THAT(failure.what(), HasSubstr(endpoint));
@@ -195,7 +195,7 @@ TEST_F(Strangers, APortInUseIsNamedWithARemedy) {
   }
 }
 
-TEST_F(Strangers, EndpointsThatMakeNoSenseAreNamed) {
+TEST_F(Strangers, InvalidEndpointsAreRefused) {
   for (const char* nonsense : {"", "127.0.0.1:5000", "tcp://", "udp://127.0.0.1:1"}) {
     ZmqLink link(*context, honest);
     EXPECT_THROW(link.connect(scheduler_node, nonsense), Failure) << nonsense;
@@ -204,8 +204,8 @@ TEST_F(Strangers, EndpointsThatMakeNoSenseAreNamed) {
   }
 }
 
-// libzmq gives 1,023 sockets unless it is asked for more, and a connection takes three.
-TEST_F(Strangers, AWorkerMayBeConnectedWithManyShards) {
+// libzmq allows 1,023 sockets by default, and a connection takes three.
+TEST_F(Strangers, AWorkerCanConnectToManyShards) {
   constexpr std::uint64_t many = 400;
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -216,23 +216,23 @@ TEST_F(Strangers, AWorkerMayBeConnectedWithManyShards) {
   for (std::uint64_t i = 1; i <= many; ++i) worker.connect({Role::shard, i}, endpoint);
 }
 
-// The one that answers: where nobody is, nothing is waited for.
-TEST_F(Strangers, APeerMayBeAtOneOfSeveralPlaces) {
+// An unreachable place must not delay the other.
+TEST_F(Strangers, APeerIsFoundAtOneOfSeveralPlaces) {
   ZmqLink link(*context, honest);
   const std::string nowhere = "tcp://127.0.0.1:1";
   link.connect(scheduler_node, nowhere + "," + endpoint);
   const Time deadline = soon();
-  std::optional<Envelope> heard;
-  while (!heard && steady_now() < deadline) {
+  std::optional<Envelope> received;
+  while (!received && steady_now() < deadline) {
     link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
-    heard = listener->receive(steady_now() + milliseconds(20));
+    received = listener->receive(steady_now() + milliseconds(20));
   }
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(heard->from, honest);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->from, honest);
 }
 
-// Another process may listen at the endpoint of a node that is gone, and must not answer in its place.
-TEST_F(Strangers, WhatIsForAnotherNodeIsDropped) {
+// Another process may listen at the endpoint of a former node, and must not accept its messages.
+TEST_F(Strangers, MessagesForAnotherNodeAreDropped) {
   const NodeId gone{Role::shard, 41}, here{Role::shard, 42}, worker{Role::worker, 5};
   ZmqLink fresh(*context, here), link(*context, worker);
   const std::string place = fresh.listen("tcp://127.0.0.1:*");
@@ -249,9 +249,8 @@ TEST_F(Strangers, WhatIsForAnotherNodeIsDropped) {
   EXPECT_TRUE(fresh.receive(soon()));
 }
 
-// Two places, and a scheduler at each. The one that leads is believed, and the end of the other disturbs
-// nobody.
-TEST_F(Strangers, OfTwoSchedulersTheOneWithTheHigherGenerationIsBelieved) {
+// Two places with a scheduler at each. Only the leader's messages count; the other's exit goes unnoticed.
+TEST_F(Strangers, TheSchedulerOfTheHigherGenerationLeads) {
   auto former = std::make_unique<ZmqLink>(*context, scheduler_node);
   const std::string second = former->listen("tcp://127.0.0.1:*");
   ZmqLink link(*context, honest);
@@ -265,12 +264,12 @@ TEST_F(Strangers, OfTwoSchedulersTheOneWithTheHigherGenerationIsBelieved) {
     }
     return false;
   };
-  ASSERT_TRUE(meet(*former) && meet(*listener)) << "both places are asked while none has answered";
+  ASSERT_TRUE(meet(*former) && meet(*listener)) << "both places are tried until one answers";
   const auto beat = [&](ZmqLink& scheduler, std::uint64_t generation) {
     scheduler.send(
         {scheduler_node, honest, Message(std::in_place_type<ToWorker>, SchedulerBeat{1, generation})});
     const Time deadline = steady_now() + milliseconds(300);
-    while (const auto got = link.receive(deadline)) {  // while nobody led, the link told of each place
+    while (const auto got = link.receive(deadline)) {  // without a leader, the link reported each place
       if (std::holds_alternative<SchedulerBeat>(std::get<ToWorker>(got->message))) return true;
     }
     return false;
@@ -280,12 +279,12 @@ TEST_F(Strangers, OfTwoSchedulersTheOneWithTheHigherGenerationIsBelieved) {
   EXPECT_FALSE(beat(*former, 0));
   former.reset();
   EXPECT_FALSE(link.receive(steady_now() + milliseconds(300)))
-      << "nothing is said of a scheduler that was not believed";
+      << "the exit of a scheduler that does not lead is not reported";
   EXPECT_TRUE(beat(*listener, 1));
 }
 
-// What it has said before had nobody who took it.
-TEST_F(Strangers, AMemberIsToldWhenAPlaceIsTakenWhileNobodyLeads) {
+// Its earlier messages had no receiver, so it must send them again.
+TEST_F(Strangers, AConnectionWithoutALeaderIsReported) {
   auto former = std::make_unique<ZmqLink>(*context, scheduler_node);
   const std::string first = former->listen("tcp://127.0.0.1:*");
   former.reset();
@@ -300,7 +299,7 @@ TEST_F(Strangers, RoutingIdsNameTheirNode) {
   const RoutingId id = routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 42, {Role::shard, 7});
   EXPECT_EQ(node_of(id.data(), id.size()), (NodeId{Role::checkpointer, 0x0123456789abcdefULL}));
   EXPECT_NE(id, routing_id({Role::checkpointer, 0x0123456789abcdefULL}, 43, {Role::shard, 7}))
-      << "each socket has its own";
+      << "each socket has its own identity";
   EXPECT_EQ(peer_number(id), 7U);
   EXPECT_FALSE(node_of(id.data(), id.size() - 1));
 }

@@ -59,7 +59,7 @@ std::string contents(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-// Removed first: some file systems bring a file that is truncated and written again to the disk at once.
+// Removes the file first: some file systems flush a file at once if it is truncated and rewritten.
 void overwrite(const fs::path& path, const std::string& text) {
   fs::remove(path);
   std::ofstream(path, std::ios::binary) << text;
@@ -87,25 +87,25 @@ class CheckpointTest : public ::testing::Test {
   const std::string root_ = folder_.path().string(), dir_ = root_ + "/checkpoints";
 };
 
-TEST_F(CheckpointTest, ReadsWhatWasWritten) {
+TEST_F(CheckpointTest, RoundTrips) {
   const std::string path = write_checkpoint(dir_, a_snapshot(1180));
   EXPECT_EQ(path, dir_ + "/1180");
   expect_equal(read_checkpoint(path), a_snapshot(1180));
   EXPECT_THAT(entries(), ElementsAre("1180"));
 }
 
-TEST_F(CheckpointTest, PlainDescentHasNoState) {
+TEST_F(CheckpointTest, WithoutOptimizerStateRoundTrips) {
   Snapshot s = a_snapshot(1);
   s.state.clear();
   expect_equal(read_checkpoint(write_checkpoint(dir_, s)), s);
 }
 
-TEST_F(CheckpointTest, EveryTruncationOfEveryFileIsFound) {
+TEST_F(CheckpointTest, EveryTruncationIsDetected) {
   const std::string path = write_checkpoint(dir_, a_snapshot(5));
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "MANIFEST.json"}) {
     const fs::path file = fs::path(path) / name;
     const std::string whole = contents(file);
-    // The manifest's last byte is a newline: without it nothing is lost.
+    // The manifest's last byte is a newline, which may be missing.
     for (std::size_t size = 0; size + 1 < whole.size(); size += 1 + whole.size() / 97) {
       overwrite(file, whole.substr(0, size));
       EXPECT_THAT(refusal(path), HasSubstr(file.string())) << size;
@@ -115,8 +115,8 @@ TEST_F(CheckpointTest, EveryTruncationOfEveryFileIsFound) {
   EXPECT_EQ(refusal(path), "accepted");
 }
 
-// A flip in the manifest's white space may be read as before; then what is read must be what was written.
-TEST_F(CheckpointTest, EveryFlippedBitIsFound) {
+// A flipped bit in the manifest's white space may be accepted if the contents are unchanged.
+TEST_F(CheckpointTest, EveryFlippedBitIsDetected) {
   const std::string path = write_checkpoint(dir_, a_snapshot(5));
   for (const char* name : {"model.safetensors", "optimizer.safetensors", "MANIFEST.json"}) {
     const fs::path file = fs::path(path) / name;
@@ -137,7 +137,7 @@ TEST_F(CheckpointTest, EveryFlippedBitIsFound) {
   }
 }
 
-TEST_F(CheckpointTest, SaysWhatIsWrong) {
+TEST_F(CheckpointTest, RefusalsNameTheDefect) {
   const std::string path = write_checkpoint(dir_, a_snapshot(5));
   const std::string model = contents(path + "/model.safetensors");
   overwrite(path + "/model.safetensors", model.substr(0, 20));
@@ -156,17 +156,17 @@ TEST_F(CheckpointTest, KeepsTheNewestThree) {
   EXPECT_THAT(list_checkpoints(dir_), ElementsAre(dir_ + "/12", dir_ + "/11", dir_ + "/10"));
 }
 
-// After going back to version 10 the versions of the first history are higher, and older.
-TEST_F(CheckpointTest, ALaterTermIsNewerWhateverItsVersion) {
+// After a resumption from version 10, the first term's versions are higher but older.
+TEST_F(CheckpointTest, ALaterTermIsNewerThanAHigherVersion) {
   for (const Version version : {10, 20, 30}) write_checkpoint(dir_, a_snapshot(version, 1));
   write_checkpoint(dir_, a_snapshot(15, 2));
   EXPECT_THAT(list_checkpoints(dir_), ElementsAre(dir_ + "/15", dir_ + "/30", dir_ + "/20"));
-  write_checkpoint(dir_, a_snapshot(20, 2));  // takes the place of its namesake
+  write_checkpoint(dir_, a_snapshot(20, 2));  // replaces the checkpoint of the same name
   EXPECT_THAT(list_checkpoints(dir_), ElementsAre(dir_ + "/20", dir_ + "/15", dir_ + "/30"));
   EXPECT_EQ(read_checkpoint(dir_ + "/20").progress.term, 2U);
 }
 
-TEST_F(CheckpointTest, ATornAttemptIsNoCheckpointAndIsSweptUp) {
+TEST_F(CheckpointTest, AnIncompleteCheckpointIsIgnoredAndRemoved) {
   write_checkpoint(dir_, a_snapshot(5));
   fs::copy(dir_ + "/5", dir_ + "/6.tmp-Xa81bc");
   std::vector<std::string> warnings;
@@ -176,7 +176,7 @@ TEST_F(CheckpointTest, ATornAttemptIsNoCheckpointAndIsSweptUp) {
   EXPECT_THAT(entries(), ElementsAre("5", "7"));
 }
 
-TEST_F(CheckpointTest, TheNewestFallsBackAndSaysSo) {
+TEST_F(CheckpointTest, DamagedCheckpointsAreSkippedWithAWarning) {
   for (const Version version : {5, 6, 7}) write_checkpoint(dir_, a_snapshot(version));
   fs::remove(dir_ + "/7/MANIFEST.json");
   std::string model = contents(dir_ + "/6/model.safetensors");
@@ -189,7 +189,7 @@ TEST_F(CheckpointTest, TheNewestFallsBackAndSaysSo) {
                           AllOf(HasSubstr("skipped " + dir_ + "/6"), HasSubstr("its hash is wrong"))));
 }
 
-TEST_F(CheckpointTest, NoneIsAFailure) {
+TEST_F(CheckpointTest, NoUsableCheckpointIsAFailure) {
   for (const std::string& dir : {dir_, root_}) {
     try {
       newest_checkpoint(dir);
@@ -201,7 +201,7 @@ TEST_F(CheckpointTest, NoneIsAFailure) {
   }
 }
 
-// The most memory that this process has had at a time since it was last asked to forget that, in MB.
+// Peak memory of this process since the last forget_peak(), in MB.
 std::size_t peak_mb() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -212,7 +212,7 @@ std::size_t peak_mb() {
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 // 32 MB of parameters and twice as much state.
-TEST_F(CheckpointTest, WritingTakesNoMemoryToSpeakOf) {
+TEST_F(CheckpointTest, StreamedWritesUseLittleMemory) {
   constexpr std::uint64_t slice = 1 << 18, slices = 32;
   Snapshot about = a_snapshot(9);
   about.layout = {};
@@ -241,10 +241,10 @@ TEST_F(CheckpointTest, AWholeSnapshotIsNotCopied) {
   forget_peak();
   const std::size_t before = peak_mb();
   write_checkpoint(dir_, large);
-  EXPECT_LE(peak_mb() - before, 8U) << "it was five times the parameters";
+  EXPECT_LE(peak_mb() - before, 8U) << "a copy takes at least 32 MB";
 }
 
-TEST_F(CheckpointTest, WhatIsNotFinishedLeavesNothing) {
+TEST_F(CheckpointTest, AnUnfinishedCheckpointLeavesNoFiles) {
   write_checkpoint(dir_, a_snapshot(5));
   {
     const auto sink = open_checkpoint(dir_, a_snapshot(6), 2);
@@ -255,8 +255,8 @@ TEST_F(CheckpointTest, WhatIsNotFinishedLeavesNothing) {
   EXPECT_THAT(entries(), ElementsAre("5"));
 }
 
-// A limit on the size of files refuses as a full disk does, at the same call.
-TEST_F(CheckpointTest, ADiskThatRefusesLeavesNothingBehind) {
+// A file size limit fails the same call as a full disk does.
+TEST_F(CheckpointTest, AFailedWriteLeavesNoFiles) {
   write_checkpoint(dir_, a_snapshot(5));
   Snapshot large = a_snapshot(6);
   append(large.layout, "large", {1 << 20});
@@ -286,7 +286,7 @@ TEST_F(CheckpointTest, ADiskThatRefusesLeavesNothingBehind) {
   expect_equal(read_checkpoint(newest_checkpoint(dir_)), a_snapshot(5));
 }
 
-TEST_F(CheckpointTest, ADirectoryThatCannotBeIsNamed) {
+TEST_F(CheckpointTest, AnImpossibleDirectoryIsNamed) {
   overwrite(root_ + "/file", "");
   try {
     write_checkpoint(root_ + "/file/checkpoints", a_snapshot(1));

@@ -1,4 +1,4 @@
-// A checkpointer in a test's hands: speaks to it as its shards and the scheduler, collects what it answers.
+// A checkpointer under test: delivers messages from shards and scheduler, and collects its output.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace steelyard::test {
 inline constexpr NodeId checkpointer_self{Role::checkpointer, 1}, left{Role::shard, 10},
     right{Role::shard, 11};
 
-// Ten floats in three slices (4, 4, 2), a slot of state; `left` has the first slice, `right` the others.
+// Ten floats in three slices (4, 4, 2) and one state slot; `left` has the first slice, `right` the others.
 class CheckpointerCase : public ::testing::Test {
  protected:
   static Snapshot initial() {
@@ -40,26 +40,26 @@ class CheckpointerCase : public ::testing::Test {
     stored.push_back(snapshot);
     return "checkpoints/" + std::to_string(snapshot.progress.version);
   }
-  template <class Said>
-  std::vector<Envelope>& tell(NodeId from, Said message) {
+  template <class Content>
+  std::vector<Envelope>& deliver(NodeId from, Content message) {
     Outbox out(checkpointer_self);
     checkpointer.step(
         now, {from, checkpointer_self, Message(std::in_place_type<ToCheckpointer>, std::move(message))}, out);
-    return said = out.take();
+    return output = out.take();
   }
   std::vector<Envelope>& wake(double later) {
     now = now + from_seconds(later);
     Outbox out(checkpointer_self);
     checkpointer.wake(now, out);
-    return said = out.take();
+    return output = out.take();
   }
-  template <class Receiver, class Said>
-  [[nodiscard]] std::vector<std::pair<NodeId, Said>> heard() const {
-    std::vector<std::pair<NodeId, Said>> found;
-    for (const Envelope& envelope : said) {
+  template <class Receiver, class Content>
+  [[nodiscard]] std::vector<std::pair<NodeId, Content>> sent() const {
+    std::vector<std::pair<NodeId, Content>> found;
+    for (const Envelope& envelope : output) {
       const auto* receiver = std::get_if<Receiver>(&envelope.message);
       if (receiver == nullptr) continue;
-      if (const Said* it = std::get_if<Said>(receiver)) found.emplace_back(envelope.to, *it);
+      if (const Content* it = std::get_if<Content>(receiver)) found.emplace_back(envelope.to, *it);
     }
     return found;
   }
@@ -74,29 +74,30 @@ class CheckpointerCase : public ::testing::Test {
   static State state(Version version, std::uint32_t slice, std::uint32_t slot, float value) {
     return {version, slice, slot, version, Blob::copy_of(std::vector<float>(slice == 2 ? 2 : 4, value))};
   }
-  // Answers what was fetched, and what is fetched then, until nothing is: parameters are `value`, the
-  // state is 10 more. `silent` does not answer. Leaves in `said` what came last.
+  // Answers all fetches, including those that follow, except fetches from `silent`. Parameters are `value`,
+  // state is value + 10. Leaves the output of the last message in `output`.
   void serve(float value, NodeId silent = {}) {
-    for (auto fetches = heard<ToShard, Fetch>(); !fetches.empty();) {
+    for (auto fetches = sent<ToShard, Fetch>(); !fetches.empty();) {
       const auto [shard, fetch] = fetches.front();
       fetches.erase(fetches.begin());
       if (shard == silent) continue;
       for (const StatePart& part : fetch.parts) {
-        tell(shard, state(fetch.version, part.slice, part.slot, value + static_cast<float>(10 * part.slot)));
-        for (auto& more : heard<ToShard, Fetch>()) fetches.push_back(std::move(more));
+        deliver(shard,
+                state(fetch.version, part.slice, part.slot, value + static_cast<float>(10 * part.slot)));
+        for (auto& more : sent<ToShard, Fetch>()) fetches.push_back(std::move(more));
       }
     }
   }
-  [[nodiscard]] std::vector<Saved> told() const {
+  [[nodiscard]] std::vector<Saved> saved() const {
     std::vector<Saved> all;
-    for (const auto& [to, it] : heard<ToScheduler, Saved>()) all.push_back(it);
+    for (const auto& [to, it] : sent<ToScheduler, Saved>()) all.push_back(it);
     return all;
   }
 
   std::vector<Snapshot> stored;
   std::function<void()> while_storing;
   Time now{std::chrono::seconds(1)};
-  std::vector<Envelope> said;
+  std::vector<Envelope> output;
   Checkpointer checkpointer{checkpointer_self, initial(), 1,
                             in_memory([this](const Snapshot& snapshot) { return store(snapshot); })};
 };

@@ -31,13 +31,13 @@ class DurableFileTest : public ::testing::Test {
   const std::string root_ = folder_.path().string();
 };
 
-// The value that the XXH3 specification gives for no bytes and seed 0, as xxhsum -H2 prints it.
+// The value in the XXH3 specification for an empty input and seed 0, as `xxhsum -H2` prints it.
 TEST_F(DurableFileTest, SealsAreXxh3) {
   EXPECT_EQ(seal({}), (FileSeal{0, "99aa06d3014798d86001c324468d497f"}));
 }
 
 TEST_F(DurableFileTest, WritesAndSealsInPieces) {
-  DurableFile file(root_ + "/f", 1000);  // more is reserved than comes
+  DurableFile file(root_ + "/f", 1000);  // reserves more than is written
   file.write(bytes_of("one "));
   file.write({});
   file.write(bytes_of("two"));
@@ -53,8 +53,8 @@ TEST_F(DurableFileTest, PiecesMayComeInAnyOrder) {
   EXPECT_EQ(file.finish(), seal(bytes_of("one two")));
 }
 
-// A disk, a driver or another program may store something else than it was given.
-TEST_F(DurableFileTest, WhatIsNotAsItWasWrittenIsFound) {
+// A disk, a driver or another program may corrupt the data.
+TEST_F(DurableFileTest, CorruptedDataIsDetected) {
   DurableFile file(root_ + "/f", 7);
   file.write(bytes_of("one "));
   file.write(bytes_of("two"));
@@ -62,13 +62,13 @@ TEST_F(DurableFileTest, WhatIsNotAsItWasWrittenIsFound) {
   EXPECT_THAT(refusal([&] { file.finish(); }), HasSubstr("differs from the data written, from byte 4"));
 }
 
-TEST_F(DurableFileTest, NeverWritesOverAFile) {
+TEST_F(DurableFileTest, NeverOverwritesAFile) {
   DurableFile(root_ + "/f", 0).finish();
   EXPECT_THAT(refusal([&] { DurableFile(root_ + "/f", 0); }),
               HasSubstr(root_ + "/f: cannot be created: File exists"));
 }
 
-TEST_F(DurableFileTest, ReadsNoMoreThanItMay) {
+TEST_F(DurableFileTest, ReadsAtMostTheLimit) {
   DurableFile file(root_ + "/f", 3);
   file.write(bytes_of("abc"));
   file.finish();

@@ -1,5 +1,4 @@
-// The state to begin with on its way from a checkpointer to two shards, over one slow line that loses
-// nothing.
+// Initial state sent from a checkpointer to two shards, over one slow but lossless connection.
 #include <gmock/gmock.h>
 
 #include <deque>
@@ -14,11 +13,10 @@ namespace {
 
 constexpr NodeId checkpointer_node{Role::checkpointer, 1};
 
-// Parameters and momentum in 40 slices of 1 KB. Every StateChunk takes its time on the line; all else is
-// small.
-class SlowLine {
+// Parameters and momentum in 40 slices of 1 KB. Each StateChunk takes a fixed time; other messages take none.
+class SlowConnection {
  public:
-  explicit SlowLine(double seconds_a_part) : each_(from_seconds(seconds_a_part)) {
+  explicit SlowConnection(double seconds_per_part) : each_(from_seconds(seconds_per_part)) {
     append(job_.layout, "w", {40 * 256});
     job_.layout.slice_size = 256;
     job_.shards = 2;
@@ -37,14 +35,14 @@ class SlowLine {
     }
   }
 
-  // The scheduler repeats the roster, and everybody wakes, twice a second, until all is loaded.
+  // Twice a second the scheduler repeats the roster and all nodes wake, until both shards are loaded.
   void run() {
     for (int beats = 0; !loaded() && beats < 1'000'000; ++beats) {
       const Time until = now_ + std::chrono::milliseconds(500);
-      while (!line_.empty() && free_ <= until) {
+      while (!queue_.empty() && free_ <= until) {
         now_ = std::max(now_, free_);
-        const Envelope next = std::move(line_.front());
-        line_.pop_front();
+        const Envelope next = std::move(queue_.front());
+        queue_.pop_front();
         free_ = std::max(free_, now_) + each_;
         give(*shards_.at(next.to), next);
       }
@@ -56,9 +54,9 @@ class SlowLine {
       carry(out.take());
       for (auto& [node, shard] : shards_) {
         give(*shard, {scheduler_node, node, Message(std::in_place_type<ToShard>, SchedulerBeat{1})});
-        Outbox said(node);
-        shard->wake(now_, said);
-        carry(said.take());
+        Outbox beat(node);
+        shard->wake(now_, beat);
+        carry(beat.take());
       }
     }
   }
@@ -66,7 +64,7 @@ class SlowLine {
     return std::ranges::all_of(shards_, [](const auto& it) { return it.second->loaded(); });
   }
 
-  std::size_t sent = 0, longest = 0;  // parts in all, and at a time on the line
+  std::size_t sent = 0, longest = 0;  // number of parts sent, and most parts in transit
 
  private:
   template <class M>
@@ -75,8 +73,8 @@ class SlowLine {
     machine.step(now_, envelope, out);
     carry(out.take());
   }
-  void carry(std::vector<Envelope> said) {
-    for (Envelope& it : said) {
+  void carry(std::vector<Envelope> messages) {
+    for (Envelope& it : messages) {
       if (it.to == checkpointer_node) {
         give(*checkpointer_, it);
       } else if (const auto* message = std::get_if<ToShard>(&it.message)) {
@@ -84,9 +82,9 @@ class SlowLine {
           give(*shards_.at(it.to), it);
           continue;
         }
-        if (line_.empty()) free_ = std::max(free_, now_ + each_);
-        line_.push_back(std::move(it));
-        longest = std::max(longest, line_.size());
+        if (queue_.empty()) free_ = std::max(free_, now_ + each_);
+        queue_.push_back(std::move(it));
+        longest = std::max(longest, queue_.size());
         ++sent;
       }
     }
@@ -97,18 +95,18 @@ class SlowLine {
   Roster roster_;
   std::unique_ptr<Checkpointer> checkpointer_;
   std::map<NodeId, std::unique_ptr<Shard>> shards_;
-  std::deque<Envelope> line_;
+  std::deque<Envelope> queue_;
   Time now_{std::chrono::seconds(1)}, free_{};
 };
 
-// 80 parts: from 2 s in all to almost half an hour.
-TEST(Loading, ASlowLineCarriesOneCopyAndAWindow) {
+// 80 parts, which take from 2 s to almost half an hour.
+TEST(Loading, ASlowConnectionCarriesOneCopyAndAWindow) {
   for (const double seconds : {0.02, 0.2, 2.0, 20.0}) {
-    SlowLine line(seconds);
-    line.run();
-    EXPECT_TRUE(line.loaded());
-    EXPECT_LE(line.sent, 80U + 2 * transfer_window) << seconds << " s a part";
-    EXPECT_LE(line.longest, 2 * transfer_window + 2) << seconds << " s a part";
+    SlowConnection connection(seconds);
+    connection.run();
+    EXPECT_TRUE(connection.loaded());
+    EXPECT_LE(connection.sent, 80U + 2 * transfer_window) << seconds << " s per part";
+    EXPECT_LE(connection.longest, 2 * transfer_window + 2) << seconds << " s per part";
   }
 }
 

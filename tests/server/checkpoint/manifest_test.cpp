@@ -40,11 +40,11 @@ std::string refusal(const std::string& text) {
   return "accepted";
 }
 
-TEST(Manifest, ReadsWhatItWrites) {
+TEST(Manifest, RoundTrips) {
   const Manifest m = parse_manifest(manifest_text(a_manifest()), "M.json");
   EXPECT_EQ(m.progress.term, 2U);
   EXPECT_EQ(m.progress.version, 1180U);
-  EXPECT_EQ(m.progress.seconds, 0.1 + 0.2);  // every bit of it
+  EXPECT_EQ(m.progress.seconds, 0.1 + 0.2);  // exactly
   EXPECT_EQ(m.progress.policy_state, "equal 1 ");
   EXPECT_EQ(m.progress.workers, (std::vector<std::string>{"ann", "", "carl"}));
   EXPECT_EQ(m.fingerprint, 0xABCU);
@@ -54,7 +54,7 @@ TEST(Manifest, ReadsWhatItWrites) {
   EXPECT_EQ(m.files, a_manifest().files);
 }
 
-// What samples the model takes, an earlier release did not write down.
+// An earlier release did not store the shape of the samples.
 TEST(Manifest, ReadsTheSamplesOfAnEarlierRelease) {
   using Json = nlohmann::ordered_json;
   Json whole = Json::parse(manifest_text(a_manifest()));
@@ -67,7 +67,7 @@ TEST(Manifest, ReadsTheSamplesOfAnEarlierRelease) {
   EXPECT_EQ(parse_manifest(whole.dump(), "M.json").source, expected);
 }
 
-// A layout of an earlier release says whether weight decay applies, and nothing of the rate and what is kept.
+// An earlier release stored `decay` as a boolean, without `rate` and `keep`.
 TEST(Manifest, ReadsTheLayoutOfAnEarlierRelease) {
   using Json = nlohmann::json;
   Json whole = Json::parse(manifest_text(a_manifest()));
@@ -83,7 +83,7 @@ TEST(Manifest, ReadsTheLayoutOfAnEarlierRelease) {
   EXPECT_EQ(layout.ranges[1], (Range{.begin = 6, .end = 7, .rule = Rule::mean, .decay = 0, .norm_group = 5}));
 }
 
-TEST(Manifest, ASealThatDoesNotFitIsFound) {
+TEST(Manifest, AWrongHashOrStructureIsRefused) {
   std::string text = manifest_text(a_manifest());
   text.replace(text.find("1180"), 4, "1181");
   EXPECT_THAT(refusal(text), HasSubstr("its hash does not match its contents"));
@@ -92,8 +92,8 @@ TEST(Manifest, ASealThatDoesNotFitIsFound) {
   EXPECT_THAT(refusal("{\"checkpoint\": 3, \"xxh3_128\": 4}"), HasSubstr("\"xxh3_128\" has the wrong type"));
 }
 
-// Sealed like a good one: what a program with another idea of layouts would write.
-TEST(Manifest, LayoutsThatCannotBeAreRefused) {
+// With a valid hash: as a program with other rules for layouts would write it.
+TEST(Manifest, InvalidLayoutsAreRefused) {
   Manifest m = a_manifest();
   m.layout.ranges[1].begin = 7;
   EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("its ranges have holes"));

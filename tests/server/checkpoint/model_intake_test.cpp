@@ -1,4 +1,4 @@
-// A model and its first weights, from the first worker that has them.
+// The model and its initial weights, received from the first worker that has them.
 #include "server/checkpoint/model_intake.h"
 
 #include <gmock/gmock.h>
@@ -25,8 +25,8 @@ class ModelIntakeTest : public ::testing::Test {
     model.train_samples = 1000;
     return model;
   }
-  template <class Said>
-  void tell(NodeId from, Said message) {
+  template <class Content>
+  void deliver(NodeId from, Content message) {
     Outbox out(scheduler_node);
     intake.step(now, {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))},
                 out);
@@ -39,46 +39,46 @@ class ModelIntakeTest : public ::testing::Test {
     take(out);
   }
   void take(Outbox& out) {
-    said.clear();
+    output.clear();
     for (Envelope& envelope : out.take()) {
       if (const auto* it = std::get_if<ToRecorder>(&envelope.message)) {
         notes.push_back(std::get<Note>(*it).text);
       } else {
-        said.push_back(std::move(envelope));
+        output.push_back(std::move(envelope));
       }
     }
   }
-  void hello(NodeId from, const std::string& name = "ann") { tell(from, Hello{0, name, {}}); }
+  void hello(NodeId from, const std::string& name = "ann") { deliver(from, Hello{0, name, {}}); }
   void weights(NodeId from, Interval floats) {
     std::vector<float> values(floats.size());
     std::iota(values.begin(), values.end(), static_cast<float>(floats.begin));
-    tell(from, Weights{floats, Blob::copy_of(values)});
+    deliver(from, Weights{floats, Blob::copy_of(values)});
   }
-  // The only thing that was said, to this worker.
-  template <class Said>
-  [[nodiscard]] const Said* said_to(NodeId to) const {
-    if (said.size() != 1 || said[0].to != to) return nullptr;
-    return std::get_if<Said>(std::get_if<ToWorker>(&said[0].message));
+  // The only message sent, if it went to this worker.
+  template <class Content>
+  [[nodiscard]] const Content* only_message_to(NodeId to) const {
+    if (output.size() != 1 || output[0].to != to) return nullptr;
+    return std::get_if<Content>(std::get_if<ToWorker>(&output[0].message));
   }
 
   Time now{std::chrono::seconds(1)};
-  std::vector<Envelope> said;
+  std::vector<Envelope> output;
   std::vector<std::string> notes;
   static constexpr std::uint64_t memory = std::uint64_t{1} << 30;
   ModelIntake intake{seed, from_seconds(10), memory};
 };
 
-TEST_F(ModelIntakeTest, AsksForTheModelThenForItsWeightsPartByPart) {
+TEST_F(ModelIntakeTest, RequestsTheModelThenItsWeightsInParts) {
   hello(ann);
-  ASSERT_TRUE(said_to<AskModel>(ann));
-  tell(ann, described());
-  const auto* first = said_to<AskWeights>(ann);
+  ASSERT_TRUE(only_message_to<AskModel>(ann));
+  deliver(ann, described());
+  const auto* first = only_message_to<AskWeights>(ann);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->seed, seed);
   EXPECT_EQ(first->floats, (Interval{0, most}));
   weights(ann, {0, most});
-  ASSERT_TRUE(said_to<AskWeights>(ann));
-  EXPECT_EQ(said_to<AskWeights>(ann)->floats, (Interval{most, most + 10}));
+  ASSERT_TRUE(only_message_to<AskWeights>(ann));
+  EXPECT_EQ(only_message_to<AskWeights>(ann)->floats, (Interval{most, most + 10}));
   EXPECT_FALSE(intake.finished());
   weights(ann, {most, most + 10});
   EXPECT_TRUE(intake.finished() && intake.complete());
@@ -88,48 +88,48 @@ TEST_F(ModelIntakeTest, AsksForTheModelThenForItsWeightsPartByPart) {
   for (std::uint64_t i = 0; i < all.size(); ++i) ASSERT_EQ(all[i], static_cast<float>(i));
 }
 
-TEST_F(ModelIntakeTest, AsksAgainForWhatWasLost) {
+TEST_F(ModelIntakeTest, LostMessagesAreRequestedAgain) {
   hello(ann);
   hello(ann);
-  EXPECT_TRUE(said_to<AskModel>(ann));
-  tell(ann, described());
+  EXPECT_TRUE(only_message_to<AskModel>(ann));
+  deliver(ann, described());
   hello(ann);
-  ASSERT_TRUE(said_to<AskWeights>(ann));
+  ASSERT_TRUE(only_message_to<AskWeights>(ann));
   weights(ann, {0, most});
   weights(ann, {0, most});
-  EXPECT_THAT(said, IsEmpty()) << "a part that came twice is taken once";
+  EXPECT_THAT(output, IsEmpty()) << "a duplicate part must be ignored";
   weights(ann, {most, most + 10});
   EXPECT_EQ(intake.take_weights().size(), most + 10);
 }
 
-TEST_F(ModelIntakeTest, OnlyOneIsAskedAndNobodyElseIsLeftInSilence) {
+TEST_F(ModelIntakeTest, OnlyOneIsAskedAndTheOthersGetHeartbeats) {
   hello(ann);
   hello(bob, "bob");
-  EXPECT_TRUE(said_to<SchedulerBeat>(bob));
-  tell(bob, described());
-  EXPECT_THAT(said, IsEmpty()) << "who was not asked is not believed";
+  EXPECT_TRUE(only_message_to<SchedulerBeat>(bob));
+  deliver(bob, described());
+  EXPECT_THAT(output, IsEmpty()) << "an unrequested model must be ignored";
   hello(server, "server-0");
-  ASSERT_EQ(said.size(), 1U);
-  EXPECT_TRUE(std::holds_alternative<SchedulerBeat>(std::get<ToShard>(said[0].message)));
+  ASSERT_EQ(output.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<SchedulerBeat>(std::get<ToShard>(output[0].message)));
 }
 
-TEST_F(ModelIntakeTest, WhoHasNoModelIsNotAskedAgain) {
+TEST_F(ModelIntakeTest, AWorkerWithoutAModelIsNotAskedAgain) {
   hello(ann);
-  tell(ann, ModelDescription{});
+  deliver(ann, ModelDescription{});
   EXPECT_THAT(notes, ElementsAre("worker 'ann' cannot provide the model: it brings no model"));
   hello(ann);
-  EXPECT_TRUE(said_to<SchedulerBeat>(ann));
+  EXPECT_TRUE(only_message_to<SchedulerBeat>(ann));
   hello(bob, "bob");
-  EXPECT_TRUE(said_to<AskModel>(bob));
+  EXPECT_TRUE(only_message_to<AskModel>(bob));
 }
 
-TEST_F(ModelIntakeTest, BeginsAnewWithTheNextWhereOneGoesOrFallsSilent) {
+TEST_F(ModelIntakeTest, ALostOrSilentWorkerIsReplacedByTheNext) {
   hello(ann);
-  tell(ann, described());
+  deliver(ann, described());
   weights(ann, {0, most});
-  tell(ann, Disconnected{ann});
+  deliver(ann, Disconnected{ann});
   hello(bob, "bob");
-  tell(bob, described(40));
+  deliver(bob, described(40));
   wake(9.9);
   hello(bob, "bob");
   wake(9.9);
@@ -138,52 +138,52 @@ TEST_F(ModelIntakeTest, BeginsAnewWithTheNextWhereOneGoesOrFallsSilent) {
   EXPECT_THAT(notes, ElementsAre(HasSubstr("connection is lost"), HasSubstr("does not answer")));
   const NodeId third{Role::worker, 8};
   hello(third, "cid");
-  tell(third, described(40));
+  deliver(third, described(40));
   weights(third, {0, 40});
   EXPECT_TRUE(intake.complete());
-  EXPECT_EQ(intake.take_weights().size(), 40U) << "nothing of the first one's is left";
+  EXPECT_EQ(intake.take_weights().size(), 40U) << "the first worker's weights must be discarded";
 }
 
-TEST_F(ModelIntakeTest, WhatIsNoModelIsRefused) {
+TEST_F(ModelIntakeTest, InvalidModelsAreRefused) {
   ModelDescription holes = described(40), empty = described(40);
   holes.layout.tensors[1].offset = 3;
   empty.train_samples = 0;
   hello(ann);
-  tell(ann, holes);
+  deliver(ann, holes);
   hello(bob, "bob");
-  tell(bob, empty);
+  deliver(bob, empty);
   EXPECT_THAT(notes, ElementsAre(HasSubstr("its tensors have holes"), HasSubstr("no training samples")));
 }
 
-// It costs the worker a few bytes to describe, and must cost nobody else more.
+// A description of a few bytes must not make the scheduler allocate much.
 TEST_F(ModelIntakeTest, AModelLargerThanMemoryIsRefusedByName) {
   hello(ann);
-  tell(ann, described(std::uint64_t{1} << 60));
+  deliver(ann, described(std::uint64_t{1} << 60));
   EXPECT_THAT(notes, ElementsAre(testing::AllOf(HasSubstr("'ann'"), HasSubstr("1072 MB of memory"))));
   hello(bob, "bob");
-  tell(bob, described(memory / sizeof(float)));
-  EXPECT_TRUE(said_to<AskWeights>(bob));
+  deliver(bob, described(memory / sizeof(float)));
+  EXPECT_TRUE(only_message_to<AskWeights>(bob));
   EXPECT_EQ(notes.size(), 1U);
 }
 
-// Each part comes just in time, and all would take hours.
-TEST_F(ModelIntakeTest, WhoDawdlesIsGivenUpForTheNext) {
+// Each part arrives before its timeout, but all of them would take hours.
+TEST_F(ModelIntakeTest, ASlowWorkerIsReplacedByTheNext) {
   hello(ann);
   const std::uint64_t parts = 40;
-  tell(ann, described(parts * most));
+  deliver(ann, described(parts * most));
   for (std::uint64_t part = 0; part < parts - 1 && notes.empty(); ++part) {
     wake(9);
     if (notes.empty()) weights(ann, {part * most, (part + 1) * most});
   }
   ASSERT_THAT(notes, ElementsAre(HasSubstr("too slow")));
   hello(bob, "bob");
-  EXPECT_TRUE(said_to<AskModel>(bob));
+  EXPECT_TRUE(only_message_to<AskModel>(bob));
 }
 
-TEST_F(ModelIntakeTest, ALargeModelHasTheTimeThatItTakes) {
+TEST_F(ModelIntakeTest, ALargeModelGetsMoreTime) {
   hello(ann);
   const std::uint64_t parts = 250;
-  tell(ann, described(parts * most));
+  deliver(ann, described(parts * most));
   for (std::uint64_t part = 0; part < parts; ++part) {
     wake(0.6);
     weights(ann, {part * most, (part + 1) * most});
@@ -192,26 +192,26 @@ TEST_F(ModelIntakeTest, ALargeModelHasTheTimeThatItTakes) {
   EXPECT_THAT(notes, IsEmpty());
 }
 
-TEST_F(ModelIntakeTest, WeightsOfAnotherSizeAreNotTaken) {
+TEST_F(ModelIntakeTest, WeightsOfAnotherSizeAreIgnored) {
   hello(ann);
-  tell(ann, described(40));
-  tell(ann, Weights{{0, 40}, Blob::copy_of(std::vector<float>(39))});
-  tell(ann, Weights{{1, 40}, Blob::copy_of(std::vector<float>(39))});
+  deliver(ann, described(40));
+  deliver(ann, Weights{{0, 40}, Blob::copy_of(std::vector<float>(39))});
+  deliver(ann, Weights{{1, 40}, Blob::copy_of(std::vector<float>(39))});
   EXPECT_FALSE(intake.finished());
   weights(ann, {0, 40});
   EXPECT_TRUE(intake.complete());
 }
 
-TEST_F(ModelIntakeTest, EndsWhenTheJobIsToEndOrAProcessIsGoneForGood) {
+TEST_F(ModelIntakeTest, EndsIfAProcessFailsOrTheJobIsInterrupted) {
   hello(ann);
-  tell(ann, Goodbye{"no memory"});
-  EXPECT_FALSE(intake.finished()) << "others may come";
+  deliver(ann, Goodbye{"no memory"});
+  EXPECT_FALSE(intake.finished()) << "other workers may join";
   ModelIntake other{seed, from_seconds(10), memory};
   Outbox out(scheduler_node);
   other.step(now, {link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, Goodbye{})}, out);
   EXPECT_TRUE(other.finished());
   EXPECT_FALSE(other.complete());
-  tell(link_node, Interrupt{});
+  deliver(link_node, Interrupt{});
   EXPECT_TRUE(intake.finished());
   EXPECT_FALSE(intake.complete());
   EXPECT_EQ(intake.deadline(), Time::max());

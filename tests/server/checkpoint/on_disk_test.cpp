@@ -1,5 +1,5 @@
-// What a checkpoint has told the disk by the time that it exists. The fsync of this program is one that takes
-// notes: a file that was never synced reads as well as any other until the power goes.
+// Which files are synced before a checkpoint gets its name. This program replaces fsync with one that records
+// its calls, since a file that was never synced is readable until power is lost.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,8 +16,8 @@ namespace {
 
 struct Synced {
   ino_t file;
-  off_t size;                 // when it was synced
-  std::vector<ino_t> inside;  // of a directory, then: what it held
+  off_t size;                 // at the time of the call
+  std::vector<ino_t> inside;  // if it is a directory: its entries at that time
 };
 std::vector<Synced> synced;
 
@@ -31,7 +31,7 @@ std::vector<ino_t> files_in(const std::filesystem::path& directory) {
   return files;
 }
 
-int note(int file) {
+int record(int file) {
   struct stat about {};
   ::fstat(file, &about);
   const auto path = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file));
@@ -42,9 +42,9 @@ int note(int file) {
 
 }  // namespace
 
-// The linker prefers these to the library's.
-extern "C" int fsync(int file) { return note(file); }
-extern "C" int fdatasync(int file) { return note(file); }
+// The linker prefers these to the C library's.
+extern "C" int fsync(int file) { return record(file); }
+extern "C" int fdatasync(int file) { return record(file); }
 
 namespace steelyard::on_disk_test {
 namespace {
@@ -55,7 +55,7 @@ struct stat about(const std::filesystem::path& path) {
   return it;
 }
 
-TEST(OnDisk, EveryFileOfACheckpointItsDirectoryAndItsNameAreSynced) {
+TEST(OnDisk, ACheckpointsFilesDirectoryAndNameAreSynced) {
   const TemporaryFolder folder;
   const std::string checkpoints = folder.path().string() + "/checkpoints";
   Snapshot snapshot;
@@ -72,7 +72,7 @@ TEST(OnDisk, EveryFileOfACheckpointItsDirectoryAndItsNameAreSynced) {
     files.push_back(it.st_ino);
     EXPECT_TRUE(std::ranges::any_of(
         synced, [&](const Synced& s) { return s.file == it.st_ino && s.size == it.st_size; }))
-        << entry.path().filename() << " was not synced as it is";
+        << entry.path().filename() << " was not synced in its final size";
   }
   EXPECT_EQ(files.size(), 3U);
   const auto names_synced = [&](const std::string& directory, ino_t file) {

@@ -19,7 +19,7 @@ std::string floats(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-// A file as somebody else would write it: header as given, without padding.
+// A file with this header, without padding, as another program may write it.
 std::string file_of(const std::string& header, const std::string& values) {
   const std::uint64_t length = header.size();
   std::string file(sizeof length, '\0');
@@ -43,7 +43,7 @@ std::string refused_header(const std::string& header, std::size_t value_count = 
   return refusal(file_of(header, floats(std::vector<float>(value_count, 1.0F))));
 }
 
-TEST(Safetensors, WritesWhatItReads) {
+TEST(Safetensors, RoundTrips) {
   const std::string header =
       safetensors_header({{"b", {2, 1}}, {"a", {3}}, {"none", {0, 7}}, {"one", {}}}, {{"made by", "us"}});
   const std::string file = header + floats({1, 2, 3, 4, 5, 6});
@@ -61,7 +61,7 @@ TEST(Safetensors, WritesWhatItReads) {
   EXPECT_EQ(read.find("two"), nullptr);
 }
 
-TEST(Safetensors, BeginsItsValuesAtAMultipleOf64) {
+TEST(Safetensors, ValuesBeginAtAMultipleOf64) {
   for (std::size_t extra = 0; extra < 70; ++extra) {
     const std::string header = safetensors_header({{std::string(1 + extra, 'n'), {1}}}, {});
     EXPECT_EQ(header.size() % 64, 0U);
@@ -70,8 +70,8 @@ TEST(Safetensors, BeginsItsValuesAtAMultipleOf64) {
   }
 }
 
-// A header of the kind that other programs write: other order, no padding, values that are not aligned.
-TEST(Safetensors, ReadsTheFilesOfOthers) {
+// A header as other programs write it: another order, no padding, unaligned values.
+TEST(Safetensors, ReadsFilesOfOtherPrograms) {
   const std::string file = file_of(R"({"y":{"data_offsets":[4,12],"shape":[2],"dtype":"F32"},)"
                                    R"("x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} )",
                                    floats({1, 2, 3}));
@@ -83,7 +83,7 @@ TEST(Safetensors, ReadsTheFilesOfOthers) {
   EXPECT_THAT(y, ElementsAre(2, 3));
 }
 
-TEST(Safetensors, EveryTruncationIsFound) {
+TEST(Safetensors, EveryTruncationIsDetected) {
   const std::string file = safetensors_header({{"a", {2}}, {"b", {1}}}, {{"k", "v"}}) + floats({1, 2, 3});
   for (std::size_t size = 0; size < file.size(); ++size) refusal(file.substr(0, size));
   EXPECT_THAT(refusal(file + "x"), HasSubstr("1 bytes at the end belong to no tensor"));
@@ -122,14 +122,14 @@ TEST(Safetensors, SizesMustNotOverflow) {
               HasSubstr("negative"));
 }
 
-TEST(Safetensors, AHugeHeaderIsNotBelieved) {
+TEST(Safetensors, AnOversizedHeaderIsRefused) {
   std::string file = file_of("{}", "");
   const std::uint64_t huge = 1ULL << 60;
   std::memcpy(file.data(), &huge, sizeof huge);
   EXPECT_THAT(refusal(file), HasSubstr("a header of 1152921504606846976 bytes"));
 }
 
-TEST(Safetensors, DeepNestingIsRefusedWhereItBegins) {
+TEST(Safetensors, DeepNestingIsRefusedAtItsStart) {
   const std::string deep = R"({"a":)" + std::string(1'000'000, '[');
   EXPECT_THAT(refused_header(deep), HasSubstr("an unexpected list"));
   EXPECT_THAT(refused_header(R"({"a":{"dtype":{"x":1}}})"), HasSubstr("an unexpected object"));
@@ -137,7 +137,7 @@ TEST(Safetensors, DeepNestingIsRefusedWhereItBegins) {
               HasSubstr("an unexpected list"));
 }
 
-TEST(Safetensors, OtherThingsThatDoNotBelong) {
+TEST(Safetensors, OtherInvalidHeadersAreRefused) {
   EXPECT_THAT(refused_header(R"([1])"), HasSubstr("does not begin with {"));
   EXPECT_THAT(refused_header(R"({"a":{"dtype":"F16","shape":[4],"data_offsets":[0,8]}})"),
               AllOf(HasSubstr("\"a\""), HasSubstr("F16"), HasSubstr("only F32")));

@@ -1,4 +1,4 @@
-// What a mirror that is promoted keeps of the workers that its primary knew.
+// Pulls of its primary's workers, as a promoted mirror keeps them.
 #include <gtest/gtest.h>
 
 #include "server/mirror/replica.h"
@@ -15,23 +15,23 @@ class Promoted : public ::testing::Test {
     step(scheduler_node, Welcome{ShardCase::term, 0, primary.job});
     step(scheduler_node, MirrorOf{ShardCase::term, 1, shard_node});
     primary.load();
-    tell(scheduler_node, Mirror{ShardCase::term, 1, false, mirror_node, "ipc://mirror"});
-    for (const std::uint64_t worker : {1, 2, 3}) tell(worker_node(worker), Pull{ShardCase::term, 1});
+    deliver(scheduler_node, Mirror{ShardCase::term, 1, false, mirror_node, "ipc://mirror"});
+    for (const std::uint64_t worker : {1, 2, 3}) deliver(worker_node(worker), Pull{ShardCase::term, 1});
   }
-  // What the primary is told it forwards, and hears that it has arrived.
-  void tell(NodeId from, auto message) {
-    std::vector<Envelope> said = primary.tell(from, std::move(message));
-    while (!said.empty()) {
+  // Delivers a message to the primary, then forwards it to the mirror and returns its acknowledgements.
+  void deliver(NodeId from, auto message) {
+    std::vector<Envelope> output = primary.deliver(from, std::move(message));
+    while (!output.empty()) {
       std::vector<ReplicateAck> acks;
-      for (Envelope& it : said) {
+      for (Envelope& it : output) {
         if (it.to != mirror_node) continue;
         for (const Envelope& ack : step(shard_node, std::get<ToShard>(it.message)))
           acks.push_back(std::get<ReplicateAck>(std::get<ToShard>(ack.message)));
       }
-      said.clear();
+      output.clear();
       for (const ReplicateAck& ack : acks) {
-        const auto& more = primary.tell(mirror_node, ack);
-        said.insert(said.end(), more.begin(), more.end());
+        const auto& more = primary.deliver(mirror_node, ack);
+        output.insert(output.end(), more.begin(), more.end());
       }
     }
   }
@@ -51,20 +51,21 @@ class Promoted : public ::testing::Test {
   Replica mirror{{mirror_node, {0, "m", "", DeviceKind::cpu, 0}, {}}};
 };
 
-// Some have died with the primary, on the same machine: no connection of theirs will ever end here.
-TEST_F(Promoted, NothingIsKeptOfWorkersThatDoNotCome) {
+// Workers lost together with the primary's machine: the mirror never sees them disconnect.
+TEST_F(Promoted, PullsOfWorkersThatDoNotConnectAreDropped) {
   wake(0);
   step(worker_node(3), Ping{ShardCase::term});
   step(scheduler_node, Promote{ShardCase::term});
   ASSERT_EQ(mirror.shard().pulling().size(), 3U);
   step(worker_node(1), Ping{ShardCase::term});
   wake(9);
-  EXPECT_EQ(mirror.shard().pulling().size(), 3U) << "some take a while";
+  EXPECT_EQ(mirror.shard().pulling().size(), 3U) << "workers have ten seconds to connect";
   step(worker_node(3), Ping{ShardCase::term});
   wake(2);
   EXPECT_EQ(mirror.shard().pulling(), (std::set{worker_node(1), worker_node(3)}));
   wake(100);
-  EXPECT_EQ(mirror.shard().pulling().size(), 2U) << "who has come may be silent, as it computes";
+  EXPECT_EQ(mirror.shard().pulling().size(), 2U)
+      << "a worker that has connected may be silent while it computes";
 }
 
 }  // namespace

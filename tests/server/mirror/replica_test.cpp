@@ -10,75 +10,75 @@ namespace {
 
 constexpr NodeId mirror_node{Role::shard, 7};
 
-// A primary and its mirror, and what is on its way between them.
+// A primary, its mirror and the messages in transit between them.
 struct Replicas : testing::Test {
   explicit Replicas(Job with = shard_job(10, 4, nn::Optimizer::Kind::momentum))
       : primary(std::move(with)),
         job(primary.job),
         mirror({mirror_node, {0, "m", "", DeviceKind::cpu, 0}, {}}) {
-    tell_mirror(scheduler_node, Welcome{ShardCase::term, 0, job});
+    deliver_to_mirror(scheduler_node, Welcome{ShardCase::term, 0, job});
   }
 
-  void tell(NodeId from, auto message) { sort(primary.tell(from, std::move(message))); }
-  void tell_mirror(NodeId from, auto message) {
+  void deliver(NodeId from, auto message) { sort_out(primary.deliver(from, std::move(message))); }
+  void deliver_to_mirror(NodeId from, auto message) {
     Outbox out(mirror_node);
     mirror.step(now(), {from, mirror_node, Message(std::in_place_type<ToShard>, std::move(message))}, out);
-    sort(out.take());
+    sort_out(out.take());
   }
   void wake_mirror() {
     Outbox out(mirror_node);
     mirror.wake(now(), out);
-    sort(out.take());
+    sort_out(out.take());
   }
-  void wake_primary(double later) { sort(primary.wake(later)); }
-  // What is between the two travels; the rest is what others hear.
-  void sort(const std::vector<Envelope>& said) {
-    for (const Envelope& it : said) {
+  void wake_primary(double later) { sort_out(primary.wake(later)); }
+  // Queues messages between the two in `between`, and collects the others in `others`.
+  void sort_out(const std::vector<Envelope>& output) {
+    for (const Envelope& it : output) {
       if (it.to.role == Role::shard) between.push_back(it);
       if (it.to.role != Role::shard) others.push_back(it);
     }
   }
-  void travel(std::size_t most = 10'000) {
+  void deliver_all(std::size_t most = 10'000) {
     while (!between.empty() && most-- > 0) {
       const Envelope it = between.front();
       between.pop_front();
       if (it.to == mirror_node) {
         Outbox out(mirror_node);
         mirror.step(now(), it, out);
-        sort(out.take());
+        sort_out(out.take());
       } else {
         Outbox out(shard_node);
         primary.replica.step(now(), it, out);
-        sort(out.take());
+        sort_out(out.take());
       }
     }
     wake_mirror();
   }
   void pair(std::uint64_t attempt = 1) {
-    tell_mirror(scheduler_node, MirrorOf{ShardCase::term, attempt, shard_node});
-    tell(scheduler_node, Mirror{ShardCase::term, attempt, false, mirror_node, "ipc://mirror"});
-    travel();
+    deliver_to_mirror(scheduler_node, MirrorOf{ShardCase::term, attempt, shard_node});
+    deliver(scheduler_node, Mirror{ShardCase::term, attempt, false, mirror_node, "ipc://mirror"});
+    deliver_all();
   }
   void open(Round round, Interval positions) {
-    tell(scheduler_node, BeginRound{ShardCase::term, round, 0, positions, positions.size()});
+    deliver(scheduler_node, BeginRound{ShardCase::term, round, 0, positions, positions.size()});
   }
   void begin_round() {
     primary.load();
     pair();
     open(0, {0, 8});
-    travel();
+    deliver_all();
   }
   void push(Round round, Interval positions) {
     for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
-      tell(worker_node(1), primary.push(round, positions, slice));
+      deliver(worker_node(1), primary.push(round, positions, slice));
   }
   void push_to_mirror(Round round, Interval positions) {
     for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice)
-      tell_mirror(worker_node(1), primary.push(round, positions, slice));
+      deliver_to_mirror(worker_node(1), primary.push(round, positions, slice));
   }
-  template <class Said>
-  [[nodiscard]] std::vector<Said> heard() {
-    return test::heard<Said>(others);
+  template <class Content>
+  [[nodiscard]] std::vector<Content> sent() {
+    return test::heard<Content>(others);
   }
   static std::vector<float> parameters(const Shard& shard) {
     std::vector<float> all;
@@ -100,205 +100,206 @@ struct Replicas : testing::Test {
   std::vector<Envelope> others;
 };
 
-TEST_F(Replicas, AreTheSameAfterEveryRound) {
+TEST_F(Replicas, AreEqualAfterEveryRound) {
   primary.load();
   pair();
   for (Round round = 0; round < 4; ++round) {
     open(round, {round * 8, round * 8 + 8});
     push(round, {round * 8, round * 8 + 8});
-    travel();
+    deliver_all();
     ASSERT_EQ(version(), round + 1);
     EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
     EXPECT_EQ(mirror.shard().version(), round + 1);
   }
 }
 
-TEST_F(Replicas, ThePrimaryShowsNothingThatItsMirrorHasNot) {
+TEST_F(Replicas, ThePrimarySendsNothingTheMirrorLacks) {
   begin_round();
   others.clear();
   push(0, {0, 8});
-  tell(worker_node(1), Pull{ShardCase::term, 1});
+  deliver(worker_node(1), Pull{ShardCase::term, 1});
   EXPECT_EQ(version(), 0u);
-  EXPECT_TRUE(heard<Parameters>().empty());
-  EXPECT_TRUE(heard<Closed>().empty());
-  travel();
+  EXPECT_TRUE(sent<Parameters>().empty());
+  EXPECT_TRUE(sent<Closed>().empty());
+  deliver_all();
   EXPECT_EQ(version(), 1u);
-  EXPECT_EQ(heard<Parameters>().size(), primary.slices.size());
-  EXPECT_EQ(heard<Closed>().size(), 1u);  // the mirror says nothing
+  EXPECT_EQ(sent<Parameters>().size(), primary.slices.size());
+  EXPECT_EQ(sent<Closed>().size(), 1u);  // the mirror sends nothing
 }
 
-TEST_F(Replicas, APromotedMirrorGoesOnWithWhatItHas) {
+TEST_F(Replicas, APromotedMirrorContinuesTheRound) {
   primary.load();
   pair();
   open(0, {0, 8});
   push(0, {0, 4});
-  travel();
-  tell_mirror(scheduler_node, Promote{ShardCase::term});
+  deliver_all();
+  deliver_to_mirror(scheduler_node, Promote{ShardCase::term});
   others.clear();
-  push_to_mirror(0, {0, 4});  // once more
+  push_to_mirror(0, {0, 4});  // resent
   push_to_mirror(0, {4, 8});
-  tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
-  EXPECT_EQ(heard<Parameters>().size(), primary.slices.size());
-  EXPECT_EQ(heard<Closed>().size(), 1u);
+  deliver_to_mirror(worker_node(1), Pull{ShardCase::term, 1});
+  EXPECT_EQ(sent<Parameters>().size(), primary.slices.size());
+  EXPECT_EQ(sent<Closed>().size(), 1u);
   PlainLoop loop(job);
   loop.round({0, 8});
-  EXPECT_EQ(heard<Parameters>()[0].values.floats()[0], loop.parameters[0]);
+  EXPECT_EQ(sent<Parameters>()[0].values.floats()[0], loop.parameters[0]);
 }
 
-// The roster may reach a worker sooner than the mirror hears that it is promoted: other connections.
-TEST_F(Replicas, APromotedMirrorHasHeardWhatWorkersSaidTooSoon) {
+// A worker may receive the roster before the mirror receives Promote, which uses another connection.
+TEST_F(Replicas, APromotedMirrorHandlesEarlierMessagesOfWorkers) {
   begin_round();
   push_to_mirror(0, {0, 8});
-  tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
+  deliver_to_mirror(worker_node(1), Pull{ShardCase::term, 1});
   others.clear();
-  tell_mirror(scheduler_node, Promote{ShardCase::term});
-  EXPECT_EQ(heard<Parameters>().size(), primary.slices.size());
+  deliver_to_mirror(scheduler_node, Promote{ShardCase::term});
+  EXPECT_EQ(sent<Parameters>().size(), primary.slices.size());
   EXPECT_EQ(mirror.shard().version(), 1u);
 }
 
-TEST_F(Replicas, AMirrorKeepsNoMoreThanSomeOfWhatWorkersSayTooSoon) {
+TEST_F(Replicas, AMirrorLimitsEarlyMessagesOfWorkers) {
   begin_round();
   push_to_mirror(0, {0, 8});
-  for (int i = 0; i < 100'000; ++i) tell_mirror(worker_node(1), Pull{ShardCase::term, 1});
-  tell_mirror(scheduler_node, Promote{ShardCase::term});
-  EXPECT_EQ(mirror.shard().version(), 0u);  // what was behind the pushes was too much
+  for (int i = 0; i < 100'000; ++i) deliver_to_mirror(worker_node(1), Pull{ShardCase::term, 1});
+  deliver_to_mirror(scheduler_node, Promote{ShardCase::term});
+  EXPECT_EQ(mirror.shard().version(), 0u);  // messages beyond the limit were dropped
   EXPECT_GT(mirror.ignored(), 99'000u);
 }
 
-TEST_F(Replicas, APromotedMirrorHeedsItsFormerPrimaryNoMore) {
+TEST_F(Replicas, APromotedMirrorIgnoresItsFormerPrimary) {
   begin_round();
-  tell_mirror(scheduler_node, Promote{ShardCase::term});
+  deliver_to_mirror(scheduler_node, Promote{ShardCase::term});
   push(0, {0, 8});
-  travel();
-  EXPECT_EQ(version(), 0u);  // it waits for a word that never comes
+  deliver_all();
+  EXPECT_EQ(version(), 0u);  // it waits for an acknowledgement that never comes
   EXPECT_EQ(mirror.shard().version(), 0u);
 }
 
-TEST_F(Replicas, AMirrorIsFilledBetweenTwoRoundsWhileTheTrainingGoesOn) {
+TEST_F(Replicas, AMirrorIsFilledBetweenRoundsDuringTraining) {
   primary.load();
   open(0, {0, 8});
-  travel();
+  deliver_all();
   push(0, {0, 4});
   pair();  // in the middle of a round
   EXPECT_FALSE(mirror.is_mirror());
   push(0, {4, 8});
   EXPECT_EQ(version(), 1u);  // it does not wait
   open(1, {8, 16});
-  travel();
+  deliver_all();
   EXPECT_TRUE(mirror.is_mirror());
   push(1, {8, 16});
-  travel();
+  deliver_all();
   EXPECT_EQ(version(), 2u);
   EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
 
-// Another one may still need it: somebody is lost who has not pushed to all shards.
-TEST_F(Replicas, AMirrorThatIsFilledLaterHasTheVersionBefore) {
+// Another shard may still need it, if a worker was lost before it had pushed to all shards.
+TEST_F(Replicas, AMirrorFilledLaterHasThePreviousVersion) {
   primary.load();
   open(0, {0, 8});
   push(0, {0, 8});
   pair();
-  tell_mirror(scheduler_node, Promote{ShardCase::term});
+  deliver_to_mirror(scheduler_node, Promote{ShardCase::term});
   others.clear();
-  tell_mirror(worker_node(2), Pull{ShardCase::term, 0});
-  ASSERT_EQ(heard<Parameters>().size(), primary.slices.size());
-  EXPECT_EQ(heard<Parameters>()[0].version, 0u);
-  EXPECT_EQ(heard<Parameters>()[0].values.floats()[0], 0.0F);
+  deliver_to_mirror(worker_node(2), Pull{ShardCase::term, 0});
+  ASSERT_EQ(sent<Parameters>().size(), primary.slices.size());
+  EXPECT_EQ(sent<Parameters>()[0].version, 0u);
+  EXPECT_EQ(sent<Parameters>()[0].values.floats()[0], 0.0F);
 }
 
-TEST_F(Replicas, AMirrorCountsOnceItHasAllThatThePrimaryHas) {
+TEST_F(Replicas, AMirrorCountsAsFilledOnceItHasEverything) {
   primary.load();
-  tell_mirror(scheduler_node, MirrorOf{ShardCase::term, 1, shard_node});
-  EXPECT_EQ(heard<ShardBeat>().back().mirror.attempt, 1u) << "so that the primary may be told";
+  deliver_to_mirror(scheduler_node, MirrorOf{ShardCase::term, 1, shard_node});
+  EXPECT_EQ(sent<ShardBeat>().back().mirror.attempt, 1u)
+      << "the scheduler waits for this before it sends Mirror";
   others.clear();
-  tell(scheduler_node, Mirror{ShardCase::term, 1, false, mirror_node, "ipc://mirror"});
-  ASSERT_EQ(heard<ShardBeat>().size(), 1u);
-  EXPECT_FALSE(heard<ShardBeat>()[0].mirror.filled);
-  travel(1);
-  EXPECT_FALSE(heard<ShardBeat>().back().mirror.filled);
-  travel();
-  const std::vector<ShardBeat> beats = heard<ShardBeat>();
+  deliver(scheduler_node, Mirror{ShardCase::term, 1, false, mirror_node, "ipc://mirror"});
+  ASSERT_EQ(sent<ShardBeat>().size(), 1u);
+  EXPECT_FALSE(sent<ShardBeat>()[0].mirror.filled);
+  deliver_all(1);
+  EXPECT_FALSE(sent<ShardBeat>().back().mirror.filled);
+  deliver_all();
+  const std::vector<ShardBeat> beats = sent<ShardBeat>();
   const auto filled = [](const ShardBeat& it) { return it.mirror.filled && it.mirror.attempt == 1; };
   EXPECT_EQ(std::ranges::count_if(beats, filled), 1);
 }
 
-TEST_F(Replicas, APrimaryGoesOnAloneWhenItIsTold) {
+TEST_F(Replicas, APrimaryContinuesAloneOnRequest) {
   begin_round();
   push(0, {0, 8});
   between.clear();  // the mirror is gone
-  tell(link_node, Disconnected{mirror_node});
+  deliver(link_node, Disconnected{mirror_node});
   EXPECT_EQ(version(), 0u);
-  EXPECT_TRUE(heard<ShardBeat>().back().mirror.late);
-  tell(scheduler_node, Mirror{ShardCase::term, 2});
+  EXPECT_TRUE(sent<ShardBeat>().back().mirror.late);
+  deliver(scheduler_node, Mirror{ShardCase::term, 2});
   EXPECT_EQ(version(), 1u);
-  EXPECT_FALSE(heard<ShardBeat>().back().mirror.late);
-  EXPECT_EQ(heard<ShardBeat>().back().mirror.attempt, 2u);
+  EXPECT_FALSE(sent<ShardBeat>().back().mirror.late);
+  EXPECT_EQ(sent<ShardBeat>().back().mirror.attempt, 2u);
 }
 
-TEST_F(Replicas, AMirrorWhoseLineBrokeIsFilledAnew) {
+TEST_F(Replicas, AMirrorIsRefilledAfterADisconnection) {
   primary.load();
   pair();
   open(0, {0, 8});
   push(0, {0, 4});
-  travel();
+  deliver_all();
   push(0, {4, 6});
-  between.pop_front();  // the first of them is lost on its way
-  tell(link_node, Disconnected{mirror_node});
-  travel();
+  between.pop_front();  // the first of them is lost in transit
+  deliver(link_node, Disconnected{mirror_node});
+  deliver_all();
   pair(2);
   push(0, {6, 8});
-  travel();
+  deliver_all();
   EXPECT_EQ(version(), 1u);
   open(1, {8, 16});
   push(1, {8, 16});
-  travel();
+  deliver_all();
   EXPECT_EQ(version(), 2u);
   EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
 
-TEST_F(Replicas, WhoeverWasTakenForLostBeginsAnew) {
+TEST_F(Replicas, AReplacedMirrorJoinsAgain) {
   begin_round();
   others.clear();
   const Refuse refuse{Refusal::replaced, "another one is in its place"};
-  tell_mirror(scheduler_node, refuse);
-  tell_mirror(scheduler_node, refuse);  // for another heartbeat
+  deliver_to_mirror(scheduler_node, refuse);
+  deliver_to_mirror(scheduler_node, refuse);  // the answer to another heartbeat
   EXPECT_FALSE(mirror.finished());
   EXPECT_FALSE(mirror.is_mirror());
   wake_mirror();
-  EXPECT_EQ(heard<Hello>().size(), 1u);
-  tell_mirror(scheduler_node, Welcome{ShardCase::term, 0, job});
+  EXPECT_EQ(sent<Hello>().size(), 1u);
+  deliver_to_mirror(scheduler_node, Welcome{ShardCase::term, 0, job});
   push(0, {0, 8});
   pair(2);
-  travel();
+  deliver_all();
   EXPECT_TRUE(mirror.is_mirror());
   EXPECT_EQ(version(), 1u);
   EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
 
-TEST_F(Replicas, AMirrorThatDoesNotAnswerIsToldOf) {
+TEST_F(Replicas, ASilentMirrorIsReported) {
   primary.load();
   pair();
   open(0, {0, 8});
   between.clear();
   wake_primary(0.5);
-  EXPECT_FALSE(heard<ShardBeat>().back().mirror.late);
+  EXPECT_FALSE(sent<ShardBeat>().back().mirror.late);
   wake_primary(2);
-  EXPECT_TRUE(heard<ShardBeat>().back().mirror.late);
+  EXPECT_TRUE(sent<ShardBeat>().back().mirror.late);
 }
 
-TEST_F(Replicas, AnOlderWordOfTheSchedulerChangesNothing) {
+TEST_F(Replicas, AnOlderAttemptIsIgnored) {
   primary.load();
   pair(3);
-  tell(scheduler_node, Mirror{ShardCase::term, 2});
+  deliver(scheduler_node, Mirror{ShardCase::term, 2});
   open(0, {0, 8});
   push(0, {0, 8});
   EXPECT_EQ(version(), 0u);
-  travel();
+  deliver_all();
   EXPECT_EQ(version(), 1u);
 }
 
-// Any server with a key could feed it, and the true primary would be ignored.
-TEST_F(Replicas, AMirrorBelievesOnlyThePrimaryThatTheSchedulerNamed) {
+// Otherwise any server with a key could send it data, and the real primary would be ignored.
+TEST_F(Replicas, AMirrorAcceptsOnlyTheNamedPrimary) {
   primary.load();
   pair();
   const Frames frames = encode(Message(ToShard(IdleTick{})));
@@ -306,42 +307,42 @@ TEST_F(Replicas, AMirrorBelievesOnlyThePrimaryThatTheSchedulerNamed) {
   false_primary.words.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
   for (const std::uint64_t attempt : {std::uint64_t{1}, std::uint64_t{2}, UINT64_MAX}) {
     false_primary.attempt = attempt;
-    tell_mirror({Role::shard, 99}, false_primary);
+    deliver_to_mirror({Role::shard, 99}, false_primary);
   }
-  EXPECT_TRUE(between.empty()) << "nothing is acknowledged";
+  EXPECT_TRUE(between.empty()) << "nothing may be acknowledged";
   open(0, {0, 8});
   push(0, {0, 8});
-  travel();
+  deliver_all();
   EXPECT_EQ(version(), 1u);
   EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
 
-TEST_F(Replicas, APrimaryIsNoMirrorWhateverItIsSent) {
+TEST_F(Replicas, APrimaryIgnoresReplicates) {
   primary.load();
   const Frames frames = encode(Message(ToShard(IdleTick{})));
   Replicate forward{ShardCase::term, 1, 0, worker_node(1)};
   forward.words.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
-  tell(mirror_node, forward);
+  deliver(mirror_node, forward);
   EXPECT_FALSE(primary.replica.is_mirror());
   EXPECT_TRUE(primary.shard.loaded());
   EXPECT_TRUE(between.empty());
 }
 
-TEST_F(Replicas, AMirrorHearsItsPrimaryAlone) {
+TEST_F(Replicas, AMirrorIgnoresPushesOfWorkers) {
   begin_round();
   push_to_mirror(0, {0, 8});
   EXPECT_EQ(mirror.shard().version(), 0u);
 }
 
-TEST_F(Replicas, WordsThatAreNoneAreLeftOut) {
+TEST_F(Replicas, UndecodableReplicatesAreIgnored) {
   primary.load();
   pair();
   open(0, {0, 8});
   std::get<Replicate>(std::get<ToShard>(between.front().message)).words = "SY";
-  travel();
+  deliver_all();
   others.clear();
   wake_primary(1);
-  EXPECT_EQ(heard<ShardBeat>().at(0).opened, 0u);  // the mirror has not confirmed it
+  EXPECT_EQ(sent<ShardBeat>().at(0).opened, 0u);  // the mirror has not confirmed it
   EXPECT_GT(mirror.ignored(), 0u);
 }
 
@@ -356,16 +357,16 @@ struct GatheringReplicas : Replicas {
   }
 };
 
-TEST_F(GatheringReplicas, StepTogetherWhenNothingComesAnyMore) {
+TEST_F(GatheringReplicas, StepTogetherWhenNoMorePushesArrive) {
   primary.load();
   pair();
-  open(0, {0, 4});  // a short round: the need is never reached
+  open(0, {0, 4});  // a short round: the quorum is never reached
   push(0, {0, 4});
-  travel();
+  deliver_all();
   wake_primary(1);
-  travel();
+  deliver_all();
   wake_primary(1);
-  travel();
+  deliver_all();
   EXPECT_EQ(version(), 1u);
   EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
 }
@@ -381,12 +382,12 @@ struct ReplicasWithHubs : Replicas {
     for (std::uint32_t slice = 0; slice < primary.slices.size(); ++slice) {
       Push push = primary.push(round, positions, slice);
       push.piece.hub = hub;
-      tell(worker_node(hub), std::move(push));
+      deliver(worker_node(hub), std::move(push));
     }
   }
 };
 
-TEST_F(ReplicasWithHubs, AreTheSameFromTheBeginning) {
+TEST_F(ReplicasWithHubs, AreEqualFromTheStart) {
   primary.load();
   pair();
   for (Round round = 0; round < 3; ++round) {
@@ -394,7 +395,7 @@ TEST_F(ReplicasWithHubs, AreTheSameFromTheBeginning) {
     open(round, {begin, begin + 8});
     push_to(1, round, {begin, begin + 4});
     push_to(2, round, {begin + 4, begin + 8});
-    travel();
+    deliver_all();
     EXPECT_EQ(version(), round + 1);
     EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
   }

@@ -1,5 +1,4 @@
-// How pushes become versions, under both rules. What a whole shard makes of it: shard_test,
-// shard_on_arrival_test.
+// How pushes become versions, under both rules. For whole shards see shard_test and shard_on_arrival_test.
 #include "server/shard/close_rule.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +26,7 @@ Push push(Round round, Interval positions, float value, std::uint64_t steps = 0)
 }
 float value_of(const SliceMemory& slice) { return slice.current().floats()[0]; }
 
-// At a learning rate of 0.5.
+// The learning rate is 0.5.
 std::unique_ptr<CloseRule> rule_for(const std::string& sync, const nn::Optimizer& optimizer) {
   Job job;
   job.sync = parse_sync(sync);
@@ -42,15 +41,15 @@ std::unique_ptr<CloseRule> rule_for(const std::string& sync, const nn::Optimizer
 const NodeId worker{Role::worker, 1};
 const BeginRound open_round{.round = 3, .positions = {0, 8}, .quorum = 8};
 
-TEST(CloseRule, ExactVersionsStepOnceARound) {
+TEST(CloseRule, ExactVersionsStepOncePerRound) {
   const auto rule = rule_for("bsp", sgd);
   SliceMemory slice = made_slice();
   EXPECT_TRUE(rule->takes(push(3, {0, 4}, 8), slice));
-  EXPECT_FALSE(rule->takes(push(4, {8, 12}, 8), slice)) << "that round is not open in this slice";
+  EXPECT_FALSE(rule->takes(push(4, {8, 12}, 8), slice)) << "round 4 is not open in this slice";
   EXPECT_TRUE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
-  EXPECT_FALSE(rule->add(worker, push(3, {2, 8}, 8), open_round, slice)) << "some of it is covered";
+  EXPECT_FALSE(rule->add(worker, push(3, {2, 8}, 8), open_round, slice)) << "partly covered";
   EXPECT_TRUE(rule->add(worker, push(3, {4, 8}, 8), open_round, slice));
-  EXPECT_EQ(value_of(slice), 1) << "nothing has moved";
+  EXPECT_EQ(value_of(slice), 1) << "parameters change only at close()";
   rule->close({&slice, 1}, open_round, 1);
   EXPECT_EQ(slice.version(), 4U);
   EXPECT_EQ(value_of(slice), 1 - 0.5F * 16 / 8);
@@ -58,40 +57,40 @@ TEST(CloseRule, ExactVersionsStepOnceARound) {
   EXPECT_THAT(rule->staleness(), IsEmpty());
 }
 
-TEST(CloseRule, ExactPullsAreForOneVersion) {
+TEST(CloseRule, ExactPullsNameOneVersion) {
   const auto rule = rule_for("bsp", sgd);
   const SliceMemory slice = made_slice();
   EXPECT_TRUE(rule->has({.version = 3}, slice));
   EXPECT_FALSE(rule->has({.version = 4}, slice));
   EXPECT_TRUE(rule->will_have({.version = 4}, slice));
-  EXPECT_FALSE(rule->will_have({.version = 2}, slice)) << "it is past";
+  EXPECT_FALSE(rule->will_have({.version = 2}, slice)) << "version 2 has expired";
 }
 
-TEST(CloseRule, LocalStepsHaveMomentumAndDecayInThem) {
+TEST(CloseRule, LocalStepsAreAppliedWithoutMomentumAndDecay) {
   const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0.1};
   const auto rule = rule_for("local:4", momentum);
   SliceMemory slice = made_slice();
   EXPECT_TRUE(rule->add(worker, push(3, {0, 8}, 8), open_round, slice));
   rule->close({&slice, 1}, open_round, 1);
-  EXPECT_EQ(value_of(slice), 0.5) << "a plain step";
+  EXPECT_EQ(value_of(slice), 0.5) << "a plain SGD step";
 }
 
 TEST(CloseRule, OnArrivalEveryPushIsAStep) {
   for (const auto& [sync, divisor] : {std::pair("ssp:2", 8.0F), {"asp", 4.0F}}) {
     const auto rule = rule_for(sync, sgd);
     SliceMemory slice = made_slice();
-    EXPECT_TRUE(rule->takes(push(5, {16, 20}, 8), slice)) << "rounds are open beside each other";
+    EXPECT_TRUE(rule->takes(push(5, {16, 20}, 8), slice)) << "several rounds may be open";
     EXPECT_TRUE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
     EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << sync;
     EXPECT_FALSE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
     EXPECT_EQ(slice.version(), 3U);
     rule->close({&slice, 1}, open_round, 1);
     EXPECT_EQ(slice.version(), 4U);
-    EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << "closing moves nothing";
+    EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / divisor) << "close() changes no parameter";
   }
 }
 
-// Workers that push one share each between two steps: a step of ksoft:n is the step of bsp, bit for bit.
+// If each worker pushes one share between two steps, a step of ksoft:n equals the step of bsp bit for bit.
 TEST(CloseRule, AllSharesMakeOneSynchronousStep) {
   const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0.1};
   const auto soft = rule_for("ksoft:3", momentum), bsp = rule_for("bsp", momentum);
@@ -103,7 +102,7 @@ TEST(CloseRule, AllSharesMakeOneSynchronousStep) {
   for (Round round = 3; round < 6; ++round) {
     const BeginRound open{.round = round, .positions = {0, 8}, .quorum = 8};
     for (const Interval share : {Interval{0, 3}, {3, 6}, {6, 8}}) {
-      EXPECT_EQ(value_of(gathered), value_of(summed)) << "nothing moves before the last";
+      EXPECT_EQ(value_of(gathered), value_of(summed)) << "parameters change only after the last share";
       for (const auto& [rule, slice] : {std::pair(soft.get(), &gathered), {bsp.get(), &summed}})
         EXPECT_TRUE(rule->add(
             worker, push(round, share, 0.1F * static_cast<float>(share.begin + round), slice->steps()), open,
@@ -115,8 +114,8 @@ TEST(CloseRule, AllSharesMakeOneSynchronousStep) {
   EXPECT_EQ(value_of(gathered), value_of(summed));
 }
 
-// A batch of 8, so that ksoft:2 of 3 needs 5 and eager 4.
-TEST(CloseRule, WhatIsGatheredMakesAStepOfItsAverageWhenEnoughIsIn) {
+// With a batch of 8, ksoft:2 of 3 workers needs 5 positions and eager needs 4.
+TEST(CloseRule, AQuorumOfPositionsMakesAStepOfTheirAverage) {
   for (const auto& [sync, first] : {std::pair("ksoft:2", 5U), {"eager", 4U}}) {
     const auto rule = rule_for(sync, sgd);
     SliceMemory slice = made_slice();
@@ -128,7 +127,7 @@ TEST(CloseRule, WhatIsGatheredMakesAStepOfItsAverageWhenEnoughIsIn) {
                     1 - 0.5F * static_cast<float>(first + 3) / static_cast<float>(first + 1));
     EXPECT_EQ(slice.steps(), 1U);
     EXPECT_TRUE(rule->add(worker, push(3, {first + 1, first + 2}, 7, 1), open_round, slice));
-    EXPECT_EQ(slice.steps(), 1U) << sync << ": what is late joins the next step";
+    EXPECT_EQ(slice.steps(), 1U) << sync << ": late pushes join the next step";
     EXPECT_EQ(slice.gathered(), 1U);
     const float before = value_of(slice);
     rule->settle(open_round, slice);
@@ -137,9 +136,9 @@ TEST(CloseRule, WhatIsGatheredMakesAStepOfItsAverageWhenEnoughIsIn) {
   }
 }
 
-// alpha(tau) of Zhang et al. (IJCAI 2016): 1 for 0, 1 / tau beyond. With a share for each worker, n-softsync
-// steps with each push, as asp does but for the factor.
-TEST(CloseRule, SoftsyncWeighsLatePushesLess) {
+// alpha(tau) of Zhang et al. (IJCAI 2016) is 1 for tau = 0, else 1 / tau. With one share per worker,
+// n-softsync steps at each push like asp, except for this factor.
+TEST(CloseRule, SoftsyncDampsLatePushes) {
   const auto soft = rule_for("nsoft:4", sgd), asp = rule_for("asp", sgd);
   SliceMemory slice = made_slice(), plain = made_slice();
   for (Position at = 0; at < 4; ++at) {
@@ -153,11 +152,11 @@ TEST(CloseRule, SoftsyncWeighsLatePushesLess) {
   EXPECT_EQ(soft->staleness(), asp->staleness());
 }
 
-TEST(CloseRule, OnArrivalPullsWaitForTheAskersOwnPushes) {
+TEST(CloseRule, OnArrivalPullsWaitForTheWorkersOwnPushes) {
   const auto rule = rule_for("ssp:2", sgd);
   SliceMemory slice = made_slice();
   const Pull pull{.version = 2, .own = {{3, {0, 4}}}};
-  EXPECT_TRUE(rule->has({.version = 2}, slice)) << "newer than it asked for";
+  EXPECT_TRUE(rule->has({.version = 2}, slice)) << "a newer version satisfies the pull";
   EXPECT_FALSE(rule->has(pull, slice));
   EXPECT_TRUE(rule->will_have(pull, slice));
   EXPECT_TRUE(rule->add(worker, push(3, {0, 4}, 8), open_round, slice));
@@ -172,7 +171,7 @@ TEST(CloseRule, OnArrivalStalenessIsCounted) {
     EXPECT_TRUE(rule->add(worker, push(3, {at, at + 1}, 1), open_round, slice));
   EXPECT_TRUE(rule->add(worker, push(3, {4, 5}, 1, 4), open_round, slice));
   const Staleness staleness = rule->staleness();
-  EXPECT_EQ(staleness[0], 2U) << "the first, and the one that knew of all before it";
+  EXPECT_EQ(staleness[0], 2U) << "the first push, and the one computed from the latest step";
   for (const int late : {1, 2, 3}) EXPECT_EQ(staleness[late], 1U);
 }
 

@@ -1,4 +1,4 @@
-// Shards where what travels is coded, and their rule for how far local steps came.
+// Shards with coded pushes and pulls, and the outer optimizer for local steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,14 +28,14 @@ Push coded(const ShardCase& it, Interval positions, std::uint32_t slice) {
   return push;
 }
 
-TEST(ShardCoded, SumsWhatCodesStandFor) {
+TEST(ShardCoded, SumsDecodedValues) {
   for (const FloatCode code : {FloatCode::bf16, FloatCode::int8}) {
     ShardCase it(coded_job(code, FloatCode::float32));
     it.load();
     it.open(0, {0, 2});
     for (std::uint32_t slice = 0; slice < it.slices.size(); ++slice) {
-      it.tell(worker_node(1), coded(it, {0, 1}, slice));
-      it.tell(worker_node(2), coded(it, {1, 2}, slice));
+      it.deliver(worker_node(1), coded(it, {0, 1}, slice));
+      it.deliver(worker_node(2), coded(it, {1, 2}, slice));
     }
     EXPECT_EQ(it.shard.version(), 1U);
     test::PlainLoop loop(it.job);
@@ -45,54 +45,54 @@ TEST(ShardCoded, SumsWhatCodesStandFor) {
   }
 }
 
-TEST(ShardCoded, RefusesWhatIsNoCode) {
+TEST(ShardCoded, RefusesInvalidCodes) {
   ShardCase it(coded_job(FloatCode::int4, FloatCode::float32));
   it.load();
   it.open(0, {0, 2});
-  it.tell(worker_node(1), it.push(0, {0, 1}, 0));
-  EXPECT_EQ(it.shard.counts().malformed, 1U) << "floats as they are";
+  it.deliver(worker_node(1), it.push(0, {0, 1}, 0));
+  EXPECT_EQ(it.shard.counts().malformed, 1U) << "uncoded floats";
   Push spoilt = coded(it, {0, 1}, 0);
   std::vector<std::uint8_t> bytes{0, 0, 0x80, 0xBF, 1, 1};
   spoilt.values = Blob(nullptr, std::as_bytes(std::span(bytes)));
-  it.tell(worker_node(1), spoilt);
+  it.deliver(worker_node(1), spoilt);
   EXPECT_EQ(it.shard.counts().malformed, 2U) << "a scale below zero";
-  Push endless = it.push(0, {0, 1}, 0);
-  endless.values = encode(FloatCode::int4, std::vector<float>{1, 2, 3, INFINITY});
-  it.tell(worker_node(1), endless);
-  EXPECT_THAT(it.heard<GradientRejected>(), SizeIs(1));
+  Push infinite = it.push(0, {0, 1}, 0);
+  infinite.values = encode(FloatCode::int4, std::vector<float>{1, 2, 3, INFINITY});
+  it.deliver(worker_node(1), infinite);
+  EXPECT_THAT(it.sent<GradientRejected>(), SizeIs(1));
   EXPECT_EQ(it.shard.counts().added, 0U);
-  it.tell(worker_node(1), coded(it, {0, 1}, 0));
+  it.deliver(worker_node(1), coded(it, {0, 1}, 0));
   EXPECT_EQ(it.shard.counts().added, 1U);
 }
 
-// Runs of statistics are not rounded to few bits.
-TEST(ShardCoded, RangesOfOtherRulesTravelAsTheyAre) {
+// Running statistics are not coded.
+TEST(ShardCoded, OtherRangesAreSentUncoded) {
   Job job = coded_job(FloatCode::int4, FloatCode::int4);
   append(job.layout, "mean", {3}, Rule::ema, 0, 0.5);
   ShardCase it(job);
   it.load();
   it.open(0, {0, 1});
   const auto last = static_cast<std::uint32_t>(it.slices.size() - 1);
-  it.tell(worker_node(1), it.push(0, {0, 1}, last));
+  it.deliver(worker_node(1), it.push(0, {0, 1}, last));
   EXPECT_EQ(it.shard.counts().added, 1U);
-  it.tell(worker_node(1), Pull{ShardCase::term, 1, 5, {}, true});
-  const auto said = it.heard<Parameters>();
-  ASSERT_THAT(said, SizeIs(1));
-  EXPECT_FALSE(said[0].difference);
-  EXPECT_TRUE(said[0].values.holds_floats(3));
+  it.deliver(worker_node(1), Pull{ShardCase::term, 1, 5, {}, true});
+  const auto answers = it.sent<Parameters>();
+  ASSERT_THAT(answers, SizeIs(1));
+  EXPECT_FALSE(answers[0].difference);
+  EXPECT_TRUE(answers[0].values.holds_floats(3));
 }
 
-TEST(ShardCoded, TellsDifferencesToThoseWhoHaveTheVersionBefore) {
+TEST(ShardCoded, WorkersWithThePreviousVersionGetDifferences) {
   ShardCase it(coded_job(FloatCode::float32, FloatCode::int4));
   it.load();
-  it.tell(worker_node(1), Pull{ShardCase::term, 0, 1, {}, true});
-  for (const Parameters& whole : it.heard<Parameters>()) EXPECT_FALSE(whole.difference) << "the first";
+  it.deliver(worker_node(1), Pull{ShardCase::term, 0, 1, {}, true});
+  for (const Parameters& whole : it.sent<Parameters>()) EXPECT_FALSE(whole.difference) << "the first pull";
   it.open(0, {0, 2});
   it.finish(0, {0, 2});
-  it.tell(worker_node(2), Pull{ShardCase::term, 1, 1, {}, false});
-  const auto whole = it.heard<Parameters>();
-  it.tell(worker_node(1), Pull{ShardCase::term, 1, 2, {}, true});
-  const auto differences = it.heard<Parameters>();
+  it.deliver(worker_node(2), Pull{ShardCase::term, 1, 1, {}, false});
+  const auto whole = it.sent<Parameters>();
+  it.deliver(worker_node(1), Pull{ShardCase::term, 1, 2, {}, true});
+  const auto differences = it.sent<Parameters>();
   ASSERT_EQ(whole.size(), it.slices.size());
   ASSERT_EQ(differences.size(), it.slices.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -104,18 +104,19 @@ TEST(ShardCoded, TellsDifferencesToThoseWhoHaveTheVersionBefore) {
     ASSERT_TRUE(add_decoded(FloatCode::int4, differences[i].values.bytes(), zeros, added));
     EXPECT_TRUE(std::ranges::equal(added, whole[i].values.floats()));
   }
-  // The version before can still be had: a slice of it is told as it was.
+  // The previous version is still available, with the same difference.
   it.open(1, {2, 4});
   it.finish(1, {2, 4});
-  it.tell(worker_node(3), Pull{ShardCase::term, 1, 3, {}, true});
-  for (std::size_t i = 0; const Parameters& late : it.heard<Parameters>()) {
+  it.deliver(worker_node(3), Pull{ShardCase::term, 1, 3, {}, true});
+  for (std::size_t i = 0; const Parameters& late : it.sent<Parameters>()) {
     EXPECT_TRUE(late.difference);
     EXPECT_TRUE(std::ranges::equal(late.values.bytes(), differences[i++].values.bytes()));
   }
 }
 
-// DiLoCo (Douillard et al. 2023), outer Nesterov 0.7 / 0.9: differences of 1 and 1 go -1.33, then -3.227.
-TEST(OuterRule, IsNesterovOfHowFarLocalStepsCame) {
+// DiLoCo (Douillard et al. 2023), outer Nesterov with 0.7 and 0.9: two differences of 1 lead to -1.33, then
+// -3.227.
+TEST(OuterRule, IsNesterovOnTheLocalChange) {
   Job job = test::shard_job(1, 1);
   job.sync = parse_sync("diloco:1");
   job.schedule.base = 1;
@@ -126,26 +127,26 @@ TEST(OuterRule, IsNesterovOfHowFarLocalStepsCame) {
   for (Round round = 0; round < 2; ++round) {
     BeginRound open{ShardCase::term, round, 0, {round, round + 1}, 1};
     open.local = {1, 1};
-    it.tell(scheduler_node, open);
+    it.deliver(scheduler_node, open);
     Push push = it.push(round, {round, round + 1}, 0);
     push.values = ShardCase::constant(1, 1);
-    it.tell(worker_node(1), push);
+    it.deliver(worker_node(1), push);
     EXPECT_NEAR(it.parameters()[0], round == 0 ? -1.33 : -3.227, 1e-6);
   }
-  // Checkpoints have its momentum.
-  it.tell(test::checkpointer_node, it.fetch(2));
-  const auto state = it.heard<State>();
+  // Checkpoints include the outer momentum.
+  it.deliver(test::checkpointer_node, it.fetch(2));
+  const auto state = it.sent<State>();
   ASSERT_THAT(state, SizeIs(2));
   EXPECT_NEAR(state[1].values.floats()[0], 1.9, 1e-6);
 }
 
-TEST(OuterRule, TheAverageKeepsNoState) {
+TEST(OuterRule, AveragingNeedsNoState) {
   Job job = test::shard_job(1, 1, nn::Optimizer::Kind::momentum);
   EXPECT_EQ(state_slots(job), 1U);
   job.sync = parse_sync("local:4");
-  EXPECT_EQ(state_slots(job), 0U) << "the momentum is the workers' own";
+  EXPECT_EQ(state_slots(job), 0U) << "momentum belongs to the workers";
   job.pull_encoding = FloatCode::int8;
-  EXPECT_EQ(state_slots(job), 1U) << "what workers have not been told";
+  EXPECT_EQ(state_slots(job), 1U) << "the part of the update not yet sent to workers";
   job.outer_momentum = 0.5;
   EXPECT_EQ(state_slots(job), 2U);
 }

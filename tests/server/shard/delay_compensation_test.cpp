@@ -1,4 +1,4 @@
-// Golden values of DC-ASGD (Zheng et al., ICML 2017), by hand, and what it is for.
+// DC-ASGD (Zheng et al., ICML 2017): values computed by hand, and its effect on delayed gradients.
 #include "server/shard/close_rule.h"
 
 #include <gmock/gmock.h>
@@ -30,9 +30,9 @@ Push push(float sum, double weight, std::uint64_t steps) {
 }
 float value_of(const Blob& blob) { return blob.floats()[0]; }
 
-// The worker pulls 1, others move it to 3, and its mean gradient is 2 (a sum of 8 of four samples):
-// g' = 2 + 0.5 * 2^2 * (3 - 1) = 6, and 4 * 6 is what the sum would have been.
-TEST(DelayCompensation, ConstantByHand) {
+// The worker pulls 1, others move the parameter to 3, and its mean gradient is 2 (a sum of 8 over four
+// samples): g' = 2 + 0.5 * 2^2 * (3 - 1) = 6, so the compensated sum is 4 * 6.
+TEST(DelayCompensation, ConstantLambdaMatchesTheFormula) {
   DelayCompensation dc(parse_sync("dc-asgd:0.5"));
   SliceMemory slice = slice_at(1);
   dc.answered(worker, slice);
@@ -42,7 +42,7 @@ TEST(DelayCompensation, ConstantByHand) {
 }
 
 // The same with s = 0.05 * 2^2 = 0.2, then 0.95 * 0.2 + 0.05 * 2^2 = 0.39: g' = 2 + 0.5 / sqrt(s + 1e-7) * 8.
-TEST(DelayCompensation, AdaptiveByHand) {
+TEST(DelayCompensation, AdaptiveLambdaMatchesTheFormula) {
   DelayCompensation dc(parse_sync("dc-asgd:adaptive:0.5"));
   for (const double s : {0.2, 0.39}) {
     SliceMemory slice = slice_at(1);
@@ -65,13 +65,13 @@ TEST(DelayCompensation, NothingChangesWithoutLambdaOrDelay) {
   }
 }
 
-TEST(DelayCompensation, WithoutThatVersionThePushStaysAsItIsAndIsCounted) {
+TEST(DelayCompensation, PushesOfUnknownVersionsAreCountedAndUnchanged) {
   DelayCompensation dc(parse_sync("dc-asgd:1"));
   SliceMemory slice = slice_at(1);
   dc.answered(worker, slice);
   move(slice, -2, 1);
-  EXPECT_EQ(value_of(dc.compensated(other, push(8, 4, 0), slice)), 8) << "it never pulled";
-  EXPECT_EQ(value_of(dc.compensated(worker, push(8, 4, 1), slice)), 8) << "it pulled another version";
+  EXPECT_EQ(value_of(dc.compensated(other, push(8, 4, 0), slice)), 8) << "this worker never pulled";
+  EXPECT_EQ(value_of(dc.compensated(worker, push(8, 4, 1), slice)), 8) << "the worker pulled another version";
   EXPECT_EQ(dc.missed(), 2U);
   EXPECT_NE(value_of(dc.compensated(worker, push(8, 4, 0), slice)), 8);
   dc.forget(worker);
@@ -79,8 +79,8 @@ TEST(DelayCompensation, WithoutThatVersionThePushStaysAsItIsAndIsCounted) {
   EXPECT_EQ(dc.missed(), 3U);
 }
 
-// A step ahead of its gradients by `delay` on the loss c w^2 / 2. The correction replaces the curvature c by
-// lambda * g^2, which is near to it in the early part of this path.
+// SGD with gradients delayed by `delay` steps on the loss c w^2 / 2. The correction approximates the
+// curvature c by lambda * g^2, which is close in the early part of this path.
 std::vector<float> path(const std::string& sync, std::size_t delay) {
   constexpr float curvature = 1;
   DelayCompensation dc(parse_sync(sync));
@@ -101,7 +101,7 @@ std::vector<float> path(const std::string& sync, std::size_t delay) {
   return values;
 }
 
-TEST(DelayCompensation, IsNearerToThePathWithoutDelay) {
+TEST(DelayCompensation, CompensationApproachesThePathWithoutDelay) {
   const std::vector<float> straight = path("dc-asgd:0", 0);
   const auto distance = [&](const std::string& sync) {
     double sum = 0;
@@ -109,7 +109,7 @@ TEST(DelayCompensation, IsNearerToThePathWithoutDelay) {
     for (std::size_t i = 0; i < straight.size(); ++i) sum += std::abs(double{delayed[i]} - straight[i]);
     return sum;
   };
-  EXPECT_GT(distance("dc-asgd:0"), 0.1) << "or there is nothing to compensate";
+  EXPECT_GT(distance("dc-asgd:0"), 0.1) << "the delay must have an effect";
   EXPECT_LT(distance("dc-asgd:1"), 0.6 * distance("dc-asgd:0"));
   EXPECT_LT(distance("dc-asgd:adaptive:0.5"), 0.6 * distance("dc-asgd:0"));
 }

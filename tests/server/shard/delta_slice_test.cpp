@@ -1,4 +1,4 @@
-// What workers are told of a slice: differences that add up, and what is left out comes with the next.
+// Coded differences of a slice add up; the rounding error of each is included in the next.
 #include "server/shard/coded_slices.h"
 
 #include <gmock/gmock.h>
@@ -31,42 +31,42 @@ void step(SliceMemory& slice, const std::vector<float>& gradient) {
   slice.apply({nn::Optimizer::Kind::sgd, 0, 0}, 0.1, 1);
 }
 
-TEST(DeltaSlice, WorkersThatAddDifferencesHaveWhatIsToldWhole) {
+TEST(DeltaSlice, AddedDifferencesEqualTheWholeValues) {
   for (const FloatCode code : {FloatCode::bf16, FloatCode::int8, FloatCode::int4}) {
     Random random(3);
     const std::vector<float> start = numbers(random);
     SliceMemory slice = loaded(start, std::vector<float>(size));
-    DeltaSlice told(code, slice);
-    EXPECT_EQ(floats(told.current().whole), start);
-    EXPECT_TRUE(told.current().difference.empty()) << "there was none before";
+    DeltaSlice delta(code, slice);
+    EXPECT_EQ(floats(delta.current().whole), start);
+    EXPECT_TRUE(delta.current().difference.empty()) << "no previous version";
     std::vector<float> worker = start;
     for (int round = 0; round < 200; ++round) {
       step(slice, numbers(random));
-      told.advance(slice);
+      delta.advance(slice);
       const std::vector<float> before = worker;
-      EXPECT_EQ(floats(told.previous().whole), before);
-      EXPECT_EQ(told.current().difference.size(), coded_bytes(code, size));
-      ASSERT_TRUE(add_decoded(code, told.current().difference.bytes(), before, worker));
-      ASSERT_EQ(floats(told.current().whole), worker) << "bit for bit";
-      // However long it goes on, no more is left out than one rounding leaves.
+      EXPECT_EQ(floats(delta.previous().whole), before);
+      EXPECT_EQ(delta.current().difference.size(), coded_bytes(code, size));
+      ASSERT_TRUE(add_decoded(code, delta.current().difference.bytes(), before, worker));
+      ASSERT_EQ(floats(delta.current().whole), worker) << "bit for bit";
+      // The error does not accumulate: it stays within one rounding step.
       for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(worker[i], slice.current().floats()[i], 0.1);
     }
   }
 }
 
-TEST(DeltaSlice, GoesOnFromWhatACheckpointKeeps) {
+TEST(DeltaSlice, ContinuesFromACheckpoint) {
   Random random(4);
   SliceMemory slice = loaded(numbers(random), std::vector<float>(size));
-  DeltaSlice told(FloatCode::int4, slice);
+  DeltaSlice delta(FloatCode::int4, slice);
   for (int round = 0; round < 5; ++round) {
     step(slice, numbers(random));
-    told.advance(slice);
+    delta.advance(slice);
   }
   SliceMemory again = loaded(floats(slice.copy_of(0)), floats(slice.copy_of(1)));
   const DeltaSlice resumed(FloatCode::int4, again);
   EXPECT_NE(floats(slice.copy_of(1)), std::vector<float>(size));
   for (std::size_t i = 0; i < size; ++i)
-    EXPECT_NEAR(resumed.current().whole.floats()[i], told.current().whole.floats()[i], 1e-6);
+    EXPECT_NEAR(resumed.current().whole.floats()[i], delta.current().whole.floats()[i], 1e-6);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct Gaps : testing::Test {
   std::vector<SliceMemory> slices;
 };
 
-TEST_F(Gaps, OfEverySliceAreToldOnceAndNotJoined) {
+TEST_F(Gaps, AreListedOncePerSliceAndNotJoined) {
   push(0, {0, 8});
   push(1, {8, 16});
   EXPECT_THAT(gaps({0, 16}), ElementsAre(Interval{0, 8}, Interval{8, 16}));
@@ -38,9 +38,9 @@ TEST_F(Gaps, OfEverySliceAreToldOnceAndNotJoined) {
   EXPECT_THAT(gaps({0, 16}), ElementsAre(Interval{4, 8}));
 }
 
-TEST_F(Gaps, OfARoundThatIsClosedThereAreNone) { EXPECT_THAT(gaps({0, 16}, 2), IsEmpty()); }
+TEST_F(Gaps, DoNotExistInAClosedRound) { EXPECT_THAT(gaps({0, 16}, 2), IsEmpty()); }
 
-TEST_F(Gaps, AreTheFirstOnesOnly) {
+TEST_F(Gaps, AreLimitedToTheFirstSixteen) {
   for (Position p = 0; p < 100; p += 2) push(0, {p, p + 1});
   EXPECT_THAT(gaps({0, 100}), SizeIs(16));
   EXPECT_EQ(gaps({0, 100}).front(), (Interval{0, 100}));  // of the second slice

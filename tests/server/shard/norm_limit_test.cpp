@@ -10,7 +10,7 @@
 namespace steelyard::test::norm_limit_test {
 namespace {
 
-// Of four values, so that a mean gradient of norm n comes of so many positions.
+// A sum of four values; its mean over `weight` positions has this norm.
 std::vector<float> of_norm(double norm, double weight) {
   return std::vector<float>(4, static_cast<float>(norm * weight / 2));
 }
@@ -18,10 +18,11 @@ double excess(NormLimit& limit, double norm, double weight = 8, std::size_t slic
   return limit.refused(slice, of_norm(norm, weight), weight).value_or(0);
 }
 
-TEST(NormLimit, RefusesWhatIsBeyondTheLimitTimesTheMedian) {
+TEST(NormLimit, RefusesNormsBeyondTheLimitTimesTheMedian) {
   NormLimit limit(10, 2);
-  for (const double norm : {1, 2, 3, 2, 1, 2, 3, 90}) EXPECT_EQ(excess(limit, norm), 0) << "too few to judge";
-  EXPECT_EQ(excess(limit, 20), 0) << "the limit itself is allowed, and one that was long moves no median";
+  for (const double norm : {1, 2, 3, 2, 1, 2, 3, 90})
+    EXPECT_EQ(excess(limit, norm), 0) << "too few norms for a median";
+  EXPECT_EQ(excess(limit, 20), 0) << "the limit itself is allowed; one large norm does not change the median";
   EXPECT_NEAR(excess(limit, 21), 10.5, 1e-6);
   EXPECT_NEAR(excess(limit, 1e6), 5e5, 1);
 }
@@ -29,7 +30,7 @@ TEST(NormLimit, RefusesWhatIsBeyondTheLimitTimesTheMedian) {
 TEST(NormLimit, WeighsByPositions) {
   NormLimit limit(10, 1);
   for (int i = 0; i < 8; ++i) EXPECT_EQ(excess(limit, 1, 64), 0);
-  EXPECT_EQ(excess(limit, 9, 8), 0) << "of a shorter sum";
+  EXPECT_EQ(excess(limit, 9, 8), 0) << "allowed: 9 is below ten times the median";
   EXPECT_GT(excess(limit, 11, 8), 10);
 }
 
@@ -43,15 +44,15 @@ TEST(NormLimit, EachSliceHasItsOwnMedian) {
   EXPECT_GT(excess(limit, 100, 8, 0), 0);
 }
 
-TEST(NormLimit, FollowsGradientsThatShrinkAndIsNotMovedByThoseItRefuses) {
+TEST(NormLimit, FollowsAcceptedNormsAndIgnoresRefusedOnes) {
   NormLimit limit(10, 1);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(excess(limit, 100), 0);
   for (int i = 0; i < 100; ++i) EXPECT_GT(excess(limit, 5000), 0);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(excess(limit, 1), 0);
-  EXPECT_GT(excess(limit, 100), 0) << "the old ones are forgotten";
+  EXPECT_GT(excess(limit, 100), 0) << "old norms are forgotten";
 }
 
-TEST(NormLimit, SaysNothingWhereThereIsNoLimitOrNoLength) {
+TEST(NormLimit, AcceptsEverythingWithoutALimitOrANorm) {
   NormLimit off(0, 1), zeros(10, 1);
   for (int i = 0; i < 40; ++i) {
     EXPECT_EQ(excess(off, i == 39 ? 1e9 : 1), 0);
@@ -60,13 +61,13 @@ TEST(NormLimit, SaysNothingWhereThereIsNoLimitOrNoLength) {
   EXPECT_EQ(excess(zeros, 1), 0);
 }
 
-TEST(NormLimit, WhatIsNotFiniteIsRefusedWithoutALimit) {
+TEST(NormLimit, NonFiniteValuesAreRefusedWithoutALimit) {
   NormLimit off(0, 1);
   EXPECT_EQ(off.refused(0, std::vector<float>{1, INFINITY}, 8), 0);
   EXPECT_EQ(off.refused(0, std::vector<float>{1, 2}, 8), std::nullopt);
 }
 
-TEST(NormLimit, AWildlyLongGradientIsToldAndNotAdded) {
+TEST(NormLimit, AnExcessiveGradientIsReportedAndNotAdded) {
   Job job = shard_job();
   job.gradient_limit = 100;
   ShardCase it(job);
@@ -78,12 +79,12 @@ TEST(NormLimit, AWildlyLongGradientIsToldAndNotAdded) {
   it.open(8, {64, 72});
   Push push = it.push(8, {64, 72}, 1);
   push.values = ShardCase::constant(push.values.floats().size(), 1e7F);
-  it.tell(worker_node(7), push);
-  ASSERT_EQ(it.heard<GradientRejected>().size(), 1U);
-  EXPECT_GT(it.heard<GradientRejected>()[0].excess, 100);
+  it.deliver(worker_node(7), push);
+  ASSERT_EQ(it.sent<GradientRejected>().size(), 1U);
+  EXPECT_GT(it.sent<GradientRejected>()[0].excess, 100);
   EXPECT_EQ(it.shard.counts().refused, 1U);
   it.finish(8, {64, 72});
-  EXPECT_EQ(it.shard.version(), 9U) << "the right numbers still count";
+  EXPECT_EQ(it.shard.version(), 9U) << "a later correct push counts";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A shard in a test's hands: speaks to it, collects what it answers. Gradients are small integers, so sums
-// are exact in any order and the result can be compared bit for bit.
+// A shard under test: delivers messages and collects the output. Gradients are small integers, so sums are
+// exact in any order and results can be compared bit for bit.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ inline constexpr NodeId shard_node{Role::shard, 5};
 inline constexpr NodeId checkpointer_node{Role::checkpointer, 6};
 inline NodeId worker_node(std::uint64_t number) { return {Role::worker, number}; }
 
-// One shard with all of a small model: `parameters` floats in slices of `slice_size`.
+// A job with one shard and a small model: `parameters` floats in slices of `slice_size`.
 inline Job shard_job(std::uint64_t parameters = 10, std::uint64_t slice_size = 4,
                      nn::Optimizer::Kind kind = nn::Optimizer::Kind::sgd) {
   Job job;
@@ -43,35 +43,35 @@ class ShardCase {
         replica({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}}) {
     Outbox out(shard_node);
     replica.wake(now, out);
-    said = out.take();
-    tell(scheduler_node, Welcome{term, slot, job});
+    output = out.take();
+    deliver(scheduler_node, Welcome{term, slot, job});
   }
 
-  template <class Said>
-  std::vector<Envelope>& tell(NodeId from, Said message) {
+  template <class Content>
+  std::vector<Envelope>& deliver(NodeId from, Content message) {
     Outbox out(shard_node);
     replica.step(now, {from, shard_node, Message(std::in_place_type<ToShard>, std::move(message))}, out);
-    said = out.take();
-    return said;
+    output = out.take();
+    return output;
   }
   std::vector<Envelope>& wake(double later) {
     now = now + from_seconds(later);
     Outbox out(shard_node);
     replica.wake(now, out);
-    said = out.take();
-    return said;
+    output = out.take();
+    return output;
   }
 
   void load(Version version = 0) {
     for (std::uint32_t number = 0; number < slices.size(); ++number) {
       for (std::uint32_t slot = 0; slot <= state_slots(job); ++slot) {
-        tell(checkpointer_node,
-             StateChunk{term, version, number, slot, version, constant(slices[number].size(), 0)});
+        deliver(checkpointer_node,
+                StateChunk{term, version, number, slot, version, constant(slices[number].size(), 0)});
       }
     }
   }
   void open(Round round, Interval positions, bool clip_barrier = false, bool save = false) {
-    tell(scheduler_node, BeginRound{term, round, 0, positions, positions.size(), clip_barrier, save});
+    deliver(scheduler_node, BeginRound{term, round, 0, positions, positions.size(), clip_barrier, save});
   }
   [[nodiscard]] Push push(Round round, Interval positions, std::uint32_t slice) const {
     std::vector<float> sum(slices.at(slice).size());
@@ -84,7 +84,7 @@ class ShardCase {
             slice,
             Blob::copy_of(sum)};
   }
-  // All parts of a version that this shard may have.
+  // Requests all parts of a version.
   [[nodiscard]] Fetch fetch(Version version) const {
     Fetch all{version, {}};
     for (std::uint32_t slice = 0; slice < shard.slices().size(); ++slice) {
@@ -92,19 +92,19 @@ class ShardCase {
     }
     return all;
   }
-  // All of a round by one worker.
+  // One worker pushes these positions to all slices.
   void finish(Round round, Interval positions) {
     for (std::uint32_t slice = 0; slice < slices.size(); ++slice)
-      tell(worker_node(1), push(round, positions, slice));
+      deliver(worker_node(1), push(round, positions, slice));
   }
   static Blob constant(std::uint64_t size, float value) {
     return Blob::copy_of(std::vector<float>(size, value));
   }
 
-  // Of what was said last: all messages of a kind.
-  template <class Said>
-  [[nodiscard]] std::vector<Said> heard() const {
-    return test::heard<Said>(said);
+  // All messages of this type in the output of the last call.
+  template <class Content>
+  [[nodiscard]] std::vector<Content> sent() const {
+    return test::heard<Content>(output);
   }
   [[nodiscard]] std::vector<float> parameters() const {
     std::vector<float> all;
@@ -120,10 +120,10 @@ class ShardCase {
   Replica replica;
   const Shard& shard = replica.shard();
   Time now{std::chrono::seconds(1)};
-  std::vector<Envelope> said;
+  std::vector<Envelope> output;
 };
 
-// What one machine would have: every round's positions summed in order, then one step.
+// Reference on one machine: each round's positions summed in order, then one step.
 class PlainLoop {
  public:
   explicit PlainLoop(const Job& job) : job_(job), parameters(job.layout.size()), state_(job.layout.size()) {}

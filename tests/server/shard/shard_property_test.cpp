@@ -1,6 +1,5 @@
-// Whatever arrives: duplicated, reordered, overlapping, stale, early, cut anew and malformed pushes from a
-// seeded generator. No position is counted twice or lost, no round hangs, and the parameters are those of
-// the plain loop, bit for bit.
+// A seeded generator sends duplicate, reordered, overlapping, stale, early, cut and malformed pushes. No
+// position is counted twice or lost, every round closes, and the parameters equal PlainLoop's bit for bit.
 #include <bitset>
 #include <cmath>
 #include <limits>
@@ -19,7 +18,7 @@ using Bits = std::bitset<batch * rounds>;
 
 Interval round_positions(Round round) { return {round * batch, (round + 1) * batch}; }
 
-// Drives one shard, and keeps beside it one bit for every position of every slice.
+// Drives one shard, and models it with one bit per position and slice.
 class Storm {
  public:
   explicit Storm(std::uint64_t seed) : random_(seed), it_(job(seed)), plain_(it_.job) {
@@ -56,7 +55,7 @@ class Storm {
     }
     return false;
   }
-  // Pushes that the ledger decides about: the model decides the same.
+  // Updates the model for a push that the shard's ledger accepts.
   void expect_counted(const Push& push) {
     if (push.piece.round != round_ || !round_positions(round_).contains(push.piece.positions)) return;
     if (covered(push.slice, push.piece.positions)) return;
@@ -77,12 +76,12 @@ class Storm {
       case 1:  // stale
         if (round_ == 0) return;
         return send(from, it_.push(round_ - 1, some_part(round_positions(round_ - 1)), slice), false);
-      case 2:  // something said before, by whomever
+      case 2:  // an earlier push, from any worker
         if (history_.empty()) return;
         return send(from, Push(history_[random_.below(history_.size())]), true);  // a copy: history grows
       case 3:                                                                     // far ahead
         return send(from, it_.push(round_ + 2, some_part(round_positions(round_)), slice), false);
-      case 4:  // beyond its round: known only once the round is
+      case 4:  // beyond the end of its round, which is known once the round is open
         return send(from, stretched(it_.push(round_, some_part(round_positions(round_)), slice)), true);
       default:
         return send(from, it_.push(round_, some_part(round_positions(round_)), slice), true);
@@ -98,7 +97,7 @@ class Storm {
         expect_counted(push);
       }
     }
-    it_.tell(from, push);
+    it_.deliver(from, push);
     check();
   }
   void hold(NodeId from, const Push& push) {
@@ -167,13 +166,13 @@ class Storm {
     }
   }
 
-  // As a scheduler would: asks what is missing, and has exactly that pushed, until nothing is.
+  // Pushes exactly the gaps until the round closes, as a scheduler would arrange.
   void finish_round() {
     for (int i = 0; i < 200 && it_.shard.version() == round_; ++i) {
       it_.wake(0.5);
-      it_.tell(scheduler_node, SchedulerBeat{it_.term});
-      if (clip_barrier_ && !it_.heard<Covered>().empty()) {
-        it_.tell(scheduler_node, Commit{it_.term, round_, 1.0});
+      it_.deliver(scheduler_node, SchedulerBeat{it_.term});
+      if (clip_barrier_ && !it_.sent<Covered>().empty()) {
+        it_.deliver(scheduler_node, Commit{it_.term, round_, 1.0});
         continue;
       }
       for (std::uint32_t slice = 0; slice < it_.slices.size(); ++slice) {
@@ -183,7 +182,7 @@ class Storm {
         }
       }
     }
-    ASSERT_EQ(it_.shard.version(), round_ + 1) << "the round hangs";
+    ASSERT_EQ(it_.shard.version(), round_ + 1) << "the round does not close";
     for (const Bits& bits : covered_) ASSERT_EQ(bits.count(), (round_ + 1) * batch);
   }
 
@@ -198,7 +197,7 @@ class Storm {
   std::map<NodeId, std::uint64_t> credit_;
 };
 
-TEST(ShardStorm, EveryPositionOnceWhateverArrives) {
+TEST(ShardStorm, EveryPositionCountsOnceForAnyPushes) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Storm(seed).run();

@@ -1,5 +1,5 @@
-// Rounds of a shard whose ranges follow different rules: those that are stepped, and those of rule mean, into
-// which workers push weight x how far they moved the parameters.
+// Rounds of a shard with ranges of two rules: `step`, and `mean`, into which workers push weight x change of
+// the parameters.
 #include <limits>
 
 #include "tests/server/shard/shard_case.h"
@@ -41,7 +41,7 @@ std::vector<float> values_of(const ShardCase& it, std::uint32_t slice) {
   return {floats.begin(), floats.end()};
 }
 
-TEST(ShardRules, DifferencesAreAddedByTheirMeanWhateverTheOptimizer) {
+TEST(ShardRules, DifferencesAreAveragedForEveryOptimizer) {
   using Kind = nn::Optimizer::Kind;
   for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::adamw, Kind::lars, Kind::lamb}) {
     for (const SumOrder order : {SumOrder::arrival, SumOrder::positions}) {
@@ -52,50 +52,51 @@ TEST(ShardRules, DifferencesAreAddedByTheirMeanWhateverTheOptimizer) {
       for (Round round = 0; round < 2; ++round) {
         const Position from = round * 8;
         it.open(round, {from, from + 8});
-        it.finish(round, {from, from + 8});  // of the weights; the differences are covered then, too
+        it.finish(round, {from, from + 8});  // covers the weights and the differences
         ASSERT_EQ(it.shard.version(), round + 1);
       }
       const std::vector<float> before = values_of(it, differences);
       it.open(2, {16, 24});
-      it.tell(worker_node(2), pushed(it, 2, {18, 24}, differences, {4, -8, 0}));
-      it.tell(worker_node(1), pushed(it, 2, {16, 18}, differences, {0, 8, 4}));
+      it.deliver(worker_node(2), pushed(it, 2, {18, 24}, differences, {4, -8, 0}));
+      it.deliver(worker_node(1), pushed(it, 2, {16, 18}, differences, {0, 8, 4}));
       const std::vector<float> after = values_of(it, differences);
       EXPECT_THAT(after, ElementsAre(before[0] + 3, before[1] - 4, before[2] + 1))
-          << static_cast<int>(kind) << ": 3/4 and 1/4 of them";
-      EXPECT_EQ(it.shard.version(), 2U) << "the weights are owed";
-      it.tell(worker_node(1), it.push(2, {16, 24}, weights));
+          << static_cast<int>(kind) << ": weighted by 3/4 and 1/4";
+      EXPECT_EQ(it.shard.version(), 2U) << "the weights are not covered yet";
+      it.deliver(worker_node(1), it.push(2, {16, 24}, weights));
       EXPECT_EQ(it.shard.version(), 3U);
     }
   }
 }
 
-TEST(ShardRules, DifferencesHaveNoPartInTheNormAndAreNotClipped) {
+TEST(ShardRules, DifferencesAreExcludedFromNormAndClipping) {
   ShardCase it(job_of_two_rules(nn::Optimizer::Kind::sgd));
   it.load();
   it.open(0, {0, 8}, true);
-  it.tell(worker_node(1), pushed(it, 0, {0, 8}, differences, {100, 200, 300}));
-  it.tell(worker_node(1), pushed(it, 0, {0, 8}, weights, {3, 4}));
-  ASSERT_THAT(it.heard<Covered>(), SizeIs(1));
-  EXPECT_THAT(it.heard<Covered>()[0].squares, ElementsAre(25, 0));
-  it.tell(scheduler_node, Commit{it.term, 0, 0.5});
+  it.deliver(worker_node(1), pushed(it, 0, {0, 8}, differences, {100, 200, 300}));
+  it.deliver(worker_node(1), pushed(it, 0, {0, 8}, weights, {3, 4}));
+  ASSERT_THAT(it.sent<Covered>(), SizeIs(1));
+  EXPECT_THAT(it.sent<Covered>()[0].squares, ElementsAre(25, 0));
+  it.deliver(scheduler_node, Commit{it.term, 0, 0.5});
   EXPECT_THAT(values_of(it, differences), ElementsAre(100, 200, 300));
-  EXPECT_THAT(values_of(it, weights), ElementsAre(-0.375F, -0.5F)) << "half of it, at a rate of 1/4";
+  EXPECT_THAT(values_of(it, weights), ElementsAre(-0.375F, -0.5F))
+      << "half of the gradient, at a learning rate of 1/4";
 }
 
-TEST(ShardRules, ADifferenceThatIsNoNumberIsRefusedAsAGradientIs) {
+TEST(ShardRules, NonFiniteDifferencesAreRefused) {
   ShardCase it(job_of_two_rules(nn::Optimizer::Kind::sgd));
   it.load();
   it.open(0, {0, 8});
-  it.tell(worker_node(1), it.push(0, {0, 8}, weights));
+  it.deliver(worker_node(1), it.push(0, {0, 8}, weights));
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    it.tell(worker_node(1), pushed(it, 0, {0, 8}, differences, {1, bad, 1}));
-    ASSERT_THAT(it.heard<GradientRejected>(), SizeIs(1));
-    EXPECT_EQ(it.heard<GradientRejected>()[0].slice, differences);
-    EXPECT_EQ(it.heard<GradientRejected>()[0].worker, worker_node(1));
+    it.deliver(worker_node(1), pushed(it, 0, {0, 8}, differences, {1, bad, 1}));
+    ASSERT_THAT(it.sent<GradientRejected>(), SizeIs(1));
+    EXPECT_EQ(it.sent<GradientRejected>()[0].slice, differences);
+    EXPECT_EQ(it.sent<GradientRejected>()[0].worker, worker_node(1));
   }
   EXPECT_EQ(it.shard.version(), 0U);
-  it.tell(worker_node(1), pushed(it, 0, {0, 8}, differences, {1, 2, 3}));
-  EXPECT_THAT(it.heard<GradientRejected>(), IsEmpty());
+  it.deliver(worker_node(1), pushed(it, 0, {0, 8}, differences, {1, 2, 3}));
+  EXPECT_THAT(it.sent<GradientRejected>(), IsEmpty());
   EXPECT_THAT(values_of(it, differences), ElementsAre(1, 2, 3));
   EXPECT_EQ(it.shard.version(), 1U);
 }

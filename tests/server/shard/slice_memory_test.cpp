@@ -1,4 +1,4 @@
-// One slice: its ledger, its sum, its two versions.
+// One slice: its ledger, sum and two versions.
 #include "server/shard/slice_memory.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ SliceMemory loaded(std::vector<float> values, Rule rule = Rule::step) {
   return slice;
 }
 
-TEST(SliceMemory, ACopyGoesItsOwnWayOrStands) {
+TEST(SliceMemory, ACopyChangesIndependently) {
   SliceMemory slice = loaded({1, 2});
   SliceMemory copy = slice.copy();
   EXPECT_TRUE(copy.loaded());
@@ -36,7 +36,7 @@ TEST(SliceMemory, ACopyGoesItsOwnWayOrStands) {
   EXPECT_TRUE(copy.add({0, 4}, 4, blob({4, 8})));
   copy.apply(plain, 0.5, 1);
   EXPECT_EQ(floats(copy.current()), (std::vector<float>{0.5, 1}));
-  EXPECT_EQ(floats(slice.current()), (std::vector<float>{1, 2})) << "versions are never written to";
+  EXPECT_EQ(floats(slice.current()), (std::vector<float>{1, 2})) << "versions are immutable";
   EXPECT_TRUE(slice.cover(0, {0, 4}));
   slice.stand();
   EXPECT_EQ(slice.version(), 1U);
@@ -48,11 +48,11 @@ TEST(SliceMemory, ACopyGoesItsOwnWayOrStands) {
   EXPECT_EQ(floats(slice.previous().value()), (std::vector<float>{1, 2}));
 }
 
-TEST(SliceMemory, IsLoadedWhenEverySlotIs) {
+TEST(SliceMemory, IsLoadedOnceEverySlotIs) {
   SliceMemory slice({4, 6, 0}, {0, 6, Rule::step, 1, 0}, 1);
-  EXPECT_FALSE(slice.load(2, 7, 7, blob({1, 2}))) << "there is no such slot";
+  EXPECT_FALSE(slice.load(2, 7, 7, blob({1, 2}))) << "no such slot";
   EXPECT_FALSE(slice.load(0, 7, 7, blob({1, 2, 3}))) << "too long";
-  EXPECT_FALSE(slice.load(0, 7, 7, {})) << "nothing";
+  EXPECT_FALSE(slice.load(0, 7, 7, {})) << "empty";
   EXPECT_TRUE(slice.load(1, 7, 9, blob({3, 4})));
   EXPECT_FALSE(slice.loaded());
   EXPECT_TRUE(slice.load(0, 7, 9, blob({1, 2})));
@@ -63,7 +63,7 @@ TEST(SliceMemory, IsLoadedWhenEverySlotIs) {
   EXPECT_THAT(floats(slice.copy_of(1)), ElementsAre(3, 4));
 }
 
-TEST(SliceMemory, StepsByTheAverageOfWhatWasAdded) {
+TEST(SliceMemory, StepsByTheAverageOfThePushes) {
   SliceMemory slice = loaded({10, 20});
   EXPECT_TRUE(slice.add({0, 1}, 1, blob({1, 2})));
   EXPECT_TRUE(slice.add({1, 4}, 3, blob({3, 6})));
@@ -75,14 +75,14 @@ TEST(SliceMemory, StepsByTheAverageOfWhatWasAdded) {
   EXPECT_EQ(slice.coverage().count(), 0U);
 }
 
-// As a link hands it over: in memory that nobody else knows.
+// A blob as a link delivers it, in memory without other owners.
 Blob received(std::vector<float> values) {
   auto owned = std::make_shared<std::vector<float>>(std::move(values));
   const auto bytes = std::as_writable_bytes(std::span(*owned));
   return Blob::received(std::move(owned), bytes);
 }
 
-TEST(SliceMemory, WhatWasReceivedIsAddedUpWhereItLiesUnlessSomebodyHoldsIt) {
+TEST(SliceMemory, ReceivedBlobsAreReusedUnlessShared) {
   for (const bool held : {false, true}) {
     SliceMemory slice = loaded({10, 20});
     Blob first = received({1, 2});
@@ -93,34 +93,34 @@ TEST(SliceMemory, WhatWasReceivedIsAddedUpWhereItLiesUnlessSomebodyHoldsIt) {
     ASSERT_TRUE(slice.add({3, 4}, 1, blob({4, 8})));
     slice.apply(plain, 0.5, 1.0);
     EXPECT_THAT(floats(slice.current()), ElementsAre(9, 18)) << held;
-    EXPECT_THAT(floats(second), ElementsAre(3, 6)) << "only what it keeps may change";
+    EXPECT_THAT(floats(second), ElementsAre(3, 6)) << "only the first blob may be overwritten";
     if (held) {
-      EXPECT_THAT(floats(kept), ElementsAre(1, 2)) << "others still read this";
+      EXPECT_THAT(floats(kept), ElementsAre(1, 2)) << "a shared blob must not change";
     }
   }
 }
 
-TEST(SliceMemory, TheScaleOfTheGateMultipliesTheGradient) {
+TEST(SliceMemory, TheClipScaleMultipliesTheGradient) {
   SliceMemory slice = loaded({0});
   ASSERT_TRUE(slice.add({0, 2}, 2, blob({8})));
   slice.apply(plain, 1.0, 0.25);
   EXPECT_THAT(floats(slice.current()), ElementsAre(-1));
 }
 
-TEST(SliceMemory, EveryRuleOfTheRangeTable) {
+TEST(SliceMemory, AppliesEachRuleOfTheRangeTable) {
   SliceMemory means = loaded({2}, Rule::mean);
   ASSERT_TRUE(means.add({0, 2}, 2, blob({6})));
   means.apply(plain, 100, 1);
   EXPECT_THAT(floats(means.current()), ElementsAre(5)) << "2 + 6 / 2: differences of parameters";
   SliceMemory statistics = loaded({2}, Rule::ema);
   ASSERT_TRUE(statistics.add({0, 2}, 2, blob({8})));
-  EXPECT_EQ(statistics.sum_of_squares(), 0) << "no part of the gradient's norm";
+  EXPECT_EQ(statistics.sum_of_squares(), 0) << "excluded from the gradient's norm";
   statistics.apply(momentum, 100, 0.1);
   EXPECT_THAT(floats(statistics.current()), ElementsAre(3)) << "half of 2, half of 8 / 2, not clipped";
 }
 
-// Four pushes of one round, each a quarter of it: what they keep of the average before is what one keeps.
-TEST(SliceMemory, APartOfARoundMovesAnAverageByItsPart) {
+// Four pushes of a quarter round each keep as much of the previous average as one push of the whole round.
+TEST(SliceMemory, PartsOfARoundMoveAnAverageProportionally) {
   SliceMemory parts = loaded({2}, Rule::ema);
   for (int i = 0; i < 4; ++i) parts.gather({}, 2, blob({8})), parts.step(plain, 100, 8);
   EXPECT_FLOAT_EQ(parts.current().floats()[0], 3) << "half of 2, half of 8 / 2";
@@ -140,8 +140,8 @@ TEST(SliceMemory, ThePreviousVersionStaysUntilReleased) {
   EXPECT_FALSE(slice.previous());
 }
 
-// Versions are immutable: what was handed out stays as it was, however many rounds go by.
-TEST(SliceMemory, WhatWasHandedOutNeverChanges) {
+// Versions are immutable; blobs handed out keep their values in later rounds.
+TEST(SliceMemory, PublishedVersionsNeverChange) {
   SliceMemory slice = loaded({0, 0, 0});
   std::vector<Blob> versions{slice.current()};
   for (int round = 0; round < 20; ++round) {
@@ -157,7 +157,7 @@ TEST(SliceMemory, WhatWasHandedOutNeverChanges) {
   }
 }
 
-TEST(SliceMemory, APushItselfIsNeverWrittenTo) {
+TEST(SliceMemory, PushesAreNeverModified) {
   SliceMemory slice = loaded({0});
   const Blob first = blob({1}), second = blob({2});
   ASSERT_TRUE(slice.add({0, 1}, 1, first));
@@ -167,8 +167,8 @@ TEST(SliceMemory, APushItselfIsNeverWrittenTo) {
   EXPECT_THAT(floats(second), ElementsAre(2));
 }
 
-// Where other processes read versions: side by side with the other slices', in a segment, from the first on.
-TEST(SliceMemory, VersionsLieInThePoolThatTheShardsShare) {
+// Versions that other processes read are contiguous with those of other slices, in one shared segment.
+TEST(SliceMemory, VersionsLieInTheSharedPool) {
   const auto pool = std::make_shared<FlatPool>(Memory::shared);
   const Range range{0, 5};
   SliceMemory left({0, 3, 0}, range, 0), right({3, 5, 0}, range, 0);
@@ -187,14 +187,14 @@ TEST(SliceMemory, VersionsLieInThePoolThatTheShardsShare) {
       slice->apply(plain, 1, 1);
       slice->release_previous();
     }
-    EXPECT_EQ(floats(before), values) << "somebody reads it";
+    EXPECT_EQ(floats(before), values) << "a version in use must not change";
   }
   EXPECT_THAT(floats(left.current()), ElementsAre(-4, -3, -2));
   EXPECT_THAT(floats(right.current()), ElementsAre(-1, 0));
 }
 
-// Random pushes against one bit a position and whole numbers.
-TEST(SliceMemory, CountsEveryPositionOnceWhateverIsPushed) {
+// Random pushes, compared with a model of one bit per position and integer sums.
+TEST(SliceMemory, CountsEveryPositionOnceForAnyPushes) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -227,7 +227,7 @@ TEST(SliceMemory, CountsEveryPositionOnceWhateverIsPushed) {
   }
 }
 
-TEST(SliceMemoryDeathTest, AnUncheckedPushIsABrokenInvariant) {
+TEST(SliceMemoryDeathTest, AnUncheckedPushViolatesAnInvariant) {
   SliceMemory slice = loaded({0, 0});
   EXPECT_DEATH((void)slice.add({0, 1}, 1, blob({1})), "checks a push");
   EXPECT_DEATH(slice.apply(plain, 1, 1), "has a weight");

@@ -24,10 +24,10 @@ TEST(Denied, EachReasonIsNewOnce) {
   EXPECT_EQ(it.times(), 4U);
   EXPECT_TRUE(it.remove(left));
   EXPECT_FALSE(it.remove(left));
-  EXPECT_TRUE(it.add(left, "tcp://a", "another key", at(5))) << "it was connected meanwhile";
+  EXPECT_TRUE(it.add(left, "tcp://a", "another key", at(5))) << "connected in between";
 }
 
-TEST(Denied, EachIsTriedAgainButNotAllTheTime) {
+TEST(Denied, DeniedPeersAreRetriedWithPauses) {
   Denied it;
   EXPECT_EQ(it.deadline(), Time::max());
   it.add(left, "tcp://a", "no key", at(0));
@@ -37,7 +37,7 @@ TEST(Denied, EachIsTriedAgainButNotAllTheTime) {
   ASSERT_THAT(trials, SizeIs(1));
   EXPECT_EQ(trials[0].node, left);
   EXPECT_EQ(trials[0].endpoint, "tcp://a");
-  EXPECT_THAT(it.due(at(20)), IsEmpty()) << "that trial is still going on";
+  EXPECT_THAT(it.due(at(20)), IsEmpty()) << "the trial is still in progress";
   it.add(left, "tcp://a", "no key", at(30));
   EXPECT_THAT(it.due(at(30.1)), IsEmpty());
   EXPECT_THAT(it.due(at(40)), SizeIs(1));

@@ -19,12 +19,12 @@ std::string refusal(Handshakes& it, const SocketEvent& event, bool keyed) {
   return why.value_or("");
 }
 
-TEST(Handshakes, AKeyThatIsNotLetInIsToldAtOnce) {
+TEST(Handshakes, AnUnknownKeyIsReportedAtOnce) {
   Handshakes it;
   EXPECT_THAT(refusal(it, {ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, 400}, true), HasSubstr("keys add"));
 }
 
-TEST(Handshakes, KeysAtOneEndOnlyAreToldAtOnce) {
+TEST(Handshakes, KeysAtOnlyOneEndAreReportedAtOnce) {
   const SocketEvent mismatch{ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH};
   Handshakes keyed, plain;
   EXPECT_THAT(refusal(keyed, mismatch, true), HasSubstr("uses no keys"));
@@ -33,14 +33,14 @@ TEST(Handshakes, KeysAtOneEndOnlyAreToldAtOnce) {
             "");
 }
 
-// One may fail because the other side has just ended; a connection that stood begins the count again.
-TEST(Handshakes, AnotherKeyIsToldAfterSeveralFailuresInARow) {
+// One handshake may fail because the peer has just exited; a successful one resets the count.
+TEST(Handshakes, AnotherKeyIsReportedAfterFiveFailures) {
   const SocketEvent failed{ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, 0}, stands{ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0};
   Handshakes it;
   for (int i = 0; i < 4; ++i) EXPECT_EQ(refusal(it, failed, true), "");
   EXPECT_TRUE(it.goes_on());
   EXPECT_EQ(refusal(it, stands, true), "");
-  EXPECT_FALSE(it.goes_on()) << "a break of it loses messages";
+  EXPECT_FALSE(it.goes_on()) << "its disconnection must be reported";
   for (int i = 0; i < 4; ++i) EXPECT_EQ(refusal(it, failed, true), "");
   EXPECT_THAT(refusal(it, failed, true), HasSubstr("another key than expected"));
   Handshakes plain;

@@ -23,7 +23,7 @@ using ::testing::Not;
 
 class KeyFiles : public ::testing::Test {
  protected:
-  // A worker's directory with the scheduler on its list.
+  // A worker's key directory, with the scheduler in its allow-list.
   void SetUp() override {
     write_key(directory_, ada_);
     write_allowed(directory_, {{hub_.public_key, {KeyRole::scheduler, "hub"}}});
@@ -35,7 +35,7 @@ class KeyFiles : public ::testing::Test {
                       KeyRole role = KeyRole::worker) const {
     try {
       (void)load(name, role);
-      ADD_FAILURE() << "taken: " << why;
+      ADD_FAILURE() << "accepted: " << why;
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.code(), ExitCode::configuration);
       EXPECT_THAT(failure.what(), AllOf(HasSubstr(why), Not(HasSubstr(ada_.secret.letters()))));
@@ -48,7 +48,7 @@ class KeyFiles : public ::testing::Test {
   const KeyPair ada_ = make_key(KeyRole::worker, "ada"), hub_ = make_key(KeyRole::scheduler, "hub");
 };
 
-TEST_F(KeyFiles, WhatIsWrittenIsRead) {
+TEST_F(KeyFiles, WrittenKeysAreReadBack) {
   const Keys keys = load();
   EXPECT_EQ(keys.own.public_key, ada_.public_key);
   EXPECT_STREQ(keys.own.secret.letters(), ada_.secret.letters());
@@ -62,16 +62,16 @@ TEST_F(KeyFiles, WhatIsWrittenIsRead) {
   }
 }
 
-TEST_F(KeyFiles, AKeyOfItsNameComesBeforeThatOfItsRole) {
+TEST_F(KeyFiles, AKeyNamedAfterTheProcessIsPreferred) {
   write_key(directory_, make_key(KeyRole::worker, "worker"));
   EXPECT_EQ(load("ada").own.name, "ada");
   EXPECT_EQ(load("bob").own.name, "worker");
-  EXPECT_EQ(load("bob/1").own.name, "worker") << "no name of a file";
+  EXPECT_EQ(load("bob/1").own.name, "worker") << "not a valid file name";
   expect_refused("there is no key for this server", "s0", KeyRole::server);
   expect_refused("is the key of a worker", "ada", KeyRole::server);
 }
 
-TEST_F(KeyFiles, WhatOthersCouldReadOrWriteIsRefused) {
+TEST_F(KeyFiles, FilesAccessibleToOthersAreRefused) {
   for (const mode_t mode : {0640, 0604, 0620, 0602}) {
     chmod(file("ada.key").c_str(), mode);
     expect_refused("chmod 600");
@@ -81,12 +81,12 @@ TEST_F(KeyFiles, WhatOthersCouldReadOrWriteIsRefused) {
   chmod(file("allowed").c_str(), 0666);
   expect_refused("allowed can be written by others");
   chmod(file("allowed").c_str(), 0644);
-  EXPECT_NO_THROW((void)load()) << "public keys are no secret";
+  EXPECT_NO_THROW((void)load()) << "public keys are not secret";
   chmod(directory_.c_str(), 0770);
   expect_refused("chmod 700");
 }
 
-TEST_F(KeyFiles, AKeyIsNoLinkAndNoOtherThing) {
+TEST_F(KeyFiles, OnlyRegularFilesAreAccepted) {
   rename(file("ada.key").c_str(), folder_.path("elsewhere").c_str());
   symlink(folder_.path("elsewhere").c_str(), file("ada.key").c_str());
   expect_refused("ada.key cannot be read");
@@ -98,34 +98,34 @@ TEST_F(KeyFiles, AKeyIsNoLinkAndNoOtherThing) {
   expect_refused("is not a regular file");
 }
 
-TEST_F(KeyFiles, HalvesThatDoNotBelongTogetherAreRefused) {
+TEST_F(KeyFiles, MismatchedKeyHalvesAreRefused) {
   unlink(file("ada.key").c_str());
   write_key(directory_, {KeyRole::worker, "ada", ada_.public_key, hub_.secret});
   expect_refused("do not match");
 }
 
-TEST_F(KeyFiles, ASecretHasNoBusinessInTheList) {
+TEST_F(KeyFiles, ASecretKeyInTheAllowListIsRefused) {
   const std::string line = secret_line(ada_);
   folder_.write("keys/allowed", std::string_view(line));
   chmod(file("allowed").c_str(), 0600);
   expect_refused("contains a secret key");
 }
 
-// As a launcher hands it over.
-TEST_F(KeyFiles, AFileOfItsOwnHasBoth) {
+// The launcher passes keys in this form.
+TEST_F(KeyFiles, ASingleFileMayHaveBoth) {
   const std::string text = secret_line(ada_) + allow_lines({{hub_.public_key, {KeyRole::scheduler, "hub"}}});
   folder_.write("both", std::string_view(text));
   chmod(folder_.path("both").c_str(), 0600);
-  const Keys keys = load_keys(folder_.path("both"), KeyRole::worker, "whoever");
+  const Keys keys = load_keys(folder_.path("both"), KeyRole::worker, "any");
   EXPECT_EQ(keys.own.public_key, ada_.public_key);
   EXPECT_EQ(keys.allowed.size(), 1U);
   EXPECT_EQ(keys.directory, "");
   chmod(folder_.path("both").c_str(), 0644);
-  EXPECT_THROW((void)load_keys(folder_.path("both"), KeyRole::worker, "whoever"), Failure);
+  EXPECT_THROW((void)load_keys(folder_.path("both"), KeyRole::worker, "any"), Failure);
 }
 
-// Else who adds would bring back whom another has just revoked.
-TEST_F(KeyFiles, ChangesOfTheListWaitForEachOther) {
+// Otherwise an addition could undo a concurrent revocation.
+TEST_F(KeyFiles, ConcurrentChangesOfTheListAreAllKept) {
   constexpr int each = 25;
   const auto add = [&](int from) {
     for (int i = from; i < from + each; ++i) {
@@ -139,8 +139,8 @@ TEST_F(KeyFiles, ChangesOfTheListWaitForEachOther) {
   EXPECT_EQ(read_allowed(directory_).size(), 1U + 2 * each);
 }
 
-// Two people, or a script that runs twice: the first key stays, and its owner is told that it is made.
-TEST_F(KeyFiles, OfSeveralWhoWriteAKeyOfOneNameAtOnceOneSucceeds) {
+// Two people, or a script that runs twice: the first key stays, and the other write fails.
+TEST_F(KeyFiles, OneOfSeveralConcurrentKeyWritesSucceeds) {
   for (int turn = 0; turn < 100; ++turn) {
     const std::string name = "w" + std::to_string(turn);
     constexpr std::ptrdiff_t writers = 4;
@@ -169,14 +169,14 @@ TEST_F(KeyFiles, OfSeveralWhoWriteAKeyOfOneNameAtOnceOneSucceeds) {
     EXPECT_EQ(it.path().filename().string().find(".new-"), std::string::npos) << it.path();
 }
 
-TEST_F(KeyFiles, AKeyThatIsRemovedIsGone) {
+TEST_F(KeyFiles, RemovingAKeyDeletesItsFile) {
   remove_key(directory_, "ada");
   EXPECT_FALSE(std::filesystem::exists(file("ada.key")));
   EXPECT_THROW(remove_key(directory_, "ada"), Failure);
   EXPECT_THROW(remove_key(directory_, "../keys/ada"), Failure);
 }
 
-TEST_F(KeyFiles, NoKeyIsOverwrittenAndNoListIsHalf) {
+TEST_F(KeyFiles, KeysAreNotOverwrittenAndListsChangeAtomically) {
   EXPECT_THROW(write_key(directory_, make_key(KeyRole::worker, "ada")), Failure);
   EXPECT_EQ(load().own.public_key, ada_.public_key);
   const std::string before = stamp_of_allowed(directory_);

@@ -1,5 +1,5 @@
-// Links with keys, over TCP: who is heard, who is refused, and what either side is told. The trap behind each
-// is in docs/operations.md.
+// Links with keys over TCP: which peers are accepted, and what both sides report. docs/operations.md explains
+// the background.
 #include <zmq.hpp>
 
 #include <arpa/inet.h>
@@ -47,39 +47,39 @@ class KeyedLink : public ::testing::Test {
     link->send({node, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
     return link;
   }
-  // Whom the scheduler hears or loses next.
-  template <class Said>
+  // The node of the next message of this type at the scheduler.
+  template <class Content>
   std::optional<NodeId> next(Time deadline = soon()) {
     while (const auto envelope = listener_->receive(deadline)) {
       const auto* message = std::get_if<ToScheduler>(&envelope->message);
-      const Said* said = message == nullptr ? nullptr : std::get_if<Said>(message);
-      if (said == nullptr) continue;
-      if constexpr (std::is_same_v<Said, Disconnected>) return said->node;
+      const Content* content = message == nullptr ? nullptr : std::get_if<Content>(message);
+      if (content == nullptr) continue;
+      if constexpr (std::is_same_v<Content, Disconnected>) return content->node;
       return envelope->from;
     }
     return std::nullopt;
   }
-  // The caller gives up and says why; the scheduler hears nothing of it meanwhile.
+  // Expects that the caller fails with this reason, and that the scheduler receives nothing from it.
   void expect_refused(ZmqLink& link, const std::string& why) {
     try {
       for (const Time end = soon(); steady_now() < end;) {
         (void)link.receive(steady_now() + milliseconds(20));
-        ASSERT_FALSE(listener_->receive(Time{})) << "a stranger was heard";
+        ASSERT_FALSE(listener_->receive(Time{})) << "a message of a stranger arrived";
       }
-      ADD_FAILURE() << "the caller was told nothing";
+      ADD_FAILURE() << "the caller did not fail";
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.code(), ExitCode::configuration);
       EXPECT_THAT(failure.what(), HasSubstr(why));
     }
   }
-  // The first of these that a link tells its machine, while something else is done as well.
-  template <class Said, class Receiver = ToWorker>
-  static std::optional<Said> first(
+  // The first message of this type that a link delivers. Calls `meanwhile` while waiting.
+  template <class Content, class Receiver = ToWorker>
+  static std::optional<Content> first(
       ZmqLink& link, const std::function<void()>& meanwhile = [] {}) {
     for (const Time end = soon(); steady_now() < end;) {
       const auto envelope = link.receive(steady_now() + milliseconds(20));
       const auto* message = envelope ? std::get_if<Receiver>(&envelope->message) : nullptr;
-      if (message != nullptr && std::holds_alternative<Said>(*message)) return std::get<Said>(*message);
+      if (message != nullptr && std::holds_alternative<Content>(*message)) return std::get<Content>(*message);
       meanwhile();
     }
     return std::nullopt;
@@ -107,25 +107,25 @@ class KeyedLink : public ::testing::Test {
   std::string endpoint_;
 };
 
-TEST_F(KeyedLink, WhoIsOnTheListIsHeard) {
+TEST_F(KeyedLink, AListedKeyIsAccepted) {
   const auto context = keys_.context(KeyRole::worker);
   const auto link = caller(*context, ada);
   EXPECT_EQ(next<Ready>(), ada);
 }
 
-TEST_F(KeyedLink, AKeyThatIsNotOnTheListIsRefusedAndTold) {
+TEST_F(KeyedLink, AnUnlistedKeyIsRefusedWithAReason) {
   const auto context = keys_.context(make_key(KeyRole::worker, "eve"));
   const auto link = caller(*context, ada);
   expect_refused(*link, "does not accept this key");
 }
 
-TEST_F(KeyedLink, PlainTextIsRefusedAndTold) {
+TEST_F(KeyedLink, PlainTextIsRefusedWithAReason) {
   ZmqContext context;
   const auto link = caller(context, ada);
   expect_refused(*link, "accepts only processes with keys");
 }
 
-TEST_F(KeyedLink, AnotherListenerThanExpectedIsNotSpokenTo) {
+TEST_F(KeyedLink, AListenerWithAnotherKeyIsRefused) {
   const auto context = keys_.context(KeyRole::worker);
   ZmqLink link(*context, ada);
   link.connect(scheduler_node, with_key(endpoint_, make_key(KeyRole::server, "other").public_key));
@@ -133,24 +133,24 @@ TEST_F(KeyedLink, AnotherListenerThanExpectedIsNotSpokenTo) {
   expect_refused(link, "has another key than expected");
 }
 
-TEST_F(KeyedLink, AListenerWithoutKeysIsNotSpokenTo) {
+TEST_F(KeyedLink, AListenerWithoutKeysIsRefused) {
   ZmqContext plain;
   ZmqLink open(plain, {Role::shard, 3});
   const std::string endpoint = open.listen("tcp://127.0.0.1:*");
   const auto context = keys_.context(KeyRole::worker);
   ZmqLink link(*context, ada);
   link.connect({Role::shard, 3}, with_key(endpoint, keys_.pair(KeyRole::server).public_key));
-  const auto told = first<Unreachable>(link, [&] { EXPECT_FALSE(open.receive(Time{})); });
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->node, (NodeId{Role::shard, 3}));
+  const auto report = first<Unreachable>(link, [&] { EXPECT_FALSE(open.receive(Time{})); });
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->node, (NodeId{Role::shard, 3}));
 }
 
 // A worker's key and a server's routing identity.
-TEST_F(KeyedLink, AKeyOfAnotherRoleIsNotHeard) {
+TEST_F(KeyedLink, MessagesOfAnotherRoleAreDropped) {
   const auto context = keys_.context(KeyRole::worker);
   const NodeId shard{Role::shard, 8}, checkpointer{Role::checkpointer, 8};
   const auto liar = caller(*context, shard), forger = caller(*context, checkpointer);
-  // What these roles may say, if they were they.
+  // Messages that these roles may send, but not with a worker's key.
   liar->send({shard, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
   forger->send({checkpointer, scheduler_node, Message(std::in_place_type<ToScheduler>, CheckpointerBeat{})});
   const Time end = soon();
@@ -161,14 +161,14 @@ TEST_F(KeyedLink, AKeyOfAnotherRoleIsNotHeard) {
   EXPECT_EQ(next<Ready>(), ada);
 }
 
-TEST_F(KeyedLink, WhoIsRevokedIsLostAndDoesNotComeBack) {
+TEST_F(KeyedLink, ARevokedKeyIsDisconnectedAndStaysRefused) {
   const auto context = keys_.context(KeyRole::worker);
   const auto link = caller(*context, ada);
   ASSERT_EQ(next<Ready>(), ada);
   AllowList left = keys_.list();
   left.erase(keys_.pair(KeyRole::worker).public_key);
   write_allowed(directory_, left);
-  // The list is looked at when the link wakes: a scheduler's does so many times a second.
+  // The list is checked when the link wakes, which a scheduler's does many times a second.
   std::optional<NodeId> lost;
   for (const Time end = soon(); !lost && steady_now() < end;)
     lost = next<Disconnected>(steady_now() + milliseconds(50));
@@ -177,7 +177,7 @@ TEST_F(KeyedLink, WhoIsRevokedIsLostAndDoesNotComeBack) {
   expect_refused(*link, "does not accept this key");
 }
 
-// A server of its own, with keys in a directory.
+// A server with its own key directory.
 class KeyedShard : public KeyedLink {
  protected:
   void SetUp() override {
@@ -194,8 +194,8 @@ class KeyedShard : public KeyedLink {
     link_ = std::make_unique<ZmqLink>(*worker_, ada);
   }
   void ping() { link_->send({ada, shard, Message(std::in_place_type<ToShard>, Ping{1})}); }
-  // Whether the shard hears it, while the link lives on.
-  bool heard() {
+  // Whether a ping reaches the shard.
+  bool delivered() {
     ping();
     return first<Ping, ToShard>(*shard_, [&] { (void)link_->receive(Time{}); }).has_value();
   }
@@ -207,8 +207,8 @@ class KeyedShard : public KeyedLink {
   std::string place_;
 };
 
-// It can be waited for, and its list may be mended.
-TEST_F(KeyedShard, AShardThatLetsNobodyInIsUnreachableUntilItDoes) {
+// The worker waits, since the shard's list may be corrected.
+TEST_F(KeyedShard, AShardIsUnreachableUntilItAllowsTheWorker) {
   write_allowed(there_, without(KeyRole::worker));
   Keys keys = load_keys(there_, KeyRole::server, "server");
   shard_.reset();
@@ -216,40 +216,41 @@ TEST_F(KeyedShard, AShardThatLetsNobodyInIsUnreachableUntilItDoes) {
   shard_ = std::make_unique<ZmqLink>(*server_, shard);
   const std::string place = with_key(shard_->listen("tcp://127.0.0.1:*"), split_key(place_).key);
   link_->connect(shard, place);
-  const auto told = first<Unreachable>(*link_);
-  ASSERT_TRUE(told);
-  EXPECT_EQ(told->node, shard);
-  EXPECT_EQ(told->endpoint, place);
-  EXPECT_THAT(told->why, HasSubstr("keys add"));
-  while (link_->denied() < 2) ASSERT_FALSE(link_->receive(steady_now() + milliseconds(20))) << "told once";
+  const auto report = first<Unreachable>(*link_);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->node, shard);
+  EXPECT_EQ(report->endpoint, place);
+  EXPECT_THAT(report->why, HasSubstr("keys add"));
+  while (link_->denied() < 2)
+    ASSERT_FALSE(link_->receive(steady_now() + milliseconds(20))) << "reported once";
   write_allowed(there_, keys_.list());
   const auto connected = first<Disconnected>(*link_);
-  ASSERT_TRUE(connected) << "what was said meanwhile is lost";
+  ASSERT_TRUE(connected) << "earlier messages are lost, so a disconnection is reported";
   EXPECT_EQ(connected->node, shard);
-  EXPECT_TRUE(heard());
+  EXPECT_TRUE(delivered());
 }
 
-TEST_F(KeyedShard, OneWithAnotherKeyIsUnreachable) {
+TEST_F(KeyedShard, AShardWithAnotherKeyIsUnreachable) {
   link_->connect(shard, with_key(split_key(place_).address, make_key(KeyRole::server, "other").public_key));
-  const auto told = first<Unreachable>(*link_);
-  ASSERT_TRUE(told);
-  EXPECT_THAT(told->why, HasSubstr("has another key than expected"));
+  const auto report = first<Unreachable>(*link_);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->why, HasSubstr("has another key than expected"));
   link_->connect(shard, place_);
-  EXPECT_TRUE(heard()) << "another endpoint begins anew";
+  EXPECT_TRUE(delivered()) << "another endpoint starts afresh";
 }
 
-TEST_F(KeyedShard, WhoIsRevokedHereIsSpokenToNoMore) {
+TEST_F(KeyedShard, AShardRevokedHereIsDisconnected) {
   link_->connect(shard, place_);
-  ASSERT_TRUE(heard());
+  ASSERT_TRUE(delivered());
   write_allowed(here_, without(KeyRole::server));
-  const auto told = first<Unreachable>(*link_);
-  ASSERT_TRUE(told);
-  EXPECT_THAT(told->why, HasSubstr("no longer in the allow-list here"));
-  EXPECT_TRUE((first<Disconnected, ToShard>(*shard_))) << "it was cut";
+  const auto report = first<Unreachable>(*link_);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->why, HasSubstr("no longer in the allow-list here"));
+  EXPECT_TRUE((first<Disconnected, ToShard>(*shard_))) << "the connection must close";
   link_->disconnect(shard);
-  EXPECT_THROW(link_->connect(shard, place_), Failure) << "and stays so";
+  EXPECT_THROW(link_->connect(shard, place_), Failure) << "a new connection is refused, too";
   write_allowed(here_, keys_.list());
-  // The list is looked at some times a second.
+  // The list is checked several times a second.
   bool again = false;
   for (const Time end = soon(); !again && steady_now() < end;) {
     (void)link_->receive(steady_now() + milliseconds(20));
@@ -259,11 +260,11 @@ TEST_F(KeyedShard, WhoIsRevokedHereIsSpokenToNoMore) {
     } catch (const Failure&) {
     }
   }
-  EXPECT_TRUE(again && heard());
+  EXPECT_TRUE(again && delivered());
 }
 
-// Without the scheduler there is nothing that a process could do.
-TEST_F(KeyedShard, ASchedulerThatIsRevokedEndsTheProcess) {
+// A process cannot continue without its scheduler.
+TEST_F(KeyedShard, ARevokedSchedulerEndsTheProcess) {
   link_->connect(scheduler_node, endpoint_);
   link_->send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
   ASSERT_EQ(next<Ready>(), ada);
@@ -271,8 +272,8 @@ TEST_F(KeyedShard, ASchedulerThatIsRevokedEndsTheProcess) {
   expect_refused(*link_, "no longer in the allow-list here");
 }
 
-// A shard has no word for it: the connection to its mirror is gone, and the scheduler decides.
-TEST_F(KeyedShard, AMirrorThatLetsNobodyInIsLost) {
+// For a shard, a refusal is a disconnection from its mirror; the scheduler decides what follows.
+TEST_F(KeyedShard, AMirrorThatRefusesItsPrimaryCountsAsLost) {
   const auto context = keys_.context(make_key(KeyRole::server, "unknown"));
   constexpr NodeId primary{Role::shard, 8};
   ZmqLink link(*context, primary);
@@ -282,19 +283,19 @@ TEST_F(KeyedShard, AMirrorThatLetsNobodyInIsLost) {
   EXPECT_EQ(lost->node, shard);
 }
 
-TEST_F(KeyedShard, ItsEndpointHasItsOwnKeyWhateverItAnnounces) {
+TEST_F(KeyedShard, ItsEndpointAlwaysHasTheKeyOfItsConnection) {
   shard_->connect(scheduler_node, endpoint_);
   Hello hello;
   hello.name = "s0";
   hello.endpoint = with_key("tcp://127.0.0.1:4711", make_key(KeyRole::server, "other").public_key);
   shard_->send({shard, scheduler_node, Message(std::in_place_type<ToScheduler>, hello)});
-  const auto heard = first<Hello, ToScheduler>(*listener_, [&] { (void)shard_->receive(Time{}); });
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(heard->endpoint, with_key("tcp://127.0.0.1:4711", keys_.pair(KeyRole::server).public_key));
+  const auto delivered = first<Hello, ToScheduler>(*listener_, [&] { (void)shard_->receive(Time{}); });
+  ASSERT_TRUE(delivered);
+  EXPECT_EQ(delivered->endpoint, with_key("tcp://127.0.0.1:4711", keys_.pair(KeyRole::server).public_key));
 }
 
-// A line of a refusal that nobody takes holds up neither the list nor those that are on it.
-TEST_F(KeyedLink, AListIsLookedAtWhateverHoldsUpTheAnswersToStrangers) {
+// A blocked log line about a refusal must not delay changes of the list.
+TEST_F(KeyedLink, ABlockedRefusalDoesNotDelayTheList) {
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   Trust::Say say = [released](const std::string& line) {
@@ -308,7 +309,7 @@ TEST_F(KeyedLink, AListIsLookedAtWhateverHoldsUpTheAnswersToStrangers) {
   const auto stranger = keys_.context(make_key(KeyRole::worker, "eve"));
   ZmqLink eve(*stranger, ada);
   eve.connect({Role::shard, 9}, with_key(place, keys_.pair(KeyRole::scheduler).public_key));
-  EXPECT_TRUE(first<Unreachable>(eve)) << "she is refused";
+  EXPECT_TRUE(first<Unreachable>(eve)) << "eve must be refused";
   write_allowed(directory_, without(KeyRole::worker));
   const Time end = soon();
   while (trust.allowed()->contains(keys_.pair(KeyRole::worker).public_key) && steady_now() < end)
@@ -317,8 +318,8 @@ TEST_F(KeyedLink, AListIsLookedAtWhateverHoldsUpTheAnswersToStrangers) {
   release.set_value();
 }
 
-// Silent ones, and ones that speak something else, on a port of others' work.
-TEST_F(KeyedLink, ConnectionsThatAreNoneDoNotStopAnybody) {
+// Silent connections, and connections that send garbage.
+TEST_F(KeyedLink, UselessConnectionsDoNotBlockOthers) {
   std::vector<int> raw;
   for (int i = 0; i < 200; ++i) {
     raw.push_back(raw_connection());
@@ -331,9 +332,8 @@ TEST_F(KeyedLink, ConnectionsThatAreNoneDoNotStopAnybody) {
   for (const int it : raw) close(it);
 }
 
-// What libzmq would do where nobody answers whether a key is known: with the domain enforced, nobody comes
-// in.
-TEST_F(KeyedLink, WithoutAnybodyToAskNobodyIsLetIn) {
+// libzmq without an authentication handler: with the domain enforced, no client is accepted.
+TEST_F(KeyedLink, WithoutAnAuthenticatorNoClientIsAccepted) {
   zmq::context_t context;
   zmq::socket_t listener(context, zmq::socket_type::router), client(context, zmq::socket_type::dealer);
   for (zmq::socket_t* it : {&listener, &client}) it->set(zmq::sockopt::linger, 0);
@@ -343,10 +343,10 @@ TEST_F(KeyedLink, WithoutAnybodyToAskNobodyIsLetIn) {
   client.connect(listener.get(zmq::sockopt::last_endpoint));
   client.send(zmq::str_buffer("hello"), zmq::send_flags::none);
   listener.set(zmq::sockopt::rcvtimeo, 500);
-  zmq::message_t heard;
-  EXPECT_FALSE(listener.recv(heard));
+  zmq::message_t delivered;
+  EXPECT_FALSE(listener.recv(delivered));
   EXPECT_THROW(require_strangers_refused(context, keys_.pair(KeyRole::scheduler)), Failure)
-      << "nobody says that they are";
+      << "no authenticator refuses them";
 }
 
 }  // namespace

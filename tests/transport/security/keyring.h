@@ -1,4 +1,4 @@
-// One key for each role, and who else is let in.
+// One key per role, and an allow-list of all of them.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ class Keyring {
   [[nodiscard]] const KeyPair& pair(KeyRole role) const { return pairs_.at(role); }
   [[nodiscard]] const AllowList& list() const { return list_; }
 
-  // Says nothing. `directory`: as Keys has it.
+  // A context that logs nothing. `directory`: as in Keys.
   [[nodiscard]] std::unique_ptr<ZmqContext> context(const KeyPair& own,
                                                     const std::string& directory = "") const {
     return std::make_unique<ZmqContext>(

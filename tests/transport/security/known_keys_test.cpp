@@ -34,14 +34,14 @@ class KnownKeysTest : public ::testing::Test {
   std::unique_ptr<Trust> trust_;
 };
 
-TEST_F(KnownKeysTest, WhoIsMetWhere) {
+TEST_F(KnownKeysTest, EachEndpointHasTheExpectedKey) {
   const KnownKeys keys(trust_.get());
   EXPECT_EQ(keys.key_of({"tcp://hub:1", ""}), hub_);
   EXPECT_EQ(keys.key_of({"tcp://s0:1", server_}), server_);
   EXPECT_EQ(keys.key_of({"tcp://s1:1", stranger_}), stranger_) << "the scheduler vouches for it";
 }
 
-TEST_F(KnownKeysTest, PlainTextMeetsPlainText) {
+TEST_F(KnownKeysTest, WithoutKeysEndpointsMustBePlain) {
   KnownKeys keys(nullptr);
   EXPECT_EQ(keys.allowed(), nullptr);
   EXPECT_FALSE(keys.look());
@@ -49,17 +49,17 @@ TEST_F(KnownKeysTest, PlainTextMeetsPlainText) {
   EXPECT_THAT(complaint_of([&] { (void)keys.key_of({"tcp://s0:1", server_}); }), HasSubstr("give --keys"));
 }
 
-TEST_F(KnownKeysTest, AKeyThatWasTakenFromTheListIsRevokedUntilItIsBack) {
+TEST_F(KnownKeysTest, AKeyRemovedFromTheListIsRevokedUntilRestored) {
   KnownKeys keys(trust_.get());
   EXPECT_FALSE(keys.look());
   AllowList shorter = list_;
   shorter.erase(server_);
   change(shorter);
-  EXPECT_FALSE(keys.revoked(server_)) << "not looked yet";
+  EXPECT_FALSE(keys.revoked(server_)) << "look() has not been called";
   EXPECT_TRUE(keys.look());
   EXPECT_FALSE(keys.look());
   EXPECT_TRUE(keys.revoked(server_));
-  EXPECT_FALSE(keys.revoked(stranger_)) << "it never was on the list";
+  EXPECT_FALSE(keys.revoked(stranger_)) << "it was never in the list";
   EXPECT_THAT(complaint_of([&] {
                 (void)keys.key_of({"tcp://s0:1", server_});
               }),

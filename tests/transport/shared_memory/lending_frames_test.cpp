@@ -10,17 +10,17 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-template <class Said>
-Said there_and_back(const Bytes& frame) {
-  return std::get<Said>(std::get<LendingFrame>(decode_lending(frame)));
+template <class Content>
+Content decoded(const Bytes& frame) {
+  return std::get<Content>(std::get<LendingFrame>(decode_lending(frame)));
 }
 bool refused(const Bytes& frame) { return std::holds_alternative<Damage>(decode_lending(frame)); }
 
 const Introduction introduction{77, 5, {{1, 2}, 3}, Reading::possible};
 const Loan loan{9, 3, 5, 64, 4096};
 
-TEST(LendingFrames, EachIsTheSameAgain) {
-  const auto first = there_and_back<Introduction>(encode_lending(introduction));
+TEST(LendingFrames, EachSurvivesARoundTrip) {
+  const auto first = decoded<Introduction>(encode_lending(introduction));
   EXPECT_EQ(first.process, 77U);
   EXPECT_EQ(first.descriptor, 5U);
   EXPECT_EQ(first.segment, introduction.segment);
@@ -28,7 +28,7 @@ TEST(LendingFrames, EachIsTheSameAgain) {
 
   const Bytes header(10, std::byte{'h'}), other(3, std::byte{'o'});
   const Bytes frame = encode_lending(Batch{{1, 5, 9}, {{loan, header}, {{}, other}, {{}, {}}}});
-  const auto batch = there_and_back<Batch>(frame);
+  const auto batch = decoded<Batch>(frame);
   EXPECT_EQ(batch.returned, (std::vector<std::uint64_t>{1, 5, 9}));
   ASSERT_EQ(batch.messages.size(), 3U);
   const Loan& lent = batch.messages[0].loan;
@@ -42,17 +42,17 @@ TEST(LendingFrames, EachIsTheSameAgain) {
   EXPECT_TRUE(batch.messages[2].header.empty());
 }
 
-TEST(LendingFrames, AMessagesHeaderIsNone) {
+TEST(LendingFrames, AMessageHeaderIsNotALendingFrame) {
   EXPECT_FALSE(is_lending(encode(Message(std::in_place_type<ToShard>, Ping{})).header));
   EXPECT_TRUE(is_lending(encode_lending(introduction)));
   EXPECT_FALSE(is_lending({}));
 }
 
-TEST(LendingFrames, WhatIsCutOffOrTooLongIsRefused) {
+TEST(LendingFrames, TruncatedAndOverlongFramesAreRefused) {
   const Bytes header(10, std::byte{'h'});
-  for (const LendingFrame& said :
+  for (const LendingFrame& frame :
        {LendingFrame(introduction), LendingFrame(Batch{{1, 2}, {{loan, header}}})}) {
-    const Bytes whole = encode_lending(said);
+    const Bytes whole = encode_lending(frame);
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_TRUE(refused({whole.begin(), whole.begin() + static_cast<long>(size)})) << size;
     Bytes longer = whole;
@@ -61,7 +61,7 @@ TEST(LendingFrames, WhatIsCutOffOrTooLongIsRefused) {
   }
 }
 
-TEST(LendingFrames, StrangeOnesAreRefused) {
+TEST(LendingFrames, InvalidFieldsAreRefused) {
   const Bytes good = encode_lending(introduction);
   for (const std::size_t at : {0U, 1U, 2U, 3U, 4U, 37U}) {  // mark, protocol, kind, reading
     Bytes bad = good;
@@ -74,7 +74,7 @@ TEST(LendingFrames, StrangeOnesAreRefused) {
        {std::size_t{5}, std::size_t{17}, batch.size() - 4}) {  // leases, messages, bytes of a header
     Bytes many = batch;
     many[at] = std::byte{0xff};
-    EXPECT_TRUE(refused(many)) << "byte " << at << ": it announces more than it has";
+    EXPECT_TRUE(refused(many)) << "byte " << at << ": it announces more bytes than it has";
   }
 }
 

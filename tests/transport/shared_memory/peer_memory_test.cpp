@@ -1,4 +1,4 @@
-// Which memory of another process is believed, and what can be done with it.
+// Which memory of other processes is accepted, and how it can be used.
 #include "transport/shared_memory/peer_memory.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ std::shared_ptr<const PeerSegment> opened(const Segment& segment) {
   return PeerSegment::open(self(), number(segment.descriptor()), segment.name());
 }
 
-// Whether it is so in a child process, which `is_so` may spoil.
+// The result of `is_so`, called in a child process because it may change the process.
 bool in_a_child(const std::function<bool()>& is_so) {
   const pid_t child = fork();
   if (child == 0) _exit(is_so() ? 0 : 1);
@@ -29,7 +29,7 @@ bool in_a_child(const std::function<bool()>& is_so) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(PeerSegment, HasTheBytesWhereTheyLie) {
+TEST(PeerSegment, SharesTheBytesWithoutACopy) {
   const auto segment = Segment::make(8192);
   const auto peer = opened(*segment);
   ASSERT_NE(peer, nullptr);
@@ -37,7 +37,7 @@ TEST(PeerSegment, HasTheBytesWhereTheyLie) {
   EXPECT_EQ(peer->values(4096, 1)->front(), std::byte{5});
 }
 
-TEST(PeerSegment, EndsWhereItEnds) {
+TEST(PeerSegment, RangesOutsideAreRefused) {
   const auto segment = Segment::make(100);
   const auto peer = opened(*segment);
   EXPECT_TRUE(peer->values(0, 100));
@@ -49,7 +49,7 @@ TEST(PeerSegment, EndsWhereItEnds) {
   EXPECT_FALSE(peer->values(2, UINT64_MAX));
 }
 
-TEST(PeerSegment, WhoeverWritesToItIsKilled) {
+TEST(PeerSegment, WritingToItKillsTheProcess) {
   const auto segment = Segment::make(100);
   const auto peer = opened(*segment);
   auto* place = const_cast<std::byte*>(peer->values(0, 1)->data());
@@ -79,7 +79,7 @@ TEST(PeerSegment, AnotherNameNumberOrProcessIsRefused) {
   EXPECT_EQ(PeerSegment::open(0, 0, {}), nullptr);
 }
 
-// Opening some of these would wait for ever, or do something.
+// Opening some of these would block, or have side effects.
 TEST(PeerSegment, OtherKindsOfFilesAreRefused) {
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
@@ -91,8 +91,8 @@ TEST(PeerSegment, OtherKindsOfFilesAreRefused) {
   }
 }
 
-// It could be cut short, or written, while it is read.
-TEST(PeerSegment, AFileThatIsNotSealedIsRefused) {
+// It could be truncated or written while it is read.
+TEST(PeerSegment, AnUnsealedFileIsRefused) {
   const SegmentName name{{1, 2}, 3};
   for (const int seals : {0, F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_WRITE | F_SEAL_GROW}) {
     const int file = memfd_create("steelyard", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -105,7 +105,7 @@ TEST(PeerSegment, AFileThatIsNotSealedIsRefused) {
   }
 }
 
-TEST(PeerSegment, AnotherUsersIsRefused) {
+TEST(PeerSegment, ASegmentOfAnotherUserIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "no right to become another user; run the tests as root";
   const auto segment = Segment::make(100);
   const std::uint32_t parent = self(), descriptor = number(segment->descriptor());
@@ -113,28 +113,28 @@ TEST(PeerSegment, AnotherUsersIsRefused) {
   EXPECT_TRUE(in_a_child([&] { return PeerSegment::open(parent, descriptor, name) != nullptr; }));
   EXPECT_TRUE(in_a_child(
       [&] { return setuid(65534) == 0 && PeerSegment::open(parent, descriptor, name) == nullptr; }));
-  // Root may open everybody's, and does not want to.
+  // Root could open it, but must refuse, too.
   int there[2], back[2];
   ASSERT_EQ(pipe(there) + pipe(back), 0);
   const pid_t child = fork();
   if (child == 0) {
     if (setuid(65534) != 0) _exit(1);
     const auto its = Segment::make(100);
-    const std::pair<SegmentName, int> said{its->name(), its->descriptor()};
+    const std::pair<SegmentName, int> names{its->name(), its->descriptor()};
     char done = 0;
-    (void)!write(there[1], &said, sizeof said);
+    (void)!write(there[1], &names, sizeof names);
     (void)!read(back[0], &done, 1);
     _exit(0);
   }
-  std::pair<SegmentName, int> heard;
-  ASSERT_EQ(read(there[0], &heard, sizeof heard), static_cast<ssize_t>(sizeof heard));
-  EXPECT_EQ(PeerSegment::open(static_cast<std::uint32_t>(child), number(heard.second), heard.first), nullptr);
+  std::pair<SegmentName, int> names;
+  ASSERT_EQ(read(there[0], &names, sizeof names), static_cast<ssize_t>(sizeof names));
+  EXPECT_EQ(PeerSegment::open(static_cast<std::uint32_t>(child), number(names.second), names.first), nullptr);
   EXPECT_EQ(write(back[1], "x", 1), 1);
   waitpid(child, nullptr, 0);
   for (const int end : {there[0], there[1], back[0], back[1]}) close(end);
 }
 
-TEST(PeerMemory, MapsEachOnceAndForgetsWhatNobodyUses) {
+TEST(PeerMemory, MapsEachOnceAndForgetsUnusedOnes) {
   PeerMemory memory;
   const auto one = Segment::make(100), two = Segment::make(100);
   const auto find = [&](const Segment& segment) {
@@ -147,7 +147,7 @@ TEST(PeerMemory, MapsEachOnceAndForgetsWhatNobodyUses) {
   EXPECT_NE(find(*two), nullptr);
   EXPECT_EQ(memory.size(), 2U);
   const auto before = find(*two).get();
-  EXPECT_EQ(find(*two).get(), before) << "it stays mapped";
+  EXPECT_EQ(find(*two).get(), before) << "must stay mapped";
   for (int i = 0; i < 20; ++i) EXPECT_NE(find(*Segment::make(100)), nullptr);
   EXPECT_LE(memory.size(), 8U);
   EXPECT_EQ(find(*one), first) << "the first is in use";

@@ -1,4 +1,4 @@
-// When payloads are lent, what of a loan is believed, and how leases end.
+// When payloads are lent, which loans are accepted, and how leases end.
 #include "transport/shared_memory/shared_memory_transfer.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = SharedMemoryTransfer::Bytes;
 
-// A message with these values, which lie in a buffer of the pool.
+// A message with its values in this buffer of the pool.
 Frames message(const std::shared_ptr<FloatBuffer>& buffer) {
   Push push;
   push.values = Blob::of_floats(buffer, buffer->span());
@@ -37,25 +37,25 @@ struct Side {
   std::unique_ptr<SharedMemoryTransfer> lending;
 };
 
-// What both ends of a connection say to each other before any message, until nobody has an answer.
+// The introduction of both ends of a connection, before any message.
 void introduce(Side& from, Side& to) {
-  std::optional<Bytes> said = from.lending->introduction();
-  for (Side *speaker = &from, *listener = &to; said; std::swap(speaker, listener))
-    said = listener->lending->hear(*said)->answer;
+  std::optional<Bytes> frame = from.lending->introduction();
+  for (Side *sender = &from, *receiver = &to; frame; std::swap(sender, receiver))
+    frame = receiver->lending->hear(*frame)->answer;
 }
 
 class SharedMemoryTransferTest : public ::testing::Test {
  protected:
   void SetUp() override { introduce(worker, server); }
-  // Lent by the worker, as the server's node gets it.
+  // The payload as the server receives it, if the worker lends it.
   Blob borrow(const Frames& frames) {
     if (!worker.lending->take(frames)) return {};
     return server.lending->hear(*worker.lending->batch())->messages.at(0).payload;
   }
   void return_leases() {
-    if (const auto said = server.lending->batch()) (void)worker.lending->hear(*said);
+    if (const auto frame = server.lending->batch()) (void)worker.lending->hear(*frame);
   }
-  // A loan of the worker's that says something else.
+  // Delivers this loan to the server instead of the worker's.
   std::optional<SharedMemoryTransfer::Heard> hear(const Loan& loan) {
     const Bytes header = message(filled(pool, 0)).header;
     return server.lending->hear(encode_lending(Batch{{}, {{loan, header}}}));
@@ -69,27 +69,27 @@ class SharedMemoryTransferTest : public ::testing::Test {
   BufferPool pool{1000, Memory::shared};
 };
 
-TEST_F(SharedMemoryTransferTest, PayloadsAreReadWhereTheyLie) {
+TEST_F(SharedMemoryTransferTest, PayloadsAreReadWithoutACopy) {
   ASSERT_EQ(worker.lending->agreed(), true);
   ASSERT_EQ(server.lending->agreed(), true);
   const auto buffer = filled(pool, 3);
   const Frames frames = message(buffer);
   ASSERT_TRUE(worker.lending->take(frames));
-  const auto said = worker.lending->batch();
-  EXPECT_LT(said->size(), frames.header.size() + 100);
-  const auto heard = server.lending->hear(*said);
-  ASSERT_TRUE(heard && heard->messages.size() == 1);
-  EXPECT_TRUE(std::ranges::equal(heard->messages[0].header, frames.header));
-  const Blob& payload = heard->messages[0].payload;
+  const auto frame = worker.lending->batch();
+  EXPECT_LT(frame->size(), frames.header.size() + 100);
+  const auto received = server.lending->hear(*frame);
+  ASSERT_TRUE(received && received->messages.size() == 1);
+  EXPECT_TRUE(std::ranges::equal(received->messages[0].header, frames.header));
+  const Blob& payload = received->messages[0].payload;
   ASSERT_TRUE(payload.holds_floats(1000));
   EXPECT_EQ(payload.floats()[999], 3.0F);
   buffer->span()[999] = 4;
-  EXPECT_EQ(payload.floats()[999], 4.0F) << "it is a copy";
+  EXPECT_EQ(payload.floats()[999], 4.0F) << "the payload was copied";
   EXPECT_TRUE(payload.floats_to_write_over().empty());
 }
 
-// Those without a payload too, and in order.
-TEST_F(SharedMemoryTransferTest, MessagesGather) {
+// Messages without a payload are included, in order.
+TEST_F(SharedMemoryTransferTest, MessagesAreBatched) {
   EXPECT_FALSE(worker.lending->batch());
   const Frames ping = encode(Message(std::in_place_type<ToShard>, Ping{7}));
   for (std::size_t i = 0; i < SharedMemoryTransfer::most_pending; ++i) {
@@ -97,13 +97,13 @@ TEST_F(SharedMemoryTransferTest, MessagesGather) {
     EXPECT_TRUE(worker.lending->take(i % 2 == 0 ? message(filled(pool, static_cast<float>(i))) : ping));
   }
   EXPECT_TRUE(worker.lending->full());
-  const auto said = worker.lending->batch();
+  const auto frame = worker.lending->batch();
   EXPECT_FALSE(worker.lending->full());
   EXPECT_FALSE(worker.lending->batch());
-  const auto heard = server.lending->hear(*said);
-  ASSERT_TRUE(heard && heard->messages.size() == SharedMemoryTransfer::most_pending);
+  const auto received = server.lending->hear(*frame);
+  ASSERT_TRUE(received && received->messages.size() == SharedMemoryTransfer::most_pending);
   for (std::size_t i = 0; i < SharedMemoryTransfer::most_pending; ++i) {
-    const auto& [header, payload] = heard->messages[i];
+    const auto& [header, payload] = received->messages[i];
     if (i % 2 == 0) {
       EXPECT_EQ(payload.floats()[0], static_cast<float>(i));
     } else {
@@ -112,13 +112,13 @@ TEST_F(SharedMemoryTransferTest, MessagesGather) {
   }
 }
 
-TEST_F(SharedMemoryTransferTest, WhatLiesInNoSegmentIsSent) {
+TEST_F(SharedMemoryTransferTest, PayloadsOutsideSegmentsAreSent) {
   BufferPool own(1000);
   EXPECT_FALSE(worker.lending->take(message(filled(own, 1))));
 }
 
-// A frame may be no longer than the socket allows.
-TEST_F(SharedMemoryTransferTest, LongMessagesAreSentByThemselves) {
+// A frame must not be longer than the socket allows.
+TEST_F(SharedMemoryTransferTest, LongMessagesAreSentSeparately) {
   Frames frames = encode(Message(std::in_place_type<ToShard>, Ping{7}));
   frames.header.resize(SharedMemoryTransfer::most_pending_bytes);
   EXPECT_TRUE(worker.lending->take(frames));
@@ -127,7 +127,7 @@ TEST_F(SharedMemoryTransferTest, LongMessagesAreSentByThemselves) {
   EXPECT_FALSE(worker.lending->take(frames));
 }
 
-TEST(LendingAgreement, BothSidesHaveToWantIt) {
+TEST(LendingAgreement, BothSidesMustSupportIt) {
   for (const bool first : {false, true}) {
     Side one(first), other(!first);
     introduce(one, other);
@@ -138,20 +138,21 @@ TEST(LendingAgreement, BothSidesHaveToWantIt) {
   }
 }
 
-TEST(LendingAgreement, NothingIsLentBeforeTheOtherSideHasReadTheTrial) {
+TEST(LendingAgreement, NothingIsLentBeforeTheTrialSucceeds) {
   Side one, other;
   BufferPool pool(10, Memory::shared);
   EXPECT_EQ(one.lending->agreed(), std::nullopt);
   EXPECT_FALSE(one.lending->take(message(filled(pool, 1))));
   const auto answer = other.lending->hear(one.lending->introduction())->answer;
   EXPECT_EQ(other.lending->agreed(), std::nullopt);
-  EXPECT_FALSE(other.lending->take(message(filled(pool, 1)))) << "it has not heard how the trial went";
+  EXPECT_FALSE(other.lending->take(message(filled(pool, 1))))
+      << "it has not received the result of the trial";
   (void)one.lending->hear(*answer);
   EXPECT_EQ(one.lending->agreed(), true);
 }
 
-// As from another host, where that process has another file under that number, or there is none.
-TEST(LendingAgreement, ATrialThatFailsMeansSockets) {
+// As from another host, where that descriptor is another file or does not exist.
+TEST(LendingAgreement, AFailedTrialMeansSockets) {
   Side one, other;
   Introduction strange{static_cast<std::uint32_t>(getpid()),
                        static_cast<std::uint32_t>(one.trial->descriptor()), one.trial->name(),
@@ -163,24 +164,24 @@ TEST(LendingAgreement, ATrialThatFailsMeansSockets) {
   EXPECT_EQ(one.lending->agreed(), false);
 }
 
-TEST_F(SharedMemoryTransferTest, ALeaseEndsByAMessage) {
+TEST_F(SharedMemoryTransferTest, ALeaseEndsWithAReturnMessage) {
   auto buffer = filled(pool, 1);
   const float* place = buffer->data();
   Blob borrowed = borrow(message(buffer)), copy = borrowed;
   buffer.reset();
   borrowed = {};
   return_leases();
-  EXPECT_EQ(worker.lending->lent(), 1U) << "somebody has a copy";
+  EXPECT_EQ(worker.lending->lent(), 1U) << "a copy of the blob exists";
   EXPECT_NE(pool.take()->data(), place);
   copy = {};
   return_leases();
   EXPECT_EQ(worker.lending->lent(), 0U);
   const auto one = pool.take(), two = pool.take();
-  EXPECT_TRUE(one->data() == place || two->data() == place) << "it is not used again";
-  EXPECT_FALSE(server.lending->batch()) << "it was returned already";
+  EXPECT_TRUE(one->data() == place || two->data() == place) << "the buffer is not reused";
+  EXPECT_FALSE(server.lending->batch()) << "it has already been returned";
 }
 
-TEST_F(SharedMemoryTransferTest, ALeaseThatEndsWithTheConnectionRetiresItsSegment) {
+TEST_F(SharedMemoryTransferTest, ALostConnectionRetiresItsLentSegments) {
   auto buffer = filled(pool, 1);
   const SegmentName name = buffer->segment()->name();
   const Blob borrowed = borrow(message(buffer));
@@ -189,10 +190,10 @@ TEST_F(SharedMemoryTransferTest, ALeaseThatEndsWithTheConnectionRetiresItsSegmen
   const auto next = filled(pool, 2), after = filled(pool, 2);
   EXPECT_NE(next->segment()->name(), name);
   EXPECT_NE(after->segment()->name(), name);
-  EXPECT_EQ(borrowed.floats()[0], 1.0F) << "it was written over";
+  EXPECT_EQ(borrowed.floats()[0], 1.0F) << "the borrowed values were overwritten";
 }
 
-TEST_F(SharedMemoryTransferTest, WhatWasReturnedIsNotRetired) {
+TEST_F(SharedMemoryTransferTest, ReturnedSegmentsAreNotRetired) {
   auto buffer = filled(pool, 1);
   (void)borrow(message(buffer));
   return_leases();
@@ -210,72 +211,72 @@ TEST_F(SharedMemoryTransferTest, BorrowedBlobsOutliveTheConnection) {
   EXPECT_EQ(server.memory.size(), 0U);
 }
 
-TEST_F(SharedMemoryTransferTest, LoansThatCannotBeReadAreRefused) {
+TEST_F(SharedMemoryTransferTest, UnreadableLoansAreRefused) {
   const auto buffer = filled(pool, 1);
   const Loan good = sound_loan(*buffer);
   ASSERT_EQ(hear(good)->messages.size(), 1U);
   std::vector<Loan> bad(6, good);
-  bad[0].offset = 4;  // it ends behind the end
+  bad[0].offset = 4;  // exceeds the segment
   bad[1].offset = UINT64_MAX - 3;
   bad[2].size = UINT64_MAX;
-  bad[3].segment += 100;  // whatever lies under that descriptor is none of that name
+  bad[3].segment += 100;  // this descriptor is not a segment of that name
   bad[3].descriptor = 0;
   bad[4].segment += 100;
   bad[4].descriptor = 9999;
   bad[5].segment += 100;
   bad[5].descriptor = UINT32_MAX;
   for (std::size_t i = 0; i < bad.size(); ++i) {
-    const auto heard = hear(bad[i]);
-    ASSERT_TRUE(heard);
-    EXPECT_TRUE(heard->messages.empty()) << "loan " << i;
-    EXPECT_TRUE(heard->answer) << "the lender has to hear that it is lost";
+    const auto received = hear(bad[i]);
+    ASSERT_TRUE(received);
+    EXPECT_TRUE(received->messages.empty()) << "loan " << i;
+    EXPECT_TRUE(received->answer) << "the lender must be notified";
   }
 }
 
-TEST_F(SharedMemoryTransferTest, AfterALoanThatIsLostPayloadsAreSent) {
+TEST_F(SharedMemoryTransferTest, PayloadsAreSentAfterALostLoan) {
   const auto buffer = filled(pool, 1);
   Loan lost = sound_loan(*buffer);
   lost.offset = 4;
   (void)worker.lending->hear(*hear(lost)->answer);
   EXPECT_EQ(worker.lending->agreed(), false);
   EXPECT_FALSE(worker.lending->take(message(buffer)));
-  EXPECT_EQ(hear(sound_loan(*buffer))->messages.size(), 1U) << "what was on its way can be read";
+  EXPECT_EQ(hear(sound_loan(*buffer))->messages.size(), 1U) << "loans in transit can still be read";
 }
 
-TEST(LendingAgreement, ALoanFromWhomNobodyKnowsIsRefused) {
+TEST(LendingAgreement, ALoanBeforeTheIntroductionIsRefused) {
   Side worker, server, silent(false);
   BufferPool pool(10, Memory::shared);
   const auto buffer = filled(pool, 1);
   const Bytes header = message(buffer).header;
   const Loan loan{1, buffer->segment()->name().number,
                   static_cast<std::uint32_t>(buffer->segment()->descriptor()), 0, 40};
-  const Bytes said = encode_lending(Batch{{}, {{loan, header}}});
-  EXPECT_FALSE(server.lending->hear(said));
+  const Bytes frame = encode_lending(Batch{{}, {{loan, header}}});
+  EXPECT_FALSE(server.lending->hear(frame));
   introduce(worker, silent);
-  EXPECT_FALSE(silent.lending->hear(said)) << "it does not borrow";
+  EXPECT_FALSE(silent.lending->hear(frame)) << "this side does not borrow";
 }
 
-TEST_F(SharedMemoryTransferTest, ReturnsOfWhatWasNeverLentDoNothing) {
+TEST_F(SharedMemoryTransferTest, ReturnsOfUnknownLeasesAreIgnored) {
   const auto buffer = filled(pool, 1);
   const Blob borrowed = borrow(message(buffer));
   EXPECT_TRUE(worker.lending->hear(encode_lending(Batch{{0, 77, UINT64_MAX}, {}})));
   EXPECT_EQ(worker.lending->lent(), 1U);
-  EXPECT_FALSE(worker.lending->hear(Bytes(20, std::byte{'S'}))) << "no frame at all";
+  EXPECT_FALSE(worker.lending->hear(Bytes(20, std::byte{'S'}))) << "not a lending frame";
 }
 
-TEST_F(SharedMemoryTransferTest, NoMoreThanSoManyAreLent) {
+TEST_F(SharedMemoryTransferTest, TheNumberOfLoansIsLimited) {
   const auto buffer = filled(pool, 1);
   const Frames frames = message(buffer);
   std::vector<Blob> held;
   for (std::size_t i = 0; i < SharedMemoryTransfer::most_lent; ++i) held.push_back(borrow(frames));
-  EXPECT_FALSE(worker.lending->take(frames)) << "it is to be sent";
+  EXPECT_FALSE(worker.lending->take(frames)) << "it must be sent instead";
   held.clear();
   return_leases();
   EXPECT_EQ(worker.lending->lent(), 0U);
   EXPECT_TRUE(worker.lending->take(frames));
 }
 
-TEST_F(SharedMemoryTransferTest, BlobsMayEndOnAnyThread) {
+TEST_F(SharedMemoryTransferTest, BlobsMayBeReleasedOnAnyThread) {
   const auto buffer = filled(pool, 1);
   const Frames frames = message(buffer);
   BoundedQueue<Blob> queue(16);
@@ -294,10 +295,10 @@ TEST_F(SharedMemoryTransferTest, BlobsMayEndOnAnyThread) {
   EXPECT_EQ(worker.lending->lent(), 0U);
 }
 
-// The kernel keeps what is mapped, and there is nobody whom it could be returned to.
-TEST(LendingDeath, AKilledLenderLeavesWhatIsBeingReadAndNothingElse) {
-  int says[2], hears[2];
-  ASSERT_EQ(pipe(says) + pipe(hears), 0);
+// The kernel keeps mapped memory although its owner no longer exists.
+TEST(LendingDeath, AKilledLendersMappedPayloadsStayReadable) {
+  int from_child[2], to_child[2];
+  ASSERT_EQ(pipe(from_child) + pipe(to_child), 0);
   const auto put = [](int file, const Bytes& bytes) {
     const std::size_t size = bytes.size();
     return write(file, &size, sizeof size) + write(file, bytes.data(), size);
@@ -314,33 +315,33 @@ TEST(LendingDeath, AKilledLenderLeavesWhatIsBeingReadAndNothingElse) {
   if (child == 0) {
     Side worker;
     BufferPool pool(1000, Memory::shared);
-    put(says[1], worker.lending->introduction());
-    const auto answer = worker.lending->hear(get(hears[0]))->answer;
-    put(says[1], *answer);
-    for (int i = 0; i < 2; ++i) {  // the second in another segment, which is not mapped before it is too late
+    put(from_child[1], worker.lending->introduction());
+    const auto answer = worker.lending->hear(get(to_child[0]))->answer;
+    put(from_child[1], *answer);
+    for (int i = 0; i < 2; ++i) {  // the second is in another segment, which is not mapped in time
       worker.lending->take(message(filled(pool, 7)));
-      put(says[1], *worker.lending->batch());
+      put(from_child[1], *worker.lending->batch());
     }
     pause();
     _exit(1);
   }
   Side server;
-  put(hears[1], *server.lending->hear(get(says[0]))->answer);
-  (void)server.lending->hear(get(says[0]));
-  auto heard = server.lending->hear(get(says[0]));
-  const Bytes late = get(says[0]);
+  put(to_child[1], *server.lending->hear(get(from_child[0]))->answer);
+  (void)server.lending->hear(get(from_child[0]));
+  auto received = server.lending->hear(get(from_child[0]));
+  const Bytes late = get(from_child[0]);
   ASSERT_EQ(kill(child, SIGKILL), 0);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  ASSERT_TRUE(heard && heard->messages.size() == 1);
+  ASSERT_TRUE(received && received->messages.size() == 1);
   EXPECT_TRUE(
-      std::ranges::all_of(heard->messages[0].payload.floats(), [](float value) { return value == 7; }));
+      std::ranges::all_of(received->messages[0].payload.floats(), [](float value) { return value == 7; }));
   const auto too_late = server.lending->hear(late);
-  EXPECT_TRUE(too_late && too_late->messages.empty()) << "nobody can read that any more";
-  heard.reset();
+  EXPECT_TRUE(too_late && too_late->messages.empty()) << "its segment no longer exists";
+  received.reset();
   server.lending.reset();
   server.memory.forget_unused();
   EXPECT_EQ(server.memory.size(), 0U);
-  for (const int end : {says[0], says[1], hears[0], hears[1]}) close(end);
+  for (const int end : {from_child[0], from_child[1], to_child[0], to_child[1]}) close(end);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What entries share: bytes as text, and whether a reader took them.
+// Shared by all entries: conversion between bytes and text, and whether a reader accepts an input.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ inline std::vector<std::byte> input_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Whether it reads this; a Failure is a refusal, and all else a bug.
+// Whether the reader accepts the bytes. A Failure is a refusal; any other exception is a bug.
 template <class Reader>
-bool believes(std::span<const std::byte> bytes, const Reader& read) {
+bool accepts(std::span<const std::byte> bytes, const Reader& read) {
   try {
     read(text_of(bytes));
     return true;
@@ -31,7 +31,7 @@ bool believes(std::span<const std::byte> bytes, const Reader& read) {
   }
 }
 
-// Takes what stands before the next `end` off the front; all of it, if there is none.
+// Removes the text before the next `end`, and `end` itself, from the front; removes all if there is no `end`.
 inline std::string_view taken_until(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
   const std::string_view taken = text.substr(0, at);

@@ -1,10 +1,10 @@
-"""Measures the cost of a polite worker on a full machine for the other workers. Needs two processors.
+"""Measures the cost of a background worker on a full machine for the other workers. Needs two processors.
 
     script/bench polite [--seconds 60] [--repeats 3]
 
 A scheduler, a server and a worker are bound to processor 0, and a program that never waits to processor 1. The
-measurement alternates between runs with a polite worker on processor 1 and runs without it. The other processes do the
-same work in both, so the samples per second should be equal. The goal is 97 %.
+measurement alternates between runs with a background worker on processor 1 and runs without it. The other processes do
+the same work in both, so the samples per second should be equal. The goal is 97 %.
 """
 import argparse
 import json
@@ -51,7 +51,7 @@ def measured(folder):
 
 
 def trained(options, folder, polite):
-    """Returns the result of measured(), and the log lines about the polite worker."""
+    """Returns the result of measured(), and the log lines about the background worker."""
     names = ['ada', 'guest'] if polite else ['ada']
     job = folder / 'job.toml'
     job.write_text(JOB.format(seconds=options.seconds) + ''.join(f'[[worker]]\nname = "{it}"\n' for it in names))
@@ -70,7 +70,8 @@ def trained(options, folder, polite):
     said = (folder / 'log').read_text(encoding='utf-8')
     if any(codes):
         raise SystemExit(f'polite.py: the processes exited with {codes}:\n{said[-3000:]}')
-    return measured(folder / 'run'), [line for line in said.splitlines() if "'guest'" in line and 'machine' in line]
+    lines = [line for line in said.splitlines() if "worker 'guest'" in line and 'processors' in line]
+    return measured(folder / 'run'), lines
 
 
 def main():
@@ -85,7 +86,8 @@ def main():
                 with tempfile.TemporaryDirectory() as place:
                     (its, longest), said = trained(options, pathlib.Path(place), polite)
                 rates[polite].append(its)
-                print(f'{"with" if polite else "without":8} the polite worker {its:10.0f} samples/s, longest round {longest:.2f} s')
+                print(f'{"with" if polite else "without":8} the background worker {its:10.0f} samples/s, '
+                      f'longest round {longest:.2f} s')
                 for line in said[:4]:
                     print(f'         {line}')
     finally:

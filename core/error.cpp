@@ -55,7 +55,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 }
 
 std::string among(std::string_view word, const std::vector<std::string>& known) {
-  return did_you_mean(word, known) + " (valid:  " + joined(known) + ")";
+  return did_you_mean(word, known) + " (valid: " + joined(known) + ")";
 }
 
 std::string joined(const std::vector<std::string>& words) {

@@ -323,7 +323,7 @@ struct WorkerBeat {
   std::uint64_t roster = 0;         // Roster::number of the roster in use; 0: none yet
   std::vector<NodeId> unreached{};  // shards that have not answered it
   std::uint64_t progress = 0;       // grows with every slice received and every micro-batch computed
-  double left = -1;                 // of a polite worker: MachineLeft::share; -1: not polite, or unknown
+  double left = -1;                 // of a background worker: MachineLeft::share; -1: not one, or unknown
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
     fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left);

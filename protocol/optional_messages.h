@@ -252,7 +252,7 @@ struct CutTried {  // compute -> worker; see CutAnswer
   Position asked = 0, end = 0;
 };
 
-// Host -> polite worker: share of the worker's processors that other programs leave free, 0..1.
+// Host -> background worker: share of the worker's processors that other programs leave free, 0..1.
 struct MachineLeft {
   double share = -1;  // -1: unknown
 };

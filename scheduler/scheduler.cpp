@@ -145,7 +145,7 @@ void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out) {
   refuse(now, from,
-         {Refusal::other_protocol, "it speaks protocol " + std::to_string(version_mismatch.protocol) +
+         {Refusal::other_protocol, "it uses protocol " + std::to_string(version_mismatch.protocol) +
                                        ", this job another: use the same release everywhere"},
          out);
 }

@@ -388,7 +388,7 @@ void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
 
 void Worker::handle(Time, NodeId, const VersionMismatch& version_mismatch, Outbox&) {
   exit_reason_.refused(Refuse{Refusal::other_protocol,
-                              "the other side speaks protocol " + std::to_string(version_mismatch.protocol) +
+                              "the other side uses protocol " + std::to_string(version_mismatch.protocol) +
                                   ", this worker another: use the same release everywhere"});
 }
 

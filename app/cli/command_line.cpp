@@ -23,7 +23,7 @@
 namespace steelyard {
 namespace {
 
-constexpr const char* overview = R"(Trains neural networks on machines that are not equal.
+constexpr const char* overview = R"(Trains neural networks on machines of unequal speed.
 
 Examples:
   steelyard train examples/jobs/fashion_mnist.toml
@@ -52,10 +52,10 @@ constexpr const char* exit_codes = R"(Exit status:
   0   finished
   1   training failed
   2   wrong usage
-  69  a process or host could not be reached
+  69  a process or host is lost or cannot be reached
   74  file or disk error
-  75  ended on request, can be resumed
-  76  release or job does not match
+  75  stopped on request or by a temporary problem
+  76  another release or another job
   78  wrong configuration)";
 
 // The chosen command, or the whole program if none was chosen.

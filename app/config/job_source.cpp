@@ -206,7 +206,7 @@ void JobSource::rename_former(const Section& section, toml::table& table) {
              what + ", and both are given: leave one out");
     table.insert_or_assign(key.name, std::move(old->second));
     table.erase(key.former);
-    const std::string notice = name_ + ": " + what + ": the old name will go in the next release";
+    const std::string notice = name_ + ": " + what + ": the old name will be removed in the next release";
     if (std::ranges::find(notices_, notice) == notices_.end()) notices_.push_back(notice);
     for (auto& [path, argument] : std::map(given_)) {
       if (!path.starts_with(section.name + ".") || !path.ends_with("." + key.former)) continue;

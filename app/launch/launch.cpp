@@ -169,7 +169,7 @@ int run_launch(const LaunchOptions& given) {
   const std::string others = here ? "" : "the processes on all hosts stop on their own; ";
   std::atomic<bool> interrupted = false;
   const SignalWatch signals([&](int) { interrupted = true; },
-                            {"Ctrl-C again ends at once", [&] { return others + way_back(); }});
+                            {"Ctrl-C again exits immediately", [&] { return others + way_back(); }});
   std::optional<SocketDirectory> own_sockets;
   const std::string sockets = sockets_for(options, own_sockets);
   LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);

@@ -73,7 +73,7 @@ void add_former(CLI::App& command, const Key& key) {
   Key old = key;
   old.help.clear();
   add_option(command, old, former)->group("")->each([=](const std::string&) {
-    std::fprintf(stderr, "steelyard: %s is now %s: the old name will go in the next release\n",
+    std::fprintf(stderr, "steelyard: %s is now %s: the old name will be removed in the next release\n",
                  former.c_str(), present.c_str());
   });
 }

@@ -129,7 +129,7 @@ std::optional<WorkersModel> model_of_workers(Link& link, std::uint64_t seed,
   const auto post = [&](auto message) {
     link.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(message))}});
   };
-  const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again ends at once", {}},
+  const SignalWatch signals([&](int) { post(Interrupt{}); }, {"Ctrl-C again exits immediately", {}},
                             [&] { post(Goodbye{}); });
   ModelIntake intake(seed, upload_patience, memory_of_machine());
   host(intake, scheduler_node, link, [&](const Envelope& envelope) {

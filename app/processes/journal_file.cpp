@@ -165,7 +165,7 @@ JournalFile::JournalFile(std::string path, std::uint64_t size, std::uint64_t lim
   if (file_ < 0) fail(path_, "cannot be opened");
   if (::ftruncate(file_, static_cast<off_t>(size)) != 0) {
     ::close(file_);
-    fail(path_, "cannot be cut to what is whole in it");
+    fail(path_, "cannot be truncated to its valid records");
   }
 }
 
@@ -176,7 +176,8 @@ JournalFile::~JournalFile() {
 
 JournalFile::News JournalFile::write(const std::vector<std::byte>& record) {
   if (file_ < 0) return News::none;
-  if (size_ + record.size() > limit_) return give_up("it has its " + std::to_string(limit_ >> 20) + " MB");
+  if (size_ + record.size() > limit_)
+    return give_up("it has reached its limit of " + std::to_string(limit_ >> 20) + " MB");
   size_ += record.size();
   if (waiting_.empty()) {
     const std::size_t written = write_some(file_, record);
@@ -233,9 +234,9 @@ std::string JournalFile::text_of(News news) const {
   switch (news) {
     case News::waits:
       return "warning: the journal of this run cannot be written (" + trouble_ +
-             "): training continues, but if the scheduler is killed before there is room, the job ends";
+             "): training continues, but if the scheduler is killed before space is available, the job ends";
     case News::whole:
-      return "the journal of this run is whole again: a killed scheduler can be restarted";
+      return "the journal of this run is complete again: a killed scheduler can be restarted";
     case News::ends:
       return "warning: the journal of this run has ended (" + trouble_ +
              "): training continues, but if the scheduler is killed from here on, the job ends";

@@ -379,7 +379,7 @@ void SchedulerProcess::host_all() {
     link_.post({{link_node, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))}});
   };
   const SignalWatch signals([&](int) { tell(Interrupt{}); },
-                            {"Ctrl-C again ends at once", [this] { return task_.run.way_back(); }},
+                            {"Ctrl-C again exits immediately", [this] { return task_.run.way_back(); }},
                             [&] { tell(Goodbye{}); });
   ZmqLink checkpointer_link(context_, checkpointer_node);
   checkpointer_link.connect(scheduler_node,

@@ -76,9 +76,9 @@ int run_server(const ServerOptions& given) {
       seat->link.post({{link_node, seat->node, Message(std::in_place_type<ToShard>, Interrupt{})}});
     }
   };
-  const SignalWatch signals(leave,
-                            {"asking the scheduler to save and to end the job; Ctrl-C again ends at once",
-                             [] { return "the job cannot continue without this part of the model"; }});
+  const SignalWatch signals(
+      leave, {"asking the scheduler to save and to end the job; Ctrl-C again exits immediately",
+              [] { return "the job cannot continue without this part of the model"; }});
   const auto say = speaker("server", options.name, options.quiet);
   say("looking for the scheduler at " + scheduler_places(options.scheduler));
   std::vector<std::thread> threads;

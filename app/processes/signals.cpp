@@ -67,7 +67,7 @@ void SignalWatch::watch() {
       if (signal == SIGINT) say(words_.first);
       on_request_(signal);
     } else if (signal != first || signal == SIGINT || steady_now() - *asked > same_request) {
-      say("ending at once" + (words_.second ? ": " + words_.second() : ""));
+      say("exiting immediately" + (words_.second ? ": " + words_.second() : ""));
       standard_error().settle(last_word);
       _exit(128 + signal);
     }

@@ -124,7 +124,7 @@ bool follow(const StandbyOptions& options, Copy& copy, int& code) {
       [&](int) {
         link.post({{link_node, self, Message(std::in_place_type<ToStandby>, Interrupt{})}});
       },
-      {"Ctrl-C again ends at once", [] { return "the job continues without this standby"; }});
+      {"Ctrl-C again exits immediately", [] { return "the job continues without this standby"; }});
   tell(options, "looking for the scheduler at " + scheduler);
   link.connect(scheduler_node, scheduler);
   host(standby, self, link);

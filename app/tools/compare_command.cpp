@@ -203,7 +203,7 @@ int run_compare(const CompareCommand& command) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals(
       [&](int) { interrupted = true; },
-      {"stopping the current run; Ctrl-C again ends at once", [] { return "completed runs are kept"; }});
+      {"stopping the current run; Ctrl-C again exits immediately", [] { return "completed runs are kept"; }});
   std::vector<Comparison> done;
   const bool table = command.json != "-" && command.html != "-";
   const std::size_t width = isatty(STDOUT_FILENO) == 1 ? terminal_width(STDOUT_FILENO) : any_width;

@@ -302,7 +302,7 @@ void run_plan(const PlanCommand& command) {
   std::atomic<bool> interrupted = false;
   const SignalWatch signals(
       [&](int) { interrupted = true; },
-      {"stopping the trial; Ctrl-C again ends at once", [] { return "no plan was made"; }});
+      {"stopping the trial; Ctrl-C again exits immediately", [] { return "no plan was made"; }});
   const PlanSession planner(command, hosts, job, directory, interrupted);
   std::vector<MeasuredWorker> measured = planner.measured();
   write_text(directory + "/measured.json", measurements_text(measured));

@@ -12,12 +12,12 @@ namespace steelyard {
 enum class ExitCode : int {
   ok = 0,
   failed = 1,          // training failed: non-finite numbers, or anything unclassified
-  usage = 2,           // the command line is wrong
-  unreachable = 69,    // connecting to a peer timed out; a retry may work
-  io = 74,             // disk full, damaged file
-  temporary = 75,      // removed from the job, or no slot is free; start again
-  protocol = 76,       // the peer has another version or another job
-  configuration = 78,  // the job file is wrong
+  usage = 2,           // wrong usage: the command line
+  unreachable = 69,    // a process or host is lost or cannot be reached; a retry may work
+  io = 74,             // file or disk error: full, damaged, not writable
+  temporary = 75,      // stopped on request or by a temporary problem: start again
+  protocol = 76,       // another release or another job
+  configuration = 78,  // wrong configuration: the job, the hosts file or the keys
 };
 
 class Failure : public std::runtime_error {

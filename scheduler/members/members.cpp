@@ -11,8 +11,8 @@ namespace {
 constexpr int patient = 6;    // times the silence after which a member is lost
 constexpr int exceeding = 4;  // times the longest standstill that ended without intervention
 
-// The machine becomes full below the first free part, which polite workers take at least, and has room again
-// above the second.
+// The machine becomes full below the first free part, which background workers take at least, and has room
+// again above the second.
 constexpr double nothing = 0.05, enough = 0.15;
 constexpr double much_less = 0.8;  // times the free part before; smaller changes are noise
 constexpr Duration full_for = std::chrono::seconds(2);

@@ -50,10 +50,10 @@ class WorkerProgress {
   void serialize(auto& fields) { fields(progress_, moved_, longest_, unreached_, cut_off_since_); }
 };
 
-// Room: the part of a polite worker's machine that other programs leave free, from its heartbeats, and
+// Room: the part of a background worker's machine that other programs leave free, from its heartbeats, and
 // whether it gets a share. The effect on rounds is in scheduler/rounds/progress_monitor.h.
 //
-// Times are the scheduler's. Workers that are not polite keep the initial state.
+// Times are the scheduler's. Other workers keep the initial state.
 class Room {
  public:
   // A heartbeat reports the free part, 0 to 1. Any other value counts as unknown.
@@ -113,7 +113,7 @@ struct WorkerMember {
   };
   std::optional<Contest> contest{};
   Duration longest_silence{};  // that ended with a message
-  Room room{};                 // of a polite worker
+  Room room{};                 // of a background worker
 
   [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
   void serialize(auto& fields) {

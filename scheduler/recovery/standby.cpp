@@ -21,26 +21,25 @@ void Standby::step(Time now, const Envelope& in, Outbox& out) {
   const auto* message = std::get_if<ToStandby>(&in.message);
   if (message == nullptr || finished()) return;
   if (in.from == scheduler_node && !claimed_from_) heard_ = now;
-  std::visit(
-      Overloaded{[&](const Following& it) { handle(now, it); },
-                 [&](const JournalPart& it) { handle(it, out); },
-                 [&](const LeaderGrant& it) { handle(now, in.from, it, out); },
-                 [&](const Stop& it) { exit_reason_.stopped(it); },
-                 [&](const Interrupt&) {
-                   exit_reason_.stopped({Outcome::interrupted, {}});
-                 },
-                 [&](const Disconnected& it) {
-                   if (it.node == scheduler_node) follow_anew();
-                 },
-                 [&](const VersionMismatch& it) {
-                   exit_reason_.refused({Refusal::other_protocol, "the scheduler speaks protocol " +
-                                                                      std::to_string(it.protocol) +
-                                                                      ": use the same release everywhere"});
-                 },
-                 [&](const Unreachable& it) {
-                   if (it.node == scheduler_node) exit_reason_.refused({Refusal::endpoint, it.why});
-                 }},
-      *message);
+  std::visit(Overloaded{[&](const Following& it) { handle(now, it); },
+                        [&](const JournalPart& it) { handle(it, out); },
+                        [&](const LeaderGrant& it) { handle(now, in.from, it, out); },
+                        [&](const Stop& it) { exit_reason_.stopped(it); },
+                        [&](const Interrupt&) {
+                          exit_reason_.stopped({Outcome::interrupted, {}});
+                        },
+                        [&](const Disconnected& it) {
+                          if (it.node == scheduler_node) follow_anew();
+                        },
+                        [&](const VersionMismatch& it) {
+                          exit_reason_.refused({Refusal::other_protocol,
+                                                "the scheduler uses protocol " + std::to_string(it.protocol) +
+                                                    ": use the same release everywhere"});
+                        },
+                        [&](const Unreachable& it) {
+                          if (it.node == scheduler_node) exit_reason_.refused({Refusal::endpoint, it.why});
+                        }},
+             *message);
 }
 
 void Standby::wake(Time now, Outbox& out) {
@@ -113,7 +112,7 @@ void Standby::claim(Time now, Outbox& out) {
     claimed_from_ = options_.arbiter();
     if (!claimed_from_) {
       const char* why =
-          "the scheduler is lost, and so is the server that could let this standby lead, if the job had any: "
+          "the scheduler is lost, and no server is available that could let this standby lead: "
           "continue from the last checkpoint with --resume, or start the job again";
       return exit_reason_.stopped({Outcome::server_lost, why});
     }
@@ -121,7 +120,9 @@ void Standby::claim(Time now, Outbox& out) {
     heard_ = now;
   }
   if (now - heard_ > options_.wait) {
-    const char* why = "the scheduler is lost, and so is the server that could let this standby lead";
+    const char* why =
+        "the scheduler is lost, and the server that could let this standby lead does not answer: "
+        "continue from the last checkpoint with --resume";
     return exit_reason_.stopped({Outcome::server_lost, why});
   }
   next_ = now + claim_every;

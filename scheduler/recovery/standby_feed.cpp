@@ -155,7 +155,8 @@ void StandbyFeed::claim(Time now, const Members& members, Outbox& out) {
   if (arbiters_.empty()) return go_on_alone();
   if (now - since_ > options_.wait) {
     return end(
-        "its standby is lost, and so is the server that could let this scheduler continue without it: "
+        "its standby is lost, and the server that could let this scheduler continue without it does not "
+        "answer: "
         "start the job again with --resume");
   }
   const auto ask = [&](NodeId shard) {

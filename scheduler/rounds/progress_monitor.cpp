@@ -139,12 +139,12 @@ std::vector<std::uint32_t> to_come_back(const Members& members, Time now) {
 
 std::string leaves(const WorkerMember& worker) {
   return "worker '" + worker.name +
-         "' is polite, and other programs use all of its machine: other workers take over its pieces until "
-         "there is room";
+         "' runs in the background, and other programs use all of its machine: other workers take over its "
+         "pieces until processors are free";
 }
 
 std::string comes_back(const WorkerMember& worker) {
-  return "worker '" + worker.name + "' has room on its machine again";
+  return "worker '" + worker.name + "' has free processors again";
 }
 
 }  // namespace steelyard

@@ -52,10 +52,10 @@ class ProgressMonitor {
   void serialize(auto& fields) { fields(reminder_); }
 };
 
-// Crowding: polite workers on full machines leave the round, and come back when there is room.
+// Crowding: background workers on full machines leave the round, and come back when processors are free.
 //
-// A polite worker (worker/compute/polite.h) uses only the processor time that other programs leave, which may
-// be none. Its piece would then never end, and all other workers would wait for it. So it leaves
+// A background worker (worker/compute/polite.h) uses only the processor time that other programs leave, which
+// may be none. Its piece would then never end, and all other workers would wait for it. So it leaves
 //
 //  - if it has had no processor time for some seconds (scheduler/members/members.h);
 //  - if its machine is crowded, and the oldest round has waited only for such workers for as long as all

@@ -41,7 +41,7 @@ Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, 
   if (bad_gradient_ == BadGradient::stop) {
     return {EndJob{
         Outcome::non_finite,
-        said + R"(, and train.bad_gradient = "stop" ends the job: check that machine, or set "again")"}};
+        said + R"(, and train.bad_gradient = "stop" ends the job: check that machine, or set "recompute")"}};
   }
   const bool rests = bad_gradient_ == BadGradient::rest;
   const std::string remedy =

@@ -401,7 +401,7 @@ void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out)
 void Shard::handle(Time, NodeId from, const VersionMismatch& version_mismatch, Outbox&) {
   if (from != scheduler_node) return ignore();  // a worker of another version: the scheduler refuses it
   exit_reason_.refused(Refuse{Refusal::other_protocol,
-                              "the scheduler speaks protocol " + std::to_string(version_mismatch.protocol) +
+                              "the scheduler uses protocol " + std::to_string(version_mismatch.protocol) +
                                   ", this server another: use the same release everywhere"});
 }
 

@@ -97,7 +97,7 @@ TEST(Models, RefuseUnknownNamesAndOptions) {
   options.values["drop_out"] = 0.25;
   EXPECT_THAT(trouble("mlp", options),
               AllOf(HasSubstr("'mlp'"), HasSubstr("'drop_out'"), HasSubstr("dropout")));
-  EXPECT_THAT(trouble("svm", options), HasSubstr("it has none"));
+  EXPECT_THAT(trouble("svm", options), HasSubstr("it has no options"));
 }
 
 TEST(Models, CanBeAddedByUsers) {

@@ -50,7 +50,7 @@ find_program(help2man help2man)
 if(help2man)
   file(READ ${place}/prefix/share/man/man1/steelyard.1 page)
   if(NOT page MATCHES "\nsteelyard .. trains neural networks" OR NOT page MATCHES "\n.SH EXAMPLES\n"
-      OR NOT page MATCHES "\n75\nended on request, can be resumed\n")
+      OR NOT page MATCHES "\n75\nstopped on request or by a temporary problem\n")
     message(FATAL_ERROR "the man page lacks purpose, examples or exit codes:\n${page}")
   endif()
   file(READ ${place}/prefix/share/man/man1/steelyard-train.1 page)

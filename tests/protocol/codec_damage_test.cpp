@@ -205,7 +205,8 @@ TEST(CodecDamage, AZeroGrainOrLabelCountIsRefused) {
   for (std::uint32_t ModelDescription::*field : {&ModelDescription::grain, &ModelDescription::labels}) {
     ModelDescription model;
     model.*field = 0;
-    EXPECT_THAT(damage_of(decode(Role::scheduler, header_of<ToScheduler>(model), {})), HasSubstr("has a 0"));
+    EXPECT_THAT(damage_of(decode(Role::scheduler, header_of<ToScheduler>(model), {})),
+                HasSubstr("invalid 0"));
   }
 }
 

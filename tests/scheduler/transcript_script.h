@@ -9,7 +9,7 @@
 //       (when there are checkpoints), server_wait=, and version= epoch= offset= names=ann,ben (a resume).
 //   w1: Hello ann / Ready / Goodbye / Goodbye why it failed
 //   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= unless it goes by the last one;
-//                                           left= of a polite worker's machine
+//                                           left= of a background worker's machine
 //   w1: Report 3 loss=1                     piece 3; also seconds= correct=
 //   s1: Hello left / Closed 1 / Covered 0 4,5
 //   s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered added=3

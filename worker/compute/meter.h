@@ -5,8 +5,8 @@
 //          1 for a worker alone on the machine, however busy that is. Time stolen by the hypervisor counts as
 //          used by others.
 //  left    share that was idle, used by nice programs (nice value above 0), or used by the system for us:
-//          what a polite worker (worker/compute/polite.h) may use. System time spent for other nice programs
-//          cannot be separated, and counts as used by others.
+//          what a background worker (worker/compute/polite.h) may use. System time spent for other nice
+//          programs cannot be separated, and counts as used by others.
 //  memory  memory available without swapping (MemAvailable), in MB of 2^20 bytes
 //
 // If the process is bound to some of the machine's processors (taskset, a container), only those count as the

@@ -122,7 +122,7 @@ Workload polite(Workload workload, unsigned threads) {
     std::unique_ptr<Engine> engine = make();
     const double needed = needed_mb(layout, *engine), there = Meter().measure().memory;
     if (there >= 0 && needed > there) {
-      throw Failure(ExitCode::temporary, "a polite worker does not swap: this model needs " +
+      throw Failure(ExitCode::temporary, "a background worker does not swap: this model needs " +
                                              std::to_string(static_cast<std::uint64_t>(needed) + 1) +
                                              " MB, and " + std::to_string(static_cast<std::uint64_t>(there)) +
                                              " MB are free: close other programs, or use another machine");

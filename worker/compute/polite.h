@@ -1,6 +1,6 @@
-// Polite workers: the owner of the machine has priority.
+// Background workers: the owner of the machine has priority.
 //
-// The kernel gives a polite worker's computing only unused processor time (give_way). That is not enough:
+// The kernel gives a background worker's computing only unused processor time (give_way). That is not enough:
 // systemd, containers and login sessions each form a group, and groups get equal shares whatever runs in
 // them; memory and caches are shared, too. The worker therefore measures how many cores others use, and
 // computes on the rest. If c cores are left and it has t threads, it pauses after each micro-batch until it
@@ -13,7 +13,7 @@
 // a core. If the kernel does not separate the two, the worker's own use makes the others' use look smaller,
 // but each measurement corrects this, so the share falls to the minimum.
 //
-// Programs with a nice value above 0, other polite workers included, do not count as the owner's. Covers
+// Programs with a nice value above 0, other background workers included, do not count as the owner's. Covers
 // processors only: what others use of a GPU is not known.
 #pragma once
 
@@ -33,7 +33,8 @@
 
 namespace steelyard {
 
-// LeftWatch: reports twice a second which share of its processors other programs leave to a polite worker.
+// LeftWatch: reports twice a second which share of its processors other programs leave to a background
+// worker.
 //
 // It runs on a thread of normal priority: the computing threads get no time while the machine is busy, which
 // is when the report is needed.

@@ -1,4 +1,4 @@
-// A polite worker gives way: the kernel knows its computing threads as idle ones.
+// A background worker gives way: the kernel knows its computing threads as idle ones.
 #include <gmock/gmock.h>
 #include <sched.h>
 

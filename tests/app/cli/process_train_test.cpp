@@ -98,7 +98,7 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
     run.signal(SIGINT);
     ends_clean(run, 75);
     EXPECT_TRUE(run.says("stop requested"));
-    EXPECT_TRUE(run.says("Ctrl-C again ends at once"));
+    EXPECT_TRUE(run.says("Ctrl-C again exits immediately"));
     EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
   }
   // A job that was over by then has an end to come to all the same.
@@ -136,7 +136,7 @@ TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
   const auto code = run.code();
   EXPECT_THAT(code, testing::Optional(testing::AnyOf(128 + SIGINT, 128 + SIGTERM)));
   EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
-  EXPECT_THAT(run.output(), AllOf(HasSubstr("ending at once: "), HasSubstr(" " + path("run"))));
+  EXPECT_THAT(run.output(), AllOf(HasSubstr("exiting immediately: "), HasSubstr(" " + path("run"))));
 }
 
 // As `train | tee log` in a terminal, where Ctrl-C ends tee too, and as `train | head`.

@@ -56,7 +56,7 @@ class ProcessVersion : public ProcessTest {
       const auto stranger = start(role, "odd-" + role, theirs);
       ends_clean(*stranger, 76);
       EXPECT_THAT(stranger->output(),
-                  AllOf(HasSubstr("steelyard " + role + ": refused: the "), HasSubstr(" speaks protocol "),
+                  AllOf(HasSubstr("steelyard " + role + ": refused: the "), HasSubstr(" uses protocol "),
                         HasSubstr(" another: use the same release everywhere")));
       const std::string said = role == "worker" ? "refused worker-" : "refused shard-";
       EXPECT_TRUE(eventually([&] { return count(decides.output(), said) == n; })) << decides.output();

@@ -76,10 +76,10 @@ TEST(WorkerDevice, NamesMustStillDiffer) {
 
 TEST(WorkerDevice, WhatADeviceCannotDoHasItsPlaceAndARemedy) {
   EXPECT_THAT(job_refusal("simulate_cpu_share = 0.5\ndevice = \"cuda:2\""),
-              AllOf(StartsWith("j.toml:3:10: simulate_cpu_share = \"0.5\" is the share of a processor"),
+              AllOf(StartsWith("j.toml:3:10: simulate_cpu_share = \"0.5\" limits a processor"),
                     HasSubstr("on cuda:2"), HasSubstr("slow it down with simulate_slowdown")));
   EXPECT_THAT(job_refusal("simulate_cpu_share = 0.5\ndevice = \"cuda:0-1\""),
-              HasSubstr("share of a processor"));
+              HasSubstr("limits a processor"));
   EXPECT_THAT(job_refusal("precision = \"tf32\""),
               AllOf(StartsWith("j.toml:1:"), HasSubstr("is for CUDA devices"), HasSubstr("\"bf16\"")));
   for (const char* good :

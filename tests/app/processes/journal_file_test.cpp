@@ -75,7 +75,7 @@ TEST_F(JournalFileTest, AtItsLimitItIsEmptiedAndSaysSoOnce) {
   JournalFile journal(path_, bytes(10, 1), 1 << 20);
   EXPECT_EQ(journal.write(bytes(1000, 2)), News::none);
   EXPECT_EQ(journal.write(bytes(1 << 20, 2)), News::ends);
-  EXPECT_EQ(journal.trouble(), "it has its 1 MB");
+  EXPECT_EQ(journal.trouble(), "it has reached its limit of 1 MB");
   EXPECT_TRUE(is_there_and_empty());
   EXPECT_EQ(journal.write(bytes(1, 2)), News::none);
   EXPECT_TRUE(is_there_and_empty()) << "one with a gap would tell another story";

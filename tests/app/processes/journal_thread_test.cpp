@@ -116,7 +116,7 @@ TEST_F(JournalThreadTest, AFullDiskIsWaitedForAndToldOf) {
   }
   EXPECT_TRUE(journal.write(bytes(1, 4)));
   wait_until_written(journal);
-  EXPECT_THAT(news_, ElementsAre(HasSubstr("cannot be written"), HasSubstr("whole again")));
+  EXPECT_THAT(news_, ElementsAre(HasSubstr("cannot be written"), HasSubstr("complete again")));
   EXPECT_EQ(journal.whole(), joined({bytes(10, 1), bytes(5, 2), bytes(5, 3), bytes(1, 4)}));
 }
 

@@ -40,7 +40,7 @@ threads = 1
 [[worker]]
 name = "cy"
 threads = 1
-slow = 3
+simulate_slowdown = 3
 )");
     ASSERT_EQ(run({"compare", job, "--policies", policy, "--sync", sync, "--run-dir", path("all")}), 0)
         << said_;

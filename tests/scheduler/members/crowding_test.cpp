@@ -65,7 +65,7 @@ TEST_F(CrowdingTest, AShortRoundIsNotJudgedByAMoment) {
 TEST_F(CrowdingTest, WhoIsSlowOnAMachineOfItsOwnStays) {
   report(1, 1);
   report(3, 1);
-  EXPECT_THAT(leaving(50), IsEmpty()) << "it is not polite";
+  EXPECT_THAT(leaving(50), IsEmpty()) << "it is not a background worker";
   room(1).heard(at(50), 0.9);
   EXPECT_THAT(leaving(50), IsEmpty()) << "its machine has room";
 }

@@ -92,8 +92,8 @@ TEST(BatchBufferDeathTest, RefusesPositionsBeyondTheData) {
   const DataSets data = numbered(10, 5);
   const SampleOrder order(data, Purpose::evaluate, 1, 0);
   BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
-  EXPECT_DEATH(buffer.fill(order, {3, 6}), "beyond its data set");
-  EXPECT_DEATH(buffer.fill(order, {3, 3}), "beyond its data set");
+  EXPECT_DEATH(buffer.fill(order, {3, 6}), "outside its data set");
+  EXPECT_DEATH(buffer.fill(order, {3, 3}), "outside its data set");
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(CheckedEngine, WhatIsBeyondTwiceInARowEndsTheWorker) {
     checked.train();
     FAIL() << "one percent off was not noticed";
   } catch (const Failure& failure) {
-    EXPECT_THAT(failure.what(), HasSubstr("the gradients of cuda:1 are 1 % off"));
+    EXPECT_THAT(failure.what(), HasSubstr("the gradients of cuda:1 differ by 1 % from the processor's"));
     EXPECT_THAT(failure.what(), HasSubstr("rounding to float32 explains 0.1 %"));
   }
 }

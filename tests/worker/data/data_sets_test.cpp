@@ -26,15 +26,14 @@ std::string refusal(const std::string& name, const OptionTexts& options, const D
 }
 
 TEST(OpenData, KnowsItsTable) {
-  EXPECT_THAT(
-      refusal("mnist", {}),
-      AllOf(HasSubstr("'mnist'"), HasSubstr("there are: " + joined(names_of({}, built_in_data_sets())))));
+  EXPECT_THAT(refusal("mnist", {}),
+              AllOf(HasSubstr("'mnist'"), HasSubstr("valid: " + joined(names_of({}, built_in_data_sets())))));
   EXPECT_THAT(names_of({}, built_in_data_sets()),
               testing::IsSupersetOf({"bytes", "cifar-10", "cifar-100", "csv", "fashion-mnist", "idx",
                                      "libsvm", "npy", "synthetic"}));
   const DataTable extra{{"my-own", [](const Options&) { return DataSets{}; }}};
   EXPECT_THAT(refusal("mnist", {}, extra),
-              HasSubstr("there are: my-own, " + joined(names_of({}, built_in_data_sets()))));
+              HasSubstr("valid: my-own, " + joined(names_of({}, built_in_data_sets()))));
 }
 
 TEST(OpenData, AsksTheUsersTableFirst) {
@@ -94,8 +93,8 @@ TEST(OpenData, SyntheticTakesItsOptions) {
 TEST(OpenData, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(refusal("synthetic", {{"size", "3"}}),
               AllOf(HasSubstr("no option 'size'"),
-                    HasSubstr("there are: train, test, classes, height, width, channels, noise, seed")));
-  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("there are: dir, pad, crop, flip"));
+                    HasSubstr("valid: train, test, classes, height, width, channels, noise, seed")));
+  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("valid: dir, pad, crop, flip"));
   for (const char* bad : {"", "0", "-1", "12x", "1e3", "99999999999999999999"}) {
     EXPECT_THAT(refusal("synthetic", {{"train", bad}}),
                 HasSubstr("train = '" + std::string(bad) + "': give"));

@@ -15,43 +15,45 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string told(const std::string& topic) { return describe(topic).value_or("no such topic"); }
+std::string topic_text(const std::string& topic) { return describe(topic).value_or("no such topic"); }
 
-TEST(Help, ListsEverythingThatCanBeChosen) {
+TEST(Help, ListsAllPoliciesModelsDataSetsAndModes) {
   for (const std::string& name : sim::simulated_policies())
-    EXPECT_THAT(told("policy"), HasSubstr("\n  " + name + " ")) << name;
+    EXPECT_THAT(topic_text("policy"), HasSubstr("\n  " + name + " ")) << name;
   for (const std::string& name : balancing::predictor_names())
-    EXPECT_THAT(told("policy"), HasSubstr("\n  " + name + " ")) << name;
+    EXPECT_THAT(topic_text("policy"), HasSubstr("\n  " + name + " ")) << name;
   for (const auto& row : nn::built_in_models())
-    EXPECT_THAT(told("model"), HasSubstr("\n  " + row.name + " "));
-  for (const auto& row : built_in_data_sets()) EXPECT_THAT(told("data"), HasSubstr("\n  " + row.name + " "));
-  for (const SyncForm& form : sync_forms()) EXPECT_THAT(told("sync"), HasSubstr(form.meaning));
+    EXPECT_THAT(topic_text("model"), HasSubstr("\n  " + row.name + " "));
+  for (const auto& row : built_in_data_sets())
+    EXPECT_THAT(topic_text("data"), HasSubstr("\n  " + row.name + " "));
+  for (const SyncForm& form : sync_forms()) EXPECT_THAT(topic_text("sync"), HasSubstr(form.meaning));
 }
 
-TEST(Help, TellsOptionsWithDefaultRangeAndMeaning) {
-  EXPECT_THAT(told("policy"), HasSubstr("    dead_band = 0.03        relative spread of predicted times"));
-  EXPECT_THAT(told("policy"), HasSubstr("a number of at least 0 and below 1\n"));
-  EXPECT_THAT(told("policy"), HasSubstr("one of last, ema, arima, rnn, narx\n"));
+TEST(Help, ShowsOptionsWithDefaultRangeAndMeaning) {
+  EXPECT_THAT(topic_text("policy"),
+              HasSubstr("    dead_band = 0.03        relative spread of predicted times"));
+  EXPECT_THAT(topic_text("policy"), HasSubstr("a number of at least 0 and below 1\n"));
+  EXPECT_THAT(topic_text("policy"), HasSubstr("one of last, ema, arima, rnn, narx\n"));
 }
 
-TEST(Help, KnowsWhatAProgramAdds) {
+TEST(Help, ListsModelsThatAProgramAdds) {
   const auto make = [](nn::Shape shape, std::uint32_t classes, const Options&) {
     return nn::Model(shape, classes);
   };
   const OwnRegistry own(
       {.models = {{"mine", make, "one of mine", {whole_option("width", 32, 1, 64, "units")}}}});
-  EXPECT_THAT(told("model"), HasSubstr("  mine           one of mine\n    width = 32"));
-  EXPECT_THAT(told("model"), HasSubstr("\n  lenet5 "));
+  EXPECT_THAT(topic_text("model"), HasSubstr("  mine           one of mine\n    width = 32"));
+  EXPECT_THAT(topic_text("model"), HasSubstr("\n  lenet5 "));
 }
 
 TEST(Help, HasASchemaForEachKindOfFile) {
-  EXPECT_THAT(told("schema"), HasSubstr("\"title\": \"a job of steelyard\""));
-  EXPECT_THAT(told("schema-scenario"), HasSubstr("\"title\": \"a scenario of steelyard\""));
-  EXPECT_THAT(told("schema-hosts"), HasSubstr("\"title\": \"the hosts of steelyard launch\""));
+  EXPECT_THAT(topic_text("schema"), HasSubstr("\"title\": \"a job of steelyard\""));
+  EXPECT_THAT(topic_text("schema-scenario"), HasSubstr("\"title\": \"a scenario of steelyard\""));
+  EXPECT_THAT(topic_text("schema-hosts"), HasSubstr("\"title\": \"the hosts of steelyard launch\""));
 }
 
 TEST(Help, HasATextForEachTopicAndNoOther) {
-  for (const std::string& topic : help_topics()) EXPECT_NE(told(topic), "no such topic") << topic;
+  for (const std::string& topic : help_topics()) EXPECT_NE(topic_text(topic), "no such topic") << topic;
   EXPECT_FALSE(describe("weather"));
 }
 
@@ -62,8 +64,8 @@ std::string completion() {
   return testing::internal::GetCapturedStdout();
 }
 
-// Of the program itself: every command that people may type, and its options.
-TEST(Help, CompletionKnowsCommandsOptionsAndWords) {
+// For the program itself: every public command and its options.
+TEST(Help, CompletionListsCommandsOptionsAndValues) {
   const std::string script = completion();
   for (const std::string command :
        {"train", "run", "scheduler", "server", "worker", "simulate", "compare", "launch", "profile", "help"})
@@ -75,7 +77,7 @@ TEST(Help, CompletionKnowsCommandsOptionsAndWords) {
   EXPECT_THAT(script, HasSubstr("    --policy) words=\"boa cannikin "));
   EXPECT_THAT(script, HasSubstr("    help) words=\"--help job scenario "));
   EXPECT_THAT(script, HasSubstr("complete -o filenames -F _steelyard steelyard\n"));
-  EXPECT_THAT(script, Not(HasSubstr("attend"))) << "what people do not type";
+  EXPECT_THAT(script, Not(HasSubstr("attend"))) << "an internal command";
   EXPECT_THAT(script, Not(HasSubstr("run-dir-ready")));
 }
 

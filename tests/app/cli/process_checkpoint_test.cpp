@@ -1,4 +1,4 @@
-// inspect, eval and predict on what a training has left.
+// inspect, eval and predict on the checkpoints of a run.
 #include <gmock/gmock.h>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// An array as numpy saves it.
+// An array in numpy's file format.
 std::string npy(const std::string& type, const std::string& shape, const std::string& bytes) {
   const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
   return std::string("\x93NUMPY\x01") + '\0' + static_cast<char>(header.size()) + '\0' + header + bytes;
@@ -37,7 +37,7 @@ class ProcessCheckpoint : public ProcessTest {
   [[nodiscard]] std::string checkpoint() const { return list_checkpoints(path("run/checkpoints")).front(); }
 };
 
-TEST_F(ProcessCheckpoint, EvalMeasuresWhatTheTrainingMeasured) {
+TEST_F(ProcessCheckpoint, EvalReportsTheAccuracyOfTheTraining) {
   const double wanted = accuracy("run");
   for (const std::string& what : {path("run"), checkpoint()}) {
     ASSERT_EQ(run({"eval", what}), 0) << said_;
@@ -49,7 +49,7 @@ TEST_F(ProcessCheckpoint, EvalMeasuresWhatTheTrainingMeasured) {
   EXPECT_THAT(said_, HasSubstr("64 test samples"));
 }
 
-TEST_F(ProcessCheckpoint, PredictTellsAClassForEachTestSample) {
+TEST_F(ProcessCheckpoint, PredictGivesAClassForEachTestSample) {
   ASSERT_EQ(run({"predict", path("run"), "--out", path("classes.csv")}), 0) << said_;
   std::istringstream lines(text_of(path("classes.csv")));
   std::string line;
@@ -68,7 +68,7 @@ TEST_F(ProcessCheckpoint, PredictTellsAClassForEachTestSample) {
   EXPECT_NEAR(static_cast<double>(right) / static_cast<double>(samples), accuracy("run"), 1e-9);
 }
 
-TEST_F(ProcessCheckpoint, PredictTakesSamplesFromAFile) {
+TEST_F(ProcessCheckpoint, PredictReadsSamplesFromAFile) {
   std::vector<float> values(3 * 28 * 28);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 13) / 13;
   const std::string input = write("it.npy", npy(3, values));
@@ -80,9 +80,8 @@ TEST_F(ProcessCheckpoint, PredictTakesSamplesFromAFile) {
   EXPECT_EQ(run({"predict", path("run"), "--input", path("none.npy")}), 74);
 }
 
-// The checkpoint says what samples its model takes: where they come from a file, nobody asks for the job's
-// data.
-TEST_F(ProcessCheckpoint, PredictOfAFileDoesNotOpenTheDataSet) {
+// A checkpoint describes the samples of its model, so predictions for a file do not open the job's data set.
+TEST_F(ProcessCheckpoint, PredictOnAFileDoesNotOpenTheDataSet) {
   constexpr std::size_t samples = 64;
   std::vector<float> values(samples * 6);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * i % 13) / 13;
@@ -99,7 +98,7 @@ TEST_F(ProcessCheckpoint, PredictOfAFileDoesNotOpenTheDataSet) {
   const std::string input = write("it.npy", npy(2, {1, 2, 3, 4, 5, 6, 6, 5, 4, 3, 2, 1}));
   ASSERT_EQ(run({"predict", path("own"), "--input", input}), 0) << said_;
   const std::string wanted = said_;
-  Snapshot early = newest_checkpoint("own");  // of a release that did not write down its model's samples
+  Snapshot early = newest_checkpoint("own");  // of a release that did not record the sample shape
   early.source.height = early.source.width = early.source.channels = early.source.classes = 0;
   const std::vector<std::string> of_early{
       "predict", write_checkpoint(path("early"), early), "--job", path("own/job.toml"), "--input", input};
@@ -110,13 +109,13 @@ TEST_F(ProcessCheckpoint, PredictOfAFileDoesNotOpenTheDataSet) {
   std::filesystem::remove(answers);
   EXPECT_EQ(run({"predict", path("own"), "--input", input}), 0) << said_;
   EXPECT_EQ(said_, wanted);
-  EXPECT_NE(run({"predict", path("own")}), 0) << "these are the samples";
-  EXPECT_NE(run(of_early), 0) << "nothing else says what its model takes";
+  EXPECT_NE(run({"predict", path("own")}), 0) << "the test samples are in the removed files";
+  EXPECT_NE(run(of_early), 0) << "only the data set gives the sample shape";
   EXPECT_EQ(run({"predict", path("own"), "--input", input, "--set", "model.name=softmax"}), 78);
   EXPECT_THAT(said_, HasSubstr("of another model than 'softmax'"));
 }
 
-TEST_F(ProcessCheckpoint, InspectTellsWhatIsThere) {
+TEST_F(ProcessCheckpoint, InspectListsTheContentsOfACheckpoint) {
   ASSERT_EQ(run({"inspect", path("run")}), 0) << said_;
   EXPECT_THAT(said_, AllOf(HasSubstr("all hashes are correct"), HasSubstr("round 32, epoch 1"),
                            HasSubstr("test accuracy"), HasSubstr("7850 in 2 tensors"),
@@ -125,7 +124,7 @@ TEST_F(ProcessCheckpoint, InspectTellsWhatIsThere) {
   EXPECT_THAT(said_, AllOf(HasSubstr("fc.bias    10\n"), HasSubstr("steelyard.version")));
 }
 
-TEST_F(ProcessCheckpoint, DamageAndWrongPathsAreToldWithTheRemedy) {
+TEST_F(ProcessCheckpoint, DamageAndWrongPathsAreReportedWithARemedy) {
   EXPECT_EQ(run({"inspect", path("nothing")}), 2);
   EXPECT_THAT(said_, HasSubstr("neither a checkpoint nor a run"));
   const std::string alone = path("alone");

@@ -1,4 +1,4 @@
-// Devices as people meet them: what `devices` lists, and what is said of one that cannot be.
+// `steelyard devices`, and errors for devices that do not exist.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -26,7 +26,7 @@ TEST_F(ProcessDevices, AreListedWithTheirSpeed) {
   EXPECT_EQ(run({"devices", "--json", path("nowhere/devices.json")}), 74);
 }
 
-TEST_F(ProcessDevices, OneThatIsNotHereIsRefusedBeforeAnythingStarts) {
+TEST_F(ProcessDevices, AMissingDeviceIsRefusedBeforeAnythingStarts) {
   EXPECT_EQ(run({"train", job_, "--run-dir", path("run"), "--set", "worker.ada.device=cuda:200"}), 78);
   EXPECT_THAT(said_, HasSubstr("worker 'ada': device \"cuda:200\": this "));
   EXPECT_FALSE(std::filesystem::exists(path("run")));
@@ -34,7 +34,7 @@ TEST_F(ProcessDevices, OneThatIsNotHereIsRefusedBeforeAnythingStarts) {
   EXPECT_THAT(said_, HasSubstr("--device: \"gpu\": give \"cpu\""));
 }
 
-TEST_F(ProcessDevices, AutoIsTheProcessorWhereThereIsNoOther) {
+TEST_F(ProcessDevices, AutoIsTheCpuWithoutAGpu) {
   if (!nn::cuda_devices().empty()) GTEST_SKIP() << "this machine has a GPU";
   EXPECT_EQ(run({"train", job_, "--run-dir", path("run"), "--set", "worker.ada.device=auto"}), 0) << said_;
   EXPECT_EQ(run({"train", job_, "--run-dir", path("tf32"), "--set", "worker.ada.device=auto", "--set",

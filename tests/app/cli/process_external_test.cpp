@@ -1,4 +1,4 @@
-// A model that scheduler and servers do not know: it comes with the workers, which are another program.
+// A model that only the workers define, which run another program than scheduler and servers.
 #include <gmock/gmock.h>
 
 #include <memory>
@@ -34,17 +34,17 @@ class ExternalModel : public ProcessTest {
   }
 };
 
-TEST_F(ExternalModel, TrainsWithASchedulerThatDoesNotKnowIt) {
+TEST_F(ExternalModel, TrainsAlthoughTheSchedulerLacksTheModel) {
   const auto s = scheduler(), h = server();
   ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker that sends the model"); }));
-  EXPECT_FALSE(std::filesystem::exists(path("run"))) << "nothing is begun yet";
+  EXPECT_FALSE(std::filesystem::exists(path("run"))) << "the run starts with the model";
   const auto ada = worker("ada"), bob = worker("bob");
   for (const auto* run : {&s, &h, &ada, &bob}) ends_clean(**run, 0);
   EXPECT_GT(accuracy("run"), 0.9);
-  EXPECT_EQ(newest_checkpoint("run").source.data, "synthetic") << "as the workers call it";
+  EXPECT_EQ(newest_checkpoint("run").source.data, "synthetic") << "the name that the workers use";
 }
 
-TEST_F(ExternalModel, AWorkerWithoutOneIsNamedAndTheNextIsAsked) {
+TEST_F(ExternalModel, AWorkerWithoutTheModelIsNamedAndTheNextIsAsked) {
   const auto s = scheduler();
   ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker"); }));
   const auto plain = worker("plain", "steelyard");
@@ -54,7 +54,7 @@ TEST_F(ExternalModel, AWorkerWithoutOneIsNamedAndTheNextIsAsked) {
   EXPECT_TRUE(eventually([&] { return plain->says("this program has no model: start workers with"); }));
 }
 
-TEST_F(ExternalModel, ASchedulerThatWaitsForOneCanBeEnded) {
+TEST_F(ExternalModel, AWaitingSchedulerCanBeStopped) {
   const auto s = scheduler();
   ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker"); }));
   s->signal(SIGTERM);

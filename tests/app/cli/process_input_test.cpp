@@ -1,5 +1,4 @@
-// What a person can get wrong: each mistake gets a message with the next step, its exit code, and nothing
-// else.
+// User mistakes: each gets a message with the next step and its exit code, and nothing else happens.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sys/mount.h>
@@ -59,7 +58,7 @@ TEST_F(ProcessInput, UnknownModelPolicyAndCommandAreRefused) {
   EXPECT_THAT(said_, AllOf(HasSubstr("Exit status"), HasSubstr("steelyard help job")));
   EXPECT_EQ(run({"help", "compare"}), 0);
   EXPECT_THAT(said_, HasSubstr("Usage: steelyard compare"));
-  EXPECT_FALSE(std::filesystem::exists(path("run")));  // nothing was begun
+  EXPECT_FALSE(std::filesystem::exists(path("run")));  // nothing was started
 }
 
 TEST_F(ProcessInput, PortInUseIsNamed) {
@@ -91,56 +90,56 @@ TEST_F(ProcessInput, PlainTextBeyondThisMachineNeedsInsecure) {
   EXPECT_THAT(said_, HasSubstr("--insecure"));
 }
 
-// Names go to other terminals, so they are looked at before anybody is asked for.
-TEST_F(ProcessInput, ANameThatWouldSpoilALineIsRefused) {
+// Names are printed on other terminals, so they are checked before connecting.
+TEST_F(ProcessInput, UnprintableAndLongNamesAreRefused) {
   for (const char* role : {"worker", "server"}) {
     EXPECT_EQ(run({role, "--scheduler", "127.0.0.1:1", "--wait", "0", "--name", "red\x1b[31m\n"}), 2) << role;
     EXPECT_THAT(said_, AllOf(HasSubstr("--name 'red?[31m?'"), HasSubstr("give 1 to 64 letters")));
     EXPECT_EQ(run({role, "--scheduler", "127.0.0.1:1", "--wait", "0", "--name", std::string(3000, 'x')}), 2);
     EXPECT_THAT(said_, HasSubstr("3000 letters"));
   }
-  const std::string longest(64, 'x');  // and a number behind it
+  const std::string longest(64, 'x');  // the number of the shard is appended
   EXPECT_EQ(run({"server", "--scheduler", "127.0.0.1:1", "--name", longest, "--shards", "2"}), 2);
   EXPECT_THAT(said_, HasSubstr("xxx...' has 66 letters"));
 }
 
-TEST_F(ProcessInput, NobodyThereIsSaidAfterTheWait) {
-  const std::string nobody = "ipc://" + path("nobody");
-  EXPECT_EQ(run({"worker", "--scheduler", nobody, "--wait", "0.3"}), 69);
-  EXPECT_THAT(said_, AllOf(HasSubstr(nobody), HasSubstr("is it running")));
-  EXPECT_EQ(run({"server", "--scheduler", nobody, "--wait", "0.3"}), 69);
-  EXPECT_THAT(said_, HasSubstr(nobody));
+TEST_F(ProcessInput, AMissingSchedulerIsReportedAfterTheWait) {
+  const std::string missing = "ipc://" + path("missing");
+  EXPECT_EQ(run({"worker", "--scheduler", missing, "--wait", "0.3"}), 69);
+  EXPECT_THAT(said_, AllOf(HasSubstr(missing), HasSubstr("is it running")));
+  EXPECT_EQ(run({"server", "--scheduler", missing, "--wait", "0.3"}), 69);
+  EXPECT_THAT(said_, HasSubstr(missing));
 }
 
-// Permissions do not bind root, but a file is no directory for anybody.
-TEST_F(ProcessInput, RunDirectoryThatCannotBeNamesAWayOut) {
+// Root ignores permissions, but even root cannot create a directory below a file.
+TEST_F(ProcessInput, AnImpossibleRunDirectoryIsReportedWithARemedy) {
   write("file", "");
   EXPECT_EQ(run(train("file/run")), 74);
   EXPECT_THAT(said_, AllOf(HasSubstr(path("file/run")), HasSubstr("--run-dir")));
   EXPECT_EQ(run(train("file")), 74);
   EXPECT_EQ(run(train("none", {"train.epochs=1"})), 0);
-  EXPECT_EQ(run(train("none")), 74);  // what is there is not overwritten
+  EXPECT_EQ(run(train("none")), 74);  // an earlier run is not overwritten
   EXPECT_THAT(said_, AllOf(HasSubstr("not empty"), HasSubstr("--resume")));
 }
 
-// As somebody who may read here, and not write.
-TEST_F(ProcessInput, NoRightToWriteNamesTheFolderAndAWayOut) {
+// As a user with permission to read but not to write.
+TEST_F(ProcessInput, AReadOnlyFolderIsReportedWithARemedy) {
   namespace fs = std::filesystem;
   const auto readable = fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec |
                         fs::perms::others_read | fs::perms::others_exec;
   fs::permissions(folder_.path(), readable);
   fs::create_directory(path("locked"));
   fs::permissions(path("locked"), readable & ~fs::perms::owner_write);
-  const auto nobody = [] {
+  const auto as_nobody = [] {
     if (geteuid() == 0 && setuid(65534) != 0) _exit(99);
   };
-  EXPECT_EQ(run(train("locked/run"), nobody), 74);
+  EXPECT_EQ(run(train("locked/run"), as_nobody), 74);
   EXPECT_THAT(said_,
               AllOf(HasSubstr(path("locked/run")), HasSubstr("ermission denied"), HasSubstr("--run-dir")));
   fs::permissions(path("locked"), readable);
 }
 
-TEST_F(ProcessInput, ResumeNeedsToKnowWhere) {
+TEST_F(ProcessInput, ResumeNeedsARunDirectory) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"train", job_}, {"scheduler", job_}, {"launch", "hosts.toml", job_}}) {
     std::vector<std::string> arguments = command;
@@ -172,7 +171,7 @@ TEST_F(ProcessInput, AnotherSeedInTheMiddleOfAnEpochIsRefused) {
   EXPECT_EQ(text_of(path("run/job.toml")), before);
 }
 
-TEST_F(ProcessInput, WhatIsNoCheckpointIsRefusedBeforeAnythingIsMade) {
+TEST_F(ProcessInput, ResumeFromIsCheckedBeforeAnythingIsCreated) {
   ASSERT_EQ(run(train("run", {"train.rounds=2"})), 0);
   std::vector<std::string> arguments = train("more");
   arguments.insert(arguments.end(), {"--resume-from", path("run")});
@@ -182,10 +181,10 @@ TEST_F(ProcessInput, WhatIsNoCheckpointIsRefusedBeforeAnythingIsMade) {
   EXPECT_FALSE(std::filesystem::exists(path("more")));
 }
 
-TEST_F(ProcessInput, DiskFullAtACheckpointKeepsTheOneBefore) {
+TEST_F(ProcessInput, AFullDiskKeepsThePreviousCheckpoint) {
   const std::string disk = path("disk");
   std::filesystem::create_directory(disk);
-  // Room for one checkpoint of the perceptron, of 2.1 MB, and no second.
+  // Room for one 2.1 MB checkpoint of the perceptron, but not for two.
   if (mount("none", disk.c_str(), "tmpfs", 0, "size=3500k") != 0) {
     GTEST_SKIP() << "no right to mount a small disk; run the tests as root";
   }
@@ -197,7 +196,7 @@ TEST_F(ProcessInput, DiskFullAtACheckpointKeepsTheOneBefore) {
   EXPECT_EQ(umount(disk.c_str()), 0);
 }
 
-TEST_F(ProcessInput, NonFiniteStopsAndKeepsTheLastGoodCheckpoint) {
+TEST_F(ProcessInput, NonFiniteValuesStopTrainingAndKeepTheCheckpoint) {
   ASSERT_EQ(run(train("run", {"model.name=mlp", "train.epochs=1"})), 0);
   std::vector<std::string> arguments = train("run", {"model.name=mlp", "train.epochs=2", "train.lr=1e9"});
   arguments.emplace_back("--resume");

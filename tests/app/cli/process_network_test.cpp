@@ -1,5 +1,4 @@
-// Roles on different hosts: network namespaces stand for them, with a switch between. Needs root; elsewhere
-// it says so and skips itself.
+// Roles on different hosts, simulated by network namespaces that a switch connects. Skipped without root.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -32,33 +31,33 @@ class ProcessNetwork : public ProcessTest {
 TEST_F(ProcessNetwork, ThreeHostsTrainOneModel) {
   const Namespaces hosts;
   if (!hosts.ready()) GTEST_SKIP() << no_namespaces;
-  const auto ada = worker(2, "ada");  // comes before anybody it could talk to
+  const auto ada = worker(2, "ada");  // starts before the scheduler and the servers
   const auto s0 = server(2, "s0");
-  const auto decides =
+  const auto leader =
       on(1, "scheduler",
          {"scheduler", job_, "--listen", "0.0.0.0:7070", "--insecure", "--run-dir", path("run")});
   const auto s1 = server(3, "s1");
   const auto bob = worker(3, "bob");
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 0);
-  // Found out by the servers themselves, without --advertise.
-  EXPECT_THAT(decides->output(), HasSubstr("server 's0' joined at tcp://10.77.2.2:"));
-  EXPECT_THAT(decides->output(), HasSubstr("server 's1' joined at tcp://10.77.3.2:"));
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**run, 0);
+  // The servers find their addresses themselves, without --advertise.
+  EXPECT_THAT(leader->output(), HasSubstr("server 's0' joined at tcp://10.77.2.2:"));
+  EXPECT_THAT(leader->output(), HasSubstr("server 's1' joined at tcp://10.77.3.2:"));
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
 TEST_F(ProcessNetwork, CtrlCReachesAllHosts) {
   const Namespaces hosts;
   if (!hosts.ready()) GTEST_SKIP() << no_namespaces;
-  const auto decides = on(1, "scheduler",
-                          {"scheduler", job_, "--listen", "0.0.0.0:7070", "--insecure", "--run-dir",
-                           path("run"), "--set", "train.epochs=1000000"});
+  const auto leader = on(1, "scheduler",
+                         {"scheduler", job_, "--listen", "0.0.0.0:7070", "--insecure", "--run-dir",
+                          path("run"), "--set", "train.epochs=1000000"});
   const auto s0 = server(2, "s0");
   const auto s1 = server(3, "s1");
   const auto ada = worker(2, "ada");
   const auto bob = worker(3, "bob");
-  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); }));
-  decides->signal(SIGINT);
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  ASSERT_TRUE(eventually([&] { return leader->says("checkpoint of round"); }));
+  leader->signal(SIGINT);
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where a run writes: a terminal that nobody reads, and a directory that somebody trains in.
+// Where a run writes: a terminal that is not read, and a run directory that is in use.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -27,8 +27,8 @@ class ProcessPlace : public ProcessTest {
   }
 };
 
-// As after Ctrl-S, or with an ssh that has stalled: standard error is a pipe that is full.
-TEST_F(ProcessPlace, ATerminalThatNobodyReadsHoldsUpNothing) {
+// Standard error is a full pipe, as after Ctrl-S or if ssh has stalled.
+TEST_F(ProcessPlace, AnUnreadTerminalDoesNotBlockTheRun) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK), 0);
   const std::string much(1 << 16, '.');
@@ -44,7 +44,7 @@ TEST_F(ProcessPlace, ATerminalThatNobodyReadsHoldsUpNothing) {
     const std::string rounds = text_of(path("run/rounds.jsonl"));
     EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 4 * 32 + 4) << "no record is lost";
 
-    // Ctrl-Q.
+    // As after Ctrl-Q.
     fcntl(ends[0], F_SETFL, 0);
     std::string shown;
     std::array<char, 4096> part{};
@@ -57,7 +57,7 @@ TEST_F(ProcessPlace, ATerminalThatNobodyReadsHoldsUpNothing) {
   close(ends[0]);
 }
 
-TEST_F(ProcessPlace, NobodyResumesARunThatLives) {
+TEST_F(ProcessPlace, ARunThatIsTrainingCannotBeResumed) {
   Process first(path("first.log"), endless("run"));
   await_checkpoint();
   const std::string job = text_of(path("run/job.toml"));
@@ -74,9 +74,9 @@ TEST_F(ProcessPlace, NobodyResumesARunThatLives) {
   EXPECT_THAT(first.output(), testing::Not(HasSubstr("lost")));
 }
 
-// So it is held as long as either lives (tests/app/processes/run_lock_test.cpp): also by a scheduler that
-// saves after who started it was killed.
-TEST_F(ProcessPlace, TrainAndItsSchedulerHoldTheLockAndNobodyElse) {
+// The lock is held while either process lives (tests/app/processes/run_lock_test.cpp), so also by a scheduler
+// that still saves after `train` was killed.
+TEST_F(ProcessPlace, OnlyTrainAndItsSchedulerHoldTheLock) {
   Process first(path("first.log"), endless("run"));
   await_checkpoint();
   const auto holds = [&](pid_t process) {

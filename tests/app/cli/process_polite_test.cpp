@@ -1,4 +1,4 @@
-// A background worker gives way: the kernel knows its computing threads as idle ones.
+// With background = true a worker computes on threads of the scheduling policy SCHED_IDLE.
 #include <gmock/gmock.h>
 #include <sched.h>
 
@@ -12,8 +12,8 @@ namespace {
 
 class ProcessPolite : public ProcessTest {
  protected:
-  // Of a training with one worker: whether it has a thread that runs only when nobody else would.
-  bool has_idle_thread(const std::string& name, bool polite) {
+  // Trains with one worker; returns whether the worker has a SCHED_IDLE thread.
+  bool has_idle_thread(const std::string& name, bool background) {
     const std::string job = R"([model]
 name = "softmax"
 [data]
@@ -26,7 +26,7 @@ checkpoint_every = 0
 servers = 1
 [[worker]]
 name = "ada"
-background = )" + std::string(polite ? "true" : "false") +
+background = )" + std::string(background ? "true" : "false") +
                             "\n";
     Process run(path(name + ".log"), {"train", write(name + ".toml", job), "--run-dir", path(name)});
     EXPECT_TRUE(eventually([&] { return !text_of(path(name + "/rounds.jsonl")).empty(); })) << run.output();
@@ -40,7 +40,7 @@ background = )" + std::string(polite ? "true" : "false") +
   }
 };
 
-// Some containers refuse what needs no rights elsewhere.
+// Some containers forbid SCHED_IDLE, which needs no privileges elsewhere.
 bool may_be_idle() {
   bool may = false;
   std::thread([&] {
@@ -50,8 +50,8 @@ bool may_be_idle() {
   return may;
 }
 
-TEST_F(ProcessPolite, ComputesOnIdleThreads) {
-  if (!may_be_idle()) GTEST_SKIP() << "this system lets no thread be idle";
+TEST_F(ProcessPolite, BackgroundWorkersComputeOnIdleThreads) {
+  if (!may_be_idle()) GTEST_SKIP() << "this system does not allow SCHED_IDLE";
   EXPECT_TRUE(has_idle_thread("polite", true));
   EXPECT_FALSE(has_idle_thread("plain", false));
 }

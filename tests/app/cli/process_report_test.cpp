@@ -1,4 +1,4 @@
-// `steelyard report` as a person runs it, and its page as a browser draws it.
+// `steelyard report` as a process, and its page drawn by a browser.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 using ProcessReport = ProcessTest;
 
-TEST_F(ProcessReport, OfARunIsAPage) {
+TEST_F(ProcessReport, MakesAPageOfARun) {
   ASSERT_EQ(run(train("run", {"train.epochs=1"})), 0);
   EXPECT_THAT(text_of(path("run/events.jsonl")),
               AllOf(HasSubstr("\"began\""), HasSubstr("\"first_round\":0"), HasSubstr("finished")));
@@ -30,25 +30,25 @@ TEST_F(ProcessReport, OfARunIsAPage) {
   EXPECT_THAT(text_of(path("both.html")), HasSubstr("2 runs"));
 }
 
-TEST_F(ProcessReport, SaysWhatIsWrong) {
+TEST_F(ProcessReport, MistakesAreReported) {
   EXPECT_EQ(run({"report", path("nowhere")}), 78);
   EXPECT_THAT(said_, HasSubstr("nowhere/job.toml"));
   folder_.write("run/job.toml", "[cluster]\nfuture = 1\n");
   folder_.write("run/rounds.jsonl", made_run().rounds);
   EXPECT_EQ(run({"report", path("run"), "-o", path("no/such/folder.html")}), 74);
-  EXPECT_EQ(run({"report", path("run")}), 0) << "what the job alone tells is left out";
+  EXPECT_EQ(run({"report", path("run")}), 0) << "only details of the job file are missing";
   EXPECT_THAT(said_, AllOf(HasSubstr("future"), HasSubstr("incomplete")));
   EXPECT_THAT(text_of(path("run/report.html")), HasSubstr("eighth</b> held the others up"));
 }
 
-TEST_F(ProcessReport, RunsAndTheirStatus) {
+TEST_F(ProcessReport, RunsAreListedWithTheirStatus) {
   EXPECT_EQ(run({"runs", path("")}), 0);
   EXPECT_THAT(said_, HasSubstr("no run in"));
   ASSERT_EQ(run(train("done", {"train.epochs=1"})), 0);
   {
     Process endless(path("endless.log"), train("cut", {"train.epochs=1000000"}));
     ASSERT_TRUE(eventually([&] { return !list_checkpoints(path("cut/checkpoints")).empty(); }));
-    EXPECT_TRUE(eventually([&] {  // some rounds have to be over for that
+    EXPECT_TRUE(eventually([&] {  // the estimate needs some completed rounds
       return run({"status", path("cut")}) == 0 && said_.find(" left") != std::string::npos;
     }));
     EXPECT_THAT(said_, AllOf(HasSubstr("cut: running, epoch"), HasSubstr("of 1000000")));
@@ -74,7 +74,7 @@ void expect_whole(const nlohmann::json& found, int width, bool dark) {
   for (const nlohmann::json& lines : found["lines"]) EXPECT_THAT(lines.get<double>(), Gt(100)) << "drawn";
 }
 
-TEST_F(DrawnPage, OfARunWorksAtTwoWidthsInLightAndDark) {
+TEST_F(DrawnPage, ReportWorksAtTwoWidthsInLightAndDark) {
   const std::string page = run_page({reported(made_run())});
   EXPECT_LT(page.size(), 2U << 20);
   for (const int width : {500, 1280}) {
@@ -94,7 +94,7 @@ TEST_F(DrawnPage, OfARunWorksAtTwoWidthsInLightAndDark) {
   }
 }
 
-TEST_F(DrawnPage, OfAComparisonHasTheSameScript) {
+TEST_F(DrawnPage, ComparisonWorksAtTwoWidthsInLightAndDark) {
   const std::string page = comparison_html({made_comparison()});
   EXPECT_LT(page.size(), 2U << 20);
   for (const int width : {500, 1280}) {

@@ -1,4 +1,4 @@
-// The scheduler's process is killed while real processes train: the job goes on where it was.
+// The scheduler is killed while real processes train; the job continues where it was.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -17,7 +17,8 @@ using testing::HasSubstr;
 
 class ProcessRestart : public ProcessTest {
  protected:
-  // As many rounds as positions ask for, each with all of them, in order.
+  // rounds.jsonl has exactly `rounds` training rounds, in order, and the shares of each cover all of its
+  // positions.
   void expect_each_round_once(const std::string& run_dir, Round rounds) const {
     std::ifstream in(path(run_dir + "/rounds.jsonl"));
     Round next = 0;
@@ -38,7 +39,7 @@ class ProcessRestart : public ProcessTest {
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
     return count;
   }
-  // In a journal as text, servers that have said that they have all of the first state.
+  // The number of servers that have loaded the whole initial state, according to a journal as text.
   [[nodiscard]] static std::size_t loaded_shards(const std::string& journal) {
     std::set<std::string> loaded;
     std::istringstream in(journal);
@@ -59,7 +60,7 @@ class ProcessRestart : public ProcessTest {
     return there.empty() ? "" : there.front();
   }
 
-  // By hand: a scheduler of the run `run`, and who joins it.
+  // Started by hand: a scheduler of the run `run`, and its members.
   [[nodiscard]] std::vector<std::string> scheduler(const std::string& setting = "job.seed=1") const {
     return {"scheduler", job_, "--listen", endpoint_, "--run-dir", path("run"), "--set", setting};
   }
@@ -71,9 +72,9 @@ class ProcessRestart : public ProcessTest {
   const std::string endpoint_ = "ipc://" + path("socket");
 };
 
-// Shares are equal and sums ordered, so the model is the same but for rounding: on a busy machine a worker
-// may be taken for lost while it connects anew, and another one computes its piece.
-TEST_F(ProcessRestart, UnderTrainAllIsAsIfNothingHadHappened) {
+// Shares are equal and sums are ordered, so the models differ only by rounding: on a busy machine a worker
+// may be declared lost while it reconnects, and another worker computes its piece.
+TEST_F(ProcessRestart, SchedulerRestartsDoNotChangeTheModel) {
   const std::vector<std::string> settings{"train.epochs=100", "cluster.sum_order=ordered",
                                           "cluster.policy=equal"};
   ASSERT_EQ(run(train("quiet", settings)), 0) << said_;
@@ -89,12 +90,12 @@ TEST_F(ProcessRestart, UnderTrainAllIsAsIfNothingHadHappened) {
               testing::Pointwise(testing::FloatNear(1e-4F), newest_checkpoint("quiet").parameters));
   const std::string events = text_of(path("killed/events.jsonl"));
   EXPECT_EQ(times(events, "the scheduler was restarted"), 3U);
-  EXPECT_EQ(times(events, "worker 'ada' joined"), 1U) << "what was told is told once";
+  EXPECT_EQ(times(events, "worker 'ada' joined"), 1U) << "events are recorded once";
   EXPECT_THAT(killed.output(),
               AllOf(HasSubstr("the scheduler was killed by signal 9"), HasSubstr("continuing job")));
 }
 
-TEST_F(ProcessRestart, TheJournalTellsTheSameEveryTime) {
+TEST_F(ProcessRestart, TheJournalCommandPrintsTheSameEachTime) {
   ASSERT_EQ(run(train("run", {"train.epochs=1"})), 0) << said_;
   ASSERT_EQ(run({"journal", path("run")}), 0) << said_;
   const std::string first = said_;
@@ -108,17 +109,17 @@ TEST_F(ProcessRestart, TheJournalTellsTheSameEveryTime) {
   ASSERT_EQ(run({"journal", path("nowhere")}), 74);
 }
 
-// After four megabytes: what the scheduler knew is in their place.
-TEST_F(ProcessRestart, GoesOnFromAJournalThatBeganAnew) {
+// At 4 MB the journal is replaced by a shorter one that contains the scheduler's state.
+TEST_F(ProcessRestart, ContinuesFromACondensedJournal) {
   Process killed(path("killed.log"), train("killed", {"train.epochs=80", "train.batch=32",
                                                       "train.checkpoint_every=0", "train.evaluate_every=0"}));
   std::uintmax_t most = 0;
-  const auto began_anew = [&] {
+  const auto is_condensed = [&] {
     std::error_code none;
     const std::uintmax_t size = std::filesystem::file_size(path("killed/journal"), none);
     return none ? false : size < std::exchange(most, std::max(most, size));
   };
-  ASSERT_TRUE(eventually(began_anew)) << most;
+  ASSERT_TRUE(eventually(is_condensed)) << most;
   ASSERT_TRUE(restart_scheduler(killed));
   ends_clean(killed, 0);
   expect_each_round_once("killed", 80 * 256);
@@ -128,7 +129,7 @@ TEST_F(ProcessRestart, GoesOnFromAJournalThatBeganAnew) {
   EXPECT_THAT(killed.output(), HasSubstr("(20480 rounds)"));
 }
 
-TEST_F(ProcessRestart, BeforeTheTrainingBegins) {
+TEST_F(ProcessRestart, TheSchedulerRestartsBeforeTrainingBegins) {
   std::vector<std::string> arguments = train("run", {"train.epochs=1"});
   Process run(path("run.log"), arguments);
   ASSERT_TRUE(eventually([&] { return run.living_with(" scheduler ") != 0; }));
@@ -137,7 +138,7 @@ TEST_F(ProcessRestart, BeforeTheTrainingBegins) {
   expect_each_round_once("run", 32);
 }
 
-TEST_F(ProcessRestart, ByHandWithRecover) {
+TEST_F(ProcessRestart, ASchedulerRestartsByHandWithRecover) {
   std::vector<std::string> words = scheduler("train.epochs=100");
   Process first(path("first.log"), words);
   Process s0 = member("server", "s0");
@@ -153,7 +154,7 @@ TEST_F(ProcessRestart, ByHandWithRecover) {
   expect_each_round_once("run", 3200);
 }
 
-TEST_F(ProcessRestart, KilledBeforeItsJobWasWrittenItBeginsAnew) {
+TEST_F(ProcessRestart, RecoverStartsAFreshJobIfNoneWasWritten) {
   std::vector<std::string> words = scheduler();
   words.emplace_back("--recover");
   std::filesystem::create_directories(path("run/checkpoints"));
@@ -165,16 +166,16 @@ TEST_F(ProcessRestart, KilledBeforeItsJobWasWrittenItBeginsAnew) {
   ends_clean(again, 75);
   EXPECT_TRUE(std::filesystem::exists(path("run/job.toml")));
   std::filesystem::remove(path("run/job.toml"));
-  EXPECT_EQ(run(words), 74) << "there is more in it, of somebody";
+  EXPECT_EQ(run(words), 74) << "the directory has other contents";
 }
 
-// Another server may be needed until the training begins, and has to get what it begins with.
-TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
+// A server may be replaced until training begins; the replacement gets the initial state.
+TEST_F(ProcessRestart, AServerThatJoinsAfterARestartGetsTheInitialState) {
   std::vector<std::string> words = scheduler("cluster.heartbeat_timeout=2");
   Process first(path("first.log"), words);
   Process s0 = member("server", "s0");
   Process s1 = member("server", "s1");
-  // Workers are not there; both servers have all parts.
+  // No worker has joined; both servers have the whole initial state.
   ASSERT_TRUE(eventually([&] {
     if (text_of(path("run/journal")).empty() || run({"journal", path("run")}) != 0) return false;
     return loaded_shards(said_) == 2;
@@ -192,8 +193,8 @@ TEST_F(ProcessRestart, AServerThatComesAfterwardsGetsTheFirstState) {
   for (Process* it : {&second, &s0, &s2, &ada, &bob}) ends_clean(*it, 0);
 }
 
-// The disk was full: the journal was given up, and then its scheduler is killed.
-TEST_F(ProcessRestart, WithoutAJournalNothingBeginsAnewInItsRun) {
+// The disk was full and the journal was abandoned; then the scheduler is killed.
+TEST_F(ProcessRestart, RecoverWithAnAbandonedJournalIsRefused) {
   std::vector<std::string> words = scheduler();
   Process first(path("first.log"), words);
   ASSERT_TRUE(eventually([&] { return !text_of(path("run/journal")).empty(); }));
@@ -206,8 +207,8 @@ TEST_F(ProcessRestart, WithoutAJournalNothingBeginsAnewInItsRun) {
   EXPECT_EQ(run({"journal", path("run")}), 69);
 }
 
-// A scheduler that was only stopped has the run's lock, and is not trained beside.
-TEST_F(ProcessRestart, NobodyTakesThePlaceOfOneThatLives) {
+// A stopped scheduler still holds the run's lock, so no second scheduler may train there.
+TEST_F(ProcessRestart, RecoverIsRefusedWhileTheSchedulerIsAlive) {
   std::vector<std::string> words = scheduler();
   Process first(path("first.log"), words);
   ASSERT_TRUE(eventually([&] { return !text_of(path("run/journal")).empty(); }));

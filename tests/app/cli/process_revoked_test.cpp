@@ -1,6 +1,6 @@
-// An allow-list loses a line while a job runs, for each pair of roles: no process ends but the one that has
-// lost the scheduler, and the job goes on where a mirror or another worker is left. Each process has a
-// directory of keys of its own.
+// A key is removed from an allow-list while a job runs, for each pair of roles. Only a process that has lost
+// the scheduler exits; the job continues if a mirror or another worker is left. Each process has its own key
+// directory.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -17,9 +17,10 @@ using testing::HasSubstr;
 
 struct Revocation {
   std::string name;     // of the test
-  std::string at, who;  // whose list loses whom
-  std::string ends;     // the process that ends with 78; empty: none
-  std::string told;     // what the scheduler says of it
+  std::string list_of;  // the process that owns the allow-list
+  std::string revoked;  // the process that is removed from the list
+  std::string exits;    // the process that exits with 78; empty if none does
+  std::string logged;   // part of the scheduler's log
 };
 
 class ProcessRevoked : public ProcessTest, public testing::WithParamInterface<Revocation> {
@@ -57,13 +58,13 @@ class ProcessRevoked : public ProcessTest, public testing::WithParamInterface<Re
     for (const char* name : {"s0", "s1"}) start(name, {"server", "--mirrors", "1"});
     for (const char* name : {"ada", "bob"}) start(name, {"worker"});
     ASSERT_TRUE(eventually([&] {
-      const std::string said = scheduler_->output();
-      const std::size_t first = said.find(" mirrors 's");
-      return first != std::string::npos && said.find(" mirrors 's", first + 1) != std::string::npos;
+      const std::string output = scheduler_->output();
+      const std::size_t first = output.find(" mirrors 's");
+      return first != std::string::npos && output.find(" mirrors 's", first + 1) != std::string::npos;
     })) << scheduler_->output();
-    ASSERT_TRUE(goes_on());
+    ASSERT_TRUE(continues());
   }
-  [[nodiscard]] bool goes_on() const {
+  [[nodiscard]] bool continues() const {
     const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
     const std::size_t now = size();
     return eventually([&] { return size() > now + 2000; });
@@ -74,20 +75,20 @@ class ProcessRevoked : public ProcessTest, public testing::WithParamInterface<Re
   std::map<std::string, std::unique_ptr<Process>> all_;
 };
 
-TEST_P(ProcessRevoked, EndsNobodyElse) {
+TEST_P(ProcessRevoked, OnlyProcessesWithoutASchedulerExit) {
   const Revocation& it = GetParam();
   begin();
-  ASSERT_EQ(run({"keys", "revoke", keys(it.at), it.who}), 0) << said_;
-  EXPECT_TRUE(eventually([&] { return scheduler_->says(it.told); })) << scheduler_->output();
-  if (!it.ends.empty()) {
-    ends_clean(*all_.at(it.ends), 78);
-    EXPECT_THAT(all_.at(it.ends)->output(), HasSubstr("keys add"));
+  ASSERT_EQ(run({"keys", "revoke", keys(it.list_of), it.revoked}), 0) << said_;
+  EXPECT_TRUE(eventually([&] { return scheduler_->says(it.logged); })) << scheduler_->output();
+  if (!it.exits.empty()) {
+    ends_clean(*all_.at(it.exits), 78);
+    EXPECT_THAT(all_.at(it.exits)->output(), HasSubstr("keys add"));
   }
-  EXPECT_TRUE(goes_on()) << scheduler_->output();
+  EXPECT_TRUE(continues()) << scheduler_->output();
   scheduler_->signal(SIGINT);
   ends_clean(*scheduler_, 75);
   for (const auto& [name, process] : all_)
-    if (name != it.ends) ends_clean(*process, 75);
+    if (name != it.exits) ends_clean(*process, 75);
 }
 
 INSTANTIATE_TEST_SUITE_P(

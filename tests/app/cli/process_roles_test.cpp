@@ -1,4 +1,4 @@
-// The roles by hand: any order, latecomers, strangers, and an orderly end.
+// Roles started by hand: in any order, late, with another job, and their shutdown.
 #include <gmock/gmock.h>
 
 #include <unistd.h>
@@ -49,7 +49,7 @@ TEST_F(ProcessRoles, StartInAnyOrder) {
     std::vector<std::unique_ptr<Process>> runs;
     for (const std::string& role : order) {
       runs.push_back(role == "scheduler" ? scheduler() : role[0] == 's' ? server(role) : worker(role));
-      // The next one comes when this one is really there, so that the order is the one that is tested.
+      // Gives this process time to start before the next, so that they start in the tested order.
       usleep(100'000);
     }
     for (const auto& run : runs) ends_clean(*run, 0);
@@ -58,18 +58,18 @@ TEST_F(ProcessRoles, StartInAnyOrder) {
   }
 }
 
-// Names and IPv6 stand wherever addresses may; a port that is free is found.
-TEST_F(ProcessRoles, TalkByNameAndByIPv6) {
+// Host names and IPv6 addresses are accepted wherever addresses are; a free port is chosen.
+TEST_F(ProcessRoles, ConnectByNameAndByIPv6) {
   for (const std::string host : {"localhost", "[::1]"}) {
     SCOPED_TRACE(host);
-    const auto decides =
+    const auto leader =
         start({"scheduler", job_, "--listen", host + ":*", "--run-dir", path("run")}, "scheduler-" + host);
     ASSERT_TRUE(
-        eventually([&] { return decides->says("workers at tcp://") || decides->says("cannot listen"); }));
-    const std::string said = decides->output();
-    if (said.find("cannot listen") != std::string::npos) GTEST_SKIP() << "no IPv6 here: " << said;
-    const std::size_t at = said.find("workers at ");
-    const std::string bound = said.substr(at + 11, said.find('\n', at) - at - 11);
+        eventually([&] { return leader->says("workers at tcp://") || leader->says("cannot listen"); }));
+    const std::string output = leader->output();
+    if (output.find("cannot listen") != std::string::npos) GTEST_SKIP() << "no IPv6 here: " << output;
+    const std::size_t at = output.find("workers at ");
+    const std::string bound = output.substr(at + 11, output.find('\n', at) - at - 11);
     const std::string there = host + bound.substr(bound.rfind(':'));
     std::vector<std::unique_ptr<Process>> others;
     for (const char* name : {"s0", "s1"})
@@ -77,7 +77,7 @@ TEST_F(ProcessRoles, TalkByNameAndByIPv6) {
           start({"server", "--scheduler", there, "--name", name, "--listen", host + ":*"}, name));
     for (const char* name : {"ada", "bob"})
       others.push_back(start({"worker", "--scheduler", there, "--name", name}, name));
-    ends_clean(*decides, 0);
+    ends_clean(*leader, 0);
     for (const auto& run : others) ends_clean(*run, 0);
     EXPECT_GT(accuracy("run"), 0.9);
     std::filesystem::remove_all(path("run"));
@@ -85,68 +85,69 @@ TEST_F(ProcessRoles, TalkByNameAndByIPv6) {
 }
 
 TEST_F(ProcessRoles, ALateWorkerJoinsTheRunningJob) {
-  const auto decides = scheduler({"train.epochs=0", "train.seconds=4"});
+  const auto leader = scheduler({"train.epochs=0", "train.seconds=4"});
   const auto s0 = server("s0");
   const auto s1 = server("s1");
   const auto ada = worker("ada");
   const auto bob = worker("bob");
   ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
   const auto cleo = worker("cleo");
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 0);
-  EXPECT_TRUE(decides->says("worker 'cleo' joined"));
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 0);
+  EXPECT_TRUE(leader->says("worker 'cleo' joined"));
   EXPECT_TRUE(round_was("\"cleo\"]")) << "it never got a share";
 }
 
-TEST_F(ProcessRoles, AnotherJobIsRefused) {
+TEST_F(ProcessRoles, ProcessesWithAnotherJobAreRefused) {
   const std::string larger =
       write("larger.toml", "[data]\nname = \"synthetic\"\n[train]\nbatch = 100\n[[worker]]\n");
-  const auto decides = scheduler();
+  const auto leader = scheduler();
   const auto stranger = worker("stranger", {"--job", larger});
   ends_clean(*stranger, 76);
   EXPECT_THAT(stranger->output(), HasSubstr("refused"));
   const auto odd = start({"server", "--scheduler", endpoint(), "--name", "odd", "--job", larger}, "odd");
   ends_clean(*odd, 76);
-  decides->signal(SIGTERM);
-  ends_clean(*decides, 75);
+  leader->signal(SIGTERM);
+  ends_clean(*leader, 75);
 }
 
 TEST_F(ProcessRoles, CtrlCAtTheSchedulerEndsAllWithACheckpoint) {
-  const auto decides = scheduler({"train.epochs=1000000"});
+  const auto leader = scheduler({"train.epochs=1000000"});
   std::vector<std::unique_ptr<Process>> others;
   for (const char* name : {"s0", "s1"}) others.push_back(server(name));
   for (const char* name : {"ada", "bob"}) others.push_back(worker(name));
   ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
-  decides->signal(SIGINT);
-  ends_clean(*decides, 75);
+  leader->signal(SIGINT);
+  ends_clean(*leader, 75);
   for (const auto& run : others) ends_clean(*run, 75);
-  EXPECT_TRUE(decides->says("run/checkpoints/"));
+  EXPECT_TRUE(leader->says("run/checkpoints/"));
 }
 
-// As in a terminal where all of them were started in the background: whoever hears it first, all end.
-TEST_F(ProcessRoles, CtrlCAtAllOfThemEndsAllAndACheckpointIsKept) {
-  const auto decides = scheduler({"train.epochs=1000000"});
+// As in a terminal where all of them were started in the background: all exit, in whatever order they get the
+// signal.
+TEST_F(ProcessRoles, CtrlCAtAllProcessesKeepsACheckpoint) {
+  const auto leader = scheduler({"train.epochs=1000000"});
   std::vector<std::unique_ptr<Process>> others;
   for (const char* name : {"s0", "s1"}) others.push_back(server(name));
   for (const char* name : {"ada", "bob"}) others.push_back(worker(name));
-  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); }));
+  ASSERT_TRUE(eventually([&] { return leader->says("checkpoint of round"); }));
   for (const auto& run : others) run->signal(SIGINT);
-  decides->signal(SIGINT);
-  ends_clean(*decides, 75);
+  leader->signal(SIGINT);
+  ends_clean(*leader, 75);
   for (const auto& run : others) ends_clean(*run, 75);
   EXPECT_GT(newest_checkpoint("run").progress.version, 0U);
 }
 
 TEST_F(ProcessRoles, CtrlCAtAServerEndsTheJobWithACheckpoint) {
-  const auto decides = scheduler({"train.epochs=1000000"});
+  const auto leader = scheduler({"train.epochs=1000000"});
   const auto s0 = server("s0"), s1 = server("s1"), ada = worker("ada"), bob = worker("bob");
   ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
   s1->signal(SIGINT);
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
-  EXPECT_TRUE(decides->says("run/checkpoints/"));
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  EXPECT_TRUE(leader->says("run/checkpoints/"));
 }
 
-TEST_F(ProcessRoles, AWorkerToldToLeaveLeavesTheOthersTheWork) {
-  const auto decides = scheduler({"train.epochs=0", "train.seconds=4"});
+TEST_F(ProcessRoles, AWorkerThatLeavesHandsItsWorkToTheOthers) {
+  const auto leader = scheduler({"train.epochs=0", "train.seconds=4"});
   const auto s0 = server("s0");
   const auto s1 = server("s1");
   const auto ada = worker("ada");
@@ -154,9 +155,9 @@ TEST_F(ProcessRoles, AWorkerToldToLeaveLeavesTheOthersTheWork) {
   ASSERT_TRUE(eventually([&] { return round_was("\"round\":9,"); }));
   bob->signal(SIGTERM);
   ends_clean(*bob, 75);
-  ends_clean(*decides, 0);
+  ends_clean(*leader, 0);
   ends_clean(*ada, 0);
-  EXPECT_TRUE(decides->says("worker 'bob' left"));
+  EXPECT_TRUE(leader->says("worker 'bob' left"));
   EXPECT_GT(accuracy("run"), 0.9);
 }
 

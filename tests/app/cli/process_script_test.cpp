@@ -1,4 +1,4 @@
-// Workers that are processes of a script: here a shell's that becomes a program with a model of its own.
+// Workers started by a script, here a shell script that executes a program with its own model.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using testing::Not;
 
 class ProcessScript : public ProcessTest {
  protected:
-  // A script, with `$join` for what joins the job and computes until its end.
+  // Writes a script in which `$join` is the command that joins the job and computes until its end.
   std::string script(const std::string& text, const std::string& name = "train.sh") const {
     const std::string engine = (fs::read_symlink("/proc/self/exe").parent_path() / "own_engine").string();
     std::string path = write(name, "#!/bin/sh\njoin=\"" + engine +
@@ -30,7 +30,7 @@ class ProcessScript : public ProcessTest {
     fs::permissions(path, fs::perms::owner_all);
     return path;
   }
-  // `steelyard command settings... more...`, in the directory of the test.
+  // Runs `steelyard command settings... more...` in the test's directory.
   std::unique_ptr<Process> start(const std::string& command, const std::vector<std::string>& more,
                                  const std::string& epochs = "3",
                                  const std::function<void()>& before = {}) const {
@@ -47,19 +47,20 @@ class ProcessScript : public ProcessTest {
   std::unique_ptr<Process> run_script(std::vector<std::string> more, const std::string& epochs = "3") const {
     return start("run", std::move(more), epochs);
   }
-  void say_go() const { write("go", ""); }
+  void write_go_file() const { write("go", ""); }
 
   static constexpr const char* endless = "1000000";
 };
 
-TEST_F(ProcessScript, ItsProcessesAreTheWorkers) {
+TEST_F(ProcessScript, ScriptProcessesAreTheWorkers) {
   const auto run =
       run_script({"-n", "2", "--set", "worker.worker-1.simulate_slowdown=4", "--set", "cluster.servers=2",
                   script("env > env-$STEELYARD_NAME\necho \"$STEELYARD_NAME has $*\"\n"
                          "echo to the log >&2\nexec $join\n"),
                   "--quiet", "-n", "7"});
   ends_clean(*run, 0);
-  EXPECT_TRUE(run->says("worker-1: worker-1 has --quiet -n 7\n")) << "what stands behind it is its own";
+  EXPECT_TRUE(run->says("worker-1: worker-1 has --quiet -n 7\n"))
+      << "arguments after the script are passed to it";
   EXPECT_FALSE(run->says("to the log"));
   EXPECT_THAT(text_of(path("run/log/worker-0.log")),
               AllOf(HasSubstr("to the log"), HasSubstr("worker-0 has")));
@@ -71,7 +72,7 @@ TEST_F(ProcessScript, ItsProcessesAreTheWorkers) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-TEST_F(ProcessScript, ItIsComparedUnderManyPolicies) {
+TEST_F(ProcessScript, CompareRunsAScriptUnderEachPolicy) {
   const auto run = start("compare", {"-n", "2", "--policies", "equal,lb-bsp", "--set",
                                      "worker.worker-1.simulate_slowdown=4", script("exec $join\n")});
   ends_clean(*run, 0);
@@ -86,7 +87,7 @@ TEST_F(ProcessScript, ItIsComparedUnderManyPolicies) {
   }
 }
 
-TEST_F(ProcessScript, ComparedWithoutAScriptOrWithSettingsThatNoneCanHave) {
+TEST_F(ProcessScript, CompareRefusesMissingScriptsAndInvalidSettings) {
   const auto missing = start("compare", {"none.py"});
   ends_clean(*missing, static_cast<int>(ExitCode::configuration));
   EXPECT_TRUE(missing->says("there is no script none.py"));
@@ -95,14 +96,14 @@ TEST_F(ProcessScript, ComparedWithoutAScriptOrWithSettingsThatNoneCanHave) {
   EXPECT_TRUE(wrong->says("batch"));
 }
 
-TEST_F(ProcessScript, OneAloneSpeaksWithoutItsName) {
+TEST_F(ProcessScript, OutputOfASingleProcessHasNoPrefix) {
   const auto run = run_script({script("echo hello\nexec $join\n")});
   ends_clean(*run, 0);
   EXPECT_TRUE(run->says("hello\n"));
   EXPECT_FALSE(run->says("worker-0: "));
 }
 
-TEST_F(ProcessScript, ItResumes) {
+TEST_F(ProcessScript, ResumesFromACheckpoint) {
   const std::string text = script("exec $join\n");
   ends_clean(*run_script({text}, "1"), 0);
   const auto again = run_script({"--resume", text}, "2");
@@ -111,44 +112,44 @@ TEST_F(ProcessScript, ItResumes) {
   EXPECT_EQ(newest_checkpoint("run").progress.epoch, 2U);
 }
 
-TEST_F(ProcessScript, OneThatFailsIsLostAndTheOthersGoOn) {
+TEST_F(ProcessScript, AFailedProcessIsLostAndTheOthersContinue) {
   const auto run = run_script({"-n", "2",
                                script("[ $STEELYARD_NAME = worker-0 ] && exec $join\n$join &\n"
                                       "until [ -e go ]; do sleep 0.01; done\nkill $!\n"
                                       "for i in 1 2 3 4 5 6 7 8 9; do echo line $i >&2; done\nexit 7\n")},
                               endless);
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
-  say_go();
+  write_go_file();
   EXPECT_TRUE(eventually([&] { return run->says("process 'worker-1' exited with code 7; its log is"); }));
   EXPECT_THAT(run->output(), AllOf(HasSubstr("  line 1\n"), HasSubstr("  line 9\n")));
   const fs::path rounds = directory_ / "run/rounds.jsonl";
   const auto before = fs::file_size(rounds);
-  EXPECT_TRUE(eventually([&] { return fs::file_size(rounds) > before; })) << "worker-0 goes on";
+  EXPECT_TRUE(eventually([&] { return fs::file_size(rounds) > before; })) << "worker-0 continues";
   run->signal(SIGINT);
   ends_clean(*run, 75);
 }
 
-TEST_F(ProcessScript, OneThatFailsBeforeTheTrainingEndsTheJobWithItsWords) {
+TEST_F(ProcessScript, AFailureBeforeTrainingEndsTheJobWithItsOutput) {
   const auto run = run_script({script("echo Traceback >&2\nexit 3\n")});
   ends_clean(*run, 1);
   EXPECT_THAT(run->output(),
               AllOf(HasSubstr("process 'worker-0' exited with code 3"), HasSubstr("  Traceback")));
 }
 
-TEST_F(ProcessScript, OneThatNeverJoinsEndsTheJob) {
+TEST_F(ProcessScript, AProcessThatNeverJoinsEndsTheJob) {
   const auto run = run_script({script("exit 0\n")});
   ends_clean(*run, 1);
   EXPECT_TRUE(run->says("process 'worker-0' exited with code 0"));
 }
 
-TEST_F(ProcessScript, AFailureAfterTheJobIsTold) {
+TEST_F(ProcessScript, AFailureAfterTheJobIsReported) {
   const auto run = run_script({script("$join\necho no room for the model >&2\nexit 5\n")});
   ends_clean(*run, 1);
   EXPECT_TRUE(run->says("process 'worker-0' exited with code 5")) << run->output();
   EXPECT_TRUE(run->says("  no room for the model"));
 }
 
-TEST_F(ProcessScript, AfterTheJobItIsWaitedForUntilCtrlC) {
+TEST_F(ProcessScript, RunWaitsForTheScriptUntilCtrlC) {
   const auto run =
       run_script({script("$join\ntrap 'echo asked; exit 0' TERM\n"
                          "touch after\nwhile :; do sleep 0.01; done\n")});
@@ -158,7 +159,7 @@ TEST_F(ProcessScript, AfterTheJobItIsWaitedForUntilCtrlC) {
   EXPECT_TRUE(run->says("asked"));
 }
 
-TEST_F(ProcessScript, WorkersComeByThemselvesToTheSockets) {
+TEST_F(ProcessScript, SeparatelyStartedWorkersJoinThroughSockets) {
   const auto run = start("run", {"--sockets", "."});
   ASSERT_TRUE(eventually([&] { return run->says("waiting for a worker that sends the model"); }));
   const Process worker(path("worker.log"),
@@ -168,7 +169,7 @@ TEST_F(ProcessScript, WorkersComeByThemselvesToTheSockets) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-TEST_F(ProcessScript, WithoutItsParentThatEnds) {
+TEST_F(ProcessScript, RunExitsWhenItsParentIsKilled) {
   for (const bool trains : {false, true}) {
     fs::remove_all(path("run"));
     const auto run = start("run", {"--sockets", "."}, endless, [] {
@@ -188,7 +189,7 @@ TEST_F(ProcessScript, WithoutItsParentThatEnds) {
   }
 }
 
-TEST_F(ProcessScript, KilledItLeavesNobodyBehind) {
+TEST_F(ProcessScript, AKilledRunLeavesNoProcessBehind) {
   const auto run = run_script({"-n", "2", script("exec $join\n")}, endless);
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   run->signal(SIGKILL);
@@ -196,7 +197,7 @@ TEST_F(ProcessScript, KilledItLeavesNobodyBehind) {
   EXPECT_TRUE(eventually([&] { return run->living().empty(); }));
 }
 
-TEST_F(ProcessScript, MistakesAreToldBeforeAnythingStarts) {
+TEST_F(ProcessScript, MistakesAreReportedBeforeAnythingStarts) {
   const std::string good = script("exec $join\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
       {{"run"}, "run needs a script"},
@@ -219,7 +220,7 @@ TEST_F(ProcessScript, MistakesAreToldBeforeAnythingStarts) {
   EXPECT_THAT(said_, HasSubstr("there is no /nowhere/python"));
 }
 
-TEST_F(ProcessScript, OnHostsOfAFile) {
+TEST_F(ProcessScript, LaunchRunsAScriptOnTheHosts) {
   const std::string hosts =
       write("hosts.toml", "[[host]]\nscheduler = true\nport = " + std::to_string(20000 + getpid() % 10000) +
                               "\nservers = 1\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = "

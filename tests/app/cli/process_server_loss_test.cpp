@@ -1,5 +1,4 @@
-// Servers are killed while real processes train: mirrors take their places, and the model is what it would
-// have been.
+// Servers are killed while real processes train: mirrors take over, and the model does not change.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -18,13 +17,13 @@ class ProcessServerLoss : public ProcessTest {
     for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
     return count;
   }
-  // Both shards have a mirror that is filled, for the n-th time.
+  // Whether both shards have got a filled mirror `times_before` + 1 times.
   [[nodiscard]] static bool mirrored(const Process& run, std::size_t times_before) {
     return times(run.output(), " mirrors 'server-") >= 2 * (times_before + 1);
   }
 };
 
-TEST_F(ProcessServerLoss, OneAfterTheOtherLeavesTheModelAsItWouldBe) {
+TEST_F(ProcessServerLoss, RepeatedServerLossesDoNotChangeTheModel) {
   const std::vector<std::string> settings{"train.epochs=100", "cluster.sum_order=ordered",
                                           "cluster.policy=equal", "cluster.replicas=1"};
   ASSERT_EQ(run(train("quiet", settings)), 0) << said_;
@@ -40,7 +39,7 @@ TEST_F(ProcessServerLoss, OneAfterTheOtherLeavesTheModelAsItWouldBe) {
               testing::Pointwise(testing::FloatNear(1e-4F), newest_checkpoint("quiet").parameters));
 }
 
-TEST_F(ProcessServerLoss, ServersAndTheSchedulerByTurns) {
+TEST_F(ProcessServerLoss, TheJobSurvivesServerAndSchedulerLossesInTurn) {
   Process killed(path("killed.log"), train("killed", {"train.epochs=100", "cluster.replicas=1"}));
   for (const std::size_t turn : {0U, 1U}) {
     ASSERT_TRUE(eventually([&] { return mirrored(killed, turn); })) << killed.output();
@@ -50,8 +49,8 @@ TEST_F(ProcessServerLoss, ServersAndTheSchedulerByTurns) {
   ends_clean(killed, 0);
 }
 
-// One that is asked to end does, and its mirror goes on.
-TEST_F(ProcessServerLoss, OneThatIsToldToLeaveIsNotMissed) {
+// A server exits on request, and its mirror takes over.
+TEST_F(ProcessServerLoss, AMirrorReplacesAServerThatLeaves) {
   Process all(path("all.log"), train("run", {"train.epochs=100", "cluster.replicas=1"}));
   ASSERT_TRUE(eventually([&] { return mirrored(all, 0); })) << all.output();
   // Before the training has begun, a server that leaves ends the job.

@@ -1,6 +1,6 @@
-// Standard error of a process is a full pipe that nobody reads - a stopped terminal, a log collector that
-// hangs: the process and its job go on, and the process ends when it is time to. Real processes with keys,
-// over TCP.
+// Standard error of a process is a full pipe that is not read, as with a stopped terminal or a log collector
+// that hangs. The process and its job continue, and the process exits on time. Real processes with keys, over
+// TCP.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ class FullPipe {
     fcntl(ends_[1], F_SETFL, O_NONBLOCK);
     const std::array<char, 4096> letters{};
     while (write(ends_[1], letters.data(), letters.size()) > 0) continue;
-    fcntl(ends_[1], F_SETFL, 0);  // so that whoever writes waits
+    fcntl(ends_[1], F_SETFL, 0);  // so that a writer blocks
   }
   ~FullPipe() {
     for (const int end : ends_) close(end);
@@ -38,7 +38,7 @@ class FullPipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// The role whose standard error it is.
+// The parameter is the role that writes to the full pipe.
 class ProcessSilentReader : public ProcessTest, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
@@ -65,13 +65,13 @@ class ProcessSilentReader : public ProcessTest, public testing::WithParamInterfa
   std::string there_ = here_;
 };
 
-TEST_P(ProcessSilentReader, HoldsUpNobody) {
+TEST_P(ProcessSilentReader, DoesNotBlockTheJob) {
   const std::string both = here_ + "," + there_;
   const auto scheduler = start("scheduler", {"scheduler", job_, "--listen", here_, "--run-dir", path("run"),
                                              "--set", "train.epochs=60"});
   if (std::string(GetParam()) != "worker") {
     const auto stranger = start("stranger", {"worker", "--scheduler", here_, "--name", "eve"}, "strange");
-    ends_clean(*stranger, 78);  // the scheduler has something to say now
+    ends_clean(*stranger, 78);  // so that the scheduler logs something
   }
   const auto standby =
       start("standby", {"standby", "--scheduler", here_, "--listen", there_, "--run-dir", path("standby")});

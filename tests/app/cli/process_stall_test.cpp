@@ -1,5 +1,5 @@
-// Processes that are stopped, cut off or killed again and again: the others go on, it is said, and whoever
-// comes back is let in. Real processes, and network namespaces where a line is cut.
+// Processes that are stopped, cut off or killed repeatedly: the others continue, the stall is reported, and
+// the process is readmitted. Real processes, and network namespaces for cut connections.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <pty.h>
@@ -23,18 +23,19 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Silence is noticed soon, so that a stall need not be long. Rounds are long enough not to fill the disk.
+// Timeouts are short, so stalls can be short. Rounds are long enough not to fill the disk.
 const std::vector<std::string> impatient{"cluster.heartbeat=0.1", "cluster.heartbeat_timeout=1",
                                          "train.epochs=1000000"};
 const auto stall = std::chrono::milliseconds(2500);
 
 class ProcessStall : public ProcessTest {
  protected:
-  // The workers of the newest rounds.
+  // The number of recorded rounds.
   [[nodiscard]] std::size_t rounds() const {
     const std::string lines = text_of(path("run/rounds.jsonl"));
     return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
   }
+  // Whether the newest rounds include this worker.
   [[nodiscard]] bool takes_part(const std::string& worker) const {
     const std::string lines = text_of(path("run/rounds.jsonl"));
     const std::string last = lines.substr(lines.size() - std::min<std::size_t>(lines.size(), 600));
@@ -46,7 +47,7 @@ class ProcessStall : public ProcessTest {
     std::this_thread::sleep_for(stall);
     kill(process, SIGCONT);
   }
-  // Asked for, the end is orderly, and what came before has not hurt.
+  // The run stops cleanly on request, and its model is good.
   void ends_well(Process& run) {
     run.signal(SIGINT);
     ends_clean(run, 75);
@@ -55,18 +56,18 @@ class ProcessStall : public ProcessTest {
   }
 };
 
-TEST_F(ProcessStall, AStoppedWorkerIsLetGoAndComesBack) {
+TEST_F(ProcessStall, AStoppedWorkerIsDroppedAndReadmitted) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   stop_and_go(run.living_with("--name bob"));
   EXPECT_TRUE(run.says("worker 'bob' has been silent for too long"));
-  EXPECT_FALSE(takes_part("bob")) << "the others went on";
-  EXPECT_TRUE(eventually([&] { return takes_part("bob"); })) << "it is in again";
-  EXPECT_FALSE(run.says("starting 'bob'")) << "and is the same process";
+  EXPECT_FALSE(takes_part("bob")) << "the others continued";
+  EXPECT_TRUE(eventually([&] { return takes_part("bob"); })) << "it has rejoined";
+  EXPECT_FALSE(run.says("starting 'bob'")) << "it is the same process";
   ends_well(run);
 }
 
-TEST_F(ProcessStall, AStoppedSchedulerHearsEverybodyBeforeItJudges) {
+TEST_F(ProcessStall, AStoppedSchedulerDeclaresNoWorkerLost) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   stop_and_go(run.living_with(" scheduler "));
@@ -87,8 +88,8 @@ TEST_F(ProcessStall, AStoppedServerMakesRoundsWait) {
   ends_well(run);
 }
 
-// No other process has its part of the model: whatever `heartbeat_timeout` says, the job waits for it.
-TEST_F(ProcessStall, AStoppedServerWithoutAMirrorIsWaitedFor) {
+// No other process has its shard, so the job waits for it regardless of `heartbeat_timeout`.
+TEST_F(ProcessStall, TheJobWaitsForAStoppedServerWithoutAMirror) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   stop_and_go(run.living_with("--name server-1"));
@@ -100,7 +101,7 @@ TEST_F(ProcessStall, AStoppedServerWithoutAMirrorIsWaitedFor) {
   ends_well(run);
 }
 
-TEST_F(ProcessStall, WhoeverEndsAJobThatWaitsForAServerIsObeyed) {
+TEST_F(ProcessStall, CtrlCEndsAJobThatWaitsForAServer) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   const pid_t server = run.living_with("--name server-1");
@@ -113,7 +114,7 @@ TEST_F(ProcessStall, WhoeverEndsAJobThatWaitsForAServerIsObeyed) {
   EXPECT_EQ(run.code(), 69) << run.output();
 }
 
-TEST_F(ProcessStall, AWorkerThatIsKilledAgainAndAgainDoesNotEndTheJob) {
+TEST_F(ProcessStall, RepeatedKillsOfAWorkerDoNotEndTheJob) {
   Process run(path("run.log"), train("run", impatient));
   pid_t last = 0;
   for (int kills = 0; kills < 5; ++kills) {
@@ -123,12 +124,13 @@ TEST_F(ProcessStall, AWorkerThatIsKilledAgainAndAgainDoesNotEndTheJob) {
     last = run.living_with("--name bob");
     kill(last, SIGKILL);
   }
-  EXPECT_TRUE(eventually([&] { return run.says("starting 'bob' again in "); })) << "its starts are used up";
+  EXPECT_TRUE(eventually([&] { return run.says("starting 'bob' again in "); }))
+      << "its immediate restarts are used up";
   EXPECT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
   ends_well(run);
 }
 
-// Ctrl-S: the terminal takes no more letters until somebody types Ctrl-Q.
+// Ctrl-S: the terminal accepts no output until Ctrl-Q.
 TEST_F(ProcessStall, AStoppedTerminalStopsNothingElse) {
   int keyboard = -1, screen = -1;
   ASSERT_EQ(openpty(&keyboard, &screen, nullptr, nullptr, nullptr), 0);
@@ -139,24 +141,24 @@ TEST_F(ProcessStall, AStoppedTerminalStopsNothingElse) {
   });
   ASSERT_TRUE(eventually([&] { return rounds() > 10; }));
   ASSERT_EQ(tcflow(screen, TCOOFF), 0);
-  EXPECT_TRUE(eventually([&] { return accuracy("run") > 0.9; })) << "it ends, and has its result";
+  EXPECT_TRUE(eventually([&] { return accuracy("run") > 0.9; })) << "training ends and writes its result";
   EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"finished\""));
   ASSERT_EQ(tcflow(screen, TCOON), 0);
-  std::string said;
+  std::string output;
   ASSERT_EQ(fcntl(keyboard, F_SETFL, O_NONBLOCK), 0);
   EXPECT_TRUE(eventually([&] {
     std::array<char, 4096> some;
     for (ssize_t size = 0; (size = read(keyboard, some.data(), some.size())) > 0;)
-      said.append(some.data(), size);
+      output.append(some.data(), size);
     return run.living().empty();
   }));
   close(keyboard);
   close(screen);
   EXPECT_EQ(run.code(), 0);
-  EXPECT_THAT(said, HasSubstr("test accuracy")) << "what was kept back is shown";
+  EXPECT_THAT(output, HasSubstr("test accuracy")) << "delayed output is shown";
 }
 
-TEST_F(ProcessStall, WhenNobodyIsLeftTheJobEndsAndAllSayTheSame) {
+TEST_F(ProcessStall, WithoutWorkersTheJobEndsWithAConsistentReason) {
   Process run(path("run.log"), train("run", impatient));
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   for (const char* name : {"--name ada", "--name bob"}) kill(run.living_with(name), SIGTERM);
@@ -190,7 +192,7 @@ class ProcessCut : public ProcessStall {
     const std::string scheduler = "10.77." + std::to_string(host) + ".1:7070";
     return on(host, name, {"worker", "--scheduler", scheduler, "--name", name});
   }
-  // Of a server that has joined.
+  // The port of a server that has joined.
   static int port_of(const Process& scheduler, const std::string& name) {
     const std::string before = "server '" + name + "' joined at tcp://10.77.2.2:";
     eventually([&] { return scheduler.says(before); });
@@ -201,49 +203,49 @@ class ProcessCut : public ProcessStall {
   const Namespaces hosts_;
 };
 
-TEST_F(ProcessCut, AWorkerWhoseLineWasCutComesBack) {
-  const auto decides = scheduler(), s0 = server("s0"), s1 = server("s1");
+TEST_F(ProcessCut, AWorkerRejoinsAfterANetworkCut) {
+  const auto leader = scheduler(), s0 = server("s0"), s1 = server("s1");
   const auto ada = worker(2, "ada"), bob = worker(3, "bob");
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
   ASSERT_TRUE(Namespaces::cut(3));
   std::this_thread::sleep_for(stall);
-  EXPECT_TRUE(decides->says("worker 'bob' has been silent for too long"));
+  EXPECT_TRUE(leader->says("worker 'bob' has been silent for too long"));
   EXPECT_FALSE(takes_part("bob"));
   EXPECT_TRUE(bob->says("nothing from the scheduler"));
   ASSERT_TRUE(Namespaces::mend(3));
   EXPECT_TRUE(eventually([&] { return takes_part("bob"); }));
   EXPECT_TRUE(bob->says("the scheduler answers again"));
-  decides->signal(SIGINT);
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  leader->signal(SIGINT);
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-TEST_F(ProcessCut, AWorkerThatLosesSightOfOneShardIsDoneWithout) {
-  const auto decides = scheduler(), s0 = server("s0"), s1 = server("s1");
+TEST_F(ProcessCut, AWorkerCutOffFromOneShardIsDropped) {
+  const auto leader = scheduler(), s0 = server("s0"), s1 = server("s1");
   const auto ada = worker(2, "ada"), bob = worker(3, "bob");
   ASSERT_TRUE(eventually([&] { return takes_part("bob"); }));
-  ASSERT_TRUE(Namespaces::cut(3, port_of(*decides, "s1")));
+  ASSERT_TRUE(Namespaces::cut(3, port_of(*leader, "s1")));
   const std::size_t before = rounds();
-  EXPECT_TRUE(eventually([&] { return rounds() > before + 50 && !takes_part("bob"); })) << decides->output();
-  EXPECT_THAT(decides->output(), AllOf(HasSubstr("'bob'"), HasSubstr("s1")));
+  EXPECT_TRUE(eventually([&] { return rounds() > before + 50 && !takes_part("bob"); })) << leader->output();
+  EXPECT_THAT(leader->output(), AllOf(HasSubstr("'bob'"), HasSubstr("s1")));
   ASSERT_TRUE(Namespaces::mend(3));
-  EXPECT_TRUE(eventually([&] { return takes_part("bob"); })) << "it is in again";
-  decides->signal(SIGINT);
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
+  EXPECT_TRUE(eventually([&] { return takes_part("bob"); })) << "it has rejoined";
+  leader->signal(SIGINT);
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**run, 75);
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-TEST_F(ProcessCut, AWorkerThatNeverReachesOneShardKeepsNobodyWaiting) {
-  const auto decides = scheduler(), s0 = server("s0"), s1 = server("s1");
-  ASSERT_TRUE(Namespaces::cut(3, port_of(*decides, "s1")));
+TEST_F(ProcessCut, AWorkerThatNeverReachesAShardDelaysNoRound) {
+  const auto leader = scheduler(), s0 = server("s0"), s1 = server("s1");
+  ASSERT_TRUE(Namespaces::cut(3, port_of(*leader, "s1")));
   const auto bob = worker(3, "bob");
-  ASSERT_TRUE(eventually([&] { return decides->says("worker 'bob' joined"); }));
+  ASSERT_TRUE(eventually([&] { return leader->says("worker 'bob' joined"); }));
   const auto ada = worker(2, "ada"), cleo = worker(2, "cleo");
   EXPECT_TRUE(eventually([&] { return rounds() > 40 && takes_part("ada") && takes_part("cleo"); }))
-      << decides->output();
+      << leader->output();
   EXPECT_FALSE(takes_part("bob"));
-  decides->signal(SIGINT);
-  for (const auto* run : {&decides, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 75);
+  leader->signal(SIGINT);
+  for (const auto* run : {&leader, &s0, &s1, &ada, &bob, &cleo}) ends_clean(**run, 75);
   EXPECT_GT(accuracy("run"), 0.9);
 }
 

@@ -1,4 +1,4 @@
-// A scheduler and its standby as real processes, each with a port of its own.
+// A scheduler and its standby as real processes, each with its own port.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -46,7 +46,7 @@ class ProcessStandby : public ProcessTest {
   std::vector<std::unique_ptr<Process>> others;
 };
 
-TEST_F(ProcessStandby, LeadsWhenTheSchedulerIsKilled) {
+TEST_F(ProcessStandby, TakesOverWhenTheSchedulerIsKilled) {
   begin();
   scheduler->signal(SIGKILL);
   ends_clean(*standby, 0);
@@ -55,8 +55,8 @@ TEST_F(ProcessStandby, LeadsWhenTheSchedulerIsKilled) {
   expect_undisturbed("standby");
 }
 
-// As one whose machine hangs: it is back when another one leads, and has nothing to say any more.
-TEST_F(ProcessStandby, ASchedulerThatWasStoppedEnds) {
+// As if its machine had hung: it continues after the standby has taken over, and exits.
+TEST_F(ProcessStandby, ASupersededSchedulerExits) {
   begin();
   scheduler->signal(SIGSTOP);
   EXPECT_TRUE(eventually([&] { return standby->says("leading the job now"); })) << standby->output();
@@ -69,7 +69,7 @@ TEST_F(ProcessStandby, ASchedulerThatWasStoppedEnds) {
   expect_undisturbed("standby");
 }
 
-TEST_F(ProcessStandby, IsNotMissed) {
+TEST_F(ProcessStandby, LosingTheStandbyDoesNotDisturbTheJob) {
   begin();
   standby->signal(SIGKILL);
   ends_clean(*scheduler, 0);
@@ -78,7 +78,7 @@ TEST_F(ProcessStandby, IsNotMissed) {
   expect_undisturbed("run");
 }
 
-TEST_F(ProcessStandby, EndsWithTheJob) {
+TEST_F(ProcessStandby, ExitsWithTheJob) {
   begin();
   ends_clean(*scheduler, 0);
   ends_clean(*standby, 0);

@@ -1,5 +1,5 @@
-// `steelyard train` under signals: whatever happens to it or its children, the job ends well or can be
-// resumed, and no process is left behind.
+// `steelyard train` under signals: whatever is killed, the job completes or can be resumed, and no process is
+// left behind.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ using testing::SizeIs;
 
 class ProcessTrain : public ProcessTest {
  protected:
-  // So long that only a signal ends it.
+  // A job that only a signal ends.
   [[nodiscard]] std::vector<std::string> endless(const std::string& run_dir) const {
     return train(run_dir, {"train.epochs=1000000"});
   }
@@ -34,7 +34,7 @@ class ProcessTrain : public ProcessTest {
     ASSERT_TRUE(eventually([&] { return !list_checkpoints(path(run_dir + "/checkpoints")).empty(); }))
         << "training did not begin";
   }
-  // The directories of sockets that there are.
+  // The existing socket directories.
   [[nodiscard]] std::vector<std::string> sockets() const {
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
@@ -45,7 +45,7 @@ class ProcessTrain : public ProcessTest {
   }
 };
 
-TEST_F(ProcessTrain, FinishesAndTellsSo) {
+TEST_F(ProcessTrain, FinishesWithASummary) {
   ASSERT_EQ(run(train("run")), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("finished"), HasSubstr("test accuracy"), HasSubstr("percent of ideal")));
   EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"outcome\": \"finished\""));
@@ -54,7 +54,7 @@ TEST_F(ProcessTrain, FinishesAndTellsSo) {
   EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 4 * 32 + 4);  // and an evaluation each epoch
 }
 
-TEST_F(ProcessTrain, TracedItHasATimelineOfAllProcesses) {
+TEST_F(ProcessTrain, TraceWritesATimelineOfAllProcesses) {
   std::vector<std::string> words = train("run", {"train.epochs=1"});
   words.emplace_back("--trace");
   ASSERT_EQ(run(words), 0);
@@ -73,13 +73,13 @@ TEST_F(ProcessTrain, TracedItHasATimelineOfAllProcesses) {
   EXPECT_GE(counts["X waiting"], 32U);
   EXPECT_GE(counts["s open 31"], 1U);
   EXPECT_EQ(counts["s open 31"], counts["f open 31"]);
-  // By hand it comes to the same.
+  // `steelyard trace` writes the same file.
   EXPECT_EQ(run({"trace", path("run"), "--output", path("again.json")}), 0);
   EXPECT_EQ(text_of(path("again.json")), text_of(path("run/timeline.json")));
 }
 
-// A worker whose processor plays a GPU beside one that is a CPU.
-TEST_F(ProcessTrain, WorkersOfTwoKindsOfDevicesTrainTogether) {
+// One worker runs GPU kernels on the host, the other is a CPU worker.
+TEST_F(ProcessTrain, WorkersOnDifferentDevicesTrainTogether) {
   if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
   const std::string job = path("mixed.toml");
   std::string text = text_of(job_);
@@ -91,7 +91,7 @@ TEST_F(ProcessTrain, WorkersOfTwoKindsOfDevicesTrainTogether) {
   EXPECT_THAT(text_of(path("mixed/rounds.jsonl")), HasSubstr("ada"));
 }
 
-TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
+TEST_F(ProcessTrain, CtrlCSavesACheckpointForResuming) {
   {
     Process run(path("first.log"), endless("run"));
     await_checkpoint("run");
@@ -101,7 +101,7 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
     EXPECT_TRUE(run.says("Ctrl-C again exits immediately"));
     EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
   }
-  // A job that was over by then has an end to come to all the same.
+  // Ends after 2 s, or at once if the first run already had 100000 rounds.
   std::vector<std::string> again = train("run", {"train.epochs=0", "train.rounds=100000", "train.seconds=2"});
   again.emplace_back("--resume");
   EXPECT_EQ(run(again), 0);
@@ -109,8 +109,8 @@ TEST_F(ProcessTrain, CtrlCSavesEndsAllAndCanBeResumed) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-// From files, through processes: the same parameters as without an end between.
-TEST_F(ProcessTrain, ResumedItEndsWhereTheUninterruptedOneDoes) {
+// Resuming from checkpoint files gives the same parameters as a run without interruption.
+TEST_F(ProcessTrain, AResumedRunEqualsAnUninterruptedOne) {
   const std::vector<std::string> settings{"cluster.sum_order=ordered", "cluster.policy=equal",
                                           "train.epochs=2"};
   EXPECT_EQ(run(train("whole", settings)), 0);
@@ -126,10 +126,10 @@ TEST_F(ProcessTrain, ResumedItEndsWhereTheUninterruptedOneDoes) {
   EXPECT_EQ(parts.parameters, whole.parameters);
 }
 
-TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
+TEST_F(ProcessTrain, ASecondSignalEndsTheRunAtOnce) {
   Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
-  run.signal(SIGSTOP);  // both requests wait for it together
+  run.signal(SIGSTOP);  // both signals are pending when it continues
   run.signal(SIGINT);
   run.signal(SIGTERM);
   run.signal(SIGCONT);
@@ -139,8 +139,8 @@ TEST_F(ProcessTrain, AskedTwiceItEndsAtOnce) {
   EXPECT_THAT(run.output(), AllOf(HasSubstr("exiting immediately: "), HasSubstr(" " + path("run"))));
 }
 
-// As `train | tee log` in a terminal, where Ctrl-C ends tee too, and as `train | head`.
-TEST_F(ProcessTrain, WhereNobodyReadsItAnyMoreItSavesAllTheSame) {
+// As in `train | tee log`, where Ctrl-C ends tee too, or `train | head`.
+TEST_F(ProcessTrain, SavesACheckpointAfterItsOutputPipeCloses) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   Process run(path("run.log"), endless("run"), [&] {
@@ -156,7 +156,7 @@ TEST_F(ProcessTrain, WhereNobodyReadsItAnyMoreItSavesAllTheSame) {
   EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"interrupted\""));
 }
 
-TEST_F(ProcessTrain, WithoutAnyStandardStreamNothingIsWrittenIntoItsFiles) {
+TEST_F(ProcessTrain, ClosedStandardStreamsDoNotCorruptItsFiles) {
   EXPECT_EQ(run(train("run", {"train.epochs=1"}),
                 [] {
                   for (const int file : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(file);
@@ -167,7 +167,7 @@ TEST_F(ProcessTrain, WithoutAnyStandardStreamNothingIsWrittenIntoItsFiles) {
   EXPECT_EQ(std::count(rounds.begin(), rounds.end(), '\n'), 32 + 1);
 }
 
-TEST_F(ProcessTrain, ProcessesAreCalledByTheirRoles) {
+TEST_F(ProcessTrain, ProcessesAreNamedAfterTheirRoles) {
   Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
   std::vector<std::string> names;
@@ -180,23 +180,23 @@ TEST_F(ProcessTrain, ProcessesAreCalledByTheirRoles) {
   ends_clean(run, 75);
 }
 
-TEST_F(ProcessTrain, KilledItselfItLeavesNobodyBehindAndCanBeResumed) {
+TEST_F(ProcessTrain, AKilledTrainLeavesNoProcessAndCanBeResumed) {
   {
     Process run(path("first.log"), endless("run"));
     await_checkpoint("run");
     run.signal(SIGKILL);
     EXPECT_EQ(run.code(), -SIGKILL);
     EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
-    EXPECT_THAT(sockets(), SizeIs(1)) << "who is killed cannot tidy up";
+    EXPECT_THAT(sockets(), SizeIs(1)) << "a killed process cannot clean up";
   }
   std::vector<std::string> again = train("run", {"train.epochs=0", "train.rounds=100000", "train.seconds=2"});
   again.emplace_back("--resume");
   EXPECT_EQ(run(again), 0);
   EXPECT_GT(accuracy("run"), 0.9);
-  EXPECT_THAT(sockets(), IsEmpty()) << "the next run does it";
+  EXPECT_THAT(sockets(), IsEmpty()) << "the next run cleans up";
 }
 
-TEST_F(ProcessTrain, AKilledWorkerIsStartedAgain) {
+TEST_F(ProcessTrain, AKilledWorkerIsRestarted) {
   Process run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4"}));
   await_checkpoint("run");
   const pid_t worker = run.living_with("--name bob");
@@ -208,8 +208,8 @@ TEST_F(ProcessTrain, AKilledWorkerIsStartedAgain) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-// The server has the dead worker's gradients and its own versions in shared memory all the while.
-TEST_F(ProcessTrain, WorkersKilledWhileTheServerReadsTheirGradientsHoldUpNobody) {
+// Meanwhile the server has the dead worker's gradients and its own versions in shared memory.
+TEST_F(ProcessTrain, KilledWorkersWithSharedGradientsDoNotBlockTheJob) {
   Process run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4", "model.name=mlp"}));
   await_checkpoint("run");
   EXPECT_THAT(text_of(path("run/log/bob.log")), HasSubstr("through shared memory"));
@@ -223,7 +223,7 @@ TEST_F(ProcessTrain, WorkersKilledWhileTheServerReadsTheirGradientsHoldUpNobody)
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-TEST_F(ProcessTrain, ThroughSocketsAndSharedMemoryItComesToTheSame) {
+TEST_F(ProcessTrain, SocketsAndSharedMemoryGiveTheSameModel) {
   for (const std::string exchange : {"auto", "sockets"}) {
     std::vector<std::string> words = train(exchange, {"cluster.sum_order=ordered", "cluster.policy=equal"});
     words.insert(words.end(), {"--exchange", exchange});
@@ -234,7 +234,7 @@ TEST_F(ProcessTrain, ThroughSocketsAndSharedMemoryItComesToTheSame) {
   EXPECT_EQ(newest_checkpoint("auto").parameters, newest_checkpoint("sockets").parameters);
 }
 
-TEST_F(ProcessTrain, AllWorkersKilledAreStartedAgain) {
+TEST_F(ProcessTrain, AllKilledWorkersAreRestarted) {
   Process run(path("run.log"), train("run", {"train.epochs=0", "train.seconds=4"}));
   await_checkpoint("run");
   for (const char* name : {"--name ada", "--name bob"}) kill(run.living_with(name), SIGKILL);
@@ -242,7 +242,7 @@ TEST_F(ProcessTrain, AllWorkersKilledAreStartedAgain) {
   EXPECT_GT(accuracy("run"), 0.9);
 }
 
-TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
+TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAMessage) {
   Process run(path("run.log"), endless("run"));
   await_checkpoint("run");
   kill(run.living_with("--name server-1"), SIGKILL);
@@ -250,8 +250,8 @@ TEST_F(ProcessTrain, AKilledServerEndsTheJobWithAWord) {
   EXPECT_THAT(run.output(), AllOf(HasSubstr("server-1"), HasSubstr("resume")));
 }
 
-// Orchestra: rounds as long as the policy says, before a checkpoint and after it.
-TEST_F(ProcessTrain, PacedByItsPolicy) {
+// Orchestra: the policy sets the length of rounds, before a checkpoint and after it.
+TEST_F(ProcessTrain, OrchestraPacesRoundsAcrossAResumption) {
   EXPECT_EQ(run(train("refused", {"cluster.sync=orchestra"})), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("policy \"lb-bsp\""), HasSubstr("choose policy = \"orchestra\"")));
   const std::vector<std::string> paced{"cluster.sync=orchestra", "cluster.policy=orchestra",
@@ -265,7 +265,7 @@ TEST_F(ProcessTrain, PacedByItsPolicy) {
   std::vector<std::string> again = epochs("4");
   again.emplace_back("--resume");
   ASSERT_EQ(run(again), 0) << said_;
-  EXPECT_THAT(said_, Not(HasSubstr("starts without saved state"))) << "the state of the policy goes on";
+  EXPECT_THAT(said_, Not(HasSubstr("starts without saved state"))) << "the policy's state is restored";
   EXPECT_GT(accuracy("run"), 0.9);
   EXPECT_EQ(newest_checkpoint("run").progress.epoch, 4U);
   std::map<std::uint64_t, std::uint64_t> samples;  // by epoch

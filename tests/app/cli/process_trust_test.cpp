@@ -1,4 +1,4 @@
-// Keys as people use them: made, handed over, revoked; and what strangers get. Real processes over TCP.
+// Keys are created, copied and revoked, and strangers are refused. Real processes over TCP.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
@@ -29,16 +29,16 @@ class ProcessTrust : public ProcessTest {
     for (const char* role : {"scheduler", "server", "worker"})
       ASSERT_EQ(run({"keys", "new", keys_, role}), 0) << said_;
   }
-  // Ports that nobody else has are the system's to choose; the log tells.
+  // The system chooses a free port; the log shows it.
   std::unique_ptr<Process> scheduler(const std::vector<std::string>& more = {}) {
     std::vector<std::string> words{"scheduler", job_,        "--listen", "127.0.0.1:*",
                                    "--run-dir", path("run"), "--keys",   keys_};
     words.insert(words.end(), more.begin(), more.end());
     auto it = start("scheduler", words);
     EXPECT_TRUE(eventually([&] { return it->says("workers at tcp://"); })) << it->output();
-    const std::string said = it->output(), mark = "workers at tcp://";
-    const std::size_t begin = said.find(mark) + mark.size();
-    endpoint_ = said.substr(begin, said.find_first_of("\r\n \x1b", begin) - begin);
+    const std::string output = it->output(), mark = "workers at tcp://";
+    const std::size_t begin = output.find(mark) + mark.size();
+    endpoint_ = output.substr(begin, output.find_first_of("\r\n \x1b", begin) - begin);
     return it;
   }
   std::unique_ptr<Process> start(const std::string& name, const std::vector<std::string>& words) {
@@ -55,7 +55,7 @@ class ProcessTrust : public ProcessTest {
   [[nodiscard]] std::string secret_of(const std::string& name, KeyRole role) const {
     return load_keys(keys_, role, name).own.secret.letters();
   }
-  // Whoever is not let in ends by itself, and says why.
+  // A refused process exits automatically and prints the reason.
   void is_refused(Process& it, const std::string& why) {
     ends_clean(it, 78);
     EXPECT_THAT(it.output(), HasSubstr(why));
@@ -65,7 +65,7 @@ class ProcessTrust : public ProcessTest {
   std::string endpoint_;
 };
 
-TEST_F(ProcessTrust, KeysAreMadeListedAndRevoked) {
+TEST_F(ProcessTrust, KeysAreCreatedListedAndRevoked) {
   ASSERT_EQ(run({"keys", "new", keys_, "worker", "ada"}), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("worker ada "), Not(HasSubstr(secret_of("ada", KeyRole::worker)))));
   const std::string key = load_keys(keys_, KeyRole::worker, "ada").own.public_key;
@@ -87,7 +87,7 @@ TEST_F(ProcessTrust, KeysAreMadeListedAndRevoked) {
   EXPECT_THAT(said_, HasSubstr("can be read by others"));
 }
 
-TEST_F(ProcessTrust, OfTwoNewKeysOfOneNameTheFirstStays) {
+TEST_F(ProcessTrust, ConcurrentKeysOfOneNameLeaveExactlyOne) {
   for (int turn = 0; turn < 5; ++turn) {
     const std::string name = "w" + std::to_string(turn), log = path("log-" + name + "-");
     std::vector<std::unique_ptr<Process>> all;
@@ -101,12 +101,12 @@ TEST_F(ProcessTrust, OfTwoNewKeysOfOneNameTheFirstStays) {
       if (code == 0) made += it->output();
     }
     const std::string key = load_keys(keys_, KeyRole::worker, name).own.public_key;
-    EXPECT_EQ(made, "worker " + name + " " + key + "\n") << "one of them";
+    EXPECT_EQ(made, "worker " + name + " " + key + "\n") << "exactly one was made";
     EXPECT_EQ(read_allowed(keys_).count(key), 1U);
   }
 }
 
-TEST_F(ProcessTrust, ANewKeyThatIsRefusedLeavesNoFile) {
+TEST_F(ProcessTrust, ARefusedKeyLeavesNoFile) {
   const auto files = [&] {
     std::set<std::string> names;
     for (const auto& it : std::filesystem::directory_iterator(directory_)) names.insert(it.path());
@@ -124,8 +124,8 @@ TEST_F(ProcessTrust, ANewKeyThatIsRefusedLeavesNoFile) {
   EXPECT_EQ(files(), before);
 }
 
-// All that may be refused is refused; the training ends well with those that are let in.
-TEST_F(ProcessTrust, OnlyWhoIsLetInTakesPart) {
+// Every kind of stranger is refused; the admitted processes complete the training.
+TEST_F(ProcessTrust, OnlyProcessesWithAllowedKeysTakePart) {
   const std::string other = path("other");
   ASSERT_EQ(run({"keys", "new", other, "worker"}), 0);
   ASSERT_EQ(run({"keys", "new", other, "server"}), 0);
@@ -135,7 +135,7 @@ TEST_F(ProcessTrust, OnlyWhoIsLetInTakesPart) {
   ASSERT_EQ(run({"keys", "new", wrong, "worker"}), 0);
   ASSERT_EQ(run({"keys", "add", wrong, "scheduler", "hub", make_key(KeyRole::scheduler, "x").public_key}), 0);
 
-  const auto decides = scheduler();
+  const auto leader = scheduler();
   const auto plain = worker("plain", {});
   const auto unknown = worker("unknown", {"--keys", other});
   const auto misled = worker("misled", {"--keys", wrong});
@@ -144,41 +144,41 @@ TEST_F(ProcessTrust, OnlyWhoIsLetInTakesPart) {
   is_refused(*misled, "another key than expected");
   const auto s0 = server("s0"), s1 = server("s1");
   const auto ada = worker("ada", {"--keys", keys_}), bob = worker("bob", {"--keys", keys_});
-  for (const auto* it : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**it, 0);
+  for (const auto* it : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**it, 0);
   EXPECT_GT(accuracy("run"), 0.9);
-  const std::string said = decides->output();
-  const std::size_t first = said.find("refused a connection from");
-  EXPECT_NE(first, std::string::npos) << said;
-  EXPECT_EQ(said.find("refused a connection from", first + 1), std::string::npos) << "said once";
+  const std::string output = leader->output();
+  const std::size_t first = output.find("refused a connection from");
+  EXPECT_NE(first, std::string::npos) << output;
+  EXPECT_EQ(output.find("refused a connection from", first + 1), std::string::npos) << "logged once";
   for (const auto& [name, role] : {std::pair{"worker", KeyRole::worker}, {"server", KeyRole::server}}) {
-    for (const auto* it : {&decides, &s0, &s1, &ada, &bob})
+    for (const auto* it : {&leader, &s0, &s1, &ada, &bob})
       EXPECT_FALSE((*it)->says(secret_of(name, role))) << "secrets are in no log";
   }
 }
 
-TEST_F(ProcessTrust, WhoIsRevokedIsLostAndTheOthersGoOn) {
+TEST_F(ProcessTrust, ARevokedWorkerIsLostAndTheOthersContinue) {
   ASSERT_EQ(run({"keys", "new", keys_, "worker", "eve"}), 0);
-  const auto decides = scheduler({"--set", "train.epochs=1000000"});
+  const auto leader = scheduler({"--set", "train.epochs=1000000"});
   const auto s0 = server("s0"), s1 = server("s1");
   const auto ada = worker("ada", {"--keys", keys_}), eve = worker("eve", {"--keys", keys_});
-  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); })) << decides->output();
+  ASSERT_TRUE(eventually([&] { return leader->says("checkpoint of round"); })) << leader->output();
   ASSERT_EQ(run({"keys", "revoke", keys_, "eve"}), 0);
   is_refused(*eve, "does not accept this key");
-  // Whichever the scheduler notices first.
+  // It depends on which of the two the scheduler notices first.
   EXPECT_TRUE(eventually([&] {
-    return decides->says("is no longer in the allow-list") || decides->says("worker 'eve' is lost");
+    return leader->says("is no longer in the allow-list") || leader->says("worker 'eve' is lost");
   }));
   const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
   const std::size_t now = size();
-  EXPECT_TRUE(eventually([&] { return size() > now; })) << "the training goes on";
-  decides->signal(SIGINT);
-  for (const auto* it : {&decides, &s0, &s1, &ada}) ends_clean(**it, 75);
+  EXPECT_TRUE(eventually([&] { return size() > now; })) << "training continues";
+  leader->signal(SIGINT);
+  for (const auto* it : {&leader, &s0, &s1, &ada}) ends_clean(**it, 75);
 }
 
-TEST_F(ProcessTrust, ARunThatHadKeysGoesOnWithThemAlone) {
-  const auto decides = scheduler();
-  decides->signal(SIGKILL);
-  EXPECT_EQ(decides->code(), -SIGKILL);
+TEST_F(ProcessTrust, AKeyedRunRecoversOnlyWithTheSameKeys) {
+  const auto leader = scheduler();
+  leader->signal(SIGKILL);
+  EXPECT_EQ(leader->code(), -SIGKILL);
   const std::vector<std::string> again{"scheduler", job_, "--run-dir", path("run"), "--recover"};
   EXPECT_EQ(run(again), 2);
   const std::string key = load_keys(keys_, KeyRole::scheduler, "").own.public_key;
@@ -197,13 +197,13 @@ TEST_F(ProcessTrust, ARunThatHadKeysGoesOnWithThemAlone) {
   ends_clean(*second, 75);
 }
 
-// A thousand connections that say nothing or nonsense, to the scheduler while it trains.
-TEST_F(ProcessTrust, ConnectionsThatAreNoneDoNotStopTheTraining) {
-  const auto decides = scheduler({"--set", "train.epochs=1000000"});
+// A thousand connections to the scheduler that send nothing or garbage during training.
+TEST_F(ProcessTrust, GarbageConnectionsDoNotStopTraining) {
+  const auto leader = scheduler({"--set", "train.epochs=1000000"});
   const auto s0 = server("s0"), s1 = server("s1");
   const auto ada = worker("ada", {"--keys", keys_}), bob = worker("bob", {"--keys", keys_});
-  ASSERT_TRUE(eventually([&] { return decides->says("checkpoint of round"); })) << decides->output();
-  const pid_t process = decides->living_with("--run-dir");
+  ASSERT_TRUE(eventually([&] { return leader->says("checkpoint of round"); })) << leader->output();
+  const pid_t process = leader->living_with("--run-dir");
   ASSERT_GT(process, 0);
   const auto resident = [&] {
     const std::string text = text_of("/proc/" + std::to_string(process) + "/status");
@@ -226,12 +226,12 @@ TEST_F(ProcessTrust, ConnectionsThatAreNoneDoNotStopTheTraining) {
   const auto size = [&] { return text_of(path("run/rounds.jsonl")).size(); };
   for (int i = 0; i < 3; ++i) {
     const std::size_t now = size();
-    EXPECT_TRUE(eventually([&] { return size() > now; })) << "the training goes on";
+    EXPECT_TRUE(eventually([&] { return size() > now; })) << "training continues";
   }
   EXPECT_LT(resident(), before + (64 << 10));
   for (const int it : all) close(it);
-  decides->signal(SIGINT);
-  for (const auto* it : {&decides, &s0, &s1, &ada, &bob}) ends_clean(**it, 75);
+  leader->signal(SIGINT);
+  for (const auto* it : {&leader, &s0, &s1, &ada, &bob}) ends_clean(**it, 75);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A user's own code that goes wrong, in whole processes: what it was and where, told once, and no worker that
-// is started again and again.
+// Errors in user code, in whole processes: each is reported once with its place, and no worker is restarted
+// repeatedly.
 #include <gmock/gmock.h>
 
 #include <new>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class UserCode : public ProcessTest {
  protected:
-  // What `train` and all its processes said, and its exit code.
+  // Returns the output of `train` and all its processes, and sets its exit code.
   std::string train_with(const std::vector<std::string>& settings, int& code) {
     const std::string job =
         write("own.toml",
@@ -26,11 +26,11 @@ class UserCode : public ProcessTest {
     Process run(path("log"), arguments, {}, "steelyard_spoilt");
     code = run.code().value_or(-1);
     EXPECT_TRUE(run.living().empty());
-    std::string said = run.output();
+    std::string output = run.output();
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(path("run") + "/log", ignored))
-      said += text_of(entry.path());
-    return said;
+      output += text_of(entry.path());
+    return output;
   }
   static std::size_t times(const std::string& what, const std::string& text) {
     std::size_t count = 0;
@@ -39,36 +39,36 @@ class UserCode : public ProcessTest {
   }
 };
 
-TEST_F(UserCode, WhatPreparingThrowsIsToldBeforeAnythingIsStarted) {
+TEST_F(UserCode, ExceptionsInPrepareAreReportedBeforeAnythingStarts) {
   int code = 0;
   EXPECT_EQ(train_with({"data.how=prepare"}, code),
             "steelyard: data set 'spoilt': it threw an exception: no such table\n");
   EXPECT_EQ(code, 1);
 }
 
-TEST_F(UserCode, ALabelOutOfRangeEndsTheJobWithItsSample) {
+TEST_F(UserCode, ALabelOutOfRangeIsReportedWithItsSample) {
   int code = 0;
-  const std::string said = train_with({"data.how=label"}, code);
-  EXPECT_THAT(said, HasSubstr("data set 'spoilt', training sample 301 (position "));
-  EXPECT_THAT(said, HasSubstr(" of epoch 1): its label is 3, and with 3 classes labels go from 0 to 2"));
+  const std::string output = train_with({"data.how=label"}, code);
+  EXPECT_THAT(output, HasSubstr("data set 'spoilt', training sample 301 (position "));
+  EXPECT_THAT(output, HasSubstr(" of epoch 1): its label is 3, and with 3 classes labels go from 0 to 2"));
   EXPECT_NE(code, 0);
 }
 
-TEST_F(UserCode, WhatReadingThrowsEndsTheJobWithItsSample) {
+TEST_F(UserCode, ExceptionsInReadAreReportedWithTheSample) {
   int code = 0;
   EXPECT_THAT(train_with({"data.how=throw"}, code),
               HasSubstr(" of epoch 1): it threw an exception: the table is gone"));
   EXPECT_NE(code, 0);
 }
 
-TEST_F(UserCode, AModelBeyondAnyMachineIsASentence) {
+TEST_F(UserCode, AModelTooLargeForAnyMachineIsReported) {
   int code = 0;
   EXPECT_THAT(train_with({"model.width=8000000"}, code),
               HasSubstr("steelyard: the model has 64000056000003 parameters, 256000224 MB, in more than "));
   EXPECT_EQ(code, 78);
 }
 
-TEST(WithinMemory, TellsForWhomAndHowLargeTheModelIs) {
+TEST(MemoryCheck, ReportsTheRoleAndTheSizeOfTheModel) {
   Job job;
   job.model = "wide";
   append(job.layout, "w", {1'000'000});

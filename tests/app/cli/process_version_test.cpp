@@ -1,5 +1,5 @@
-// Two releases that do not speak the same protocol: whoever is of the other one is told so and ends, and the
-// job goes on without it. steelyard_other is this program with another protocol version.
+// Two releases with different protocol versions: a process of the other release is refused and exits, and the
+// job continues. steelyard_other is this program with another protocol version.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -33,33 +33,33 @@ class ProcessVersion : public ProcessTest {
         path(name + ".log"), std::vector<std::string>{role, "--scheduler", endpoint(), "--name", name},
         std::function<void()>(), program);
   }
-  // Strangers of `theirs` come to a scheduler of `ours` before and during the training; each is refused, and
-  // the training ends well.
+  // Processes of the program `theirs` try to join a scheduler of `ours`, before and during training. Each is
+  // refused, and the training completes.
   void strangers_are_refused(const std::string& ours, const std::string& theirs) {
-    const auto decides = scheduler(ours);
-    refused(*decides, theirs, 1);
+    const auto leader = scheduler(ours);
+    refused(*leader, theirs, 1);
     std::vector<std::unique_ptr<Process>> members;
     for (const char* name : {"s0", "s1"}) members.push_back(start("server", name, ours));
     for (const char* name : {"ada", "bob"}) members.push_back(start("worker", name, ours));
     ASSERT_TRUE(eventually(
         [&] { return text_of(path("run/rounds.jsonl")).find("\"round\":9,") != std::string::npos; }));
-    refused(*decides, theirs, 2);
-    ends_clean(*decides, 0);
+    refused(*leader, theirs, 2);
+    ends_clean(*leader, 0);
     for (const auto& run : members) ends_clean(*run, 0);
     EXPECT_GT(accuracy("run"), 0.9);
   }
 
  private:
-  // A worker and a server come, for the n-th time.
-  void refused(const Process& decides, const std::string& theirs, std::size_t n) {
+  // A worker and a server try to join, for the n-th time.
+  void refused(const Process& leader, const std::string& theirs, std::size_t n) {
     for (const std::string role : {"worker", "server"}) {
       const auto stranger = start(role, "odd-" + role, theirs);
       ends_clean(*stranger, 76);
       EXPECT_THAT(stranger->output(),
                   AllOf(HasSubstr("steelyard " + role + ": refused: the "), HasSubstr(" uses protocol "),
                         HasSubstr(" another: use the same release everywhere")));
-      const std::string said = role == "worker" ? "refused worker-" : "refused shard-";
-      EXPECT_TRUE(eventually([&] { return count(decides.output(), said) == n; })) << decides.output();
+      const std::string refusal = role == "worker" ? "refused worker-" : "refused shard-";
+      EXPECT_TRUE(eventually([&] { return count(leader.output(), refusal) == n; })) << leader.output();
     }
   }
   static std::size_t count(const std::string& text, const std::string& part) {
@@ -69,7 +69,7 @@ class ProcessVersion : public ProcessTest {
   }
 };
 
-TEST_F(ProcessVersion, EachSaysWhatItSpeaks) {
+TEST_F(ProcessVersion, VersionPrintsTheProtocolVersion) {
   Process ours(path("ours.log"), {"--version"});
   Process theirs(path("theirs.log"), {"--version"}, {}, other);
   ends_clean(ours, 0);
@@ -78,9 +78,9 @@ TEST_F(ProcessVersion, EachSaysWhatItSpeaks) {
   EXPECT_TRUE(theirs.says(", protocol 65535, ")) << theirs.output();
 }
 
-TEST_F(ProcessVersion, StrangersAreRefused) { strangers_are_refused("steelyard", other); }
+TEST_F(ProcessVersion, AnotherReleaseIsRefused) { strangers_are_refused("steelyard", other); }
 
-TEST_F(ProcessVersion, StrangersAreRefusedTheOtherWayRound) { strangers_are_refused(other, "steelyard"); }
+TEST_F(ProcessVersion, AnotherReleaseRefusesThisOne) { strangers_are_refused(other, "steelyard"); }
 
 }  // namespace
 }  // namespace steelyard::process_version_test

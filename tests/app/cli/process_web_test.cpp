@@ -1,4 +1,4 @@
-// `train --web` as a person runs it: a browser, a monitor and `steelyard status` look on.
+// `train --web` with a browser, a monitor and `steelyard status` as clients.
 #include <gmock/gmock.h>
 
 #include <sys/resource.h>
@@ -27,14 +27,14 @@ std::vector<std::string> watched_by(std::vector<std::string> train) {
   return train;
 }
 
-// The port is told even to those who want to hear nothing else.
+// The address is printed even with --quiet.
 std::string place_of(const Process& job) {
   std::string place;
   EXPECT_TRUE(eventually([&] {
-    const std::string said = job.output(), before = "watched at http://";
-    const std::size_t from = said.find(before), end = said.find("/\n", from);
+    const std::string output = job.output(), before = "watched at http://";
+    const std::size_t from = output.find(before), end = output.find("/\n", from);
     if (from == std::string::npos || end == std::string::npos) return false;
-    place = said.substr(from + before.size(), end - from - before.size());
+    place = output.substr(from + before.size(), end - from - before.size());
     return true;
   })) << job.output();
   return place;
@@ -48,7 +48,7 @@ class ProcessWeb : public ProcessTest {
   }
 };
 
-TEST_F(ProcessWeb, ShowsARunToPeopleAndMonitors) {
+TEST_F(ProcessWeb, ServesARunToBrowsersAndMonitors) {
   Process job(path("job.log"), watched("run"));
   const std::string place = place_of(job);
   ASSERT_TRUE(eventually([&] { return page_of(place, "/").find("samples a second") != std::string::npos; }));
@@ -57,9 +57,9 @@ TEST_F(ProcessWeb, ShowsARunToPeopleAndMonitors) {
   }));
   EXPECT_THAT(said_,
               AllOf(HasSubstr("run: running, epoch"), HasSubstr("of 1000000"), HasSubstr("samples/s")));
-  const std::string told = said_.substr(0, said_.find(','));
+  const std::string begins = said_.substr(0, said_.find(','));
   ASSERT_EQ(run({"status", path("run")}), 0);
-  EXPECT_THAT(said_, HasSubstr(told)) << "the same lines as of its directory";
+  EXPECT_THAT(said_, HasSubstr(begins)) << "the run directory gives the same lines";
   const std::string metrics = page_of(place, "/metrics");
   EXPECT_EQ(exposition_troubles(metrics), "");
   EXPECT_THAT(metrics, AllOf(HasSubstr("{worker=\"ada\"}"), HasSubstr("job=\"small\"")));
@@ -69,7 +69,7 @@ TEST_F(ProcessWeb, ShowsARunToPeopleAndMonitors) {
   EXPECT_THAT(said_, AllOf(HasSubstr(place + " does not answer"), HasSubstr("--web")));
 }
 
-TEST_F(ProcessWeb, MetricsPassPrometheusOwnCheck) {
+TEST_F(ProcessWeb, MetricsPassThePromtoolCheck) {
   const std::string promtool = "/usr/bin/promtool";
   if (!std::filesystem::exists(promtool))
     GTEST_SKIP() << promtool << " is not installed (Debian: prometheus)";
@@ -81,17 +81,17 @@ TEST_F(ProcessWeb, MetricsPassPrometheusOwnCheck) {
       path("promtool.log"), {"check", "metrics"},
       [&] { EXPECT_NE(freopen(metrics.c_str(), "r", stdin), nullptr); }, promtool);
   EXPECT_EQ(check.code(), 0);
-  EXPECT_EQ(check.output(), "") << "not even advice";
+  EXPECT_EQ(check.output(), "") << "promtool gives no advice either";
 }
 
-TEST_F(ProcessWeb, SaysWhatIsWrong) {
+TEST_F(ProcessWeb, WrongAddressesAreReported) {
   Process job(path("job.log"), watched("run"));
   const std::string place = place_of(job);
   std::vector<std::string> again = train("again");
   again.insert(again.end(), {"--web", place});
   EXPECT_EQ(run(again), 78);
   EXPECT_THAT(said_, AllOf(HasSubstr("--web " + place), HasSubstr("in use"), HasSubstr("another port")));
-  EXPECT_FALSE(std::filesystem::exists(path("again"))) << "nothing is in the way of the next attempt";
+  EXPECT_FALSE(std::filesystem::exists(path("again"))) << "no run directory is left behind";
   again.back() = "*:7080";
   EXPECT_EQ(run(again), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr("other machines needs an explicit address"), HasSubstr("0.0.0.0:7080")));
@@ -100,8 +100,8 @@ TEST_F(ProcessWeb, SaysWhatIsWrong) {
   EXPECT_THAT(said_, HasSubstr("HOST:PORT"));
 }
 
-// A run that goes on shows what was before, too.
-TEST_F(ProcessWeb, AfterAResumption) {
+// The page of a resumed run includes the part before.
+TEST_F(ProcessWeb, AResumedRunShowsItsEarlierPart) {
   ASSERT_EQ(run(train("run", {"train.epochs=1"})), 0);
   std::vector<std::string> words = watched("run");
   words.push_back("--resume");
@@ -114,11 +114,11 @@ TEST_F(ProcessWeb, AfterAResumption) {
   EXPECT_THAT(page_of(place, "/status"), HasSubstr("of 1000000"));
 }
 
-// What nothing can be written to any more trains on, and is shown.
-TEST_F(ProcessWeb, AFullDiskIsNoMatter) {
+// On a full disk training continues, and the page shows it.
+TEST_F(ProcessWeb, AFullDiskStopsNeitherTrainingNorThePage) {
   const std::vector<std::string> words = watched("run");
   Process job(path("job.log"), words, [] {
-    // Files may have 64 KB, which rounds.jsonl soon has.
+    // Files are limited to 64 KB, which rounds.jsonl soon reaches.
     const rlimit limit{64 << 10, 64 << 10};
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_IGN);
@@ -136,8 +136,8 @@ TEST_F(ProcessWeb, AFullDiskIsNoMatter) {
 
 using DrawnLive = DrawnPage;
 
-// Its scripts may run only as files of their own.
-TEST_F(DrawnLive, OfAJobUnderWayGoesOnByItself) {
+// The page may load scripts only from separate files.
+TEST_F(DrawnLive, ThePageOfARunningJobUpdatesAutomatically) {
   Process job(path("job.log"), watched_by(train("run")));
   const std::string place = place_of(job);
   for (const int width : {500, 1280}) {
@@ -147,7 +147,7 @@ TEST_F(DrawnLive, OfAJobUnderWayGoesOnByItself) {
   }
 }
 
-// Of a page, whose server answers twice with the same part and is gone then.
+// A page with a fake server that answers twice with the same part and then fails.
 std::string with_server(std::string page, const std::string& part) {
   const std::size_t from = page.find("<script src");
   page.erase(from, page.find("</head>") - from);
@@ -200,8 +200,8 @@ constexpr const char* reader = R"js(<script>
   </script>)js";
 // clang-format on
 
-// Whoever reads on while the page goes on is left where they are.
-TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
+// Updates keep zoom, open sections, focus and scroll position.
+TEST_F(DrawnLive, UpdatesKeepTheReadersPlace) {
   LiveRun live("runs/made-1", "");
   MadeRun made = made_run();
   live.event_lines(made.events);
@@ -213,8 +213,8 @@ TEST_F(DrawnLive, OfAJobUnderWayKeepsTheReadersPlace) {
   const nlohmann::json found = drawn(with_server(page, live.part()), 500, false, reader);
   ASSERT_TRUE(found.contains("end")) << found;
   const nlohmann::json &before = found["before"], &after = found["after"];
-  EXPECT_EQ(found["begun"], "rounds 68 to 79") << "the last ones";
-  EXPECT_EQ(found["waiting"]["asked"], 0) << "not while values are shown";
+  EXPECT_EQ(found["begun"], "rounds 68 to 79") << "the latest rounds";
+  EXPECT_EQ(found["waiting"]["asked"], 0) << "no update while values are shown";
   EXPECT_THAT(before["round"].get<std::string>(), HasSubstr("round 80"));
   EXPECT_THAT(after["round"].get<std::string>(), HasSubstr("round 120"));
   EXPECT_NE(before["seconds"], after["seconds"]);

@@ -13,14 +13,14 @@ namespace {
 
 class ProcessWorkStealing : public ProcessTest {
  protected:
-  // Equal shares of 32 micro-batches each, of which bob's take up to forty times as long.
+  // Equal shares of 32 micro-batches each; bob's take up to 40 times as long.
   int train_under(const std::string& sync, const std::string& slow) {
     return run(train(sync, {"train.batch=2048", "train.epochs=8", "cluster.policy=equal",
                             "cluster.sync=" + sync, "worker.bob.simulate_slowdown=" + slow}));
   }
 };
 
-TEST_F(ProcessWorkStealing, WhoIsAheadTakesOverAndEveryPositionCountsOnce) {
+TEST_F(ProcessWorkStealing, TheFasterWorkerTakesOverAndPositionsCountOnce) {
   ASSERT_EQ(train_under("bsp", "1"), 0);
   ASSERT_EQ(train_under("flexrr", "40, 1@0.2, again@0.4"), 0);
   std::istringstream rounds(text_of(path("flexrr/rounds.jsonl")));
@@ -36,11 +36,11 @@ TEST_F(ProcessWorkStealing, WhoIsAheadTakesOverAndEveryPositionCountsOnce) {
     }
     const auto begin = round["begin"].get<std::uint64_t>(), end = round["end"].get<std::uint64_t>();
     EXPECT_EQ(begin % 8192, next % 8192);
-    EXPECT_LE(sum, end - begin);  // what every shard has before its report comes is nobody's share
+    EXPECT_LE(sum, end - begin);  // positions closed without a report belong to no share
     next = end;
   }
   EXPECT_GT(most, 1024U + 256) << "nothing was handed over";
-  // A position more or less would be seen here: each moves some weight by a thousandth.
+  // A missing or repeated position would show here: each moves some weight by a thousandth.
   const Snapshot plain = newest_checkpoint("bsp"), handed = newest_checkpoint("flexrr");
   ASSERT_EQ(plain.parameters.size(), handed.parameters.size());
   for (std::size_t i = 0; i < plain.parameters.size(); ++i)

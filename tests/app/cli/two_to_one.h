@@ -1,4 +1,4 @@
-// The smallest scenario with something to balance: twice as quick a worker as the other.
+// The smallest scenario with something to balance: one worker is twice as fast as the other.
 #pragma once
 
 namespace steelyard {

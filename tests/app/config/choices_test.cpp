@@ -21,13 +21,13 @@ OptionTrouble trouble(const std::string& policy, const OptionTexts& options) {
   return policy_trouble(policy, options, sim::simulated_policies()).value_or(OptionTrouble{});
 }
 
-TEST(Choices, GoodOnesAreNoTrouble) {
+TEST(Choices, ValidOptionsAreAccepted) {
   for (const std::string& policy : sim::simulated_policies()) EXPECT_EQ(trouble(policy, {}).what, "");
-  // Alone, this `fine` would be above the `rapid` that the policy has by itself.
+  // Alone, this `fine` would exceed the policy's default `rapid`.
   EXPECT_EQ(trouble("lbb", {{"fine", "0.9"}, {"rapid", "2"}}).what, "");
 }
 
-TEST(Choices, TheOptionAtFaultIsNamed) {
+TEST(Choices, TheInvalidOptionIsNamed) {
   const OptionTrouble unknown = trouble("lbb", {{"fine", "0.01"}, {"rapidd", "0.3"}, {"step", "2"}});
   EXPECT_EQ(unknown.option, "rapidd");
   EXPECT_THAT(unknown.what,
@@ -35,15 +35,15 @@ TEST(Choices, TheOptionAtFaultIsNamed) {
   const OptionTrouble value = trouble("lbb", {{"fine", "0.01"}, {"preset", "papr"}, {"step", "2"}});
   EXPECT_EQ(value.option, "preset");
   EXPECT_THAT(value.what, HasSubstr("as-released"));
-  EXPECT_EQ(trouble("lbb", {{"fine", "1"}, {"rapid", "0.5"}}).option, "fine") << "either of the two";
+  EXPECT_EQ(trouble("lbb", {{"fine", "1"}, {"rapid", "0.5"}}).option, "fine") << "or rapid";
 }
 
-TEST(Choices, PoliciesThatThereAreNotAreRefusedWithTheNearest) {
+TEST(Choices, UnknownPoliciesAreRefusedWithTheNearestName) {
   const OptionTrouble it = trouble("stilyard", {});
   EXPECT_EQ(it.option, "");
   EXPECT_THAT(it.what, HasSubstr("did you mean \"steelyard\"?"));
   EXPECT_THAT(trouble("oracle", {{"wisdom", "1"}}).what, HasSubstr("has no options"));
-  EXPECT_TRUE(policy_trouble("oracle", {}, balancing::policy_names())) << "no job has it";
+  EXPECT_TRUE(policy_trouble("oracle", {}, balancing::policy_names())) << "not available in jobs";
 }
 
 constexpr char one_worker[] = "[[worker]]\n";
@@ -59,7 +59,7 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
 }
 
 // [cluster] policy is steelyard in all of these.
-TEST(Choices, AJobTellsTheirPlace) {
+TEST(Choices, ErrorsInAJobHaveTheirPlace) {
   EXPECT_EQ(refusal("[policy.lbb]\nstep = 2\nrapidd = 0.3\n" + std::string(one_worker)),
             "j.toml:3:10: policy 'lbb' has no option 'rapidd'; did you mean \"rapid\"? (valid: preset, fine, "
             "rapid, step, window, guard, profile_ms, start)");
@@ -72,8 +72,8 @@ TEST(Choices, AJobTellsTheirPlace) {
               AllOf(HasSubstr("--set policy.boa.gain=much: "), HasSubstr("'much'")));
 }
 
-// What a program adds of its own is checked as everything else is.
-TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
+// Models and data sets that a program registers are checked like the built-in ones.
+TEST(Choices, ErrorsInModelsAndDataSetsHaveTheirPlace) {
   const auto model = [](nn::Shape shape, std::uint32_t classes, const Options& options) {
     return nn::Model(shape, classes)
         .linear("a", static_cast<std::uint32_t>(options.whole("width")))
@@ -112,8 +112,7 @@ TEST(Choices, ModelsAndDataSetsTellTheirPlace) {
               AllOf(HasSubstr("j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (valid: computed, "
                               "external, mine, albert, "),
                     HasSubstr("lenet5, mlp, resnet101")));
-  EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"),
-              HasSubstr("j.toml:2:8: unknown data set 'mnist'"));
+  EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"), HasSubstr("j.toml:2:8: unknown data set 'mnist'"));
 }
 
 // Texts that look like numbers, and numbers that look like texts.

@@ -1,4 +1,4 @@
-// Files that devices are read from: what arrives, and what is said of files that are no such files.
+// Files that describe devices: profiles, recordings and traces, and errors for invalid ones.
 #include "app/config/device_files.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 class DeviceFiles : public testing::Test {
  protected:
-  // What is said of a file with this text by whoever reads it.
+  // The error of `read` for a file with this text.
   template <class Read>
   std::string trouble(const std::string& text, Read read) const {
     const std::string path = folder_.write("odd", text).string();
@@ -35,7 +35,7 @@ class DeviceFiles : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(DeviceFiles, TimesThatWereTakenTogetherCount) {
+TEST_F(DeviceFiles, TimesMeasuredTogetherArePreferred) {
   const std::string path = folder_
                                .write("p.json", R"({"steelyard_profile": 1, "name": "m", "device": "cpu",
     "model": "lenet5", "alone": [{"samples": 32, "ms": 2}],
@@ -44,7 +44,7 @@ TEST_F(DeviceFiles, TimesThatWereTakenTogetherCount) {
   EXPECT_THAT(read_profile(path), ElementsAre(MeasuredTime{32, 3.5}, MeasuredTime{64, 6}));
 }
 
-TEST_F(DeviceFiles, OneListIsEnough) {
+TEST_F(DeviceFiles, AProfileMayHaveOneList) {
   const auto times = [&](const std::string& list) {
     return read_profile(folder_
                             .write("p.json", "{\"steelyard_profile\": 1, \"" + list +
@@ -55,7 +55,7 @@ TEST_F(DeviceFiles, OneListIsEnough) {
   EXPECT_THAT(times("points"), ElementsAre(MeasuredTime{8, 1}));
 }
 
-TEST_F(DeviceFiles, WhatIsNoProfileIsToldSo) {
+TEST_F(DeviceFiles, InvalidProfilesAreRefused) {
   const auto read = [](const std::string& path) { read_profile(path); };
   EXPECT_THAT(trouble("{\n\"steelyard_profile\": 1,\noops", read),
               AllOf(HasSubstr(":3: is not JSON"), HasSubstr("steelyard profile")));
@@ -69,7 +69,7 @@ TEST_F(DeviceFiles, WhatIsNoProfileIsToldSo) {
   EXPECT_THAT(trouble("{\"steelyard_profile\": 1, \"alone\": [{\"samples\": 0, \"ms\": 1}]}", read),
               HasSubstr("\"samples\""));
   EXPECT_THROW(read_profile(folder_.path("nowhere")), Failure);
-  EXPECT_THROW(read_profile(folder_.path().string()), Failure) << "a directory opens";
+  EXPECT_THROW(read_profile(folder_.path().string()), Failure) << "a directory can be opened";
 }
 
 constexpr char rounds[] =
@@ -80,13 +80,13 @@ constexpr char rounds[] =
 {"round":2,"purpose":"train","workers":["a"],"shares":[30],"compute_ms":[15],"round_ms":17}
 )";
 
-TEST_F(DeviceFiles, ARecordingIsOfOneWorkersTrainingRounds) {
+TEST_F(DeviceFiles, ARecordingHasOneWorkersTrainingRounds) {
   const std::string path = folder_.write("rounds.jsonl", rounds).string();
   EXPECT_THAT(read_recording(path, "a"),
               ElementsAre(MeasuredTime{10, 5}, MeasuredTime{12, 6}, MeasuredTime{30, 15}));
   EXPECT_THAT(read_recording(path, "b"),
               ElementsAre(MeasuredTime{20, 8.5}, MeasuredTime{18, 8}, MeasuredTime{}))
-      << "it was not there in the third";
+      << "it was absent in the third round";
   EXPECT_DOUBLE_EQ(read_exchange_ms(path), 2) << "the median of 1.5, 3 and 2";
   const RecordedRun record = read_record(path);
   EXPECT_EQ(record.rounds, 3U);
@@ -96,7 +96,7 @@ TEST_F(DeviceFiles, ARecordingIsOfOneWorkersTrainingRounds) {
   EXPECT_EQ(record.workers[1].first_round, 0U);
 }
 
-TEST_F(DeviceFiles, WhatIsNoRecordIsToldSo) {
+TEST_F(DeviceFiles, InvalidRecordsAreRefused) {
   const auto read = [](const std::string& path) { read_recording(path, "fats"); };
   EXPECT_THAT(trouble(std::string(rounds) + "{\"round\":3,\n", read),
               HasSubstr(":6: is not a line of a rounds.jsonl"));
@@ -122,7 +122,7 @@ TEST_F(DeviceFiles, ATraceIsReadStepByStep) {
   EXPECT_THAT(speed.levels, ElementsAre(3));
 }
 
-TEST_F(DeviceFiles, WhatIsNoTraceIsToldSo) {
+TEST_F(DeviceFiles, InvalidTracesAreRefused) {
   const auto read = [](const std::string& path) { read_trace(path); };
   EXPECT_THAT(trouble("0,1\n", read), AllOf(HasSubstr(":1: "), HasSubstr("time_s,speed or time_s,cpu")));
   EXPECT_THAT(trouble("time_s,cpu\n", read), HasSubstr("no steps"));

@@ -33,7 +33,7 @@ std::string job_refusal(const std::string& keys) {
   return refusal([&] { parse_job("[[worker]]\n" + keys + "\n", "j.toml"); });
 }
 
-TEST(WorkerDevice, OneLineIsAWorkerOnEachGpu) {
+TEST(WorkerDevice, ADeviceRangeIsAWorkerOnEachGpu) {
   const JobFile file = parse_job(R"([[worker]]
 name = "card"
 device = "cuda:1-3"
@@ -52,7 +52,7 @@ device = "cuda:0"
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
 
-TEST(WorkerDevice, AHostHasThemToo) {
+TEST(WorkerDevice, HostsAcceptDeviceRangesToo) {
   const HostsFile file = parse_hosts(R"([[host]]
 scheduler = true
 servers = 1
@@ -69,12 +69,12 @@ data = { dir = "/a" }
   EXPECT_THAT(file.hosts[0].workers[1].data_options, ElementsAre("dir=/a"));
 }
 
-TEST(WorkerDevice, NamesMustStillDiffer) {
+TEST(WorkerDevice, ExpandedNamesMustDiffer) {
   EXPECT_THAT(job_refusal("name = \"a\"\ndevice = \"cuda:0-1\"\n[[worker]]\nname = \"a-1\""),
               HasSubstr("two workers are named \"a-1\""));
 }
 
-TEST(WorkerDevice, WhatADeviceCannotDoHasItsPlaceAndARemedy) {
+TEST(WorkerDevice, UnsupportedOptionsAreRefusedWithPlaceAndRemedy) {
   EXPECT_THAT(job_refusal("simulate_cpu_share = 0.5\ndevice = \"cuda:2\""),
               AllOf(StartsWith("j.toml:3:10: simulate_cpu_share = \"0.5\" limits a processor"),
                     HasSubstr("on cuda:2"), HasSubstr("slow it down with simulate_slowdown")));
@@ -97,8 +97,7 @@ TEST(WorkerDevice, WhatADeviceCannotDoHasItsPlaceAndARemedy) {
               AllOf(StartsWith("hosts.toml:4"), HasSubstr("is for CUDA devices")));
 }
 
-// What "auto" turned out to be.
-TEST(WorkerDevice, ADeviceThatWasFoundIsAskedAgain) {
+TEST(WorkerDevice, TheDeviceThatAutoChoseIsChecked) {
   WorkerSpec spec;
   spec.device = "auto";
   spec.precision = "tf32";
@@ -108,8 +107,7 @@ TEST(WorkerDevice, ADeviceThatWasFoundIsAskedAgain) {
   EXPECT_EQ(device_trouble(spec, Device{Device::Type::host_cuda}), "") << "for tests of the same kernels";
 }
 
-// What was the name of a kind of device computes nowhere.
-TEST(WorkerDevice, GpuIsNoDevice) {
+TEST(WorkerDevice, GpuIsNotADeviceName) {
   EXPECT_EQ(job_refusal("device = \"gpu\""),
             "j.toml:2:10: device = \"gpu\" in [[worker]]: give " + device_list_expected());
 }

@@ -1,4 +1,4 @@
-// The job files that people begin with can be read, and say all that there is to say.
+// The example jobs can be read, and their resolved text reads back the same.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -9,9 +9,9 @@
 namespace steelyard::examples_test {
 namespace {
 
-TEST(Examples, AreGood) {
+TEST(Examples, AllJobsCanBeRead) {
   const auto root = std::filesystem::path(__FILE__).parent_path() / ".." / ".." / "..";
-  // What examples/own_model.cpp and own_engine.cpp declare; here nothing is made of it.
+  // The declarations of examples/own_model.cpp and own_engine.cpp; nothing is created from them here.
   const OwnRegistry own(
       {.models = {{"perceptron", nullptr, "", {whole_option("width", 32, 1, 4096, "units")}}},
        .engines = {{"logistic", nullptr}},

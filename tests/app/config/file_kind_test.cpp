@@ -1,4 +1,4 @@
-// Jobs and scenarios are told apart by what they say.
+// Jobs and scenarios are distinguished by their keys.
 #include "app/config/job_source.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(CompareKind, TheKeysTell) {
+TEST(CompareKind, KeysDetermineTheKind) {
   EXPECT_EQ(kind_of("[model]\nname = \"mlp\"\n[[worker]]\nsimulate_slowdown = 2\n", "f"), FileKind::job);
   EXPECT_EQ(kind_of("[[worker]]\ntime_ms = [0, 1]\n", "f"), FileKind::scenario);
   EXPECT_EQ(kind_of("[network]\nstep_ms = 3\n", "f"), FileKind::scenario);
@@ -26,7 +26,7 @@ TEST(CompareKind, TheKeysTell) {
 
 std::string sign(const std::string& text) { return scenario_sign(JobSource(text, "a.toml", {})); }
 
-TEST(ScenarioSign, IsWhatOnlyScenariosHave) {
+TEST(ScenarioSign, IsAKeyThatOnlyScenariosHave) {
   EXPECT_EQ(sign("[network]\nstep_ms = 1\n"), "[network]");
   EXPECT_EQ(sign("[[event]]\nscale = 2\n"), "[[event]]");
   EXPECT_EQ(sign("[job]\nglobal_batch = 2\n"), "global_batch in [job]");

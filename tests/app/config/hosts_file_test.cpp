@@ -15,7 +15,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// What is said about a file that cannot be taken.
+// The error for a file that is refused.
 std::string refusal(const std::string& text) {
   try {
     parse_hosts(text, "hosts.toml");
@@ -23,7 +23,7 @@ std::string refusal(const std::string& text) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     return failure.what();
   }
-  ADD_FAILURE() << "it was taken";
+  ADD_FAILURE() << "it was accepted";
   return {};
 }
 
@@ -39,7 +39,7 @@ std::string with(const std::string& line) {
   return "[[host]]\nname = \"lion\"\n" + line + "\nscheduler = true\nservers = 1\n[[host.worker]]\n";
 }
 
-TEST(HostsFile, TheSmallestHasDefaults) {
+TEST(HostsFile, TheSmallestFileHasDefaults) {
   const HostsFile file = parse_hosts(smallest, "hosts.toml");
   ASSERT_EQ(file.hosts.size(), 1U);
   const HostSpec& host = file.scheduler();
@@ -53,7 +53,7 @@ TEST(HostsFile, TheSmallestHasDefaults) {
   EXPECT_EQ(host.workers[0].spec.name, "worker-0");
 }
 
-TEST(HostsFile, EveryKeyArrives) {
+TEST(HostsFile, EveryKeyIsRead) {
   const HostsFile file = parse_hosts(R"(
 [[host]]
 name = "lion"
@@ -102,14 +102,14 @@ data = { dir = "/data/fashion", classes = 10 }
   EXPECT_EQ(left.workers[1].spec.name, "worker-1");
 }
 
-TEST(HostsFile, AddressesFollowFromTheWay) {
+TEST(HostsFile, AddressesDefaultToTheSshHost) {
   const HostsFile file = parse_hosts(with("ssh = \"ann@lion.example\""), "hosts.toml");
   EXPECT_EQ(file.scheduler().address, "lion.example");
-  EXPECT_EQ(file.scheduler().listen, "0.0.0.0") << "a name cannot be bound to";
-  EXPECT_EQ(file.scheduler().steelyard, "steelyard") << "whatever is in the PATH there";
+  EXPECT_EQ(file.scheduler().listen, "0.0.0.0") << "sockets cannot be bound to a name";
+  EXPECT_EQ(file.scheduler().steelyard, "steelyard") << "found in the PATH of that host";
 }
 
-TEST(HostsFile, UnknownKeysAreNamedWithTheNearest) {
+TEST(HostsFile, UnknownKeysAreReportedWithTheNearest) {
   EXPECT_THAT(refusal(with("adress = \"10.0.0.1\"")),
               AllOf(HasSubstr("hosts.toml:3:1"), HasSubstr("unknown key \"adress\" in [[host]]"),
                     HasSubstr("did you mean \"address\"?")));
@@ -123,11 +123,11 @@ TEST(HostsFile, UnknownKeysAreNamedWithTheNearest) {
   EXPECT_THAT(refusal("[[host]]\nworker = 1\n"), HasSubstr("write [[host.worker]] once for each"));
 }
 
-TEST(HostsFile, ValuesOutOfRangeAreShown) {
+TEST(HostsFile, ValuesOutOfRangeAreReported) {
   EXPECT_THAT(refusal(with("port = 70000")),
               AllOf(HasSubstr("hosts.toml:3"), HasSubstr("port = 70000"), HasSubstr("from 1 to 65535")));
   EXPECT_THAT(refusal(with("shards = 0")), HasSubstr("shards = 0"));
-  EXPECT_THAT(refusal(with("name = 3")), HasSubstr("hosts.toml:3"));  // twice: no TOML
+  EXPECT_THAT(refusal(with("name = 3")), HasSubstr("hosts.toml:3"));  // given twice: invalid TOML
   EXPECT_THAT(refusal(std::string(smallest) + "simulate_slowdown = 0.5\n"),
               HasSubstr("give a number from 1 to 1000"));
   EXPECT_THAT(refusal(std::string(smallest) + "simulate_cpu_share = true\n"),
@@ -139,8 +139,8 @@ TEST(HostsFile, ValuesOutOfRangeAreShown) {
               HasSubstr("dir = a list in data of [[host.worker]]"));
 }
 
-// What would be an option of ssh, or several words, never gets there.
-TEST(HostsFile, NoOptionsAreSmuggledIn) {
+// Values that ssh or ip would read as options, or as several words, are refused.
+TEST(HostsFile, OptionsCannotBeInjectedIntoCommands) {
   for (const char* ssh : {"-oProxyCommand=touch /tmp/x", "-v", "lion rm", "lion;rm"}) {
     EXPECT_THAT(refusal(with("ssh = \"" + std::string(ssh) + "\"")), HasSubstr("an argument of ssh")) << ssh;
   }
@@ -152,7 +152,7 @@ TEST(HostsFile, NoOptionsAreSmuggledIn) {
   EXPECT_THAT(refusal(with("address = \"10.0.0.1:7070\"")), HasSubstr("without a port"));
 }
 
-TEST(HostsFile, ACompleteClusterIsDemanded) {
+TEST(HostsFile, TheClusterMustBeComplete) {
   EXPECT_THAT(refusal(""), HasSubstr("no host"));
   EXPECT_THAT(refusal("[[host]]\nservers = 1\n[[host.worker]]\n"), HasSubstr("no host has the scheduler"));
   EXPECT_THAT(refusal("[[host]]\nscheduler = true\n[[host.worker]]\n"), HasSubstr("no host has a server"));
@@ -163,14 +163,14 @@ TEST(HostsFile, ACompleteClusterIsDemanded) {
               HasSubstr("port is the scheduler's"));
 }
 
-TEST(HostsFile, NamesAreUnique) {
+TEST(HostsFile, NamesMustBeUnique) {
   EXPECT_THAT(refusal(with("") + "[[host]]\nname = \"lion\"\n"),
               AllOf(HasSubstr("hosts.toml:8"), HasSubstr("two hosts are named \"lion\"")));
   EXPECT_THAT(refusal(std::string(smallest) + "[[host]]\n[[host.worker]]\nname = \"worker-0\"\n"),
               HasSubstr("two workers are named \"worker-0\""));
 }
 
-TEST(HostsFile, OthersMustBeAbleToReachIt) {
+TEST(HostsFile, HostsNeedReachableAddresses) {
   const std::string elsewhere = "[[host]]\nssh = \"mouse\"\n[[host.worker]]\n";
   EXPECT_THAT(refusal(smallest + elsewhere),
               AllOf(HasSubstr("cannot reach host \"host-0\""), HasSubstr("give its address")));
@@ -180,7 +180,7 @@ TEST(HostsFile, OthersMustBeAbleToReachIt) {
               HasSubstr("give one of the two"));
 }
 
-TEST(HostsFile, AFileThatIsNotThere) {
+TEST(HostsFile, AMissingFileIsReported) {
   try {
     read_hosts_file("/nowhere/hosts.toml");
     FAIL();
@@ -189,7 +189,7 @@ TEST(HostsFile, AFileThatIsNotThere) {
   }
 }
 
-TEST(HostsFile, TheExampleIsOne) {
+TEST(HostsFile, TheExampleIsValid) {
   const auto example = std::filesystem::path(__FILE__).parent_path() / "../../../examples/hosts.toml";
   const HostsFile file = read_hosts_file(example.string());
   EXPECT_EQ(file.hosts.size(), 3U);

@@ -1,4 +1,4 @@
-// Hosts as text, and fewer of them.
+// Hosts as text, and hosts reduced to some of their workers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ name = "mouse-a"
 name = "mouse-b"
 )";
 
-TEST(HostsText, ReadAgainItGivesTheSame) {
+TEST(HostsText, TextReadsBackTheSame) {
   const HostsFile once = parse_hosts(three, "hosts");
   const std::string text = hosts_text(once);
   const HostsFile again = parse_hosts(text, "again");
@@ -58,7 +58,7 @@ TEST(HostsText, ReadAgainItGivesTheSame) {
   EXPECT_THAT(text, Not(HasSubstr("precision"))) << "defaults are left out";
 }
 
-TEST(HostsText, HostsWithoutAnythingToDoAreLeftOut) {
+TEST(HostsText, HostsWithoutRolesAreLeftOut) {
   const HostsFile hosts = parse_hosts(three, "hosts");
   const HostsFile both = with_workers(hosts, {"mouse-b"});
   ASSERT_EQ(both.hosts.size(), 2U) << "the first has scheduler and servers";

@@ -1,4 +1,4 @@
-// Files that people name: what is read, and what is said of those that cannot be.
+// Input files: what is read, and errors for files that cannot be read.
 #include "app/config/job_source.h"
 
 #include <gmock/gmock.h>
@@ -28,10 +28,10 @@ TEST(InputFile, IsReadByteForByte) {
   const std::string bytes("a\r\n\0b", 5);
   EXPECT_EQ(read_input(folder.write("some", bytes).string(), kind), bytes);
   const std::string all(1 << 20, '#');
-  EXPECT_EQ(read_input(folder.write("all", all).string(), kind), all) << "as much as it may have";
+  EXPECT_EQ(read_input(folder.write("all", all).string(), kind), all) << "the largest permitted size";
 }
 
-TEST(InputFile, WhatCannotBeReadIsNamedWithARemedy) {
+TEST(InputFile, UnreadableFilesAreReportedWithARemedy) {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.path("nowhere"), folder.path().string()}) {
     EXPECT_EQ(refusal(path), path + ": cannot be read: look for it");

@@ -1,4 +1,4 @@
-// A job on servers and workers that are not its own: those of a hosts file.
+// A job on the servers and workers of a hosts file instead of its own.
 #include <gmock/gmock.h>
 
 #include "app/config/job_file.h"
@@ -21,7 +21,7 @@ ClusterSpec two_and_one() {
   return {2, {ada}};
 }
 
-TEST(JobCluster, TakesThePlaceOfTheJobsOwn) {
+TEST(JobCluster, AHostsFileReplacesTheJobsCluster) {
   const ClusterSpec cluster = two_and_one();
   const JobFile file = parse_job(job, "j.toml", {}, &cluster);
   EXPECT_EQ(file.job.name, "small");
@@ -32,7 +32,7 @@ TEST(JobCluster, TakesThePlaceOfTheJobsOwn) {
   EXPECT_EQ(file.worker_specs[0].simulate_slowdown, "2, 6@10");
 }
 
-TEST(JobCluster, IsInTheResolvedTextSoThatItNeedsNoHostsFile) {
+TEST(JobCluster, TheResolvedTextNeedsNoHostsFile) {
   const ClusterSpec cluster = two_and_one();
   const JobFile file = parse_job(job, "j.toml", {}, &cluster);
   EXPECT_THAT(file.resolved, HasSubstr("name = \"ada\"\nsimulate_slowdown = \"2, 6@10\""));
@@ -43,7 +43,7 @@ TEST(JobCluster, IsInTheResolvedTextSoThatItNeedsNoHostsFile) {
   EXPECT_EQ(again.worker_specs[0].max_batch, 64U);
 }
 
-TEST(JobCluster, MistakesInTheJobsOwnAreStillMistakes) {
+TEST(JobCluster, MistakesInTheJobsClusterAreStillRefused) {
   const ClusterSpec cluster = two_and_one();
   EXPECT_THROW(parse_job(job + "simulate_slowdown = 0\n", "j.toml", {}, &cluster), Failure);
 }

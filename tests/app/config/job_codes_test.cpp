@@ -1,4 +1,5 @@
-// What servers make of local steps, and how floats travel: in a job file, and the modes they do not go with.
+// The outer optimizer and the encodings of pushes and pulls in a job file, and the sync modes that exclude
+// them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@ std::string refusal(const std::string& text) {
   return complaint_of([&] { parse_job(text + one_worker, "j.toml"); });
 }
 
-TEST(JobCodes, OfPushesAndPulls) {
+TEST(JobCodes, PushAndPullEncodingsAreRead) {
   const JobFile file = parse_job(
       "[cluster]\nsync = \"diloco:64\"\npush_encoding = \"int4\"\npull_encoding = \"bf16\"\n" + one_worker,
       "j.toml");
@@ -27,21 +28,21 @@ TEST(JobCodes, OfPushesAndPulls) {
   EXPECT_THAT(refusal("[cluster]\npush_encoding = \"int2\"\n"), HasSubstr("\"bf16\", \"int8\", \"int4\""));
 }
 
-TEST(JobCodes, GoWithExactVersionsOnly) {
+TEST(JobCodes, EncodingsNeedExactVersions) {
   for (const char* key : {"push_encoding", "pull_encoding"}) {
-    const auto said = [&](const std::string& sync) {
+    const auto refusal_of = [&](const std::string& sync) {
       return refusal("[cluster]\nsync = \"" + sync + "\"\n" + key + " = \"int8\"\n");
     };
     for (const char* sync : {"bsp", "ssp:0", "local:4", "oneshot:epoch", "diloco:4"})
-      EXPECT_EQ(said(sync), "");
+      EXPECT_EQ(refusal_of(sync), "");
     for (const char* sync : {"ssp:2", "asp"}) {
-      EXPECT_THAT(said(sync), HasSubstr("j.toml:3:17: " + std::string(key) +
-                                        " = \"int8\" cannot be combined with sync = \"" + sync + "\""));
+      EXPECT_THAT(refusal_of(sync), HasSubstr("j.toml:3:17: " + std::string(key) +
+                                              " = \"int8\" cannot be combined with sync = \"" + sync + "\""));
     }
   }
 }
 
-TEST(JobCodes, TheOuterRuleIsOfLocalSteps) {
+TEST(JobCodes, TheOuterOptimizerNeedsLocalSteps) {
   const JobFile file = parse_job(
       "[train]\nouter_rate = 0.7\nouter_momentum = 0.9\n[cluster]\nsync = \"diloco:64\"\n" + one_worker,
       "j.toml");
@@ -51,7 +52,7 @@ TEST(JobCodes, TheOuterRuleIsOfLocalSteps) {
   EXPECT_THAT(refusal("[train]\nouter_momentum = 1\n[cluster]\nsync = \"diloco:4\"\n"), HasSubstr("below 1"));
 }
 
-TEST(JobCodes, HubsHaveNoVersionInCommonAndNoMomentum) {
+TEST(JobCodes, HubsAllowNeitherPullEncodingNorMomentum) {
   const std::string sync = "sync = \"mll:4:2:1\"\n";
   EXPECT_EQ(refusal("[cluster]\n" + sync + "push_encoding = \"int8\"\n"), "");
   EXPECT_THAT(refusal("[cluster]\n" + sync + "pull_encoding = \"int8\"\n"),
@@ -64,14 +65,14 @@ TEST(JobCodes, HubsHaveNoVersionInCommonAndNoMomentum) {
   EXPECT_THAT(refusal("[cluster]\nsync = \"mll:4:2:2\"\n"), HasSubstr("give 1 hubs at most"));
 }
 
-TEST(ScenarioCodes, HubsHaveNoVersionInCommon) {
+TEST(ScenarioCodes, HubsAllowNoPullEncoding) {
   const std::string text =
       "[job]\nsync = \"mll:4:2:1\"\n[network]\npull = \"int8\"\n[[worker]]\ntime_ms = [0, 1]\n";
   EXPECT_THAT(complaint_of([&] { parse_scenario(text, "s.toml"); }),
               HasSubstr("pull = \"int8\" cannot be combined with sync = \"mll:4:2:1\""));
 }
 
-TEST(ScenarioCodes, AreOfTheLinks) {
+TEST(ScenarioCodes, EncodingsAreKeysOfTheNetwork) {
   const std::string workers = "[[worker]]\ntime_ms = [0, 1]\n";
   const auto scenario = [&](const std::string& sync) {
     return parse_scenario(
@@ -83,8 +84,9 @@ TEST(ScenarioCodes, AreOfTheLinks) {
               HasSubstr("cannot be combined with sync = \"ssp:2\""));
 }
 
-// How long rounds are follows from what was measured: so many of them are no length of a training.
-TEST(JobCodes, PacedRoundsAreNotCounted) {
+// The length of paced rounds depends on measurements, so a number of rounds does not define the length of the
+// training.
+TEST(JobCodes, PacedModesRefuseANumberOfRounds) {
   EXPECT_EQ(refusal("[cluster]\nsync = \"orchestra\"\npolicy = \"orchestra\"\n"), "");
   EXPECT_THAT(refusal("[train]\nrounds = 100\n[cluster]\nsync = \"orchestra\"\npolicy = \"orchestra\"\n"),
               HasSubstr("give [train] epochs or seconds in place of rounds"));

@@ -37,7 +37,7 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
   return "accepted";
 }
 
-TEST(JobFile, LittleIsEnough) {
+TEST(JobFile, TheSmallestJobHasDefaults) {
   const JobFile file = parse_job(one_worker, "j.toml");
   EXPECT_EQ(file.job.name, "job");
   EXPECT_EQ(file.job.model, "lenet5");
@@ -54,7 +54,7 @@ TEST(JobFile, LittleIsEnough) {
   EXPECT_EQ(file.worker_specs[0].simulate_slowdown, "1");
 }
 
-TEST(JobFile, KeysFillTheMembersThatTheyAreCalledAfter) {
+TEST(JobFile, KeysSetTheMembersOfTheSameName) {
   const auto no_data = [](const Options&) { return DataSets{}; };
   const OwnRegistry own({.data_sets = {{"synthetic",
                                         no_data,
@@ -176,7 +176,7 @@ background = true
   EXPECT_EQ(again.worker_specs.at(0).simulate_cpu_share, a.simulate_cpu_share);
 }
 
-// The lines of a resolved job in which every key of the schema has its default, but for those that are given.
+// A resolved job in which every key of the schema has its default, except those given.
 std::string resolved_with(const std::map<std::string, std::string>& given) {
   JobDraft draft;
   draft.worker.name = "worker-0";
@@ -193,7 +193,7 @@ std::string resolved_with(const std::map<std::string, std::string>& given) {
   return text;
 }
 
-TEST(JobFile, TheResolvedTextOfLittleHasAllDefaults) {
+TEST(JobFile, TheResolvedTextOfASmallJobHasAllDefaults) {
   const JobFile file = parse_job("train.rounds = 7\ncluster.policy = 'equal'\n[[worker]]\n", "j.toml");
   const std::string defaults =
       resolved_with({{"train.rounds", "7"}, {"train.epochs", "0"}, {"cluster.policy", "\"equal\""}});
@@ -202,7 +202,7 @@ TEST(JobFile, TheResolvedTextOfLittleHasAllDefaults) {
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);
 }
 
-// Another value than the default, as --set takes it; empty: the table of rows does not tell one.
+// A value other than the default, in the form of --set; empty if the table does not determine one.
 std::string another_value(const Key& key) {
   const Limits& limits = key.limits;
   return std::visit(
@@ -223,9 +223,9 @@ std::string another_value(const Key& key) {
       key.field);
 }
 
-// Every key of the table is read, and given back; some only in company, which the tests of their rules give
-// them.
-TEST(JobFile, EveryKeyOfTheTableArrives) {
+// Every key of the table is read and written back. Some need other keys as well; the tests of their rules
+// cover them.
+TEST(JobFile, EveryKeyOfTheTableIsRead) {
   JobDraft draft;
   std::vector<std::string> refused;
   for (const Section& section : schema_of(draft).sections) {
@@ -246,7 +246,7 @@ TEST(JobFile, EveryKeyOfTheTableArrives) {
               testing::IsSubsetOf({"outer_rate", "outer_momentum", "heartbeat", "reproducible", "schedule"}));
 }
 
-TEST(JobFile, SetWinsOverTheFile) {
+TEST(JobFile, SetOverridesTheFile) {
   const std::string text =
       "[train]\nlr = 0.5\n[policy.boa]\nperiod = 1\n[[worker]]\n[[worker]]\nname = \"b\"\n";
   const JobFile file =
@@ -395,12 +395,12 @@ TEST(JobFile, GoldenSet) {
   EXPECT_THAT(refusal(one_worker, {"train.lr=1\nseconds = 3"}), HasSubstr("give a number above 0"));
 }
 
-TEST(JobFile, FilesThatCannotBeRead) {
+TEST(JobFile, UnreadableFilesAreReported) {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.path("no-such.toml"), folder.path().string()}) {
     try {
       read_job_file(path);
-      ADD_FAILURE() << "read";
+      ADD_FAILURE() << "it was read";
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.code(), ExitCode::configuration);
       EXPECT_THAT(failure.what(),
@@ -410,7 +410,6 @@ TEST(JobFile, FilesThatCannotBeRead) {
   EXPECT_THROW(read_job_file(folder.write("large.toml", std::string(2 << 20, '#'))), Failure);
 }
 
-// The length of the schedule: in epochs where they are given, from the rounds where the data is known.
 TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
   JobDraft draft;
   const std::string help = describe(schema_of(draft));

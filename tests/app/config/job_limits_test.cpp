@@ -1,4 +1,5 @@
-// What a job may ask for and no machine would do: refused when it is read, by name, instead of a hang.
+// Jobs that ask for more than any machine can do are refused when they are read, with the key, instead of
+// hanging.
 #include <gmock/gmock.h>
 
 #include "app/config/job_file.h"
@@ -27,7 +28,7 @@ std::string refused(const std::string& text, const std::vector<std::string>& set
   return refusal([&] { parse_job(text, "j.toml", set); });
 }
 
-TEST(JobLimits, LocalStepsOfARound) {
+TEST(JobLimits, LocalStepsOfARoundAreLimited) {
   const auto steps = [](const std::string& sync, const std::string& train, std::uint64_t samples) {
     return refusal([&] {
       JobFile file =
@@ -68,7 +69,7 @@ TEST(JobLimits, ARoundIsAWholeNumberOfGrains) {
   EXPECT_THAT(refused_batch(20), AllOf(HasSubstr("give 32"), Not(HasSubstr("give 0"))));
 }
 
-TEST(JobLimits, Shards) {
+TEST(JobLimits, ShardsAreLimited) {
   EXPECT_EQ(refused("[cluster]\nservers = 400\n[[worker]]\n"), "");
   EXPECT_EQ(refused("[cluster]\nservers = 1024\nshards_per_server = 19\n[[worker]]\n"), "");
   EXPECT_THAT(
@@ -76,7 +77,7 @@ TEST(JobLimits, Shards) {
       AllOf(HasSubstr("j.toml:2:11: servers x shards_per_server = 20480"), HasSubstr("the limit is 20000")));
 }
 
-TEST(JobLimits, MemoryThatDoesNotHoldARoundIsSaid) {
+TEST(JobLimits, ANoteWarnsIfWorkersCannotHoldARound) {
   const auto note = [](const std::string& workers) {
     return memory_note(parse_job("[train]\nbatch = 100\n" + workers, "j.toml"));
   };
@@ -88,7 +89,7 @@ TEST(JobLimits, MemoryThatDoesNotHoldARoundIsSaid) {
             "turns; raise max_batch, or give [train] a smaller batch");
 }
 
-TEST(JobLimits, MirrorsThatAreNotReplacedAreSaid) {
+TEST(JobLimits, ANoteWarnsIfMirrorsAreNotReplaced) {
   const auto note = [](const std::string& lines) {
     return replica_note(
         parse_job("[cluster]\nservers = 2\nreplicas = 1\n" + lines + "[[worker]]\n[[worker]]\n", "j.toml")
@@ -102,7 +103,7 @@ TEST(JobLimits, MirrorsThatAreNotReplacedAreSaid) {
   EXPECT_EQ(replica_note(parse_job("[cluster]\nsync = \"dc-asgd\"\n[[worker]]\n", "j.toml").job), "");
 }
 
-TEST(JobLimits, AScenarioIsNoJob) {
+TEST(JobLimits, ScenariosAreRefused) {
   EXPECT_EQ(refused("[job]\nrounds = 20\n[[worker]]\ntime_ms = [1]\n[[event]]\nscale = 2\n"),
             "j.toml: this is a scenario: it has [[event]]: run it with `steelyard simulate`, or give a job "
             "(steelyard "
@@ -110,7 +111,7 @@ TEST(JobLimits, AScenarioIsNoJob) {
   EXPECT_THAT(refused("[train]\nbatch = 3\n[[worker]]\ntime_ms = 3\n"), HasSubstr("unknown key \"time_ms\""));
 }
 
-TEST(JobLimits, ASectionThatSetMadeUpIsSetsFault) {
+TEST(JobLimits, UnknownSectionsOfSetAreReportedAsSet) {
   EXPECT_EQ(refused("[[worker]]\n", {"trian.lr=0.1"}),
             "--set trian.lr=0.1: unknown section [trian]; did you mean \"train\"? (valid: job, model, "
             "data, train, cluster, policy, worker)");

@@ -1,4 +1,4 @@
-// Optimizers in a job file, and the modes that they do not go with.
+// Optimizers in a job file, and the sync modes that exclude them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string refusal(const std::string& text) {
   return "";
 }
 
-TEST(JobOptimizer, KindsAndTheirNumbers) {
+TEST(JobOptimizer, KindsAndNumbersAreRead) {
   using Kind = nn::Optimizer::Kind;
   for (const auto& [name, kind] : {std::pair("sgd", Kind::sgd),
                                    {"nesterov", Kind::nesterov},
@@ -40,36 +40,37 @@ TEST(JobOptimizer, KindsAndTheirNumbers) {
   }
 }
 
-TEST(JobOptimizer, AnotherWordIsRefused) {
+TEST(JobOptimizer, UnknownOptimizersAreRefused) {
   EXPECT_EQ(refusal("[train]\noptimizer = \"adm\"\n" + one_worker),
             "j.toml:2:13: optimizer = \"adm\" in [train]: give one of \"sgd\", \"momentum\", \"nesterov\", "
             "\"adam\", \"adamw\", \"lars\", \"lamb\"; did you mean \"adam\"?");
 }
 
-TEST(JobOptimizer, SomeDoNotGoWithAMode) {
-  const auto said = [](const std::string& optimizer, const std::string& sync) {
+TEST(JobOptimizer, SomeOptimizersExcludeSyncModes) {
+  const auto refusal_of = [](const std::string& optimizer, const std::string& sync) {
     return refusal("[train]\noptimizer = \"" + optimizer + "\"\n[cluster]\nsync = \"" + sync + "\"\n" +
                    one_worker);
   };
   for (const char* optimizer : {"sgd", "momentum", "nesterov"}) {
     for (const char* sync : {"bsp", "ssp:2", "asp", "local:4", "oneshot:epoch"})
-      EXPECT_EQ(said(optimizer, sync), "") << optimizer << " " << sync;
+      EXPECT_EQ(refusal_of(optimizer, sync), "") << optimizer << " " << sync;
   }
   for (const char* optimizer : {"adam", "adamw", "lars", "lamb"}) {
-    EXPECT_EQ(said(optimizer, "bsp"), "");
-    EXPECT_EQ(said(optimizer, "ssp:0"), "") << "bsp";
-    EXPECT_THAT(said(optimizer, "local:4"), HasSubstr("choose sgd, momentum or nesterov, or sync = \"bsp\""));
-    EXPECT_THAT(said(optimizer, "oneshot:end"), HasSubstr("local steps"));
+    EXPECT_EQ(refusal_of(optimizer, "bsp"), "");
+    EXPECT_EQ(refusal_of(optimizer, "ssp:0"), "") << "bsp";
+    EXPECT_THAT(refusal_of(optimizer, "local:4"),
+                HasSubstr("choose sgd, momentum or nesterov, or sync = \"bsp\""));
+    EXPECT_THAT(refusal_of(optimizer, "oneshot:end"), HasSubstr("local steps"));
   }
-  EXPECT_EQ(said("adam", "asp"), "") << "a push is a whole update";
+  EXPECT_EQ(refusal_of("adam", "asp"), "") << "a push is a whole update";
   EXPECT_EQ(
-      said("adam", "ssp:2"),
+      refusal_of("adam", "ssp:2"),
       "j.toml:2:13: optimizer = \"adam\" cannot be combined with sync = \"ssp:2\": there a push is a part of "
       "an update, which this optimizer cannot apply: choose sync = \"bsp\" or \"asp\"");
-  EXPECT_EQ(said("lamb", "asp"),
+  EXPECT_EQ(refusal_of("lamb", "asp"),
             "j.toml:2:13: optimizer = \"lamb\" cannot be combined with sync = \"asp\": it updates whole "
             "tensors, but here each slice is updated when pushes arrive: choose sync = \"bsp\"");
-  EXPECT_THAT(said("lars", "ssp:2"), HasSubstr("whole tensors"));
+  EXPECT_THAT(refusal_of("lars", "ssp:2"), HasSubstr("whole tensors"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Tables of learning rates in a job file: in, out again, and what is refused.
+// Tables of learning rates in a job file: read, written back, and refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
   return complaint_of([&] { parse_job(text, "j.toml", overrides); });
 }
 
-TEST(JobSchedule, ATableOfRates) {
+TEST(JobSchedule, ATableOfRatesIsRead) {
   const JobFile file =
       parse_job(table + "step_epochs = 0.25\nrates = [0.1, 5e-3, 0, 2]\n" + one_worker, "j.toml");
   EXPECT_EQ(file.job.schedule.kind, nn::Schedule::Kind::table);
@@ -34,11 +34,11 @@ TEST(JobSchedule, ATableOfRates) {
   EXPECT_EQ(again.job.schedule.rates, file.job.schedule.rates);
 }
 
-TEST(JobSchedule, WithoutATableNothingIsSaidOfRates) {
+TEST(JobSchedule, WithoutATableRatesAreLeftOut) {
   EXPECT_THAT(parse_job(one_worker, "j.toml").resolved, Not(HasSubstr("rates")));
 }
 
-TEST(JobSchedule, SetTakesATable) {
+TEST(JobSchedule, SetAcceptsATable) {
   const std::vector<std::string> given{"train.schedule=table", "train.rates=[1, 0.5]"};
   EXPECT_THAT(parse_job(one_worker, "j.toml", given).job.schedule.rates, ElementsAre(1, 0.5));
   EXPECT_THAT(
@@ -48,7 +48,7 @@ TEST(JobSchedule, SetTakesATable) {
   EXPECT_EQ(cosine.schedule.kind, nn::Schedule::Kind::cosine);
 }
 
-// One for each round of many epochs, each number with all of its digits.
+// One rate for each round of many epochs, each with all of its digits.
 TEST(JobSchedule, ALongTableKeepsEveryBit) {
   std::vector<double> rates;
   std::string text;
@@ -65,7 +65,7 @@ TEST(JobSchedule, ATableNeedsNoLengthOfTheTraining) {
   EXPECT_EQ(refusal(table + "rates = [1]\nseconds = 9\n" + one_worker), "");
 }
 
-TEST(JobSchedule, WhatIsNoTableIsRefusedWithItsPlace) {
+TEST(JobSchedule, InvalidTablesAreRefusedWithTheirPlace) {
   const std::string numbers =
       " in [train]: give a list of 1 to 1000000 numbers only, of at least 0, as in [0.1, 0.05]";
   for (const char* bad : {"[]", "[0.1, -1]", "[1, nan]", "[inf]", "[\"a\"]", "[[1]]"})
@@ -87,7 +87,8 @@ TEST(JobSchedule, HelpAndJsonSchemaShowATable) {
   EXPECT_EQ(rates["maxItems"], 1'000'000);
 }
 
-TEST(JobSchedule, KnowsTheLengthOfTheTraining) {
+// Its length is [train] epochs, or follows from the rounds if epochs are not given.
+TEST(JobSchedule, TheScheduleSpansTheTraining) {
   Job job = parse_job("[train]\nbatch = 100\nrounds = 25\nschedule = \"cosine\"\n" + one_worker, "j").job;
   EXPECT_EQ(job.epochs, 0U);
   set_samples(job, 1000, 50);

@@ -50,7 +50,7 @@ TEST(JobPrecision, IsOneOfThree) {
   EXPECT_THAT(refusal("precision = \"fp16\""), HasSubstr("float32"));
 }
 
-TEST(JobThrottle, ReadsBackAsItIs) {
+TEST(JobThrottle, ReadsBackTheSame) {
   for (const char* keys : {"simulate_slowdown = 2", "simulate_slowdown = 1e2", "simulate_slowdown = \" 3 \"",
                            "simulate_cpu_share = \"1, 0.4@10, again@20\"", "simulate_cpu_share = 0.25",
                            "threads = 4", "threads = \"auto\"", "precision = \"bf16\""}) {

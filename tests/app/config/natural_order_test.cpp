@@ -27,7 +27,7 @@ TEST(NaturalOrder, NumbersCountAsNumbers) {
                                          "faster"};
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     for (std::size_t j = 0; j < ordered.size(); ++j) {
-      // Where only zeros differ, which comes first does not matter, as long as one does.
+      // If only leading zeros differ, either order is allowed, but it must be consistent.
       if (i != j && std::min(i, j) == 3 && std::max(i, j) == 4) continue;
       EXPECT_EQ(natural_less(ordered[i], ordered[j]), i < j) << ordered[i] << " and " << ordered[j];
     }

@@ -27,8 +27,8 @@ std::string refusal(std::size_t tensors, std::size_t dimensions) {
   return "";
 }
 
-// What no process could be told is refused before any is started.
-TEST(PrepareJob, AJobThatCannotTravelIsRefusedByName) {
+// A job beyond the limits of messages is refused before any process is started.
+TEST(PrepareJob, JobsTooLargeForAMessageAreRefused) {
   EXPECT_EQ(refusal(3, limits::dimensions), "");
   EXPECT_THAT(refusal(3, limits::dimensions + 1), HasSubstr("64 dimensions"));
   EXPECT_EQ(refusal(limits::tensors, 2), "");

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 class ReplayTest : public testing::Test {
  protected:
-  // A run of two workers: 10 + b ms and 10 + 2 b ms for b samples, and 5 ms of exchange. The second comes in
+  // A run of two workers: 10 + b ms and 10 + 2 b ms for b samples, and 5 ms of exchange. The second joins in
   // round 2.
   ReplayTest() {
     folder_.write("job.toml",
@@ -61,7 +61,7 @@ class ReplayTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(ReplayTest, IsTheClusterAndTheJobOfTheRun) {
+TEST_F(ReplayTest, HasTheClusterAndTheJobOfTheRun) {
   const Replay replay = replay_of(run());
   EXPECT_EQ(replay.rounds, 8U);
   EXPECT_EQ(replay.policy, "equal");
@@ -79,7 +79,7 @@ TEST_F(ReplayTest, IsTheClusterAndTheJobOfTheRun) {
   EXPECT_EQ(it.events[0].from, 2U);
 }
 
-TEST_F(ReplayTest, TellsWhatWouldHaveBeen) {
+TEST_F(ReplayTest, PredictsOtherPoliciesAndWorkers) {
   sim::Scenario it = parse_scenario(replay_of(run()).scenario, "replay.toml");
   it.policy = "oracle";
   const auto rounds = sim::simulate(it).rounds;
@@ -91,7 +91,7 @@ TEST_F(ReplayTest, TellsWhatWouldHaveBeen) {
   EXPECT_THAT(without.events, testing::IsEmpty());
 }
 
-TEST_F(ReplayTest, WhatCannotBeReplayedIsToldWithARemedy) {
+TEST_F(ReplayTest, UnsupportedRunsAreRefusedWithARemedy) {
   EXPECT_THAT(trouble({"c"}), AllOf(HasSubstr("no worker of"), HasSubstr("(valid: a, b)")));
   EXPECT_THAT(trouble({"a", "b"}), HasSubstr("no worker of " + run() + " is left"));
   folder_.write("job.toml", "[train]\nrounds = 8\n[cluster]\nsync = \"local:4\"\n[[worker]]\n");

@@ -7,7 +7,7 @@
 namespace steelyard::registry_test {
 namespace {
 
-TEST(Registry, HoldsWhatItWasFilledWith) {
+TEST(Registry, HoldsRegisteredModels) {
   EXPECT_TRUE(registry().models.empty());
   {
     const OwnRegistry own({.models = {{"mine", nullptr, "one of mine"}}});

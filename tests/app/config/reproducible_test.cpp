@@ -23,13 +23,13 @@ std::string refusal(const std::string& rest) {
   return "accepted";
 }
 
-TEST(Reproducible, IsOrderedGrainByGrain) {
+TEST(Reproducible, SumsAreOrderedByGrains) {
   const Job job = read("[[worker]]\n");
   EXPECT_EQ(job.sum_order, SumOrder::positions);
   EXPECT_EQ(job.grain, 32U);
 }
 
-TEST(Reproducible, IsRefusedWhereSomethingElseDecidesTheBits) {
+TEST(Reproducible, SettingsThatChangeTheBitsAreRefused) {
   EXPECT_THAT(refusal("sync = \"ssp:2\"\n[[worker]]\n"), HasSubstr("choose bsp"));
   EXPECT_THAT(refusal("sync = \"flexrr\"\n[[worker]]\n"), HasSubstr("choose bsp"));
   EXPECT_THAT(refusal("push_encoding = \"bf16\"\n[[worker]]\n"),

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 constexpr char smallest[] = "[[worker]]\nsamples_per_s = 1600\n";
 
-// The scenario of the design, word for word in its keys.
+// A scenario with all basic keys.
 constexpr char contract[] = R"([job]
 global_batch = 512
 samples_per_epoch = 50000
@@ -50,7 +50,7 @@ scale = 2
 cpu = 0.3
 )";
 
-TEST(ScenarioFile, EveryKeyOfTheContractArrives) {
+TEST(ScenarioFile, BasicKeysAreRead) {
   const sim::Scenario it = parse_scenario(contract, "some/where/contract.toml");
   EXPECT_EQ(it.name, "contract");
   EXPECT_EQ(it.global_batch, 512U);
@@ -80,7 +80,7 @@ TEST(ScenarioFile, EveryKeyOfTheContractArrives) {
   EXPECT_EQ(it.events[1].cpu, 0.3);
 }
 
-TEST(ScenarioFile, TheAddedKeysArrive) {
+TEST(ScenarioFile, FurtherKeysAreRead) {
   const sim::Scenario it = parse_scenario(R"([job]
 rounds = 40
 global_batch = 10
@@ -114,7 +114,7 @@ highest = 2
 )",
                                           "a.toml");
   EXPECT_EQ(it.epochs, 0U);
-  EXPECT_EQ(it.samples_per_epoch, 400U) << "all rounds are of one length";
+  EXPECT_EQ(it.samples_per_epoch, 400U) << "all rounds have the same length";
   EXPECT_EQ(it.network.latency_ms, 2);
   EXPECT_EQ(it.network.bandwidth_gbps, 10);
   EXPECT_EQ(it.network.model_mb, 44);
@@ -143,7 +143,7 @@ std::string trouble(const std::string& text) {
   return {};
 }
 
-TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
+TEST(ScenarioFile, UnknownKeysAreReportedWithPlaceAndNearestKey) {
   EXPECT_EQ(trouble(smallest), "");
   EXPECT_THAT(trouble("[job]\nglobal_bacth = 3\n"),
               AllOf(HasSubstr("odd.toml:2:1"), HasSubstr("\"global_bacth\""),
@@ -162,7 +162,7 @@ TEST(ScenarioFile, UnknownKeysAreNamedWithTheirPlaceAndTheNearestKey) {
 }
 
 // [job] policy is steelyard in all of these.
-TEST(ScenarioFile, OptionsOfPoliciesThatAreNotChosenAreCheckedToo) {
+TEST(ScenarioFile, OptionsOfUnusedPoliciesAreChecked) {
   const auto policy = [](const std::string& text) { return trouble(std::string(smallest) + text); };
   EXPECT_EQ(policy("[policy.lbb]\nrapid = 0.3\n[policy.oracle]\n"), "");
   EXPECT_THAT(policy("[policy.stilyard]\n"),
@@ -173,13 +173,13 @@ TEST(ScenarioFile, OptionsOfPoliciesThatAreNotChosenAreCheckedToo) {
               AllOf(HasSubstr("odd.toml:4:8"), HasSubstr("'much'")));
   EXPECT_THAT(policy("[policy.steelyard]\nboldness = 1\n"),
               AllOf(HasSubstr("odd.toml:4"), HasSubstr("least_gain")))
-      << "the chosen one has a place as well";
+      << "errors of the chosen policy have a place too";
   EXPECT_THAT(policy("[policy.oracle]\nwisdom = 1\n"),
               AllOf(HasSubstr("odd.toml:4"), HasSubstr("no options")));
   EXPECT_THAT(policy("[policy]\nlbb = 3\n"), HasSubstr("must be a section"));
 }
 
-TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
+TEST(ScenarioFile, InvalidValuesAreRefusedWithValidOnes) {
   EXPECT_THAT(trouble("[job]\nglobal_batch = 0\n"), AllOf(HasSubstr("odd.toml:2:16"), HasSubstr("from 1")));
   EXPECT_THAT(trouble("[job]\nglobal_batch = 2.5\n"), HasSubstr("a whole number"));
   EXPECT_THAT(trouble("[network]\nstep_ms = \"3\"\n"), HasSubstr("a number from 0"));
@@ -198,7 +198,7 @@ TEST(ScenarioFile, ValuesThatCannotBeAreRefusedWithWhatMayBe) {
   EXPECT_THAT(trouble("[job\n"), HasSubstr("not TOML"));
 }
 
-TEST(ScenarioFile, EventsByTheClock) {
+TEST(ScenarioFile, EventsMayBeTimedInSeconds) {
   const sim::Scenario it = parse_scenario(R"([job]
 global_batch = 30
 rounds = 4
@@ -219,10 +219,10 @@ to_s = 0.8
   std::vector<double> ms;
   for (const sim::RoundResult& round : sim::simulate(it).rounds) ms.push_back(round.round_ms);
   EXPECT_THAT(ms, testing::Pointwise(testing::DoubleNear(1e-3), {300.0, 300.0, 600.0, 300.0}))
-      << "the third begins in it";
+      << "the third round begins during the event";
 }
 
-TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
+TEST(ScenarioFile, MeaninglessEventsAreRefused) {
   const auto event = [](const std::string& text) {
     return trouble(std::string(smallest) + "[[event]]\n" + text);
   };
@@ -256,7 +256,7 @@ TEST(ScenarioFile, EventsThatMeanNothingAreRefused) {
   EXPECT_THAT(event("memory = 0.5\n"), AllOf(HasSubstr("odd.toml:4"), HasSubstr("memory_mb")));
 }
 
-TEST(ScenarioFile, WhatHappensOnceHasNoShapeAndNoEnd) {
+TEST(ScenarioFile, OneTimeEventsHaveNoShapeAndNoEnd) {
   const auto event = [](const std::string& text) {
     return trouble(std::string(smallest) +
                    "[[worker]]\nsamples_per_s = 9\n[[event]]\nworker = \"worker-0\"\n" + text);
@@ -278,7 +278,7 @@ TEST(ScenarioFile, WhatHappensOnceHasNoShapeAndNoEnd) {
   EXPECT_THAT(event("join = true\n"), HasSubstr("give from_round"));
 }
 
-TEST(ScenarioFile, TheExchangeIsSaidInOneWay) {
+TEST(ScenarioFile, TheExchangeIsSpecifiedInOneWay) {
   const auto network = [](const std::string& text) { return trouble("[network]\n" + text + smallest); };
   EXPECT_EQ(network("latency_ms = 1\n"), "");
   EXPECT_EQ(network("bandwidth_gbps = 1\nmodel_mb = 5\n"), "");
@@ -289,7 +289,7 @@ TEST(ScenarioFile, TheExchangeIsSaidInOneWay) {
     EXPECT_THAT(network(links + "step_ms = 3\n"), HasSubstr("one of the two"));
 }
 
-TEST(ScenarioFile, AWorkerMayHaveALinkOfItsOwn) {
+TEST(ScenarioFile, AWorkerMayHaveItsOwnLink) {
   const auto scenario = [](const std::string& network, const std::string& keys) {
     return parse_scenario("[job]\nrounds = 4\n[network]\n" + network +
                               "[[worker]]\ntime_ms = [1]\n[[worker]]\nname = \"far\"\ntime_ms = [1]\n" + keys,
@@ -301,27 +301,28 @@ TEST(ScenarioFile, AWorkerMayHaveALinkOfItsOwn) {
   EXPECT_DOUBLE_EQ(sim::network_of(it, 1).exchange_ms(), 2 * 20 + 2 * 4000);
   EXPECT_DOUBLE_EQ(sim::network_of(scenario(links, "latency_ms = 0\n"), 1).exchange_ms(), 2 * 4);
   EXPECT_THROW(scenario("step_ms = 5\n", "latency_ms = 20\n"), Failure);
-  EXPECT_THROW(scenario("latency_ms = 1\n", "bandwidth_gbps = 1\n"), Failure) << "nothing goes through it";
+  EXPECT_THROW(scenario("latency_ms = 1\n", "bandwidth_gbps = 1\n"), Failure)
+      << "without model_mb nothing is sent";
 }
 
-TEST(ScenarioFile, WhereNobodyIsThereItIsRefused) {
+TEST(ScenarioFile, RoundsWithoutAnyWorkerAreRefused) {
   const std::string killed = std::string(smallest) + "[[event]]\nworker = \"worker-0\"\nkill = true\n";
   EXPECT_THAT(trouble(killed + "from_round = 3\nto_round = 9\n"),
               AllOf(HasSubstr("odd.toml"), HasSubstr("no worker is present in round 3")));
 }
 
-TEST(ScenarioFile, ACommandLineReplacesKeys) {
+TEST(ScenarioFile, TheCommandLineReplacesKeys) {
   const std::vector<std::string> given{"network.step_ms=7", "worker.a.noise=0.5", "job.rounds=3"};
   const sim::Scenario it =
       parse_scenario("[[worker]]\nname = \"a\"\nsamples_per_s = 9\nnoise = 0.1\n", "a.toml", given);
   EXPECT_EQ(it.network.step_ms, 7);
   EXPECT_EQ(it.workers[0].noise, 0.5);
   EXPECT_EQ(it.rounds, 3);
-  EXPECT_THROW(parse_scenario(smallest, "a.toml", {"worker.nobody.noise=0.5"}), Failure);
+  EXPECT_THROW(parse_scenario(smallest, "a.toml", {"worker.missing.noise=0.5"}), Failure);
   EXPECT_THROW(parse_scenario(smallest, "a.toml", {"network.step_ns=5"}), Failure);
 }
 
-TEST(ScenarioFile, MemoryArrives) {
+TEST(ScenarioFile, MemoryKeysAreRead) {
   const sim::Scenario it = parse_scenario(
       "[[worker]]\nsamples_per_s = 9\nmemory_mb = 16000\n[[worker]]\nsamples_per_s = 9\n"
       "[[event]]\nmemory = 0.3\nscale = 2\n",
@@ -333,7 +334,7 @@ TEST(ScenarioFile, MemoryArrives) {
               AllOf(HasSubstr("odd.toml:4"), HasSubstr("max_batch")));
 }
 
-TEST(ScenarioFile, FilesThatItNamesLieBesideIt) {
+TEST(ScenarioFile, FileNamesAreRelativeToTheScenario) {
   const TemporaryFolder folder;
   folder.write("data/p.json",
                R"({"steelyard_profile":1,"alone":[{"samples":10,"ms":4},{"samples":20,"ms":6}]})");
@@ -370,7 +371,7 @@ noise = 0.1
   EXPECT_EQ(sim::simulate(it).rounds.size(), 2U);
 }
 
-TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
+TEST(ScenarioFile, ComputeTimesAreGivenInOneWay) {
   EXPECT_THAT(trouble("[[worker]]\ntime_ms = [1, 1]\nprofile = \"p.json\"\n"), HasSubstr("give one of"));
   EXPECT_THAT(trouble("[[worker]]\ntrace = \"t.csv\"\n"), HasSubstr("give one of"));
   EXPECT_THAT(trouble("[[worker]]\nsamples_per_s = 1\nrecorded_worker = \"a\"\n"),
@@ -383,7 +384,7 @@ TEST(ScenarioFile, OneWayToSayATimeIsEnough) {
   EXPECT_THAT(trouble("[[worker]]\nprofil = \"p\"\n"), HasSubstr("did you mean \"profile\"?"));
 }
 
-TEST(ScenarioFile, MissingFilesAreNamed) { EXPECT_THROW(read_scenario("nowhere.toml"), Failure); }
+TEST(ScenarioFile, MissingFilesAreRefused) { EXPECT_THROW(read_scenario("nowhere.toml"), Failure); }
 
 }  // namespace
 }  // namespace steelyard::scenario_file_test

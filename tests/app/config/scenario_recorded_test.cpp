@@ -1,6 +1,5 @@
-// The simulator against reality: two real runs of the demo's cluster, 150 rounds each on two cores, as their
-// rounds.jsonl tells (examples/devices). Given the curves of such a run, the simulator takes the time of the
-// run.
+// The simulator against two real runs of the demo's cluster, 150 rounds each on two cores. Their rounds.jsonl
+// are in examples/devices. With the curves of such a run, the simulation takes as long as the run.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -41,15 +40,15 @@ double simulated_median_ms(const std::string& file, const std::string& policy) {
   return median(rounds);
 }
 
-TEST(ScenarioOfARecordedRun, TakesTheTimeOfTheRun) {
+TEST(ScenarioOfARecordedRun, TakesAsLongAsTheRun) {
   const std::string equal = recording("demo_equal"), balanced = recording("demo_lb_bsp");
   const double equal_ms = real_median_ms(equal), balanced_ms = real_median_ms(balanced);
   EXPECT_NEAR(simulated_median_ms(equal, "equal") / equal_ms, 1, 0.1);
   EXPECT_NEAR(simulated_median_ms(balanced, "lb-bsp") / balanced_ms, 1, 0.1);
 }
 
-// What it is for: to know before what another policy would do.
-TEST(ScenarioOfARecordedRun, ForetellsTheTimeUnderAnotherPolicy) {
+// The purpose of a recording: to predict how another policy would have done.
+TEST(ScenarioOfARecordedRun, PredictsTheTimeUnderAnotherPolicy) {
   const std::string equal = recording("demo_equal"), balanced = recording("demo_lb_bsp");
   EXPECT_NEAR(simulated_median_ms(equal, "lb-bsp") / real_median_ms(balanced), 1, 0.1);
   EXPECT_NEAR(simulated_median_ms(balanced, "equal") / real_median_ms(equal), 1, 0.1);

@@ -45,9 +45,9 @@ noise = 0.5
 samples_per_s = 1600
 )";
 
-TEST(ScenarioTraining, EveryKeyArrives) {
+TEST(ScenarioTraining, EveryKeyIsRead) {
   const sim::Scenario scenario = parse_scenario(trained, "trained.toml");
-  EXPECT_EQ(scenario.samples_per_epoch, 350U) << "as many as there are data";
+  EXPECT_EQ(scenario.samples_per_epoch, 350U) << "the size of the data set";
   EXPECT_EQ(sim::count_rounds(scenario), 12U);
   EXPECT_EQ(scenario.target_accuracy, 0.99);
   const Job job = sim::job_of(scenario, false, true);
@@ -70,7 +70,7 @@ TEST(ScenarioTraining, EveryKeyArrives) {
   EXPECT_GT(job.layout.size(), 100'000U);
 }
 
-TEST(ScenarioTraining, RoundsMayEndItInTheMiddleOfAnEpoch) {
+TEST(ScenarioTraining, RoundsMayEndTrainingWithinAnEpoch) {
   const sim::Scenario scenario = parse_scenario(std::string(R"([job]
 train = true
 model = "softmax"
@@ -89,7 +89,7 @@ test = 50
   EXPECT_EQ(result.evaluations.size(), 2U) << "at the end of the epoch, and at the end";
 }
 
-TEST(ScenarioTraining, AUsersOwnDataAreFound) {
+TEST(ScenarioTraining, UserDataSetsAreFound) {
   const std::string text =
       std::string("[job]\ntrain = true\nmodel = \"softmax\"\ndata = \"ours\"\nglobal_batch = 32\n") + worker;
   EXPECT_THROW(parse_scenario(text, "a.toml"), Failure);
@@ -99,7 +99,7 @@ TEST(ScenarioTraining, AUsersOwnDataAreFound) {
   EXPECT_EQ(parse_scenario(text, "a.toml").samples_per_epoch, 64U);
 }
 
-// samples_per_epoch is of the contract, and says so beside a training too.
+// samples_per_epoch is a basic key of scenarios, and counts beside a training too.
 TEST(ScenarioTraining, AnEpochMayBeAPartOfTheData) {
   const auto made = [](const std::string& samples) {
     return parse_scenario(
@@ -114,7 +114,7 @@ TEST(ScenarioTraining, AnEpochMayBeAPartOfTheData) {
   const sim::Result result = sim::simulate(part);
   EXPECT_EQ(result.rounds.size(), 8U);
   EXPECT_EQ(result.rounds[3].shares[0], 200U % 64);
-  EXPECT_EQ(sim::to_json(sim::simulate(all)), sim::to_json(sim::simulate(made("")))) << "all that there are";
+  EXPECT_EQ(sim::to_json(sim::simulate(all)), sim::to_json(sim::simulate(made("")))) << "the whole data set";
 }
 
 std::string trouble(const std::string& text) {
@@ -127,7 +127,7 @@ std::string trouble(const std::string& text) {
   return {};
 }
 
-TEST(ScenarioTraining, WhatMeansNothingIsRefused) {
+TEST(ScenarioTraining, InvalidKeysAreRefused) {
   const std::string train = "[job]\ntrain = true\ndata = \"synthetic\"\nmodel = \"softmax\"\n";
   EXPECT_EQ(trouble(train), "");
   EXPECT_EQ(trouble("[job]\ntrain = false\n"), "");

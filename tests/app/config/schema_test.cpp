@@ -1,4 +1,4 @@
-// What is made from the tables of jobs, scenarios and hosts: reading, help and JSON schemas say the same.
+// Reading, help and JSON schemas are made from the same tables of jobs, scenarios and hosts, so they agree.
 #include "app/config/schema.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ const Kind kinds[] = {{"job", [] { return schema_of(job); },
                       {"hosts", [] { return schema_of(hosts); },
                        [](const std::string& text) { parse_hosts(text, "f.toml"); }, "examples/hosts.toml"}};
 
-// What a section of the JSON schema says of its keys.
+// The keys of a section in the JSON schema.
 Json keys_in(const Json& schema, const std::string& section) {
   const std::size_t dot = section.find('.');
   Json it = schema["properties"][section.substr(0, dot)];
@@ -47,7 +47,7 @@ Json keys_in(const Json& schema, const std::string& section) {
   return dot == std::string::npos ? it["properties"] : keys_in(it, section.substr(dot + 1));
 }
 
-// As much of a JSON schema checker as these schemas need. What is wrong, or nothing.
+// A JSON schema checker for these schemas. Returns the first error, or an empty text.
 std::string trouble(const Json& value, const Json& schema, const std::string& path) {
   const auto is = [&](const std::string& type) {
     return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
@@ -57,7 +57,7 @@ std::string trouble(const Json& value, const Json& schema, const std::string& pa
   const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
   if (std::ranges::none_of(types, is)) return path + " is no " + types.dump();
   if (schema.contains("enum") && std::ranges::find(schema["enum"], value) == schema["enum"].end())
-    return path + " is none of " + schema["enum"].dump();
+    return path + " is not one of " + schema["enum"].dump();
   if (value.is_number() && schema.contains("minimum") && value < schema["minimum"]) return path + " is small";
   if (value.is_number() && schema.contains("maximum") && value > schema["maximum"]) return path + " is large";
   for (const Json& name : schema.value("required", Json::array())) {
@@ -99,16 +99,17 @@ TEST_P(Schemas, HelpAndJsonHaveEveryKey) {
       EXPECT_THAT(it["description"].get<std::string>(), AllOf(HasSubstr(key.help), HasSubstr(allowed(key))));
       EXPECT_FALSE(it.contains("default") && it.contains("examples")) << key.name;
       if (!key.limits.in_help || key.limits.accepts != nullptr) continue;
-      for (const char* told : {"default", "examples"}) {
-        const Json value = it.contains(told) && it[told].is_array() ? it[told][0] : it.value(told, Json());
+      for (const char* shown : {"default", "examples"}) {
+        const Json value =
+            it.contains(shown) && it[shown].is_array() ? it[shown][0] : it.value(shown, Json());
         if (value.is_null()) continue;
-        EXPECT_THAT(trouble(value, it, key.name), IsEmpty()) << "of the " << told;
+        EXPECT_THAT(trouble(value, it, key.name), IsEmpty()) << "of the " << shown;
       }
     }
   }
 }
 
-TEST_P(Schemas, TheExamplesKeepToThem) {
+TEST_P(Schemas, TheExamplesAreValid) {
   const Json schema = Json::parse(json_schema(GetParam().schema()));
   const auto place = std::filesystem::path(__FILE__).parent_path() / "../../.." / GetParam().examples;
   std::vector<std::filesystem::path> files{place};
@@ -116,9 +117,9 @@ TEST_P(Schemas, TheExamplesKeepToThem) {
   for (const auto& file : files) EXPECT_THAT(trouble(as_json(file), schema, ""), IsEmpty()) << file;
 }
 
-TEST_P(Schemas, ASlipInAnyKeyIsRefusedWithItsPlaceAndTheKeyThatWasMeant) {
+TEST_P(Schemas, ATypoInAnyKeyIsRefusedWithPlaceAndSuggestion) {
   for (const Section& section : GetParam().schema().sections) {
-    if (section.find("") != nullptr) continue;  // options: whoever has them knows them
+    if (section.find("") != nullptr) continue;  // options, which are not in the table
     const std::string below = section.name.find('.') != std::string::npos ? "[[host]]\n" : "\n";
     for (const Key& key : section.keys) {
       const std::string slip = key.name + key.name.back();
@@ -129,7 +130,7 @@ TEST_P(Schemas, ASlipInAnyKeyIsRefusedWithItsPlaceAndTheKeyThatWasMeant) {
   }
 }
 
-TEST_P(Schemas, ASlipInASectionIsRefusedWithTheSectionThatWasMeant) {
+TEST_P(Schemas, ATypoInASectionIsRefusedWithASuggestion) {
   for (const Section& section : GetParam().schema().sections) {
     if (section.name.find('.') != std::string::npos) continue;
     const std::string slip = section.name + "s";
@@ -141,7 +142,7 @@ TEST_P(Schemas, ASlipInASectionIsRefusedWithTheSectionThatWasMeant) {
   }
 }
 
-TEST_P(Schemas, AKeyOfAnotherKindIsRefusedWithWhatMayStandThere) {
+TEST_P(Schemas, AValueOfAnotherTypeIsRefusedWithValidOnes) {
   for (const Section& section : GetParam().schema().sections) {
     const std::string below = section.name.find('.') != std::string::npos ? "[[host]]\n" : "\n";
     for (const Key& key : section.keys) {
@@ -157,7 +158,7 @@ TEST_P(Schemas, AKeyOfAnotherKindIsRefusedWithWhatMayStandThere) {
 INSTANTIATE_TEST_SUITE_P(Files, Schemas, testing::ValuesIn(kinds),
                          [](const auto& it) { return std::string(it.param.name); });
 
-TEST(Schema, OfAJobHasTypesRangesAndDefaults) {
+TEST(Schema, AJobSchemaHasTypesRangesAndDefaults) {
   const Json schema = Json::parse(json_schema(schema_of(job)));
   const Json train = keys_in(schema, "train");
   EXPECT_EQ(train["batch"]["type"], "integer");
@@ -175,7 +176,7 @@ TEST(Schema, OfAJobHasTypesRangesAndDefaults) {
   EXPECT_EQ(schema["properties"]["worker"]["minItems"], 1);
 }
 
-TEST(Schema, AllowsFurtherKeysWhereThereAreOptions) {
+TEST(Schema, SectionsWithOptionsAllowFurtherKeys) {
   const Json schema = Json::parse(json_schema(schema_of(job)))["properties"];
   for (const char* open : {"model", "data"}) EXPECT_EQ(schema[open]["additionalProperties"], true) << open;
   for (const char* closed : {"job", "train", "cluster"})
@@ -183,8 +184,8 @@ TEST(Schema, AllowsFurtherKeysWhereThereAreOptions) {
   EXPECT_EQ(schema["policy"]["additionalProperties"]["type"], "object");
 }
 
-// One row each: what a scenario's training and a host's worker say is what a job says.
-TEST(Schema, RowsOfAJobAreTheSameElsewhere) {
+// A scenario's training and a host's worker use the same rows of the tables as a job.
+TEST(Schema, OtherFilesUseTheRowsOfAJob) {
   const auto shared = [](const Schema& schema, const char* section, const std::vector<Key>& rows) {
     for (const Key& row : rows) {
       const Key* key = schema.find(section)->find(row.name);
@@ -197,7 +198,7 @@ TEST(Schema, RowsOfAJobAreTheSameElsewhere) {
   shared(schema_of(hosts), "host.worker", worker_keys(job.worker));
 }
 
-TEST(Schema, TheHelpSaysWhereAGroupOfKeysBegins) {
+TEST(Schema, TheHelpMarksGroupsOfKeys) {
   EXPECT_THAT(describe(schema_of(scenario)),
               AllOf(HasSubstr("exactly one of the next four\n  time_ms = [5.9, 0.593]"),
                     HasSubstr("\n  # shape = \"periodic\""), HasSubstr("number from 0 to 1\n")));

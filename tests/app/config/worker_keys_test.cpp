@@ -7,7 +7,7 @@
 namespace steelyard::worker_keys_test {
 namespace {
 
-TEST(WorkerKeys, TellWhereEachCanBeGiven) {
+TEST(WorkerKeys, EachKeyListsWhereItCanBeGiven) {
   WorkerSpec spec;
   std::set<std::string> in_descriptions, of_scripts;
   for (const Key& key : worker_keys(spec)) {
@@ -19,7 +19,7 @@ TEST(WorkerKeys, TellWhereEachCanBeGiven) {
               testing::ElementsAre("STEELYARD_DEVICE", "STEELYARD_NAME", "STEELYARD_SIMULATE_SLOWDOWN"));
 }
 
-TEST(WorkerKeys, FillTheSpecFromTexts) {
+TEST(WorkerKeys, TextsSetTheFieldsOfTheSpec) {
   WorkerSpec spec;
   for (const Key& key : worker_keys(spec)) {
     if (key.name == "max_batch") {

@@ -1,4 +1,4 @@
-// `attend` as a process, with a launcher that is a test: two pipes.
+// `attend` as a process. The test is its launcher, over two pipes.
 #include "app/launch/launch.h"
 
 #include <gmock/gmock.h>
@@ -35,107 +35,107 @@ class LaunchAttend : public ProcessTest {
       dup2(in.read.get(), STDIN_FILENO);
       dup2(out.write.get(), STDOUT_FILENO);
     });
-    say_ = std::make_unique<LineWriter>(std::move(in.write));
-    hear_ = std::make_unique<LineReader>(std::move(out.read), longest_launch_line);
+    writer_ = std::make_unique<LineWriter>(std::move(in.write));
+    reader_ = std::make_unique<LineReader>(std::move(out.read), longest_launch_line);
   }
-  void say(const ToHost& message) { say_->add(to_line(message)); }
-  // Waits for a message of this kind; others before it are passed over.
+  void send(const ToHost& message) { writer_->add(to_line(message)); }
+  // Waits for a message of this kind, and skips others before it.
   template <class Kind>
-  std::optional<Kind> hear() {
+  std::optional<Kind> receive() {
     std::optional<Kind> found;
     eventually([&] {
-      for (std::string& line : hear_->read()) waiting_.push_back(std::move(line));
+      for (std::string& line : reader_->read()) waiting_.push_back(std::move(line));
       while (!found && !waiting_.empty()) {
         const std::optional<FromHost> message = from_host(waiting_.front());
         const Kind* it = message ? std::get_if<Kind>(&*message) : nullptr;
         if (it != nullptr) found = *it;
-        heard_ += waiting_.front() + "\n";
+        received_ += waiting_.front() + "\n";
         waiting_.pop_front();
       }
-      return found.has_value() || hear_->ended();
+      return found.has_value() || reader_->ended();
     });
     return found;
   }
-  // A process that stays until it is told otherwise.
+  // A process that runs until it is signalled.
   void start_scheduler() {
-    say(StartProcess{
+    send(StartProcess{
         "scheduler",
         {"scheduler", "/dev/stdin", "--listen", "ipc://" + path("socket"), "--run-dir", path("run")},
         text_of(job_)});
-    ASSERT_TRUE(hear<Said>());
+    ASSERT_TRUE(receive<Said>());
   }
 
   std::unique_ptr<Process> process_;
-  std::unique_ptr<LineWriter> say_;
-  std::unique_ptr<LineReader> hear_;
+  std::unique_ptr<LineWriter> writer_;
+  std::unique_ptr<LineReader> reader_;
   std::deque<std::string> waiting_;
-  std::string heard_;
+  std::string received_;
   sighandler_t before_ = SIG_ERR;
 };
 
-TEST_F(LaunchAttend, SaysWhoItIsAndWhatItsProcessesSay) {
+TEST_F(LaunchAttend, ReportsItsReleaseAndTheOutputOfItsProcesses) {
   attend();
-  const auto ready = hear<HostReady>();
+  const auto ready = receive<HostReady>();
   ASSERT_TRUE(ready);
   EXPECT_EQ(ready->protocol, protocol_version);
   EXPECT_EQ(ready->release.find('\n'), std::string::npos);
-  say(StartProcess{"asks", {"--version"}, ""});
-  const auto said = hear<Said>();
+  send(StartProcess{"asks", {"--version"}, ""});
+  const auto said = receive<Said>();
   ASSERT_TRUE(said);
   EXPECT_EQ(said->name, "asks");
   EXPECT_FALSE(said->error);
   EXPECT_THAT(said->text, HasSubstr("protocol"));
-  const auto ended = hear<ProcessEnded>();
+  const auto ended = receive<ProcessEnded>();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->name, "asks");
   EXPECT_EQ(ended->status, 0);
-  say_->close();
+  writer_->close();
   ends_clean(*process_, 0);
 }
 
-TEST_F(LaunchAttend, TheJobComesOverTheConnection) {
+TEST_F(LaunchAttend, TheJobIsSentOverTheConnection) {
   attend();
   start_scheduler();
-  EXPECT_THAT(heard_, HasSubstr("job 'small'"));
-  say(SignalProcess{"scheduler", SIGTERM});
-  const auto ended = hear<ProcessEnded>();
+  EXPECT_THAT(received_, HasSubstr("job 'small'"));
+  send(SignalProcess{"scheduler", SIGTERM});
+  const auto ended = receive<ProcessEnded>();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->status, 75 << 8);
-  say_->close();
+  writer_->close();
   ends_clean(*process_, 0);
 }
 
-// However early the request comes, it is a request.
-TEST_F(LaunchAttend, WhoHasHardlyBegunEndsInGoodOrder) {
+// A request to stop counts even if it arrives right after the start.
+TEST_F(LaunchAttend, AProcessStoppedAtItsStartExitsCleanly) {
   attend();
-  say(StartProcess{
+  send(StartProcess{
       "scheduler",
       {"scheduler", "/dev/stdin", "--listen", "ipc://" + path("socket"), "--run-dir", path("run")},
       text_of(job_)});
-  say(SignalProcess{"scheduler", SIGTERM});
-  const auto ended = hear<ProcessEnded>();
+  send(SignalProcess{"scheduler", SIGTERM});
+  const auto ended = receive<ProcessEnded>();
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->status, 75 << 8);
-  say_->close();
+  writer_->close();
   ends_clean(*process_, 0);
 }
 
-TEST_F(LaunchAttend, TheEndOfTheConnectionIsTheEnd) {
+TEST_F(LaunchAttend, AClosedConnectionEndsItsProcesses) {
   attend();
   start_scheduler();
-  say_->close();
+  writer_->close();
   ends_clean(*process_, 0);
-  EXPECT_TRUE(std::filesystem::exists(path("run/result.json"))) << "the scheduler ended in good order";
+  EXPECT_TRUE(std::filesystem::exists(path("run/result.json"))) << "the scheduler exited cleanly";
 }
 
-TEST_F(LaunchAttend, ALauncherThatIsSilentIsGone) {
+TEST_F(LaunchAttend, ASilentLauncherCountsAsLost) {
   attend({"--silence", "0.5"});
   start_scheduler();
   ends_clean(*process_, 0);
   EXPECT_TRUE(std::filesystem::exists(path("run/result.json")));
 }
 
-TEST_F(LaunchAttend, KilledItTakesItsProcessesAlong) {
+TEST_F(LaunchAttend, AKilledAttendEndsItsProcesses) {
   attend();
   start_scheduler();
   process_->signal(SIGKILL);
@@ -143,19 +143,19 @@ TEST_F(LaunchAttend, KilledItTakesItsProcessesAlong) {
   EXPECT_TRUE(eventually([&] { return process_->living().empty(); }));
 }
 
-TEST_F(LaunchAttend, StrangeWordsArePassedOver) {
+TEST_F(LaunchAttend, UnknownLinesAreIgnored) {
   attend();
-  ASSERT_TRUE(hear<HostReady>());
-  say_->add("hello?");
-  say_->add("{\"start\":3}");
-  say(SignalProcess{"nobody", SIGTERM});
-  say(StartProcess{"asks", {"--version"}, ""});
-  ASSERT_TRUE(hear<Said>());
-  say_->close();
+  ASSERT_TRUE(receive<HostReady>());
+  writer_->add("hello?");
+  writer_->add("{\"start\":3}");
+  send(SignalProcess{"missing", SIGTERM});
+  send(StartProcess{"asks", {"--version"}, ""});
+  ASSERT_TRUE(receive<Said>());
+  writer_->close();
   ends_clean(*process_, 0);
 }
 
-TEST_F(LaunchAttend, ADirectoryThatIsNotThereIsNamed) {
+TEST_F(LaunchAttend, AMissingDirectoryIsReported) {
   attend({"--directory", path("nowhere")});
   ends_clean(*process_, 78);
   EXPECT_THAT(process_->output(), HasSubstr("there is no directory " + path("nowhere")));

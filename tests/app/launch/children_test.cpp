@@ -9,8 +9,8 @@
 namespace steelyard::children_test {
 namespace {
 
-// What a process left in its log may be anything.
-TEST(Children, LastLinesOfALogAreOnlyText) {
+// A log may contain arbitrary bytes.
+TEST(Children, LastLinesOfALogAreEscaped) {
   const TemporaryFolder folder;
   const std::string log = (folder.path() / "worker.log").string();
   std::ofstream(log) << "one\ntwo\033[2J\nthree\r\n" << std::string(100'000, 'x');

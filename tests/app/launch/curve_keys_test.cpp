@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(JobKeys, EachProcessGetsItsOwnAndWhomItHasToKnow) {
+TEST(JobKeys, EachProcessGetsItsKeyAndAllowList) {
   LaunchPlan plan;
   for (const auto& [name, role] : {std::pair{"scheduler", Role::scheduler},
                                    {"server-0", Role::shard},

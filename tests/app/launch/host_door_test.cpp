@@ -39,7 +39,7 @@ class HostDoorTest : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(HostDoorTest, TakesWhatIsAboutAProcessOfTheHost) {
+TEST_F(HostDoorTest, AcceptsMessagesAboutItsOwnProcesses) {
   HostDoor it = door();
   EXPECT_TRUE(it.take(HostReady{1, "x"}, at(0)));
   EXPECT_TRUE(it.take(Said{"ada", false, "loss 3"}, at(0)));
@@ -51,8 +51,8 @@ TEST_F(HostDoorTest, TakesWhatIsAboutAProcessOfTheHost) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-// Also a process of another host: a worker's machine does not end the scheduler.
-TEST_F(HostDoorTest, RefusesEveryOtherNameAndWarnsOnce) {
+// Including processes of other hosts: a worker's machine cannot report the scheduler's exit.
+TEST_F(HostDoorTest, RefusesOtherNamesAndWarnsOnce) {
   HostDoor it = door();
   for (const char* name : {"scheduler", "", "../ada", "ada/../ada", "host-ant", "\x1b[2J"}) {
     EXPECT_FALSE(it.take(Said{name, true, "x"}, at(0))) << name;
@@ -67,7 +67,7 @@ TEST_F(HostDoorTest, RefusesEveryOtherNameAndWarnsOnce) {
   EXPECT_THAT(warnings_[1], HasSubstr("12 lines"));
 }
 
-TEST_F(HostDoorTest, ANameInAWarningMovesNoCursor) {
+TEST_F(HostDoorTest, NamesInWarningsAreEscaped) {
   HostDoor it = door();
   EXPECT_FALSE(it.take(Said{"\x1b[2J" + std::string(100'000, 'x'), true, "x"}, at(0)));
   ASSERT_THAT(warnings_, SizeIs(1));
@@ -75,7 +75,7 @@ TEST_F(HostDoorTest, ANameInAWarningMovesNoCursor) {
   EXPECT_LT(warnings_[0].size(), 500U);
 }
 
-TEST_F(HostDoorTest, ALogThatIsFullSaysSoOnceAndGrowsNoMore) {
+TEST_F(HostDoorTest, AFullLogWarnsOnceAndStopsGrowing) {
   HostDoor it = door({.bytes = 1000});
   for (int i = 0; i < 5000; ++i) EXPECT_TRUE(it.take(Said{"ada", false, "twenty letters, all ."}, at(i)));
   it.flush(at(5000));
@@ -86,7 +86,7 @@ TEST_F(HostDoorTest, ALogThatIsFullSaysSoOnceAndGrowsNoMore) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr(run_.log("ada"))));
 }
 
-TEST_F(HostDoorTest, WhatAnEarlierLaunchLeftCounts) {
+TEST_F(HostDoorTest, EarlierContentsCountTowardsTheLimit) {
   { std::ofstream(run_.log("ada")) << std::string(999, 'x') << '\n'; }
   HostDoor it = door({.bytes = 1000});
   it.take(Said{"ada", false, "another line"}, at(0));
@@ -95,12 +95,12 @@ TEST_F(HostDoorTest, WhatAnEarlierLaunchLeftCounts) {
   EXPECT_LT(size("ada"), 1200U);
 }
 
-TEST_F(HostDoorTest, LinesBeyondThoseOfAMinuteAreLeftOutAndCounted) {
+TEST_F(HostDoorTest, LinesBeyondTheRateLimitAreDroppedAndCounted) {
   HostDoor it = door({.lines_a_minute = 3});
   const auto taken = [&](double second) { return it.take(Said{"ada", false, "a line"}, at(second)); };
   for (const double second : {100.0, 101.0, 102.0}) EXPECT_TRUE(taken(second));
   for (const double second : {103.0, 104.0}) EXPECT_FALSE(taken(second));
-  EXPECT_TRUE(taken(170)) << "another minute";
+  EXPECT_TRUE(taken(170)) << "in the next minute";
   it.flush(at(171));
   EXPECT_EQ(text_of(run_.log("ada")),
             "a line\na line\na line\nsteelyard: 2 lines of a minute were dropped\na line\n");
@@ -108,22 +108,22 @@ TEST_F(HostDoorTest, LinesBeyondThoseOfAMinuteAreLeftOutAndCounted) {
   EXPECT_THAT(warnings_, ElementsAre(AllOf(HasSubstr("process 'ada'"), HasSubstr("3 lines a minute"))));
 }
 
-// What ssh or a login shell prints has limits, too.
-TEST_F(HostDoorTest, WhatIsNoMessageGoesToTheLogOfTheHost) {
+// The output of ssh or of a login shell is limited too.
+TEST_F(HostDoorTest, OtherLinesGoToTheLogOfTheHost) {
   HostDoor it = door({.bytes = 10'000, .lines_a_minute = 100});
   for (int i = 0; i < 100'000; ++i) it.other("Welcome!", at(100));
   it.flush(at(101));
   EXPECT_EQ(size("host-ant"), 900U);
 }
 
-TEST_F(HostDoorTest, ALineIsCut) {
+TEST_F(HostDoorTest, LongLinesAreTruncated) {
   HostDoor it = door();
   it.take(Said{"ada", false, std::string(longest_said + 5, 'x')}, at(0));
   it.flush(at(1));
   EXPECT_EQ(size("ada"), longest_said + 1);
 }
 
-TEST_F(HostDoorTest, NoLogIsReachedThroughALink) {
+TEST_F(HostDoorTest, LogsAreNotOpenedThroughLinks) {
   const std::string outside = folder_.path("outside.log");
   fs::create_symlink(outside, run_.log("ada"));
   HostDoor it = door();

@@ -88,7 +88,7 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
   EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
 }
 
-TEST_F(LaunchPlanTest, SetReachesTheJobButNotItsWorkersAndServers) {
+TEST_F(LaunchPlanTest, SetChangesTheJobButNotTheCluster) {
   options_.overrides = {"train.lr=0.25"};
   EXPECT_EQ(job().job.schedule.base, 0.25);
   for (const char* setting :
@@ -122,7 +122,7 @@ TEST_F(LaunchPlanTest, EveryRoleIsStartedOnItsHost) {
   EXPECT_EQ(it.processes[3].input, "");
 }
 
-TEST_F(LaunchPlanTest, ServersAndWorkersAreToldHowToExchange) {
+TEST_F(LaunchPlanTest, ServersAndWorkersGetTheExchangeOption) {
   options_.exchange = "sockets";
   const LaunchPlan it = plan();
   for (const LaunchProcess& process : it.processes)
@@ -130,8 +130,8 @@ TEST_F(LaunchPlanTest, ServersAndWorkersAreToldHowToExchange) {
               process.role != Role::scheduler);
 }
 
-// Each of the others that may compute on a GPU needs a core to feed it; what a person counted stays.
-TEST_F(LaunchPlanTest, AWorkerOnAllCoresLeavesThoseThatGpusNeed) {
+// Each other worker that may use a GPU needs a core to feed it; explicit thread counts stay.
+TEST_F(LaunchPlanTest, AutoThreadsLeaveCoresForGpus) {
   hosts_ = parse_hosts(R"([[host]]
 scheduler = true
 servers = 1
@@ -163,22 +163,22 @@ threads = "auto"
   };
   EXPECT_THAT(words("all"), HasSubstr("--threads auto-3"));
   EXPECT_THAT(words("two"), HasSubstr("--threads 2"));
-  EXPECT_THAT(words("any"), HasSubstr("--device auto --threads auto-2")) << "it is none of the others";
+  EXPECT_THAT(words("any"), HasSubstr("--device auto --threads auto-2")) << "it does not count itself";
   EXPECT_THAT(words("alone"), HasSubstr("--threads auto ")) << "the GPUs are elsewhere";
   EXPECT_THAT(words("card-1"), HasSubstr("--device cuda:1"));
 }
 
-TEST_F(LaunchPlanTest, WaysLeadThere) {
+TEST_F(LaunchPlanTest, HostsAreReachedBySshNamespaceOrDirectly) {
   const LaunchPlan it = plan();
   EXPECT_THAT(host_of(it, "lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
   EXPECT_EQ(host_of(it, "lion").reach.back(), R"(steelyard attend --directory 'it'\''s a job')")
-      << "one word, for the shell there";
+      << "one argument for the remote shell";
   EXPECT_THAT(host_of(it, "left").reach,
               ElementsAre("ip", "netns", "exec", "left-net", "/bin/steelyard", "attend"));
   EXPECT_THAT(host_of(it, "here").reach, ElementsAre("/bin/steelyard", "attend"));
 }
 
-TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
+TEST_F(LaunchPlanTest, TheSchedulerGetsTheResultOptions) {
   options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", false, "", true};
   options_.quiet = true;
   EXPECT_THAT(joined(plan().processes[0]),
@@ -188,7 +188,7 @@ TEST_F(LaunchPlanTest, WhatTheSchedulerIsToldAboutResults) {
   EXPECT_THAT(plan().processes[0].arguments, Not(Contains("--run-dir-ready")));
 }
 
-TEST_F(LaunchPlanTest, PlainTextBetweenHostsHasToBeAskedFor) {
+TEST_F(LaunchPlanTest, PlainTextBetweenHostsNeedsInsecure) {
   EXPECT_FALSE(plan().keyed);
   options_.insecure = false;
   const LaunchPlan it = plan();
@@ -200,7 +200,7 @@ TEST_F(LaunchPlanTest, PlainTextBetweenHostsHasToBeAskedFor) {
       << "sockets in a directory of this user";
 }
 
-// What `train` starts: the job's own servers and workers, which find each other without ports.
+// The plan of `train`: the job's own servers and workers, which communicate without ports.
 TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
   options_.hosts_file.reset();
   const JobFile file =
@@ -216,7 +216,7 @@ TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
       HasSubstr("server --scheduler ipc:///tmp/s/scheduler --name server-1 --listen ipc:///tmp/s/server-1"));
   EXPECT_THAT(joined(it.processes[6]), HasSubstr("--name forgotten --simulate-slowdown 2 --max-batch 8"));
   for (const LaunchProcess& process : it.processes)
-    EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "nobody else is spoken to";
+    EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "no other host connects";
 }
 
 TEST_F(LaunchPlanTest, ServersHaveAMirrorForEachOfTheirShards) {
@@ -225,7 +225,7 @@ TEST_F(LaunchPlanTest, ServersHaveAMirrorForEachOfTheirShards) {
   EXPECT_THAT(joined(it.processes[1]), AllOf(HasSubstr("--shards 3"), HasSubstr("--mirrors 3")));
 }
 
-TEST_F(LaunchPlanTest, MirrorsWantASecondServerProcess) {
+TEST_F(LaunchPlanTest, MirrorsNeedASecondServerProcess) {
   JobFile file = parse_job("[cluster]\nreplicas = 1\n[[worker]]\n", "job.toml");
   HostsFile hosts = this_machine(file);
   hosts.hosts[0].servers = 1;
@@ -235,14 +235,14 @@ TEST_F(LaunchPlanTest, MirrorsWantASecondServerProcess) {
   EXPECT_NO_THROW((void)make_launch_plan(options_, hosts, file, "/bin/steelyard", "/tmp/s"));
 }
 
-TEST_F(LaunchPlanTest, ADryRunShowsWhatWouldBeRun) {
+TEST_F(LaunchPlanTest, ADryRunShowsTheCommands) {
   const std::string text = describe_plan(plan());
   EXPECT_THAT(text, AllOf(HasSubstr("# host lion: ssh ann@lion"), HasSubstr("ip netns exec left-net"),
                           HasSubstr("\n  /bin/steelyard worker --scheduler 10.0.0.1:7070 --name bob"),
                           HasSubstr("\n  steelyard scheduler /dev/stdin")));
 }
 
-TEST_F(LaunchPlanTest, WhatCanBeSeenFromHereIsLookedAt) {
+TEST_F(LaunchPlanTest, LocalProblemsAreFoundBeforeTheLaunch) {
   LaunchPlan it = plan();
   EXPECT_NO_THROW(require_reachable(host_of(it, "lion")));
   LaunchHost host = host_of(it, "left");
@@ -266,13 +266,13 @@ TEST_F(LaunchPlanTest, WhatCanBeSeenFromHereIsLookedAt) {
 
 int exited(int code) { return code << 8; }
 
-// Host, role and remedy are named, whatever went wrong on the way.
-TEST_F(LaunchPlanTest, WhyAHostDidNotAnswer) {
+// The error names host, roles and remedy in every case.
+TEST_F(LaunchPlanTest, UnreachableHostsAreExplained) {
   const LaunchPlan it = plan();
   const struct {
     const char* host;
     int status;
-    const char* said;
+    const char* output;
     ExitCode code;
     const char* part;
   } cases[] = {
@@ -291,8 +291,8 @@ TEST_F(LaunchPlanTest, WhyAHostDidNotAnswer) {
       {"here", exited(127), "", ExitCode::configuration, "'/bin/steelyard' cannot be run"},
       {"lion", 9, "", ExitCode::configuration, "was killed by signal 9"},
   };
-  for (const auto& [host, status, said, code, part] : cases) {
-    const Failure failure = unreachable(it, host_of(it, host), status, said);
+  for (const auto& [host, status, output, code, part] : cases) {
+    const Failure failure = unreachable(it, host_of(it, host), status, output);
     EXPECT_EQ(failure.code(), code) << failure.what();
     EXPECT_THAT(
         failure.what(),
@@ -300,7 +300,7 @@ TEST_F(LaunchPlanTest, WhyAHostDidNotAnswer) {
   }
 }
 
-TEST(ShellWord, OneWordWhateverIsInIt) {
+TEST(ShellWord, QuotesAnyTextAsOneWord) {
   EXPECT_EQ(shell_word("/opt/steelyard-1.0/bin"), "/opt/steelyard-1.0/bin");
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("a b"), "'a b'");

@@ -1,5 +1,4 @@
-// `launch` as people run it: over a program that stands for ssh, and over network namespaces that stand for
-// hosts.
+// `launch` as a process: with a program in place of ssh, and with network namespaces as hosts.
 #include "app/launch/launch.h"
 
 #include <gmock/gmock.h>
@@ -19,8 +18,7 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-// Does with its last word what sshd does: gives it to a shell, in a directory of its own, without telling it
-// anything else.
+// Passes its last argument to a shell in a directory of its own, as sshd does, and nothing else.
 constexpr const char* fake_ssh = R"(#!/bin/sh
 while [ $# -gt 2 ]; do shift; done
 echo "$1" >> "$FAKE_HOME/asked"
@@ -38,7 +36,7 @@ class LaunchTest : public ProcessTest {
     ProcessTest::SetUp();
     if (IsSkipped()) return;
     program_ = (fs::read_symlink("/proc/self/exe").parent_path() / "steelyard").string();
-    // A name that only survives if it is quoted.
+    // Names that work only if they are quoted.
     fs::create_directories(directory_ / "bin");
     fs::create_directories(directory_ / "home" / "it's a $job");
     fs::create_symlink(program_, directory_ / "bin" / "steel yard");
@@ -63,7 +61,7 @@ class LaunchTest : public ProcessTest {
            used +
            "\"\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\nsimulate_slowdown = 2\n";
   }
-  // Logs of a launch go to runs/ where it is started: here.
+  // A launch puts its logs into runs/ of its working directory, here the directory of the test.
   std::unique_ptr<Process> launch(const std::string& hosts_text, const std::vector<std::string>& more = {}) {
     std::vector<std::string> arguments{"launch", write("hosts.toml", hosts_text), job_};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -82,21 +80,21 @@ class LaunchTest : public ProcessTest {
   int launches_ = 0;
 };
 
-TEST_F(LaunchTest, OverSshTheJobIsTrainedThere) {
+TEST_F(LaunchTest, TrainsOnHostsOverSsh) {
   const auto run = launch(hosts(), {"--run-dir", "run"});
   ends_clean(*run, 0);
   EXPECT_TRUE(run->says("test accuracy")) << "the scheduler's summary";
   EXPECT_TRUE(fs::exists(there() / "result.json")) << "results are where the scheduler is";
   EXPECT_FALSE(fs::is_empty(there() / "checkpoints"));
   EXPECT_THAT(text_of(path("home/asked")), AnyOf("ann@lion\nann@mouse\n", "ann@mouse\nann@lion\n"))
-      << "one connection a host";
+      << "one connection per host";
   EXPECT_THAT(text_of(path("runs/small-1/log/scheduler.log")),
               AllOf(HasSubstr("worker 'ada' joined"), HasSubstr("test accuracy")));
   EXPECT_THAT(text_of(path("runs/small-1/log/host-lion.log")), HasSubstr("Welcome to this machine!"));
   for (const char* silent : {"ada", "server-0"})
     EXPECT_TRUE(fs::exists(path("runs/small-1/log/" + std::string(silent) + ".log"))) << silent;
   EXPECT_THAT(text_of(path("runs/small-1/job.toml")), HasSubstr("simulate_slowdown = 2"));
-  EXPECT_FALSE(fs::exists(path("runs/small-1/checkpoints"))) << "they are over there";
+  EXPECT_FALSE(fs::exists(path("runs/small-1/checkpoints"))) << "they are on the scheduler's host";
 }
 
 TEST_F(LaunchTest, CtrlCEndsAllWithACheckpoint) {
@@ -108,18 +106,18 @@ TEST_F(LaunchTest, CtrlCEndsAllWithACheckpoint) {
   EXPECT_TRUE(fs::exists(there() / "result.json"));
 }
 
-// Children of the launcher are told by the kernel; here what stands for another machine is told by nothing
-// but the end of its connection.
-TEST_F(LaunchTest, KilledItLeavesNobodyBehind) {
+// The kernel signals children of the launcher. `attend` stands for another machine: it only sees its
+// connection close.
+TEST_F(LaunchTest, AKilledLauncherLeavesNoProcessBehind) {
   const auto run = launch(hosts(), endless());
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   run->signal(SIGKILL);
   EXPECT_EQ(run->code(), -SIGKILL);
   EXPECT_TRUE(eventually([&] { return run->living().empty(); })) << "processes are left behind";
-  EXPECT_TRUE(fs::exists(there() / "result.json")) << "the scheduler ended in good order";
+  EXPECT_TRUE(fs::exists(there() / "result.json")) << "the scheduler exited cleanly";
 }
 
-TEST_F(LaunchTest, AKilledWorkerIsStartedAgain) {
+TEST_F(LaunchTest, AKilledWorkerIsRestarted) {
   const auto run = launch(hosts(), endless());
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   const pid_t ada = run->living_with("--name ada");
@@ -135,7 +133,7 @@ TEST_F(LaunchTest, AKilledWorkerIsStartedAgain) {
   ends_clean(*run, 75);
 }
 
-TEST_F(LaunchTest, AKilledSchedulerIsStartedAgainOnItsHost) {
+TEST_F(LaunchTest, AKilledSchedulerIsRestartedOnItsHost) {
   const auto run = launch(hosts(), endless());
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   kill(run->living_with(" scheduler "), SIGKILL);
@@ -145,7 +143,7 @@ TEST_F(LaunchTest, AKilledSchedulerIsStartedAgainOnItsHost) {
   ends_clean(*run, 75);
 }
 
-TEST_F(LaunchTest, AKilledSchedulerFindsItsRunAlsoWhereNobodyNamedIt) {
+TEST_F(LaunchTest, ARestartedSchedulerFindsAnUnnamedRun) {
   const auto run = launch(hosts(), {"--set", "train.epochs=1000000"});
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
   kill(run->living_with(" scheduler "), SIGKILL);
@@ -156,13 +154,13 @@ TEST_F(LaunchTest, AKilledSchedulerFindsItsRunAlsoWhereNobodyNamedIt) {
   EXPECT_EQ(std::distance(fs::directory_iterator(runs), fs::directory_iterator{}), 1);
 }
 
-TEST_F(LaunchTest, AHostThatIsLostTakesItsProcessesAlong) {
+TEST_F(LaunchTest, ProcessesOfALostHostExit) {
   const std::string spare =
       "[[host]]\nname = \"bear\"\nssh = \"ann@bear\"\naddress = \"127.0.0.1\"\nsteelyard = \"" + program_ +
       "\"\n[[host.worker]]\nname = \"cleo\"\n";
   const auto run = launch(hosts() + spare, endless());
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
-  const pid_t attends = run->living_with(program_ + " attend");  // the only one with an unlinked name
+  const pid_t attends = run->living_with(program_ + " attend");  // the only one started by this path
   ASSERT_NE(attends, 0);
   kill(attends, SIGKILL);
   EXPECT_TRUE(eventually([&] { return run->says("host 'bear': the connection is lost"); }));
@@ -173,27 +171,27 @@ TEST_F(LaunchTest, AHostThatIsLostTakesItsProcessesAlong) {
   ends_clean(*run, 75);
 }
 
-TEST_F(LaunchTest, AHostThatRefusesEndsAll) {
+TEST_F(LaunchTest, ARefusingHostEndsTheLaunch) {
   const auto run = launch(hosts("ssh = \"ann@deaf\"\naddress = \"127.0.0.1\""));
   ends_clean(*run, 69);
   EXPECT_THAT(run->output(), AllOf(HasSubstr("host 'mouse' (server-1, ada, bob)"),
                                    HasSubstr("Permission denied (publickey)"), HasSubstr("BatchMode")));
 }
 
-TEST_F(LaunchTest, AProgramThatIsNotThereEndsAll) {
+TEST_F(LaunchTest, AMissingProgramEndsTheLaunch) {
   const auto run = launch(hosts("", "/nowhere/steelyard"));
   ends_clean(*run, 78);
   EXPECT_THAT(run->output(), AllOf(HasSubstr("there is no program '/nowhere/steelyard' at ann@mouse"),
                                    HasSubstr("install Steelyard there")));
 }
 
-TEST_F(LaunchTest, AnotherReleaseEndsAll) {
+TEST_F(LaunchTest, AnotherReleaseEndsTheLaunch) {
   const auto run = launch(hosts("", program_ + "_other"));
   ends_clean(*run, 76);
   EXPECT_THAT(run->output(), AllOf(HasSubstr("host 'mouse'"), HasSubstr("the same release everywhere")));
 }
 
-TEST_F(LaunchTest, ARoleThatCannotWorkEndsTheJobAndAllSayTheSame) {
+TEST_F(LaunchTest, AFailedRoleEndsTheJobWithAConsistentReason) {
   const auto run = launch(hosts() + "data = { dirr = \"x\" }\n", {"--run-dir", "run"});
   ends_clean(*run, 1);
   EXPECT_THAT(text_of(there() / "result.json"),
@@ -202,7 +200,7 @@ TEST_F(LaunchTest, ARoleThatCannotWorkEndsTheJobAndAllSayTheSame) {
   EXPECT_FALSE(run->says("on request"));
 }
 
-TEST_F(LaunchTest, ADryRunRunsNothing) {
+TEST_F(LaunchTest, ADryRunStartsNothing) {
   const auto run = launch(hosts(), {"--dry-run"});
   ends_clean(*run, 0);
   EXPECT_TRUE(run->says("ann@lion"));
@@ -210,8 +208,8 @@ TEST_F(LaunchTest, ADryRunRunsNothing) {
   EXPECT_FALSE(fs::exists(path("runs")));
 }
 
-// One run directory for all that is on this machine, as `train` makes it, and --resume goes on with it.
-TEST_F(LaunchTest, OnThisMachineItResumes) {
+// If all hosts are this machine, there is one run directory, as in `train`, and --resume continues it.
+TEST_F(LaunchTest, ResumesOnThisMachine) {
   const std::string here =
       "[[host]]\nscheduler = true\nport = " + free_port() +
       "\nservers = 2\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\n";

@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 
 template <class Kind>
-Kind there_and_back(const Kind& message) {
+Kind sent_to_host(const Kind& message) {
   const std::string line = to_line(ToHost(message));
   EXPECT_EQ(line.find('\n'), std::string::npos) << "a message is a line";
   const std::optional<ToHost> read = to_host(line);
@@ -19,7 +19,7 @@ Kind there_and_back(const Kind& message) {
 }
 
 template <class Kind>
-Kind here_and_back(const Kind& message) {
+Kind sent_by_host(const Kind& message) {
   const std::string line = to_line(FromHost(message));
   EXPECT_EQ(line.find('\n'), std::string::npos) << "a message is a line";
   const std::optional<FromHost> read = from_host(line);
@@ -28,51 +28,51 @@ Kind here_and_back(const Kind& message) {
   return it == nullptr ? Kind{} : *it;
 }
 
-TEST(LaunchLines, WhatIsSaidToAHostArrives) {
-  const auto start = there_and_back(StartProcess{"ada", {"worker", "--name", "a \"b\"\n'c'"}, "x\ny = 1\n"});
+TEST(LaunchLines, MessagesToAHostReadBack) {
+  const auto start = sent_to_host(StartProcess{"ada", {"worker", "--name", "a \"b\"\n'c'"}, "x\ny = 1\n"});
   EXPECT_EQ(start.name, "ada");
   EXPECT_THAT(start.arguments, ElementsAre("worker", "--name", "a \"b\"\n'c'"));
   EXPECT_EQ(start.input, "x\ny = 1\n");
   EXPECT_EQ(start.program, "");
-  const auto script = there_and_back(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3, "keys"});
+  const auto script = sent_to_host(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3, "keys"});
   EXPECT_EQ(script.program, "python3");
   EXPECT_THAT(script.environment, ElementsAre("A=b c", "D="));
   EXPECT_EQ(script.sharing, 3U);
   EXPECT_EQ(script.keys, "keys");
-  const SignalProcess signal = there_and_back(SignalProcess{"ada", 15});
+  const SignalProcess signal = sent_to_host(SignalProcess{"ada", 15});
   EXPECT_EQ(signal.name, "ada");
   EXPECT_EQ(signal.signal, 15);
-  there_and_back(Beat{});
+  sent_to_host(Beat{});
 }
 
-TEST(LaunchLines, WhatAHostSaysArrives) {
-  const auto ready = here_and_back(HostReady{7, "steelyard 0.1.0\n"});
+TEST(LaunchLines, MessagesFromAHostReadBack) {
+  const auto ready = sent_by_host(HostReady{7, "steelyard 0.1.0\n"});
   EXPECT_EQ(ready.protocol, 7U);
   EXPECT_EQ(ready.release, "steelyard 0.1.0\n");
   for (const bool error : {false, true}) {
-    const auto said = here_and_back(Said{"ada", error, "epoch 1/5\t\"x\""});
+    const auto said = sent_by_host(Said{"ada", error, "epoch 1/5\t\"x\""});
     EXPECT_EQ(said.name, "ada");
     EXPECT_EQ(said.error, error);
     EXPECT_EQ(said.text, "epoch 1/5\t\"x\"");
   }
-  const auto ended = here_and_back(ProcessEnded{"ada", 19968});
+  const auto ended = sent_by_host(ProcessEnded{"ada", 19968});
   EXPECT_EQ(ended.name, "ada");
   EXPECT_EQ(ended.status, 19968);
 }
 
-TEST(LaunchLines, BytesThatAreNoTextStopNothing) {
-  EXPECT_EQ(here_and_back(Said{"ada", false, "a\xff z"}).text, "a\xEF\xBF\xBD z");
+TEST(LaunchLines, InvalidUtf8IsReplaced) {
+  EXPECT_EQ(sent_by_host(Said{"ada", false, "a\xff z"}).text, "a\xEF\xBF\xBD z");
 }
 
-// A login shell may greet, and a stranger may say anything.
-TEST(LaunchLines, OtherLinesAreNothing) {
+// A login shell may print a greeting, and a stranger may send anything.
+TEST(LaunchLines, OtherLinesAreNotMessages) {
   for (const char* line : {"", "Welcome to lion!", "{", "[]", "17", "{}", "{\"else\":1}", "\"ready\""}) {
     EXPECT_FALSE(from_host(line)) << line;
     EXPECT_FALSE(to_host(line)) << line;
   }
 }
 
-TEST(LaunchLines, ValuesOfAnotherKindAreNotThere) {
+TEST(LaunchLines, ValuesOfAnotherTypeAreIgnored) {
   const auto start = to_host(R"({"start":"ada","arguments":[1,2],"input":{}})");
   ASSERT_TRUE(start);
   EXPECT_EQ(std::get<StartProcess>(*start).name, "ada");

@@ -1,4 +1,4 @@
-// Processes of this machine. "This very program" is the test here, asked for the list of its tests.
+// Processes on this machine. The program that is started is this test, which then lists its tests.
 #include "app/launch/local_host.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ const StartProcess lists{"lists", {"--gtest_list_tests"}, ""};
 
 class LocalHostTest : public testing::Test {
  protected:
-  // All that comes until a process has ended.
+  // All messages until a process has exited.
   static std::vector<FromHost> until_ended(Host& host) {
     std::vector<FromHost> all;
     EXPECT_TRUE(eventually([&] {
@@ -33,7 +33,7 @@ class LocalHostTest : public testing::Test {
   }
 };
 
-TEST_F(LocalHostTest, TellsWhoItIsWhatIsSaidAndThenTheEnd) {
+TEST_F(LocalHostTest, ReportsItsReleaseTheOutputAndTheExit) {
   LocalHost host;
   host.tell(lists);
   const std::vector<FromHost> all = until_ended(host);
@@ -41,16 +41,16 @@ TEST_F(LocalHostTest, TellsWhoItIsWhatIsSaidAndThenTheEnd) {
   const auto* ready = std::get_if<HostReady>(&all.front());
   ASSERT_NE(ready, nullptr);
   EXPECT_EQ(ready->protocol, protocol_version);
-  std::string said;
-  for (std::size_t i = 1; i + 1 < all.size(); ++i) said += std::get<Said>(all[i]).text + "\n";
-  EXPECT_THAT(said, HasSubstr("LocalHostTest."));
+  std::string output;
+  for (std::size_t i = 1; i + 1 < all.size(); ++i) output += std::get<Said>(all[i]).text + "\n";
+  EXPECT_THAT(output, HasSubstr("LocalHostTest."));
   EXPECT_EQ(std::get<ProcessEnded>(all.back()).name, "lists");
   EXPECT_EQ(std::get<ProcessEnded>(all.back()).status, 0);
   EXPECT_TRUE(host.over());
 }
 
-// As `train` has it: nothing of what is said passes through this process.
-TEST_F(LocalHostTest, WithARunDirectoryWhatIsSaidGoesToItsLogs) {
+// As in `train`: output does not pass through this process.
+TEST_F(LocalHostTest, WithARunDirectoryOutputGoesToItsLogs) {
   const TemporaryFolder folder;
   const RunDirectory run = RunDirectory::create((folder.path() / "run").string());
   LocalHost host(run, -1);
@@ -59,15 +59,15 @@ TEST_F(LocalHostTest, WithARunDirectoryWhatIsSaidGoesToItsLogs) {
   EXPECT_THAT(text_of(run.log("lists")), HasSubstr("LocalHostTest."));
   host.tell(StartProcess{"scheduler", {"--gtest_list_tests", "--gtest_filter=None"}, ""});
   until_ended(host);
-  EXPECT_FALSE(std::filesystem::exists(run.log("scheduler"))) << "it says its words where we do";
+  EXPECT_FALSE(std::filesystem::exists(run.log("scheduler"))) << "it writes to our standard output";
 }
 
 StartProcess shell(const std::string& text, std::vector<std::string> environment = {}, unsigned sharing = 1) {
   return {"ada", {"-c", text}, "", "sh", std::move(environment), sharing};
 }
 
-TEST_F(LocalHostTest, AScriptHasItsEnvironmentAndItsPartOfTheCores) {
-  const auto said_by = [](const StartProcess& message) {
+TEST_F(LocalHostTest, AScriptGetsItsEnvironmentAndItsPartOfTheCores) {
+  const auto output_of = [](const StartProcess& message) {
     LocalHost host;
     host.tell(message);
     const std::vector<FromHost> all = until_ended(host);
@@ -78,45 +78,45 @@ TEST_F(LocalHostTest, AScriptHasItsEnvironmentAndItsPartOfTheCores) {
   const char* of_user = std::getenv("OMP_NUM_THREADS");
   const std::string before = of_user == nullptr ? "" : of_user;
   unsetenv("OMP_NUM_THREADS");
-  EXPECT_EQ(said_by(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/x", "STEELYARD_NAME=ada"})), "/x-ada");
-  EXPECT_EQ(said_by(shell(threads)), std::to_string(allowed_cores()));
-  EXPECT_EQ(said_by(shell(threads, {}, 1000)), "1");
-  EXPECT_EQ(said_by(shell(threads, {"OMP_NUM_THREADS=7"})), "7");
+  EXPECT_EQ(output_of(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/x", "STEELYARD_NAME=ada"})), "/x-ada");
+  EXPECT_EQ(output_of(shell(threads)), std::to_string(allowed_cores()));
+  EXPECT_EQ(output_of(shell(threads, {}, 1000)), "1");
+  EXPECT_EQ(output_of(shell(threads, {"OMP_NUM_THREADS=7"})), "7");
   setenv("OMP_NUM_THREADS", "5", 1);
-  EXPECT_EQ(said_by(shell(threads)), "5") << "the user has said it";
+  EXPECT_EQ(output_of(shell(threads)), "5") << "the user's setting wins";
   if (before.empty()) unsetenv("OMP_NUM_THREADS");
   if (!before.empty()) setenv("OMP_NUM_THREADS", before.c_str(), 1);
 }
 
-// Not on a disk, and where nobody sees them: no argument, no variable has more than the place.
-TEST_F(LocalHostTest, AProcessGetsItsKeysAsAFileOfItsOwn) {
+// Keys are neither on a disk nor visible: arguments and variables contain only the path of the file.
+TEST_F(LocalHostTest, AProcessGetsItsKeysInAPrivateFile) {
   LocalHost host;
   StartProcess message = shell("stat -L -c %a $STEELYARD_KEYS; cat $STEELYARD_KEYS");
   message.keys = "words";
   host.tell(message);
-  std::vector<std::string> said;
+  std::vector<std::string> lines;
   for (const FromHost& it : until_ended(host))
-    if (const auto* text = std::get_if<Said>(&it)) said.push_back(text->text);
-  EXPECT_THAT(said, testing::ElementsAre("600", "words"));
+    if (const auto* text = std::get_if<Said>(&it)) lines.push_back(text->text);
+  EXPECT_THAT(lines, testing::ElementsAre("600", "words"));
 }
 
-TEST_F(LocalHostTest, OfAScriptWhatItPrintsIsToldAndAllIsLogged) {
+TEST_F(LocalHostTest, OutputOfAScriptIsForwardedAndAllIsLogged) {
   const TemporaryFolder folder;
   const RunDirectory run = RunDirectory::create((folder.path() / "run").string());
   LocalHost host(run, -1);
   host.tell(shell("echo loss 3; echo Traceback >&2; exit 4"));
-  std::vector<std::string> said;
+  std::vector<std::string> lines;
   for (const FromHost& it : until_ended(host)) {
-    if (const auto* text = std::get_if<Said>(&it)) said.push_back(text->text);
+    if (const auto* text = std::get_if<Said>(&it)) lines.push_back(text->text);
     if (const auto* ended = std::get_if<ProcessEnded>(&it)) {
       EXPECT_EQ(ended->status, 4 << 8);
     }
   }
-  EXPECT_THAT(said, testing::ElementsAre("loss 3"));
+  EXPECT_THAT(lines, testing::ElementsAre("loss 3"));
   EXPECT_THAT(text_of(run.log("ada")), testing::AllOf(HasSubstr("loss 3\n"), HasSubstr("Traceback\n")));
 }
 
-TEST_F(LocalHostTest, AScriptThatCannotBeRunSaysSo) {
+TEST_F(LocalHostTest, AMissingScriptIsReported) {
   LocalHost host;
   StartProcess missing = shell("");
   missing.program = "./nowhere.sh";
@@ -127,8 +127,8 @@ TEST_F(LocalHostTest, AScriptThatCannotBeRunSaysSo) {
   EXPECT_EQ(std::get<ProcessEnded>(all[2]).status, 78 << 8);
 }
 
-// A shell that waits for what it has started would leave it behind.
-TEST_F(LocalHostTest, SignalsReachWhatAScriptHasStarted) {
+// If only the shell were killed, its child would be left behind.
+TEST_F(LocalHostTest, SignalsReachTheChildrenOfAScript) {
   LocalHost host;
   host.tell(shell("sleep 1000 & echo $!; wait"));
   std::string child;
@@ -142,13 +142,13 @@ TEST_F(LocalHostTest, SignalsReachWhatAScriptHasStarted) {
   EXPECT_TRUE(eventually([&] {
     const std::string status = text_of("/proc/" + child + "/status");
     return status.empty() || status.find("State:\tZ") != std::string::npos;
-  })) << "it lives";
+  })) << "the child is alive";
 }
 
-// What the next test starts.
+// Started by the next test.
 TEST(LocalHostChild, DISABLED_Stays) { pause(); }
 
-TEST_F(LocalHostTest, SignalsReachTheProcessOfThatName) {
+TEST_F(LocalHostTest, SignalsReachOnlyTheNamedProcess) {
   LocalHost host;
   host.tell(StartProcess{
       "stays", {"--gtest_also_run_disabled_tests", "--gtest_filter=LocalHostChild.DISABLED_Stays"}, ""});

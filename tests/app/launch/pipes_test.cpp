@@ -17,7 +17,7 @@ void put(const Descriptor& end, const std::string& text) {
   ASSERT_EQ(::write(end.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-TEST(LaunchPipes, LinesComeWholeHoweverTheyWereCut) {
+TEST(LaunchPipes, LinesAreReassembledFromAnyParts) {
   Pipe pipe = make_pipe();
   LineReader reader(std::move(pipe.read), 100);
   EXPECT_THAT(reader.read(), IsEmpty());
@@ -31,19 +31,19 @@ TEST(LaunchPipes, LinesComeWholeHoweverTheyWereCut) {
   EXPECT_TRUE(reader.ended());
 }
 
-TEST(LaunchPipes, ALineWithoutEndIsCut) {
+TEST(LaunchPipes, LongLinesAreSplit) {
   Pipe pipe = make_pipe();
   LineReader reader(std::move(pipe.read), 4);
   put(pipe.write, "abcdefghij\n");
   EXPECT_THAT(reader.read(), ElementsAre("abcd", "efgh", "ij"));
   put(pipe.write, "abcd\n\nef\n");
-  EXPECT_THAT(reader.read(), ElementsAre("abcd", "", "ef")) << "the newline ends what was cut";
+  EXPECT_THAT(reader.read(), ElementsAre("abcd", "", "ef")) << "the newline ends a full line";
 }
 
-TEST(LaunchPipes, AStalledReaderStopsNobody) {
+TEST(LaunchPipes, AStalledReaderDoesNotBlockTheWriter) {
   Pipe pipe = make_pipe();
   LineWriter writer(std::move(pipe.write));
-  const std::string line(100'000, 'x');  // more than the kernel keeps
+  const std::string line(100'000, 'x');  // more than the buffer of the pipe
   writer.add(line);
   writer.add("last");
   EXPECT_GT(writer.waiting(), 0U);
@@ -57,7 +57,7 @@ TEST(LaunchPipes, AStalledReaderStopsNobody) {
   EXPECT_EQ(writer.waiting(), 0U);
 }
 
-TEST(LaunchPipes, WhatWaitsHasALimit) {
+TEST(LaunchPipes, WaitingOutputIsLimited) {
   Pipe pipe = make_pipe();
   LineWriter writer(std::move(pipe.write));
   const std::string line(1 << 20, 'x');
@@ -66,12 +66,12 @@ TEST(LaunchPipes, WhatWaitsHasALimit) {
   EXPECT_GT(writer.waiting(), 30U << 20);
 }
 
-TEST(LaunchPipes, AReaderThatIsGoneIsNoticed) {
+TEST(LaunchPipes, AClosedReaderIsDetected) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   Pipe pipe = make_pipe();
   LineWriter writer(std::move(pipe.write));
   pipe.read = Descriptor();
-  writer.add("anybody?");
+  writer.add("hello?");
   EXPECT_TRUE(writer.broken());
   std::signal(SIGPIPE, before);
 }
@@ -83,7 +83,7 @@ TEST(LaunchPipes, ATextCanBeReadFromItsBeginning) {
   EXPECT_STREQ(text, "one\ntwo\n");
 }
 
-TEST(LaunchPipes, NoChildInheritsThem) {
+TEST(LaunchPipes, ChildrenDoNotInheritDescriptors) {
   const Pipe pipe = make_pipe();
   const Descriptor file = text_to_read("x");
   for (const int number : {pipe.read.get(), pipe.write.get(), file.get()}) {

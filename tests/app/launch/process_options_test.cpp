@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What a process understands that is started with these words.
+// The options that a process reads from these arguments.
 template <class Options>
 Options read(std::vector<std::string> words) {
   CLI::App app;
@@ -24,12 +24,12 @@ Options read(std::vector<std::string> words) {
 }
 
 template <class Options>
-void survives(const Options& options) {
+void expect_same_arguments(const Options& options) {
   const std::vector<std::string> words = arguments_of(options);
   EXPECT_EQ(arguments_of(read<Options>(words)), words);
 }
 
-TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
+TEST(ProcessOptions, WorkerOptionsReadBackTheSame) {
   WorkerOptions given;
   given.scheduler = "10.0.0.1:7070";
   given.spec = {"ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", true,
@@ -52,10 +52,10 @@ TEST(ProcessOptions, AWorkersComeBackAsTheyWere) {
   EXPECT_EQ(got.exchange, "sockets");
   EXPECT_EQ(got.wait, 0.1);
   EXPECT_TRUE(got.quiet);
-  survives(given);
+  expect_same_arguments(given);
 }
 
-TEST(ProcessOptions, AServersComeBackAsTheyWere) {
+TEST(ProcessOptions, ServerOptionsReadBackTheSame) {
   const ServerOptions given{.scheduler = "ipc:///tmp/s",
                             .name = "server-0",
                             .listen = "0.0.0.0:*",
@@ -77,10 +77,10 @@ TEST(ProcessOptions, AServersComeBackAsTheyWere) {
   EXPECT_EQ(got.wait, 1e6);
   EXPECT_EQ(got.keys, "/k");
   EXPECT_TRUE(got.quiet && got.insecure);
-  survives(given);
+  expect_same_arguments(given);
 }
 
-TEST(ProcessOptions, ASchedulersComeBackAsTheyWere) {
+TEST(ProcessOptions, SchedulerOptionsReadBackTheSame) {
   const SchedulerOptions given{.listen = "[::1]:7070",
                                .keys = "/k",
                                .results = {"-runs/it's", true, "/c/7", true, ":7080", true, 5},
@@ -97,27 +97,27 @@ TEST(ProcessOptions, ASchedulersComeBackAsTheyWere) {
   EXPECT_EQ(got.trace, given.trace);
   EXPECT_TRUE(got.results.resume && got.results.tensorboard && got.results.ready && got.quiet &&
               got.insecure);
-  survives(given);
+  expect_same_arguments(given);
 }
 
-TEST(ProcessOptions, DefaultsNeedNoWords) {
+TEST(ProcessOptions, DefaultsNeedNoArguments) {
   WorkerOptions worker;
   worker.scheduler = "box:1";
   worker.spec.name = "ada";
   EXPECT_THAT(arguments_of(worker), ElementsAre("--scheduler", "box:1", "--name", "ada"));
   for (const auto& words : {arguments_of(ServerOptions{}), arguments_of(SchedulerOptions{})})
-    EXPECT_THAT(words, testing::Contains("--listen")) << "the environment could say otherwise";
+    EXPECT_THAT(words, testing::Contains("--listen")) << "the environment could override the default";
 }
 
-// Whoever starts a process has said what it does, whatever is set where it runs.
-TEST(ProcessOptions, TheEnvironmentDoesNotChangeWhatWasWritten) {
+// The arguments of a launcher must count whatever the environment of the process is.
+TEST(ProcessOptions, ArgumentsOverrideTheEnvironment) {
   for (const char* name : {"STEELYARD_LISTEN", "STEELYARD_NAME", "STEELYARD_SCHEDULER"})
     setenv(name, "elsewhere", 1);
   ServerOptions server;
   server.scheduler = "box:1";
-  survives(server);
+  expect_same_arguments(server);
   EXPECT_EQ(read<ServerOptions>(arguments_of(server)).name, "");
-  EXPECT_EQ(read<SchedulerOptions>({}).listen, "elsewhere") << "by hand it counts";
+  EXPECT_EQ(read<SchedulerOptions>({}).listen, "elsewhere") << "without arguments it counts";
   EXPECT_EQ(read<SchedulerOptions>(arguments_of(SchedulerOptions{})).listen, "127.0.0.1:7070");
   for (const char* name : {"STEELYARD_LISTEN", "STEELYARD_NAME", "STEELYARD_SCHEDULER"}) unsetenv(name);
 }
@@ -128,7 +128,7 @@ TEST(ProcessOptions, FormerNamesAreStillRead) {
   EXPECT_TRUE(got.spec.background);
 }
 
-TEST(ProcessOptions, WhatCannotBeIsRefused) {
+TEST(ProcessOptions, InvalidOptionsAreRefused) {
   EXPECT_THROW(read<WorkerOptions>({}), CLI::RequiredError);
   for (const auto& [option, value] :
        {std::pair("--simulate-slowdown", "0.5"), std::pair("--simulate-cpu-share", "2"),

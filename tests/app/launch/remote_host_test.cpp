@@ -1,4 +1,4 @@
-// A host at the end of a connection, where a script stands for `attend`: it sends whatever a test gives it.
+// A remote host, with a script in place of `attend` that sends the lines of a test.
 #include "app/launch/remote_host.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-const std::string last = to_line(FromHost(ProcessEnded{"ada", 7}));  // what ends the lines of a test
+const std::string last = to_line(FromHost(ProcessEnded{"ada", 7}));  // the last line of each test
 
 class RemoteHostTest : public testing::Test {
  protected:
@@ -31,7 +31,7 @@ class RemoteHostTest : public testing::Test {
     outside_ = outside();
   }
 
-  // The host 'ant' sends these lines on its standard output, and stays.
+  // The host 'ant' sends these lines on its standard output, and keeps running.
   std::unique_ptr<RemoteHost> host(const std::string& lines, const std::string& errors = "") {
     plan_.hosts.clear();
     for (const char* name : {"lion", "ant"}) plan_.hosts.emplace_back().spec.name = name;
@@ -45,7 +45,7 @@ class RemoteHostTest : public testing::Test {
     return std::make_unique<RemoteHost>(plan_, plan_.hosts[1], run_,
                                         [this](const std::string& text) { warnings_.push_back(text); });
   }
-  // All that the launcher takes, up to the last line.
+  // All messages that the launcher accepts, up to the last line.
   static std::vector<FromHost> all_of(RemoteHost& host) {
     std::vector<FromHost> all;
     EXPECT_TRUE(eventually([&] {
@@ -54,7 +54,7 @@ class RemoteHostTest : public testing::Test {
     }));
     return all;
   }
-  // What lies beside the run directory: path, and text or where a link leads.
+  // Everything outside the run directory: its path, and its text or the target of a link.
   [[nodiscard]] std::map<std::string, std::string> outside() const {
     std::map<std::string, std::string> all;
     for (auto it = fs::recursive_directory_iterator(folder_.path()); it != fs::end(it); ++it) {
@@ -76,10 +76,10 @@ class RemoteHostTest : public testing::Test {
   const RunDirectory run_ = RunDirectory::create(folder_.path("a/b/runs/run"));
   LaunchPlan plan_;
   std::vector<std::string> warnings_;
-  std::map<std::string, std::string> outside_;  // when the host was begun
+  std::map<std::string, std::string> outside_;  // when the host was started
 };
 
-TEST_F(RemoteHostTest, WhatItsProcessesSayIsTakenAndLogged) {
+TEST_F(RemoteHostTest, OutputOfItsProcessesIsAcceptedAndLogged) {
   const auto it = host("Welcome!\n" + to_line(FromHost(HostReady{protocol_version, "0.1"})) + "\n" +
                        to_line(FromHost(Said{"ada", false, "loss 3"})) + "\n" + last + "\n");
   it->tell(StartProcess{"bob", {}, ""});
@@ -89,11 +89,11 @@ TEST_F(RemoteHostTest, WhatItsProcessesSayIsTakenAndLogged) {
   EXPECT_EQ(std::get<Said>(all[1]).text, "loss 3");
   EXPECT_EQ(text_of(run_.log("ada")), "loss 3\n");
   EXPECT_EQ(text_of(run_.log("host-ant")), "Welcome!\n");
-  EXPECT_TRUE(fs::exists(run_.log("bob"))) << "silent so far";
+  EXPECT_TRUE(fs::exists(run_.log("bob"))) << "it has printed nothing";
   EXPECT_THAT(warnings_, testing::IsEmpty());
 }
 
-TEST_F(RemoteHostTest, ANameThatLeadsOutOfTheRunDirectoryIsRefused) {
+TEST_F(RemoteHostTest, NamesThatEscapeTheRunDirectoryAreRefused) {
   std::string lines;
   for (const std::string& name : {std::string("../../../../escaped"), folder_.path("escaped"),
                                   std::string("../../../../precious"), std::string("../events.jsonl")}) {
@@ -107,17 +107,17 @@ TEST_F(RemoteHostTest, ANameThatLeadsOutOfTheRunDirectoryIsRefused) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("host 'ant'")));
 }
 
-// A host says nothing of processes of others: it ends no scheduler of theirs.
-TEST_F(RemoteHostTest, AProcessOfAnotherHostIsNotItsToSpeakOf) {
+// A host cannot report on processes of other hosts, for example that their scheduler has exited.
+TEST_F(RemoteHostTest, ReportsOnProcessesOfOtherHostsAreRefused) {
   const auto it = host(to_line(FromHost(ProcessEnded{"scheduler", 0})) + "\n" +
                        to_line(FromHost(Said{"scheduler", false, "well done"})) + "\n" + last + "\n");
   EXPECT_EQ(all_of(*it).size(), 1U);
   EXPECT_FALSE(fs::exists(run_.log("scheduler")));
 }
 
-// Names, messages and garbage, drawn: no file outside of the run directory appears or changes, and in it only
-// logs of processes of this host, and its own.
-TEST_F(RemoteHostTest, WhateverAHostSendsNoFileOutsideAppearsOrChanges) {
+// Random names, messages and garbage: no file outside the run directory appears or changes, and inside it
+// only logs of this host and its processes.
+TEST_F(RemoteHostTest, RandomMessagesTouchNoFileOutside) {
   const std::vector<std::string> parts{
       "..", ".",   "",      "ada",      "bob", "scheduler",          "precious", "log", "events.jsonl",
       "\n", "%2e", "~root", "host-ant", "a",   std::string(1, '\0'), "\xff",     "C:\\"};
@@ -168,15 +168,15 @@ TEST_F(RemoteHostTest, WhateverAHostSendsNoFileOutsideAppearsOrChanges) {
   EXPECT_THAT(logs(), testing::IsSupersetOf({"ada.log", "host-ant.log"}));
 }
 
-TEST_F(RemoteHostTest, ALogIsNotWrittenThroughALink) {
+TEST_F(RemoteHostTest, LogsAreNotWrittenThroughLinks) {
   fs::create_symlink(folder_.path("precious.log"), run_.log("ada"));
   const auto it = host(to_line(FromHost(Said{"ada", false, "whatever"})) + "\n" + last + "\n");
   EXPECT_THAT(complaint_of([&] { all_of(*it); }), HasSubstr("symbolic link"));
   EXPECT_EQ(outside(), outside_);
 }
 
-// Its messages for people have a length, whatever it sends.
-TEST_F(RemoteHostTest, AReleaseWithoutEndIsCut) {
+// Error messages stay short, whatever a host sends.
+TEST_F(RemoteHostTest, ALongReleaseIsTruncated) {
   const auto it = host(to_line(FromHost(HostReady{0, std::string(1'000'000, 'x')})) + "\n" + last + "\n");
   const std::string complaint = complaint_of([&] { all_of(*it); });
   EXPECT_THAT(complaint, HasSubstr("has another release (xxx"));

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A socket as a process leaves it that was killed.
+// Leaves a socket behind, as a killed process does.
 void leave_socket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -52,8 +52,8 @@ class SocketDirectoryTest : public ::testing::Test {
   const TemporaryFolder folder_;
 };
 
-// Whoever can write to a directory that we empty chooses what we remove.
-TEST_F(SocketDirectoryTest, WhatIsNotMadeByUsStays) {
+// A user with write access to a directory that we empty could choose what we remove.
+TEST_F(SocketDirectoryTest, OnlyPrivateDirectoriesOfThisUserAreCleaned) {
   const std::string open = abandoned("open"), ours = abandoned("ours"), others = abandoned("others");
   fs::permissions(open, fs::perms::owner_all | fs::perms::group_all);
   const bool can_give = ::chown(others.c_str(), 12345, 12345) == 0;  // as root
@@ -63,7 +63,7 @@ TEST_F(SocketDirectoryTest, WhatIsNotMadeByUsStays) {
   EXPECT_EQ(fs::exists(others), can_give);
 }
 
-TEST_F(SocketDirectoryTest, IsOursAloneAndGoneAfterwards) {
+TEST_F(SocketDirectoryTest, IsPrivateAndRemovedAfterwards) {
   std::string path;
   {
     const SocketDirectory sockets;
@@ -75,21 +75,21 @@ TEST_F(SocketDirectoryTest, IsOursAloneAndGoneAfterwards) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(SocketDirectoryTest, WhatAKilledRunLeftIsTakenAway) {
+TEST_F(SocketDirectoryTest, LeftoversOfAKilledRunAreRemoved) {
   const std::string left = abandoned("killed");
   const SocketDirectory sockets;
   EXPECT_FALSE(fs::exists(left));
   EXPECT_TRUE(fs::exists(sockets.path()));
 }
 
-TEST_F(SocketDirectoryTest, WhatARunningOneHasStays) {
+TEST_F(SocketDirectoryTest, SocketsOfARunningProcessAreKept) {
   const SocketDirectory first;
   leave_socket(first.path() + "/scheduler");
   { const SocketDirectory second; }
   EXPECT_TRUE(fs::is_socket(first.path() + "/scheduler"));
 }
 
-TEST_F(SocketDirectoryTest, NothingButSocketsIsEverRemoved) {
+TEST_F(SocketDirectoryTest, OnlySocketsAreRemoved) {
   const std::string left = abandoned("with-a-file");
   folder_.write("steelyard-sockets-with-a-file/notes", "mine");
   const fs::path file = folder_.write("steelyard-sockets-file", "mine");
@@ -104,7 +104,7 @@ TEST_F(SocketDirectoryTest, NothingButSocketsIsEverRemoved) {
   EXPECT_TRUE(fs::is_socket(other + "/theirs"));
 }
 
-TEST_F(SocketDirectoryTest, ManyBeginAtTheSameTime) {
+TEST_F(SocketDirectoryTest, ConcurrentStartsDoNotInterfere) {
   std::vector<std::thread> runs;
   std::atomic<int> lost{0};
   for (int i = 0; i < 4; ++i) {
@@ -120,24 +120,24 @@ TEST_F(SocketDirectoryTest, ManyBeginAtTheSameTime) {
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
-TEST_F(SocketDirectoryTest, SaysWhereItCannotBe) {
+TEST_F(SocketDirectoryTest, AMissingTmpdirIsReported) {
   setenv("TMPDIR", folder_.path("none").c_str(), 1);
   try {
     const SocketDirectory sockets;
-    ADD_FAILURE() << "made";
+    ADD_FAILURE() << "it was made";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::io);
     EXPECT_THAT(failure.what(), HasSubstr("set TMPDIR to one that is writable"));
   }
 }
 
-TEST_F(SocketDirectoryTest, SaysWhereNoSocketFits) {
+TEST_F(SocketDirectoryTest, APathTooLongForSocketsIsReported) {
   const std::string deep = folder_.path(std::string(90, 'x'));
   fs::create_directory(deep);
   setenv("TMPDIR", deep.c_str(), 1);
   try {
     const SocketDirectory sockets;
-    ADD_FAILURE() << "made";
+    ADD_FAILURE() << "it was made";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     EXPECT_THAT(failure.what(), ::testing::AllOf(HasSubstr(deep), HasSubstr("letters too long for sockets"),
@@ -146,7 +146,7 @@ TEST_F(SocketDirectoryTest, SaysWhereNoSocketFits) {
   EXPECT_TRUE(fs::is_empty(deep));
 }
 
-TEST(SocketDirectoryOfSomebody, HasToBeThereWithRoomForNames) {
+TEST(UserSocketDirectory, MustExistWithRoomForNames) {
   const auto refusal = [](const std::string& directory) -> std::string {
     try {
       require_room_for_sockets(directory);

@@ -23,7 +23,7 @@ class SupervisionTest : public testing::Test {
   Steps ended(double when, const std::string& name, int status, const std::string& words = "") {
     return it_.ended(at(when), name, status, words);
   }
-  // All that follows until then.
+  // All steps until then.
   Steps until(double when) {
     Steps all;
     for (; now_ <= when; now_ += 0.1) all.add(it_.wake(at(now_)));
@@ -62,7 +62,7 @@ class SupervisionOfScripts : public testing::Test {
   LaunchPlan plan_;
 };
 
-TEST_F(SupervisionOfScripts, OneThatEndsUntoldIsGone) {
+TEST_F(SupervisionOfScripts, AScriptThatExitsEarlyIsLost) {
   Supervision it(plan_, {});
   it.host_ready("here");
   it.ended(at(100), "ada", exited(0), "");
@@ -71,10 +71,10 @@ TEST_F(SupervisionOfScripts, OneThatEndsUntoldIsGone) {
   EXPECT_TRUE(steps.tell);
   it.ended(at(104), "bob", exited(0), "");
   EXPECT_TRUE(it.wake(at(107)).tell);
-  EXPECT_TRUE(it.wake(at(109)).tell) << "nobody is left";
+  EXPECT_TRUE(it.wake(at(109)).tell) << "no worker is left";
 }
 
-TEST_F(SupervisionOfScripts, OnceTheServersHaveBeenToldItIsTheEnd) {
+TEST_F(SupervisionOfScripts, ScriptsMayExitOnceAServerHasExited) {
   Supervision it(plan_, {});
   it.host_ready("here");
   for (const char* name : {"ada", "server-0", "bob"}) it.ended(at(100), name, exited(0), "");
@@ -83,7 +83,7 @@ TEST_F(SupervisionOfScripts, OnceTheServersHaveBeenToldItIsTheEnd) {
   EXPECT_FALSE(steps.tell);
 }
 
-TEST_F(SupervisionOfScripts, TheFirstThatFailedIsToldWithTheEndOfTheJob) {
+TEST_F(SupervisionOfScripts, TheFirstFailureIsReportedAtTheEndOfTheJob) {
   Supervision it(plan_, {});
   it.host_ready("here");
   it.ended(at(100), "bob", exited(0), "");
@@ -93,15 +93,15 @@ TEST_F(SupervisionOfScripts, TheFirstThatFailedIsToldWithTheEndOfTheJob) {
   EXPECT_EQ(steps.code, 1);
 }
 
-TEST_F(SupervisionOfScripts, AJobThatWentWellIsNoSuccessWhereOneFailedAtItsEnd) {
+TEST_F(SupervisionOfScripts, AFailedScriptFailsACompletedJob) {
   Supervision it(plan_, {});
   it.host_ready("here");
   it.ended(at(100), "ada", exited(5), "");
   EXPECT_EQ(it.ended(at(100), "scheduler", exited(0), "").code, 1);
 }
 
-// There was no request that 75 could be about.
-TEST_F(SupervisionOfScripts, AJobWithoutAModelHasFailed) {
+// Code 75 means stopped on request, and there was no request.
+TEST_F(SupervisionOfScripts, AJobWithoutAModelFails) {
   Supervision it(plan_, {});
   it.host_ready("here");
   it.ended(at(100), "ada", exited(3), "");
@@ -115,7 +115,7 @@ TEST_F(SupervisionOfScripts, AJobWithoutAModelHasFailed) {
   EXPECT_EQ(asked.ended(at(104), "scheduler", exited(75), "").code, 75);
 }
 
-TEST_F(SupervisionOfScripts, WorkersThatComeByThemselvesAreNotMissed) {
+TEST_F(SupervisionOfScripts, WorkersOutsideThePlanAreNotSupervised) {
   plan_.processes.resize(2);
   Supervision it(plan_, {});
   it.host_ready("here");
@@ -124,7 +124,7 @@ TEST_F(SupervisionOfScripts, WorkersThatComeByThemselvesAreNotMissed) {
   EXPECT_FALSE(steps.tell);
 }
 
-TEST(Starts, ThreeAreInHandAndOneMoreComesEveryFiveSeconds) {
+TEST(Starts, ThreeAreFreeThenOneEveryFiveSeconds) {
   Starts starts;
   for (int i = 0; i < 3; ++i) {
     EXPECT_LE(starts.next(), at(100));
@@ -134,16 +134,16 @@ TEST(Starts, ThreeAreInHandAndOneMoreComesEveryFiveSeconds) {
   starts.take(at(105));
   EXPECT_EQ(starts.next(), at(110));
   for (int i = 0; i < 3; ++i) starts.take(at(1000));
-  EXPECT_EQ(starts.next(), at(1005)) << "no more than three are saved up";
+  EXPECT_EQ(starts.next(), at(1005)) << "at most three accumulate";
 }
 
-TEST_F(SupervisionTest, TheSchedulersCodeIsTheJobs) {
+TEST_F(SupervisionTest, TheSchedulersExitCodeIsTheJobs) {
   EXPECT_EQ(ended(100, "ada", exited(0)).code, std::nullopt);
   EXPECT_EQ(ended(101, "scheduler", exited(74)).code, 74);
 }
 
-// A terminal that takes no letters keeps the scheduler's process, and nothing else.
-TEST_F(SupervisionTest, WhereAllHaveFinishedNobodyIsMissed) {
+// A blocked terminal may delay the scheduler's exit, but no other.
+TEST_F(SupervisionTest, FinishedProcessesAreNotReported) {
   for (const char* name : {"ada", "bob", "server-0"})
     EXPECT_THAT(ended(100, name, exited(0)).says, IsEmpty());
   const Steps steps = until(200);
@@ -152,25 +152,25 @@ TEST_F(SupervisionTest, WhereAllHaveFinishedNobodyIsMissed) {
   EXPECT_EQ(ended(200, "scheduler", exited(0)).code, 0);
 }
 
-TEST_F(SupervisionTest, AKilledSchedulerIsStartedAgain) {
+TEST_F(SupervisionTest, AKilledSchedulerIsRestarted) {
   const Steps steps = ended(100, "scheduler", SIGKILL);
   EXPECT_EQ(steps.code, std::nullopt);
   EXPECT_THAT(steps.starts, ElementsAre("scheduler"));
   EXPECT_THAT(steps.says, ElementsAre("the scheduler was killed by signal 9 (Killed)", HasSubstr("again")));
-  EXPECT_EQ(ended(101, "scheduler", exited(0)).code, 0) << "and its end is the job's as ever";
+  EXPECT_EQ(ended(101, "scheduler", exited(0)).code, 0) << "its exit still ends the job";
 }
 
-TEST_F(SupervisionTest, AStartedSchedulerHearsWhoIsGone) {
+TEST_F(SupervisionTest, ARestartedSchedulerIsNotifiedOfLosses) {
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(ended(100, "scheduler", SIGKILL).tell);
-  EXPECT_THAT(ended(100, "scheduler", SIGKILL).starts, IsEmpty()) << "in some seconds";
+  EXPECT_THAT(ended(100, "scheduler", SIGKILL).starts, IsEmpty()) << "only some seconds later";
   ended(100, "bob", exited(78));
-  EXPECT_TRUE(until(103).tell) << "to nobody";
+  EXPECT_TRUE(until(103).tell) << "no scheduler is running";
   const Steps steps = until(106);
   EXPECT_THAT(steps.starts, ElementsAre("scheduler"));
   EXPECT_TRUE(steps.tell);
 }
 
-TEST_F(SupervisionTest, ASchedulerThatIsKilledAgainAndAgainIsAPeerThatIsGone) {
+TEST_F(SupervisionTest, ARepeatedlyKilledSchedulerEndsTheJob) {
   Steps steps;
   for (int i = 0; i < 12 && !steps.code; ++i) {
     steps = ended(now_, "scheduler", SIGKILL);
@@ -181,7 +181,7 @@ TEST_F(SupervisionTest, ASchedulerThatIsKilledAgainAndAgainIsAPeerThatIsGone) {
   EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("was killed"), HasSubstr("--run-dir x --resume"))));
 }
 
-TEST_F(SupervisionTest, WhoLivesForAWhileIsStartedAgainHoweverOftenItIsKilled) {
+TEST_F(SupervisionTest, ProcessesThatLiveForAWhileAreAlwaysRestarted) {
   for (int i = 0; i < 40; ++i) {
     EXPECT_FALSE(ended(now_, "scheduler", SIGKILL).code.has_value());
     EXPECT_FALSE(ended(now_, "ada", SIGKILL).tell);
@@ -189,8 +189,8 @@ TEST_F(SupervisionTest, WhoLivesForAWhileIsStartedAgainHoweverOftenItIsKilled) {
   }
 }
 
-// It is at work a moment after its start, and what it did then is done.
-TEST_F(SupervisionTest, ASchedulerThatLivesForSomeSecondsEachTimeIsNotGone) {
+// It is at work soon after its start, and its progress is kept.
+TEST_F(SupervisionTest, ASchedulerThatLivesSomeSecondsIsAlwaysRestarted) {
   for (int i = 0; i < 40; ++i) {
     Steps steps = ended(now_, "scheduler", SIGKILL);
     ASSERT_EQ(steps.code, std::nullopt);
@@ -199,18 +199,18 @@ TEST_F(SupervisionTest, ASchedulerThatLivesForSomeSecondsEachTimeIsNotGone) {
   }
 }
 
-TEST_F(SupervisionTest, AfterARequestToEndAKilledSchedulerIsTheEnd) {
+TEST_F(SupervisionTest, AfterAStopRequestAKilledSchedulerEndsTheJob) {
   it_.interrupted();
   EXPECT_EQ(ended(100, "scheduler", SIGKILL).code, 69);
 }
 
-// Nobody is there who could hear that it is to end.
-TEST_F(SupervisionTest, ARequestToEndWhileTheSchedulerIsToBeStartedAgainEndsAtOnce) {
+// No scheduler is running that could stop the job.
+TEST_F(SupervisionTest, AStopRequestBeforeASchedulerRestartEndsAtOnce) {
   for (int i = 0; i < 4; ++i) ended(100, "scheduler", SIGKILL);
   EXPECT_EQ(it_.interrupted().code, 75);
 }
 
-TEST_F(SupervisionTest, WhoWasKilledIsStartedAgainAtOnceWhileItHasStartsInHand) {
+TEST_F(SupervisionTest, KilledProcessesAreRestartedAtOnceWithinTheirBudget) {
   for (int i = 0; i < 3; ++i) {
     const Steps steps = ended(100, "bob", SIGKILL, "; last words");
     EXPECT_THAT(steps.starts, ElementsAre("bob"));
@@ -219,8 +219,8 @@ TEST_F(SupervisionTest, WhoWasKilledIsStartedAgainAtOnceWhileItHasStartsInHand) 
   const Steps steps = ended(100, "bob", SIGKILL);
   EXPECT_THAT(steps.starts, IsEmpty());
   EXPECT_THAT(steps.says.at(1), HasSubstr("starting 'bob' again in 5 s"));
-  EXPECT_FALSE(steps.tell || steps.end) << "the others go on";
-  EXPECT_THAT(ended(100, "ada", SIGKILL).starts, ElementsAre("ada")) << "each has its own";
+  EXPECT_FALSE(steps.tell || steps.end) << "the others continue";
+  EXPECT_THAT(ended(100, "ada", SIGKILL).starts, ElementsAre("ada")) << "each has its own budget";
   EXPECT_THAT(until(104.8).starts, IsEmpty());
   EXPECT_THAT(until(105.2).starts, ElementsAre("bob"));
 }
@@ -234,34 +234,35 @@ TEST_F(SupervisionTest, TenKillsInAMinuteDoNotEndTheJob) {
   }
 }
 
-TEST_F(SupervisionTest, WhoLostSightOfTheSchedulerIsStartedAgainUnlessTheJobIsOver) {
-  EXPECT_THAT(ended(100, "bob", exited(69)).says, IsEmpty()) << "the scheduler may be about to end";
+TEST_F(SupervisionTest, ProcessesThatLostTheSchedulerAreRestarted) {
+  EXPECT_THAT(ended(100, "bob", exited(69)).says, IsEmpty()) << "the scheduler may be about to exit";
   EXPECT_THAT(until(103).starts, ElementsAre("bob"));
   EXPECT_THAT(ended(160, "server-0", exited(69)).starts, IsEmpty());
   EXPECT_EQ(ended(161, "scheduler", exited(69)).code, 69);
 }
 
-TEST_F(SupervisionTest, WhoHasSaidWhyIsNotStartedAgainAndTheOthersGoOn) {
-  EXPECT_THAT(ended(100, "bob", exited(78), ": no data").says, IsEmpty()) << "the scheduler may say the same";
+TEST_F(SupervisionTest, ProcessesThatExitWithAnErrorAreNotRestarted) {
+  EXPECT_THAT(ended(100, "bob", exited(78), ": no data").says, IsEmpty())
+      << "the scheduler may report the same";
   const Steps steps = until(110);
   EXPECT_THAT(steps.says, ElementsAre(AllOf(HasSubstr("exited with code 78"), HasSubstr("no data"))));
   EXPECT_THAT(steps.starts, IsEmpty());
   EXPECT_TRUE(steps.tell) << "it ends the job if the training has not begun";
-  EXPECT_FALSE(steps.end || steps.code) << "which is its decision";
+  EXPECT_FALSE(steps.end || steps.code) << "that is the scheduler's decision";
   EXPECT_FALSE(until(200).tell) << "once";
 }
 
-TEST_F(SupervisionTest, WithoutAnyWorkerTheSchedulerIsToldUntilItEnds) {
+TEST_F(SupervisionTest, WithoutWorkersTheSchedulerIsNotifiedUntilItExits) {
   ended(100, "ada", exited(78));
   ended(100, "bob", exited(75));
   const Steps steps = until(110);
   EXPECT_THAT(steps.says.back(), HasSubstr("no worker runs"));
-  EXPECT_TRUE(until(112).tell) << "it may not have seen the last one go";
+  EXPECT_TRUE(until(112).tell) << "it may have missed the last exit";
   EXPECT_EQ(ended(113, "scheduler", exited(1)).code, 1);
 }
 
-// The scheduler would end the job for the first of them, and say so.
-TEST_F(SupervisionTest, WorkersThatEndOneAfterTheOtherAreToldOfTogether) {
+// Notified of the first alone, the scheduler would end the job for it, and give only that reason.
+TEST_F(SupervisionTest, ConsecutiveWorkerExitsAreReportedTogether) {
   ended(100, "ada", exited(75));
   ended(101, "bob", exited(75));
   const Steps steps = until(102.5);
@@ -269,7 +270,7 @@ TEST_F(SupervisionTest, WorkersThatEndOneAfterTheOtherAreToldOfTogether) {
   EXPECT_THAT(steps.says, ElementsAre(HasSubstr("'ada'"), HasSubstr("'bob'"), HasSubstr("no worker runs")));
 }
 
-TEST_F(SupervisionTest, WorkersThatAreKilledAgainAndAgainEndTheJobAfterAWhile) {
+TEST_F(SupervisionTest, RepeatedlyKilledWorkersEndTheJob) {
   Steps all;
   int lives = 0;
   for (std::vector<std::string> alive{"ada", "bob"}; now_ < 300 && !all.tell;) {
@@ -280,13 +281,13 @@ TEST_F(SupervisionTest, WorkersThatAreKilledAgainAndAgainEndTheJobAfterAWhile) {
     alive = steps.starts;
     all.add(steps);
   }
-  EXPECT_LT(now_, 160) << "a minute";
+  EXPECT_LT(now_, 160) << "about a minute";
   EXPECT_LE(lives, 24);
   EXPECT_THAT(all.says, testing::Contains(HasSubstr("too many failures in a row")));
   EXPECT_THAT(all.says, testing::Contains(HasSubstr("no worker runs")));
 }
 
-TEST_F(SupervisionTest, WhoFailsTooOftenIsTriedNowAndThenWhileOthersWork) {
+TEST_F(SupervisionTest, AFailingWorkerIsRetriedWhileOthersWork) {
   for (int i = 0; i < 3; ++i) {
     ended(now_, "bob", exited(69));
     EXPECT_EQ(until(now_ + 60).tell, i == 2) << i;
@@ -297,7 +298,7 @@ TEST_F(SupervisionTest, WhoFailsTooOftenIsTriedNowAndThenWhileOthersWork) {
   EXPECT_THAT(steps.starts, ElementsAre("bob")) << "it had recovered";
 }
 
-TEST_F(SupervisionTest, AfterARequestToEndNobodyIsStartedAgain) {
+TEST_F(SupervisionTest, AfterAStopRequestNothingIsRestarted) {
   EXPECT_TRUE(it_.interrupted().end);
   EXPECT_FALSE(it_.interrupted().end) << "once";
   ended(100, "ada", SIGKILL);
@@ -347,15 +348,15 @@ TEST_F(SupervisedHosts, ProcessesAreNamedWithTheirHosts) {
   EXPECT_THAT(steps.says[0], HasSubstr("the scheduler on host 'lion' was killed"));
 }
 
-TEST_F(SupervisedHosts, CtrlCIsToldToTheScheduler) {
+TEST_F(SupervisedHosts, CtrlCStopsTheScheduler) {
   all_ready();
   EXPECT_TRUE(it_.interrupted().end);
   EXPECT_FALSE(it_.interrupted().end) << "once";
-  EXPECT_THAT(it_.host_lost("bear", lost()).says, IsEmpty()) << "hosts go when the job ends";
+  EXPECT_THAT(it_.host_lost("bear", lost()).says, IsEmpty()) << "hosts disconnect when the job ends";
   EXPECT_EQ(it_.ended(at(2), "scheduler", exited(75), "").code, 75);
 }
 
-TEST_F(SupervisedHosts, CtrlCBeforeThereIsASchedulerEndsAtOnce) {
+TEST_F(SupervisedHosts, CtrlCBeforeTheStartEndsAtOnce) {
   it_.host_ready("lion");
   it_.host_ready("mouse");
   EXPECT_EQ(it_.interrupted().code, 75);
@@ -368,7 +369,7 @@ TEST_F(SupervisedHosts, AHostThatNeverAnsweredEndsTheLaunchWithItsCode) {
   EXPECT_EQ(steps.code, 78);
 }
 
-TEST_F(SupervisedHosts, TheJobGoesOnWhileAWorkerIsLeft) {
+TEST_F(SupervisedHosts, TheJobContinuesWhileAWorkerIsLeft) {
   all_ready();
   Steps steps = it_.host_lost("mouse", lost());
   EXPECT_THAT(steps.says, ElementsAre("it is lost"));
@@ -376,18 +377,18 @@ TEST_F(SupervisedHosts, TheJobGoesOnWhileAWorkerIsLeft) {
   EXPECT_FALSE(it_.wake(at(100)).tell);
   it_.host_lost("bear", lost());
   steps = it_.wake(at(101));
-  EXPECT_TRUE(steps.tell) << "nobody computes";
+  EXPECT_TRUE(steps.tell) << "no worker is left";
   EXPECT_THAT(steps.says, ElementsAre(HasSubstr("no worker runs")));
 }
 
-TEST_F(SupervisedHosts, WithoutTheSchedulersHostNothingGoesOn) {
+TEST_F(SupervisedHosts, LosingTheSchedulersHostEndsTheJob) {
   all_ready();
   const Steps steps = it_.host_lost("lion", lost());
   EXPECT_EQ(steps.code, 69);
   EXPECT_THAT(steps.says, ElementsAre("it is lost"));
 }
 
-TEST_F(SupervisedHosts, WhatIsLostWithItsHostIsNotStartedAgain) {
+TEST_F(SupervisedHosts, ProcessesOfALostHostAreNotRestarted) {
   all_ready();
   it_.ended(at(100), "bob", exited(69), "");
   EXPECT_TRUE(it_.host_lost("bear", lost()).tell);

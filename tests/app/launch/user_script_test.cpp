@@ -55,7 +55,7 @@ class ScriptTest : public testing::Test {
   LaunchOptions options_;
 };
 
-TEST_F(ScriptTest, TheJobIsWhatTheCommandLineTells) {
+TEST_F(ScriptTest, TheCommandLineDefinesTheJob) {
   options_.overrides = {"cluster.servers=3", "train.lr=0.25", "worker.worker-1.simulate_slowdown=4"};
   const JobFile file = job_for_script(options_);
   EXPECT_EQ(file.job.name, "train");
@@ -70,7 +70,7 @@ TEST_F(ScriptTest, TheJobIsWhatTheCommandLineTells) {
   EXPECT_EQ(job_for_script(options_).servers, 1U);
 }
 
-TEST_F(ScriptTest, TheJobIsCalledLikeTheScript) {
+TEST_F(ScriptTest, TheJobIsNamedAfterTheScript) {
   const std::vector<std::pair<std::string, std::string>> names{{"", "job"},
                                                                {"a/b c.py", "b_c"},
                                                                {"-x.sh", "_x"},
@@ -84,22 +84,22 @@ TEST_F(ScriptTest, TheJobIsCalledLikeTheScript) {
   EXPECT_EQ(job_for_script(options_).job.name, "mine");
 }
 
-TEST_F(ScriptTest, TheModelIsTheScripts) {
+TEST_F(ScriptTest, AModelOptionIsRefused) {
   options_.overrides = {"model.name=lenet5"};
   EXPECT_THAT(refusal([&] { (void)job_for_script(options_); }, ExitCode::usage),
               HasSubstr("model.name=lenet5"));
 }
 
-TEST_F(ScriptTest, PythonRunsWhatEndsInPy) {
+TEST_F(ScriptTest, PythonRunsPyFiles) {
   EXPECT_THAT(command_of(*options_.script), ElementsAre("python3", "-u", "jobs/train.py", "--lr", "0.1"));
   setenv("STEELYARD_PYTHON", "/opt/python", 1);
   EXPECT_EQ(command_of(*options_.script).front(), "/opt/python");
   EXPECT_THAT(command_of({"train.sh", {"x"}, 1, ""}), ElementsAre("./train.sh", "x"))
-      << "what a path would be is not looked up";
+      << "a file is not looked up in PATH";
   EXPECT_THAT(command_of({"/bin/train", {}, 1, ""}), ElementsAre("/bin/train"));
 }
 
-TEST_F(ScriptTest, AWorkerIsToldByItsEnvironment) {
+TEST_F(ScriptTest, WorkersAreConfiguredByTheEnvironment) {
   HostWorker worker;
   worker.spec.name = "ada";
   worker.spec.device = "auto";
@@ -117,7 +117,7 @@ TEST_F(ScriptTest, AWorkerIsToldByItsEnvironment) {
   }
 }
 
-TEST_F(ScriptTest, WhatAScriptCannotBeToldIsRefused) {
+TEST_F(ScriptTest, OptionsThatScriptsCannotGetAreRefused) {
   const std::vector<std::pair<std::string, void (*)(HostWorker&)>> cases{
       {"simulate_cpu_share = 0.5", [](HostWorker& it) { it.spec.simulate_cpu_share = "0.5"; }},
       {"max_batch = 8", [](HostWorker& it) { it.spec.max_batch = 8; }},
@@ -132,13 +132,13 @@ TEST_F(ScriptTest, WhatAScriptCannotBeToldIsRefused) {
   }
 }
 
-TEST_F(ScriptTest, ThePlanOfARunHasItsProcesses) {
+TEST_F(ScriptTest, ThePlanHasTheProcessesOfTheScript) {
   options_.overrides = {"train.lr=0.25", "worker.worker-1.simulate_slowdown=4", "worker.worker-1.device=cpu"};
   const LaunchPlan it = plan();
   EXPECT_EQ(it.roles_on("here"), "scheduler, server-0, worker-0, worker-1");
   EXPECT_THAT(shell_line(called(it, "scheduler").arguments),
               AllOf(HasSubstr("--set train.lr=0.25"), Not(HasSubstr("worker-1"))))
-      << "its workers are in the job, the rest wins over what the script says";
+      << "worker settings are in the job; the rest overrides the script";
   EXPECT_THAT(called(it, "scheduler").input, HasSubstr("simulate_slowdown = 4"));
   const LaunchProcess& slow = called(it, "worker-1");
   EXPECT_TRUE(slow.is_script());
@@ -150,14 +150,14 @@ TEST_F(ScriptTest, ThePlanOfARunHasItsProcesses) {
   EXPECT_FALSE(called(it, "server-0").is_script());
 }
 
-TEST_F(ScriptTest, WorkersMayComeByThemselves) {
+TEST_F(ScriptTest, WorkersMayBeStartedSeparately) {
   options_.script->path.clear();
   const LaunchPlan it = plan(false);
   EXPECT_EQ(it.roles_on("here"), "scheduler, server-0");
   EXPECT_THAT(called(it, "scheduler").input, HasSubstr("worker-1")) << "it waits for them";
 }
 
-TEST_F(ScriptTest, OnManyMachinesWorkersOfTheHostsRunIt) {
+TEST_F(ScriptTest, WorkersOfAHostsFileRunTheScript) {
   options_.hosts_file = "hosts.toml";
   options_.insecure = true;
   const HostsFile hosts = parse_hosts(R"([[host]]
@@ -189,12 +189,13 @@ device = "cuda:0"
                                        HasSubstr("STEELYARD_DEVICE=cuda:0")));
 }
 
-TEST_F(ScriptTest, WhatIsNotThereIsSaidBeforeAnythingStarts) {
+TEST_F(ScriptTest, MissingFilesAreReportedBeforeAnythingStarts) {
   const auto required = [&](const std::string& path, const std::string& directory = "") {
     return refusal([&] { require_script({path, {}, 1, ""}, directory); });
   };
   EXPECT_THAT(required("/nowhere/train.py"), HasSubstr("there is no script /nowhere/train.py"));
-  EXPECT_THAT(required(folder_.path().string()), HasSubstr("there is no script")) << "a directory is none";
+  EXPECT_THAT(required(folder_.path().string()), HasSubstr("there is no script"))
+      << "a directory is not a script";
   EXPECT_THAT(required(file("plain.sh", fs::perms::owner_read)), HasSubstr("chmod +x"));
   const std::string python = file("train.py", fs::perms::owner_read);
   setenv("STEELYARD_PYTHON", "/nowhere/python", 1);

@@ -23,10 +23,10 @@ std::string refusal(const Call& call, ExitCode code = ExitCode::usage) {
   }
   return "";
 }
-std::string connects(const std::string& text) {
+std::string connect_error(const std::string& text) {
   return refusal([&] { complete_endpoint(text); });
 }
-std::string listens(const std::string& text, ExitCode code = ExitCode::usage) {
+std::string listen_error(const std::string& text, ExitCode code = ExitCode::usage) {
   return refusal([&] { listening_endpoint(text); }, code);
 }
 
@@ -38,16 +38,16 @@ TEST(Endpoint, IsCompleted) {
   EXPECT_EQ(complete_endpoint("[::1]:7070"), "tcp://[::1]:7070");
   EXPECT_EQ(complete_endpoint("ipc:///tmp/a"), "ipc:///tmp/a");
   for (const char* none : {"", "box", "box:", ":7070", "udp://box:1", "ipc://", "[box]:1"})
-    EXPECT_THAT(connects(none), HasSubstr("is not an endpoint: expected host:port")) << none;
-  EXPECT_THAT(connects("::1:7070"), HasSubstr("an IPv6 address needs brackets, as in [::1]:7070"));
+    EXPECT_THAT(connect_error(none), HasSubstr("is not an endpoint: expected host:port")) << none;
+  EXPECT_THAT(connect_error("::1:7070"), HasSubstr("an IPv6 address needs brackets, as in [::1]:7070"));
 }
 
 TEST(Endpoint, PortsDoNotWrap) {
   for (const char* port : {"80000", "-1", "0", "65536", "7070x", "99999999999999999999", "*"}) {
-    EXPECT_THAT(connects(std::string("127.0.0.1:") + port),
+    EXPECT_THAT(connect_error(std::string("127.0.0.1:") + port),
                 AllOf(HasSubstr(std::string("there is no port ") + port), HasSubstr("from 1 to 65535")));
   }
-  EXPECT_THAT(listens("127.0.0.1:80000"), HasSubstr("or * for any free port"));
+  EXPECT_THAT(listen_error("127.0.0.1:80000"), HasSubstr("or * for any free port"));
   EXPECT_EQ(complete_endpoint("127.0.0.1:65535"), "tcp://127.0.0.1:65535");
 }
 
@@ -57,18 +57,18 @@ TEST(Endpoint, NamesBecomeAddressesToListenOn) {
   EXPECT_EQ(listening_endpoint("*:*"), "tcp://0.0.0.0:*");
   EXPECT_EQ(listening_endpoint("127.0.0.1:0"), "tcp://127.0.0.1:*");
   EXPECT_EQ(listening_endpoint("[::1]:*"), "tcp://[::1]:*");
-  EXPECT_THAT(listens("no-such-host.invalid:7070", ExitCode::configuration),
+  EXPECT_THAT(listen_error("no-such-host.invalid:7070", ExitCode::configuration),
               AllOf(HasSubstr("no address is known for 'no-such-host.invalid'"), HasSubstr("* for all")));
 }
 
-TEST(Endpoint, APathThatNoSocketCanHaveIsRefused) {
-  EXPECT_EQ(listens("ipc:///" + std::string(106, 'x')), "");
-  EXPECT_THAT(listens("ipc:///" + std::string(107, 'x')),
+TEST(Endpoint, PathsTooLongForSocketsAreRefused) {
+  EXPECT_EQ(listen_error("ipc:///" + std::string(106, 'x')), "");
+  EXPECT_THAT(listen_error("ipc:///" + std::string(107, 'x')),
               AllOf(HasSubstr("has 108 characters"), HasSubstr("can have 107")));
 }
 
-// What cannot be told is taken for open to all.
-TEST(Endpoint, OnlyWhatStaysHereIsLoopback) {
+// A name that cannot be resolved counts as open to all.
+TEST(Endpoint, OnlyLocalAddressesAreLoopback) {
   for (const char* here : {"tcp://127.0.0.1:1", "tcp://127.8.9.10:1", "tcp://[::1]:1", "tcp://localhost:1",
                            "tcp://[::ffff:127.0.0.1]:1", "ipc:///tmp/a"})
     EXPECT_TRUE(is_loopback(here)) << here;
@@ -81,14 +81,14 @@ TEST(Endpoint, OnlyWhatStaysHereIsLoopback) {
               HasSubstr("--insecure"));
 }
 
-TEST(Endpoint, OneselfIsReachedWhereverOneIsBound) {
+TEST(Endpoint, AProcessCanReachItsOwnEndpoint) {
   EXPECT_EQ(own_endpoint("tcp://0.0.0.0:7070"), "tcp://127.0.0.1:7070");
   EXPECT_EQ(own_endpoint("tcp://[::]:7070"), "tcp://[::1]:7070");
   EXPECT_EQ(own_endpoint("tcp://10.0.0.1:7070"), "tcp://10.0.0.1:7070");
   EXPECT_EQ(own_endpoint("ipc:///tmp/a"), "ipc:///tmp/a");
 }
 
-TEST(Endpoint, WhatOthersConnectTo) {
+TEST(Endpoint, OthersConnectToTheAdvertisedAddress) {
   const auto reached = [](const std::string& bound, const std::string& advertise) {
     return reachable_endpoint(bound, advertise, "tcp://127.0.0.1:7070");
   };

@@ -21,11 +21,11 @@ Workload workload(std::size_t tensors, const std::string& name) {
   return it;
 }
 
-TEST(ExternalModel, ADescriptionThatTheSchedulerWouldNotTakeIsRefusedWhereItIsMade) {
+TEST(ExternalModel, ADescriptionTooLargeForAMessageIsRefused) {
   EXPECT_EQ(model_to_tell(workload(10, "w")).description.layout.tensors.size(), 10U);
   try {
     (void)model_to_tell(workload(1000, std::string(3000, 'x')));
-    ADD_FAILURE() << "3 MB of names";
+    ADD_FAILURE() << "3 MB of names were accepted";
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     EXPECT_THAT(failure.what(), HasSubstr("make names of tensors shorter"));

@@ -16,9 +16,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class BeginningTest : public ::testing::Test {
+class InitialStateTest : public ::testing::Test {
  protected:
-  BeginningTest() {
+  InitialStateTest() {
     job_.seed = 1;
     job_.data = "synthetic";
     job_.global_batch = 10;
@@ -40,7 +40,7 @@ class BeginningTest : public ::testing::Test {
     workload.data = std::move(sets);
     return sample_source(job, describe(workload));
   }
-  // Of the job, so many samples into an epoch.
+  // A snapshot of the job, `offset` samples into an epoch.
   [[nodiscard]] Snapshot a_snapshot(Position offset) const {
     Snapshot s;
     s.progress = {1000, 40, 3, offset, 12.5, ""};
@@ -72,7 +72,7 @@ class BeginningTest : public ::testing::Test {
   SampleSource source_;
 };
 
-TEST_F(BeginningTest, ASourceIsItsSamples) {
+TEST_F(InitialStateTest, ASourceIdentifiesItsSamples) {
   EXPECT_EQ(source_.data, "synthetic");
   EXPECT_EQ(source_.samples, 100U);
   EXPECT_EQ(source_.batch, 10U);
@@ -80,7 +80,7 @@ TEST_F(BeginningTest, ASourceIsItsSamples) {
   EXPECT_NE(source_of(job_, data(8)).hash, source_.hash);
 }
 
-TEST_F(BeginningTest, InTheMiddleOfAnEpochSeedAndSamplesStay) {
+TEST_F(InitialStateTest, WithinAnEpochSeedAndSamplesMustStay) {
   EXPECT_THAT(check(30, job_, source_), IsEmpty());
   Job other = job_;
   other.seed = 9;
@@ -96,7 +96,7 @@ TEST_F(BeginningTest, InTheMiddleOfAnEpochSeedAndSamplesStay) {
               AllOf(HasSubstr("has 120 training samples"), HasSubstr("the 100 of \"synthetic\"")));
 }
 
-TEST_F(BeginningTest, WhatTheOrderDoesNotDependOnMayChange) {
+TEST_F(InitialStateTest, OtherSettingsMayChangeWithinAnEpoch) {
   Job other = job_;
   other.global_batch = 20;
   other.sync = parse_sync("local:4");
@@ -106,7 +106,7 @@ TEST_F(BeginningTest, WhatTheOrderDoesNotDependOnMayChange) {
   EXPECT_THAT(check(30, other, source_of(other, data(7))), IsEmpty());
 }
 
-TEST_F(BeginningTest, AtTheStartOfAnEpochAllMayChangeAndIsSaid) {
+TEST_F(InitialStateTest, ChangesAtTheStartOfAnEpochAreReported) {
   Job other = job_;
   other.seed = 9;
   EXPECT_THAT(check(0, other, source_of(other, data(8))),
@@ -114,15 +114,15 @@ TEST_F(BeginningTest, AtTheStartOfAnEpochAllMayChangeAndIsSaid) {
                           HasSubstr("other training samples from here on")));
 }
 
-TEST_F(BeginningTest, AnotherModelIsRefused) {
+TEST_F(InitialStateTest, AnotherModelIsRefused) {
   Job other = job_;
   other.layout = {};
   append(other.layout, "w", {3, 2});
   EXPECT_THAT(refusal([&] { check(0, other, source_); }), HasSubstr("is of another model"));
 }
 
-// Words of one must not count in the other.
-TEST_F(BeginningTest, TwoResumptionsOfOneCheckpointHaveTermsOfTheirOwn) {
+// Messages of one resumption must not count in the other.
+TEST_F(InitialStateTest, EachResumptionOfACheckpointHasItsOwnTerm) {
   const std::string path = written(30);
   const Snapshot one = resumed_beginning(path, job_, source_), other = resumed_beginning(path, job_, source_);
   EXPECT_GT(one.progress.term, 1000U);
@@ -133,7 +133,7 @@ TEST_F(BeginningTest, TwoResumptionsOfOneCheckpointHaveTermsOfTheirOwn) {
   EXPECT_EQ(one.source, source_);
 }
 
-TEST_F(BeginningTest, AnotherOptimizerBeginsWithoutTheStateOfTheOneBefore) {
+TEST_F(InitialStateTest, AnotherOptimizerStartsWithoutTheOldState) {
   using Kind = nn::Optimizer::Kind;
   Snapshot saved = a_snapshot(0);
   saved.state = {std::vector<float>(saved.layout.size(), 3.0F)};
@@ -159,7 +159,7 @@ TEST_F(BeginningTest, AnotherOptimizerBeginsWithoutTheStateOfTheOneBefore) {
   }
 }
 
-TEST_F(BeginningTest, WhatIsNoCheckpointNamesOneThatIs) {
+TEST_F(InitialStateTest, NonCheckpointsAreRefusedWithASuggestion) {
   const std::string path = written(30);
   EXPECT_NO_THROW(require_checkpoint(path));
   const auto required = [&](const std::string& it) {

@@ -1,4 +1,4 @@
-// Bytes behind bytes, up to a limit; a journal that cannot be whole is none.
+// A journal file only grows, up to a limit. One that cannot be complete is emptied.
 #include "app/processes/journal_file.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using News = JournalFile::News;
 
 class JournalFileTest : public testing::Test {
  protected:
-  [[nodiscard]] bool is_there_and_empty() const {
+  [[nodiscard]] bool exists_and_is_empty() const {
     return std::filesystem::exists(path_) && std::filesystem::file_size(path_) == 0;
   }
 
@@ -29,11 +29,11 @@ class JournalFileTest : public testing::Test {
   const std::string path_ = (folder_.path() / "journal").string();
 };
 
-TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
+TEST_F(JournalFileTest, ExistsAtOnceAndContinuesAfterTheValidPart) {
   {
     JournalFile journal(path_, bytes(10, 1));
     EXPECT_EQ(journal.write(bytes(5, 2)), News::none);
-    EXPECT_EQ(read_journal(path_).size(), 15U) << "also if this process is killed now";
+    EXPECT_EQ(read_journal(path_).size(), 15U) << "even if this process is killed now";
   }
   {
     JournalFile journal(path_, 12);
@@ -47,7 +47,7 @@ TEST_F(JournalFileTest, IsThereAtOnceAndGoesOnBehindWhatIsWhole) {
   EXPECT_EQ(read_journal(path_), bytes(1, 4));
 }
 
-TEST_F(JournalFileTest, BeginsAnewAsAWholeOrNotAtAll) {
+TEST_F(JournalFileTest, IsReplacedAtomically) {
   JournalFile journal(path_, bytes(1 << 10, 1), 1 << 20);
   EXPECT_TRUE(journal.begin_anew(bytes(10, 2)));
   EXPECT_EQ(journal.write(bytes(1, 3)), News::none);
@@ -64,34 +64,34 @@ TEST_F(JournalFileTest, BeginsAnewAsAWholeOrNotAtAll) {
   EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
 }
 
-TEST_F(JournalFileTest, WhileItWaitsForRoomItDoesNotBeginAnew) {
+TEST_F(JournalFileTest, IsNotReplacedWhileItWaitsForRoom) {
   JournalFile journal(path_, bytes(90, 1), 1 << 20);
   const FilesOfAtMost little(100);
   EXPECT_EQ(journal.write(bytes(20, 2)), News::waits);
   EXPECT_FALSE(journal.begin_anew(bytes(10, 3)));
 }
 
-TEST_F(JournalFileTest, AtItsLimitItIsEmptiedAndSaysSoOnce) {
+TEST_F(JournalFileTest, AtItsLimitItIsEmptiedAndReportedOnce) {
   JournalFile journal(path_, bytes(10, 1), 1 << 20);
   EXPECT_EQ(journal.write(bytes(1000, 2)), News::none);
   EXPECT_EQ(journal.write(bytes(1 << 20, 2)), News::ends);
   EXPECT_EQ(journal.trouble(), "it has reached its limit of 1 MB");
-  EXPECT_TRUE(is_there_and_empty());
+  EXPECT_TRUE(exists_and_is_empty());
   EXPECT_EQ(journal.write(bytes(1, 2)), News::none);
-  EXPECT_TRUE(is_there_and_empty()) << "one with a gap would tell another story";
+  EXPECT_TRUE(exists_and_is_empty()) << "one with a gap would be replayed wrongly";
 }
 
-TEST_F(JournalFileTest, AFullDiskIsWaitedForAndNothingIsLost) {
+TEST_F(JournalFileTest, AFullDiskLosesNoRecord) {
   JournalFile journal(path_, bytes(10, 1));
   {
     const FilesOfAtMost full(17);
     EXPECT_EQ(journal.write(bytes(5, 2)), News::none);
-    EXPECT_EQ(journal.write(bytes(5, 3)), News::waits) << "of which two are written";
+    EXPECT_EQ(journal.write(bytes(5, 3)), News::waits) << "of these, two are written";
     EXPECT_FALSE(journal.trouble().empty());
-    EXPECT_TRUE(is_there_and_empty()) << "whoever is killed now has answered what is not in it";
+    EXPECT_TRUE(exists_and_is_empty()) << "replies may have been sent for records that are not in it";
     EXPECT_EQ(journal.write(bytes(5, 4)), News::none);
   }
-  EXPECT_TRUE(is_there_and_empty());
+  EXPECT_TRUE(exists_and_is_empty());
   EXPECT_EQ(journal.write(bytes(1, 5)), News::whole);
   EXPECT_EQ(journal.trouble(), "");
   auto expected = bytes(10, 1);
@@ -100,11 +100,11 @@ TEST_F(JournalFileTest, AFullDiskIsWaitedForAndNothingIsLost) {
   }
   EXPECT_EQ(read_journal(path_), expected);
   EXPECT_EQ(journal.write(bytes(2, 6)), News::none);
-  EXPECT_EQ(read_journal(path_).size(), 28U) << "behind the others";
+  EXPECT_EQ(read_journal(path_).size(), 28U) << "after the others";
   EXPECT_FALSE(std::filesystem::exists(path_ + ".aside"));
 }
 
-TEST_F(JournalFileTest, NoMoreThanItsLimitWaitsForRoom) {
+TEST_F(JournalFileTest, TheBytesThatWaitForRoomAreLimited) {
   JournalFile journal(path_, bytes(10, 1));
   {
     const FilesOfAtMost full(10);
@@ -113,24 +113,24 @@ TEST_F(JournalFileTest, NoMoreThanItsLimitWaitsForRoom) {
   }
   EXPECT_FALSE(journal.trouble().empty());
   EXPECT_EQ(journal.write(bytes(1, 4)), News::none);
-  EXPECT_TRUE(is_there_and_empty()) << "it has a gap";
+  EXPECT_TRUE(exists_and_is_empty()) << "it has a gap";
   EXPECT_FALSE(std::filesystem::exists(path_ + ".aside"));
 }
 
-// Of a process that was killed while its journal stood aside.
-TEST_F(JournalFileTest, WhatAFormerOneLeftAsideIsOverwritten) {
+// Left by a process that was killed while its journal was set aside.
+TEST_F(JournalFileTest, AnOldFileSetAsideIsOverwritten) {
   folder_.write("journal.aside", std::string_view("former"));
   JournalFile journal(path_, bytes(10, 1));
   {
     const FilesOfAtMost full(10);
     EXPECT_EQ(journal.write(bytes(1, 2)), News::waits);
-    EXPECT_TRUE(is_there_and_empty());
+    EXPECT_TRUE(exists_and_is_empty());
   }
   EXPECT_EQ(journal.write(bytes(1, 3)), News::whole);
   EXPECT_EQ(read_journal(path_).size(), 12U);
 }
 
-TEST_F(JournalFileTest, IsReadAsAWholeUnlessItStandsAside) {
+TEST_F(JournalFileTest, IsReadCompletelyUnlessSetAside) {
   JournalFile journal(path_, bytes(10, 1));
   EXPECT_EQ(journal.write(bytes(5, 2)), News::none);
   EXPECT_EQ(journal.whole().size(), 15U);
@@ -139,23 +139,23 @@ TEST_F(JournalFileTest, IsReadAsAWholeUnlessItStandsAside) {
   EXPECT_TRUE(journal.whole().empty());
 }
 
-TEST_F(JournalFileTest, OneThatIsGivenUpIsEmptiedAndSaysWhy) {
+TEST_F(JournalFileTest, AnAbandonedJournalIsEmptiedWithAReason) {
   JournalFile journal(path_, bytes(10, 1));
-  EXPECT_EQ(journal.give_up("nobody wants it"), News::ends);
-  EXPECT_TRUE(is_there_and_empty());
-  EXPECT_EQ(journal.trouble(), "nobody wants it");
+  EXPECT_EQ(journal.give_up("not needed"), News::ends);
+  EXPECT_TRUE(exists_and_is_empty());
+  EXPECT_EQ(journal.trouble(), "not needed");
   EXPECT_TRUE(journal.whole().empty());
 }
 
-// Whoever comes next has to see that a job began here.
-TEST_F(JournalFileTest, OneWhoseHeadCannotBeWrittenIsThereAndEmpty) {
+// The next scheduler must see that a job started here.
+TEST_F(JournalFileTest, AJournalWithAnUnwritableHeadIsEmpty) {
   const FilesOfAtMost full(5);
   const JournalFile journal(path_, bytes(10, 1));
   EXPECT_FALSE(journal.trouble().empty());
-  EXPECT_TRUE(is_there_and_empty());
+  EXPECT_TRUE(exists_and_is_empty());
 }
 
-TEST_F(JournalFileTest, WhereNoneCanBeTheJobGoesOnWithout) {
+TEST_F(JournalFileTest, AnImpossibleJournalIsReportedAndIgnored) {
   JournalFile journal((folder_.path() / "nowhere" / "journal").string(), bytes(1, 1));
   EXPECT_FALSE(journal.trouble().empty());
   EXPECT_EQ(journal.write(bytes(1, 1)), News::none);
@@ -163,13 +163,13 @@ TEST_F(JournalFileTest, WhereNoneCanBeTheJobGoesOnWithout) {
   EXPECT_THROW(JournalFile(path_, 0), Failure);
 }
 
-TEST_F(JournalFileTest, WhatIsNoJournalIsNotWaitedForNorRead) {
+TEST_F(JournalFileTest, PipesAndHugeFilesAreNotRead) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_THROW((void)read_journal(path_), Failure);
   std::filesystem::remove(path_);
   folder_.write("journal", std::string_view("x"));
   std::filesystem::resize_file(path_, JournalFile::usual_limit + 1);
-  EXPECT_THROW((void)read_journal(path_), Failure) << "it takes no room on the disk";
+  EXPECT_THROW((void)read_journal(path_), Failure) << "a sparse file";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A journal on a disk that hangs: nobody waits for it, nothing changes places, and nothing is lost.
+// A journal on a disk that hangs: writes do not block, keep their order, and are not lost.
 #include "app/processes/journal_thread.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ Bytes joined(std::initializer_list<Bytes> parts) {
   return all;
 }
 
-// A record that says which it is.
+// A record that contains its number.
 Bytes numbered(std::uint64_t number) {
   Bytes record(sizeof number);
   std::memcpy(record.data(), &number, sizeof number);
@@ -58,7 +58,7 @@ class JournalThreadTest : public testing::Test {
   std::vector<std::string> news_, shown_;
 };
 
-TEST_F(JournalThreadTest, WhatIsPendingNoMoreIsInTheFile) {
+TEST_F(JournalThreadTest, RecordsNoLongerPendingAreInTheFile) {
   JournalThread journal = start(bytes(10, 1));
   Bytes expected = bytes(10, 1);
   for (int i = 0; i < 300; ++i) {
@@ -67,14 +67,14 @@ TEST_F(JournalThreadTest, WhatIsPendingNoMoreIsInTheFile) {
     EXPECT_TRUE(journal.write(record));
     if (i % 3 != 0) continue;
     wait_until_written(journal);
-    EXPECT_EQ(read_journal(path_), expected) << "also if this process is killed now";
+    EXPECT_EQ(read_journal(path_), expected) << "even if this process is killed now";
   }
   journal.finish();
   EXPECT_EQ(read_journal(path_), expected);
   EXPECT_THAT(news_, IsEmpty());
 }
 
-TEST_F(JournalThreadTest, BeginsAnewBehindWhatItWasToldBefore) {
+TEST_F(JournalThreadTest, IsReplacedAfterEarlierRecords) {
   JournalThread journal = start(bytes(10, 1));
   EXPECT_TRUE(journal.write(bytes(5, 2)));
   EXPECT_TRUE(journal.begin_anew(bytes(3, 3), bytes(2, 4)));
@@ -83,7 +83,7 @@ TEST_F(JournalThreadTest, BeginsAnewBehindWhatItWasToldBefore) {
   EXPECT_EQ(read_journal(path_), joined({bytes(3, 3), bytes(2, 4), bytes(1, 5)}));
 }
 
-TEST_F(JournalThreadTest, WhoeverReadsItGetsAllThatWasHandedOver) {
+TEST_F(JournalThreadTest, ReadersGetAllRecordsHandedOver) {
   JournalThread journal = start(bytes(10, 1), {.wait = Duration{}});
   EXPECT_TRUE(journal.write(bytes(5, 2)));
   Bytes expected = joined({bytes(10, 1), bytes(5, 2)});
@@ -101,7 +101,7 @@ TEST_F(JournalThreadTest, WhoeverReadsItGetsAllThatWasHandedOver) {
   EXPECT_EQ(*whole, joined({expected, bytes(4, 9)}));
 }
 
-TEST_F(JournalThreadTest, AFullDiskIsWaitedForAndToldOf) {
+TEST_F(JournalThreadTest, AFullDiskIsReportedAndWaitedFor) {
   JournalThread journal = start(bytes(10, 1));
   {
     const FilesOfAtMost full(12);
@@ -110,7 +110,7 @@ TEST_F(JournalThreadTest, AFullDiskIsWaitedForAndToldOf) {
     EXPECT_THAT(news_, ElementsAre(HasSubstr("cannot be written")));
     EXPECT_FALSE(journal.is_sound());
     EXPECT_FALSE(journal.begin_anew(bytes(1, 1), bytes(1, 1)));
-    EXPECT_EQ(journal.whole(), Bytes()) << "nobody can follow now";
+    EXPECT_EQ(journal.whole(), Bytes()) << "no standby can follow now";
     EXPECT_TRUE(journal.write(bytes(5, 3))) << "it has not ended";
     wait_until_written(journal);
   }
@@ -120,7 +120,7 @@ TEST_F(JournalThreadTest, AFullDiskIsWaitedForAndToldOf) {
   EXPECT_EQ(journal.whole(), joined({bytes(10, 1), bytes(5, 2), bytes(5, 3), bytes(1, 4)}));
 }
 
-TEST_F(JournalThreadTest, OneThatCouldNotBeBegunHasEnded) {
+TEST_F(JournalThreadTest, AJournalThatCannotBeCreatedHasEnded) {
   JournalThread journal(std::make_unique<JournalFile>(folder_.path("nowhere/journal"), bytes(1, 1)),
                         people());
   EXPECT_THAT(news_, ElementsAre(HasSubstr("the journal of this run has ended")));
@@ -129,8 +129,9 @@ TEST_F(JournalThreadTest, OneThatCouldNotBeBegunHasEnded) {
   EXPECT_EQ(journal.whole(), Bytes());
 }
 
-// What was acknowledged is there, in the order in which it was handed over, whenever the process is killed.
-TEST_F(JournalThreadTest, WhatWasAcknowledgedIsThereAfterAKill) {
+// Acknowledged records are in the file, in the order in which they were handed over, whenever the process is
+// killed.
+TEST_F(JournalThreadTest, AcknowledgedRecordsSurviveAKill) {
   std::array<int, 2> acknowledged{};
   ASSERT_EQ(::pipe(acknowledged.data()), 0);
   const pid_t child = ::fork();
@@ -159,7 +160,7 @@ TEST_F(JournalThreadTest, WhatWasAcknowledgedIsThereAfterAKill) {
   }
 }
 
-// The file is a pipe, which takes some kilobytes and then nothing until somebody reads.
+// The file is a pipe, which accepts some kilobytes and then nothing until it is read.
 class HangingJournal : public JournalThreadTest {
  protected:
   static constexpr std::size_t takes = 4096;
@@ -190,32 +191,32 @@ class HangingJournal : public JournalThreadTest {
   int pipe_ = -1;
 };
 
-// If the one thread of this test waited for the disk once, it would wait for ever.
-TEST_F(HangingJournal, HoldsUpNobodyAndLosesNothing) {
+// If the test's only thread waited for the disk once, it would never return.
+TEST_F(HangingJournal, NeitherBlocksNorLosesRecords) {
   JournalThread journal = start(bytes(10, 1));
   Bytes expected = bytes(10, 1);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_TRUE(journal.write(bytes(1000, i)));
     expected = joined({expected, bytes(1000, i)});
     if (i >= 5) {
-      EXPECT_GT(journal.pending(), 0U) << "the disk has no more than a few";
+      EXPECT_GT(journal.pending(), 0U) << "the disk has taken only a few";
     }
   }
   EXPECT_TRUE(read(expected.size()) == expected);
   wait_until_written(journal);
 }
 
-TEST_F(HangingJournal, BeyondItsLimitIsEmptiedBeforeNothingIsPending) {
+TEST_F(HangingJournal, IsEmptiedAtItsLimitBeforePendingIsZero) {
   JournalThread journal = start(bytes(1, 1), {.wait = Duration{}, .most_waiting = 20'000});
   EXPECT_TRUE(journal.write(bytes(10'000, 1)));
-  while (unread() < 2) std::this_thread::yield();  // the thread writes it, and will not come to its end
+  while (unread() < 2) std::this_thread::yield();  // the thread writes this record, and blocks within it
   std::size_t taken = 0;
   while (journal.write(bytes(1000, 2))) ++taken;
   EXPECT_EQ(taken, 10U);
   EXPECT_FALSE(journal.is_sound());
   EXPECT_FALSE(journal.write(bytes(1, 2)));
   EXPECT_EQ(journal.whole(), Bytes());
-  EXPECT_GT(journal.pending(), 0U) << "what is on the disk is older than what may be answered";
+  EXPECT_GT(journal.pending(), 0U) << "the disk lacks records, so replies must wait";
   EXPECT_THAT(news_, IsEmpty());
   std::filesystem::rename(path_, path_ + ".pipe");
   folder_.write("journal", std::string_view("what the disk shows"));
@@ -225,33 +226,33 @@ TEST_F(HangingJournal, BeyondItsLimitIsEmptiedBeforeNothingIsPending) {
   EXPECT_FALSE(journal.write(bytes(1, 2)));
 }
 
-TEST_F(HangingJournal, TheExitDoesNotWaitForIt) {
+TEST_F(HangingJournal, ExitDoesNotWaitForTheDisk) {
   {
     JournalThread journal = start(bytes(1, 1), {.at_end = milliseconds(10)});
     for (int i = 0; i < 10; ++i) EXPECT_TRUE(journal.write(bytes(1000, i)));
   }
-  EXPECT_EQ(read(10'001).back(), std::byte{9}) << "what was handed over is written if the disk comes back";
+  EXPECT_EQ(read(10'001).back(), std::byte{9}) << "records are written if the disk recovers";
 }
 
-TEST_F(HangingJournal, PeopleAreToldWhileItHangsAndWhenThatIsOver) {
+TEST_F(HangingJournal, HangsAreReportedAtOnceAndAfterwards) {
   JournalThread journal = start(bytes(1, 1), {.wait = Duration{}, .silence = milliseconds(20)});
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(journal.write(bytes(1000, i)));
   while (shown_.empty()) (void)journal.pending();
   EXPECT_THAT(shown_, ElementsAre(HasSubstr("the run directory does not answer")));
-  EXPECT_THAT(news_, IsEmpty()) << "what is recorded would hang as well";
+  EXPECT_THAT(news_, IsEmpty()) << "recording this would block as well";
   (void)read(10'001);
   wait_until_written(journal);
   EXPECT_THAT(news_, ElementsAre(HasSubstr("did not answer for 0 s: the job waited")));
 }
 
-TEST_F(HangingJournal, WhoeverReadsItWhileItHangsAsksAgain) {
+TEST_F(HangingJournal, ReadersRetryWhileItHangs) {
   JournalThread journal = start(bytes(1, 1), {.wait = Duration{}});
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(journal.write(bytes(1000, i)));
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(journal.whole());
   (void)read(10'001);
   auto whole = journal.whole();
   for (; !whole; whole = journal.whole()) std::this_thread::yield();
-  EXPECT_THAT(*whole, IsEmpty()) << "a pipe cannot be read as a whole, and nobody waits for that either";
+  EXPECT_THAT(*whole, IsEmpty()) << "a pipe cannot be read as a file, and trying does not block";
 }
 
 }  // namespace

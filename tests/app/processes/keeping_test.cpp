@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr NodeId self{Role::checkpointer, 5};
 
-// Fails as it is told before it does what it is there for.
+// Calls `fail`, which may throw, before it receives.
 class Failing : public Link {
  public:
   Failing(Link& link, std::function<void()> fail) : link_(link), fail_(std::move(fail)) {}
@@ -41,11 +41,11 @@ class Failing : public Link {
 
 class Keeping : public testing::Test {
  protected:
-  // On a thread of its own, as in a scheduler's process.
+  // Runs on a thread of its own, as in a scheduler's process.
   std::jthread keeping(std::function<void()> fail) {
     failing_ = std::make_unique<Failing>(*link_, std::move(fail));
     return std::jthread(keep, std::ref(checkpointer_), self, std::ref(*failing_),
-                        [this](const std::string& line) { said_.push_back(line); });
+                        [this](const std::string& line) { lines_.push_back(line); });
   }
 
   static Snapshot initial() {
@@ -61,10 +61,10 @@ class Keeping : public testing::Test {
   std::unique_ptr<Failing> failing_;
   Checkpointer checkpointer_{self, initial(), 0,
                              [](const Snapshot&, std::size_t) { return std::unique_ptr<CheckpointSink>(); }};
-  std::vector<std::string> said_;
+  std::vector<std::string> lines_;
 };
 
-TEST_F(Keeping, WhateverGoesWrongIsSaidAndItGoesOn) {
+TEST_F(Keeping, ErrorsAreReportedAndItContinues) {
   std::atomic<int> calls = 0;
   std::jthread thread = keeping([&] {
     const int call = ++calls;
@@ -74,24 +74,24 @@ TEST_F(Keeping, WhateverGoesWrongIsSaidAndItGoesOn) {
   });
   bool beats = false;
   while (!beats) {
-    const auto heard = scheduler_->receive(steady_now() + from_seconds(20));
-    ASSERT_TRUE(heard) << "it does not go on";
-    beats = heard->from == self && calls > 4;
+    const auto message = scheduler_->receive(steady_now() + from_seconds(20));
+    ASSERT_TRUE(message) << "it has stopped";
+    beats = message->from == self && calls > 4;
   }
   thread.request_stop();
   thread.join();
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("not enough memory"),
-                                 AllOf(HasSubstr("the key is wrong"), HasSubstr("no checkpoint")),
-                                 HasSubstr("unknown reason")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("not enough memory"),
+                                  AllOf(HasSubstr("the key is wrong"), HasSubstr("no checkpoint")),
+                                  HasSubstr("unknown reason")));
   EXPECT_TRUE(checkpointer_.finished());
 }
 
-TEST_F(Keeping, ALinkThatFailsForGoodDoesNotKeepTheProcessFromEnding) {
+TEST_F(Keeping, APermanentLinkFailureDoesNotBlockTheExit) {
   std::jthread thread = keeping([] { throw Failure(ExitCode::configuration, "the key is wrong"); });
   ASSERT_TRUE(scheduler_->receive(steady_now() + from_seconds(20)));
   thread.request_stop();
   thread.join();
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("the key is wrong")));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("the key is wrong")));
 }
 
 }  // namespace

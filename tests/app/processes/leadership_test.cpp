@@ -1,4 +1,4 @@
-// A scheduler in the place of a killed one leads only if nobody else does.
+// A restarted scheduler leads only if no standby does.
 #include "app/processes/run_journal.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ class LeadershipTest : public testing::Test {
   std::vector<std::byte> journal_;
 };
 
-TEST_F(LeadershipTest, OneThatWasSupersededNeverLeadsAgain) {
+TEST_F(LeadershipTest, ASupersededSchedulerNeverLeadsAgain) {
   append(journal_, {now_, Followed{7, shard}});
   append(journal_, {now_, Superseded{}});
   leave();
@@ -55,12 +55,12 @@ TEST_F(LeadershipTest, OneThatWasSupersededNeverLeadsAgain) {
     require_leadership(told, run_, scheduler, context);
     FAIL() << "it leads";
   } catch (const Failure& refused) {
-    EXPECT_EQ(refused.code(), ExitCode::configuration) << "a supervisor does not start it again";
+    EXPECT_EQ(refused.code(), ExitCode::configuration) << "so that a supervisor does not restart it";
     EXPECT_THAT(refused.what(), testing::HasSubstr("standby of this job leads"));
   }
 }
 
-// Shows the progress of a process that ends when it shows a certain name.
+// Progress output of a process that aborts when it shows the name 'poison'.
 struct EndsAtPoison : std::stringbuf {
   int sync() override {
     if (str().find("'poison'") != std::string::npos) std::abort();
@@ -76,14 +76,14 @@ struct EndsAtPoison : std::stringbuf {
 class LeadershipDeathTest : public LeadershipTest {
  protected:
   LeadershipDeathTest() {
-    hear({Role::worker, 1}, "ann");
-    hear(sender, "poison");
+    record({Role::worker, 1}, "ann");
+    record(sender, "poison");
     leave();
   }
-  void hear(NodeId from, const std::string& name) {
+  void record(NodeId from, const std::string& name) {
     append(journal_, {now_, Heard{{from, scheduler_node, Message(ToScheduler(Hello{0, name, {}}))}}});
   }
-  // The state of the scheduler in a process that takes the place of the killed one.
+  // The state of a scheduler that continues the run of the killed one.
   std::string recovered(std::ostream& shown) {
     ProgressBar bar(shown, {false, false, 80});
     Killed killed = left_by_killed(run_).value();
@@ -96,7 +96,7 @@ class LeadershipDeathTest : public LeadershipTest {
   static constexpr NodeId sender{Role::worker, 2};
 };
 
-TEST_F(LeadershipDeathTest, ARecordThatEndedTwoProcessesIsSkippedByTheThird) {
+TEST_F(LeadershipDeathTest, TheThirdProcessSkipsARecordThatEndedTwo) {
   EndsAtPoison ends;
   std::ostream shown(&ends);
   const auto before = std::filesystem::file_size(run_.journal());
@@ -117,10 +117,10 @@ TEST_F(LeadershipDeathTest, ARecordThatEndedTwoProcessesIsSkippedByTheThird) {
 
   Outbox out(scheduler_node);
   standbys.step(now_, {sender, scheduler_node, Message(ToScheduler(Hello{0, "poison", {}}))}, out);
-  EXPECT_EQ(standbys.members().worker(sender), nullptr) << "it has no part in the job from here on";
+  EXPECT_EQ(standbys.members().worker(sender), nullptr) << "it is excluded from the job";
 }
 
-TEST_F(LeadershipTest, WithoutAStandbyItLeads) {
+TEST_F(LeadershipTest, LeadsWithoutAStandby) {
   leave();
   Killed killed = left_by_killed(run_).value();
   Scheduler scheduler(killed.job, killed.from, balancing::make_policy("equal"));

@@ -10,8 +10,8 @@ namespace {
 using testing::Contains;
 using testing::Field;
 
-// A new key of a worker is an option of `steelyard worker` by being declared.
-TEST(ProcessKeys, AWorkersAreThoseOfAJobFileAndMore) {
+// A new key in the table of worker keys becomes an option of `steelyard worker` automatically.
+TEST(ProcessKeys, WorkerOptionsIncludeTheKeysOfAJobFile) {
   WorkerOptions options;
   const std::vector<Key> keys = process_keys(options);
   for (const Key& key : worker_keys(options.spec)) EXPECT_THAT(keys, Contains(Field(&Key::name, key.name)));
@@ -28,7 +28,7 @@ TEST(ProcessKeys, OneProcessHasOneDevice) {
   EXPECT_EQ(options.spec.device, "cuda:3");
 }
 
-TEST(ProcessKeys, ThePageNeedsAPlace) {
+TEST(ProcessKeys, TheWebOptionNeedsAnAddress) {
   SchedulerOptions options;
   const std::vector<Key> keys = process_keys(options);
   const Key& web = *std::ranges::find(keys, "web", &Key::name);
@@ -37,7 +37,7 @@ TEST(ProcessKeys, ThePageNeedsAPlace) {
   EXPECT_EQ(options.results.web, ":7080");
 }
 
-TEST(ProcessKeys, NoTwoHaveOneName) {
+TEST(ProcessKeys, NamesAreUnique) {
   WorkerOptions worker;
   ServerOptions server;
   SchedulerOptions scheduler;

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The one place that says where results go, for whoever starts a run.
+// The one place that decides where results go, for every command that starts a run.
 class ChooseRunDirectory : public testing::Test {
  protected:
   ChooseRunDirectory() { fs::current_path(folder_.path()); }
@@ -39,27 +39,27 @@ class ChooseRunDirectory : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(ChooseRunDirectory, WithoutANameItIsTheNextOne) {
+TEST_F(ChooseRunDirectory, WithoutANameTheNextNumberIsUsed) {
   EXPECT_EQ(chosen({}).path(), "runs/job-1");
   EXPECT_EQ(chosen({}).path(), "runs/job-2");
 }
 
-TEST_F(ChooseRunDirectory, OneThatIsNamedMustBeNew) {
+TEST_F(ChooseRunDirectory, ANamedDirectoryMustBeNew) {
   EXPECT_EQ(chosen(in("mine")).path(), "mine");
   folder_.write("mine/rounds.jsonl", "{}");
   EXPECT_THROW(chosen(in("mine")), Failure);
 }
 
-TEST_F(ChooseRunDirectory, ToGoOnThereMustBeARun) {
+TEST_F(ChooseRunDirectory, ResumingNeedsARun) {
   EXPECT_THROW(chosen(resumed("mine")), Failure);
   EXPECT_THROW(chosen(ready("mine")), Failure);
   chosen(in("mine"));
   folder_.write("mine/job.toml", "");
   EXPECT_EQ(chosen(resumed("mine")).path(), "mine");
-  EXPECT_EQ(chosen(ready("mine")).path(), "mine") << "by whoever starts the scheduler";
+  EXPECT_EQ(chosen(ready("mine")).path(), "mine") << "the launcher has made it";
 }
 
-TEST_F(ChooseRunDirectory, AnotherRunsCheckpointBeginsANewOne) {
+TEST_F(ChooseRunDirectory, ResumingFromAnotherRunStartsANewOne) {
   ResultOptions options;
   options.resume_from = "runs/old/checkpoints/7";
   EXPECT_EQ(chosen(options).path(), "runs/job-1");

@@ -1,4 +1,4 @@
-// What the next scheduler reads of the one that was killed.
+// The journal of a killed scheduler, as its successor reads it.
 #include "app/processes/recovered_run.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class KilledTest : public testing::Test {
+class RecoveredRunTest : public testing::Test {
  protected:
   void leave(JournalHead head) {
     std::vector<std::byte> bytes;
@@ -44,8 +44,8 @@ class KilledTest : public testing::Test {
   const RunDirectory run_ = RunDirectory::create((folder_.path() / "run").string());
 };
 
-TEST_F(KilledTest, HadAPlaceAndAJob) {
-  EXPECT_FALSE(left_by_killed(run_)) << "none was begun";
+TEST_F(RecoveredRunTest, HasAPlaceAndAJob) {
+  EXPECT_FALSE(left_by_killed(run_)) << "no job was started";
   leave(head());
   const Killed killed = left_by_killed(run_).value();
   EXPECT_EQ(killed.job.name, "left");
@@ -60,7 +60,7 @@ TEST_F(KilledTest, HadAPlaceAndAJob) {
   EXPECT_EQ(without_values(killed).fingerprint, fingerprint(killed.job));
 }
 
-TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
+TEST_F(RecoveredRunTest, OnAnotherMachineTheRecordRestarts) {
   leave(moved(head(), "tcp://10.0.0.2:7070"));
   const Killed killed = left_by_killed(run_).value();
   EXPECT_EQ(killed.job.name, "left");
@@ -71,8 +71,8 @@ TEST_F(KilledTest, ElsewhereTheRecordOfTheRunBeginsAnew) {
   EXPECT_EQ(job_text_in(head()), "[job]");
 }
 
-// The members know their scheduler by its key, and would let no other in.
-TEST_F(KilledTest, AnotherKeyDoesNotGoOn) {
+// The members know their scheduler by its key, and accept no other.
+TEST_F(RecoveredRunTest, AnotherKeyIsRefused) {
   leave(head());
   const SchedulersPlace place = left_by_killed(run_).value().place;
   EXPECT_EQ(complaint_of([&] { require_key(place, key, "the run"); }), "");
@@ -84,7 +84,7 @@ TEST_F(KilledTest, AnotherKeyDoesNotGoOn) {
               HasSubstr("leave --keys out"));
 }
 
-TEST_F(KilledTest, ElsewhereItIsKnownWhereTheRecordBeforeLies) {
+TEST_F(RecoveredRunTest, OnAnotherMachineTheEarlierRecordsAreNamed) {
   leave(moved(head(), "tcp://10.0.0.2:7070"));
   Killed killed = left_by_killed(run_).value();
   EXPECT_THAT(killed.place.former, AllOf(HasSubstr("/runs/left-0"), HasSubstr("tcp://127.0.0.1:7070")));
@@ -96,7 +96,7 @@ TEST_F(KilledTest, ElsewhereItIsKnownWhereTheRecordBeforeLies) {
                     HasSubstr("before that, in /runs/left-0 of the scheduler at tcp://127.0.0.1:7070")));
 }
 
-TEST_F(KilledTest, ElsewhereNothingIsMissingBeforeTheFirstRound) {
+TEST_F(RecoveredRunTest, BeforeTheFirstRoundNoEarlierRecordIsNamed) {
   Killed killed;
   killed.place.events_bytes = 7;
   killed.place.source = {"npy", 1, "a", 1, {1}, {1}};
@@ -104,8 +104,8 @@ TEST_F(KilledTest, ElsewhereNothingIsMissingBeforeTheFirstRound) {
   EXPECT_EQ(left_by_killed(run_)->place.former, "");
 }
 
-// To begin anew in its place would throw away what was trained.
-TEST_F(KilledTest, AJournalThatWasGivenUpIsNoJobThatHadNotBegun) {
+// Restarting the job would discard its training.
+TEST_F(RecoveredRunTest, AnAbandonedJournalIsNotAFreshJob) {
   leave(head());
   {
     JournalFile full(run_.journal(), 0, 0);
@@ -113,15 +113,15 @@ TEST_F(KilledTest, AJournalThatWasGivenUpIsNoJobThatHadNotBegun) {
   }
   try {
     (void)left_by_killed(run_);
-    FAIL() << "an empty journal was taken for none";
+    FAIL() << "an empty journal was accepted as a missing one";
   } catch (const Failure& refused) {
     EXPECT_EQ(refused.code(), ExitCode::unreachable);
     EXPECT_THAT(refused.what(), AllOf(HasSubstr(run_.journal()), HasSubstr("--resume")));
   }
 }
 
-// A process that is killed leaves a record without its end. One that is there was answered already.
-TEST_F(KilledTest, OneThatIsDamagedIsNotGoneOnFrom) {
+// A kill may cut off the last record. A complete record was already answered, so damage to it is an error.
+TEST_F(RecoveredRunTest, ADamagedJournalIsRefused) {
   std::vector<std::byte> bytes;
   append(bytes, {Time{}, head()});
   const std::size_t whole = bytes.size();
@@ -130,17 +130,17 @@ TEST_F(KilledTest, OneThatIsDamagedIsNotGoneOnFrom) {
   { const JournalFile journal(run_.journal(), bytes); }
   try {
     (void)left_by_killed(run_);
-    FAIL() << "a damaged journal was taken for one whose end is missing";
+    FAIL() << "a damaged journal was accepted as a cut-off one";
   } catch (const Failure& refused) {
     EXPECT_EQ(refused.code(), ExitCode::io);
     EXPECT_THAT(refused.what(), AllOf(HasSubstr("byte " + std::to_string(whole)), HasSubstr("--resume")));
   }
   bytes.pop_back();
   { const JournalFile journal(run_.journal(), bytes); }
-  EXPECT_TRUE(left_by_killed(run_)) << "its end is missing";
+  EXPECT_TRUE(left_by_killed(run_)) << "only its end is missing";
 }
 
-TEST_F(KilledTest, OfAnotherBuildIsNotRead) {
+TEST_F(RecoveredRunTest, AJournalOfAnotherBuildIsRefused) {
   JournalHead other = head();
   other.build += "x";
   leave(other);
@@ -148,7 +148,7 @@ TEST_F(KilledTest, OfAnotherBuildIsNotRead) {
               AllOf(HasSubstr("another build"), HasSubstr("--resume"), HasSubstr(run_.journal())));
 }
 
-TEST_F(KilledTest, OfAnotherStartOfTheMachineIsNotRead) {
+TEST_F(RecoveredRunTest, AJournalFromBeforeARebootIsRefused) {
   JournalHead other = head();
   const std::size_t at = other.remarks.find("boot");
   other.remarks[at + 8] = 'x';

@@ -1,4 +1,4 @@
-// A record at which two processes ended is known to the third.
+// The number of processes that ended at the same record of a journal.
 #include "app/processes/journal_file.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 class ReplayMarkTest : public testing::Test {
  protected:
-  // In a process of its own, which is killed while it acts on the last of these records.
+  // In a child process, which is killed while it acts on the last of these records.
   void end_at(std::initializer_list<std::size_t> begins) const {
     const pid_t child = fork();
     if (child == 0) {
@@ -30,7 +30,7 @@ class ReplayMarkTest : public testing::Test {
   const std::string path_ = (folder_.path() / "mark").string();
 };
 
-TEST_F(ReplayMarkTest, CountsTheProcessesThatEndedAtOneRecord) {
+TEST_F(ReplayMarkTest, CountsProcessesThatEndedAtARecord) {
   EXPECT_FALSE(ReplayMark(path_).ended());
   end_at({10, 20, 30});
   end_at({10, 20, 30});
@@ -40,7 +40,7 @@ TEST_F(ReplayMarkTest, CountsTheProcessesThatEndedAtOneRecord) {
   EXPECT_EQ(ended->times, ReplayMark::enough);
 }
 
-TEST_F(ReplayMarkTest, AnotherRecordIsCountedFromTheBeginning) {
+TEST_F(ReplayMarkTest, AnotherRecordRestartsTheCount) {
   end_at({10, 20, 30});
   end_at({10, 20, 30, 40});
   const auto ended = ReplayMark(path_).ended();
@@ -49,8 +49,8 @@ TEST_F(ReplayMarkTest, AnotherRecordIsCountedFromTheBeginning) {
   EXPECT_EQ(ended->times, 1U);
 }
 
-// A process that is killed at an earlier record has not come to the one that counts.
-TEST_F(ReplayMarkTest, AKillOnTheWayThereTakesNothingBack) {
+// A process killed at an earlier record has not reached the counted one.
+TEST_F(ReplayMarkTest, AKillAtAnEarlierRecordKeepsTheCount) {
   end_at({10, 20, 30});
   end_at({10, 20});
   const auto ended = ReplayMark(path_).ended();
@@ -58,7 +58,7 @@ TEST_F(ReplayMarkTest, AKillOnTheWayThereTakesNothingBack) {
   EXPECT_EQ(ended->begin, 30U);
 }
 
-TEST_F(ReplayMarkTest, AReplayThatReachesTheEndLeavesNothing) {
+TEST_F(ReplayMarkTest, ACompletedReplayRemovesTheMark) {
   end_at({10, 20});
   {
     ReplayMark mark(path_);

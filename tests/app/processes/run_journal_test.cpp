@@ -1,4 +1,4 @@
-// The record of a run and its journal tell the whole together, wherever the one ends and the other begins.
+// The record of a run and its journal together are complete, wherever one ends and the other begins.
 #include "app/processes/run_journal.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class RunJournalTest : public testing::Test {
   ProgressBar bar_{out_, {false, false, 80}};
 };
 
-TEST_F(RunJournalTest, WhatIsBehindTheHeadIsToldAgain) {
+TEST_F(RunJournalTest, RecordsAfterTheHeadAreReplayed) {
   std::string events;
   {
     Recorder recorder(file_, run_, bar_);
@@ -45,7 +45,7 @@ TEST_F(RunJournalTest, WhatIsBehindTheHeadIsToldAgain) {
     events = folder_.text("run/events.jsonl");
     JournalFile journal(run_.journal(), head_here(run_, file_.job, {}, {}, recorder));
     (void)journal.write(joining(1));
-    recorder.handle(Note{"which the journal tells too"}, steady_now());
+    recorder.handle(Note{"also in the journal"}, steady_now());
   }
   const Killed killed = left_by_killed(run_).value();
   EXPECT_EQ(killed.place.events_bytes, events.size());
@@ -61,7 +61,7 @@ TEST_F(RunJournalTest, WhatIsBehindTheHeadIsToldAgain) {
   EXPECT_EQ(again.members().workers.size(), 1U);
 }
 
-TEST_F(RunJournalTest, AJournalThatBeganAnewKnowsWhatTheRecorderKnew) {
+TEST_F(RunJournalTest, ACondensedJournalKeepsTheRecordersState) {
   std::string summary;
   {
     Recorder recorder(file_, run_, bar_);
@@ -86,7 +86,7 @@ TEST_F(RunJournalTest, AJournalThatBeganAnewKnowsWhatTheRecorderKnew) {
 }
 
 // The standby's own record begins where its copy of the journal begins.
-TEST_F(RunJournalTest, ElsewhereTheRecordSaysWhereItBeginsAndWhereTheRestIs) {
+TEST_F(RunJournalTest, AStandbysRecordNamesItsStartAndTheEarlierRecord) {
   Progress from;
   from.version = 5;
   std::vector<std::byte> condensed, bytes;

@@ -33,7 +33,7 @@ class RunLockTest : public ::testing::Test {
   const std::string path_ = folder_.path().string();
 };
 
-TEST_F(RunLockTest, OneAtATimeAndTheHolderIsNamed) {
+TEST_F(RunLockTest, AllowsOneHolderAndNamesIt) {
   std::optional<RunLock> first(std::in_place, path_);
   EXPECT_THAT(refusal(), AllOf(HasSubstr("run directory " + path_),
                                HasSubstr("process " + std::to_string(getpid()) + " is training in it"),
@@ -42,7 +42,6 @@ TEST_F(RunLockTest, OneAtATimeAndTheHolderIsNamed) {
   EXPECT_EQ(refusal(), "");
 }
 
-// As `train` and its scheduler: whoever of the two is left holds it.
 TEST_F(RunLockTest, OthersSeeWhetherItIsHeld) {
   EXPECT_FALSE(in_use(path_));
   {
@@ -53,7 +52,8 @@ TEST_F(RunLockTest, OthersSeeWhetherItIsHeld) {
   EXPECT_FALSE(in_use(path_ + "/nowhere"));
 }
 
-TEST_F(RunLockTest, WhoInheritsItHoldsItAfterTheFirstIsGone) {
+// As `train` and its scheduler: either of the two holds it.
+TEST_F(RunLockTest, AnHeirHoldsItAfterTheFirstIsGone) {
   std::optional<RunLock> first(std::in_place, path_);
   const pid_t heir = fork();
   if (heir == 0) {
@@ -67,10 +67,10 @@ TEST_F(RunLockTest, WhoInheritsItHoldsItAfterTheFirstIsGone) {
   EXPECT_THAT(refusal(), HasSubstr("process " + std::to_string(heir) + " is training in it"));
   kill(heir, SIGKILL);
   waitpid(heir, &status, 0);
-  EXPECT_EQ(refusal(), "") << "the kernel lets it go";
+  EXPECT_EQ(refusal(), "") << "the kernel releases it";
 }
 
-TEST_F(RunLockTest, WhatCannotBeIsNamed) {
+TEST_F(RunLockTest, InvalidLocksThrow) {
   EXPECT_THROW(RunLock(path_ + "/none"), Failure);
   EXPECT_THROW(RunLock(path_, 9999), Failure);
 }

@@ -22,109 +22,110 @@ class StatusLoggerTest : public testing::Test {
     job_.workers = 3;
     job_.heartbeat_timeout = 0.02;
   }
-  template <class Receiver, class Said>
-  void tell(NodeId to, Said said) {
-    scheduler_->send({scheduler_node, to, Message(std::in_place_type<Receiver>, std::move(said))});
+  template <class Receiver, class Body>
+  void deliver(NodeId to, Body body) {
+    scheduler_->send({scheduler_node, to, Message(std::in_place_type<Receiver>, std::move(body))});
   }
-  [[nodiscard]] auto sayer() {
-    return [this](const std::string& line) { said_.push_back(line); };
+  [[nodiscard]] auto collector() {
+    return [this](const std::string& line) { lines_.push_back(line); };
   }
 
   Job job_;
   LocalNetwork network_;
   std::unique_ptr<Link> scheduler_ = network_.join(scheduler_node);
-  std::vector<std::string> said_;
+  std::vector<std::string> lines_;
 };
 
-TEST_F(StatusLoggerTest, AWorkerTellsWhatItJoinedWhatItDoesAndHowItEnded) {
+TEST_F(StatusLoggerTest, AWorkerLogsItsJobItsWorkAndItsEnd) {
   const auto link = network_.join(worker);
-  StatusLogger status_logger(*link, "ada", "cpu", sayer());
-  EXPECT_THAT(said_, IsEmpty());
-  tell<ToWorker>(worker, Welcome{1, 2, job_});
+  StatusLogger status_logger(*link, "ada", "cpu", collector());
+  EXPECT_THAT(lines_, IsEmpty());
+  deliver<ToWorker>(worker, Welcome{1, 2, job_});
   ASSERT_TRUE(status_logger.receive(Time{}));
-  EXPECT_THAT(said_, ElementsAre(AllOf(HasSubstr("job 'small'"), HasSubstr("'ada'"), HasSubstr("3 of 3"),
-                                       HasSubstr("lenet5"), HasSubstr("cpu"))));
+  EXPECT_THAT(lines_, ElementsAre(AllOf(HasSubstr("job 'small'"), HasSubstr("'ada'"), HasSubstr("3 of 3"),
+                                        HasSubstr("lenet5"), HasSubstr("cpu"))));
   status_logger.send({worker, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
   status_logger.send({worker, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
-  ASSERT_EQ(said_.size(), 2U);
-  EXPECT_THAT(said_[1], HasSubstr("waiting for work"));
+  ASSERT_EQ(lines_.size(), 2U);
+  EXPECT_THAT(lines_[1], HasSubstr("waiting for work"));
   Report report;
   report.piece.positions = {100, 400};
   status_logger.send({worker, scheduler_node, Message(std::in_place_type<ToScheduler>, report)});
-  EXPECT_TRUE(scheduler_->receive(Time{})) << "everything is passed on";
+  EXPECT_TRUE(scheduler_->receive(Time{})) << "every message is forwarded";
   ExitReason ending;
   ending.stopped({Outcome::finished, ""});
   status_logger.over(ending);
-  EXPECT_THAT(said_.back(), AllOf(HasSubstr("finished"), HasSubstr("300 samples")));
+  EXPECT_THAT(lines_.back(), AllOf(HasSubstr("finished"), HasSubstr("300 samples")));
 }
 
-TEST_F(StatusLoggerTest, AWorkerTellsWhichWayValuesGo) {
+TEST_F(StatusLoggerTest, AWorkerLogsHowValuesAreExchanged) {
   const auto link = network_.join(worker);
-  StatusLogger status_logger(*link, "ada", "cpu", sayer());
+  StatusLogger status_logger(*link, "ada", "cpu", collector());
   Roster roster;
   roster.shards = {{shard, "ipc:///s", 0, 1, "hub"}};
-  tell<ToWorker>(worker, roster);
+  deliver<ToWorker>(worker, roster);
   ASSERT_TRUE(status_logger.receive(Time{}));
   status_logger.exchange(shard, true);
   status_logger.exchange(shard, false);
   status_logger.exchange({Role::shard, 9}, false);
-  EXPECT_THAT(said_,
+  EXPECT_THAT(lines_,
               ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("shared memory")),
                           AllOf(HasSubstr("server 'hub'"), HasSubstr("sockets")), HasSubstr("shard-9")));
 }
 
-TEST_F(StatusLoggerTest, AWorkerTellsWhichServerItCannotReachAndWhy) {
+TEST_F(StatusLoggerTest, AWorkerLogsUnreachableServersAndTheReason) {
   const auto link = network_.join(worker);
-  StatusLogger status_logger(*link, "ada", "cpu", sayer());
+  StatusLogger status_logger(*link, "ada", "cpu", collector());
   Roster roster;
   roster.shards = {{shard, "tcp://s:1", 0, 1, "hub"}};
-  tell<ToWorker>(worker, roster);
+  deliver<ToWorker>(worker, roster);
   link->post({{link_node, worker,
                Message(std::in_place_type<ToWorker>, Unreachable{shard, "tcp://s:1", "no key"})}});
   while (status_logger.receive(Time{})) continue;
-  EXPECT_THAT(said_, ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("no key"))));
+  EXPECT_THAT(lines_, ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("no key"))));
 }
 
-TEST_F(StatusLoggerTest, AServerTellsOfPushes) {
+TEST_F(StatusLoggerTest, AServerLogsItsFirstPush) {
   const auto link = network_.join(shard);
-  StatusLogger status_logger(*link, "s0", "", sayer());
-  tell<ToShard>(shard, Welcome{1, 0, job_});
-  tell<ToShard>(shard, Push{});
+  StatusLogger status_logger(*link, "s0", "", collector());
+  deliver<ToShard>(shard, Welcome{1, 0, job_});
+  deliver<ToShard>(shard, Push{});
   EXPECT_TRUE(status_logger.receive(Time{}) && status_logger.receive(Time{}));
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("shard 1 of 1"), "at work"));
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("shard 1 of 1"), "at work"));
 }
 
-TEST_F(StatusLoggerTest, ASchedulerThatIsSilentIsTold) {
+TEST_F(StatusLoggerTest, ASilentSchedulerIsLoggedOnce) {
   const auto link = network_.join(worker);
-  StatusLogger status_logger(*link, "ada", "cpu", sayer());
-  tell<ToWorker>(worker, Welcome{1, 0, job_});
+  StatusLogger status_logger(*link, "ada", "cpu", collector());
+  deliver<ToWorker>(worker, Welcome{1, 0, job_});
   ASSERT_TRUE(status_logger.receive(Time{}));
-  said_.clear();
+  lines_.clear();
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(30)));
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("nothing from the scheduler"))) << "once";
-  tell<ToWorker>(worker, SchedulerBeat{1});
+  EXPECT_THAT(lines_, ElementsAre(HasSubstr("nothing from the scheduler"))) << "once";
+  deliver<ToWorker>(worker, SchedulerBeat{1});
   ASSERT_TRUE(status_logger.receive(Time{}));
-  EXPECT_THAT(said_.back(), HasSubstr("answers again"));
+  EXPECT_THAT(lines_.back(), HasSubstr("answers again"));
 }
 
-TEST_F(StatusLoggerTest, WhoWasStoppedItselfBlamesNobody) {
+TEST_F(StatusLoggerTest, AProcessThatWasStoppedDoesNotBlameTheScheduler) {
   const auto link = network_.join(worker);
-  StatusLogger status_logger(*link, "ada", "cpu", sayer());
-  tell<ToWorker>(worker, Welcome{1, 0, job_});
+  StatusLogger status_logger(*link, "ada", "cpu", collector());
+  deliver<ToWorker>(worker, Welcome{1, 0, job_});
   ASSERT_TRUE(status_logger.receive(Time{}));
-  said_.clear();
-  EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(-1000))) << "so late it looks again";
-  EXPECT_THAT(said_, IsEmpty());
+  lines_.clear();
+  EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(-1000)))
+      << "it is so late that it checks again";
+  EXPECT_THAT(lines_, IsEmpty());
 }
 
-TEST_F(StatusLoggerTest, WhoNeverJoinedHasNothingToTell) {
+TEST_F(StatusLoggerTest, AProcessThatNeverJoinedLogsNothing) {
   const auto link = network_.join(worker);
-  StatusLogger status_logger(*link, "ada", "cpu", sayer());
+  StatusLogger status_logger(*link, "ada", "cpu", collector());
   EXPECT_FALSE(status_logger.receive(Time{}));
   ExitReason ending;
   ending.out_of_reach();
   status_logger.over(ending);
-  EXPECT_THAT(said_, IsEmpty()) << "why is said by the role";
+  EXPECT_THAT(lines_, IsEmpty()) << "the role reports the reason";
 }
 
 }  // namespace

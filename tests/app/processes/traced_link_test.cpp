@@ -15,7 +15,7 @@ using testing::Not;
 
 constexpr NodeId worker{Role::worker, 0x7}, shard{Role::shard, 0x8};
 
-TEST(TracedLink, WritesDownWhatItPassesOn) {
+TEST(TracedLink, RecordsTheMessagesThatItForwards) {
   const TemporaryFolder folder;
   LocalNetwork network;
   const auto far = network.join(shard), near = network.join(worker);
@@ -25,7 +25,7 @@ TEST(TracedLink, WritesDownWhatItPassesOn) {
     push.piece.id = 4;
     push.slice = 1;
     link->send({worker, shard, Message(std::in_place_type<ToShard>, push)});
-    ASSERT_TRUE(far->receive(Time{})) << "it is passed on";
+    ASSERT_TRUE(far->receive(Time{})) << "it is forwarded";
     far->send({shard, worker, Message(std::in_place_type<ToWorker>, Parameters{0, 3, 2, {}})});
     ASSERT_TRUE(link->receive(Time{}));
     Computed computed;
@@ -44,7 +44,7 @@ TEST(TracedLink, WritesDownWhatItPassesOn) {
             HasSubstr("\"samples\":20"), HasSubstr("\"busy\":\"Computed\""), Not(HasSubstr("heard\":\"\""))));
 }
 
-TEST(TracedLink, WithoutADirectoryThereIsNone) {
+TEST(TracedLink, WithoutADirectoryNothingIsTraced) {
   LocalNetwork network;
   const auto near = network.join(worker);
   EXPECT_EQ(traced(*near, "", worker, "fast"), nullptr);

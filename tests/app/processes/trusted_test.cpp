@@ -12,7 +12,7 @@
 namespace steelyard::trusted_test {
 namespace {
 
-// In a process of its own: it is for good.
+// In a child process, because the effect is permanent.
 int in_child(bool (*is_so)()) {
   const pid_t child = fork();
   if (child == 0) _exit(is_so() ? 0 : 1);
@@ -21,16 +21,16 @@ int in_child(bool (*is_so)()) {
   return status;
 }
 
-TEST(Trusted, WithoutKeysThereIsPlainText) {
+TEST(Trusted, WithoutKeysConnectionsArePlainText) {
   EXPECT_EQ(trust_for("", KeyRole::worker, "ada", true), nullptr);
   EXPECT_EQ(prctl(PR_GET_DUMPABLE), 1);
 }
 
-TEST(Trusted, KeysThatAreNotThereAreRefused) {
+TEST(Trusted, MissingKeysAreRefused) {
   EXPECT_THROW((void)trust_for("/nowhere", KeyRole::worker, "ada", true), Failure);
 }
 
-TEST(Trusted, MemoryWithKeysInItIsKeptClosed) {
+TEST(Trusted, MemoryWithKeysIsProtected) {
   EXPECT_EQ(in_child([] {
               const TemporaryFolder folder;
               write_key(folder.path("keys"), make_key(KeyRole::worker, "ada"));
@@ -45,7 +45,7 @@ TEST(Trusted, MemoryWithKeysInItIsKeptClosed) {
               return prctl(PR_GET_DUMPABLE) == 1;
             }),
             0)
-      << "others have to read what it lends";
+      << "other processes must read its shared memory";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-// So many ms a sample, behind a line that takes so many ms for the model.
+// A worker that takes `ms` per sample and `transfer_ms` to transfer the model.
 MeasuredWorker worker(const std::string& name, double ms, double transfer_ms = 0) {
   return {name, {{128, 128 * ms}, {512, 512 * ms}}, 0, 0.5, transfer_ms};
 }
@@ -31,14 +31,14 @@ const Candidate& best_of(const std::vector<Candidate>& ranked, const std::string
   return *std::ranges::find_if(ranked, [&](const Candidate& it) { return it.mode.sync == sync; });
 }
 
-TEST(PlanCandidates, OfFewWorkersEverySetIsTried) {
+TEST(PlanCandidates, EverySetOfFewWorkersIsTried) {
   std::vector<MeasuredWorker> measured{worker("a", 1), worker("b", 2), worker("c", 4)};
   const auto sets = worker_sets(measured, 512);
   EXPECT_THAT(sets, SizeIs(7));
   EXPECT_THAT(sets, testing::Contains(ElementsAre(0U, 2U)));
 }
 
-TEST(PlanCandidates, OfManyTheFastestAreTriedFirst) {
+TEST(PlanCandidates, TheFastestOfManyWorkersAreTriedFirst) {
   std::vector<MeasuredWorker> measured;
   for (int i = 0; i < 7; ++i) measured.push_back(worker("w" + std::to_string(i), 7 - i));
   measured[6].transfer_ms = 1e6;  // the fastest, far away
@@ -50,7 +50,7 @@ TEST(PlanCandidates, OfManyTheFastestAreTriedFirst) {
   EXPECT_THAT(sets[5], testing::Not(testing::Contains(6U)));
 }
 
-TEST(PlanCandidates, TheScenarioHasTheirLines) {
+TEST(PlanCandidates, TheScenarioHasTheWorkersLinks) {
   const sim::Scenario scenario =
       scenario_of(job(), {worker("a", 1), worker("b", 2, 200)}, {1}, {"diloco:64", true});
   ASSERT_THAT(scenario.workers, SizeIs(1));
@@ -62,7 +62,7 @@ TEST(PlanCandidates, TheScenarioHasTheirLines) {
             FloatCode::float32);
 }
 
-TEST(PlanCandidates, EqualWorkersOnGoodLinesAreAllTaken) {
+TEST(PlanCandidates, EqualWorkersWithFastLinksAreAllUsed) {
   const auto ranked = ranked_candidates(job(), {worker("a", 0.1), worker("b", 0.1)}, {{"bsp", false}});
   EXPECT_THAT(ranked, SizeIs(3));
   EXPECT_THAT(ranked.front().workers, ElementsAre("a", "b"));
@@ -71,16 +71,16 @@ TEST(PlanCandidates, EqualWorkersOnGoodLinesAreAllTaken) {
   EXPECT_NEAR(ranked.front().efficiency, 25.6 / 26.6, 0.01);
 }
 
-TEST(PlanCandidates, WhoIsFarAwayRestsUnderBspAndWorksUnderDiloco) {
+TEST(PlanCandidates, DistantWorkersIdleUnderBspAndWorkUnderDiloco) {
   const std::vector<MeasuredWorker> measured{worker("near", 0.1), worker("far", 0.1, 500)};
   const auto ranked = ranked_candidates(job(), measured, plan_modes());
   EXPECT_THAT(best_of(ranked, "bsp").workers, ElementsAre("near"));
   EXPECT_THAT(ranked.front().workers, ElementsAre("near", "far"));
   EXPECT_EQ(ranked.front().mode.sync, "diloco:64");
-  EXPECT_THAT(best_of(ranked, "flexrr").workers, SizeIs(2)) << "alone there is nobody to hand over to";
+  EXPECT_THAT(best_of(ranked, "flexrr").workers, SizeIs(2)) << "work stealing needs a second worker";
 }
 
-TEST(PlanCandidates, AnAddedWorkerIsLikeAnother) {
+TEST(PlanCandidates, AnAddedWorkerCopiesAnother) {
   std::vector<MeasuredWorker> measured{worker("a", 1, 7)};
   add_worker(measured, parse_added("big=a*4"));
   ASSERT_THAT(measured, SizeIs(2));
@@ -91,14 +91,14 @@ TEST(PlanCandidates, AnAddedWorkerIsLikeAnother) {
   EXPECT_DOUBLE_EQ(sim::on_curve(measured[2].curve, 512), 128);
 }
 
-TEST(PlanCandidates, WhatCannotBeAddedIsRefused) {
+TEST(PlanCandidates, InvalidAdditionsAreRefused) {
   for (const char* text : {"", "big", "big=", "=a", "big=a*", "big=a*0", "big=a*x", "big=a*1e9", "a/b=a"})
     EXPECT_THROW(parse_added(text), Failure) << text;
   std::vector<MeasuredWorker> measured{worker("half", 1)};
   EXPECT_THROW(add_worker(measured, {"half", "half", 2}), Failure);
   try {
     add_worker(measured, {"big", "hafl", 2});
-    ADD_FAILURE() << "it was taken";
+    ADD_FAILURE() << "it was accepted";
   } catch (const Failure& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("half"));
   }

@@ -1,5 +1,5 @@
-// What a run as a child process said; tests/app/tools/compare_command_test.cpp and process_plan_test.cpp run
-// them.
+// Errors in the output of runs in child processes; tests/app/tools/compare_command_test.cpp and
+// process_plan_test.cpp start such runs.
 #include "app/tools/child_run.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 namespace steelyard::child_run_test {
 namespace {
 
-TEST(ChildRun, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
+TEST(ChildRun, TheReasonIsTheLastErrorBeforeTheJobEnds) {
   EXPECT_EQ(complaint_in(""), "");
   EXPECT_EQ(complaint_in("epoch 1 of 3\nfinished\n"), "");
   EXPECT_EQ(complaint_in("steelyard: j.toml: no worker\n"), "j.toml: no worker");
@@ -26,7 +26,7 @@ TEST(ChildRun, TheReasonIsWhatWasSaidBeforeTheEndWasDecided) {
       "the scheduler ended");
 }
 
-TEST(ChildRun, ASignalIsNoCode) {
+TEST(ChildRun, ASignalIsNotAnExitCode) {
   EXPECT_EQ((ChildEnd{0, ""}.code()), 0);
   EXPECT_EQ((ChildEnd{64 << 8, ""}.code()), 64);
   EXPECT_EQ((ChildEnd{9, ""}.code()), -1);

@@ -1,4 +1,4 @@
-// `steelyard compare` as a person runs it: scenarios in virtual time, jobs as real clusters.
+// `steelyard compare` as a process: scenarios in virtual time, jobs as real clusters.
 #include "app/tools/compare_command.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ class ProcessCompare : public ProcessTest {
   }
 };
 
-TEST_F(ProcessCompare, ScenariosMeetTheSameDraws) {
+TEST_F(ProcessCompare, PoliciesMeetTheSameRandomNumbers) {
   const std::string scenario = write("two.toml", two_to_one);
   EXPECT_EQ(
       run({"compare", scenario, "--policies", "static,lbb", "--repeats", "2", "--json", path("c.json")}), 0)
@@ -48,7 +48,7 @@ TEST_F(ProcessCompare, ScenariosMeetTheSameDraws) {
   EXPECT_NEAR(equal["samples_per_s"]["median"], 1000, 1e-6);
   EXPECT_EQ(equal["runs"].size(), 2U);
   EXPECT_EQ(equal["runs"][1]["seed"], 2);
-  // Byte for byte what goes to standard output.
+  // Standard output gets the same bytes.
   EXPECT_EQ(run({"compare", scenario, "--policies", "static,lbb", "--repeats", "2", "--json", "-"}), 0);
   EXPECT_EQ(said_, text_of(path("c.json")));
 }
@@ -68,7 +68,7 @@ TEST_F(ProcessCompare, ASweepComparesOnceForEachValue) {
   EXPECT_NEAR(method(all[1], "static")["seconds"]["median"], 10 * 0.16, 1e-6);
 }
 
-TEST_F(ProcessCompare, AScenarioMayTrainOnAUsersOwnData) {
+TEST_F(ProcessCompare, AScenarioMayTrainOnUserData) {
   const OwnRegistry own({.data_sets = {{"ours", [](const Options&) {
                                           return open_data("synthetic", {{"train", "64"}, {"test", "8"}});
                                         }}}});
@@ -129,7 +129,7 @@ TEST_F(ProcessCompare, AJobTrainsUnderEachPolicyAndOnTheBestWorkerAlone) {
   EXPECT_THAT(text_of(path("all/compare.html")), HasSubstr("</html>"));
 }
 
-TEST_F(ProcessCompare, OneThatFailsIsToldOfAndTheOthersGoOn) {
+TEST_F(ProcessCompare, AFailedMethodIsReportedAndTheOthersContinue) {
   EXPECT_EQ(run({"compare", job_, "--policies", "equal,dlb,lb-bsp/asp", "--set", "cluster.sum_order=ordered",
                  "--set", "train.epochs=1", "--run-dir", path("all")}),
             1);
@@ -141,7 +141,7 @@ TEST_F(ProcessCompare, OneThatFailsIsToldOfAndTheOthersGoOn) {
   EXPECT_EQ(json["methods"][3]["runs_good"], 1);
 }
 
-TEST_F(ProcessCompare, CtrlCShowsWhatIsDoneAndLeavesNobody) {
+TEST_F(ProcessCompare, CtrlCShowsCompletedRunsAndLeavesNoProcess) {
   Process run(path("run.log"), {"compare", job_, "--policies", "equal,lb-bsp", "--set", "train.epochs=0",
                                 "--set", "train.seconds=2", "--repeats", "1000", "--run-dir", path("all")});
   ASSERT_TRUE(eventually([&] { return run.says("[2/3000]"); }));
@@ -153,7 +153,7 @@ TEST_F(ProcessCompare, CtrlCShowsWhatIsDoneAndLeavesNobody) {
   EXPECT_EQ(method(comparison("all/compare.json"), "equal")["runs_good"], 1);
 }
 
-TEST_F(ProcessCompare, KilledItselfItLeavesNobodyBehind) {
+TEST_F(ProcessCompare, AKilledCompareLeavesNoProcessBehind) {
   Process run(path("run.log"), {"compare", job_, "--policies", "equal", "--set", "train.epochs=1000000",
                                 "--run-dir", path("all")});
   ASSERT_TRUE(eventually([&] { return run.living_with("--name bob") != 0; }));
@@ -162,7 +162,7 @@ TEST_F(ProcessCompare, KilledItselfItLeavesNobodyBehind) {
   EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
 }
 
-TEST_F(ProcessCompare, MistakesAreFoundBeforeAnythingRuns) {
+TEST_F(ProcessCompare, MistakesAreReportedBeforeAnythingRuns) {
   const std::string scenario = write("two.toml", two_to_one),
                     neither = write("x.toml", "[job]\nname = \"x\"\n");
   EXPECT_EQ(run({"compare", scenario, "--policies", "equal,lbbb"}), 2);

@@ -1,4 +1,4 @@
-// Jobs as they are run by a comparison; tests/app/tools/compare_command_test.cpp runs them.
+// Jobs that a comparison runs; tests/app/tools/compare_command_test.cpp runs them.
 #include "app/tools/compare_jobs.h"
 
 #include <gtest/gtest.h>

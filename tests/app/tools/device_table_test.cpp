@@ -20,7 +20,7 @@ const DeviceLine gpu{.device = {Device::Type::cuda, 0},
                      .free_bytes = 40'400'000'000,
                      .utilization = 0.35};
 
-TEST(DevicesTable, HasALineForEach) {
+TEST(DevicesTable, HasALineForEachDevice) {
   EXPECT_EQ(devices_table({processor, gpu}, true), R"(
 device  name                                        memory           in use  copies        multiplies float32
 cpu     AMD EPYC     2 cores, kernels for v4, bf16  -                -       24 GB/s       113 GFLOP/s
@@ -29,13 +29,13 @@ To choose one for a worker, set device = "cuda:0" in its section of the job, or 
 )" + 1);
 }
 
-TEST(DevicesTable, SaysWhyThereIsNoGpu) {
+TEST(DevicesTable, ExplainsWhyNoGpuIsListed) {
   EXPECT_THAT(devices_table({processor}, false), HasSubstr("built without CUDA (script/build cuda)"));
   EXPECT_THAT(devices_table({processor}, true), HasSubstr("none visible to this process"));
   EXPECT_THAT(devices_table({processor, gpu}, true), Not(HasSubstr("GPUs:")));
 }
 
-TEST(DevicesTable, TheFileHasAllNumbers) {
+TEST(DevicesTable, TheJsonFileHasAllNumbers) {
   const auto json = nlohmann::json::parse(devices_json({processor, gpu}));
   ASSERT_EQ(json.size(), 2U);
   EXPECT_EQ(json[0]["device"], "cpu");

@@ -11,7 +11,7 @@ namespace {
 using testing::DoubleNear;
 using testing::HasSubstr;
 
-// Rounds of one worker: so many samples, computed in so many ms, and as long beyond.
+// Rounds of one worker: `samples` samples, `compute_ms` of computation and `beyond_ms` of other time.
 RunRecord alone(std::uint64_t samples, double compute_ms, double beyond_ms, std::uint64_t rounds = 6) {
   RunRecord run;
   run.workers = {"ada"};
@@ -20,7 +20,7 @@ RunRecord alone(std::uint64_t samples, double compute_ms, double beyond_ms, std:
     RunRound round;
     round.round = i;
     round.begin = at;
-    // The first round, which pulls all, is a bad example.
+    // The first round pulls the whole model, so it is slower.
     at += (i == 0 ? 10 : 1) * (compute_ms + beyond_ms) / 1000;
     round.end = at;
     round.parts = {{0, samples, compute_ms / 1000}};
@@ -40,8 +40,8 @@ TEST(PlanMeasured, TheTwoExchangesGiveLatencyAndTransfer) {
   EXPECT_THAT(it.noise, DoubleNear(0, 1e-9));
 }
 
-TEST(PlanMeasured, ALineThatIsNotFeltTakesNoTime) {
-  // Coding costs more than it spares.
+TEST(PlanMeasured, AnUnnoticeableLinkTakesNoTime) {
+  // Encoding costs more than it saves.
   const MeasuredWorker it = measured_worker("ada", alone(512, 40, 1), alone(128, 12, 1.5), 0.25);
   EXPECT_EQ(it.transfer_ms, 0);
   EXPECT_THAT(it.latency_ms, DoubleNear(0.5, 1e-6));
@@ -57,25 +57,25 @@ TEST(PlanMeasured, ShortRoundsAtTheEndOfAnEpochDoNotCount) {
 TEST(PlanMeasured, ATrialThatWasTooShortIsRefused) {
   try {
     measured_worker("ada", alone(512, 40, 2, 1), alone(128, 12, 2), 0.25);
-    ADD_FAILURE() << "it was taken";
+    ADD_FAILURE() << "it was accepted";
   } catch (const Failure& failure) {
     EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("'ada'"), HasSubstr("--seconds")));
   }
 }
 
-TEST(PlanMeasured, TheRateLeavesTheFirstQuarterOut) {
+TEST(PlanMeasured, TheRateSkipsTheFirstQuarter) {
   EXPECT_THAT(steady_rate(alone(512, 40, 10, 8)), DoubleNear(512 / 0.05, 1e-6));
-  EXPECT_GT(steady_rate(alone(512, 40, 10, 1)), 0) << "of one round there is nothing to leave out";
+  EXPECT_GT(steady_rate(alone(512, 40, 10, 1)), 0) << "a single round is not skipped";
   EXPECT_EQ(steady_rate({}), 0);
 }
 
-TEST(PlanMeasured, MeasurementsAreReadAsTheyWereWritten) {
+TEST(PlanMeasured, MeasurementsReadBackTheSame) {
   const std::vector<MeasuredWorker> all{{"ada", {{128, 12.5}, {512, 40}}, 0.03, 0.4, 20},
                                         {"bob \"b\"", {{512, 80}}, 0, 0, 0}};
   EXPECT_EQ(parse_measurements(measurements_text(all), "file"), all);
 }
 
-TEST(PlanMeasured, WhatIsNoMeasurementIsRefusedWithPlaceAndRemedy) {
+TEST(PlanMeasured, InvalidMeasurementsAreRefusedWithPlaceAndRemedy) {
   const std::string good = measurements_text({{"ada", {{128, 12.5}}, 0, 0, 0}});
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -89,7 +89,7 @@ TEST(PlanMeasured, WhatIsNoMeasurementIsRefusedWithPlaceAndRemedy) {
         std::string("{\"steelyard_measurements\":1,\"workers\":[]}")}) {
     try {
       parse_measurements(text, "m.json");
-      ADD_FAILURE() << "taken: " << text;
+      ADD_FAILURE() << "accepted: " << text;
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.code(), ExitCode::configuration);
       EXPECT_THAT(failure.what(), testing::AllOf(HasSubstr("m.json"), HasSubstr("--measured")));

@@ -18,36 +18,36 @@ const std::vector<Candidate> ranked{{{"diloco:64", true}, {"ada", "bob"}, 1500, 
                                     {{"bsp", false}, {"ada"}, 1200, 0.8, {}},
                                     {{"bsp", false}, {"bob"}, 1000, 0.95, {}}};
 
-TEST(PlanText, OfEachWorkerItsSpeedAndItsLine) {
+TEST(PlanText, WorkersAreShownWithSpeedAndBandwidth) {
   // 1 MB in 20 ms are 400 Mbit/s.
   EXPECT_THAT(measured_table(measured, 512, 1),
               AllOf(HasSubstr("12800"), HasSubstr("400.0"), HasSubstr("6400"), HasSubstr("no limit")));
 }
 
-TEST(PlanText, WhoRestsIsNamed) {
+TEST(PlanText, IdleWorkersAreNamed) {
   EXPECT_THAT(candidate_table(ranked),
               AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; idle: bob")));
 }
 
-TEST(PlanText, TheBestOfEachModeIsShownHoweverManyAreFaster) {
+TEST(PlanText, TheBestOfEachModeIsAlwaysShown) {
   std::vector<Candidate> many(20, ranked.front());
   many.insert(many.end(), ranked.begin() + 1, ranked.end());
   const std::string text = candidate_table(many);
   EXPECT_THAT(text, AllOf(HasSubstr("1200"), Not(HasSubstr("1000"))));
 }
 
-TEST(PlanText, AWorkerIsWorthWhatTheBestWayLosesWithoutIt) {
+TEST(PlanText, AWorkersWorthIsTheLossWithoutIt) {
   const std::string text = worth_table(ranked, measured);
   EXPECT_THAT(text, AllOf(HasSubstr("+50.0 %"), HasSubstr("+25.0 %")));
   EXPECT_THAT(worth_table(ranked, {measured.front()}), IsEmpty());
 }
 
-TEST(PlanText, LocalStepsAreTakenWithCaution) {
+TEST(PlanText, LocalStepsGetAWarning) {
   EXPECT_THAT(caution({"diloco:64", true}), HasSubstr("accuracy"));
   EXPECT_THAT(caution({"bsp", false}), IsEmpty());
 }
 
-TEST(PlanText, TheErrorOfThePredictionIsTold) {
+TEST(PlanText, ThePredictionErrorIsShown) {
   RunRecord trial;
   for (int i = 0; i < 8; ++i) {
     RunRound round;
@@ -63,7 +63,7 @@ TEST(PlanText, TheErrorOfThePredictionIsTold) {
   EXPECT_THAT(checked_text(820, {}), HasSubstr("none"));
 }
 
-TEST(PlanText, TheJsonHasAllWays) {
+TEST(PlanText, TheJsonHasAllCandidates) {
   const auto json = nlohmann::json::parse(candidates_json(ranked));
   ASSERT_EQ(json["candidates"].size(), 3U);
   EXPECT_EQ(json["candidates"][0]["sync"], "diloco:64");

@@ -1,5 +1,5 @@
 // Every sync mode and every policy on real processes, from `steelyard compare`: each trains, and every
-// position of the epoch counts once. Both lists are those of the program, so nothing that is new is left out.
+// position of the epoch counts once. Both lists come from the program, so new entries are tested too.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ std::string named(const testing::TestParamInfo<std::string>& at) {
   return name;
 }
 
-// One for each form that people may write.
+// One example of each form that users may write.
 std::vector<std::string> one_of_each_form() {
   std::vector<std::string> modes;
   for (const ModeEntry& entry : mode_entries())
@@ -72,7 +72,7 @@ std::vector<std::string> one_of_each_form() {
   return modes;
 }
 
-// A mode that is named like a policy needs it.
+// A mode with the name of a policy needs that policy.
 class ProcessModes : public ProcessMethods {};
 TEST_P(ProcessModes, TrainsEveryPositionOnce) {
   const std::vector<std::string> policies = balancing::policy_names();

@@ -1,4 +1,4 @@
-// `plan` as people run it, on this machine alone: what is measured, what is tried, and what it leaves.
+// `plan` as a process, on this machine alone: measurements, trials and output files.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -26,13 +26,13 @@ class ProcessPlan : public ProcessTest {
                        "\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = \"bob\"\nslow = 4\n");
   }
 
-  // Its code; what it leaves is in `directory`.
+  // Returns the exit code; the output files are in `directory`.
   int plan(const std::string& directory, const std::vector<std::string>& more) {
     std::vector<std::string> words{"plan", hosts_, job_, "--run-dir", path(directory)};
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   }
-  // Two workers, of which one is four times as fast; their lines are not felt.
+  // Two workers, one four times as fast as the other, with negligible network times.
   [[nodiscard]] std::string measured() const {
     return write("measured.json", measurements_text({{"ada", {{64, 1}, {256, 4}}, 0, 0.1, 0},
                                                      {"bob", {{64, 4}, {256, 16}}, 0, 0.1, 0}}));
@@ -56,7 +56,7 @@ TEST_F(ProcessPlan, MeasuresTriesAndChecks) {
   EXPECT_EQ(run({"launch", path("plan/hosts.toml"), job_, "--dry-run"}), 0) << said_;
 }
 
-TEST_F(ProcessPlan, WithMeasurementsNothingIsTried) {
+TEST_F(ProcessPlan, MeasurementsReplaceTrials) {
   ASSERT_EQ(plan("plan", {"--measured", measured(), "--no-check", "--add", "big=ada*10"}), 0) << said_;
   EXPECT_FALSE(fs::exists(path("plan/ada-float32")));
   EXPECT_FALSE(fs::exists(path("plan/check")));
@@ -64,23 +64,23 @@ TEST_F(ProcessPlan, WithMeasurementsNothingIsTried) {
               AllOf(HasSubstr("big"), HasSubstr("does not exist yet"), Not(HasSubstr("alone, twice"))));
   EXPECT_THAT(candidates("plan")[0]["workers"].dump(), HasSubstr("big"));
   EXPECT_THAT(text_of(path("plan/hosts.toml")), AllOf(HasSubstr("ada"), Not(HasSubstr("big"))))
-      << "nobody can be started who is not there";
+      << "a hypothetical worker cannot be started";
 }
 
-TEST_F(ProcessPlan, WithoutAWorkerNoWayHasIt) {
+TEST_F(ProcessPlan, ExcludedWorkersAreInNoCandidate) {
   ASSERT_EQ(plan("plan", {"--measured", measured(), "--no-check", "--without", "bob"}), 0) << said_;
   EXPECT_THAT(candidates("plan").dump(), AllOf(HasSubstr("ada"), Not(HasSubstr("bob"))));
   EXPECT_THAT(text_of(path("plan/hosts.toml")), Not(HasSubstr("bob")));
 }
 
-TEST_F(ProcessPlan, WhatThisJobCannotHaveIsLeftOutWithTheReason) {
+TEST_F(ProcessPlan, UnsupportedModesAreLeftOutWithTheReason) {
   ASSERT_EQ(plan("plan", {"--measured", measured(), "--no-check", "--set", "train.optimizer=adam"}), 0)
       << said_;
   EXPECT_THAT(said_, HasSubstr("without diloco:64, int4: "));
   EXPECT_THAT(candidates("plan").dump(), AllOf(HasSubstr("bsp"), Not(HasSubstr("diloco"))));
 }
 
-TEST_F(ProcessPlan, MistakesAreToldBeforeAnythingIsTried) {
+TEST_F(ProcessPlan, MistakesAreReportedBeforeAnyTrial) {
   EXPECT_EQ(plan("plan", {"--without", "abe"}), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr("--without abe"), HasSubstr("ada")));
   EXPECT_EQ(plan("plan", {"--without", "ada", "--without", "bob"}), 2);
@@ -90,10 +90,10 @@ TEST_F(ProcessPlan, MistakesAreToldBeforeAnythingIsTried) {
       write("far.toml", "[[host]]\nssh = \"ann@lion\"\nscheduler = true\nservers = 1\n[[host.worker]]\n");
   EXPECT_EQ(plan("plan", {}), 78);
   EXPECT_THAT(said_, HasSubstr("run `steelyard plan` there"));
-  EXPECT_FALSE(fs::exists(path("plan"))) << "there is nothing yet";
+  EXPECT_FALSE(fs::exists(path("plan"))) << "nothing was created";
 }
 
-TEST_F(ProcessPlan, WhoRestsIsNotInTheHostsOfTheBestWay) {
+TEST_F(ProcessPlan, IdleWorkersAreNotInTheHostsFile) {
   const std::string far = write("far.json", measurements_text({{"ada", {{64, 1}, {256, 4}}, 0, 0.1, 0},
                                                                {"bob", {{64, 1}, {256, 4}}, 0, 0.1, 5000}}));
   ASSERT_EQ(plan("plan", {"--measured", far, "--no-check", "--set", "train.optimizer=adam"}), 0) << said_;
@@ -101,7 +101,7 @@ TEST_F(ProcessPlan, WhoRestsIsNotInTheHostsOfTheBestWay) {
   EXPECT_THAT(text_of(path("plan/hosts.toml")), AllOf(HasSubstr("ada"), Not(HasSubstr("bob"))));
 }
 
-TEST_F(ProcessPlan, CtrlCEndsTheTrialAtHand) {
+TEST_F(ProcessPlan, CtrlCEndsTheCurrentTrial) {
   Process plan(path("plan.log"), {"plan", hosts_, job_, "--run-dir", path("plan"), "--seconds", "60", "--set",
                                   "train.epochs=1000000"});
   ASSERT_TRUE(eventually([&] { return !text_of(path("plan/ada-float32/rounds.jsonl")).empty(); }));
@@ -110,7 +110,7 @@ TEST_F(ProcessPlan, CtrlCEndsTheTrialAtHand) {
   EXPECT_TRUE(plan.says("no plan was made"));
 }
 
-TEST_F(ProcessPlan, AFailedTrialSaysWhy) {
+TEST_F(ProcessPlan, AFailedTrialIsExplained) {
   hosts_ =
       write("wrong.toml",
             "[[host]]\nscheduler = true\nservers = 1\nsteelyard = \"/no/program\"\n[[host.worker]]\nname = "

@@ -26,15 +26,15 @@ class ProfileBenchTest : public testing::Test {
   Workload workload_;
 };
 
-TEST_F(ProfileBenchTest, EveryWorkerOfTheCrewIsMeasured) {
+TEST_F(ProfileBenchTest, EveryWorkerIsMeasured) {
   ProfileBench bench(job_, workload_, 3);
   for (unsigned crew = 1; crew <= 3; ++crew) {
     EXPECT_THAT(bench.measure(33, crew), AllOf(SizeIs(crew), Each(Gt(0))));
   }
 }
 
-// Pieces go through the training set and begin anew, whatever their size.
-TEST_F(ProfileBenchTest, TheTrainingSetHasNoEnd) {
+// Pieces of any size go through the training set, and restart at its end.
+TEST_F(ProfileBenchTest, TheTrainingSetIsCycled) {
   ProfileBench bench(job_, workload_, 1);
   for (const std::uint64_t size : {60, 60, 100, 1, 99, 7, 100}) {
     EXPECT_THAT(bench.measure(size, 1), SizeIs(1)) << size;

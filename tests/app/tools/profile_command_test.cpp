@@ -1,4 +1,4 @@
-// `profile` as people run it.
+// `profile` as a process.
 #include "app/tools/profile_command.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ class ProfileTest : public ProcessTest {
   }
 };
 
-TEST_F(ProfileTest, TheTableAndTheFile) {
+TEST_F(ProfileTest, PrintsATableAndWritesAFile) {
   ASSERT_EQ(run(profile({"--workers", "2", "--name", "box", "--output", path("box.json")})), 0) << said_;
   EXPECT_THAT(said_,
               AllOf(HasSubstr("measuring: one worker alone"), HasSubstr("softmax on synthetic, cpu, box"),
@@ -37,8 +37,8 @@ TEST_F(ProfileTest, TheTableAndTheFile) {
   }
 }
 
-// The contract with scenarios: what is written is read.
-TEST_F(ProfileTest, AScenarioTakesTheFile) {
+// The written file can be used in a scenario.
+TEST_F(ProfileTest, AScenarioReadsTheFile) {
   ASSERT_EQ(run(profile({"--workers", "1", "--output", path("box.json")})), 0) << said_;
   EXPECT_EQ(read_profile(path("box.json")).size(), 9U);
   const std::string scenario = write("scenario.toml", R"([job]
@@ -52,8 +52,8 @@ profile = "box.json"
   EXPECT_EQ(run({"simulate", scenario}), 0) << said_;
 }
 
-// A profile is of a worker as it is started; what a worker refuses, a profile refuses.
-TEST_F(ProfileTest, TakesThreadsAndPrecisionAsAWorkerDoes) {
+// A profile accepts and refuses the same options as a worker.
+TEST_F(ProfileTest, TakesThreadsAndPrecisionLikeAWorker) {
   ASSERT_EQ(run(profile({"--workers", "1", "--threads", "2", "--precision", "bf16", "--name", "box",
                          "--output", path("box.json")})),
             0)
@@ -77,7 +77,7 @@ TEST_F(ProfileTest, SmallDataSetsAreEnough) {
   EXPECT_THAT(said_, AllOf(HasSubstr("\n      20 "), testing::Not(HasSubstr("measuring"))));
 }
 
-TEST_F(ProfileTest, WhatCannotBeMeasured) {
+TEST_F(ProfileTest, InvalidOptionsAreRefused) {
   EXPECT_EQ(run(profile({"--model", "lenet6"})), 78);
   EXPECT_THAT(said_, HasSubstr("lenet5"));
   EXPECT_EQ(run({"profile", "--set", "train.lr=1"}), 2);

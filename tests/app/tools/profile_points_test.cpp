@@ -33,7 +33,7 @@ TEST(ProfilePoints, SizesAreSpaced) {
   EXPECT_THAT(profile_sizes(330, 32), ElementsAre(32, 64, 128, 256, 320)) << "1, 2, 4, 8 and 10 grains";
 }
 
-TEST(ProfilePoints, TheMedianAndHowSureItIs) {
+TEST(ProfilePoints, APointIsAMedianAndItsSpread) {
   const ProfilePoint point = profile_point(32, {0.005, 0.001, 0.004, 0.002, 0.003});
   EXPECT_EQ(point.samples, 32U);
   EXPECT_DOUBLE_EQ(point.ms, 3);
@@ -42,14 +42,14 @@ TEST(ProfilePoints, TheMedianAndHowSureItIs) {
   EXPECT_DOUBLE_EQ(profile_point(1, {0.002}).spread, 0);
 }
 
-// One measurement in nine that another program disturbed moves neither.
-TEST(ProfilePoints, OneOutlierIsNotSeen) {
+// One of nine measurements, disturbed by another program, changes neither median nor spread.
+TEST(ProfilePoints, OneOutlierIsIgnored) {
   const ProfilePoint point = profile_point(1, {1, 1, 1, 1, 50, 1, 1, 1, 1});
   EXPECT_DOUBLE_EQ(point.ms, 1000);
   EXPECT_DOUBLE_EQ(point.spread, 0);
 }
 
-TEST(ProfilePoints, ALineIsFoundAgain) {
+TEST(ProfilePoints, AnExactLineIsFitted) {
   std::vector<ProfilePoint> points;
   for (const std::uint64_t n : profile_sizes(512))
     points.push_back({n, 0.4 + 0.02 * static_cast<double>(n), 0});
@@ -59,8 +59,8 @@ TEST(ProfilePoints, ALineIsFoundAgain) {
   EXPECT_THAT(line.error, DoubleNear(0, 1e-9));
 }
 
-TEST(ProfilePoints, ALineNeverPromisesTimeForNothing) {
-  // Fewer ms a sample where there are more: without the clamp the constant would be negative.
+TEST(ProfilePoints, ALineHasNoNegativeTerms) {
+  // ms per sample grow with the size: without the clamp the constant would be negative.
   const ProfileLine convex = profile_line({{1, 0.01, 0}, {10, 0.2, 0}, {100, 4, 0}});
   EXPECT_EQ(convex.constant, 0);
   EXPECT_GT(convex.per_sample, 0);
@@ -81,7 +81,7 @@ TEST(ProfilePoints, TheTableShowsBothAndTheirRatio) {
   EXPECT_THAT(table, Not(HasSubstr("noisy")));
 }
 
-TEST(ProfilePoints, TheTableSaysHowAWorkerComputes) {
+TEST(ProfilePoints, TheTableShowsThreadsAndPrecision) {
   Profile profile = made();
   profile.threads = 4;
   profile.precision = "bf16";
@@ -91,13 +91,13 @@ TEST(ProfilePoints, TheTableSaysHowAWorkerComputes) {
   EXPECT_EQ(json["precision"], "bf16");
 }
 
-TEST(ProfilePoints, NoiseIsAdmitted) {
+TEST(ProfilePoints, NoisyTimesAreMarked) {
   Profile profile = made();
   profile.together[1].spread = 0.35;
   EXPECT_THAT(profile_table(profile), AllOf(HasSubstr("35.0 %"), HasSubstr("The times are noisy")));
 }
 
-TEST(ProfilePoints, OneWorkerHasNobodyBesideIt) {
+TEST(ProfilePoints, OneWorkerHasNoTimesTogether) {
   Profile profile = made();
   profile.workers = 1;
   profile.together.clear();
@@ -105,7 +105,7 @@ TEST(ProfilePoints, OneWorkerHasNobodyBesideIt) {
   EXPECT_EQ(nlohmann::json::parse(profile_json(profile))["together"].size(), 0U);
 }
 
-TEST(ProfilePoints, TheFileIsWhatScenariosRead) {
+TEST(ProfilePoints, TheFileHasTheKeysThatScenariosRead) {
   const auto json = nlohmann::json::parse(profile_json(made()));
   EXPECT_EQ(json["steelyard_profile"], 1);
   EXPECT_EQ(json["name"], "box");

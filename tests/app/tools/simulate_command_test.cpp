@@ -1,4 +1,4 @@
-// The commands as a person gives them, and what they print.
+// `simulate` and `replay` as processes, and their output.
 #include "app/tools/simulate_command.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ sim::Result made_result(const std::string& policy, std::uint64_t quick) {
   return result;
 }
 
-TEST(SimulateText, TheSummaryNamesWhatCounts) {
+TEST(SimulateText, TheSummaryHasTheMainResults) {
   EXPECT_THAT(simulation_summary(made_result("equal", 60)),
               AllOf(HasSubstr("made under equal, bsp, seed 1"), HasSubstr("seconds             0.240"),
                     HasSubstr("samples per second  1000.0"), HasSubstr("percent of ideal    66.7"),
@@ -48,7 +48,7 @@ TEST(SimulateText, NoLineIsWiderThanATerminal) {
 
 class ProcessSimulate : public ProcessTest {};
 
-TEST_F(ProcessSimulate, SaysWhereATimeIsHeld) {
+TEST_F(ProcessSimulate, FallingTimesAreReported) {
   std::string text = two_to_one;
   text.replace(text.find("time_ms = ["),
                text.find(']', text.find("time_ms = [")) - text.find("time_ms = [") + 1,
@@ -61,7 +61,7 @@ TEST_F(ProcessSimulate, SaysWhereATimeIsHeld) {
                 "43.46 ms like it"));
 }
 
-TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
+TEST_F(ProcessSimulate, PrintsASummaryAndWritesReproducibleJson) {
   const std::string scenario = write("two.toml", two_to_one);
   EXPECT_EQ(run({"simulate", scenario, "--policy", "static", "--seed", "5", "--json", path("a.json")}), 0)
       << said_;
@@ -73,15 +73,15 @@ TEST_F(ProcessSimulate, PrintsASummaryAndWritesTheJsonTwiceTheSame) {
   EXPECT_EQ(json["policy"], "static");
   EXPECT_EQ(json["rounds"].size(), 20U);
   EXPECT_EQ(run({"simulate", scenario, "--json", "-"}), 0) << said_;
-  EXPECT_EQ(nlohmann::json::parse(said_)["policy"], "equal") << "nothing but the JSON";
+  EXPECT_EQ(nlohmann::json::parse(said_)["policy"], "equal") << "only the JSON is printed";
 }
 
-TEST_F(ProcessSimulate, ARunIsReplayedAsItWasAndAsItWouldHaveBeen) {
+TEST_F(ProcessSimulate, ARunIsReplayedUnderItsOwnAndOtherPolicies) {
   ASSERT_EQ(run(train("run")), 0);
   EXPECT_EQ(run({"replay", path("run"), "--policies", "equal,lb-bsp", "--output", path("again.toml")}), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("rounds under"), HasSubstr("replayed, they take"),
                            HasSubstr("lb-bsp bsp"), HasSubstr("run again, a scenario")));
-  EXPECT_EQ(run({"simulate", path("again.toml")}), 0) << "it goes on from there as any scenario";
+  EXPECT_EQ(run({"simulate", path("again.toml")}), 0) << "the output file is a scenario";
   EXPECT_EQ(run({"replay", path("run"), "--without", "ada"}), 0);
   EXPECT_THAT(said_, HasSubstr("run again, without ada"));
 }

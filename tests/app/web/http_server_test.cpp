@@ -1,4 +1,4 @@
-// Pages over HTTP, and those who ask for them otherwise than they should.
+// Pages over HTTP, and invalid requests.
 #include "app/web/http_server.h"
 
 #include <gmock/gmock.h>
@@ -48,13 +48,13 @@ TEST_F(Http, AnswersWithThePage) {
               Not(HasSubstr("Content-Encoding")));
 }
 
-TEST_F(Http, WhoHasItIsOnlyToldSo) {
+TEST_F(Http, AnUnchangedPageIsNotSentAgain) {
   EXPECT_THAT(get("/a", "Host: localhost\r\nIf-None-Match: \"7\"\r\n"),
               AllOf(StartsWith("HTTP/1.1 304"), Not(HasSubstr("<p>"))));
   EXPECT_THAT(get("/a", "Host: localhost\r\nIf-None-Match: \"6\"\r\n"), StartsWith("HTTP/1.1 200"));
 }
 
-TEST_F(Http, IsOnlyToBeRead) {
+TEST_F(Http, OnlyGetAndHeadAreAllowed) {
   for (const char* method : {"POST", "PUT", "DELETE", "PATCH", "OPTIONS"}) {
     EXPECT_THAT(get("/a", "Host: localhost\r\nContent-Length: 5\r\n", method), StartsWith("HTTP/1.1 405"))
         << method;
@@ -64,8 +64,8 @@ TEST_F(Http, IsOnlyToBeRead) {
               AllOf(StartsWith("HTTP/1.1 200"), Not(HasSubstr("<p>"))));
 }
 
-// A page of another site that has its name point here gets nothing.
-TEST_F(Http, NamesOfOthersAreRefused) {
+// DNS rebinding: a page of another site that lets its name point here gets nothing.
+TEST_F(Http, OtherHostNamesAreRefused) {
   for (const char* host : {"Host: evil.example\r\n", "Host: evil.example:7080\r\n", "Host: \r\n", "",
                            "Host: 127.0.0.1.evil.example\r\n", "Host: localhost.evil.example\r\n"}) {
     EXPECT_THAT(get("/a", host), StartsWith("HTTP/1.1 421")) << host;
@@ -83,7 +83,7 @@ TEST(HttpHost, IsAnAddressOrAKnownName) {
   EXPECT_FALSE(is_own_host("", "", "")) << "a machine without a name";
 }
 
-TEST_F(Http, NonsenseGetsNoPage) {
+TEST_F(Http, MalformedRequestsGetNoPage) {
   for (const std::string& nonsense :
        {std::string("\r\n\r\n"), std::string("nonsense\r\n\r\n"), std::string("GET\r\n\r\n"),
         std::string("\x16\x03\x01\x02\x00\x01\x00\x01\r\n\r\n", 12), std::string(400, '\0') + "\r\n\r\n"}) {
@@ -92,7 +92,7 @@ TEST_F(Http, NonsenseGetsNoPage) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
-// Their parser is recursive, and each would be answered.
+// The library's parser of ranges is recursive, and it would answer each range.
 TEST_F(Http, ManyRangesAreNotParsed) {
   std::string ranges = "Range: bytes=0-";
   for (int i = 0; i < 3000; ++i) ranges += ",-";
@@ -101,8 +101,8 @@ TEST_F(Http, ManyRangesAreNotParsed) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
-// All is sent whole, refusals too: their library would send parts that it has not.
-TEST_F(Http, PartsOfAPageAreNotSent) {
+// Every response is sent whole, refusals too: the library would send parts that do not exist.
+TEST_F(Http, RangeRequestsAreIgnored) {
   for (const char* host : {"Host: localhost\r\n", "Host: elsewhere\r\n", ""}) {
     const std::string whole = get("/a", host);
     for (const char* range : {"1-2", "40-200000", "0-300000,5-", "0-3,5-"})
@@ -110,8 +110,8 @@ TEST_F(Http, PartsOfAPageAreNotSent) {
   }
 }
 
-// However much is sent, it is not kept.
-TEST_F(Http, RequestsHaveAnEnd) {
+// A request is not stored beyond a limit.
+TEST_F(Http, LongRequestsAreCutOff) {
   const RawClient line(server.port()), lines(server.port());
   line.say("GET /");
   lines.say("GET / HTTP/1.1\r\nHost: localhost\r\n");
@@ -126,8 +126,8 @@ TEST_F(Http, RequestsHaveAnEnd) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
-// Those who say nothing hold up neither others for long nor the end.
-TEST(HttpEnd, WaitsForNobody) {
+// Silent clients delay neither other clients for long nor the shutdown.
+TEST(HttpShutdown, DoesNotWaitForSilentClients) {
   std::vector<std::unique_ptr<RawClient>> silent;
   auto server = std::make_unique<HttpServer>(HostPort{"127.0.0.1", "0"}, "--web");
   server->serve([](const std::string&) { return HttpAnswer{}; });
@@ -135,20 +135,21 @@ TEST(HttpEnd, WaitsForNobody) {
     silent.push_back(std::make_unique<RawClient>(server->port()));
     silent.back()->say("GET / HT");
   }
-  // With ten seconds for each of them, four at a time, it would be forty.
+  // With 10 s for each of the 16, four at a time, it would take 40 s.
   auto ended = std::async(std::launch::async, [&] { server.reset(); });
   EXPECT_EQ(ended.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }
 
-TEST(HttpEnd, WithoutHavingServed) {
+TEST(HttpShutdown, FreesThePortWithoutHavingServed) {
   auto never = std::make_unique<HttpServer>(HostPort{"127.0.0.1", "0"}, "--web");
   EXPECT_THAT(never->url(), testing::MatchesRegex("http://127.0.0.1:[0-9]+/"));
   const std::string port = std::to_string(never->port());
   never.reset();
-  EXPECT_EQ(std::to_string(HttpServer({"127.0.0.1", port}, "--web").port()), port) << "it is free again";
+  EXPECT_EQ(std::to_string(HttpServer({"127.0.0.1", port}, "--web").port()), port)
+      << "the port is free again";
 }
 
-TEST(HttpTrouble, IsSaidWithARemedy) {
+TEST(HttpErrors, AreReportedWithARemedy) {
   const HttpServer first({"127.0.0.1", "0"}, "--web");
   const std::string port = std::to_string(first.port());
   EXPECT_THAT(

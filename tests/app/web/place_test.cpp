@@ -1,4 +1,4 @@
-// Where a page is, as people write it.
+// Addresses of pages, as users write them.
 #include "app/web/place.h"
 
 #include <gmock/gmock.h>
@@ -18,13 +18,13 @@ std::string place(const std::string& text) {
   return with_port(it.host, it.port);
 }
 
-TEST(WebPlace, WithoutAHostIsThisMachineAlone) {
+TEST(WebPlace, WithoutAHostOnlyThisMachineMayRead) {
   EXPECT_EQ(place(":7080"), "127.0.0.1:7080");
   EXPECT_EQ(place("7080"), "127.0.0.1:7080");
   EXPECT_EQ(place(":0"), "127.0.0.1:0");
 }
 
-TEST(WebPlace, OthersHaveToBeSaid) {
+TEST(WebPlace, AccessForOthersMustBeExplicit) {
   EXPECT_EQ(place("0.0.0.0:7080"), "0.0.0.0:7080");
   EXPECT_EQ(place("box:80"), "box:80");
   EXPECT_EQ(place("[::1]:80"), "[::1]:80");
@@ -33,12 +33,12 @@ TEST(WebPlace, OthersHaveToBeSaid) {
                     HasSubstr(":7080 for this machine alone")));
 }
 
-TEST(WebPlace, WhatIsNone) {
+TEST(WebPlace, InvalidAddressesAreRefused) {
   for (const char* bad : {"", ":", "box", "box:", ":70800", ":x", "::1:80", "box:-1", "box:1 "})
     EXPECT_THROW(web_place(bad), Failure) << bad;
 }
 
-TEST(WebPlace, IsAskedForAsABrowserShowsIt) {
+TEST(WebPlace, TheUrlOfABrowserIsAccepted) {
   EXPECT_EQ(asked_place("http://127.0.0.1:7080/").port, "7080");
   for (const char* good :
        {"http://127.0.0.1:7080/", "http://box:7080", "127.0.0.1:7080", ":7080", "[::1]:80"})

@@ -1,4 +1,4 @@
-// A run under way, over HTTP.
+// Pages of a run in progress, over HTTP.
 #include "app/web/run_web.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ std::string page_of(const RunWeb& web, const std::string& path) {
   return http_get(asked_place(web.url()), path);
 }
 
-TEST(RunWeb, ShowsWhatWasRecordedAndWhatIs) {
+TEST(RunWeb, ShowsRecordedAndNewRounds) {
   RunWeb web(":0");
   const MadeRun before = made_run();
   web.begin({"runs/made-1", "", before.rounds, before.events});
@@ -44,8 +44,8 @@ TEST(RunWeb, ShowsWhatWasRecordedAndWhatIs) {
   EXPECT_TRUE(eventually([&] { return page_of(web, "/status").find("round 100") != std::string::npos; }));
 }
 
-// Pages are made once a second at the most, however many ask.
-TEST(RunWeb, IsNotMadeAnewForEachWhoAsks) {
+// Pages are made at most once a second, however many requests arrive.
+TEST(RunWeb, PagesAreNotMadeForEachRequest) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   const std::string first = page_of(web, "/status");
@@ -60,7 +60,7 @@ TEST(RunWeb, IsNotMadeAnewForEachWhoAsks) {
   EXPECT_TRUE(eventually([&] { return page_of(web, "/status") != first; }));
 }
 
-TEST(RunWeb, SaysWhatThereIs) {
+TEST(RunWeb, AnUnknownPathListsTheExistingOnes) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   const auto port = static_cast<unsigned>(std::stoul(asked_place(web.url()).port));

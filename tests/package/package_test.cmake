@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 function(run what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(NOT code EQUAL 0)
-    message(FATAL_ERROR "${what}: ended with ${code}\n${output}")
+    message(FATAL_ERROR "${what}: exited with ${code}\n${output}")
   endif()
   set(output "${output}" PARENT_SCOPE)
 endfunction()
@@ -12,7 +12,7 @@ endfunction()
 set(place ${BUILD}/tests/package/run)
 file(REMOVE_RECURSE ${place})
 run("installing" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${place}/installed-here)
-# Nothing in it may remember where it was put.
+# No installed file may depend on the folder of the installation.
 file(RENAME ${place}/installed-here ${place}/prefix)
 
 file(COPY ${CMAKE_CURRENT_LIST_DIR}/project DESTINATION ${place})
@@ -21,7 +21,7 @@ run("configuring the other project" ${CMAKE_COMMAND} -S ${place}/project -B ${pl
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=${TYPE} -DCMAKE_PREFIX_PATH=${place}/prefix)
 run("building the other project" ${CMAKE_COMMAND} --build ${place}/build --verbose)
 if(output MATCHES "${SOURCE}/(core|nn|app|protocol|transport|worker)")
-  message(FATAL_ERROR "the other project was built with sources of ours:\n${output}")
+  message(FATAL_ERROR "the other project was built with sources of this one:\n${output}")
 endif()
 
 file(GLOB_RECURSE headers RELATIVE ${place}/prefix/include/steelyard ${place}/prefix/include/steelyard/*)
@@ -32,7 +32,7 @@ foreach(header engine.h run.h)
 endforeach()
 list(FILTER headers INCLUDE REGEX "internal/")
 if(headers)
-  message(FATAL_ERROR "the package has headers that nobody was promised: ${headers}")
+  message(FATAL_ERROR "the package has internal headers: ${headers}")
 endif()
 
 run("the installed program" ${place}/prefix/bin/steelyard --version)
@@ -58,7 +58,7 @@ if(help2man)
     message(FATAL_ERROR "the man page of train lacks an option:\n${page}")
   endif()
 endif()
-# As a shell would ask it: after `steelyard train --res` there are two ways to go on.
+# Completion as a shell calls it: `steelyard train --res` has two completions.
 file(WRITE ${place}/complete.bash ". '${place}/prefix/share/bash-completion/completions/steelyard'
   COMP_WORDS=(steelyard train --res) COMP_CWORD=2
   _steelyard
@@ -70,8 +70,8 @@ run("completing" bash ${place}/complete.bash)
 if(NOT output STREQUAL "--resume --resume-from\nstatic steelyard\n")
   message(FATAL_ERROR "completion offers: ${output}")
 endif()
-# No row is lost on the way into a program that links the static libraries: it lists what the program of the build lists
-# (the first line and the rows of its own come before), and at least one row a file.
+# A program that links the static libraries has all rows: it lists the rows of the build's program (after its first
+# line and its own rows), at least one for each source file.
 foreach(kind policy model data)
   run("help ${kind} of the build" ${BUILD}/bin/steelyard help ${kind})
   string(FIND "${output}" "\n  " begin)

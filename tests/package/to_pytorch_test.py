@@ -1,6 +1,6 @@
 # Trains LeNet-5, reads its checkpoint with examples/to_pytorch.py, computes all test
 # samples in numpy as PyTorch would, and compares with the accuracy that the program itself measured.
-# Ends with 77, "skipped", where numpy or the data are not there.
+# Exits with 77, "skipped", if numpy or the data are missing.
 #
 #   to_pytorch_test.py SOURCE STEELYARD DIRECTORY
 import gzip
@@ -66,5 +66,5 @@ with open(os.path.join(directory, 'result.json')) as file:
     measured = round(json.load(file)['accuracy'] * len(labels))
 print(f'{right} of {len(labels)} right in numpy, {measured} measured in training; the file says {about}')
 shutil.rmtree(directory)
-# Sums in another order may turn a sample that lies on the edge.
+# Sums in another order may change the class of a borderline sample.
 sys.exit(0 if abs(right - measured) <= 5 and right > len(labels) // 2 else 1)

@@ -1,7 +1,7 @@
 # Builds the wheel of the Python package, installs it into a fresh virtual environment outside the source tree, and
 # uses it there: the program trains, the library divides a batch, and beside PyTorch nothing brings a second OpenMP.
-# Ends with 77, "skipped", where pip, the network or what builds wheels are not there. What the build has compiled
-# before comes from ccache.
+# Exits with 77, "skipped", if pip, the network or the wheel builder is missing. Objects that the build has compiled
+# come from ccache.
 #
 #   wheel_test.py SOURCE COMPILER PYTHON_WITH_TORCH
 import os
@@ -14,7 +14,7 @@ import tempfile
 source, compiler, torch_python = sys.argv[1:]
 project = pathlib.Path(source, 'bindings/python')
 
-# Runs beside PyTorch, if it is there: the thread pools of this process, before and after the library is loaded.
+# Runs beside PyTorch, if available: compares the thread pools of the process before and after the library is loaded.
 BESIDE_TORCH = r'''
 try:
     import torch
@@ -51,7 +51,7 @@ def call(*words, **more):
 def run(*words, **more):
     done = call(*words, **more)
     if done.returncode != 0:
-        sys.exit(f'{" ".join(map(str, words))} ended with {done.returncode}:\n{done.stdout}')
+        sys.exit(f'{" ".join(map(str, words))} exited with {done.returncode}:\n{done.stdout}')
     return done.stdout
 
 
@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     makers = tomllib.loads((project / 'pyproject.toml').read_text())['build-system']['requires']
     run_or_skip('no pip (script/setup --python installs it)', sys.executable, '-m', 'venv', place / 'make')
     run_or_skip('no network', place / 'make/bin/pip', 'install', '--quiet', '--retries', '1', *makers)
-    # ccache knows what the compiler of this build has compiled, in a directory beside this and as script/build asks it.
+    # ccache has the objects of this build: same compiler and settings, and a build directory beside that of script/build.
     run(place / 'make/bin/pip', 'wheel', '--no-build-isolation', '--no-deps', '-w', place, project,
         f'--config-settings=build-dir={source}/build/wheel',
         env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': source, 'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
@@ -98,10 +98,10 @@ with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     if run(place / 'use/bin/python', '-c', shared, **there) != '8\n':
         sys.exit('the balancer does not divide')
 
-    # One wheel for all Pythons: also for that which has PyTorch.
+    # One wheel for all Pythons, also for the one with PyTorch.
     run(place / 'use/bin/pip', 'install', '--no-index', '--no-deps', '--target', place / 'beside', wheel)
     beside = call(torch_python, '-c', BESIDE_TORCH, cwd=place, env={**environment, 'PYTHONPATH': str(place / 'beside')})
     if beside.stdout.startswith('no PyTorch'):
-        skip(f'only what is beside it: {beside.stdout}')
+        skip(f'only the part beside PyTorch: {beside.stdout}')
     print(beside.stdout)
     sys.exit(beside.returncode)

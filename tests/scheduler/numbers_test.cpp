@@ -1,5 +1,5 @@
-// No number of any message ends the scheduler, under any policy and any sync mode; and what is made of its
-// journal answers the same.
+// No number in any message crashes the scheduler, under any policy and sync mode; and a scheduler replayed
+// from the journal sends the same messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,10 +19,10 @@ using ::testing::IsEmpty;
 
 constexpr std::uint32_t workers = 3, shards = 2;
 
-// Messages come through the codec, as between machines; or as within one process, without a journal.
+// Messages pass through the codec, as between machines, or directly, as within one process without a journal.
 enum class Door { codec, none };
 
-// A job between a scheduler and members that answer honestly, but for some numbers.
+// A scheduler and its members. The members' messages are right, except for some random numbers.
 class Members {
  public:
   Members(const std::string& mode, const std::string& policy, std::uint64_t seed, Door door = Door::codec)
@@ -30,11 +30,11 @@ class Members {
     write(JournalHead{"test", job_, {}, {}});
   }
 
-  void live(int steps) {
+  void run(int steps) {
     for (int i = 0; i < steps && !scheduler_->finished(); ++i) {
       now_ = now_ + milliseconds(static_cast<long>(random_.below(200)));
       const bool woken = random_.below(6) == 0;
-      Envelope in = word();
+      Envelope in = next_message();
       auto& message = std::get<ToScheduler>(in.message);
       if (i > 100 && random_.below(4) == 0) {
         test::spoil_a_number(message, random_);
@@ -51,19 +51,19 @@ class Members {
     }
   }
 
-  // Made of the journal alone.
+  // The messages of a scheduler replayed from the journal alone.
   [[nodiscard]] std::string replayed() const {
     JournalReader journal(journal_);
     (void)journal.next();
     const auto scheduler = make();
-    std::string said;
+    std::string sent;
     replay(journal, *scheduler, [&](const JournalRecord&, const std::vector<Envelope>& answers) {
-      for (const Envelope& it : answers) said += text(it);
+      for (const Envelope& it : answers) sent += text(it);
     });
-    if (journal.read() != journal_.size()) said += "the journal cannot be read to its end";
-    return said;
+    if (journal.read() != journal_.size()) sent += "the journal cannot be read to its end";
+    return sent;
   }
-  [[nodiscard]] const std::string& said() const { return said_; }
+  [[nodiscard]] const std::string& sent() const { return sent_; }
   [[nodiscard]] std::uint64_t rounds() const { return scheduler_->cursor().round(); }
 
  private:
@@ -78,7 +78,7 @@ class Members {
   [[nodiscard]] std::unique_ptr<Scheduler> make() const {
     return std::make_unique<Scheduler>(job_, Progress{}, balancing::make_policy(job_.policy));
   }
-  // What the wire would make of it.
+  // Encodes and decodes a message. Returns false if it cannot be decoded.
   static bool passes(Envelope& in) {
     const Frames frames = encode(in.message);
     auto decoded = decode(Role::scheduler, frames.header, frames.payload.value_or(Blob()));
@@ -90,15 +90,15 @@ class Members {
   static std::string text(const Envelope& it) {
     return std::to_string(it.to.number) + ' ' + text_of(it.message) + '\n';
   }
-  void take(const Envelope& said) {
-    said_ += text(said);
-    if (const auto* to_worker = std::get_if<ToWorker>(&said.message)) {
-      if (const auto* start = std::get_if<Start>(to_worker)) owed_.push_back({said.to, start->piece});
+  void take(const Envelope& sent) {
+    sent_ += text(sent);
+    if (const auto* to_worker = std::get_if<ToWorker>(&sent.message)) {
+      if (const auto* start = std::get_if<Start>(to_worker)) owed_.push_back({sent.to, start->piece});
     }
   }
-  template <class Said>
-  Envelope make(NodeId from, Said said) {
-    return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))};
+  template <class Body>
+  Envelope make(NodeId from, Body sent) {
+    return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(sent))};
   }
   Envelope report() {
     const std::size_t which = random_.below(owed_.size());
@@ -110,7 +110,7 @@ class Members {
     report.memory = 1000;
     return make(worker, report);
   }
-  Envelope word() {
+  Envelope next_message() {
     const NodeId worker{Role::worker, 1 + random_.below(workers)},
         shard{Role::shard, 1 + random_.below(shards)};
     const Round round = scheduler_->cursor().round();
@@ -149,41 +149,41 @@ class Members {
                          return true;
                        }};
   Invariants invariants_;
-  std::string said_;
+  std::string sent_;
   std::vector<std::pair<NodeId, Piece>> owed_;
 };
 
-TEST(Numbers, NoneOfAnyMessageEndsTheSchedulerUnderAnyPolicy) {
+TEST(Numbers, NoNumberCrashesTheSchedulerUnderAnyPolicy) {
   for (const std::string& policy : balancing::policy_names()) {
     std::uint64_t rounds = 0;
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE(policy + ", seed " + std::to_string(seed));
       Members members("bsp", policy, seed);
-      members.live(1500);
-      ASSERT_EQ(members.said(), members.replayed());
+      members.run(1500);
+      ASSERT_EQ(members.sent(), members.replayed());
       rounds += members.rounds();
     }
-    EXPECT_GT(rounds, 60U) << policy << ": the members are honest enough to train";
+    EXPECT_GT(rounds, 60U) << policy << ": too few messages were right to train";
   }
 }
 
-TEST(Numbers, WithoutACodecNoneEndsTheSchedulerEither) {
+TEST(Numbers, NoNumberCrashesTheSchedulerWithoutACodec) {
   for (const std::string& policy : balancing::policy_names()) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       SCOPED_TRACE(policy + ", seed " + std::to_string(seed));
       Members members("bsp", policy, seed, Door::none);
-      members.live(1500);
+      members.run(1500);
     }
   }
 }
 
-TEST(Numbers, NoneOfAnyMessageEndsTheSchedulerInAnyMode) {
+TEST(Numbers, NoNumberCrashesTheSchedulerInAnyMode) {
   for (const char* mode : test::sync_modes()) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
       SCOPED_TRACE(std::string(mode) + ", seed " + std::to_string(seed));
       Members members(mode, "steelyard", seed);
-      members.live(1000);
-      ASSERT_EQ(members.said(), members.replayed());
+      members.run(1000);
+      ASSERT_EQ(members.sent(), members.replayed());
     }
   }
 }

@@ -1,5 +1,5 @@
-// What a transcript cannot show: that nothing a stranger says, in any order, breaks the scheduler, and that
-// it is a pure machine.
+// Beyond the transcripts: no messages of any node, in any order, break the scheduler, and it is a pure state
+// machine.
 #include "scheduler/scheduler.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 Scheduler toy(const Job& job) { return {job, {}, balancing::make_policy("equal")}; }
 
-// A report on a piece that is owed, or, now and then, on one that is not.
+// A report of an owed piece, or sometimes of another one.
 Report some_report(Random& random, const Scheduler& scheduler) {
   std::vector<Report> possible;
   for (const RoundState& round : scheduler.rounds()) {
@@ -34,12 +34,12 @@ Report some_report(Random& random, const Scheduler& scheduler) {
   return report;
 }
 
-// A random word of a random node: sometimes right, mostly late, repeated, early or nonsense.
-Envelope gossip(Random& random, const Scheduler& scheduler) {
+// A random message of a random node: sometimes right, mostly late, repeated, early or nonsense.
+Envelope random_message(Random& random, const Scheduler& scheduler) {
   const std::uint64_t worker = 1 + random.below(4), shard = 1 + random.below(2),
                       round = scheduler.cursor().round();
-  const auto make = [&](NodeId from, auto said) -> Envelope {
-    return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))};
+  const auto make = [&](NodeId from, auto sent) -> Envelope {
+    return {from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(sent))};
   };
   const NodeId w{Role::worker, worker}, s{Role::shard, shard}, k{Role::checkpointer, 1};
   const bool rarely = random.below(100) == 0;
@@ -80,7 +80,7 @@ Envelope gossip(Random& random, const Scheduler& scheduler) {
   }
 }
 
-TEST(Scheduler, NoGossipBreaksAnInvariant) {
+TEST(Scheduler, NoRandomMessageBreaksAnInvariant) {
   std::uint64_t rounds = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Random random(seed);
@@ -96,37 +96,37 @@ TEST(Scheduler, NoGossipBreaksAnInvariant) {
       if (random.below(5) == 0) {
         scheduler.wake(now, out);
       } else {
-        scheduler.step(now, gossip(random, scheduler), out);
+        scheduler.step(now, random_message(random, scheduler), out);
       }
       ASSERT_THAT(invariants.check(scheduler), IsEmpty()) << "seed " << seed << ", step " << i;
     }
     rounds += scheduler.cursor().round();
   }
-  EXPECT_GT(rounds, 500U) << "the gossip is good enough to train by";
+  EXPECT_GT(rounds, 500U) << "too few messages were right to train";
 }
 
-// The same words at the same times: the same answers.
+// The same messages at the same times give the same answers.
 TEST(Scheduler, IsAPureMachine) {
   const auto life = [] {
     Random random(5);
     Scheduler scheduler = toy(test::toy_job(80, 40, 50, 2, 2));
     Time now{std::chrono::seconds(1)};
-    std::vector<std::string> said;
+    std::vector<std::string> sent;
     for (int i = 0; i < 1000 && !scheduler.finished(); ++i) {
       now = now + milliseconds(static_cast<long>(random.below(300)));
       Outbox out(scheduler_node);
-      scheduler.step(now, gossip(random, scheduler), out);
+      scheduler.step(now, random_message(random, scheduler), out);
       scheduler.wake(now, out);
-      for (const Envelope& envelope : out.take()) said.push_back(test::in_words(envelope));
+      for (const Envelope& envelope : out.take()) sent.push_back(test::in_words(envelope));
     }
-    return said;
+    return sent;
   };
   const auto first = life();
   EXPECT_GT(first.size(), 1000U);
   EXPECT_EQ(first, life());
 }
 
-TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
+TEST(Scheduler, MisdirectedMessagesAreIgnoredAndCounted) {
   Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
   Outbox out(scheduler_node);
   scheduler.step({}, {scheduler_node, scheduler_node, Message(std::in_place_type<ToShard>, BeginRound{})},
@@ -137,8 +137,8 @@ TEST(Scheduler, WhatIsForOthersIsIgnoredAndCounted) {
   EXPECT_THAT(out.take(), IsEmpty());
 }
 
-// Workers and the checkpointer would try to connect there for ever.
-TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
+// Otherwise workers and the checkpointer would keep trying to connect there.
+TEST(Scheduler, AServerWithAnInvalidEndpointIsRefused) {
   Scheduler scheduler = toy(test::toy_job(80, 40, 1, 2, 2));
   NodeId shard{Role::shard, 3};
   for (const char* endpoint : {"tcp://0.0.0.0:7071", "tcp://box:7071:34567", "tcp://the box:7071"}) {
@@ -146,10 +146,10 @@ TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
     ++shard.number;
     const Hello hello{0, "ann", endpoint, DeviceKind::cpu, 0};
     scheduler.step({}, {shard, scheduler_node, Message(std::in_place_type<ToScheduler>, hello)}, out);
-    const auto said = out.take();
-    ASSERT_EQ(said.size(), 2U);
-    EXPECT_THAT(std::get<Note>(std::get<ToRecorder>(said[0].message)).text, ::testing::HasSubstr(endpoint));
-    const auto& refuse = std::get<Refuse>(std::get<ToShard>(said[1].message));
+    const auto sent = out.take();
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_THAT(std::get<Note>(std::get<ToRecorder>(sent[0].message)).text, ::testing::HasSubstr(endpoint));
+    const auto& refuse = std::get<Refuse>(std::get<ToShard>(sent[1].message));
     EXPECT_EQ(refuse.reason, Refusal::endpoint);
     EXPECT_THAT(refuse.text,
                 ::testing::AllOf(::testing::HasSubstr("'ann'"), ::testing::HasSubstr("--advertise")));
@@ -157,12 +157,12 @@ TEST(Scheduler, AServerThatTellsAnEndpointWithoutSenseIsRefused) {
   EXPECT_TRUE(scheduler.members().shards.empty());
 }
 
-// Whoever has a key may repeat a senseless Hello as fast as its line is.
-TEST(Scheduler, SenselessHellosFillNoRecordAndDisturbNoRound) {
+// A client with a valid key may repeat an invalid Hello as fast as its network allows.
+TEST(Scheduler, InvalidHellosFillNoLogAndDisturbNoRound) {
   test::Script script;
   for (const char* line : {"job samples=64 batch=32 workers=1 shards=1", "s1: Hello left", "w1: Hello ann",
                            "k: Beat", "s1: Beat version=0 opened=0 loaded", "w1: Ready", "w1: Beat"})
-    script.say(line);
+    script.run(line);
   Scheduler copy = toy(script.job());
   copy.restore(script.scheduler().save({}), {});
   std::size_t notes = 0, answers = 0;
@@ -180,56 +180,56 @@ TEST(Scheduler, SenselessHellosFillNoRecordAndDisturbNoRound) {
               {stranger, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})}, out);
     count(out);
   }
-  EXPECT_EQ(answers, times) << "each is told why";
+  EXPECT_EQ(answers, times) << "each is answered";
   EXPECT_LE(notes, Refusals::most_noted);
   EXPECT_EQ(copy.rounds().size(), script.scheduler().rounds().size());
 }
 
-TEST(Scheduler, WhatIsLateRepeatedOrUnknownIsCounted) {
+TEST(Scheduler, LateRepeatedAndUnknownMessagesAreCounted) {
   test::Script script;
-  script.say("job samples=64 batch=32 workers=1 shards=1");
-  script.say("w1: Ready");
-  script.say("w1: Beat");
-  script.say("s1: Beat loaded");
-  script.say("s1: Closed 1");
-  script.say("k: Saved 7 path");
+  script.run("job samples=64 batch=32 workers=1 shards=1");
+  script.run("w1: Ready");
+  script.run("w1: Beat");
+  script.run("s1: Beat loaded");
+  script.run("s1: Closed 1");
+  script.run("k: Saved 7 path");
   EXPECT_EQ(script.scheduler().ignored(), 5U) << "of nodes that are no members, of a version not asked for";
   for (const char* line : {"s1: Hello left", "w1: Hello ann", "w1: Ready", "s1: Beat loaded"})
-    script.say(line);
+    script.run(line);
   EXPECT_EQ(script.scheduler().ignored(), 5U);
-  script.say("w1: Ready");
-  script.say("s1: Closed 9");
-  script.say("s1: Covered 5 1");
-  script.say("s1: GradientRejected 99 w1");
-  EXPECT_EQ(script.scheduler().ignored(), 9U) << "repeated, and of rounds and pieces that are not there";
-  script.say("w1: Report 1");
+  script.run("w1: Ready");
+  script.run("s1: Closed 9");
+  script.run("s1: Covered 5 1");
+  script.run("s1: GradientRejected 99 w1");
+  EXPECT_EQ(script.scheduler().ignored(), 9U) << "repeated, and of rounds and pieces that do not exist";
+  script.run("w1: Report 1");
   EXPECT_EQ(script.scheduler().ignored(), 9U);
-  script.say("w1: Report 1");
+  script.run("w1: Report 1");
   EXPECT_EQ(script.scheduler().ignored(), 10U);
 }
 
-// Whose push it was that closed the round in the place of a lost report, nobody knows: it is no worker's
-// part, and counts as trained all the same.
-TEST(Scheduler, ARecordHasThePositionsOfItsRoundWhoeverReported) {
+// A round may close although a report was lost. The positions of that report belong to no worker's part, but
+// count as trained.
+TEST(Scheduler, ARecordHasAllPositionsOfItsRound) {
   test::Script script;
-  script.say("job samples=64 batch=32 workers=2 shards=1");
+  script.run("job samples=64 batch=32 workers=2 shards=1");
   for (const char* line : {"s1: Hello left", "w1: Hello ann", "w1: Ready", "w2: Hello ben", "w2: Ready",
                            "s1: Beat loaded", "w1: Report 1", "lost w2", "s1: Closed 1"}) {
-    script.say(line);
+    script.run(line);
   }
-  const std::vector<std::string> said = script.say("wait 1.5");
-  EXPECT_THAT(said, ::testing::Contains("* round 0 [0, 32) loss 0 accuracy 0: ann 16 in 1 s"));
+  const std::vector<std::string> sent = script.run("wait 1.5");
+  EXPECT_THAT(sent, ::testing::Contains("* round 0 [0, 32) loss 0 accuracy 0: ann 16 in 1 s"));
 }
 
 TEST(Scheduler, AThousandWorkersAreServedInOrder) {
   test::Script script;
-  script.say("job samples=4000 batch=2000 workers=1000 shards=1");
-  script.say("s1: Hello left");
+  script.run("job samples=4000 batch=2000 workers=1000 shards=1");
+  script.run("s1: Hello left");
   for (int i = 1; i <= 1000; ++i) {
-    script.say("w" + std::to_string(i) + ": Hello n" + std::to_string(i));
-    script.say("w" + std::to_string(i) + ": Ready");
+    script.run("w" + std::to_string(i) + ": Hello n" + std::to_string(i));
+    script.run("w" + std::to_string(i) + ": Ready");
   }
-  const auto started = script.say("s1: Beat loaded");
+  const auto started = script.run("s1: Beat loaded");
   ASSERT_EQ(started.size(), 1001U);
   EXPECT_EQ(started[1], "w1 <- Start round 0 epoch 0 piece 1 [0, 2)");
   EXPECT_EQ(started[1000], "w1000 <- Start round 0 epoch 0 piece 1000 [1998, 2000)");

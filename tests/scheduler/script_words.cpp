@@ -30,7 +30,7 @@ std::string words(const Refuse& it) {
 }
 std::string words(const Roster& it) {
   std::string all = "Roster";
-  if (it.shards.empty()) all += " of nobody yet";
+  if (it.shards.empty()) all += " without shards";
   for (const ShardPlace& place : it.shards) {
     all += ' ' + node_word(place.node) + " slices " + text(Interval{place.first, place.last});
   }
@@ -79,7 +79,7 @@ std::string words(const Ended& it) {
 }
 template <class Other>
 std::string words(const Other&) {
-  return "(something that a scheduler never says)";
+  return "(a message that a scheduler never sends)";
 }
 
 }  // namespace
@@ -106,12 +106,12 @@ NodeId node_of_word(const std::string& word) {
 }
 
 std::string in_words(const Envelope& envelope) {
-  const std::string said = std::visit(
+  const std::string message_words = std::visit(
       [](const auto& receiver) {
         return std::visit([](const auto& message) { return words(message); }, receiver);
       },
       envelope.message);
-  return node_word(envelope.to) + (envelope.to == recorder_node ? " " : " <- ") + said;
+  return node_word(envelope.to) + (envelope.to == recorder_node ? " " : " <- ") + message_words;
 }
 
 }  // namespace steelyard::test

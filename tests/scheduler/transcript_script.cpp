@@ -12,7 +12,7 @@
 
 namespace steelyard::test {
 
-// The words of a line: first those that stand alone, then key=value.
+// The words of a line: first plain words, then key=value.
 struct Script::Words {
   explicit Words(std::istream& in) {
     for (std::string word; in >> word;) {
@@ -31,7 +31,7 @@ struct Script::Words {
     return values.contains(key) ? std::stod(values.at(key)) : otherwise;
   }
   [[nodiscard]] std::uint64_t number(std::size_t at) const { return std::stoull(plain.at(at)); }
-  [[nodiscard]] bool says(const std::string& word) const {
+  [[nodiscard]] bool has(const std::string& word) const {
     return std::ranges::find(plain, word) != plain.end();
   }
   [[nodiscard]] std::string rest(std::size_t from) const {
@@ -54,7 +54,7 @@ std::vector<std::string> parts(const std::string& list, char between) {
   return all;
 }
 
-// As it travels; what stays on the machine in words.
+// The encoded message; a message to the recorder in words, since it is never encoded.
 std::string bytes_of(const Envelope& it) {
   if (std::holds_alternative<ToRecorder>(it.message)) return in_words(it) + '\n';
   const std::vector<std::byte> header = encode(it.message).header;
@@ -63,7 +63,7 @@ std::string bytes_of(const Envelope& it) {
 
 }  // namespace
 
-std::vector<std::string> Script::say(const std::string& line) {
+std::vector<std::string> Script::run(const std::string& line) {
   answers_.clear();
   std::istringstream in(line);
   std::string first;
@@ -72,25 +72,25 @@ std::vector<std::string> Script::say(const std::string& line) {
   if (first.back() == ':') {
     std::string what;
     in >> what;
-    hear(node_of_word(first.substr(0, first.size() - 1)), what, Words(in));
+    send_words(node_of_word(first.substr(0, first.size() - 1)), what, Words(in));
     return answers_;
   }
   if (first == "gone") {
-    tell(link_node, Goodbye{});
+    send(link_node, Goodbye{});
     return answers_;
   }
   const Words words(in);
   if (first == "job") {
     begin(words);
   } else if (first == "lost") {
-    tell(link_node, Disconnected{node_of_word(words.plain.at(0))});
+    send(link_node, Disconnected{node_of_word(words.plain.at(0))});
   } else if (first == "version_mismatch") {
-    tell(node_of_word(words.plain.at(0)), VersionMismatch{static_cast<std::uint32_t>(words.number(1))});
+    send(node_of_word(words.plain.at(0)), VersionMismatch{static_cast<std::uint32_t>(words.number(1))});
   } else if (first == "interrupt") {
-    tell(link_node, Interrupt{});
+    send(link_node, Interrupt{});
   } else if (first == "wait") {
     now_ = now_ + from_seconds(std::stod(words.plain.at(0)));
-    let([&](auto& machine, Outbox& out) { machine.wake(now_, out); });
+    apply([&](auto& machine, Outbox& out) { machine.wake(now_, out); });
   } else if (first == "killed") {
     scheduler_ = replayed().scheduler;
     begin_journal();
@@ -98,7 +98,7 @@ std::vector<std::string> Script::say(const std::string& line) {
     journaled_->restarted(now_, false, out);
     take(out.take());
   } else {
-    throw std::runtime_error("what is this: " + line);
+    throw std::runtime_error("unknown command: " + line);
   }
   return answers_;
 }
@@ -134,7 +134,7 @@ void Script::begin(Words words) {
   from_ = from;
   scheduler_ = std::make_unique<Scheduler>(job_, from, balancing::make_policy(job_.policy));
   journal_.clear();
-  said_.clear();
+  sent_.clear();
   append(journal_, {now_, JournalHead{"script", job_, from, {}}});
   begin_journal();
   invariants_ = {};
@@ -154,41 +154,41 @@ Script::Replayed Script::replayed() const {
   Replayed it{std::make_unique<Scheduler>(*head.job, head.from, balancing::make_policy(head.job->policy)),
               {}};
   replay(journal, *it.scheduler, [&](const JournalRecord&, const std::vector<Envelope>& answers) {
-    for (const Envelope& answer : answers) it.said += bytes_of(answer);
+    for (const Envelope& answer : answers) it.sent += bytes_of(answer);
   });
   return it;
 }
 
-void Script::hear(NodeId from, const std::string& what, Words words) {
+void Script::send_words(NodeId from, const std::string& what, Words words) {
   if (what == "Hello") {
     Hello hello{words.count("fingerprint", 0), words.plain.at(0), "tcp://" + words.plain.at(0),
                 DeviceKind::cpu, words.count("most", 0)};
-    if (words.says("rightly")) hello.fingerprint = fingerprint(job_);
-    tell(from, hello);
+    if (words.has("rightly")) hello.fingerprint = fingerprint(job_);
+    send(from, hello);
   } else if (what == "Ready") {
-    tell(from, Ready{});
+    send(from, Ready{});
   } else if (what == "Goodbye") {
-    tell(from, Goodbye{words.rest(0)});
+    send(from, Goodbye{words.rest(0)});
   } else if (what == "Report") {
-    tell(from, report_of(words.number(0), words));
+    send(from, report_of(words.number(0), words));
   } else if (what == "Progress") {
-    tell(from, PieceProgress{1, words.number(0), words.number(1), words.count("micro_batch", 4)});
+    send(from, PieceProgress{1, words.number(0), words.number(1), words.count("micro_batch", 4)});
   } else if (what == "CutAnswer") {
-    tell(from, CutAnswer{1, words.number(0), words.number(1), words.count("end", words.number(1))});
+    send(from, CutAnswer{1, words.number(0), words.number(1), words.count("end", words.number(1))});
   } else if (what == "Closed") {
-    tell(from, Closed{1, words.number(0), {}});
+    send(from, Closed{1, words.number(0), {}});
   } else if (what == "Covered") {
     Covered covered{1, words.number(0), 0, {}};
     for (const std::string& square : parts(words.plain.at(1), ','))
       covered.squares.push_back(std::stod(square));
-    tell(from, covered);
+    send(from, covered);
   } else if (what == "GradientRejected") {
     const Report it = report_of(words.number(0), words);
-    tell(from, GradientRejected{1, it.piece, 0, node_of_word(words.plain.at(1))});
+    send(from, GradientRejected{1, it.piece, 0, node_of_word(words.plain.at(1))});
   } else if (what == "Saved" || what == "Failed") {
-    tell(from, Saved{words.number(0), what == "Saved", words.rest(1)});
+    send(from, Saved{words.number(0), what == "Saved", words.rest(1)});
   } else if (what == "Beat" && from.role == Role::shard) {
-    tell_shard_beat(from, words);
+    send_shard_beat(from, words);
   } else if (what == "Beat" && from.role == Role::worker) {
     WorkerBeat beat{
         1, {}, words.count("roster", roster_), {}, words.count("progress", 0), words.real("left", -1)};
@@ -199,17 +199,17 @@ void Script::hear(NodeId from, const std::string& what, Words words) {
     if (!words.plain.empty()) {
       for (const std::string& piece : parts(words.plain[0], ',')) beat.held.push_back(std::stoull(piece));
     }
-    tell(from, beat);
+    send(from, beat);
   } else if (what == "Beat") {
-    tell(from, CheckpointerBeat{{}, words.count("roster", roster_)});
+    send(from, CheckpointerBeat{{}, words.count("roster", roster_)});
   } else {
-    throw std::runtime_error("nobody says " + what);
+    throw std::runtime_error("unknown message: " + what);
   }
 }
 
-void Script::tell_shard_beat(NodeId from, Words words) {
-  ShardBeat beat{1,  words.count("version", 0), words.count("opened", 0), words.says("loaded"),
-                 {}, words.says("covered")};
+void Script::send_shard_beat(NodeId from, Words words) {
+  ShardBeat beat{1,  words.count("version", 0), words.count("opened", 0), words.has("loaded"),
+                 {}, words.has("covered")};
   beat.added = words.count("added", 0);
   if (words.values.contains("gaps")) {
     for (const std::string& gap : parts(words.values.at("gaps"), ',')) {
@@ -217,10 +217,10 @@ void Script::tell_shard_beat(NodeId from, Words words) {
       beat.gaps.push_back({std::stoull(edges.at(0)), std::stoull(edges.at(1))});
     }
   }
-  tell(from, beat);
+  send(from, beat);
 }
 
-// What its owner would say of a piece; of a piece that is not owed, what nobody believes.
+// A valid report of the piece; an invalid one if the piece does not exist.
 Report Script::report_of(PieceId id, const Words& words) const {
   Report report;
   report.term = words.count("term", 1);
@@ -239,33 +239,33 @@ Report Script::report_of(PieceId id, const Words& words) const {
   return report;
 }
 
-template <class Said>
-void Script::tell(NodeId from, Said said) {
-  const Envelope heard{from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(said))};
-  let([&](auto& machine, Outbox& out) { machine.step(now_, heard, out); });
+template <class Body>
+void Script::send(NodeId from, Body sent) {
+  const Envelope envelope{from, scheduler_node, Message(std::in_place_type<ToScheduler>, std::move(sent))};
+  apply([&](auto& machine, Outbox& out) { machine.step(now_, envelope, out); });
 }
 
-// What is made of its saved state answers the same, and knows the same afterwards.
+// A twin restored from the saved state must send the same answers and end in the same state.
 template <class Do>
-void Script::let(Do act) {
+void Script::apply(Do act) {
   Scheduler twin(job_, from_, balancing::make_policy(job_.policy));
   twin.restore(scheduler_->save(now_), now_);
   Outbox out(scheduler_node), twins(scheduler_node);
   act(*journaled_, out);
   act(twin, twins);
-  std::vector<Envelope> said = out.take();
+  std::vector<Envelope> sent = out.take();
   std::string answer, twins_answer;
-  for (const Envelope& it : said) answer += bytes_of(it);
+  for (const Envelope& it : sent) answer += bytes_of(it);
   for (const Envelope& it : twins.take()) twins_answer += bytes_of(it);
   EXPECT_EQ(answer, twins_answer);
   EXPECT_EQ(scheduler_->save(now_), twin.save(now_));
-  take(said);
+  take(sent);
 }
 
-void Script::take(const std::vector<Envelope>& said) {
-  for (const Envelope& envelope : said) {
+void Script::take(const std::vector<Envelope>& sent) {
+  for (const Envelope& envelope : sent) {
     answers_.push_back(in_words(envelope));
-    said_ += bytes_of(envelope);
+    sent_ += bytes_of(envelope);
     const auto* to_worker = std::get_if<ToWorker>(&envelope.message);
     if (const auto* it = to_worker != nullptr ? std::get_if<Roster>(to_worker) : nullptr)
       roster_ = it->number;

@@ -1,22 +1,23 @@
-// A scheduler spoken to in plain text, so that a whole life of it can be read and compared.
+// Drives a scheduler by a text file, so that its whole life can be read and compared.
 //
-// A transcript is a text file. Lines that begin in the first column are said to the scheduler (or are
-// remarks, with '#'); indented lines are what it answers. Nodes are w1, w2, ... (workers), s1, s2, ...
-// (shards) and k (the checkpointer).
+// In such a transcript, lines that begin in the first column are inputs of the scheduler (or comments, with
+// '#'); indented lines are its answers. Nodes are w1, w2, ... (workers), s1, s2, ... (shards) and k (the
+// checkpointer).
 //
 //   job samples=64 batch=32 epochs=1 workers=2 shards=1
-//       A job; policy `equal` and sync `bsp` unless told otherwise. Also save= save_rounds= save_minutes=
+//       A job; policy `equal` and sync `bsp` by default. Also save= save_rounds= save_minutes=
 //       (when there are checkpoints), server_wait=, and version= epoch= offset= names=ann,ben (a resume).
 //   w1: Hello ann / Ready / Goodbye / Goodbye why it failed
-//   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= unless it goes by the last one;
-//                                           left= of a background worker's machine
+//   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= if it does not have the latest;
+//                                           left= the part of its machine left to a background worker
 //   w1: Report 3 loss=1                     piece 3; also seconds= correct=
 //   s1: Hello left / Closed 1 / Covered 0 4,5
 //   s1: Beat version=0 opened=1 loaded gaps=0-8,16-20 covered added=3
 //   s1: GradientRejected 2 w1                      piece 2, computed by w1
 //   k: Beat / Saved 2 path / Failed 2 reason
 //   lost w1 / version_mismatch w1 7 / interrupt / wait 0.5 (seconds)
-//   killed                                  its process was, and another one goes on from its journal
+//   gone                                    some process of the job exited for good
+//   killed                                  the scheduler is killed; another continues from the journal
 #pragma once
 
 #include <map>
@@ -31,30 +32,30 @@ namespace steelyard::test {
 
 class Script {
  public:
-  // What the scheduler answers to one line, one line each, in words. Throws std::runtime_error for a line
-  // that it does not understand.
-  std::vector<std::string> say(const std::string& line);
+  // Returns the scheduler's answers to one line, in words. Throws std::runtime_error if the line is invalid.
+  std::vector<std::string> run(const std::string& line);
   [[nodiscard]] const Scheduler& scheduler() const { return *scheduler_; }
   [[nodiscard]] const Job& job() const { return job_; }
-  // A scheduler made of the journal, and all that it said on the way, byte for byte.
+  // A scheduler replayed from the journal, and all messages that it sent, byte for byte.
   struct Replayed {
     std::unique_ptr<Scheduler> scheduler;
-    std::string said;
+    std::string sent;
   };
   [[nodiscard]] Replayed replayed() const;
-  [[nodiscard]] const std::string& said() const { return said_; }  // likewise, as it was said
+  // All messages that the live scheduler sent, likewise.
+  [[nodiscard]] const std::string& sent() const { return sent_; }
 
  private:
   struct Words;
   void begin(Words words);
-  void hear(NodeId from, const std::string& what, Words words);
-  template <class Said>
-  void tell(NodeId from, Said said);
+  void send_words(NodeId from, const std::string& what, Words words);
+  template <class Body>
+  void send(NodeId from, Body sent);
   template <class Do>
-  void let(Do act);
-  void tell_shard_beat(NodeId from, Words words);
+  void apply(Do act);
+  void send_shard_beat(NodeId from, Words words);
   Report report_of(PieceId id, const Words& words) const;
-  void take(const std::vector<Envelope>& said);
+  void take(const std::vector<Envelope>& sent);
   void begin_journal();
 
   Job job_;
@@ -62,10 +63,10 @@ class Script {
   std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Journaled> journaled_;
   std::vector<std::byte> journal_;
-  std::string said_;
+  std::string sent_;
   Invariants invariants_;
   Time now_{std::chrono::seconds(1)};
-  std::uint64_t roster_ = 0;  // number of the last one that was said
+  std::uint64_t roster_ = 0;  // number of the last one sent
   std::vector<std::string> answers_;
 };
 

@@ -1,6 +1,5 @@
-// Plays every transcript in tests/scheduler/transcripts and compares. After a change that is meant, run with
-// STEELYARD_REWRITE=1 in the environment: the answers are written anew, and the difference is for a human to
-// read.
+// Plays every transcript in tests/scheduler/transcripts and compares. After an intended change, run with
+// STEELYARD_REWRITE=1 in the environment to rewrite the answers, and review the difference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,9 +19,9 @@ std::string played(const std::filesystem::path& path) {
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with("    ")) continue;
     text += line + '\n';
-    for (const std::string& answer : script.say(line)) text += "    " + answer + '\n';
+    for (const std::string& answer : script.run(line)) text += "    " + answer + '\n';
   }
-  EXPECT_EQ(script.replayed().said, script.said()) << path << ": the journal tells another story";
+  EXPECT_EQ(script.replayed().sent, script.sent()) << path << ": the replayed journal gives other messages";
   return text;
 }
 
@@ -32,7 +31,7 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-TEST(Transcripts, TheSchedulerSaysWhatIsWritten) {
+TEST(Transcripts, TheSchedulerSendsTheWrittenAnswers) {
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(STEELYARD_TRANSCRIPTS)) {
     if (entry.path().extension() != ".txt") continue;

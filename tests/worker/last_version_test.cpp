@@ -1,4 +1,4 @@
-// What a worker takes home from a job that has ended.
+// The last version, which a worker may keep after the job has ended.
 #include <gmock/gmock.h>
 
 #include "tests/worker/worker_case.h"
@@ -19,50 +19,50 @@ class LastVersion : public WorkerTest {
   std::vector<Blob> taken;
 };
 
-TEST_F(LastVersion, IsPulledByWhoWantsItAndDoesNotHaveIt) {
-  tell(scheduler_node, stop(2));
-  ASSERT_THAT(heard<Pull>(), SizeIs(2));
-  EXPECT_EQ(heard<Pull>().front().version, 2);
-  EXPECT_THAT(heard<Goodbye>(), IsEmpty());
-  tell(scheduler_node, start(2, 9, {0, 8}));
-  EXPECT_THAT(said, IsEmpty()) << "nothing is begun any more";
-  tell(scheduler_node, stop(2));
-  EXPECT_THAT(said, IsEmpty()) << "it was heard";
+TEST_F(LastVersion, IsPulledIfItIsWantedAndMissing) {
+  deliver(scheduler_node, stop(2));
+  ASSERT_THAT(sent_of<Pull>(), SizeIs(2));
+  EXPECT_EQ(sent_of<Pull>().front().version, 2);
+  EXPECT_THAT(sent_of<Goodbye>(), IsEmpty());
+  deliver(scheduler_node, start(2, 9, {0, 8}));
+  EXPECT_THAT(sent, IsEmpty()) << "no piece is begun any more";
+  deliver(scheduler_node, stop(2));
+  EXPECT_THAT(sent, IsEmpty()) << "Stop was received before";
   arrive_all(2);
-  EXPECT_THAT(heard<Goodbye>(), SizeIs(1));
+  EXPECT_THAT(sent_of<Goodbye>(), SizeIs(1));
   ASSERT_THAT(taken, SizeIs(1));
   EXPECT_THAT(taken.front().floats(), Each(2.0F));
   EXPECT_TRUE(worker.finished());
 }
 
-TEST_F(LastVersion, IsTakenAtOnceWhereItIsHere) {
-  tell(scheduler_node, start(1, 1, {0, 8}, Purpose::evaluate));
+TEST_F(LastVersion, IsTakenAtOnceIfItIsPresent) {
+  deliver(scheduler_node, start(1, 1, {0, 8}, Purpose::evaluate));
   arrive_all(1);
-  tell(scheduler_node, stop(1));
-  EXPECT_THAT(heard<Goodbye>(), SizeIs(1));
+  deliver(scheduler_node, stop(1));
+  EXPECT_THAT(sent_of<Goodbye>(), SizeIs(1));
   ASSERT_THAT(taken, SizeIs(1));
   EXPECT_THAT(taken.front().floats(), Each(1.0F));
 }
 
-TEST_F(LastVersion, IsNotWaitedForWhereItIsGoneOrDoesNotCome) {
-  tell(scheduler_node, stop(2));
-  tell(left, VersionExpired{2, 3});
+TEST_F(LastVersion, IsNotWaitedForIfItHasExpired) {
+  deliver(scheduler_node, stop(2));
+  deliver(left, VersionExpired{2, 3});
   EXPECT_TRUE(worker.finished());
   EXPECT_THAT(taken, IsEmpty());
 }
 
-TEST_F(LastVersion, TenSecondsAreEnough) {
-  tell(scheduler_node, stop(2));
+TEST_F(LastVersion, IsWaitedForTenSeconds) {
+  deliver(scheduler_node, stop(2));
   wake(9);
   EXPECT_FALSE(worker.finished());
-  EXPECT_FALSE(heard<WorkerBeat>().empty()) << "a sign of life, for the scheduler waits";
+  EXPECT_FALSE(sent_of<WorkerBeat>().empty()) << "the scheduler waits, so it gets heartbeats";
   wake(1.1);
   EXPECT_TRUE(worker.finished());
   EXPECT_THAT(taken, IsEmpty());
 }
 
-TEST_F(LastVersion, AnEndingThatLeavesNoneHasNone) {
-  tell(scheduler_node, Stop{Outcome::server_lost, "gone"});
+TEST_F(LastVersion, AFailedJobHasNoLastVersion) {
+  deliver(scheduler_node, Stop{Outcome::server_lost, "gone"});
   EXPECT_TRUE(worker.finished());
   EXPECT_THAT(taken, IsEmpty());
 }

@@ -1,4 +1,4 @@
-// Data sets for tests: samples that say which ones they are, and reading that can be watched and held up.
+// Data sets for tests: samples that contain their index, and reads that can be counted and blocked.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -10,7 +10,7 @@
 
 namespace steelyard {
 
-// The sizes of micro-batches that the CPU engine likes.
+// The micro-batch sizes of the CPU engine.
 inline const std::vector<std::uint32_t> cpu_sizes{32, 16, 8, 4, 2, 1};
 
 // Sample i is (i, i + 1/2), with label i mod 3.
@@ -31,7 +31,7 @@ class NumberedData : public DataSet {
   std::uint64_t size_;
 };
 
-// The same, in which one sample has a label that there is not, or cannot be read at all.
+// The same, but one sample has an invalid label, or its read throws.
 class SpoiltData : public NumberedData {
  public:
   SpoiltData(std::uint64_t size, std::uint64_t spoilt, bool throws)
@@ -48,8 +48,7 @@ class SpoiltData : public NumberedData {
   const bool throws_;
 };
 
-// Another data set, whose reads are counted. Once hold() has been called, no more than so many are let
-// through until release().
+// Counts the reads of another data set. hold(n) blocks all reads after the n-th until release().
 class WatchedData : public DataSet {
  public:
   explicit WatchedData(std::shared_ptr<const DataSet> inner) : inner_(std::move(inner)) {}

@@ -1,4 +1,4 @@
-// Where a compute node's answers go in a test.
+// A queue for a compute node's messages in a test.
 #pragma once
 
 #include <utility>

@@ -24,7 +24,7 @@ class PullRuleTest : public ::testing::Test {
     next_.begun = true;
     next_.ticket = ticket;
   }
-  // Pushed, if it is done.
+  // A piece that is done has a push.
   void hold(Round round, Interval positions, Stage stage, Version least = 0,
             Purpose purpose = Purpose::train) {
     HeldPiece piece;
@@ -50,18 +50,18 @@ class PullRuleTest : public ::testing::Test {
   VersionBuffer current_, next_;
 };
 
-TEST_F(PullRuleTest, ExactlyTheVersionOfTheRound) {
+TEST_F(PullRuleTest, ExactRuleNeedsTheVersionOfTheRound) {
   EXPECT_EQ(exact_->version_for(start(4)), 4U);
-  EXPECT_FALSE(exact_->suits(start(4), current_)) << "nothing is here";
+  EXPECT_FALSE(exact_->suits(start(4), current_)) << "there are no parameters";
   have(4);
   EXPECT_TRUE(exact_->suits(start(4), current_));
   EXPECT_FALSE(exact_->suits(start(3), current_));
   EXPECT_FALSE(exact_->suits(start(5), current_));
   have(4, true);
-  EXPECT_TRUE(exact_->suits(start(4), current_)) << "for a second piece of that round";
+  EXPECT_TRUE(exact_->suits(start(4), current_)) << "a second piece of that round needs it";
 }
 
-TEST_F(PullRuleTest, ExactlyTheOldestThatIsWaitedForThenTheNext) {
+TEST_F(PullRuleTest, ExactRulePullsTheOldestNeededThenTheNext) {
   EXPECT_EQ(exact_->next(view()), std::nullopt) << "nothing is owed";
   hold(6, {0, 8}, Stage::waiting);
   hold(5, {0, 8}, Stage::waiting);
@@ -70,17 +70,17 @@ TEST_F(PullRuleTest, ExactlyTheOldestThatIsWaitedForThenTheNext) {
   have(5);
   hold(5, {0, 8}, Stage::done);
   EXPECT_EQ(exact_->next(view(true)), std::nullopt) << "while it computes";
-  EXPECT_EQ(exact_->next(view()), 6U) << "its own training is sure to make it";
+  EXPECT_EQ(exact_->next(view()), 6U) << "its own push leads to it";
   pieces_.clear();
   hold(5, {0, 8}, Stage::done, 0, Purpose::evaluate);
-  EXPECT_EQ(exact_->next(view()), std::nullopt) << "an evaluation makes none";
+  EXPECT_EQ(exact_->next(view()), std::nullopt) << "no version follows from an evaluation";
 }
 
-TEST_F(PullRuleTest, ExactAnswersAreOfThatVersionAndAcknowledgeTheRoundsBefore) {
+TEST_F(PullRuleTest, ExactAnswersAcknowledgeEarlierRounds) {
   pulling(5, 9);
   EXPECT_TRUE(exact_->serves(5, view()));
   EXPECT_FALSE(exact_->serves(4, view()));
-  EXPECT_TRUE(exact_->answers(answer(5, 8), next_)) << "whichever question brought it";
+  EXPECT_TRUE(exact_->answers(answer(5, 8), next_)) << "with any ticket";
   EXPECT_FALSE(exact_->answers(answer(6, 9), next_));
   have(5);
   hold(4, {0, 8}, Stage::done);
@@ -92,15 +92,15 @@ TEST_F(PullRuleTest, ExactAnswersAreOfThatVersionAndAcknowledgeTheRoundsBefore) 
   EXPECT_EQ(exact_->steps(current_, 1), 0U);
 }
 
-// A version is there once for each hub, and once for the evaluation.
-TEST_F(PullRuleTest, WithHubsAVersionIsOfOneOfThem) {
+// Each version exists once for each hub, and once for the evaluation.
+TEST_F(PullRuleTest, WithHubsAVersionBelongsToOneHub) {
   const auto rule = pull_rule(parse_sync("mll:4:2:2"));
   Start own = start(5), other = start(5);
   own.piece.hub = 2, other.piece.hub = 1;
   have(5), current_.hub = 2;
   EXPECT_TRUE(rule->suits(own, current_));
   EXPECT_FALSE(rule->suits(other, current_));
-  EXPECT_FALSE(rule->suits(start(5), current_)) << "an evaluation is of the average";
+  EXPECT_FALSE(rule->suits(start(5), current_)) << "an evaluation needs the average";
   pulling(6, 9), next_.hub = 2;
   EXPECT_TRUE(rule->serves({6, 2}, view()));
   EXPECT_FALSE(rule->serves({6, 1}, view()));
@@ -109,7 +109,7 @@ TEST_F(PullRuleTest, WithHubsAVersionIsOfOneOfThem) {
   EXPECT_FALSE(rule->answers(answer(6, 8), next_)) << "it may be of another hub";
 }
 
-TEST_F(PullRuleTest, WithHubsTheVersionOfAnotherOneIsPulledWhenTheOwnPiecesAreDone) {
+TEST_F(PullRuleTest, AnotherHubsVersionIsPulledAfterOwnPieces) {
   using Wanted = PullRule::Wanted;
   const auto rule = pull_rule(parse_sync("mll:4:2:2"));
   have(5), current_.hub = 2;
@@ -117,7 +117,7 @@ TEST_F(PullRuleTest, WithHubsTheVersionOfAnotherOneIsPulledWhenTheOwnPiecesAreDo
   hold(5, {8, 16}, Stage::waiting), pieces_[1].start.piece.hub = 1;
   EXPECT_EQ(rule->next(view(true)), std::nullopt);
   pieces_[0].stage = Stage::waiting;
-  EXPECT_EQ(rule->next(view()), std::nullopt) << "what is here comes first";
+  EXPECT_EQ(rule->next(view()), std::nullopt) << "pieces of the current version come first";
   pieces_[0].stage = Stage::done;
   EXPECT_EQ(rule->next(view()), Wanted(5, 1)) << "before the next version, which waits for it";
   pieces_[1].stage = Stage::done, current_.hub = 1;
@@ -126,13 +126,13 @@ TEST_F(PullRuleTest, WithHubsTheVersionOfAnotherOneIsPulledWhenTheOwnPiecesAreDo
   EXPECT_EQ(rule->next(view()), Wanted(6, 2));
 }
 
-TEST_F(PullRuleTest, OnArrivalParametersServeOneTraining) {
+TEST_F(PullRuleTest, OnArrivalParametersServeOneTrainingPiece) {
   EXPECT_EQ(arrival_->version_for(start(7, {0, 8}, 5)), 5U);
   have(5);
   EXPECT_TRUE(arrival_->suits(start(7, {0, 8}, 5), current_));
   EXPECT_FALSE(arrival_->suits(start(9, {0, 8}, 6), current_)) << "too old";
   have(5, true);
-  EXPECT_FALSE(arrival_->suits(start(7, {0, 8}, 5), current_)) << "the piece before has to be in";
+  EXPECT_FALSE(arrival_->suits(start(7, {0, 8}, 5), current_)) << "the previous piece must be included";
   EXPECT_TRUE(arrival_->outdated_by_training());
   EXPECT_EQ(arrival_->steps(current_, 1), 12U);
 }
@@ -142,25 +142,25 @@ TEST_F(PullRuleTest, OnArrivalNothingIsPulledWhileAPieceIsComputed) {
   hold(7, {0, 8}, Stage::computing, 5);
   EXPECT_EQ(arrival_->next(view(true)), std::nullopt);
   pieces_[0].stage = Stage::done;
-  EXPECT_EQ(arrival_->next(view()), 6U) << "what a piece of round 8 will ask for, with a slack of 2";
+  EXPECT_EQ(arrival_->next(view()), 6U) << "a piece of round 8 needs that, with a slack of 2";
   hold(8, {0, 8}, Stage::waiting, 4);
-  EXPECT_EQ(arrival_->next(view()), 4U) << "it asks for less";
+  EXPECT_EQ(arrival_->next(view()), 4U) << "it needs less";
 }
 
-TEST_F(PullRuleTest, OnArrivalMoreServesIfItWaitsForNobody) {
+TEST_F(PullRuleTest, OnArrivalALaterPullServesIfItNeedNotWait) {
   have(5, true);
   pulling(5);
   EXPECT_TRUE(arrival_->serves(5, view()));
   EXPECT_TRUE(arrival_->serves(4, view())) << "every slice has had version 5";
   pulling(6);
-  EXPECT_FALSE(arrival_->serves(4, view())) << "version 6 may wait for the piece that wants 4";
+  EXPECT_FALSE(arrival_->serves(4, view())) << "version 6 may wait for the piece that needs 4";
   pulling(5, 3);
   EXPECT_TRUE(arrival_->answers(answer(6, 3), next_));
-  EXPECT_FALSE(arrival_->answers(answer(6, 2), next_)) << "its own pushes may not be in";
+  EXPECT_FALSE(arrival_->answers(answer(6, 2), next_)) << "its own pushes may be missing";
   EXPECT_FALSE(arrival_->answers(answer(4, 3), next_));
 }
 
-TEST_F(PullRuleTest, OnArrivalOwnPushesMustBeInButForWhatIsOwedAgain) {
+TEST_F(PullRuleTest, OnArrivalPullsNameOwnPushesExceptThoseOwedAgain) {
   have(5, true);
   hold(7, {0, 32}, Stage::done);
   EXPECT_TRUE(arrival_->repeats_for(start(7, {8, 16}), view()));

@@ -17,20 +17,20 @@ TEST(PullTimeout, IsASecondAndDoublesUpToALimit) {
     timeout.asked_again(at(now += wait));
   }
   timeout.came(at(now));
-  EXPECT_FALSE(timeout.over(at(now + 1))) << "whatever comes begins it anew";
+  EXPECT_FALSE(timeout.over(at(now + 1))) << "each slice that arrives restarts it";
 }
 
-TEST(PullTimeout, LearnsWhatAPullTakesAndForgetsSlowly) {
+TEST(PullTimeout, LearnsTheTimeOfPullsAndForgetsSlowly) {
   PullTimeout timeout;
   timeout.asked(at(0));
   timeout.came(at(99));
   timeout.can_come(at(100));
   timeout.came(at(110));
-  EXPECT_FALSE(timeout.over(at(130))) << "as long as a part took, twice";
+  EXPECT_FALSE(timeout.over(at(130))) << "twice the time of a part";
   timeout.came(at(120));
   timeout.whole(at(120));
   timeout.asked(at(200));
-  EXPECT_FALSE(timeout.over(at(240))) << "it took 20 s from when it could come";
+  EXPECT_FALSE(timeout.over(at(240))) << "the pull took 20 s after it could be answered";
   EXPECT_TRUE(timeout.over(at(241)));
   timeout.whole(at(201));
   timeout.asked(at(300));

@@ -15,7 +15,7 @@ TEST(Reach, IsReadyOnceEveryShardHasAnswered) {
   Reach reach;
   EXPECT_TRUE(reach.adopt({{{left, "a", 0, 1}, {right, "b", 1, 2}}, 1}));
   EXPECT_FALSE(reach.answered(right));
-  EXPECT_FALSE(reach.answered(right)) << "twice is once";
+  EXPECT_FALSE(reach.answered(right)) << "a repeated answer counts once";
   EXPECT_THAT(reach.awaited(), ElementsAre(left));
   EXPECT_FALSE(reach.ready());
   EXPECT_TRUE(reach.answered(left));
@@ -23,7 +23,7 @@ TEST(Reach, IsReadyOnceEveryShardHasAnswered) {
   EXPECT_THAT(reach.awaited(), IsEmpty());
 }
 
-TEST(Reach, WhoIsDoubtedIsAwaitedButAllHaveAnsweredOnce) {
+TEST(Reach, ADoubtedShardIsAwaitedAndTheWorkerStaysReady) {
   Reach reach;
   reach.adopt({{{left, "a", 0, 1}}, 1});
   reach.answered(left);
@@ -35,7 +35,7 @@ TEST(Reach, WhoIsDoubtedIsAwaitedButAllHaveAnsweredOnce) {
   EXPECT_THAT(reach.awaited(), IsEmpty());
 }
 
-TEST(Reach, ANewRosterIsAskedAnewAndTheSameIsNot) {
+TEST(Reach, OnlyANewRosterIsAwaitedAgain) {
   Reach reach;
   reach.adopt({{{left, "a", 0, 1}}, 1});
   reach.answered(left);

@@ -25,7 +25,7 @@ class VersionBufferTest : public ::testing::Test {
     return answer(slice, version, Blob::copy_of(std::vector<float>(floats, value)));
   }
   bool take(const Parameters& parameters) { return buffer.take(parameters, all, pool); }
-  // A slice as it lies in a whole version somewhere.
+  // A slice as a view of a whole version elsewhere.
   Parameters lying_in(const std::shared_ptr<FloatBuffer>& whole, std::uint32_t slice) {
     return answer(slice, 7,
                   Blob::of_floats(whole, whole->span().subspan(all[slice].begin, all[slice].size())));
@@ -48,12 +48,12 @@ class VersionBufferTest : public ::testing::Test {
 TEST_F(VersionBufferTest, IsWholeOnceEverySliceHasArrivedOnce) {
   buffer.begin(7, all.size());
   EXPECT_TRUE(take(slice_of(1, 4, 9, 1.0F)));
-  EXPECT_FALSE(take(slice_of(1, 4, 9, 2.0F))) << "it is here already";
+  EXPECT_FALSE(take(slice_of(1, 4, 9, 2.0F))) << "it has arrived already";
   EXPECT_FALSE(take(slice_of(3, 4, 9, 2.0F))) << "there is no such slice";
-  EXPECT_FALSE(take(slice_of(2, 4, 9, 2.0F))) << "it has not this size";
+  EXPECT_FALSE(take(slice_of(2, 4, 9, 2.0F))) << "it has another size";
   EXPECT_FALSE(buffer.whole({{}, "", 0, 2}));
   EXPECT_TRUE(buffer.whole({{}, "", 1, 2}));
-  EXPECT_TRUE(buffer.whole({{}, "", 2, 2})) << "nothing is all of nothing";
+  EXPECT_TRUE(buffer.whole({{}, "", 2, 2})) << "an empty range is complete";
   EXPECT_TRUE(take(slice_of(0, 4, 8, 3.0F)));
   EXPECT_TRUE(take(slice_of(2, 2, 8, 4.0F)));
   EXPECT_EQ(buffer.missing, 0U);
@@ -62,7 +62,7 @@ TEST_F(VersionBufferTest, IsWholeOnceEverySliceHasArrivedOnce) {
   EXPECT_THAT(values(), ElementsAre(3, 3, 3, 3, 1, 1, 1, 1, 4, 4));
 }
 
-TEST_F(VersionBufferTest, SlicesThatLieSideBySideStayWhereTheyAre) {
+TEST_F(VersionBufferTest, AdjacentSlicesAreNotCopied) {
   auto whole = counting(0);
   const float* place = whole->data();
   const std::weak_ptr<FloatBuffer> watched = whole;
@@ -73,12 +73,12 @@ TEST_F(VersionBufferTest, SlicesThatLieSideBySideStayWhereTheyAre) {
   EXPECT_EQ(kept.floats().data(), place);
   EXPECT_THAT(values(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   buffer.drop();
-  EXPECT_FALSE(watched.expired()) << "somebody computes from it";
+  EXPECT_FALSE(watched.expired()) << "a computation uses it";
   kept = {};
   EXPECT_TRUE(watched.expired());
 }
 
-TEST_F(VersionBufferTest, OneSliceThatLiesElsewhereMakesItACopy) {
+TEST_F(VersionBufferTest, OneSliceElsewhereCausesACopy) {
   for (const std::uint32_t strange : {0U, 1U, 2U}) {
     const auto whole = counting(0), other = counting(100);
     buffer.begin(7, all.size());
@@ -91,7 +91,7 @@ TEST_F(VersionBufferTest, OneSliceThatLiesElsewhereMakesItACopy) {
   }
 }
 
-TEST_F(VersionBufferTest, WhatIsNotAlignedAsABufferIsIsCopied) {
+TEST_F(VersionBufferTest, UnalignedSlicesAreCopied) {
   const auto larger = std::make_shared<FloatBuffer>(11);
   std::iota(larger->span().begin(), larger->span().end(), 0.0F);
   buffer.begin(7, all.size());

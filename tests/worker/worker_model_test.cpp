@@ -1,4 +1,4 @@
-// A worker that brings the job's model along, and one that does not.
+// A worker that describes the job's model, and one without a model.
 #include "tests/worker/worker_case.h"
 
 namespace steelyard::test::worker_model_test {
@@ -7,7 +7,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST_F(WorkerTest, TellsTheModelThatItBringsUntilItIsWelcome) {
+TEST_F(WorkerTest, DescribesItsModelUntilItIsWelcomed) {
   Worker::Options options{self, {0, "ann", {}}, {}, [](const Welcome&) {}};
   options.model = [] {
     Worker::Options::Model model;
@@ -18,34 +18,34 @@ TEST_F(WorkerTest, TellsTheModelThatItBringsUntilItIsWelcome) {
     };
     return model;
   };
-  Worker bringing(std::move(options));
-  const auto told = [&](auto message) {
+  Worker describing(std::move(options));
+  const auto give = [&](auto message) {
     Outbox out(self);
-    bringing.step(now, {scheduler_node, self, Message(std::in_place_type<ToWorker>, std::move(message))},
-                  out);
-    said = out.take();
+    describing.step(now, {scheduler_node, self, Message(std::in_place_type<ToWorker>, std::move(message))},
+                    out);
+    sent = out.take();
   };
-  told(AskModel{});
-  ASSERT_EQ(heard<ModelDescription>().size(), 1U);
-  EXPECT_EQ(heard<ModelDescription>()[0].train_samples, 7U);
-  told(AskWeights{5, {2, 6}});
-  ASSERT_EQ(heard<Weights>().size(), 1U);
-  EXPECT_EQ(heard<Weights>()[0].floats, (Interval{2, 6}));
-  EXPECT_THAT(heard<Weights>()[0].values.floats(), ElementsAre(5.0F, 5.0F, 5.0F, 5.0F));
-  for (const Interval beyond : {Interval{9, 11}, Interval{6, 2}}) told(AskWeights{5, beyond});
-  EXPECT_THAT(said, IsEmpty());
-  EXPECT_EQ(bringing.ignored(), 2U);
-  told(Welcome{term, 0, make_job()});
-  told(AskModel{});
-  EXPECT_THAT(said, IsEmpty());
+  give(AskModel{});
+  ASSERT_EQ(sent_of<ModelDescription>().size(), 1U);
+  EXPECT_EQ(sent_of<ModelDescription>()[0].train_samples, 7U);
+  give(AskWeights{5, {2, 6}});
+  ASSERT_EQ(sent_of<Weights>().size(), 1U);
+  EXPECT_EQ(sent_of<Weights>()[0].floats, (Interval{2, 6}));
+  EXPECT_THAT(sent_of<Weights>()[0].values.floats(), ElementsAre(5.0F, 5.0F, 5.0F, 5.0F));
+  for (const Interval beyond : {Interval{9, 11}, Interval{6, 2}}) give(AskWeights{5, beyond});
+  EXPECT_THAT(sent, IsEmpty());
+  EXPECT_EQ(describing.ignored(), 2U);
+  give(Welcome{term, 0, make_job()});
+  give(AskModel{});
+  EXPECT_THAT(sent, IsEmpty());
 }
 
 TEST_F(WorkerTest, WithoutAModelDescribesNothing) {
-  tell(scheduler_node, AskModel{});
-  ASSERT_EQ(heard<ModelDescription>().size(), 1U);
-  EXPECT_TRUE(heard<ModelDescription>()[0].layout.ranges.empty());
-  tell(scheduler_node, AskWeights{1, {0, 4}});
-  EXPECT_THAT(said, IsEmpty());
+  deliver(scheduler_node, AskModel{});
+  ASSERT_EQ(sent_of<ModelDescription>().size(), 1U);
+  EXPECT_TRUE(sent_of<ModelDescription>()[0].layout.ranges.empty());
+  deliver(scheduler_node, AskWeights{1, {0, 4}});
+  EXPECT_THAT(sent, IsEmpty());
 }
 
 }  // namespace

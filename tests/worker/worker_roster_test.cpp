@@ -1,4 +1,4 @@
-// The worker when the roster changes: a mirror is in a lost shard's place.
+// The worker when the roster changes: a mirror takes a lost shard's place.
 #include "tests/worker/worker_case.h"
 
 namespace steelyard::test::worker_roster_test {
@@ -6,9 +6,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST_F(WorkerTest, AMirrorInAShardsPlaceIsToldWhatThatMayNotHaveShown) {
+TEST_F(WorkerTest, AMirrorThatReplacesAShardGetsUnacknowledgedPushes) {
   join();
-  tell(scheduler_node, start(4, 1, {0, 8}));
+  deliver(scheduler_node, start(4, 1, {0, 8}));
   arrive_all(4);
   final(4, 1, 2);
   final(4, 1, 0);
@@ -17,11 +17,11 @@ TEST_F(WorkerTest, AMirrorInAShardsPlaceIsToldWhatThatMayNotHaveShown) {
   Roster next = roster();
   next.shards[1] = {mirror, "tcp://c", 1, 3};
   next.number = 2;
-  tell(scheduler_node, next);
-  ASSERT_EQ(heard<Push>().size(), 1U);
-  EXPECT_EQ(heard<Push>()[0].slice, 2U);
-  EXPECT_EQ(heard<Pull>().size(), 1U);
-  EXPECT_EQ(heard<Disconnect>().size(), 1U);
+  deliver(scheduler_node, next);
+  ASSERT_EQ(sent_of<Push>().size(), 1U);
+  EXPECT_EQ(sent_of<Push>()[0].slice, 2U);
+  EXPECT_EQ(sent_of<Pull>().size(), 1U);
+  EXPECT_EQ(sent_of<Disconnect>().size(), 1U);
   EXPECT_THAT(receivers(), ElementsAre(left, mirror, mirror, mirror)) << "pings, a push, a pull";
 }
 

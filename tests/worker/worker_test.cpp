@@ -1,4 +1,4 @@
-// The worker, message by message: pull, compute, push, report, and say it again when something was lost.
+// The worker, message by message: pull, compute, push, report, and repeat lost messages.
 #include "core/error.h"
 #include "tests/worker/worker_case.h"
 
@@ -10,67 +10,67 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-TEST_F(WorkerTest, JoinsPreparesConnectsAndIsReadyOnceEveryShardHasAnswered) {
+TEST_F(WorkerTest, IsReadyOnceEveryShardHasAnswered) {
   wake(0);
-  ASSERT_EQ(heard<Hello>().size(), 1U);
-  EXPECT_EQ(heard<Hello>()[0].name, "ann");
-  tell(scheduler_node, roster());
-  EXPECT_THAT(said, IsEmpty()) << "not before it is welcome";
-  tell(scheduler_node, Welcome{term, 0, make_job()});
-  tell(scheduler_node, Welcome{term, 0, make_job()});
+  ASSERT_EQ(sent_of<Hello>().size(), 1U);
+  EXPECT_EQ(sent_of<Hello>()[0].name, "ann");
+  deliver(scheduler_node, roster());
+  EXPECT_THAT(sent, IsEmpty()) << "not before Welcome";
+  deliver(scheduler_node, Welcome{term, 0, make_job()});
+  deliver(scheduler_node, Welcome{term, 0, make_job()});
   EXPECT_EQ(prepared, 1);
-  tell(scheduler_node, Roster{});
-  tell(scheduler_node, Roster{{{left, "tcp://a", 0, 1}}});
-  EXPECT_THAT(said, IsEmpty()) << "a roster that leaves slices out";
-  tell(scheduler_node, roster());
-  EXPECT_EQ(heard<Connect>().size(), 2U);
+  deliver(scheduler_node, Roster{});
+  deliver(scheduler_node, Roster{{{left, "tcp://a", 0, 1}}});
+  EXPECT_THAT(sent, IsEmpty()) << "a roster without some slices";
+  deliver(scheduler_node, roster());
+  EXPECT_EQ(sent_of<Connect>().size(), 2U);
   EXPECT_THAT(receivers(), ElementsAre(left, right));
-  EXPECT_EQ(heard<Ping>().size(), 2U);
-  EXPECT_THAT(heard<Ready>(), IsEmpty()) << "it may not reach them";
-  tell(left, Pong{term});
-  EXPECT_THAT(heard<Ready>(), IsEmpty());
+  EXPECT_EQ(sent_of<Ping>().size(), 2U);
+  EXPECT_THAT(sent_of<Ready>(), IsEmpty()) << "it may not reach them";
+  deliver(left, Pong{term});
+  EXPECT_THAT(sent_of<Ready>(), IsEmpty());
   wake(1);
-  EXPECT_THAT(receivers(), ElementsAre(right)) << "asked again";
-  ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
-  EXPECT_EQ(heard<WorkerBeat>()[0].roster, 1U);
-  tell(right, Pong{term});
-  EXPECT_EQ(heard<Ready>().size(), 1U);
-  tell(scheduler_node, roster());
-  EXPECT_EQ(heard<Ready>().size(), 1U) << "it was lost on the way";
+  EXPECT_THAT(receivers(), ElementsAre(right)) << "pinged again";
+  ASSERT_EQ(sent_of<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, ElementsAre(right));
+  EXPECT_EQ(sent_of<WorkerBeat>()[0].roster, 1U);
+  deliver(right, Pong{term});
+  EXPECT_EQ(sent_of<Ready>().size(), 1U);
+  deliver(scheduler_node, roster());
+  EXPECT_EQ(sent_of<Ready>().size(), 1U) << "the first was lost";
   wake(1);
-  EXPECT_THAT(heard<Ping>(), IsEmpty());
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, IsEmpty());
+  EXPECT_THAT(sent_of<Ping>(), IsEmpty());
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, IsEmpty());
 }
 
-// The scheduler hears of it and gives its piece to others.
-TEST_F(WorkerTest, AShardThatDoesNotSendWhatItOwesIsNamedUntilItAnswers) {
+// The scheduler gives the piece to other workers then.
+TEST_F(WorkerTest, AShardThatDoesNotAnswerAPullIsReported) {
   join();
-  tell(scheduler_node, start(4, 1, {0, 8}));
+  deliver(scheduler_node, start(4, 1, {0, 8}));
   arrive(4, 0, 1);
   for (int i = 0; i < 3; ++i) wake(1);
-  ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
-  EXPECT_THAT(heard<WorkerBeat>()[0].held, ElementsAre(1U));
-  EXPECT_EQ(heard<Ping>().size(), 1U);
-  const std::uint64_t progress = heard<WorkerBeat>()[0].progress;
+  ASSERT_EQ(sent_of<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, ElementsAre(right));
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].held, ElementsAre(1U));
+  EXPECT_EQ(sent_of<Ping>().size(), 1U);
+  const std::uint64_t progress = sent_of<WorkerBeat>()[0].progress;
   arrive(4, 1, 1);
   wake(1);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, IsEmpty());
-  EXPECT_GT(heard<WorkerBeat>()[0].progress, progress);
-  EXPECT_THAT(heard<Ready>(), IsEmpty()) << "it was ready all the time";
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, IsEmpty());
+  EXPECT_GT(sent_of<WorkerBeat>()[0].progress, progress);
+  EXPECT_THAT(sent_of<Ready>(), IsEmpty()) << "it was ready all the time";
 }
 
-TEST_F(WorkerTest, WhatTheComputeNodeTellsOfIsProgress) {
+TEST_F(WorkerTest, ComputeProgressCountsAsProgress) {
   join();
   wake(1);
-  const std::uint64_t before = heard<WorkerBeat>()[0].progress;
-  tell(compute_node, ComputeProgress{1});
+  const std::uint64_t before = sent_of<WorkerBeat>()[0].progress;
+  deliver(compute_node, ComputeProgress{1});
   wake(1);
-  EXPECT_EQ(heard<WorkerBeat>()[0].progress, before + 1);
+  EXPECT_EQ(sent_of<WorkerBeat>()[0].progress, before + 1);
 }
 
-TEST_F(WorkerTest, WhatCannotBePreparedIsAFailureOfTheSetUp) {
+TEST_F(WorkerTest, AFailureOfPrepareIsThrown) {
   Worker broken{{self, {}, {}, [](const Welcome&) { throw Failure(ExitCode::io, "no data"); }}};
   Outbox out(self);
   const Envelope welcome{scheduler_node, self,
@@ -80,18 +80,18 @@ TEST_F(WorkerTest, WhatCannotBePreparedIsAFailureOfTheSetUp) {
 
 TEST_F(WorkerTest, AStartBeforeTheParametersPullsThenComputes) {
   join();
-  tell(scheduler_node, start(4, 1, {0, 8}));
-  ASSERT_EQ(heard<Pull>().size(), 2U);
-  EXPECT_EQ(heard<Pull>()[0].version, 4U);
+  deliver(scheduler_node, start(4, 1, {0, 8}));
+  ASSERT_EQ(sent_of<Pull>().size(), 2U);
+  EXPECT_EQ(sent_of<Pull>()[0].version, 4U);
   EXPECT_THAT(receivers(), ElementsAre(left, right));
   arrive(4, 0, 1);
-  arrive(4, 0, 99);  // said twice: the first one counts
+  arrive(4, 0, 99);  // repeated: the first one counts
   arrive(3, 1, 99);  // another version
   arrive(4, 2, 3);
-  EXPECT_THAT(heard<Compute>(), IsEmpty());
+  EXPECT_THAT(sent_of<Compute>(), IsEmpty());
   arrive(4, 1, 2);
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  const Compute order = heard<Compute>()[0];
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  const Compute order = sent_of<Compute>()[0];
   EXPECT_EQ(std::tie(order.piece.round, order.piece.id, order.piece.positions),
             std::make_tuple(4U, 1U, Interval{0, 8}));
   const std::span<const float> values = order.parameters.floats();
@@ -101,24 +101,24 @@ TEST_F(WorkerTest, AStartBeforeTheParametersPullsThenComputes) {
 
 TEST_F(WorkerTest, AStartAfterTheParametersComputesAtOnce) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   arrive_all(0);
   computed(0, 1, {0, 8});
-  EXPECT_EQ(heard<Pull>().size(), 2U)
-      << "the next version is sure to come: it is asked for ahead of its Start";
+  EXPECT_EQ(sent_of<Pull>().size(), 2U)
+      << "the next version will exist: it is pulled before its Start arrives";
   arrive_all(1);
-  EXPECT_THAT(heard<Compute>(), IsEmpty());
-  tell(scheduler_node, start(1, 2, {8, 16}));
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].parameters.floats()[0], 1.0F);
+  EXPECT_THAT(sent_of<Compute>(), IsEmpty());
+  deliver(scheduler_node, start(1, 2, {8, 16}));
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].parameters.floats()[0], 1.0F);
 }
 
-TEST_F(WorkerTest, ParametersThatDoNotFitAreNotTaken) {
+TEST_F(WorkerTest, InvalidParametersAreIgnored) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(left, Parameters{term, 0, 0, Blob::copy_of(std::vector<float>(5, 1.0F))});
-  tell(left, Parameters{term, 0, 3, Blob::copy_of(std::vector<float>(4, 1.0F))});
-  tell(left, Parameters{term + 1, 0, 0, Blob::copy_of(std::vector<float>(4, 1.0F))});
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(left, Parameters{term, 0, 0, Blob::copy_of(std::vector<float>(5, 1.0F))});
+  deliver(left, Parameters{term, 0, 3, Blob::copy_of(std::vector<float>(4, 1.0F))});
+  deliver(left, Parameters{term + 1, 0, 0, Blob::copy_of(std::vector<float>(4, 1.0F))});
   arrive(0, 1, 0);
   arrive(0, 2, 0);
   EXPECT_FALSE(worker.version());
@@ -128,12 +128,12 @@ TEST_F(WorkerTest, ParametersThatDoNotFitAreNotTaken) {
 
 TEST_F(WorkerTest, PushesSlicesAsTheyAreFinalThenReports) {
   join();
-  tell(scheduler_node, start(0, 5, {2, 8}));
+  deliver(scheduler_node, start(0, 5, {2, 8}));
   arrive_all(0);
   final(0, 5, 2);
-  ASSERT_EQ(heard<Push>().size(), 1U);
+  ASSERT_EQ(sent_of<Push>().size(), 1U);
   EXPECT_THAT(receivers(), ElementsAre(right));
-  const Push push = heard<Push>()[0];
+  const Push push = sent_of<Push>()[0];
   EXPECT_EQ(
       std::tie(push.term, push.piece.round, push.piece.id, push.piece.positions, push.weight, push.slice),
       std::make_tuple(term, 0U, 5U, Interval{2, 8}, 6.0, 2U));
@@ -141,250 +141,249 @@ TEST_F(WorkerTest, PushesSlicesAsTheyAreFinalThenReports) {
   EXPECT_THAT(receivers(), ElementsAre(left));
   final(0, 5, 3);
   final(0, 6, 0);
-  EXPECT_THAT(said, IsEmpty()) << "of no slice, of no piece of mine";
+  EXPECT_THAT(sent, IsEmpty()) << "no such slice, no such piece";
   computed(0, 5, {2, 8});
-  ASSERT_EQ(heard<Report>().size(), 1U);
-  EXPECT_EQ(heard<Report>()[0].term, term) << "the compute node does not know it";
+  ASSERT_EQ(sent_of<Report>().size(), 1U);
+  EXPECT_EQ(sent_of<Report>()[0].term, term) << "the compute node does not know it";
 }
 
-TEST_F(WorkerTest, ARepeatedStartIsAnsweredByTheReportIfThereIsOne) {
+TEST_F(WorkerTest, ARepeatedStartRepeatsTheReport) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   arrive_all(0);
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  EXPECT_THAT(said, IsEmpty()) << "it is being computed";
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  EXPECT_THAT(sent, IsEmpty()) << "it is being computed";
   computed(0, 1, {0, 8});
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  ASSERT_EQ(heard<Report>().size(), 1U);
-  EXPECT_THAT(heard<Compute>(), IsEmpty());
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  ASSERT_EQ(sent_of<Report>().size(), 1U);
+  EXPECT_THAT(sent_of<Compute>(), IsEmpty());
 }
 
-TEST_F(WorkerTest, PiecesOfOneRoundAreComputedOneAfterTheOther) {
+TEST_F(WorkerTest, PiecesOfOneRoundAreComputedInSequence) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(scheduler_node, start(0, 2, {8, 16}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 2, {8, 16}));
   arrive_all(0);
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece.id, 1U);
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.id, 1U);
   computed(0, 1, {0, 8});
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.id, 2U);
   wake(1);
-  EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(2)) << "what it knows of and has not reported";
+  EXPECT_THAT(sent_of<WorkerBeat>().at(0).held, ElementsAre(2)) << "received and not reported";
 }
 
-// A lost worker's piece of an older round comes while the next version is being pulled: others wait for it.
+// A lost worker's piece of an older round arrives while the next version is being pulled: others wait for it.
 TEST_F(WorkerTest, AnOlderPieceGoesFirst) {
   join();
-  tell(scheduler_node, start(5, 9, {0, 8}));
-  EXPECT_EQ(heard<Pull>()[0].version, 5U);
-  tell(scheduler_node, start(4, 10, {40, 48}));
-  ASSERT_EQ(heard<Pull>().size(), 2U);
-  EXPECT_EQ(heard<Pull>()[0].version, 4U);
+  deliver(scheduler_node, start(5, 9, {0, 8}));
+  EXPECT_EQ(sent_of<Pull>()[0].version, 5U);
+  deliver(scheduler_node, start(4, 10, {40, 48}));
+  ASSERT_EQ(sent_of<Pull>().size(), 2U);
+  EXPECT_EQ(sent_of<Pull>()[0].version, 4U);
   arrive_all(4);
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece.id, 10U);
-  EXPECT_EQ(heard<Pull>()[0].version, 5U) << "meanwhile the next version comes";
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.id, 10U);
+  EXPECT_EQ(sent_of<Pull>()[0].version, 5U) << "meanwhile the next version is pulled";
 }
 
-TEST_F(WorkerTest, AnotherPieceOfThisRoundIsComputedWhileTheNextVersionComes) {
+TEST_F(WorkerTest, MorePiecesOfARoundAreComputedDuringThePull) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   arrive_all(0);
   computed(0, 1, {0, 8});
-  tell(scheduler_node, start(0, 2, {8, 16}));
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece.round, 0U);
+  deliver(scheduler_node, start(0, 2, {8, 16}));
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.round, 0U);
 }
 
-TEST_F(WorkerTest, ANewVersionMakesOldPiecesPointless) {
+TEST_F(WorkerTest, ANewVersionAbandonsOldPieces) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(scheduler_node, start(1, 2, {8, 16}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(1, 2, {8, 16}));
   arrive_all(0);  // piece 1 is being computed; meanwhile others have done it
   arrive_all(1);
-  ASSERT_EQ(heard<Abandon>().size(), 1U);
-  EXPECT_EQ(heard<Abandon>()[0].before, 1U);
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece.id, 2U);
+  ASSERT_EQ(sent_of<Abandon>().size(), 1U);
+  EXPECT_EQ(sent_of<Abandon>()[0].before, 1U);
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.id, 2U);
   final(0, 1, 0);
-  EXPECT_THAT(said, IsEmpty()) << "a gradient that nobody waits for";
+  EXPECT_THAT(sent, IsEmpty()) << "a gradient that is no longer needed";
   computed(0, 1, {0, 8});
-  EXPECT_THAT(heard<Report>(), IsEmpty());
-  tell(scheduler_node, start(0, 3, {0, 4}));
-  EXPECT_THAT(said, IsEmpty()) << "a piece of a round that is over";
+  EXPECT_THAT(sent_of<Report>(), IsEmpty());
+  deliver(scheduler_node, start(0, 3, {0, 4}));
+  EXPECT_THAT(sent, IsEmpty()) << "a piece of a round that is over";
 }
 
-TEST_F(WorkerTest, AgainPushesThatPieceAgain) {
+TEST_F(WorkerTest, ResendRepeatsThePushesOfAPiece) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   arrive_all(0);
   for (const std::uint32_t slice : {0U, 1U, 2U}) final(0, 1, slice);
   computed(0, 1, {0, 8});
-  tell(scheduler_node, Resend{term, 0, {0, 8}});
-  EXPECT_EQ(heard<Push>().size(), 3U);
-  tell(scheduler_node, Resend{term, 0, {0, 4}});
-  tell(scheduler_node, Resend{term, 1, {0, 8}});
-  tell(scheduler_node, Resend{term + 1, 0, {0, 8}});
-  EXPECT_THAT(said, IsEmpty());
+  deliver(scheduler_node, Resend{term, 0, {0, 8}});
+  EXPECT_EQ(sent_of<Push>().size(), 3U);
+  deliver(scheduler_node, Resend{term, 0, {0, 4}});
+  deliver(scheduler_node, Resend{term, 1, {0, 8}});
+  deliver(scheduler_node, Resend{term + 1, 0, {0, 8}});
+  EXPECT_THAT(sent, IsEmpty());
   arrive_all(1);
-  tell(scheduler_node, Resend{term, 0, {0, 8}});
-  EXPECT_THAT(said, IsEmpty()) << "version 1 is here, so every slice had it";
+  deliver(scheduler_node, Resend{term, 0, {0, 8}});
+  EXPECT_THAT(sent, IsEmpty()) << "version 1 is here, so every slice had it";
 }
 
-TEST_F(WorkerTest, ABrokenConnectionIsMadeGoodForThatShardAlone) {
+TEST_F(WorkerTest, ADisconnectRepeatsMessagesToThatShardOnly) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   arrive_all(0);
   for (const std::uint32_t slice : {0U, 1U, 2U}) final(0, 1, slice);
   computed(0, 1, {0, 8});
   arrive(1, 0, 1);
-  tell(link_node, Disconnected{right});
-  EXPECT_EQ(heard<Push>().size(), 2U);
+  deliver(link_node, Disconnected{right});
+  EXPECT_EQ(sent_of<Push>().size(), 2U);
   EXPECT_THAT(receivers(), UnorderedElementsAre(right, right, right)) << "two pushes and the pull";
-  EXPECT_EQ(heard<Pull>().size(), 1U);
+  EXPECT_EQ(sent_of<Pull>().size(), 1U);
 }
 
-TEST_F(WorkerTest, WhoLosesTheSchedulerSaysAtOnceWhatItHasDoneAndHolds) {
-  tell(link_node, Disconnected{scheduler_node});
-  EXPECT_THAT(said, IsEmpty()) << "it has not joined yet";
+TEST_F(WorkerTest, LosingTheSchedulerRepeatsReportsAndHeartbeat) {
+  deliver(link_node, Disconnected{scheduler_node});
+  EXPECT_THAT(sent, IsEmpty()) << "it has not joined yet";
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(scheduler_node, start(0, 2, {8, 16}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 2, {8, 16}));
   arrive_all(0);
   computed(0, 1, {0, 8});
-  tell(link_node, Disconnected{scheduler_node});
-  ASSERT_EQ(heard<Report>().size(), 1U);
-  EXPECT_EQ(heard<Report>()[0].piece.id, 1U);
-  ASSERT_EQ(heard<WorkerBeat>().size(), 1U);
-  EXPECT_THAT(heard<WorkerBeat>()[0].held, ElementsAre(2));
+  deliver(link_node, Disconnected{scheduler_node});
+  ASSERT_EQ(sent_of<Report>().size(), 1U);
+  EXPECT_EQ(sent_of<Report>()[0].piece.id, 1U);
+  ASSERT_EQ(sent_of<WorkerBeat>().size(), 1U);
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].held, ElementsAre(2));
 }
 
-// Only what that shard owes is under way no more.
-TEST_F(WorkerTest, ABrokenConnectionIsNoReasonToAskOthers) {
+// Only the answer of that shard was lost.
+TEST_F(WorkerTest, ADisconnectRepeatsNoPullToOtherShards) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(link_node, Disconnected{left});
-  EXPECT_EQ(heard<Pull>().size(), 1U);
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(link_node, Disconnected{left});
+  EXPECT_EQ(sent_of<Pull>().size(), 1U);
   EXPECT_THAT(receivers(), ElementsAre(left));
 }
 
-// Slices that take longer than a second each: the answer is on its way, and asking again would double it.
-TEST_F(WorkerTest, WhileSlicesComeNothingIsAskedAgain) {
+// Slices that take longer than a second each: the answer is on its way, and another pull would double it.
+TEST_F(WorkerTest, NoPullIsRepeatedWhileSlicesArrive) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   for (const std::uint32_t slice : {0U, 1U, 2U}) {
     wake(0.9);
-    EXPECT_THAT(heard<Pull>(), IsEmpty());
+    EXPECT_THAT(sent_of<Pull>(), IsEmpty());
     arrive(0, slice, 0);
   }
   computed(0, 1, {0, 8});
-  tell(scheduler_node, start(1, 2, {0, 8}));
+  deliver(scheduler_node, start(1, 2, {0, 8}));
   wake(5.3);
-  EXPECT_THAT(heard<Pull>(), IsEmpty()) << "twice what the version before took";
-  tell(scheduler_node, SchedulerBeat{term});
+  EXPECT_THAT(sent_of<Pull>(), IsEmpty()) << "twice the time of the version before";
+  deliver(scheduler_node, SchedulerBeat{term});
   wake(0.5);
-  EXPECT_EQ(heard<Pull>().size(), 2U);
+  EXPECT_EQ(sent_of<Pull>().size(), 2U);
 }
 
-TEST_F(WorkerTest, AVersionThatDoesNotComeIsAskedForAgain) {
+TEST_F(WorkerTest, AnUnansweredPullIsRepeated) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(0, 1, {0, 8}));
   arrive(0, 0, 0);
   wake(0.5);
-  EXPECT_THAT(heard<Pull>(), IsEmpty());
+  EXPECT_THAT(sent_of<Pull>(), IsEmpty());
   wake(0.6);
-  ASSERT_EQ(heard<Pull>().size(), 1U) << "only of the shard that owes something";
-  EXPECT_EQ(said.back().to, right);
+  ASSERT_EQ(sent_of<Pull>().size(), 1U) << "only of the shard that owes something";
+  EXPECT_EQ(sent.back().to, right);
 }
 
-TEST_F(WorkerTest, WhatIsGoneIsGivenUp) {
+TEST_F(WorkerTest, PiecesOfExpiredVersionsAreDropped) {
   join();
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  tell(right, VersionExpired{7, 9});
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(right, VersionExpired{7, 9});
   wake(0.1);
-  EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(1)) << "not the version that it waits for";
-  tell(right, VersionExpired{0, 2});
-  tell(scheduler_node, start(2, 2, {8, 16}));
-  ASSERT_FALSE(heard<Pull>().empty());
-  EXPECT_EQ(heard<Pull>()[0].version, 2U);
+  EXPECT_THAT(sent_of<WorkerBeat>().at(0).held, ElementsAre(1)) << "not the version that it waits for";
+  deliver(right, VersionExpired{0, 2});
+  deliver(scheduler_node, start(2, 2, {8, 16}));
+  ASSERT_FALSE(sent_of<Pull>().empty());
+  EXPECT_EQ(sent_of<Pull>()[0].version, 2U);
   wake(1);
-  EXPECT_THAT(heard<WorkerBeat>().at(0).held, ElementsAre(2));
+  EXPECT_THAT(sent_of<WorkerBeat>().at(0).held, ElementsAre(2));
 }
 
-TEST_F(WorkerTest, APieceOfALaterRoundIsNotForgottenWhenAVersionIsGone) {
+TEST_F(WorkerTest, AnExpiredVersionKeepsPiecesOfLaterRounds) {
   join();
-  tell(scheduler_node, start(2, 1, {0, 8}));
-  tell(scheduler_node, start(1, 2, {8, 16}));  // an older piece, issued again
-  EXPECT_EQ(heard<Pull>().at(0).version, 1U);
-  tell(right, VersionExpired{1, 2});
-  ASSERT_EQ(heard<Pull>().size(), 2U);
-  EXPECT_EQ(heard<Pull>()[0].version, 2U);
+  deliver(scheduler_node, start(2, 1, {0, 8}));
+  deliver(scheduler_node, start(1, 2, {8, 16}));  // an older piece, issued again
+  EXPECT_EQ(sent_of<Pull>().at(0).version, 1U);
+  deliver(right, VersionExpired{1, 2});
+  ASSERT_EQ(sent_of<Pull>().size(), 2U);
+  EXPECT_EQ(sent_of<Pull>()[0].version, 2U);
   arrive_all(2);
-  EXPECT_EQ(heard<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>().size(), 1U);
 }
 
 TEST_F(WorkerTest, AnEvaluationPushesNothingAndPullsNothingNew) {
   join();
-  tell(scheduler_node, start(3, 1, {0, 8}, Purpose::evaluate));
+  deliver(scheduler_node, start(3, 1, {0, 8}, Purpose::evaluate));
   arrive_all(3);
-  ASSERT_EQ(heard<Compute>().size(), 1U);
-  EXPECT_EQ(heard<Compute>()[0].piece.purpose, Purpose::evaluate);
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.purpose, Purpose::evaluate);
   computed(3, 1, {0, 8}, Purpose::evaluate);
-  EXPECT_EQ(heard<Report>().size(), 1U);
-  EXPECT_THAT(heard<Pull>(), IsEmpty()) << "no version follows from it";
-  tell(scheduler_node, start(3, 2, {8, 16}));
-  EXPECT_EQ(heard<Compute>().size(), 1U) << "the round of that version";
+  EXPECT_EQ(sent_of<Report>().size(), 1U);
+  EXPECT_THAT(sent_of<Pull>(), IsEmpty()) << "no version follows from it";
+  deliver(scheduler_node, start(3, 2, {8, 16}));
+  EXPECT_EQ(sent_of<Compute>().size(), 1U) << "the round of that version";
 }
 
-TEST_F(WorkerTest, StartsThatMakeNoSenseAreIgnored) {
+TEST_F(WorkerTest, InvalidStartsAreIgnored) {
   wake(0);
-  tell(scheduler_node, Welcome{term, 0, make_job()});
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  EXPECT_THAT(said, IsEmpty()) << "nobody has said where the shards are";
+  deliver(scheduler_node, Welcome{term, 0, make_job()});
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  EXPECT_THAT(sent, IsEmpty()) << "no roster has arrived";
   join();
   Start other = start(0, 1, {0, 8});
   other.term = 4;
-  tell(scheduler_node, other);
-  tell(scheduler_node, start(0, 1, {8, 8}));
-  tell(scheduler_node, start(0, 1, {8, 0}));
-  EXPECT_THAT(said, IsEmpty());
+  deliver(scheduler_node, other);
+  deliver(scheduler_node, start(0, 1, {8, 8}));
+  deliver(scheduler_node, start(0, 1, {8, 0}));
+  EXPECT_THAT(sent, IsEmpty());
 }
 
-TEST_F(WorkerTest, EndsOnStopAndInterrupt) {
+TEST_F(WorkerTest, EndsOnStop) {
   join();
-  tell(scheduler_node, Stop{Outcome::finished, "done"});
-  EXPECT_EQ(heard<Goodbye>().size(), 1U);
-  EXPECT_EQ(heard<Abandon>().size(), 1U);
+  deliver(scheduler_node, Stop{Outcome::finished, "done"});
+  EXPECT_EQ(sent_of<Goodbye>().size(), 1U);
+  EXPECT_EQ(sent_of<Abandon>().size(), 1U);
   EXPECT_TRUE(worker.finished());
   EXPECT_EQ(worker.exit_reason().stop().text, "done");
   EXPECT_EQ(worker.deadline(), Time::max());
-  tell(scheduler_node, start(0, 1, {0, 8}));
-  EXPECT_THAT(said, IsEmpty()) << "it has said its last word";
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  EXPECT_THAT(sent, IsEmpty()) << "it has sent Goodbye";
 }
 
-TEST_F(WorkerTest, ARefusalIsKeptForPeople) {
+TEST_F(WorkerTest, ARefusalIsTheExitReason) {
   wake(0);
-  tell(scheduler_node, Refuse{Refusal::other_job, "another job"});
+  deliver(scheduler_node, Refuse{Refusal::other_job, "another job"});
   EXPECT_TRUE(worker.finished());
   EXPECT_EQ(worker.exit_reason().refusal()->text, "another job");
 }
 
-TEST_F(WorkerTest, ASchedulerThatIsSilentIsGivenUp) {
+TEST_F(WorkerTest, ASilentSchedulerIsUnreachable) {
   join();
   wake(5);
-  tell(scheduler_node, SchedulerBeat{term});
+  deliver(scheduler_node, SchedulerBeat{term});
   wake(59);
-  EXPECT_FALSE(worker.finished())
-      << "longer than heartbeat_timeout, which is when the scheduler calls it lost";
-  EXPECT_FALSE(heard<WorkerBeat>().empty()) << "the word that brings it back";
+  EXPECT_FALSE(worker.finished()) << "longer than heartbeat_timeout, after which the worker counts as lost";
+  EXPECT_FALSE(sent_of<WorkerBeat>().empty()) << "heartbeats that readmit it";
   wake(2);
   EXPECT_TRUE(worker.exit_reason().unreachable());
 }
 
-TEST_F(WorkerTest, AnotherProtocolEndsItWithARemedy) {
+TEST_F(WorkerTest, AnotherProtocolVersionEndsItWithARemedy) {
   wake(0);
-  tell(scheduler_node, VersionMismatch{2});
+  deliver(scheduler_node, VersionMismatch{2});
   EXPECT_TRUE(worker.finished());
   EXPECT_THAT(worker.exit_reason().refusal()->text, HasSubstr("same release everywhere"));
 }

@@ -7,21 +7,21 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// It may be let in later, and the others go on meanwhile.
-TEST_F(WorkerTest, AShardThatCannotBeConnectedToIsNamedAndWaitedFor) {
+// The worker may be let in later, and other workers continue meanwhile.
+TEST_F(WorkerTest, AnUnreachableShardIsReportedAndWaitedFor) {
   join();
-  tell(link_node, Unreachable{right, "tcp://b", "does not accept this key"});
-  ASSERT_EQ(heard<WorkerBeat>().size(), 1U) << "at once";
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right));
-  EXPECT_THAT(heard<Goodbye>(), IsEmpty());
+  deliver(link_node, Unreachable{right, "tcp://b", "does not accept this key"});
+  ASSERT_EQ(sent_of<WorkerBeat>().size(), 1U) << "at once";
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, ElementsAre(right));
+  EXPECT_THAT(sent_of<Goodbye>(), IsEmpty());
   EXPECT_FALSE(worker.finished());
-  tell(link_node, Unreachable{{Role::shard, 99}, "tcp://c", "nonsense"});
+  deliver(link_node, Unreachable{{Role::shard, 99}, "tcp://c", "nonsense"});
   wake(1);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, ElementsAre(right)) << "none of its shards";
-  EXPECT_THAT(heard<Ping>(), ::testing::SizeIs(1)) << "asked again";
-  tell(right, Pong{term});
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, ElementsAre(right)) << "not one of its shards";
+  EXPECT_THAT(sent_of<Ping>(), ::testing::SizeIs(1)) << "pinged again";
+  deliver(right, Pong{term});
   wake(1);
-  EXPECT_THAT(heard<WorkerBeat>()[0].unreached, IsEmpty());
+  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, IsEmpty());
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ Shares plan(const Held& policy, std::size_t workers, std::uint64_t batch) {
   return shares;
 }
 
-// So many rounds with workers that take so many seconds a sample; the last shares.
+// Runs rounds with workers that take `each` seconds a sample. Returns the last shares.
 Shares after(int rounds, const Held& policy, std::uint64_t batch, const std::vector<double>& each) {
   Shares shares = plan(policy, each.size(), batch);
   for (int round = 0; round < rounds; ++round) {
@@ -53,7 +53,7 @@ Shares after(int rounds, const Held& policy, std::uint64_t batch, const std::vec
 
 constexpr char three[] = R"({"workers": [{"name": "a"}, {"name": "b", "kind": "cpu"}, {}]})";
 
-TEST(BridgePolicy, SharesFollowTheTimesThatAreObserved) {
+TEST(BridgePolicy, SharesFollowObservedTimes) {
   const Held it = policy(three);
   ASSERT_NE(it, nullptr) << steelyard_error();
   EXPECT_THAT(plan(it, 3, 90), ElementsAre(30, 30, 30));
@@ -63,7 +63,7 @@ TEST(BridgePolicy, SharesFollowTheTimesThatAreObserved) {
   EXPECT_THAT(shares[2], AllOf(Ge(7), Lt(12)));
 }
 
-TEST(BridgePolicy, WithAGrainSharesAreMultiplesOfItButForTheLast) {
+TEST(BridgePolicy, SharesAreMultiplesOfTheGrainExceptTheLast) {
   const Held it = policy(R"({"workers": [{}, {}], "grain": 8})");
   ASSERT_NE(it, nullptr) << steelyard_error();
   EXPECT_THAT(after(0, it, 96, {1, 1}), ElementsAre(48, 48));
@@ -73,7 +73,7 @@ TEST(BridgePolicy, WithAGrainSharesAreMultiplesOfItButForTheLast) {
   EXPECT_THAT(plan(it, 2, 5), ElementsAre(5, 0));
 }
 
-TEST(BridgePolicy, NobodyTakesMoreThanItsMostOrIsLeftOut) {
+TEST(BridgePolicy, SharesStayWithinMaxBatchAndAreNeverEmpty) {
   const Held it = policy(R"({"workers": [{"max_batch": 20}, {}, {}], "grain": 8})");
   ASSERT_NE(it, nullptr) << steelyard_error();
   const Shares shares = after(40, it, 160, {0.001, 0.001, 1});
@@ -92,20 +92,20 @@ TEST(BridgePolicy, AnUnknownTimeChangesNothing) {
   }
 }
 
-TEST(BridgePolicy, AnyPolicyIsHadByName) {
+TEST(BridgePolicy, AnyPolicyIsAvailableByName) {
   EXPECT_THAT(after(20, policy(R"({"policy": "equal", "workers": [{}, {}]})"), 64, {1, 9}),
               ElementsAre(32, 32));
   EXPECT_THAT(after(20, policy(R"({"policy": "lb-bsp", "options": {"predictor": "last", "dead_band": 0.01},
                                    "workers": [{}, {}]})"),
                     64, {1, 3}),
               ElementsAre(48, 16));
-  // Asked for once in three rounds.
+  // dlb plans once in three rounds.
   const Held dlb = policy(R"({"policy": "dlb", "options": {"rounds": "3"}, "workers": [{}, {}]})");
   EXPECT_THAT(after(2, dlb, 64, {1, 3}), ElementsAre(32, 32));
   EXPECT_THAT(after(1, dlb, 64, {1, 3}), ElementsAre(48, 16));
 }
 
-TEST(BridgePolicy, WhatIsWrongIsCalledByItsName) {
+TEST(BridgePolicy, ErrorsNameTheWrongKey) {
   EXPECT_THAT(complaint("{"), HasSubstr("not JSON"));
   EXPECT_THAT(complaint("[]"), HasSubstr("the set-up is not a JSON object"));
   EXPECT_THAT(complaint(R"({"workers": [{}], "grains": 2})"), HasSubstr("did you mean \"grain\"?"));
@@ -127,7 +127,7 @@ TEST(BridgePolicy, WhatIsWrongIsCalledByItsName) {
   EXPECT_EQ(steelyard_policy_new(nullptr), nullptr);
 }
 
-TEST(BridgePolicy, ARoundThatCannotBeSharedIsRefusedAndTheNextIsNot) {
+TEST(BridgePolicy, AnUnshareableBatchIsRefusedAndTheNextIsNot) {
   const Held it = policy(R"({"workers": [{"max_batch": 4}, {"max_batch": 4}]})");
   const std::vector<double> seconds{1, 1};
   Shares shares(2);

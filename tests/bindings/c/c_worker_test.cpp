@@ -1,4 +1,4 @@
-// Workers through the C interface, beside a scheduler and a server that are processes of their own.
+// Workers through the C interface, with a scheduler and a server in processes of their own.
 #include <gmock/gmock.h>
 #include <steelyard/steelyard.h>
 
@@ -24,8 +24,8 @@ using Held = std::unique_ptr<steelyard_worker, Free>;
 
 constexpr int samples = 60, batch = 20, epochs = 3;
 
-// The sample `i` wants the parameters to be i: the gradient of half the square of the distance is w - i. One
-// whole epoch of steps at rate 1 / 4 makes parameters that depend on the order of the samples.
+// The loss of sample i is half the squared distance of the parameters from i, so its gradient is w - i. An
+// epoch of steps at rate 1 / 4 gives parameters that depend on the order of the samples.
 class CWorker : public ProcessTest {
  protected:
   void SetUp() override {
@@ -104,7 +104,7 @@ class CWorker : public ProcessTest {
     }
   }
 
-  // w' = w - rate * (w - mean of the batch), batch after batch, as the orders of the epochs have them.
+  // w' = w - rate * (w - mean of the batch), for each batch in the order of each epoch.
   static float expected(steelyard_worker* worker) {
     double w = 0.5;
     for (int epoch = 0; epoch < epochs; ++epoch) {
@@ -122,7 +122,7 @@ class CWorker : public ProcessTest {
   std::unique_ptr<Process> scheduler_, server_;
 };
 
-TEST_F(CWorker, TwoOfThemTrainTheJobOfTheFirstOne) {
+TEST_F(CWorker, TwoWorkersTrainTheJobOfTheFirst) {
   Held ada = join(description("ada")), bob = join(description("bob"));
   Seen of_bob;
   std::thread other([&] { of_bob = work(bob.get(), 3); });
@@ -145,7 +145,7 @@ TEST_F(CWorker, TwoOfThemTrainTheJobOfTheFirstOne) {
   ends_clean(*server_, 0);
 }
 
-TEST_F(CWorker, TheLastParametersAreThoseOfThePlainLoop) {
+TEST_F(CWorker, TheLastParametersEqualThePlainLoop) {
   Held ada = join(description("ada")), bob = join(description("bob"));
   std::thread other([&] { work(bob.get()); });
   const Seen of_ada = work(ada.get());
@@ -153,7 +153,7 @@ TEST_F(CWorker, TheLastParametersAreThoseOfThePlainLoop) {
   EXPECT_THAT(of_ada.last, Each(FloatNear(expected(ada.get()), 1e-4F)));
 }
 
-TEST_F(CWorker, AnotherModelIsRefusedByTheLaterWorker) {
+TEST_F(CWorker, ALaterWorkerWithAnotherModelExits) {
   Held ada = join(description("ada"));
   ASSERT_TRUE(eventually([&] {
     steelyard_task task;
@@ -166,7 +166,7 @@ TEST_F(CWorker, AnotherModelIsRefusedByTheLaterWorker) {
   EXPECT_THAT(seen.text, HasSubstr("parameters in other places than the scheduler's"));
 }
 
-TEST_F(CWorker, AJobThatMakesNoSenseIsExplainedByTheScheduler) {
+TEST_F(CWorker, TheSchedulerExplainsAnInvalidJob) {
   nlohmann::json wrong = description("ada");
   wrong["job"] = "[train]\nbatch = 20\noptimizer = \"sdg\"\n";
   Held ada = join(wrong);
@@ -175,7 +175,7 @@ TEST_F(CWorker, AJobThatMakesNoSenseIsExplainedByTheScheduler) {
   EXPECT_THAT(scheduler_->output(), HasSubstr("sgd"));
 }
 
-TEST_F(CWorker, OneThatLeavesIsToldTheEndAndTheOtherGoesOn) {
+TEST_F(CWorker, ALeavingWorkerGetsEndAndTheOtherContinues) {
   Held ada = join(description("ada")), bob = join(description("bob"));
   steelyard_task task{};
   while (task.kind != STEELYARD_TRAIN) ASSERT_EQ(steelyard_next(bob.get(), 0.2, &task), 0);
@@ -188,7 +188,7 @@ TEST_F(CWorker, OneThatLeavesIsToldTheEndAndTheOtherGoesOn) {
   EXPECT_THAT(scheduler_->output(), HasSubstr("worker 'bob' left"));
 }
 
-TEST_F(CWorker, AFailureIsToldWithTheNameOfTheWorker) {
+TEST_F(CWorker, AFailureIsReportedWithTheWorkersName) {
   Held ada = join(description("ada")), bob = join(description("bob"));
   steelyard_task task{};
   while (task.kind != STEELYARD_TRAIN) ASSERT_EQ(steelyard_next(bob.get(), 0.2, &task), 0);
@@ -198,7 +198,7 @@ TEST_F(CWorker, AFailureIsToldWithTheNameOfTheWorker) {
       eventually([&] { return scheduler_->says("worker 'bob' failed: ValueError: no such column"); }));
 }
 
-TEST_F(CWorker, WhatIsAskedTooSoonOrOutsideIsRefused) {
+TEST_F(CWorker, EarlyOrOutOfRangeCallsAreRefused) {
   Held ada = join(description("ada"));
   std::uint64_t into[4];
   EXPECT_EQ(steelyard_job(ada.get()), nullptr);

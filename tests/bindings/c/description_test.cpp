@@ -29,7 +29,7 @@ std::string refusal(const std::string& text) {
   return "nothing was refused";
 }
 
-TEST(Description, BecomesWhatAWorkerTells) {
+TEST(Description, SetsOptionsHelloAndModel) {
   const Description it =
       read_description(with(
                            R"(, "name": "ada", "kind": "gpu", "simulate_slowdown": "2", "test_samples": 7,
@@ -58,8 +58,8 @@ TEST(Description, BecomesWhatAWorkerTells) {
   EXPECT_EQ(model.layout.ranges[2].rule, Rule::mean);
 }
 
-// A script finds there what the launcher or the user has said of its worker; a description wins.
-TEST(Description, TakesFromTheEnvironmentWhatIsLeftOut) {
+// The launcher or the user describes a script's worker there. The description takes precedence.
+TEST(Description, TakesMissingKeysFromTheEnvironment) {
   setenv("STEELYARD_NAME", "bob", 1);
   setenv("STEELYARD_SIMULATE_SLOWDOWN", "2, 4@10", 1);
   setenv("STEELYARD_EXCHANGE", "sockets", 1);
@@ -84,7 +84,7 @@ TEST(Description, TakesFromTheEnvironmentWhatIsLeftOut) {
     unsetenv(name);
 }
 
-TEST(Description, WhatIsWrongIsNamed) {
+TEST(Description, ErrorsNameTheWrongKey) {
   EXPECT_THAT(refusal("nonsense"), HasSubstr("the description is not JSON: give an object such as"));
   EXPECT_THAT(refusal("[]"), HasSubstr("the description is not a JSON object"));
   EXPECT_THAT(refusal(with(R"(, "nmae": "x")")), HasSubstr("has no key \"nmae\""));
@@ -99,7 +99,7 @@ TEST(Description, WhatIsWrongIsNamed) {
               HasSubstr("\"tensors\""));
 }
 
-TEST(Description, TensorsOfAnySizeAreCountedBeforeTheyAreBelieved) {
+TEST(Description, InvalidTensorsAreRefused) {
   const auto of = [](const std::string& tensor) {
     return R"({"scheduler": "a:1", "train_samples": 1, "tensors": [{"name": "v", "shape": [2]}, )" + tensor +
            "]}";

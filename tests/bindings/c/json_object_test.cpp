@@ -22,7 +22,7 @@ std::string refusal(Work work) {
 const Json json = parse_json(R"({"name": "ada", "number": 2.5, "count": 3, "kind": "gpu"})");
 const std::vector<std::string> known{"name", "number", "count", "kind", "left_out"};
 
-TEST(JsonObject, GivesWhatIsThereAndDefaults) {
+TEST(JsonObject, ReturnsValuesAndDefaults) {
   const JsonObject it(json, "the thing", known);
   EXPECT_EQ(it.text("name", ""), "ada");
   EXPECT_EQ(it.text("left_out", "default"), "default");
@@ -33,7 +33,7 @@ TEST(JsonObject, GivesWhatIsThereAndDefaults) {
   EXPECT_EQ(kind_of(it), DeviceKind::gpu);
 }
 
-TEST(JsonObject, NamesKeyObjectAndRemedy) {
+TEST(JsonObject, ErrorsNameKeyObjectAndRemedy) {
   const JsonObject it(json, "the thing", known);
   EXPECT_EQ(refusal([&] { (void)it.text("count", ""); }),
             "\"count\" of the thing is 3: give a string in quotes");

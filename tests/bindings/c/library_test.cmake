@@ -1,20 +1,21 @@
-# The shared library needs only what Python's own process can bear, and shows only what steelyard.h declares.
+# The shared library depends only on libraries that are harmless in a Python process, and exports only what
+# steelyard.h declares.
 execute_process(COMMAND ${READELF} -d ${LIBRARY} OUTPUT_VARIABLE needed COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*" needed "${needed}")
 if(NOT needed MATCHES "libc\\.so")
-  message(FATAL_ERROR "nothing was found that ${LIBRARY} needs: ${needed}")
+  message(FATAL_ERROR "no dependencies of ${LIBRARY} were found: ${needed}")
 endif()
 if(needed MATCHES "dnnl|omp|tbb|toml|libz\\.|libzip|cuda|cublas|cudnn")
-  message(FATAL_ERROR "${LIBRARY} brings a thread pool, or what only the program needs: ${needed}")
+  message(FATAL_ERROR "${LIBRARY} depends on a thread pool, or on a library that only the program needs: ${needed}")
 endif()
-execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE shown
+execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE exported
   COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX REPLACE "\n$" "" shown "${shown}")
-string(REPLACE "\n" ";" shown "${shown}")
-if(NOT shown MATCHES "steelyard_policy_new")
-  message(FATAL_ERROR "${LIBRARY} does not show steelyard_policy_new: ${shown}")
+string(REGEX REPLACE "\n$" "" exported "${exported}")
+string(REPLACE "\n" ";" exported "${exported}")
+if(NOT exported MATCHES "steelyard_policy_new")
+  message(FATAL_ERROR "${LIBRARY} does not export steelyard_policy_new: ${exported}")
 endif()
-list(FILTER shown EXCLUDE REGEX "^steelyard_")
-if(shown)
-  message(FATAL_ERROR "${LIBRARY} shows more than the C interface: ${shown}")
+list(FILTER exported EXCLUDE REGEX "^steelyard_")
+if(exported)
+  message(FATAL_ERROR "${LIBRARY} exports more than the C interface: ${exported}")
 endif()

@@ -1,4 +1,4 @@
-/* The interface as a program in C uses it: two workers, of which one takes three times as long. */
+/* Uses the interface from a C program, with two workers. One of them takes three times as long. */
 #include <steelyard/steelyard.h>
 
 #include <stdio.h>

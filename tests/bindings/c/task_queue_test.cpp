@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using Ranges = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
 
-// Numbers of samples from 10 on, in two micro-batches.
+// Samples with the numbers 10 to 15, in two micro-batches.
 class Numbers final : public Samples {
  public:
   const nn::MicroBatch* next() override {
@@ -91,7 +91,7 @@ TEST_F(TaskQueueTest, ATaskGoesToTheCallerAndItsSumsBack) {
   EXPECT_EQ(gradient_[2], 5);
 }
 
-TEST_F(TaskQueueTest, RangesArePassedOnWithTheWeightThatWasSaidBefore) {
+TEST_F(TaskQueueTest, RangesArePassedOnWithTheWeightSetBefore) {
   train();
   ASSERT_NE(take(), nullptr);
   task_queue_.weigh(2.5);
@@ -103,7 +103,7 @@ TEST_F(TaskQueueTest, RangesArePassedOnWithTheWeightThatWasSaidBefore) {
   std::vector<bool> final(4);
   for (const auto& [begin, end] : finals_) {
     for (std::uint64_t at = begin; at < end; ++at) {
-      EXPECT_FALSE(final[at]) << "told twice: " << at;
+      EXPECT_FALSE(final[at]) << "final twice: " << at;
       final[at] = true;
     }
   }
@@ -112,7 +112,7 @@ TEST_F(TaskQueueTest, RangesArePassedOnWithTheWeightThatWasSaidBefore) {
   EXPECT_THAT(refusal([&] { task_queue_.final(0, 1); }), HasSubstr("no task is being computed"));
 }
 
-TEST_F(TaskQueueTest, WhatLiesOutsideOfTheGradientIsRefused) {
+TEST_F(TaskQueueTest, RangesOutsideTheGradientAreRefused) {
   train();
   ASSERT_NE(take(), nullptr);
   EXPECT_THAT(refusal([&] { task_queue_.final(2, 5); }),
@@ -123,7 +123,7 @@ TEST_F(TaskQueueTest, WhatLiesOutsideOfTheGradientIsRefused) {
   EXPECT_THAT(finals_, testing::IsEmpty());
 }
 
-TEST_F(TaskQueueTest, AnUnwantedTaskEndsWhenTheCallerGoesOn) {
+TEST_F(TaskQueueTest, AnUnwantedTaskEndsWhenTheCallerGivesItUp) {
   train();
   ASSERT_NE(take(), nullptr);
   EXPECT_TRUE(task_queue_.wanted());
@@ -135,14 +135,14 @@ TEST_F(TaskQueueTest, AnUnwantedTaskEndsWhenTheCallerGoesOn) {
   sums_.get();
 }
 
-TEST_F(TaskQueueTest, AWantedTaskThatIsGivenUpIsAMistake) {
+TEST_F(TaskQueueTest, GivingUpAWantedTaskIsAnError) {
   train();
   ASSERT_NE(take(), nullptr);
   task_queue_.give_up();
   EXPECT_THAT(refusal([&] { sums_.get(); }), HasSubstr("before the last one was done"));
 }
 
-TEST_F(TaskQueueTest, WhoLeavesMayGiveUpWhatIsWanted) {
+TEST_F(TaskQueueTest, ALeavingCallerMayGiveUpAWantedTask) {
   train();
   ASSERT_NE(take(), nullptr);
   task_queue_.leave();
@@ -150,7 +150,7 @@ TEST_F(TaskQueueTest, WhoLeavesMayGiveUpWhatIsWanted) {
   EXPECT_EQ(refusal([&] { sums_.get(); }), "");
 }
 
-TEST_F(TaskQueueTest, SignsOfLifeArePassedOn) {
+TEST_F(TaskQueueTest, CallsOfWantedReachTheSamples) {
   train();
   ASSERT_NE(take(), nullptr);
   const int before = samples_.asked;
@@ -160,7 +160,7 @@ TEST_F(TaskQueueTest, SignsOfLifeArePassedOn) {
   sums_.get();
 }
 
-TEST_F(TaskQueueTest, AClosedDeskHasNoTasks) {
+TEST_F(TaskQueueTest, AClosedQueueHasNoTasks) {
   train();
   ASSERT_NE(take(), nullptr);
   task_queue_.close();
@@ -171,7 +171,7 @@ TEST_F(TaskQueueTest, AClosedDeskHasNoTasks) {
   EXPECT_TRUE(task_queue_.closed());
 }
 
-TEST_F(TaskQueueTest, ATaskThatNobodyTakesEndsWithTheDesk) {
+TEST_F(TaskQueueTest, AnUntakenTaskEndsWhenTheQueueCloses) {
   train();
   task_queue_.close();
   sums_.get();
@@ -187,7 +187,7 @@ TEST_F(TaskQueueTest, AnEvaluationHasNoGradient) {
   EXPECT_EQ(sums_.get(), (nn::Sums{3, 2}));
 }
 
-TEST_F(TaskQueueTest, WhoWaitsCanBeWoken) {
+TEST_F(TaskQueueTest, AWaitingCallerCanBeWoken) {
   task_queue_.wake();
   EXPECT_EQ(take(), nullptr);
   EXPECT_EQ(task_queue_.take(steady_now()), nullptr);

@@ -1,4 +1,4 @@
-"""What tests of jobs with pushed gradients have in common: a stand-in, and plain steps by NumPy to compare with."""
+"""Common parts of tests of jobs with pushed gradients: a stand-in, and plain NumPy steps to compare with."""
 import os
 import pathlib
 import subprocess
@@ -21,7 +21,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[3] / 'bindings/python'
 
 
 def samples(count=100, wide=10, classes=3, seed=7):
-    """Inputs of noise, and classes that can be learned from them."""
+    """Random inputs, and classes that can be learned from them."""
     drawn = numpy.random.default_rng(seed)
     x = drawn.normal(size=(count, wide)).astype(numpy.float32)
     return x, (x @ drawn.normal(size=(wide, classes))).argmax(1)
@@ -34,7 +34,7 @@ def first_params(wide=10, hidden=16, classes=3, seed=1):
 
 
 def value_and_grad(params, x, y, weights):
-    """Of the mean cross entropy of two layers."""
+    """Loss and gradients of the mean cross entropy of two layers."""
     w1, b1, (w2, b2) = params['first']['w'], params['first']['b'], params['last']
     hidden = numpy.maximum(x @ w1 + b1, 0)
     scores = hidden @ w2 + b2
@@ -50,13 +50,13 @@ def value_and_grad(params, x, y, weights):
 
 class JobCase(unittest.TestCase):
     def on(self, cluster, join, *arguments, index=0, **options):
-        """What join() gives for worker `index` of this stand-in."""
+        """The result of join() for worker `index` of this stand-in."""
         with mock.patch.object(steelyard._joining, 'clusters', lambda arguments: standin.given()), \
                 mock.patch.object(steelyard._joining, 'worker_factory', cluster.worker(index)):
             return join(*arguments, **{'batch': 32, 'epochs': 2, **options})
 
     def rounds(self, cluster, batch=32, epochs=2):
-        """Numbers of the samples of each round, as the stand-in orders them."""
+        """The sample numbers of each round, in the stand-in's order."""
         for epoch in range(epochs):
             order = cluster.order(epoch)
             for at in range(0, len(order), batch):
@@ -69,15 +69,16 @@ class JobCase(unittest.TestCase):
             self.assertLessEqual(float(abs(numpy.asarray(one) - numpy.asarray(other)).max()), within)
 
     def assert_moved(self, before, after):
-        """Enough for a comparison to say something."""
+        """Checks that parameters have moved enough for a meaningful comparison."""
         self.assertGreater(max(float(abs(numpy.asarray(a) - numpy.asarray(b)).max()) for a, b in zip(before, after)),
                            1e-2)
 
     def real(self, body, workers=None, **environment):
-        """What a script says that runs on a real cluster: alone, or as so many workers."""
+        """Runs a script on a real cluster, alone or with `workers` workers. Returns the texts after 'far:' in the
+        output."""
         for name in ('STEELYARD_PROGRAM', 'STEELYARD_LIBRARY'):
             if not os.path.exists(os.environ.get(name, '')):
-                self.skipTest(f'{name} does not say where the build is')
+                self.skipTest(f'{name} is not a file of a build')
         with tempfile.TemporaryDirectory() as folder:
             script = pathlib.Path(folder) / 'script.py'
             script.write_text(f'import sys\nsys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n'

@@ -1,4 +1,4 @@
-"""What tests on real clusters have in common: processes in a folder of their own, and conditions to wait for.
+"""Common parts of tests on real clusters: processes in a temporary folder, and conditions to wait for.
 
 Needs STEELYARD_PROGRAM and STEELYARD_LIBRARY, the program and libsteelyard.so of a build, and torch.
 """
@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM, LIBRARY = (os.environ.get(it, '') for it in ('STEELYARD_PROGRAM', 'STEELYARD_LIBRARY'))
 for variable, there in (('STEELYARD_PROGRAM', PROGRAM), ('STEELYARD_LIBRARY', LIBRARY)):
     if not os.path.exists(there):
-        raise unittest.SkipTest(f'skipped: {variable} does not say where the build is')
+        raise unittest.SkipTest(f'skipped: {variable} is not a file of a build')
 
 sys.path.insert(0, str(HERE.parents[2] / 'bindings/python'))
 
@@ -50,7 +50,7 @@ class ClusterCase(unittest.TestCase):
                 process.wait()
 
     def wait_for(self, condition, what):
-        """Until condition() gives something."""
+        """Waits until condition() gives a true value, and returns that."""
         end = time.monotonic() + DEADLINE
         while not (given := condition()):
             if time.monotonic() > end:
@@ -72,7 +72,7 @@ class ClusterCase(unittest.TestCase):
         return {**its, **more}
 
     def start(self, *command, **environment):
-        """A process in the folder, whose output goes to a log there: .out has its path."""
+        """Starts a process in the folder. Its output goes to a log file there; .out is the path."""
         path = self.folder / f'process-{len(self._started)}.log'
         with open(path, 'wb') as out:
             process = subprocess.Popen([str(it) for it in command], cwd=self.folder, stdin=subprocess.DEVNULL,
@@ -83,11 +83,11 @@ class ClusterCase(unittest.TestCase):
         return process
 
     def ended(self, process):
-        """Its exit code, and what it said."""
+        """Waits for the process to exit. Returns its exit code and its output."""
         try:
             code = process.wait(timeout=DEADLINE)
         except subprocess.TimeoutExpired:
-            self.fail(f'{process.args} goes on\n{self.logs()}')
+            self.fail(f'{process.args} is still running\n{self.logs()}')
         return code, process.out.read_text(errors='replace')
 
     def expect_end(self, process, code=0):
@@ -95,10 +95,10 @@ class ClusterCase(unittest.TestCase):
         self.assertEqual(found, code, self.logs())
         return text
 
-    # ---- a cluster whose workers are forked
+    # ---- a cluster with forked workers
 
     def cluster(self, workers, *sets):
-        """Scheduler and servers, for workers that come by themselves; given to start_worker()."""
+        """Starts scheduler and servers. Their workers are started by start_worker()."""
         sockets = self.folder / 'sockets'
         sockets.mkdir()
         self.endpoint = f'ipc://{sockets}/scheduler'
@@ -108,7 +108,7 @@ class ClusterCase(unittest.TestCase):
         return self.launcher
 
     def start_worker(self, target, name, *arguments, slow='1', **keywords):
-        """target(..., environment, folder) in a process of its own."""
+        """Runs target(..., environment, folder) in a process of its own."""
         environment = {'STEELYARD': self.endpoint, 'STEELYARD_NAME': name, 'STEELYARD_SIMULATE_SLOWDOWN': slow,
                        'STEELYARD_LIBRARY': LIBRARY, 'STEELYARD_PROGRAM': PROGRAM}
         process = PROCESSES.Process(target=target, args=(*arguments, environment, str(self.folder)), kwargs=keywords)

@@ -1,6 +1,6 @@
-"""Jobs that both a real cluster and a plain loop train, and one worker's process of such a job.
+"""Jobs that both a real cluster and a plain loop train, and the worker process of such a job.
 
-Processes of workers are forked from one that has imported torch and started nothing, which saves seconds for each.
+Worker processes are forked from one that has only imported torch, which saves seconds for each.
 """
 import dataclasses
 import os
@@ -31,7 +31,7 @@ def mlp(wide=20):
 
 
 class Unhurried(torch.utils.data.Dataset):
-    """Takes so long for a sample that differences between workers can be measured."""
+    """Sleeps for each sample, so that differences between workers can be measured."""
 
     def __init__(self, data, seconds=0.0004):
         self.data, self.seconds = data, seconds
@@ -46,7 +46,7 @@ class Unhurried(torch.utils.data.Dataset):
 
 @dataclasses.dataclass
 class Case:
-    """`parts`: micro-batches of a round, as the plain loop cuts it. `weight(x, y)`: None: samples."""
+    """A job. `micro_batch`: None: the plain loop takes a round at once. `weight(x, y)`: None: the number of samples."""
 
     model: Callable[[], nn.Module] = mlp
     optimizer: Callable[[nn.Module], Any] = lambda model: SGD(model.parameters(), lr=0.2)
@@ -74,7 +74,7 @@ class Case:
                                     **{**schedule, **self.options, **more})
 
     def plain(self, orders):
-        """The loop that everybody knows, over samples in the job's order. Returns the model."""
+        """The usual PyTorch loop, over samples in the job's order. Returns the model."""
         model = self.first_model()
         optimizer = self.optimizer(model)
         schedule = self.schedule(optimizer) if self.schedule else None
@@ -120,8 +120,8 @@ def _over_some(model, x, y):
 
 
 class Tied(nn.Module):
-    """One weight with two names, a frozen layer, and a running mean that is linear in what it has seen: the mean over
-    workers is what one process sees."""
+    """One weight with two names, a frozen layer, and a running mean that is linear in its inputs, so that the mean over
+    workers equals that of one process."""
 
     def __init__(self):
         super().__init__()
@@ -152,7 +152,7 @@ CASES = {
     'bfloat16': lambda: Case(loss=_in_bfloat16),
     'tokens': lambda: Case(loss=_over_some, weight=lambda x, y: (y != 2).sum(), micro_batch=3),
     'tied': lambda: Case(model=Tied, optimizer=lambda m: SGD(m.parameters(), lr=0.1, momentum=0.9)),
-    # Several messages for a gradient, some of which leave while backward goes on.
+    # A gradient of several messages, some of which are sent during backward.
     'wide': lambda: Case(model=lambda: nn.Sequential(nn.Linear(10, 300), nn.ReLU(), nn.Linear(300, 300), nn.ReLU(),
                                                      nn.Linear(300, 3)),
                          optimizer=lambda m: SGD(m.parameters(), lr=0.1, momentum=0.9)),
@@ -160,7 +160,7 @@ CASES = {
 
 
 def be_worker(environment, log):
-    """This process becomes one that the environment describes. What it prints goes to `log`."""
+    """Makes this process the worker that `environment` describes. Its output goes to `log`."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(out, 1)
     os.dup2(out, 2)
@@ -169,7 +169,7 @@ def be_worker(environment, log):
 
 
 def train(name, environment, folder, seed=1, options=None):
-    """The process of one worker; what it comes to is in folder/NAME.pt."""
+    """The process of one worker. Writes its results to folder/WORKER.pt."""
     worker = environment['STEELYARD_NAME']
     be_worker(environment, f'{folder}/{worker}.log')
     case = CASES[name]()

@@ -1,4 +1,4 @@
-"""The script of test_cluster_scripts.py. Its options say what happens in it."""
+"""The script of test_cluster_scripts.py. Its options choose what it does."""
 import argparse
 import pathlib
 import time
@@ -15,7 +15,7 @@ def score(model, x, y):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument('--raise-on', default='', help='workers that raise an exception in their sixth micro-batch')
-    options.add_argument('--hold', action='store_true', help='goes on for long, and writes a file `at-work`')
+    options.add_argument('--hold', action='store_true', help='train for a long time, and write a file `at-work`')
     options.add_argument('--run-dir')
     options.add_argument('--resume', action='store_true')
     options.add_argument('--epochs', type=int, default=3)

@@ -1,11 +1,11 @@
-"""A cluster in this process, for tests: it hands out tasks, checks what comes back, and steps as servers do.
+"""A cluster in this process, for tests: it hands out tasks, checks the results, and steps as servers do.
 
     cluster = Cluster(shares=lambda number: [1, 7])       # of round `number`, over all epochs
     worker = cluster.worker(0)(description, weights)      # with the methods of steelyard._worker.Worker
 
 Workers may run in threads of their own. Steps are in float64, by the equations of nn/optimizer/rule.h.
-A worker is refused what the interface forbids: floats that change after they are final, or are final
-twice, a gradient that is not written whole, an epoch in which a sample counts other than once.
+It checks the rules of the interface: floats do not change after they are final, and are final only once;
+a gradient is written whole; each sample counts once in an epoch.
 """
 import ctypes
 import math
@@ -69,8 +69,8 @@ class Piece:
 
 
 class Cluster:
-    """`shares(number)`: of a round, relative, by worker; more entries than workers go round again.
-    `unwanted(piece, asked)`: whether a piece is called unwanted at the asked-th question.
+    """`shares(number)`: relative shares of a round, by worker; entries beyond the last worker go to the first again.
+    `unwanted(piece, asked)`: whether a piece is unwanted at the asked-th call of wanted().
     `fail_at`: the round at which the job ends with a code of 1."""
 
     def __init__(self, shares=lambda number: [1], workers=1, unwanted=lambda piece, asked: False,
@@ -159,7 +159,7 @@ class Cluster:
         return self.number >= self.rounds and not self.owed
 
     def check_epochs(self):
-        """Every sample of each whole epoch counted once."""
+        """Checks that every sample of each whole epoch counted once."""
         for epoch in range(self.number // self.per_epoch):
             assert sorted(self.counted[epoch]) == list(range(self.samples)), f'epoch {epoch}'
 
@@ -255,7 +255,7 @@ class Worker:
                 cluster.weights.append(weight)
                 cluster.counted.setdefault(piece.epoch, []).extend(self.task.samples)
                 cluster.pieces.append((self.index, piece.number, piece.begin, piece.end, piece.given_up, loss))
-            for floats in (self.task.parameters, self.task.gradient):  # they are valid no longer
+            for floats in (self.task.parameters, self.task.gradient):  # they are no longer valid
                 ctypes.memset(floats, 0xff, ctypes.sizeof(floats))
             self.piece = None
             cluster.owed -= 1
@@ -281,5 +281,5 @@ class Worker:
 
 
 def given():
-    """What stands for the place of a cluster."""
+    """Takes the place of a cluster that the environment names."""
     return GivenCluster('nowhere:0')

@@ -1,4 +1,4 @@
-"""steelyard.arrays: gradients of NumPy against a plain loop, and what is refused."""
+"""steelyard.arrays: NumPy gradients compared with a plain loop, and invalid arguments."""
 import threading
 import unittest
 
@@ -14,7 +14,7 @@ def leaves(params):
 
 
 def plain(params, rounds, x, y, step):
-    """The loop that everybody knows. step(w, g, state, t) gives a new w; state is a dictionary of the leaf."""
+    """The usual training loop. step(w, g, state, t) gives a new w; state is a dictionary for each leaf."""
     now, states = leaves(params), [{}, {}, {}, {}]
     for t, numbers in enumerate(rounds, 1):
         tree = {'first': {'b': now[0], 'w': now[1]}, 'last': now[2:]}
@@ -93,7 +93,7 @@ class Training(JobCase):
         self.assertEqual(weights.tolist(), [2.5, 2.5, 0, 0, 0])
         self.assertEqual(some[[0, 1, 0, 1, 0]].tolist(), some.tolist())
 
-    def test_two_workers_one_of_them_with_nothing_to_do(self):
+    def test_two_workers_one_of_them_idle(self):
         cluster = standin.Cluster(shares=lambda number: [0, 1] if number % 2 else [7, 1], workers=2)
         jobs, failures = [self.join(cluster, index=it, micro_batch=4) for it in (0, 1)], []
 
@@ -114,12 +114,12 @@ class Training(JobCase):
         for job in jobs:
             self.expect_plain(cluster, job)
 
-    def test_a_data_set_with_numbers(self):
+    def test_a_data_set_of_samples_by_number(self):
         x, y = samples()
         cluster = standin.Cluster()
         self.expect_plain(cluster, self.train(cluster, train=[(x[it], y[it]) for it in range(len(x))]))
 
-    def test_what_is_not_wanted_any_more_does_not_count(self):
+    def test_an_unwanted_piece_does_not_count(self):
         cluster = standin.Cluster(unwanted=lambda piece, asked: piece.given_up == 0 and asked == 2)
         self.expect_plain(cluster, self.train(cluster, micro_batch=8))
 
@@ -141,7 +141,7 @@ class Training(JobCase):
         with self.assertRaises(ValueError):
             job.params['first']['w'] -= 1
 
-    def test_gradients_that_speak_dlpack_only(self):
+    def test_gradients_with_dlpack_only(self):
         class Foreign:
             def __init__(self, array):
                 self.shape, self.dtype, self._array = array.shape, array.dtype, array
@@ -159,7 +159,7 @@ class Training(JobCase):
                             'last': [Foreign(it) for it in of['last']]})
         self.expect_plain(cluster, job)
 
-    def test_what_the_loop_gave_stays_as_it_was(self):
+    def test_parameters_of_the_loop_do_not_change_later(self):
         single = {'last': [it.astype('float32') for it in first_params()['last']],
                   'first': {key: it.astype('float32') for key, it in first_params()['first'].items()}}
         job, kept = self.on(standin.Cluster(), arrays.join, single, samples(), optimizer=SGD), []
@@ -178,7 +178,7 @@ class Training(JobCase):
             job.push(loss, gradients, weight=0 if number == 1 else 3 * len(batch[0]))
         self.assertEqual(cluster.weights[:2], [24, 48])  # of one micro-batch, and of two of three
 
-    def test_the_draw_belongs_to_the_samples(self):
+    def test_the_draw_depends_only_on_the_samples(self):
         draws = []
         for shares in ([1, 1], [2, 2]):
             cluster = standin.Cluster(shares=lambda number: shares)
@@ -197,7 +197,7 @@ class Training(JobCase):
         def score(params, x, y, weights):
             asked.append(len(x))
             loss, _ = value_and_grad(params, x, y, weights)
-            return loss, numpy.arange(len(x)) >= 0  # all that there are are right
+            return loss, numpy.arange(len(x)) >= 0  # all are right
         cluster = standin.Cluster(evaluate=True)
         job = self.train(cluster, test=(x, y), score=score, micro_batch=10)
         self.assertEqual(asked, [10] * 6)
@@ -261,7 +261,7 @@ class Refused(JobCase):
                 body(job, *value_and_grad(params, *batch))
         job.leave()
 
-    def test_what_is_pushed(self):
+    def test_invalid_pushes(self):
         self.body('ended without job.push', lambda job, loss, gradients: None)
         self.body('called twice', lambda job, *pushed: (job.push(*pushed), job.push(*pushed)))
         self.body('shape .2,.*one number', lambda job, loss, gradients: job.push(numpy.ones(2), gradients))
@@ -276,7 +276,7 @@ class Refused(JobCase):
             job.push(1.0, first_params())
         job.leave()
 
-    def test_memory_that_runs_out_is_nobody_elses_trouble(self):
+    def test_out_of_memory_is_the_workers_own_trouble(self):
         job = self.on(standin.Cluster(), arrays.join, first_params(), samples(), optimizer=SGD)
         self.assertIn('smaller micro_batch', job.explain(MemoryError()))
         self.assertTrue(job.is_own_trouble(RuntimeError('RESOURCE_EXHAUSTED: out of memory')))

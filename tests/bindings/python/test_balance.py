@@ -1,4 +1,4 @@
-"""The balancer alone, and the example that uses it beside PyTorch."""
+"""The balancer alone, and the example that uses it with PyTorch."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def after(rounds, balancer, batch, each):
-    """The shares after so many rounds with workers that take so many seconds a sample."""
+    """The shares after `rounds` rounds with workers that take `each` seconds a sample."""
     for _ in range(rounds):
         shares = balancer.plan(batch)
         balancer.observe([share * one for share, one in zip(shares, each)])
@@ -23,23 +23,23 @@ def after(rounds, balancer, batch, each):
 
 
 class Shares(unittest.TestCase):
-    def test_follow_what_is_observed(self):
+    def test_follow_observed_times(self):
         shares = after(40, Balancer(workers=3), 90, (0.001, 0.002, 0.006))
         self.assertEqual(sum(shares), 90)
         self.assertTrue(all(type(it) is int for it in shares))
         for share, ideal in zip(shares, (54, 27, 9)):
             self.assertAlmostEqual(share, ideal, delta=3)
 
-    def test_are_those_of_the_policy_that_is_named(self):
+    def test_are_those_of_the_named_policy(self):
         self.assertEqual(after(5, Balancer(2, policy='equal'), 64, (1, 9)), [32, 32])
         lb_bsp = Balancer(2, policy='lb-bsp', predictor='last', dead_band=0.01)
         self.assertEqual(after(20, lb_bsp, 64, (1, 3)), [48, 16])
 
-    def test_keep_to_what_is_known_of_workers(self):
+    def test_respect_max_batch_and_grain(self):
         workers = ['a', {'name': 'b', 'kind': 'cpu', 'max_batch': 20}]
         self.assertEqual(after(20, Balancer(workers, grain=8), 64, (1, 1)), [48, 16])
 
-    def test_stay_while_nothing_is_known(self):
+    def test_stay_if_no_time_is_known(self):
         balancer = Balancer(2)
         shares = after(30, balancer, 64, (0.001, 0.003))
         balancer.observe([None, None])
@@ -47,7 +47,7 @@ class Shares(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    def test_name_what_is_wrong(self):
+    def test_name_the_error(self):
         for message, call in {
             '"steelyard"': lambda: Balancer(2, policy='steelyrd'),
             'caution': lambda: Balancer(2, cautoin=1),
@@ -83,7 +83,7 @@ class Example(unittest.TestCase):
         self.assertEqual(rows['equal'][:2], (64, 64))
         self.assertEqual(sum(rows['steelyard'][:2]), 128)
         self.assertGreater(rows['steelyard'][0], rows['steelyard'][1])
-        self.assertAlmostEqual(rows['steelyard'][2], rows['equal'][2], places=3)  # whoever computed it
+        self.assertAlmostEqual(rows['steelyard'][2], rows['equal'][2], places=3)  # in any division
         self.assertRegex(out.stdout, r'gain [\d.]+x')
 
 

@@ -14,7 +14,7 @@ from steelyard import Failure, _cluster, _library
 
 
 class Own(unittest.TestCase):
-    """With a program that writes down how it is called, and does what a test says."""
+    """With a fake program that records its arguments and then runs the code of a test."""
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -37,7 +37,7 @@ class Own(unittest.TestCase):
             time.sleep(0.01)
         return path.read_text().split()
 
-    def test_it_is_started_with_sockets_of_its_own_and_waited_for(self):
+    def test_it_has_its_own_sockets_and_is_waited_for(self):
         self.program('')
         cluster = _cluster.find(['--set', 'cluster.servers=1'])
         cluster.finish()
@@ -48,13 +48,13 @@ class Own(unittest.TestCase):
         self.assertEqual(cluster.worker_name, 'worker-0')
         self.assertFalse(os.path.exists(words[4]))
 
-    def test_its_code_is_that_of_the_job(self):
+    def test_its_exit_code_is_that_of_the_job(self):
         self.program('sys.exit(74)')
         with self.assertRaisesRegex(Failure, 'code 74') as caught:
             _cluster.find().finish()
         self.assertEqual(caught.exception.code, 74)
 
-    def test_an_early_end_is_noticed(self):
+    def test_an_early_exit_is_noticed(self):
         self.program('sys.exit(78)')
         cluster = _cluster.find()
         with self.assertRaises(Failure) as caught:
@@ -85,7 +85,7 @@ class Own(unittest.TestCase):
         while _is_running(pid):
             time.sleep(0.01)
 
-    def test_a_program_that_is_not_there(self):
+    def test_a_missing_program(self):
         with self.assertRaisesRegex(Failure, 'STEELYARD_PROGRAM'):
             _cluster.find()
 
@@ -108,12 +108,12 @@ class Given(unittest.TestCase):
 
 
 class Library(unittest.TestCase):
-    def test_one_that_is_not_there_is_named(self):
+    def test_a_missing_library_is_named(self):
         with mock.patch.dict(os.environ, {'STEELYARD_LIBRARY': '/nowhere/libsteelyard.so'}):
             with self.assertRaisesRegex(Failure, '/nowhere/libsteelyard.so'):
                 _library.library_path()
 
-    def test_one_that_is_something_else_is_refused(self):
+    def test_another_file_is_refused(self):
         with tempfile.NamedTemporaryFile(suffix='.so') as file:
             with mock.patch.dict(os.environ, {'STEELYARD_LIBRARY': file.name}):
                 with self.assertRaisesRegex(Failure, 'no library of steelyard'):

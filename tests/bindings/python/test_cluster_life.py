@@ -1,4 +1,4 @@
-"""What becomes of a job whose workers are killed, join late, fail, are told to end, or are resumed."""
+"""The life of a job: workers are killed, join late or fail; the job is interrupted or resumed."""
 import json
 import os
 import pathlib
@@ -16,7 +16,7 @@ ROWS, BATCH, EPOCHS = 240, 24, 4
 
 
 class Counted(torch.utils.data.Dataset):
-    """Samples that are their numbers, and take their time."""
+    """Each sample is its number, and takes `seconds` to read."""
 
     def __init__(self, seconds):
         self.seconds = seconds
@@ -30,8 +30,8 @@ class Counted(torch.utils.data.Dataset):
 
 
 def count(environment, folder, seconds, until=None):
-    """The process of a worker that counts: a row of the weight for each sample moves by -1 with each time that the
-    sample is used. It kills itself once the file `until` is there."""
+    """The process of a worker that counts: each use of a sample moves the sample's row of the weight by -1. The
+    process kills itself once the file `until` exists."""
     worker = environment['STEELYARD_NAME']
     cluster_jobs.be_worker(environment, f'{folder}/{worker}.log')
     import steelyard.torch
@@ -56,7 +56,7 @@ class ExactlyOnce(ClusterCase):
             kept = self.kept(worker)
             self.assertTrue(torch.equal(kept['weight'], torch.full((ROWS, 1), -float(EPOCHS))), kept['weight'].T)
 
-    def test_whoever_is_killed_and_whoever_comes(self):
+    def test_a_worker_is_killed_and_another_joins(self):
         launcher = self.cluster(2, 'cluster.servers=2', 'cluster.heartbeat=0.1')
         end = self.folder / 'kill'
         ada = self.start_worker(count, 'worker-0', seconds=0.003)
@@ -69,10 +69,10 @@ class ExactlyOnce(ClusterCase):
         self.expect_exit(ada)
         self.expect_exit(late)
         self.expect_end(launcher)
-        self.assertTrue(self.began('late')(), 'the late one had a share')
+        self.assertTrue(self.began('late')(), 'the late worker had no share')
         self.expect_counted('worker-0', 'late')
 
-    def test_with_the_last_worker_killed_the_next_one_goes_on(self):
+    def test_a_new_worker_continues_after_the_last_was_killed(self):
         launcher = self.cluster(1, 'cluster.heartbeat=0.1')
         end = self.folder / 'kill'
         end.touch()
@@ -128,7 +128,7 @@ class Life(ClusterCase):
     def checkpoints(self):
         return sorted((self.run_directory / 'checkpoints').glob('*/model.safetensors'))
 
-    def test_a_lone_process_trains_scores_and_keeps(self):
+    def test_a_lone_process_trains_scores_and_saves(self):
         text = self.expect_end(self.lone())
         self.assertIn('the end of worker-0 main', text)
         state = torch.load(self.folder / 'model.pt')
@@ -140,7 +140,7 @@ class Life(ClusterCase):
         self.assertTrue(torch.equal(stored, state['2.weight']))
         self.assertGreater(self.result()['accuracy'], 0.3)
 
-    def test_one_of_two_fails_and_the_other_goes_on(self):
+    def test_one_of_two_fails_and_the_other_continues(self):
         text = self.expect_end(self.under_run(trouble=(
             'if os.environ["STEELYARD_NAME"] == "worker-1" and at == 3: raise ValueError("no such column")')), 1)
         self.assertEqual(text.count('Traceback'), 1, text)
@@ -153,7 +153,7 @@ class Life(ClusterCase):
         self.assertEqual(text.count('Traceback'), 1, text)
         self.assertIn("worker 'worker-0' failed: ValueError: no such column", text)
 
-    def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(self):
+    def test_ctrl_c_leaves_a_checkpoint_to_resume_from(self):
         process = self.lone(options='epochs=1000', trouble='time.sleep(0.01)')
         self.wait_for(self.rounds, 'round')
         process.send_signal(signal.SIGINT)
@@ -167,7 +167,7 @@ class Life(ClusterCase):
         self.assertIn('resuming from', text)
         self.assertEqual(self.rounds()[-1]['round'] + 1, begun + 10)
 
-    def test_a_cluster_is_told_to_end(self):
+    def test_a_cluster_is_interrupted(self):
         launcher = self.under_run(options='epochs=1000', trouble='open("began", "w"); time.sleep(0.01)')
         self.wait_for((self.folder / 'began').exists, 'round')
         launcher.send_signal(signal.SIGINT)
@@ -189,7 +189,7 @@ class Life(ClusterCase):
         self.expect_end(launcher, 75)
         self.assertNotEqual(self.ended(first)[0], 0, 'the job was ended on request')
 
-    def test_an_option_that_there_is_not(self):
+    def test_an_unknown_option(self):
         code, text = self.ended(self.lone(options='policy="fastest"'))
         self.assertNotEqual(code, 0)
         self.assertIn('fastest', text)

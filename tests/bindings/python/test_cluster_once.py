@@ -1,6 +1,6 @@
-"""Each sample of an epoch counts once, whoever is killed and whoever joins.
+"""Each sample of an epoch counts once, even if workers are killed or join.
 
-A model has a row of its own for each sample, and the rate is such that a sample moves its row by 1: after N
+The model has a row for each sample, and the rate is such that a sample moves its row by 1: after N
 epochs each row has moved by N, if each sample has counted once in each.
 """
 import os
@@ -14,7 +14,7 @@ COUNT, BATCH, EPOCHS, WIDTH = 400, 40, 3, 64
 
 
 class Rows(torch.nn.Module):
-    """Two tables, each so large that its gradient is sent as soon as it is final: b, and then a."""
+    """Two tables, each so large that its gradient is sent as soon as it is final: first b, then a."""
 
     def __init__(self):
         super().__init__()
@@ -31,7 +31,7 @@ def case():
 
 def count(environment, folder, kill=None, wait=None):
     """`kill`: this worker kills itself in the second epoch, "between" two micro-batches or "within" the last
-    backward of a piece, when one gradient is sent already. `wait`: in the second epoch, for this file."""
+    backward of a piece, when one gradient has been sent. `wait`: a file to wait for in the second epoch."""
     name = environment['STEELYARD_NAME']
     cluster_jobs.be_worker(environment, f'{folder}/{name}.log')
     model = case().first_model()
@@ -79,13 +79,13 @@ class Once(ClusterCase):
         self.assertIn('worker-0', rounds[10]['workers'])
         self.assertNotIn('worker-0', rounds[-1]['workers'])
 
-    def test_a_worker_killed_between_two_micro_batches(self):
+    def test_a_worker_is_killed_between_two_micro_batches(self):
         self.lose_one('between')
 
-    def test_a_worker_killed_when_a_part_of_its_gradient_is_sent(self):
+    def test_a_worker_is_killed_after_sending_a_part_of_its_gradient(self):
         self.lose_one('within')
 
-    def test_a_worker_that_comes_late(self):
+    def test_a_worker_joins_late(self):
         launcher = self.cluster(1, 'cluster.policy=equal')
         first = self.start_worker(count, 'worker-0', wait='late.joined')
         self.wait_for((self.folder / 'worker-0.at_work').exists, 'first worker at work')
@@ -96,7 +96,7 @@ class Once(ClusterCase):
         self.expect_once('worker-0', 'late')
         self.assertEqual(set(self.rounds()[-1]['workers']), {'worker-0', 'late'})
 
-    def test_the_only_worker_killed_and_another_that_comes(self):
+    def test_the_only_worker_is_killed_and_another_joins(self):
         launcher = self.cluster(1, 'cluster.heartbeat_timeout=2')
         first = self.start_worker(count, 'worker-0', kill='between')
         self.expect_exit(first, -signal.SIGKILL)
@@ -107,7 +107,7 @@ class Once(ClusterCase):
 
 
 def join_late(environment, folder):
-    """As count(), by one whose first weights are others, and which says when it has joined."""
+    """As count(), but with other first weights. Writes a file when it has joined."""
     cluster_jobs.be_worker(environment, f'{folder}/late.log')
     model = case().first_model()
     with torch.no_grad():

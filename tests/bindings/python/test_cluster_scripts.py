@@ -1,4 +1,4 @@
-"""What scripts leave behind: scores, rates, checkpoints, going on from them; and who is refused."""
+"""Results of scripts: scores, rates, checkpoints and resuming from them; and workers that are refused."""
 import json
 import re
 import signal
@@ -11,7 +11,7 @@ SCRIPT = HERE / 'cluster_script.py'
 
 
 def tensors(path):
-    """Of a safetensors file: {name: tensor of float32}."""
+    """Reads a safetensors file as {name: tensor of float32}."""
     raw = path.read_bytes()
     length = struct.unpack('<Q', raw[:8])[0]
     about = json.loads(raw[8:8 + length])
@@ -36,7 +36,7 @@ class ScriptCase(ClusterCase):
 
 
 class Errors(ScriptCase):
-    def test_an_exception_on_both_ends_the_job(self):
+    def test_an_exception_in_both_workers_ends_the_job(self):
         text = self.expect_end(self.run_two('--raise-on', 'worker-0,worker-1'), 1)
         self.assertEqual(self.result()['outcome'], 'worker failed', text)
         self.assertIn('ValueError: spoiled sample', self.result()['text'])
@@ -57,7 +57,7 @@ class Results(ScriptCase):
         for name, tensor in kept.items():
             self.assertTrue(torch.equal(tensor, model[name]), name)
 
-    def test_a_job_goes_on_where_it_was(self):
+    def test_a_job_resumes_where_it_was(self):
         whole = self.folder / 'whole'
         self.expect_end(self.start(sys.executable, SCRIPT, '--run-dir', whole, '--epochs', '4'))
         expected = torch.load(self.folder / 'model.pt')
@@ -71,7 +71,7 @@ class Results(ScriptCase):
 
 class Refused(ScriptCase):
     def refused(self, *options, text):
-        """A second worker with these options, by the endpoint of a job that goes on without it."""
+        """Starts a second worker with these options: it must be refused, and the job must continue without it."""
         sockets = self.folder / 'sockets'
         sockets.mkdir()
         launcher = self.start(PROGRAM, 'run', '-n', '1', '--sockets', sockets, '--run-dir', self.run_directory)
@@ -79,16 +79,16 @@ class Refused(ScriptCase):
         first = self.start(sys.executable, SCRIPT, '--hold', STEELYARD=endpoint, STEELYARD_NAME='first')
         self.until_at_work()
         second = self.start(sys.executable, SCRIPT, *options, STEELYARD=endpoint, STEELYARD_NAME='second')
-        code, said = self.ended(second)
-        self.assertIn(code, (1, 76, 78), said)
-        self.assertRegex(said, text)
+        code, output = self.ended(second)
+        self.assertIn(code, (1, 76, 78), output)
+        self.assertRegex(output, text)
         self.assertIsNone(first.poll())
         before = len(self.rounds())
         self.wait_for(lambda: len(self.rounds()) > before, 'further round')
         launcher.send_signal(signal.SIGINT)
         self.expect_end(launcher, 75)
-        code, said = self.ended(first)
-        self.assertNotIn('Segmentation', said)
+        code, output = self.ended(first)
+        self.assertNotIn('Segmentation', output)
 
     def test_another_length(self):
         self.refused('--samples', '180', text='180')

@@ -1,11 +1,11 @@
-"""Workers of a real cluster learn what a plain PyTorch loop learns, whoever computes which share."""
+"""Workers of a real cluster learn the same as a plain PyTorch loop, in any division of the work."""
 from cluster_case import ClusterCase, cluster_jobs
 
 
 class Same(ClusterCase):
     def both(self, name, *sets, workers=2, slow=(), within=1e-4, moved=0.01, only=None):
-        """Trains in both ways and compares. `only`: what of the state is compared. `moved`: how far
-        something has to have gone for that."""
+        """Trains in both ways and compares. `only(name)`: whether this entry of the state is compared. `moved`: the
+        least change of a parameter for which the comparison is meaningful."""
         launcher = self.cluster(workers, *sets)
         processes = [self.start_worker(cluster_jobs.train, f'worker-{it}', name, slow=dict(slow).get(it, '1'))
                      for it in range(workers)]
@@ -31,7 +31,7 @@ class Same(ClusterCase):
         _, rounds = self.both('momentum', 'cluster.policy=equal', workers=3)
         self.assertEqual(sorted(rounds[0]['shares']), [6, 7, 7])
 
-    def test_nesterov_by_shares_that_are_given(self):
+    def test_nesterov_with_given_shares(self):
         _, rounds = self.both('nesterov', 'cluster.policy=static', 'policy.static.speeds=1 7')
         self.assertEqual({tuple(sorted(it['shares'])) for it in rounds[:9]}, {(3, 17)})
 
@@ -56,11 +56,11 @@ class Same(ClusterCase):
         self.assertLess(min(parts), 0.25)
         self.assertGreater(len({tuple(it['shares']) for it in rounds}), 3)
 
-    def test_gradients_that_leave_while_backward_goes_on(self):
+    def test_gradients_are_sent_during_backward(self):
         kept, _ = self.both('wide', 'cluster.servers=2', 'cluster.shards_per_server=2')
         self.assertTrue(kept[0]['overlap'])
 
-    def test_batch_norm_by_the_same_micro_batches(self):
+    def test_batch_norm_with_the_same_micro_batches(self):
         kept, rounds = self.both('batch_norm', 'cluster.policy=static', 'policy.static.speeds=1 2',
                                  only=lambda it: 'running' not in it and 'num' not in it)
         self.assertEqual(kept[0]['about']['grain'], 4)

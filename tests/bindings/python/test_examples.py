@@ -1,9 +1,9 @@
-"""Each example of examples/python runs as a lone process and under `steelyard run -n 2`, and what it trains learns.
+"""Each example of examples/python runs as a lone process and under `steelyard run -n 2`, and its loss falls.
 
     python3 -m unittest tests/bindings/python/test_examples.py
 
-Needs STEELYARD_PROGRAM and STEELYARD_LIBRARY, the program and libsteelyard.so of a build. What an example needs and
-is not there is named, and its test is skipped.
+Needs STEELYARD_PROGRAM and STEELYARD_LIBRARY, the program and libsteelyard.so of a build. If an example's
+modules or files are missing, its test is skipped and names them.
 """
 import importlib.util
 import json
@@ -19,7 +19,7 @@ EXAMPLES = ROOT / 'examples/python'
 PROGRAM, LIBRARY = (os.environ.get(name, '') for name in ('STEELYARD_PROGRAM', 'STEELYARD_LIBRARY'))
 
 FASHION, MANUAL = '/usr/share/datasets/fashion-mnist', '/usr/share/perl/5.*.*/pod/*.pod'
-# Modules, files, and what is there when it has run.
+# The modules and files that each example needs, and the file that it writes.
 NEEDS = {
     'image_classifier.py': (['torch'], [FASHION], 'classifier.pt'),
     'fine_tune.py': (['torch'], [FASHION], 'fine_tuned.pt'),
@@ -30,10 +30,10 @@ NEEDS = {
 
 
 def missing(modules, files):
-    """The first thing that is not there, or nothing."""
+    """The first missing requirement, or None."""
     for name, path in (('STEELYARD_PROGRAM', PROGRAM), ('STEELYARD_LIBRARY', LIBRARY)):
         if not os.path.exists(path):
-            return f'{name} does not say where the build is'
+            return f'{name} is not a file of a build'
     for module in modules:
         if importlib.util.find_spec(module) is None:
             return f'Python has no {module}'
@@ -45,7 +45,7 @@ def missing(modules, files):
 
 class Examples(unittest.TestCase):
     def ran(self, example, command):
-        """The run's result and rounds, after `command` in an empty folder."""
+        """Runs `command` in an empty folder. Returns the run's result and rounds."""
         modules, files, made = NEEDS[example]
         if why := missing(modules, files):
             self.skipTest(f'{example}: {why}')
@@ -71,7 +71,7 @@ class Examples(unittest.TestCase):
         self.assertLess(rounds[-1]['loss'], rounds[0]['loss'])
         self.assertEqual(len(rounds[-1]['workers']), workers)
 
-    def test_every_example_is_here_and_short(self):
+    def test_every_example_exists_and_is_short(self):
         found = {it.name: len(it.read_text().splitlines()) for it in EXAMPLES.glob('*.py')}
         self.assertLessEqual(set(NEEDS), set(found))
         self.assertEqual({name: lines for name, lines in found.items() if lines >= 60}, {})

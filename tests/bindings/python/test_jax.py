@@ -1,4 +1,4 @@
-"""steelyard.jax: pytrees against a plain loop of JAX, and what is refused."""
+"""steelyard.jax: pytrees compared with a plain JAX loop, and invalid arguments."""
 import os
 import typing
 import unittest
@@ -97,7 +97,7 @@ class Training(JobCase):
         self.assertEqual(len(traced), 1)
         self.expect_plain(cluster, job)
 
-    def test_what_the_loop_gave_stays_as_it_was(self):
+    def test_parameters_of_the_loop_do_not_change_later(self):
         job, kept = self.join(standin.Cluster()), []
         for params, batch in job:
             kept.append((params['last'][0], numpy.array(params['last'][0])))
@@ -159,7 +159,7 @@ class Refused(JobCase):
                 job.push(1.0, {'first': params['first']})
         job.leave()
 
-    def test_a_device_that_there_is_not(self):
+    def test_a_missing_device(self):
         with mock.patch.dict(os.environ, {'STEELYARD_DEVICE': 'cpu:99'}):
             with self.assertRaisesRegex(Failure, 'cpu:99'):
                 steelyard.jax.device()

@@ -1,4 +1,4 @@
-"""The loop of a job without a framework: tasks in turn, the end, and leaving in order."""
+"""The loop of a job without a framework: tasks in order, the end, and leaving."""
 import json
 import os
 import pathlib
@@ -57,7 +57,7 @@ def job_of(*tasks):
 
 
 class Loop(unittest.TestCase):
-    def test_it_waits_in_short_slices_and_gives_what_is_to_be_computed(self):
+    def test_it_waits_in_short_slices_and_gives_tasks(self):
         train = _worker.Task(kind=_worker.TRAIN, epoch=2, position=30)
         job, worker, cluster = job_of(_worker.Task(kind=_worker.WAIT), _worker.Task(kind=_worker.JOINED), train,
                                       _worker.Task(kind=_worker.END, main=True))
@@ -71,8 +71,8 @@ class Loop(unittest.TestCase):
         self.assertTrue(job.main)
 
     def test_a_failed_job_raises_its_text(self):
-        job, worker, cluster = job_of(_worker.Task(kind=_worker.END, code=75, message='told to leave'))
-        with self.assertRaisesRegex(Failure, 'told to leave') as caught:
+        job, worker, cluster = job_of(_worker.Task(kind=_worker.END, code=75, message='ended on request'))
+        with self.assertRaisesRegex(Failure, 'ended on request') as caught:
             list(job.tasks())
         self.assertEqual((caught.exception.code, job.main, cluster.calls), (75, False, ['close']))
 
@@ -116,14 +116,14 @@ class JobText(unittest.TestCase):
         asked = subprocess.run([os.environ['STEELYARD_PROGRAM'], 'help', 'schema'], capture_output=True, check=True)
         self.assertEqual(CLUSTER_KEYS, json.loads(asked.stdout)['properties']['cluster']['properties'].keys())
 
-    def test_what_has_no_place_in_it(self):
+    def test_invalid_keys_and_values(self):
         for keys in ({'train.lr': float('nan')}, {'train.lr': object()}, {'lr': 1}):
             with self.assertRaises(Failure):
                 job_text(keys)
 
 
 class Life(unittest.TestCase):
-    """Scripts of their own, whose worker writes down how it was left."""
+    """Scripts in processes of their own, with a fake worker that prints how it was left."""
 
     def run_script(self, body, expected_code):
         script = textwrap.dedent('''
@@ -155,7 +155,7 @@ class Life(unittest.TestCase):
         self.assertTrue(re.match(r'left True ValueError: spoiled \(<string>:\d+\)', out[0]), out)
         self.assertEqual(err.count('ValueError: spoiled'), 1)
 
-    def test_ctrl_c_is_nobodys_fault(self):
+    def test_ctrl_c_is_no_failure(self):
         out, err = self.run_script('''
             for task in job.tasks():
                 os.kill(os.getpid(), signal.SIGINT)
@@ -165,7 +165,7 @@ class Life(unittest.TestCase):
     def test_the_end_of_the_script(self):
         self.assertEqual(self.run_script('', 0)[0], ['left True None', 'freed'])
 
-    def test_a_fork_neither_goes_on_nor_leaves(self):
+    def test_a_fork_neither_continues_nor_leaves(self):
         out, err = self.run_script('''
             child = os.fork()
             if child == 0:

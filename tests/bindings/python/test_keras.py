@@ -1,4 +1,4 @@
-"""steelyard.keras: models against a plain loop of Keras, what is translated, and what is refused."""
+"""steelyard.keras: models compared with a plain Keras loop, translated options, and invalid arguments."""
 import importlib.util
 import os
 import unittest
@@ -47,7 +47,7 @@ def step_of(model):
 
 
 def plain(model, optimizer, rounds, x, y, parts=1):
-    """The loop that everybody knows; gradients of `parts` micro-batches are added up."""
+    """The usual Keras loop; gradients of `parts` micro-batches are added up."""
     for numbers in rounds:
         total = None
         for some in numpy.array_split(numpy.array(numbers), parts):
@@ -102,7 +102,7 @@ class Training(JobCase):
         cluster, _ = self.both(adamw)
         self.assertEqual([it['decay'] for it in cluster.description['tensors']], [1, 0, 1, 0])
 
-    def test_a_share_of_nothing_and_micro_batches_that_do_not_divide(self):
+    def test_an_empty_share_and_micro_batches_that_do_not_divide(self):
         cluster = standin.Cluster(shares=lambda number: [0, 3, 2] if number % 2 else [1, 7])
         self.both(lambda: OPTIMIZERS.SGD(0.2), cluster=cluster, micro_batch=5)
 
@@ -113,7 +113,7 @@ class Training(JobCase):
         self.assertEqual([it.get('rule') for it in cluster.description['tensors']], [None] * 6 + ['mean'] * 2)
 
     def test_batch_norm_with_a_micro_batch_that_is_filled_up(self):
-        """100 samples: the last round of an epoch has 4, which 32 is a multiple of."""
+        """100 samples: the last round of an epoch has 4, and 32 is a multiple of 4."""
         model = mlp(keras.layers.BatchNormalization())
         self.both(lambda: OPTIMIZERS.SGD(0.1, momentum=0.5), model, standin.Cluster(), micro_batch=32)
 
@@ -132,11 +132,11 @@ class Training(JobCase):
         marks.append(steelyard.keras.Weights(model, OPTIMIZERS.SGD(0.2)).frozen_hash())
         self.assertNotEqual(*marks)
 
-    def test_dropout_belongs_to_the_piece(self):
+    def test_dropout_depends_only_on_the_piece(self):
         found = []
         for _ in range(2):
             model = mlp(keras.layers.Dropout(0.5))
-            model(numpy.zeros((1, 10)), training=True)  # which draws
+            model(numpy.zeros((1, 10)), training=True)  # draws random numbers
             if found:
                 model(numpy.zeros((1, 10)), training=True)
             job = self.on(standin.Cluster(), steelyard.keras.join, model, OPTIMIZERS.SGD(0.2), samples())
@@ -205,7 +205,7 @@ class Refused(JobCase):
         self.expect('momentum and weight_decay', OPTIMIZERS.SGD(momentum=0.9, weight_decay=0.1))
         self.expect('above 0', OPTIMIZERS.SGD(0.0))
 
-    def test_one_that_has_taken_steps(self):
+    def test_an_optimizer_that_has_taken_steps(self):
         model, optimizer = mlp(), OPTIMIZERS.SGD(0.1)
         plain(model, optimizer, [[1, 2]], *samples())
         self.expect('taken steps already', optimizer, model)

@@ -1,4 +1,4 @@
-"""Samples are read once each, by this process or by others, and ahead of need."""
+"""Each sample is read once, by this process or by others, and ahead of need."""
 import os
 
 from torch_case import TorchCase, mlp, samples, torch
@@ -7,8 +7,8 @@ from steelyard._reading import Ahead, cut
 from steelyard._torch_data import Reader, moved, source_of
 
 
-class Told(torch.utils.data.Dataset):
-    """Samples that tell which process read them."""
+class WithReader(torch.utils.data.Dataset):
+    """Each sample is its number and the process that read it."""
 
     def __init__(self, count):
         self.count = count
@@ -31,7 +31,7 @@ def pairs(batch):
 
 class Reading(TorchCase):
     def reader(self, workers, train=None, test=None, **options):
-        reader = Reader(source_of(train or Told(1000), test), pairs, workers, options=options)
+        reader = Reader(source_of(train or WithReader(1000), test), pairs, workers, options=options)
         self.addCleanup(reader.close)
         return reader
 
@@ -43,7 +43,7 @@ class Reading(TorchCase):
         reader.expect([(3, 1)], [(5,)])
         self.assertEqual(reader.get((3, 1)), [(3, os.getpid()), (1, os.getpid())])
 
-    def test_test_samples_lie_behind_those_of_training(self):
+    def test_test_samples_are_numbered_after_training_samples(self):
         reader = self.reader(0, [10, 11, 12], [20, 21])
         reader._collate = lambda batch: batch
         self.assertEqual([reader.get((0, 2)), reader.get((3, 4))], [[10, 12], [20, 21]])
@@ -51,7 +51,7 @@ class Reading(TorchCase):
     def test_two_processes_by_forkserver(self):
         reader = self.reader(2, several_of(1000))
         self.assertEqual(reader._loader.multiprocessing_context.get_start_method(), 'forkserver')
-        for start in (0, 100, 200):  # nothing was known in advance, and nothing waits for more
+        for start in (0, 100, 200):  # nothing was known in advance, and no reader waits for more
             lists = [tuple(range(start + 10 * it, start + 10 * it + 10)) for it in range(5)]
             reader.expect(lists, [])
             for numbers in lists:
@@ -59,7 +59,7 @@ class Reading(TorchCase):
                 self.assertEqual(self.numbers(batch), list(numbers))
                 self.assertNotEqual(batch[0][1], os.getpid())
 
-    def test_what_was_guessed_is_not_read_again(self):
+    def test_guessed_samples_are_not_read_again(self):
         reader = self.reader(1, multiprocessing_context='fork')
         asked = []
         lists = [tuple(range(10 * it, 10 * it + 10)) for it in range(12)]
@@ -82,7 +82,7 @@ class Reading(TorchCase):
         self.assertEqual([self.numbers(reader.get(it)) for it in ((5, 9), (5, 6))], [[5, 9], [5, 6]])
         self.assertEqual((dict(reader._arrived), list(reader._wishes.waiting)), ({}, []))
 
-    def test_what_nobody_expected_is_read_at_once(self):
+    def test_unexpected_samples_are_read_at_once(self):
         reader = self.reader(1, multiprocessing_context='fork')
         self.assertEqual(self.numbers(reader.get((4, 2))), [4, 2])
 
@@ -91,7 +91,7 @@ class Reading(TorchCase):
         self.both(mlp(), lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9), samples(), workers=2,
                   cluster=cluster, micro_batch=4, loader={'prefetch_factor': 3})
 
-    def test_batches_move_whatever_they_are(self):
+    def test_batches_of_any_structure_are_moved(self):
         place = torch.device('meta')
         batch = moved({'a': [torch.ones(1), (torch.ones(2), 'text')], 'b': 3}, place)
         self.assertEqual((batch['a'][0].device, batch['a'][1][0].device), (place, place))
@@ -99,18 +99,18 @@ class Reading(TorchCase):
 
 
 def several_of(count):
-    return Several(Told(count))
+    return Several(WithReader(count))
 
 
 class Several(torch.utils.data.Dataset):
-    def __init__(self, told):
-        self.told = told
+    def __init__(self, data):
+        self.data = data
 
     def __len__(self):
-        return self.told.count
+        return self.data.count
 
     def __getitems__(self, numbers):
-        return self.told.all_of(numbers)
+        return self.data.all_of(numbers)
 
     def __getitem__(self, number):
         raise AssertionError('one by one')

@@ -1,4 +1,4 @@
-"""What is final is told once, in few calls; micro-batches find their size."""
+"""Final ranges are reported once, in few calls; micro-batches find their size."""
 import queue
 import threading
 
@@ -11,24 +11,24 @@ from steelyard._torch_parameters import Entry
 
 class Ranges(TorchCase):
     def ranges(self, sizes, least):
-        entries, at, self.told = [], 0, []
+        entries, at, self.reported = [], 0, []
         for size in sizes:
             entries.append(Entry(['it'], torch.empty(size), at))
             at += size
-        return FinalRanges(entries, lambda begin, end: self.told.append((begin, end)), least)
+        return FinalRanges(entries, lambda begin, end: self.reported.append((begin, end)), least)
 
-    def test_neighbours_are_told_together(self):
+    def test_neighbours_are_reported_together(self):
         ranges = self.ranges([4, 1, 4, 1, 50], 10)
         for index in (3, 1, 0):
             ranges.add(index)
-        self.assertEqual(self.told, [])
+        self.assertEqual(self.reported, [])
         ranges.add(2)
-        self.assertEqual(self.told, [(0, 10)])
+        self.assertEqual(self.reported, [(0, 10)])
         ranges.add(4)
-        self.assertEqual(self.told, [(0, 10), (10, 60)])
+        self.assertEqual(self.reported, [(0, 10), (10, 60)])
         self.assertEqual(ranges.told, [True] * 5)
 
-    def test_what_was_told_stays_told_in_the_next_attempt(self):
+    def test_reported_ranges_stay_reported_in_the_next_attempt(self):
         ranges = self.ranges([20, 4, 4, 4], 10)
         ranges.add(0)
         ranges.add(1)
@@ -36,21 +36,21 @@ class Ranges(TorchCase):
         ranges.forget()
         self.assertEqual(ranges.written, [True, False, False, False])
         ranges.add(2)
-        self.assertEqual(self.told, [(0, 20)])
+        self.assertEqual(self.reported, [(0, 20)])
         ranges.add(1)
         ranges.add(3)
-        self.assertEqual(self.told, [(0, 20), (20, 32)])
+        self.assertEqual(self.reported, [(0, 20), (20, 32)])
         ranges.begin_task()
         self.assertEqual(ranges.told, [False] * 4)
 
-    def test_taken_back_before_and_after_it_was_told(self):
+    def test_taking_back_works_only_before_reporting(self):
         ranges = self.ranges([20, 4, 8], 10)
         ranges.add(0)
         ranges.add(1)
         self.assertFalse(ranges.take_back(0))
         self.assertTrue(ranges.take_back(1))
         ranges.add(2)
-        self.assertEqual(self.told, [(0, 20)])
+        self.assertEqual(self.reported, [(0, 20)])
         self.assertEqual(ranges.written, [True, False, True])
 
     def test_many_threads(self):
@@ -71,7 +71,7 @@ class Ranges(TorchCase):
             thread.start()
         for thread in threads:
             thread.join()
-        floats = sorted(it for begin, end in self.told for it in range(begin, end))
+        floats = sorted(it for begin, end in self.reported for it in range(begin, end))
         self.assertEqual(len(floats), len(set(floats)))
         self.assertEqual(len(floats), 3 * sum(ranges.told))
         self.assertTrue(all(ranges.written))
@@ -93,7 +93,7 @@ class Sizes(TorchCase):
         self.assertEqual(self.grown(lambda size: 1 if size <= 128 else 2.5), 128)
         self.assertEqual(self.grown(lambda size: 1, most=100), 64)
 
-    def test_parts_say_nothing_and_the_first_is_not_measured(self):
+    def test_partial_and_first_micro_batches_are_not_measured(self):
         micro = MicroBatch(32, torch.device('cpu'), 512, fixed=False)
         for _ in range(3):
             micro.observe(32, 1)
@@ -111,7 +111,7 @@ class Sizes(TorchCase):
     def test_the_size_for_batch_norm_divides_the_batch(self):
         self.assertEqual([dividing(it) for it in (512, 48, 100, 7, 509, 66)], [32, 24, 25, 7, 509, 22])
 
-    def test_what_is_out_of_memory(self):
+    def test_out_of_memory_errors_are_recognised(self):
         self.assertTrue(out_of_memory(RuntimeError("[enforce fail at alloc] can't allocate memory")))
         self.assertFalse(out_of_memory(ValueError('out of memory')))
         self.assertFalse(out_of_memory(RuntimeError('shapes differ')))

@@ -1,4 +1,4 @@
-"""Models whose parameters are not all alike learn what they would in a plain loop."""
+"""Models with unusual parameters or passes learn the same as in a plain loop."""
 import copy
 
 from torch_case import TorchCase, mean_loss, mlp, samples, torch
@@ -13,7 +13,7 @@ def sgd(model):
 
 
 class Parameters(TorchCase):
-    def test_frozen_ones_are_not_sent_but_compared(self):
+    def test_frozen_parameters_are_not_sent_but_compared(self):
         model, other = mlp(), mlp(2)
         other.load_state_dict(model.state_dict())
         other[0].weight.data[0, 0] += 1
@@ -28,7 +28,7 @@ class Parameters(TorchCase):
             hashes.append(cluster.description['data_hash'])
         self.assertNotEqual(*hashes)
 
-    def test_one_that_no_group_has_stays_as_it_is(self):
+    def test_a_parameter_in_no_group_does_not_change(self):
         model = mlp()
         before = model[2].bias.detach().clone()
         optimizer = torch.optim.SGD([model[0].weight, model[0].bias, model[2].weight], lr=0.1)
@@ -37,7 +37,7 @@ class Parameters(TorchCase):
         self.assertTrue(torch.equal(before, model[2].bias))
         self.assertEqual(len(cluster.description['tensors']), 3)
 
-    def test_unused_ones_count_zero(self):
+    def test_unused_parameters_count_zero(self):
         model = mlp()
         model.extra = nn.Linear(2, 2)
         model.forward = lambda x: model[2](model[1](model[0](x)))
@@ -45,13 +45,13 @@ class Parameters(TorchCase):
         self.train(standin.Cluster(shares=lambda number: [1, 7]), model, sgd(model), samples())
         self.assertTrue(torch.equal(before, model.extra.weight))
 
-    def test_conditional_ones(self):
+    def test_conditional_parameters(self):
         class Model(nn.Module):
             def __init__(self):
                 super().__init__()
                 self.a, self.b = nn.Linear(10, 3), nn.Linear(10, 3)
 
-            def forward(self, x):  # each row on its own, so that the parts do not depend on how it is cut
+            def forward(self, x):  # each row on its own, so that the sums do not depend on how the batch is cut
                 chosen = x[:, 0] > 0.8
                 out = self.a(x)
                 return out + torch.zeros_like(out).index_put((chosen,), self.b(x[chosen])) if chosen.any() else out
@@ -60,7 +60,7 @@ class Parameters(TorchCase):
         self.both(Model(), lambda m: torch.optim.SGD(m.parameters(), lr=0.2), samples(), cluster=cluster,
                   micro_batch=4)
 
-    def test_tied_ones_are_one_entry(self):
+    def test_tied_parameters_are_one_entry(self):
         class Model(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -110,7 +110,7 @@ class Parameters(TorchCase):
 
 class Passes(TorchCase):
     def wide(self, reentrant=None):
-        """Parts that are large enough to be sent on their own."""
+        """A model with tensors large enough to be sent on their own."""
         class Model(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -127,17 +127,17 @@ class Passes(TorchCase):
         torch.manual_seed(1)
         return Model()
 
-    def test_gradients_leave_while_backward_goes_on(self):
+    def test_gradients_are_sent_during_backward(self):
         cluster, job = self.both(self.wide(), sgd, samples(), micro_batch=8)
         self.assertTrue(job._gradients.overlap)
         self.assertGreaterEqual(len(cluster.finals), len(cluster.pieces) - 1)
 
-    def test_reentrant_checkpointing_turns_that_off_and_is_right(self):
+    def test_reentrant_checkpointing_turns_overlap_off(self):
         cluster, job = self.both(self.wide(reentrant=True), sgd, samples())
         self.assertFalse(job._gradients.overlap)
         self.assertEqual(cluster.finals, [])
 
-    def test_checkpointing_that_is_not_reentrant_keeps_it(self):
+    def test_non_reentrant_checkpointing_keeps_overlap(self):
         cluster, job = self.both(self.wide(reentrant=False), sgd, samples())
         self.assertTrue(job._gradients.overlap)
         self.assertTrue(cluster.finals)
@@ -161,7 +161,7 @@ class Passes(TorchCase):
                 return nn.functional.cross_entropy(m(x).float(), y)
         self.both(mlp(), sgd, samples(), loss=loss, within=2e-3)
 
-    def test_dropout_belongs_to_the_piece(self):
+    def test_dropout_depends_only_on_the_piece(self):
         ends = []
         for _ in range(2):
             model = nn.Sequential(*mlp(), nn.Dropout(0.5))

@@ -1,4 +1,4 @@
-"""What servers cannot do is refused by its name, with what to do instead."""
+"""Options that servers do not support are refused by name, with a remedy."""
 from torch_case import TorchCase, mlp, samples, torch
 import standin
 from steelyard import Failure
@@ -30,14 +30,14 @@ class Optimizers(Refused):
         self.refuse('RMSprop', optimizer=lambda m: torch.optim.RMSprop(m.parameters()))
         self.refuse('Own', optimizer=lambda m: Own(m.parameters(), lr=0.1))
 
-    def test_groups_that_differ_in_more(self):
+    def test_groups_that_differ_in_other_options(self):
         def groups(m, **other):
             return [{'params': m[0].parameters()}, {'params': m[2].parameters(), **other}]
         self.refuse('momentum', optimizer=lambda m: torch.optim.SGD(groups(m, momentum=0.5), lr=0.1))
         self.refuse('betas', optimizer=lambda m: torch.optim.AdamW(groups(m, betas=(0.8, 0.9))))
         self.refuse('eps', optimizer=lambda m: torch.optim.AdamW(groups(m, eps=1e-4)))
 
-    def test_one_that_took_steps(self):
+    def test_an_optimizer_that_took_steps(self):
         def stepped(m):
             optimizer = torch.optim.Adam(m.parameters())
             m(torch.ones(1, 10)).sum().backward()
@@ -56,10 +56,10 @@ class Optimizers(Refused):
 
 
 class Schedules(Refused):
-    def test_those_that_are_not_known_in_advance(self):
+    def test_schedules_that_are_not_known_in_advance(self):
         self.refuse('ReduceLROnPlateau', schedule=lambda o: schedules.ReduceLROnPlateau(o))
 
-    def test_those_that_change_momentum(self):
+    def test_schedules_that_change_momentum(self):
         self.refuse('cycle_momentum=False', schedule_per='round',
                     optimizer=lambda m: torch.optim.SGD(m.parameters(), lr=0.1, momentum=0.9),
                     schedule=lambda o: schedules.OneCycleLR(o, 0.1, total_steps=20))
@@ -70,7 +70,7 @@ class Schedules(Refused):
         self.refuse('group 1', optimizer=groups,
                     schedule=lambda o: schedules.LambdaLR(o, [lambda e: 1, lambda e: 1 / (e + 1)]))
 
-    def test_one_of_another_optimizer(self):
+    def test_a_schedule_of_another_optimizer(self):
         other = torch.optim.SGD(mlp().parameters(), lr=0.1)
         self.refuse('made with the optimizer', schedule=lambda o: schedules.StepLR(other, 1))
         self.refuse('schedule_per', schedule=lambda o: schedules.StepLR(o, 1), schedule_per='step')

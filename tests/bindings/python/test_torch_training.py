@@ -1,4 +1,4 @@
-"""A job learns what a plain PyTorch loop learns, whoever computes which share."""
+"""A job learns the same as a plain PyTorch loop, in any division of the work."""
 import threading
 
 from torch_case import TorchCase, mean_loss, mlp, samples, torch
@@ -72,7 +72,7 @@ class Shares(TorchCase):
         self.both(mlp(), lambda m: SGD(m.parameters(), lr=0.1, momentum=0.9), samples(), cluster=cluster,
                   epochs=4, micro_batch=5)
 
-    def test_three_workers_of_whom_one_gets_nothing(self):
+    def test_three_workers_one_of_them_idle(self):
         cluster = standin.Cluster(shares=lambda number: [7, 0, 1], workers=3)
         data, models, jobs = samples(), [mlp(seed) for seed in (1, 2, 3)], []
         first = [it.detach().clone() for it in models[0].parameters()]
@@ -98,7 +98,7 @@ class Shares(TorchCase):
         self.assertEqual({it[0] for it in cluster.pieces}, {0, 2})
 
     def test_token_weights(self):
-        def loss(model, x, y):  # a mean over those of class 0 or 1 only
+        def loss(model, x, y):  # a mean over samples of class 0 or 1 only
             return torch.nn.functional.cross_entropy(model(x), torch.where(y == 2, -100, y))
         data, model, plain = samples(), mlp(), mlp()
         cluster = standin.Cluster(shares=lambda number: [1, 7])
@@ -108,7 +108,7 @@ class Shares(TorchCase):
         self.plain(cluster, plain, SGD(plain.parameters(), lr=0.2), data, loss)
         self.assert_same(model, plain)
 
-    def test_the_loss_that_is_told_is_a_sum_over_samples(self):
+    def test_the_reported_loss_is_a_sum_over_samples(self):
         model, data = mlp(), samples(64)
         cluster = standin.Cluster()
         expected = mean_loss(model, *data.tensors).item() * 64

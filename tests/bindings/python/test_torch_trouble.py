@@ -1,4 +1,4 @@
-"""What goes wrong in a loop is put right, or explained."""
+"""Errors in a loop are corrected, or explained."""
 from unittest import mock
 
 from torch_case import TorchCase, cross_entropy, mean_loss, mlp, samples, torch
@@ -13,7 +13,7 @@ def sgd(model):
 
 class Memory(TorchCase):
     def exhausted(self, limit, error):
-        """A loss that only `limit` samples at once have memory for."""
+        """A loss function with memory for at most `limit` samples at once."""
         sizes = []
 
         def loss(model, x, y):
@@ -62,7 +62,7 @@ class Memory(TorchCase):
         self.plain(cluster, plain, sgd(plain), samples())
         self.assert_same(model, plain)
 
-    def test_in_the_loop_it_leaves_without_blame_and_names_the_remedy(self):
+    def test_in_the_loop_the_error_names_the_remedy(self):
         model = mlp()
         loss, _ = self.exhausted(5, RuntimeError('out of memory'))
         job = self.join(standin.Cluster(), model, sgd(model), samples())
@@ -80,13 +80,13 @@ class Memory(TorchCase):
             self.through_run(mlp(), loss)
         self.assertEqual(sizes[-1], 1)
 
-    def test_with_batch_norm_the_size_is_that_of_all(self):
+    def test_with_batch_norm_the_size_is_not_reduced(self):
         model = torch.nn.Sequential(torch.nn.BatchNorm1d(10), *mlp())
         loss, _ = self.exhausted(5, RuntimeError('out of memory'))
         with self.assertRaisesRegex(Failure, 'smaller micro_batch'):
             self.through_run(model, loss)
 
-    def test_other_errors_are_the_users(self):
+    def test_other_errors_are_passed_on(self):
         with self.assertRaisesRegex(RuntimeError, 'mat1'):
             self.through_run(mlp(), lambda model, x, y: model(x[:, 1:]).sum())
 
@@ -95,7 +95,7 @@ class HalfPrecision(TorchCase):
     def test_on_overflow_the_piece_is_done_again_at_half_the_scale(self):
         model, plain, peaks = mlp(), mlp(), []
 
-        def narrow(gradient):  # as numbers of float16 would
+        def narrow(gradient):  # overflows as float16 would
             peaks.append(gradient.abs().max().item())
             return torch.where(gradient.abs() > 300, torch.inf, gradient)
         cluster = standin.Cluster(shares=lambda number: [1, 7])
@@ -121,7 +121,7 @@ class HalfPrecision(TorchCase):
         scale.update(True)
         self.assertEqual(scale.value, 2**16)
 
-    def test_numbers_that_no_scale_helps_end_the_job(self):
+    def test_numbers_not_finite_at_any_scale_end_the_job(self):
         model = mlp()
         with self.assertRaisesRegex(Failure, 'not finite'):
             self.train(standin.Cluster(), model, sgd(model), samples(),
@@ -160,7 +160,7 @@ class Loops(TorchCase):
     def test_a_loss_of_many_numbers_is_explained(self):
         self.broken(lambda job, model, optimizer, loss: job.backward(loss.expand(3)), 'one element')
 
-    def test_a_weight_that_is_none_is_explained(self):
+    def test_an_invalid_weight_is_explained(self):
         self.broken(lambda job, model, optimizer, loss: job.backward(loss, weight=-1), 'weight = -1')
 
     def test_backward_outside_of_the_loop_is_explained(self):
@@ -176,7 +176,7 @@ class Loops(TorchCase):
         with self.assertRaisesRegex(Failure, 'once'):
             list(job)
 
-    def test_a_piece_that_is_not_wanted_any_more_is_given_up(self):
+    def test_an_unwanted_piece_is_given_up(self):
         model, plain = mlp(), mlp()
         asked = []
 

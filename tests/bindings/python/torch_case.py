@@ -1,4 +1,4 @@
-"""What tests of steelyard.torch have in common: a job on a stand-in, and the plain loop that it has to equal."""
+"""Common parts of tests of steelyard.torch: a job on a stand-in, and the plain loop that it must equal."""
 import copy
 import unittest
 from unittest import mock
@@ -47,7 +47,7 @@ class TorchCase(unittest.TestCase):
 
     def plain(self, cluster, model, optimizer, data, loss=mean_loss, batch=32, epochs=2, schedule=None,
               per='epoch', parts=1, clip_norm=0):
-        """The loop that everybody knows, with the samples in the cluster's order. `parts`: micro-batches."""
+        """The usual PyTorch loop, with the samples in the cluster's order. `parts`: micro-batches of a round."""
         for epoch in range(epochs):
             order = cluster.order(epoch)
             for at in range(0, len(order), batch):

@@ -1,4 +1,4 @@
-// Who may join, under which name and in which slot.
+// Which nodes may join, under which name and in which slot.
 #include "scheduler/members/admission.h"
 
 #include <gmock/gmock.h>
@@ -47,15 +47,15 @@ TEST_F(AdmissionTest, ASecondHelloOfTheSameNodeChangesNothing) {
   EXPECT_THAT(members.workers, SizeIs(2));
 }
 
-TEST_F(AdmissionTest, ANameOfSomebodyAtWorkIsRefusedOnceItIsHeard) {
+TEST_F(AdmissionTest, ANameIsRefusedOnceItsOwnerSendsAMessage) {
   hello(1, worker(1), "ann");
   const auto first = hello(2, worker(9), "ann");
-  EXPECT_TRUE(std::holds_alternative<Admission::AskAgainLater>(first)) << "the bearer may be gone";
+  EXPECT_TRUE(std::holds_alternative<Admission::AskAgainLater>(first)) << "its owner may be gone";
   members.worker(worker(1))->last_heard = at(2.1);
   EXPECT_EQ(refusal(hello(2.2, worker(9), "ann")), Refusal::name);
 }
 
-TEST_F(AdmissionTest, ANameOfSomebodyGoneIsFreeAndKeepsItsSlot) {
+TEST_F(AdmissionTest, TheNameOfALostWorkerIsReusedWithItsSlot) {
   hello(1, worker(1), "ann");
   hello(1, worker(2), "ben");
   members.worker(worker(2))->present = false;
@@ -63,7 +63,7 @@ TEST_F(AdmissionTest, ANameOfSomebodyGoneIsFreeAndKeepsItsSlot) {
   EXPECT_EQ(members.worker(worker(2)), nullptr);
 }
 
-TEST_F(AdmissionTest, NoNameAnotherJobAndLateComersAreRefused) {
+TEST_F(AdmissionTest, EmptyNamesOtherJobsAndLateHellosAreRefused) {
   EXPECT_EQ(refusal(hello(1, worker(1), "")), Refusal::name);
   Hello other = named("ann");
   other.fingerprint = fingerprint(job) + 1;
@@ -72,7 +72,7 @@ TEST_F(AdmissionTest, NoNameAnotherJobAndLateComersAreRefused) {
   EXPECT_THAT(members.workers, IsEmpty());
 }
 
-TEST_F(AdmissionTest, AMemoryOfLessThanAGrainIsRefused) {
+TEST_F(AdmissionTest, AWorkerThatCannotHoldAGrainIsRefused) {
   job.grain = 32;
   Hello small = named("ann");
   small.max_batch = 31;
@@ -85,7 +85,7 @@ TEST_F(AdmissionTest, AMemoryOfLessThanAGrainIsRefused) {
   EXPECT_EQ(slot(admission.answer(at(1), worker(1), small, Phase::gathering)), 0U);
 }
 
-TEST_F(AdmissionTest, ShardsAreAsManyAsTheJobHas) {
+TEST_F(AdmissionTest, ShardsBeyondTheJobsNumberAreRefused) {
   EXPECT_EQ(slot(hello(1, shard(1), "left")), 0U);
   EXPECT_THAT(admission.roster().shards, IsEmpty()) << "one is missing";
   EXPECT_EQ(slot(hello(1, shard(2), "right")), 1U);
@@ -94,7 +94,7 @@ TEST_F(AdmissionTest, ShardsAreAsManyAsTheJobHas) {
   EXPECT_THAT(admission.roster().shards, SizeIs(2));
 }
 
-TEST_F(AdmissionTest, AnotherServerMeansAnotherRosterThatWorkersHaveToReach) {
+TEST_F(AdmissionTest, AReplacedServerChangesTheRosterAndUnreadiesWorkers) {
   hello(1, shard(1), "left");
   hello(1, shard(2), "right");
   hello(1, worker(1), "ann");
@@ -106,14 +106,14 @@ TEST_F(AdmissionTest, AnotherServerMeansAnotherRosterThatWorkersHaveToReach) {
   EXPECT_FALSE(members.worker(worker(1))->ready);
 }
 
-TEST_F(AdmissionTest, AServerThatComesBackEmptyEndsATraining) {
+TEST_F(AdmissionTest, AServerThatReturnsEmptyEndsTheTraining) {
   hello(1, shard(1), "left");
   members.shards.at(0).broken = true;
   const auto answer = hello(2, shard(3), "left", Phase::running);
   EXPECT_EQ(std::get<EndJob>(answer).outcome, Outcome::server_lost);
 }
 
-TEST_F(AdmissionTest, AServerNobodyCanReachIsRefused) {
+TEST_F(AdmissionTest, AnUnreachableServerEndpointIsRefused) {
   Hello hello = named("left");
   hello.endpoint = "tcp://0.0.0.0:7071";
   const auto answer = admission.answer(at(1), shard(1), hello, Phase::gathering);
@@ -121,7 +121,7 @@ TEST_F(AdmissionTest, AServerNobodyCanReachIsRefused) {
   EXPECT_THAT(std::get<Admission::Refused>(answer).text, HasSubstr("--advertise"));
 }
 
-TEST_F(AdmissionTest, OfManyThatLeftOnlyThoseWithAPartInARoundAreKept) {
+TEST_F(AdmissionTest, LostWorkersWithoutOpenPiecesAreForgotten) {
   for (std::uint64_t i = 0; i < 68; ++i) {
     hello(1, worker(i + 1), "w" + std::to_string(i));
     members.worker(worker(i + 1))->present = false;

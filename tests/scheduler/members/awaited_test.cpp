@@ -42,22 +42,22 @@ TEST_F(AwaitedTest, AConnectionThatStaysClosedIsProof) {
   EXPECT_EQ(end(11.1), EndOfWait::proof);
 }
 
-TEST_F(AwaitedTest, WhoeverWasSilentBeforeHasItsTimeToConnectAgain) {
+TEST_F(AwaitedTest, TheReconnectTimeStartsWhenTheConnectionCloses) {
   closes(100);
   EXPECT_EQ(end(105), EndOfWait::none);
   EXPECT_EQ(end(111), EndOfWait::proof);
   EXPECT_EQ(end_of_wait(server, at(111), at(105), false, job), EndOfWait::none)
-      << "nobody was heard till then";
+      << "no member could send a message before 105 s";
 }
 
-TEST_F(AwaitedTest, TheUserLimitsTheWaitOrEndsIt) {
+TEST_F(AwaitedTest, ServerWaitOrAnInterruptEndsTheWait) {
   EXPECT_EQ(end(11, true), EndOfWait::told_to_end);
   job.server_wait = 60;
   EXPECT_EQ(end(59), EndOfWait::none);
   EXPECT_EQ(end(61), EndOfWait::time_is_up);
 }
 
-TEST_F(AwaitedTest, PeopleReadWhatIsSilentForHowLongAndWhatToDo) {
+TEST_F(AwaitedTest, TheMessageNamesTheServerTheDurationAndTheRemedy) {
   EXPECT_THAT(waits_for(server, at(12), job),
               AllOf(HasSubstr("'right' at tcp://10.0.0.2:7071"), HasSubstr("12 s"), HasSubstr("kill -CONT"),
                     HasSubstr("Ctrl-C"), Not(HasSubstr("server_wait"))));

@@ -37,32 +37,32 @@ class CrowdingTest : public testing::Test {
   std::list<RoundState> rounds;
 };
 
-TEST_F(CrowdingTest, WhoeverHasHadNothingForSecondsLeaves) {
+TEST_F(CrowdingTest, AWorkerWithoutRoomForSecondsLeaves) {
   room(1).heard(at(0), 0);
   EXPECT_THAT(leaving(1), IsEmpty());
   EXPECT_THAT(leaving(3), ElementsAre(1));
 }
 
-TEST_F(CrowdingTest, ARoundWaitsForCrowdedWorkersTwiceAsLongAsForAllOthers) {
+TEST_F(CrowdingTest, ACrowdedWorkerGetsTwiceTheOthersTime) {
   room(1).heard(at(0), 0.2);
   report(1, 4);
-  EXPECT_THAT(leaving(30), IsEmpty()) << "it waits for another, too";
+  EXPECT_THAT(leaving(30), IsEmpty()) << "another worker is late, too";
   report(3, 5);
   EXPECT_THAT(leaving(9.9), IsEmpty());
   EXPECT_THAT(leaving(10.1), ElementsAre(1));
   report(2, 11);
-  EXPECT_THAT(leaving(20), IsEmpty()) << "it is done";
+  EXPECT_THAT(leaving(20), IsEmpty()) << "its piece is done";
 }
 
-TEST_F(CrowdingTest, AShortRoundIsNotJudgedByAMoment) {
+TEST_F(CrowdingTest, AShortRoundWaitsAtLeastAHeartbeat) {
   room(1).heard(at(0), 0.2);
   report(1, 0.01);
   report(3, 0.01);
   EXPECT_THAT(leaving(0.03), IsEmpty());
-  EXPECT_THAT(leaving(0.6), ElementsAre(1)) << "a heartbeat is no moment";
+  EXPECT_THAT(leaving(0.6), ElementsAre(1)) << "a heartbeat has passed";
 }
 
-TEST_F(CrowdingTest, WhoIsSlowOnAMachineOfItsOwnStays) {
+TEST_F(CrowdingTest, ASlowWorkerOnAnUncrowdedMachineStays) {
   report(1, 1);
   report(3, 1);
   EXPECT_THAT(leaving(50), IsEmpty()) << "it is not a background worker";
@@ -70,14 +70,14 @@ TEST_F(CrowdingTest, WhoIsSlowOnAMachineOfItsOwnStays) {
   EXPECT_THAT(leaving(50), IsEmpty()) << "its machine has room";
 }
 
-TEST_F(CrowdingTest, SomebodyAlwaysWorks) {
+TEST_F(CrowdingTest, OneWorkerAlwaysStays) {
   for (std::uint32_t slot : {0, 1, 2}) room(slot).heard(at(0), 0);
   EXPECT_THAT(leaving(3), ElementsAre(0, 1));
   members.workers.at(0).present = members.workers.at(1).present = false;
   EXPECT_THAT(leaving(3), IsEmpty());
 }
 
-TEST_F(CrowdingTest, WhoIsOutDoesNotWorkAndComesBack) {
+TEST_F(CrowdingTest, AWorkerThatLeftReturnsWhenThereIsRoom) {
   room(1).heard(at(0), 0);
   room(1).leave(at(3));
   EXPECT_THAT(members.working(), ElementsAre(0, 2));

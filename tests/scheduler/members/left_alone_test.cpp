@@ -1,5 +1,5 @@
-// A job whose workers are all lost is told to end, at every moment: what is saved is a version of the plain
-// loop, and nothing is refused that some version's slices could have given.
+// All workers of a job are lost and the job is interrupted, at every possible moment: the saved version is
+// one of the plain loop, and saving fails only if no complete version is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Ends of one job, over the moments at which its workers are lost.
+// How one job ended, counted over the moments at which its workers were lost.
 struct Ends {
   int saved = 0, unfinished = 0, replaced = 0;
 };
 
-void look_at_the_end(test::World& world, Ends& ends) {
+void check_end(test::World& world, Ends& ends) {
   EXPECT_THAT(world.violations(), IsEmpty());
   for (const Snapshot& stored : world.stored()) {
     EXPECT_EQ(stored.parameters, world.expected(stored.progress.version));
@@ -28,7 +28,7 @@ void look_at_the_end(test::World& world, Ends& ends) {
     EXPECT_EQ(world.stored().back().progress.version, version);
     return;
   }
-  EXPECT_NE(world.parameters(), world.expected(version)) << "this version was whole";
+  EXPECT_NE(world.parameters(), world.expected(version)) << "this version was complete";
   EXPECT_NE(world.parameters(), world.expected(version + 1)) << "the round had closed";
   const bool replaced = stop.text.find("replaced") != std::string::npos;
   if (!replaced) {
@@ -55,13 +55,13 @@ Ends end_at_every_moment(const Job& job) {
         return false;
       };
       EXPECT_TRUE(world.run()) << world.describe();
-      look_at_the_end(world, ends);
+      check_end(world, ends);
     }
   }
   return ends;
 }
 
-TEST(LeftAlone, SlicesThatHaveClosedStillGiveTheVersionBefore) {
+TEST(LeftAlone, ClosedSlicesOfPlainSgdStillGiveThePreviousVersion) {
   Job job = test::toy_job(60, 30, 2, 2, 2);
   job.optimizer = {nn::Optimizer::Kind::sgd, 0, 0};
   const Ends ends = end_at_every_moment(job);
@@ -69,15 +69,14 @@ TEST(LeftAlone, SlicesThatHaveClosedStillGiveTheVersionBefore) {
   EXPECT_EQ(ends.replaced, 0);
 }
 
-// Momentum is written over when a slice closes: where some have closed and some have not, no version is
-// whole.
-TEST(LeftAlone, ARoundThatHasClosedIsSavedWhateverItsOptimizer) {
+// Closing a slice overwrites its momentum: if only some slices have closed, no version is complete.
+TEST(LeftAlone, AClosedRoundIsSavedWithAnyOptimizer) {
   const Ends ends = end_at_every_moment(test::toy_job(60, 30, 2, 2, 2));
   EXPECT_GT(ends.saved, 500);
-  EXPECT_GT(ends.replaced, 0) << "this is not a test of it any more";
+  EXPECT_GT(ends.replaced, 0) << "no moment between closes was tried";
 }
 
-TEST(LeftAlone, WithAGateTheShardsCloseTogether) {
+TEST(LeftAlone, WithAClipBarrierShardsCloseTogether) {
   Job job = test::toy_job(60, 30, 2, 2, 2);
   job.clip_norm = 1e9;
   const Ends ends = end_at_every_moment(job);

@@ -1,4 +1,4 @@
-// What is said of a model's state on its way, and when.
+// When loading progress and storage trouble are reported.
 #include "scheduler/members/load_monitor.h"
 
 #include <gmock/gmock.h>
@@ -32,9 +32,9 @@ class LoadMonitorTest : public ::testing::Test {
   LoadMonitor watch;
 };
 
-TEST_F(LoadMonitorTest, TellsHowMuchIsLoadedEverMoreRarely) {
+TEST_F(LoadMonitorTest, ReportsLoadingProgressAtGrowingIntervals) {
   EXPECT_THAT(watch.loading(after(0), members), IsEmpty());
-  EXPECT_THAT(watch.loading(after(4), members), IsEmpty()) << "most models are there by then";
+  EXPECT_THAT(watch.loading(after(4), members), IsEmpty()) << "most models are loaded by then";
   members.shards[0].parts = 30;
   members.shards[1].parts = 10;
   EXPECT_THAT(watch.loading(after(5), members),
@@ -45,7 +45,7 @@ TEST_F(LoadMonitorTest, TellsHowMuchIsLoadedEverMoreRarely) {
   EXPECT_THAT(watch.loading(after(20), members), ElementsAre(HasSubstr("after 20 s")));
 }
 
-TEST_F(LoadMonitorTest, AServerWhereNothingArrivesForTenMinutesIsGivenUp) {
+TEST_F(LoadMonitorTest, LoadingFailsAfterTenMinutesWithoutProgress) {
   members.shards[0].loaded = true;
   for (double s = 0; s < 700; s += 10) {
     members.shards[1].parts = s < 120 ? static_cast<std::uint64_t>(s / 10) : 11;
@@ -62,14 +62,14 @@ TEST_F(LoadMonitorTest, AServerWhereNothingArrivesForTenMinutesIsGivenUp) {
   EXPECT_FALSE(watch.cannot_load(after(712), members));
 }
 
-TEST_F(LoadMonitorTest, NamesServersThatTheCheckpointerDoesNotReach) {
+TEST_F(LoadMonitorTest, NamesServersTheCheckpointerCannotReach) {
   watch.heard(after(0), {{{members.shards[1].node, ""}}});
   EXPECT_THAT(watch.unreached(after(0), members), IsEmpty());
   EXPECT_THAT(watch.unreached(after(5), members),
               ElementsAre(AllOf(HasSubstr("server 'ben' at tcp://b:2 does not answer"),
                                 HasSubstr("tcp://b:2"), HasSubstr("--advertise of 'ben'"))));
   EXPECT_THAT(watch.unreached(after(9), members), IsEmpty());
-  EXPECT_EQ(watch.unreached(after(10), members).size(), 1U) << "said again";
+  EXPECT_EQ(watch.unreached(after(10), members).size(), 1U) << "repeated";
   watch.heard(after(11), {});
   EXPECT_THAT(watch.unreached(after(11), members), IsEmpty());
   watch.heard(after(12), {{{members.shards[1].node, "cannot connect to tcp://b:2"}}});
@@ -77,7 +77,7 @@ TEST_F(LoadMonitorTest, NamesServersThatTheCheckpointerDoesNotReach) {
   EXPECT_THAT(watch.unreached(after(17), members), ElementsAre(HasSubstr("cannot connect to tcp://b:2")));
 }
 
-TEST_F(LoadMonitorTest, AStorageThatHangsIsSaidWhileACheckpointWaitsForIt) {
+TEST_F(LoadMonitorTest, HangingStorageIsReportedWhileACheckpointWaits) {
   EXPECT_THAT(watch.storage(after(100), true), IsEmpty()) << "there is no checkpointer yet";
   watch.heard(after(100), {});
   EXPECT_THAT(watch.storage(after(109), true), IsEmpty());

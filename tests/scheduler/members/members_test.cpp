@@ -1,4 +1,4 @@
-// Who belongs to the job: slots, names, who works.
+// The members of a job: slots, names, and which workers are working.
 #include "scheduler/members/members.h"
 
 #include <gmock/gmock.h>
@@ -37,8 +37,8 @@ TEST(Members, ANameKeepsItsSlotAndOthersGetTheLowestFreeOne) {
   EXPECT_EQ(members.worker_slot("ben"), 1U);
 }
 
-// What a policy has learnt of a slot was learnt of the machine that had the name.
-TEST(Members, SlotsAreKeptForTheNamesThatHadThem) {
+// A policy's state for a slot was learnt from the machine with that name.
+TEST(Members, SlotsAreReservedForTheirFormerNames) {
   Members members;
   members.reserve({"ann", "", "carl"});
   EXPECT_EQ(members.worker_slot("carl"), 2U);
@@ -50,7 +50,7 @@ TEST(Members, SlotsAreKeptForTheNamesThatHadThem) {
   EXPECT_THAT(members.names(), ElementsAre("ann", "new", "carl"));
 }
 
-TEST(Members, WhoeverTakesASlotIsFoundInTheFormersPlace) {
+TEST(Members, AWorkerThatTakesASlotReplacesTheFormerOne) {
   Members members;
   for (std::uint32_t slot = 0; slot < 4; ++slot) members.add(worker(slot, "w" + std::to_string(slot)));
   WorkerMember back = worker(2, "w2");
@@ -68,7 +68,7 @@ TEST(Members, WhoeverTakesASlotIsFoundInTheFormersPlace) {
   EXPECT_EQ(members.worker_slot("new"), 3U);
 }
 
-TEST(Members, ANodeOfTwoNamesIsFoundByTheLast) {
+TEST(Members, ANodeWithTwoNamesIsFoundByTheLast) {
   Members members;
   members.add(worker(0, "ann"));
   WorkerMember again = worker(1, "ben");
@@ -79,10 +79,10 @@ TEST(Members, ANodeOfTwoNamesIsFoundByTheLast) {
   back.node = {Role::worker, 900};
   members.add(back);
   EXPECT_EQ(members.worker({Role::worker, 100})->name, "ben")
-      << "who comes to its first slot changes nothing";
+      << "another node in its first slot changes nothing";
 }
 
-TEST(Members, ShardsHaveAsManySlotsAsTheJobSays) {
+TEST(Members, TheJobLimitsTheNumberOfShardSlots) {
   Members members;
   members.shards[0] = shard(0, "a", 0);
   EXPECT_EQ(members.shard_slot("b", 2), 1U);
@@ -91,7 +91,7 @@ TEST(Members, ShardsHaveAsManySlotsAsTheJobSays) {
   EXPECT_EQ(members.shard_slot("c", 2), std::nullopt);
 }
 
-TEST(Members, OnlyThePresentAndReadyWork) {
+TEST(Members, OnlyPresentAndReadyWorkersWork) {
   Members members;
   EXPECT_THAT(members.working(), IsEmpty());
   members.add(worker(3, "d"));
@@ -102,7 +102,7 @@ TEST(Members, OnlyThePresentAndReadyWork) {
   EXPECT_THAT(members.working(), ElementsAre(0, 3));
 }
 
-TEST(Members, TheSlowestShardCounts) {
+TEST(Members, TheSlowestShardDeterminesTheVersion) {
   Members members;
   EXPECT_EQ(members.lowest_version(), 0U);
   EXPECT_FALSE(members.all_shards_loaded(2));
@@ -115,7 +115,7 @@ TEST(Members, TheSlowestShardCounts) {
   EXPECT_FALSE(members.all_shards_loaded(2));
 }
 
-TEST(Members, StalenessIsTheSumOverShardsAndBounded) {
+TEST(Members, StalenessIsSummedOverShardsAndBounded) {
   Members members;
   EXPECT_THAT(members.staleness(), IsEmpty());
   members.shards[0] = shard(0, "a", 7);
@@ -127,7 +127,7 @@ TEST(Members, StalenessIsTheSumOverShardsAndBounded) {
   EXPECT_EQ(members.staleness().size(), staleness_places);
 }
 
-TEST(Members, AreFoundByNodeAndNamedForPeople) {
+TEST(Members, AreFoundAndNamedByNode) {
   Members members;
   members.add(worker(0, "ann"));
   members.shards[0] = shard(0, "a", 0);
@@ -136,7 +136,7 @@ TEST(Members, AreFoundByNodeAndNamedForPeople) {
   EXPECT_EQ(members.shard({Role::shard, 200})->name, "a");
   EXPECT_EQ(members.shard({Role::worker, 200}), nullptr);
   EXPECT_EQ(members.worker_name({Role::worker, 100}), "ann");
-  EXPECT_EQ(members.worker_name({Role::worker, 255}), "worker-ff") << "whoever it was";
+  EXPECT_EQ(members.worker_name({Role::worker, 255}), "worker-ff") << "an unknown node";
 }
 
 }  // namespace

@@ -21,14 +21,14 @@ struct MirrorsCase : testing::Test {
     members.mirrors.try_emplace(0, MirrorMember{copy, 0, "server-1", "ipc://b", now});
     mirrors.joined(0, out);
   }
-  // The mirror knows its primary.
+  // The mirror confirms that it knows its primary.
   void confirm(std::uint64_t attempt) { mirrors.heard(now, copy, {attempt}, out); }
-  std::vector<Envelope> said() { return out.take(); }
-  void tell(const MirrorState& state) { mirrors.heard(now, primary, state, out); }
+  std::vector<Envelope> sent() { return out.take(); }
+  void report(const MirrorState& state) { mirrors.heard(now, primary, state, out); }
   void fill() {
     confirm(1);
-    tell({1, true});
-    (void)said();
+    report({1, true});
+    (void)sent();
   }
 
   Job job;
@@ -38,148 +38,148 @@ struct MirrorsCase : testing::Test {
   Mirrors mirrors{job, term, members};
 };
 
-TEST_F(MirrorsCase, APrimaryIsToldOfItsMirrorOnceThatKnowsItsPrimary) {
-  const std::vector<Envelope> named = said();
+TEST_F(MirrorsCase, APrimaryLearnsItsMirrorOnceTheMirrorConfirms) {
+  const std::vector<Envelope> named = sent();
   EXPECT_THAT(test::heard<Mirror>(named), IsEmpty());
   ASSERT_THAT(test::heard<MirrorOf>(named), SizeIs(1));
   EXPECT_EQ(test::heard<MirrorOf>(named)[0].primary, primary);
   EXPECT_EQ(test::heard<MirrorOf>(named)[0].attempt, 1u);
   confirm(0);
-  EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1)) << "it was lost";
+  EXPECT_THAT(test::heard<MirrorOf>(sent()), SizeIs(1)) << "resent: the first was lost";
   confirm(1);
-  const std::vector<Mirror> told = test::heard<Mirror>(said());
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_EQ(told[0].node, copy);
-  EXPECT_EQ(told[0].endpoint, "ipc://b");
-  EXPECT_EQ(told[0].attempt, 1u);
-  EXPECT_FALSE(told[0].alone);
+  const std::vector<Mirror> messages = test::heard<Mirror>(sent());
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_EQ(messages[0].node, copy);
+  EXPECT_EQ(messages[0].endpoint, "ipc://b");
+  EXPECT_EQ(messages[0].attempt, 1u);
+  EXPECT_FALSE(messages[0].alone);
 }
 
-TEST_F(MirrorsCase, WhatItMissesIsSaidAgain) {
-  (void)said();
-  tell({0});
-  EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1));
+TEST_F(MirrorsCase, MissedMessagesAreResent) {
+  (void)sent();
+  report({0});
+  EXPECT_THAT(test::heard<MirrorOf>(sent()), SizeIs(1));
   confirm(1);
-  (void)said();
+  (void)sent();
   confirm(1);
-  EXPECT_THAT(said(), IsEmpty());
-  tell({0});
-  EXPECT_THAT(test::heard<Mirror>(said()), SizeIs(1));
-  tell({1});
-  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(sent(), IsEmpty());
+  report({0});
+  EXPECT_THAT(test::heard<Mirror>(sent()), SizeIs(1));
+  report({1});
+  EXPECT_THAT(sent(), IsEmpty());
 }
 
-TEST_F(MirrorsCase, AMirrorCountsOnceItIsFilledUnderTheLatestAttempt) {
+TEST_F(MirrorsCase, AMirrorCountsOnceFilledInTheLatestAttempt) {
   EXPECT_FALSE(mirrors.all_filled());
   EXPECT_FALSE(mirrors.promote(0, out));
-  tell({0, true});
+  report({0, true});
   EXPECT_FALSE(mirrors.all_filled());
-  tell({1, true});
+  report({1, true});
   EXPECT_TRUE(mirrors.all_filled());
 }
 
-TEST_F(MirrorsCase, AFilledMirrorTakesTheLostOnesPlace) {
+TEST_F(MirrorsCase, AFilledMirrorReplacesALostPrimary) {
   fill();
   ASSERT_TRUE(mirrors.promote(0, out));
-  const std::vector<Envelope> told = said();
-  ASSERT_THAT(test::heard<Promote>(told), SizeIs(1));
+  const std::vector<Envelope> messages = sent();
+  ASSERT_THAT(test::heard<Promote>(messages), SizeIs(1));
   EXPECT_EQ(members.shards.at(0).node, copy);
   EXPECT_EQ(members.shards.at(0).endpoint, "ipc://b");
   EXPECT_TRUE(members.shards.at(0).doubtful);
   EXPECT_THAT(members.mirrors, IsEmpty());
-  // It may not have heard.
+  // Promote may have been lost.
   mirrors.heard(now, copy, {1, false, false, true}, out);
-  EXPECT_THAT(test::heard<Promote>(said()), SizeIs(1));
+  EXPECT_THAT(test::heard<Promote>(sent()), SizeIs(1));
 }
 
-TEST_F(MirrorsCase, WithoutItsMirrorAPrimaryGoesOn) {
+TEST_F(MirrorsCase, APrimaryContinuesWithoutALostMirror) {
   fill();
   EXPECT_FALSE(mirrors.lose({Role::shard, 99}, "is lost", out));
   ASSERT_TRUE(mirrors.lose(copy, "is lost", out));
-  const std::vector<Mirror> told = test::heard<Mirror>(said());
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_TRUE(told[0].alone);
-  EXPECT_EQ(told[0].attempt, 2u);
+  const std::vector<Mirror> messages = test::heard<Mirror>(sent());
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_TRUE(messages[0].alone);
+  EXPECT_EQ(messages[0].attempt, 2u);
   EXPECT_FALSE(mirrors.promote(0, out));
-  tell({1, true});  // what it said before it heard that
+  report({1, true});  // sent before it received that
   EXPECT_FALSE(mirrors.all_filled());
 }
 
-TEST_F(MirrorsCase, OneThatIsLateAndAliveIsFilledAnew) {
+TEST_F(MirrorsCase, ALateMirrorIsFilledAgain) {
   fill();
-  tell({1, true, true});
-  EXPECT_THAT(test::heard<Mirror>(said()), IsEmpty());
+  report({1, true, true});
+  EXPECT_THAT(test::heard<Mirror>(sent()), IsEmpty());
   confirm(2);
-  const std::vector<Mirror> told = test::heard<Mirror>(said());
-  ASSERT_THAT(told, SizeIs(1));
-  EXPECT_FALSE(told[0].alone);
-  EXPECT_EQ(told[0].attempt, 2u);
+  const std::vector<Mirror> messages = test::heard<Mirror>(sent());
+  ASSERT_THAT(messages, SizeIs(1));
+  EXPECT_FALSE(messages[0].alone);
+  EXPECT_EQ(messages[0].attempt, 2u);
   EXPECT_FALSE(mirrors.all_filled());
 }
 
-// Its primary cannot reach it, or its machine is too slow.
-TEST_F(MirrorsCase, OneThatIsLateAgainAndAgainIsFilledAfterPausesThatGrow) {
+// The primary cannot reach its mirror, or the mirror's machine is too slow.
+TEST_F(MirrorsCase, ARepeatedlyLateMirrorIsFilledAfterGrowingPauses) {
   fill();
   std::uint64_t attempt = 1;
-  const auto late = [&] { tell({attempt++, true, true}); };
+  const auto late = [&] { report({attempt++, true, true}); };
   late();
   confirm(attempt);
-  EXPECT_FALSE(test::heard<Mirror>(said()).at(0).alone) << "at once";
+  EXPECT_FALSE(test::heard<Mirror>(sent()).at(0).alone) << "refilled at once";
   for (const double pause : {1., 2., 4.}) {
     late();
-    EXPECT_TRUE(test::heard<Mirror>(said()).at(0).alone) << "the primary goes on without";
+    EXPECT_TRUE(test::heard<Mirror>(sent()).at(0).alone) << "the primary continues without it";
     EXPECT_FALSE(mirrors.promote(0, out));
     now = now + from_seconds(pause - 0.1);
     mirrors.heard(now, copy);
-    tell({attempt});
-    EXPECT_THAT(said(), IsEmpty());
+    report({attempt});
+    EXPECT_THAT(sent(), IsEmpty());
     now = now + from_seconds(0.2);
-    tell({attempt++});
-    EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1)) << pause;
+    report({attempt++});
+    EXPECT_THAT(test::heard<MirrorOf>(sent()), SizeIs(1)) << pause;
     confirm(attempt);
-    tell({attempt, true});
-    (void)said();
+    report({attempt, true});
+    (void)sent();
     EXPECT_TRUE(mirrors.all_filled());
   }
   now = now + std::chrono::minutes(2);
   mirrors.heard(now, copy);
   late();
-  EXPECT_THAT(test::heard<MirrorOf>(said()), SizeIs(1)) << "it had kept up for long: at once";
+  EXPECT_THAT(test::heard<MirrorOf>(sent()), SizeIs(1)) << "it had kept up for two minutes: refilled at once";
 }
 
-TEST_F(MirrorsCase, OneThatIsLateAndSilentIsLost) {
+TEST_F(MirrorsCase, ALateAndSilentMirrorIsLost) {
   fill();
   now = now + std::chrono::seconds(3);
-  tell({1, true, true});
-  EXPECT_TRUE(test::heard<Mirror>(said()).at(0).alone);
+  report({1, true, true});
+  EXPECT_TRUE(test::heard<Mirror>(sent()).at(0).alone);
   EXPECT_THAT(members.mirrors, IsEmpty());
 }
 
-TEST_F(MirrorsCase, ASilentOneIsLost) {
-  (void)said();
+TEST_F(MirrorsCase, ASilentMirrorIsLost) {
+  (void)sent();
   mirrors.beat(out);
-  EXPECT_THAT(test::heard<SchedulerBeat>(said()), SizeIs(1));
+  EXPECT_THAT(test::heard<SchedulerBeat>(sent()), SizeIs(1));
   mirrors.give_up_silent([](const MirrorMember&) { return false; }, out);
   EXPECT_THAT(members.mirrors, SizeIs(1));
   mirrors.give_up_silent([](const MirrorMember& mirror) { return mirror.node == copy; }, out);
   EXPECT_THAT(members.mirrors, IsEmpty());
 }
 
-TEST_F(MirrorsCase, AnUnusuallySilentPrimaryIsNoBetterThanItsMirror) {
+TEST_F(MirrorsCase, AMirrorIsBetterThanAnUnusuallySilentPrimary) {
   fill();
   const ShardMember& shard = members.shards.at(0);
   const auto in = [&](double s) { return now + from_seconds(s); };
   const double few = unusual_times * job.heartbeat;
-  EXPECT_FALSE(mirrors.better_than(shard, in(few + 1))) << "both are silent: it is we who hear nothing";
+  EXPECT_FALSE(mirrors.better_than(shard, in(few + 1))) << "both are silent: our network failed";
   ASSERT_TRUE(mirrors.heard(in(few + 1), copy));
   EXPECT_TRUE(mirrors.better_than(shard, in(few + 1)));
   EXPECT_FALSE(mirrors.better_than(shard, in(few - 0.1)));
-  heard(members.shards.at(0), in(3));  // it is often silent for so long
+  heard(members.shards.at(0), in(3));  // now such a silence is usual
   ASSERT_TRUE(mirrors.heard(in(10), copy));
   EXPECT_FALSE(mirrors.better_than(shard, in(10)));
 }
 
-TEST_F(MirrorsCase, NoneAreWantedWithoutReplicas) {
+TEST_F(MirrorsCase, WithoutReplicasNoMirrorIsRequired) {
   job.replicas = 0;
   EXPECT_TRUE(mirrors.all_filled());
 }

@@ -10,9 +10,9 @@ namespace {
 constexpr NodeId ann{Role::worker, 1}, bob{Role::worker, 2};
 Time at(double s) { return Time{from_seconds(s)}; }
 
-TEST(ReconnectGrace, JudgesWhenItIsOver) {
+TEST(ReconnectGrace, AbsentNodesAreGoneWhenItEnds) {
   ReconnectGrace grace;
-  EXPECT_FALSE(grace.defers(at(1), ann)) << "nobody was restarted";
+  EXPECT_FALSE(grace.defers(at(1), ann)) << "the scheduler was not restarted";
   grace.begin(at(2));
   EXPECT_TRUE(grace.defers(at(2.1), ann));
   EXPECT_TRUE(grace.defers(at(2.1), bob));
@@ -20,7 +20,7 @@ TEST(ReconnectGrace, JudgesWhenItIsOver) {
   EXPECT_TRUE(grace.gone(at(2.9)).empty());
   EXPECT_FALSE(grace.defers(at(3), ann));
   EXPECT_EQ(grace.gone(at(3)), std::vector<NodeId>{bob});
-  EXPECT_TRUE(grace.gone(at(3)).empty()) << "twice";
+  EXPECT_TRUE(grace.gone(at(3)).empty()) << "each node is returned once";
 }
 
 bool is_there(const test::Script& script) { return script.scheduler().members().workers.at(0).present; }
@@ -28,24 +28,24 @@ bool is_there(const test::Script& script) { return script.scheduler().members().
 void begin_and_kill(test::Script& script) {
   for (const char* line :
        {"job workers=1", "s1: Hello left", "w1: Hello ann", "w1: Ready", "killed", "lost w1"})
-    script.say(line);
+    script.run(line);
 }
 
-TEST(ReconnectGrace, WhoIsHeardAgainWasNeverLost) {
+TEST(ReconnectGrace, AWorkerThatReconnectsWasNeverLost) {
   test::Script script;
   begin_and_kill(script);
   EXPECT_TRUE(is_there(script));
-  script.say("w1: Beat none=1");
-  script.say("wait 3");
+  script.run("w1: Beat none=1");
+  script.run("wait 3");
   EXPECT_TRUE(is_there(script));
-  script.say("lost w1");
-  EXPECT_FALSE(is_there(script)) << "as ever";
+  script.run("lost w1");
+  EXPECT_FALSE(is_there(script)) << "a later disconnect counts at once";
 }
 
-TEST(ReconnectGrace, WhoIsNotIsLostSoonAfter) {
+TEST(ReconnectGrace, AWorkerThatDoesNotReconnectIsLost) {
   test::Script script;
   begin_and_kill(script);
-  script.say("wait 3");
+  script.run("wait 3");
   EXPECT_FALSE(is_there(script));
 }
 

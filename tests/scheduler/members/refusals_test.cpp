@@ -23,25 +23,25 @@ TEST(Refusals, EachNodeAndReasonIsNotedOnce) {
   EXPECT_FALSE(refusals.refused(at(3), bob, no_name));
 }
 
-TEST(Refusals, TheRestIsCountedOnceAMinute) {
+TEST(Refusals, RepeatedRefusalsAreCountedOnceAMinute) {
   Refusals refusals;
   for (int i = 0; i < 1000; ++i) (void)refusals.refused(at(1), ann, no_name);
   EXPECT_FALSE(refusals.due(at(60)));
   EXPECT_THAT(refusals.due(at(61)),
               Optional(HasSubstr("refused 999 more times within a minute, last worker-1")));
   EXPECT_FALSE(refusals.due(at(62)));
-  EXPECT_FALSE(refusals.refused(at(100), ann, no_name)) << "it asks on and on";
+  EXPECT_FALSE(refusals.refused(at(100), ann, no_name)) << "it keeps asking";
   EXPECT_THAT(refusals.due(at(121)), Optional(HasSubstr("refused 1 more")));
 }
 
-TEST(Refusals, WhoHasBeenQuietForAMinuteIsNotedAgain) {
+TEST(Refusals, ANodeThatWasQuietForAMinuteIsNotedAgain) {
   Refusals refusals;
   EXPECT_TRUE(refusals.refused(at(1), ann, no_name));
   EXPECT_FALSE(refusals.due(at(61))) << "nothing to count";
   EXPECT_TRUE(refusals.refused(at(100), ann, no_name));
 }
 
-TEST(Refusals, EverNewNodesMakeFewNotes) {
+TEST(Refusals, ManyNewNodesMakeFewNotes) {
   Refusals refusals;
   std::size_t notes = 0;
   for (std::uint64_t i = 0; i < 100'000; ++i)

@@ -29,18 +29,18 @@ TEST(Rests, LastTenRounds) {
   EXPECT_THAT(members.working(), ElementsAre(0, 1, 2));
 }
 
-TEST(Rests, TheLastOneThatWorksDoesNot) {
+TEST(Rests, TheLastWorkingWorkerDoesNotRest) {
   Members members;
   add(members, 0);
   add(members, 1);
   add(members, 2, false);
   EXPECT_TRUE(rest(members, 0, 5));
   EXPECT_FALSE(rest(members, 1, 5));
-  EXPECT_FALSE(rest(members, 7, 5)) << "nobody";
+  EXPECT_FALSE(rest(members, 7, 5)) << "no worker has this slot";
   EXPECT_THAT(members.working(), ElementsAre(1));
 }
 
-TEST(Rests, EndWhenNobodyElseIsLeft) {
+TEST(Rests, EndWhenNoOtherWorkerIsLeft) {
   Members members;
   add(members, 0);
   add(members, 1);
@@ -50,10 +50,10 @@ TEST(Rests, EndWhenNobodyElseIsLeft) {
   EXPECT_TRUE(end_rests_if_nobody_works(Time{}, members));
   EXPECT_THAT(members.working(), ElementsAre(0));
   members.workers.at(0).present = false;
-  EXPECT_FALSE(end_rests_if_nobody_works(Time{}, members)) << "there was none";
+  EXPECT_FALSE(end_rests_if_nobody_works(Time{}, members)) << "no worker rested";
 }
 
-TEST(Rests, EndWithThoseOfCrowdedMachinesWhenNobodyElseIsLeft) {
+TEST(Rests, CrowdedWorkersReturnWhenNoOtherIsLeft) {
   Members members;
   add(members, 0);
   add(members, 1, false);

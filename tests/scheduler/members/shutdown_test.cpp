@@ -1,4 +1,4 @@
-// How a job ends: which outcome stands, and when all have been told.
+// How a job ends: which outcome stands, and when members receive it.
 #include "scheduler/members/shutdown.h"
 
 #include <gmock/gmock.h>
@@ -22,16 +22,16 @@ TEST(Shutdown, TheFirstFailureStands) {
   EXPECT_EQ(shutdown.phase(), Phase::saving);
 }
 
-TEST(Shutdown, AFailureReplacesAGoodEndingAndNotTheOtherWayRound) {
+TEST(Shutdown, AFailureReplacesSuccessAndNotTheReverse) {
   Shutdown shutdown;
   EXPECT_TRUE(shutdown.end(Outcome::finished, ""));
-  EXPECT_FALSE(shutdown.end(Outcome::interrupted, "told to"));
+  EXPECT_FALSE(shutdown.end(Outcome::interrupted, "requested"));
   EXPECT_TRUE(shutdown.end(Outcome::server_lost, "gone"));
   EXPECT_FALSE(shutdown.end(Outcome::finished, ""));
   EXPECT_EQ(shutdown.outcome().outcome, Outcome::server_lost);
 }
 
-TEST(Shutdown, NothingReplacesWhatHasBeenSaid) {
+TEST(Shutdown, NothingReplacesASentOutcome) {
   Shutdown shutdown;
   shutdown.end(Outcome::finished, "");
   shutdown.stop(at(1), "", "", {ann});
@@ -40,7 +40,7 @@ TEST(Shutdown, NothingReplacesWhatHasBeenSaid) {
   EXPECT_EQ(shutdown.phase(), Phase::stopping);
 }
 
-TEST(Shutdown, ALastCheckpointThatFailsSpoilsAGoodEnding) {
+TEST(Shutdown, AFailedLastCheckpointReplacesSuccess) {
   Shutdown good, bad;
   good.end(Outcome::finished, "");
   EXPECT_EQ(good.stop(at(1), "disk full", "", {}).outcome, Outcome::storage);
@@ -48,7 +48,7 @@ TEST(Shutdown, ALastCheckpointThatFailsSpoilsAGoodEnding) {
   EXPECT_EQ(bad.stop(at(1), "disk full", "", {}).text, "gone");
 }
 
-TEST(Shutdown, AFailedWorkerIsToldWithTheWayBack) {
+TEST(Shutdown, AWorkerFailureSaysHowToResume) {
   Shutdown shutdown, other;
   shutdown.end(Outcome::worker_failed, "why");
   EXPECT_EQ(shutdown.stop(at(1), "", "resume", {}).text, "why; resume");
@@ -69,7 +69,7 @@ TEST(Shutdown, StopIsRepeatedUntilAllHaveLeft) {
   EXPECT_EQ(shutdown.phase(), Phase::finished);
 }
 
-TEST(Shutdown, NobodyIsWaitedForLong) {
+TEST(Shutdown, TheWaitForMembersIsLimited) {
   Shutdown shutdown;
   shutdown.end(Outcome::finished, "");
   shutdown.stop(at(10), "", "", {ann});
@@ -80,7 +80,7 @@ TEST(Shutdown, NobodyIsWaitedForLong) {
 
 constexpr NodeId left_shard{Role::shard, 3};
 
-TEST(Shutdown, ShardsAreToldWhenTheWorkersHaveLeft) {
+TEST(Shutdown, ShardsReceiveStopAfterTheWorkersHaveLeft) {
   Shutdown shutdown;
   shutdown.end(Outcome::finished, "");
   shutdown.stop(at(10), "", "", {ann, left_shard});
@@ -92,17 +92,17 @@ TEST(Shutdown, ShardsAreToldWhenTheWorkersHaveLeft) {
   EXPECT_EQ(shutdown.phase(), Phase::finished);
 }
 
-TEST(Shutdown, AShardThatAsksForTheEndIsToldItAllTheSame) {
+TEST(Shutdown, AShardThatSaidGoodbyeStillReceivesStop) {
   Shutdown shutdown;
   shutdown.end(Outcome::finished, "");
   shutdown.stop(at(10), "", "", {ann, left_shard});
   EXPECT_THAT(shutdown.repeat_stop(at(10)), ElementsAre(ann));
-  shutdown.left(left_shard);  // it was told to leave, and waits for the end
+  shutdown.left(left_shard);  // it was interrupted, and waits for Stop
   shutdown.left(ann);
   EXPECT_THAT(shutdown.repeat_stop(at(10.5)), ElementsAre(left_shard));
 }
 
-TEST(Shutdown, AWorkerThatPullsIsWaitedForAndASilentOneIsNot) {
+TEST(Shutdown, OnlyWorkersThatStillPullExtendTheWait) {
   Shutdown shutdown;
   shutdown.end(Outcome::finished, "");
   shutdown.stop(at(10), "", "", {ann, left_shard});
@@ -110,12 +110,12 @@ TEST(Shutdown, AWorkerThatPullsIsWaitedForAndASilentOneIsNot) {
     shutdown.heard(at(second));
     EXPECT_THAT(shutdown.repeat_stop(at(second)), ElementsAre(ann));
   }
-  EXPECT_THAT(shutdown.repeat_stop(at(16.6)), ElementsAre(left_shard)) << "it has the whole time";
+  EXPECT_THAT(shutdown.repeat_stop(at(16.6)), ElementsAre(left_shard)) << "the shard gets the whole timeout";
   EXPECT_THAT(shutdown.repeat_stop(at(18.5)), ElementsAre(left_shard));
   EXPECT_THAT(shutdown.repeat_stop(at(18.7)), IsEmpty());
 }
 
-TEST(Shutdown, LeftAloneMeansForTheWholeTimeout) {
+TEST(Shutdown, LeftAloneRequiresTheWholeTimeout) {
   Shutdown shutdown;
   EXPECT_FALSE(shutdown.left_alone(at(1), false, from_seconds(2)));
   EXPECT_FALSE(shutdown.left_alone(at(2), true, from_seconds(2)));

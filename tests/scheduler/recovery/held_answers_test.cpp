@@ -1,4 +1,4 @@
-// Messages leave in their order, and none before what it follows from is where it has to be.
+// Answers leave in order, and none before the journal records that it follows from are stored.
 #include "scheduler/recovery/journaled.h"
 
 #include <gmock/gmock.h>
@@ -15,9 +15,9 @@ using testing::IsEmpty;
 class HeldAnswersTest : public testing::Test {
  protected:
   static std::vector<Envelope> answers(std::initializer_list<Round> rounds) {
-    Outbox said(scheduler_node);
-    for (const Round round : rounds) said.send<ToWorker>({Role::worker, 1}, VersionExpired{round, 0});
-    return said.take();
+    Outbox outbox(scheduler_node);
+    for (const Round round : rounds) outbox.send<ToWorker>({Role::worker, 1}, VersionExpired{round, 0});
+    return outbox.take();
   }
   std::vector<Round> left(HeldAnswers& held, std::uint64_t have) {
     Outbox out(scheduler_node);
@@ -28,7 +28,7 @@ class HeldAnswersTest : public testing::Test {
   }
 };
 
-TEST_F(HeldAnswersTest, LeaveInOrderOnceTheJournalIsThere) {
+TEST_F(HeldAnswersTest, LeaveInOrderOnceTheJournalIsStored) {
   HeldAnswers held;
   held.hold(answers({1, 2}), 10);
   held.hold(answers({3}), 20);
@@ -42,17 +42,17 @@ TEST_F(HeldAnswersTest, LeaveInOrderOnceTheJournalIsThere) {
   EXPECT_TRUE(held.empty());
 }
 
-TEST_F(HeldAnswersTest, ThereIsRoomForALimitedNumber) {
+TEST_F(HeldAnswersTest, TheNumberOfHeldAnswersIsLimited) {
   HeldAnswers held(3);
   held.hold(answers({1, 2}), 1);
   held.hold(answers({3, 4}), 2);
   held.hold(answers({5}), 3);
-  EXPECT_THAT(left(held, 3), ElementsAre(1, 2, 5)) << "the line took what it had room for";
+  EXPECT_THAT(left(held, 3), ElementsAre(1, 2, 5)) << "3 and 4 did not fit";
   held.hold(answers({6, 7, 8}), 4);
   EXPECT_THAT(left(held, 4), ElementsAre(6, 7, 8)) << "there is room again";
 }
 
-TEST_F(HeldAnswersTest, WhatIsDroppedDoesNotLeave) {
+TEST_F(HeldAnswersTest, DroppedAnswersDoNotLeave) {
   HeldAnswers held(2);
   held.hold(answers({1, 2}), 1);
   held.drop_all();

@@ -1,4 +1,4 @@
-// What is heard is written before it is answered, and makes the same scheduler.
+// Inputs are written to the journal before they are answered; replaying them gives the same scheduler.
 #include "scheduler/recovery/journaled.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,8 @@ using testing::IsEmpty;
 
 Time at(double s) { return Time{from_seconds(s)}; }
 
-Envelope from_worker(ToScheduler said) {
-  return {{Role::worker, 1}, scheduler_node, Message(std::move(said))};
+Envelope from_worker(ToScheduler sent) {
+  return {{Role::worker, 1}, scheduler_node, Message(std::move(sent))};
 }
 
 TEST(Journaled, WritesBeforeItAnswers) {
@@ -26,7 +26,7 @@ TEST(Journaled, WritesBeforeItAnswers) {
   std::size_t written = 0;
   Journaled journaled(scheduler, [&](const std::vector<std::byte>&) {
     ++written;
-    EXPECT_TRUE(scheduler.members().workers.empty()) << "it had heard before it was written";
+    EXPECT_TRUE(scheduler.members().workers.empty()) << "it was handled before it was written";
     return true;
   });
   Outbox out(scheduler_node);
@@ -35,7 +35,7 @@ TEST(Journaled, WritesBeforeItAnswers) {
   EXPECT_EQ(scheduler.members().workers.size(), 1U);
 }
 
-TEST(Journaled, WakingForNothingIsNotWritten) {
+TEST(Journaled, AWakeWithoutEffectIsNotWritten) {
   Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
   std::size_t written = 0;
   Journaled journaled(scheduler, [&](const std::vector<std::byte>&) { return ++written > 0; });
@@ -47,7 +47,7 @@ TEST(Journaled, WakingForNothingIsNotWritten) {
   EXPECT_EQ(written, 2U);
 }
 
-TEST(Journaled, TheJournalSaysWhetherAStandbyCountsAndWhomItMayAsk) {
+TEST(Journaled, TheJournalRecordsTheStandbyAndItsArbiters) {
   std::vector<std::byte> journal;
   const Job job = test::toy_job(8, 4, 1, 1, 2);
   const auto hello = [](std::uint64_t shard) {
@@ -67,16 +67,16 @@ TEST(Journaled, TheJournalSaysWhetherAStandbyCountsAndWhomItMayAsk) {
   EXPECT_EQ(follower().attempt, 7U);
   EXPECT_EQ(follower().arbiters, (std::vector{eight}));
   append(journal, {at(3), hello(9)});
-  EXPECT_EQ(follower().arbiters, (std::vector{eight})) << "it has not confirmed that it decides";
+  EXPECT_EQ(follower().arbiters, (std::vector{eight})) << "it has not confirmed that it is the arbiter";
   append(journal, {at(4), Followed{7, nine}});
   EXPECT_EQ(follower().arbiters, (std::vector{eight, nine}));
   append(journal, {at(4), Followed{7, nine}});
-  EXPECT_EQ(follower().arbiters, (std::vector{nine})) << "the standby knows of it";
+  EXPECT_EQ(follower().arbiters, (std::vector{nine})) << "the standby knows the new arbiter";
   append(journal, {at(5), Followed{0}});
   EXPECT_EQ(follower().attempt, 0U);
 }
 
-TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
+TEST(Journaled, ALongJournalIsCondensed) {
   const Job job = test::toy_job(8, 4, 1, 1, 1);
   Scheduler scheduler(job, {}, balancing::make_policy("equal"));
   std::vector<std::byte> journal;
@@ -94,7 +94,7 @@ TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
   Outbox out(scheduler_node);
   const std::string name(200, 'a');
   for (double t = 1; t < 5; ++t) journaled.step(at(t), from_worker(Hello{0, name, {}, {}, 0}), out);
-  EXPECT_LT(refusals, 0) << "what was refused is tried again";
+  EXPECT_LT(refusals, 0) << "a refused attempt is repeated";
   EXPECT_TRUE(std::holds_alternative<Condensed>(JournalReader(journal).next().value().what));
   JournalReader reader(journal);
   Scheduler again(job, {}, balancing::make_policy("equal"));
@@ -102,20 +102,20 @@ TEST(Journaled, BeginsAnewWithWhatItKnowsBeforeItHearsMore) {
   EXPECT_EQ(again.save(at(9)), scheduler.save(at(9)));
 }
 
-TEST(Journaled, SaysThatItWaitsForWhoDecides) {
+TEST(Journaled, ReportsThatItWaitsForAnArbiter) {
   Scheduler scheduler(test::toy_job(8, 4, 1, 1, 1), {}, balancing::make_policy("equal"));
   Journaled journaled(scheduler, [](const std::vector<std::byte>&) { return true; },
                       {.standby = {"build", [] { return std::vector<std::byte>(1); }}});
   Outbox out(scheduler_node);
   const NodeId standby{Role::standby, 9}, shard{Role::shard, 8};
-  const auto hear = [&](double when, NodeId from, ToScheduler said) {
-    journaled.step(at(when), {from, scheduler_node, Message(std::move(said))}, out);
+  const auto receive = [&](double when, NodeId from, ToScheduler sent) {
+    journaled.step(at(when), {from, scheduler_node, Message(std::move(sent))}, out);
   };
-  hear(1, shard, Hello{0, "s", "tcp://s", {}, 0});
-  hear(1, standby, Follow{"build", 7});
-  hear(1, standby, JournalAck{7, 1});
-  hear(1, shard, Arbitrates{7});
-  hear(1, link_node, Disconnected{standby});
+  receive(1, shard, Hello{0, "s", "tcp://s", {}, 0});
+  receive(1, standby, Follow{"build", 7});
+  receive(1, standby, JournalAck{7, 1});
+  receive(1, shard, Arbitrates{7});
+  receive(1, link_node, Disconnected{standby});
   (void)out.take();
   journaled.wake(at(1.1), out);
   EXPECT_TRUE(test::heard<Note>(out.take()).empty());
@@ -125,15 +125,15 @@ TEST(Journaled, SaysThatItWaitsForWhoDecides) {
   EXPECT_NE(notes[0].text.find("decides which of the two leads"), std::string::npos);
 }
 
-// A journal whose disk hangs: records are handed over, and written when the test says so.
+// A journal on a disk that hangs: records are accepted at once, but `written` counts those on the disk.
 class SlowJournal : public testing::Test {
  protected:
   std::vector<Envelope> join(std::uint64_t worker, double when) {
     return step(when, {Role::worker, worker}, Hello{0, "w" + std::to_string(worker), {}, {}, 0});
   }
-  std::vector<Envelope> step(double when, NodeId from, ToScheduler said) {
+  std::vector<Envelope> step(double when, NodeId from, ToScheduler sent) {
     Outbox out(scheduler_node);
-    journaled.step(at(when), {from, scheduler_node, Message(std::move(said))}, out);
+    journaled.step(at(when), {from, scheduler_node, Message(std::move(sent))}, out);
     return out.take();
   }
   std::vector<Envelope> wake(double when) {
@@ -142,9 +142,9 @@ class SlowJournal : public testing::Test {
     return out.take();
   }
   void write_all() { written = journal.size(); }
-  static std::vector<NodeId> welcomed(const std::vector<Envelope>& said) {
+  static std::vector<NodeId> welcomed(const std::vector<Envelope>& sent) {
     std::vector<NodeId> nodes;
-    for (const Envelope& it : said) {
+    for (const Envelope& it : sent) {
       const auto* message = std::get_if<ToWorker>(&it.message);
       if (message != nullptr && std::holds_alternative<Welcome>(*message)) nodes.push_back(it.to);
     }
@@ -153,8 +153,8 @@ class SlowJournal : public testing::Test {
 
   const Job job = test::toy_job(8, 4, 1, 1, 1);
   Scheduler scheduler{job, {}, balancing::make_policy("equal")};
-  std::vector<std::vector<std::byte>> journal;  // record by record
-  std::size_t written = 0;                      // of them
+  std::vector<std::vector<std::byte>> journal;  // one element for each record
+  std::size_t written = 0;                      // number of records
   bool sound = true;
   Journaled::Options options() {
     Journaled::Options options;
@@ -175,9 +175,9 @@ class SlowJournal : public testing::Test {
                       options()};
 };
 
-TEST_F(SlowJournal, AnswersLeaveInOrderOnceTheyAreWrittenAndNoneBefore) {
+TEST_F(SlowJournal, AnswersLeaveInOrderOnceTheyAreWritten) {
   EXPECT_THAT(welcomed(join(1, 1)), IsEmpty());
-  EXPECT_THAT(welcomed(join(2, 1.1)), IsEmpty()) << "what comes meanwhile is acted on";
+  EXPECT_THAT(welcomed(join(2, 1.1)), IsEmpty()) << "inputs are handled meanwhile";
   EXPECT_EQ(scheduler.members().workers.size(), 2U);
   EXPECT_THAT(welcomed(wake(1.2)), IsEmpty());
   written = 1;
@@ -187,7 +187,7 @@ TEST_F(SlowJournal, AnswersLeaveInOrderOnceTheyAreWrittenAndNoneBefore) {
   EXPECT_THAT(welcomed(join(3, 1.5)), IsEmpty());
 }
 
-TEST_F(SlowJournal, OneThatIsInTimeHoldsUpNothing) {
+TEST_F(SlowJournal, APromptJournalDelaysNothing) {
   std::size_t before = 0;
   for (std::uint64_t worker = 1; worker < 4; ++worker) {
     written = ++before;
@@ -195,7 +195,7 @@ TEST_F(SlowJournal, OneThatIsInTimeHoldsUpNothing) {
   }
 }
 
-TEST_F(SlowJournal, IsLookedAtAgainWhileAnswersWait) {
+TEST_F(SlowJournal, IsPolledWhileAnswersWait) {
   wake(1);
   join(1, 1.001);
   EXPECT_LT(journaled.deadline(), at(1.1)) << "long before the next heartbeat";
@@ -205,8 +205,8 @@ TEST_F(SlowJournal, IsLookedAtAgainWhileAnswersWait) {
 }
 
 TEST_F(SlowJournal, HeartbeatsAndNotesDoNotWait) {
-  const auto said = join(1, 1);
-  ASSERT_EQ(test::heard<Note>(said).size(), 1U) << "people need not wait";
+  const auto sent = join(1, 1);
+  ASSERT_EQ(test::heard<Note>(sent).size(), 1U) << "notes do not wait";
   double now = 1;
   for (int beats = 0; beats < 10; ++beats) {
     now += job.heartbeat;
@@ -227,7 +227,7 @@ TEST_F(SlowJournal, AnAnswerWaitsForTheStandbyAndForTheJournal) {
   write_all();
   step(1, standby, Follow{"build", 7});
   confirm(1);
-  confirm(1);  // that it counts
+  confirm(1);  // the record that it counts
   EXPECT_THAT(welcomed(join(1, 1.1)), IsEmpty());
   EXPECT_THAT(confirm(1.1), IsEmpty()) << "the journal does not have it";
   write_all();
@@ -235,13 +235,14 @@ TEST_F(SlowJournal, AnAnswerWaitsForTheStandbyAndForTheJournal) {
   EXPECT_THAT(welcomed(join(2, 1.3)), IsEmpty());
   write_all();
   EXPECT_THAT(welcomed(wake(1.4)), IsEmpty()) << "the standby does not have it";
-  EXPECT_TRUE(test::heard<SchedulerBeat>(wake(1 + job.heartbeat)).empty()) << "members hear from one";
+  EXPECT_TRUE(test::heard<SchedulerBeat>(wake(1 + job.heartbeat)).empty())
+      << "members must have one scheduler";
   write_all();
   EXPECT_THAT(confirm(2), ElementsAre(NodeId{Role::worker, 2}));
 }
 
-// What is on the disk then is older than what members have heard: it has to go first.
-TEST_F(SlowJournal, ThatIsGivenUpIsEmptiedBeforeAnythingElseIsAnswered) {
+// The journal on disk is then older than what members have received, so it must be emptied first.
+TEST_F(SlowJournal, AnAbandonedJournalIsEmptiedBeforeFurtherAnswers) {
   join(1, 1);
   sound = false;
   EXPECT_THAT(welcomed(join(2, 1.1)), IsEmpty());
@@ -250,16 +251,15 @@ TEST_F(SlowJournal, ThatIsGivenUpIsEmptiedBeforeAnythingElseIsAnswered) {
   EXPECT_THAT(welcomed(join(3, 1.3)), ElementsAre(NodeId{Role::worker, 3}));
 }
 
-// One that was lost while nobody could hear it, with the next that bears its name.
-TEST(Restarted, SilenceCountsFromNow) {
+TEST(Restarted, SilenceCountsFromTheRestart) {
   test::Script script;
   for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann", "w1: Ready", "wait 8"})
-    script.say(line);
-  script.say("killed");
+    script.run(line);
+  script.run("killed");
   EXPECT_EQ(script.scheduler().members().workers.at(0).present, true);
-  script.say("wait 9");
-  EXPECT_EQ(script.scheduler().members().workers.at(0).present, true) << "17 s after its last word";
-  script.say("wait 2");
+  script.run("wait 9");
+  EXPECT_EQ(script.scheduler().members().workers.at(0).present, true) << "17 s after its last message";
+  script.run("wait 2");
   EXPECT_EQ(script.scheduler().members().workers.at(0).present, false);
 }
 

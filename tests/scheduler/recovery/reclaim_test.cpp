@@ -1,4 +1,4 @@
-// A scheduler that was killed beside a standby leads again only if the servers grant it.
+// A scheduler that had a standby and was killed leads again only if the servers grant it.
 #include "scheduler/recovery/reclaim.h"
 
 #include <gmock/gmock.h>
@@ -29,54 +29,54 @@ struct Reclaiming : testing::Test {
   void wake(double when) {
     Outbox out(self);
     reclaim->wake(at(when), out);
-    for (Envelope& it : out.take()) left.push_back(std::move(it));
+    for (Envelope& it : out.take()) sent.push_back(std::move(it));
   }
-  void hear(NodeId from, LeaderGrant granted) {
+  void receive(NodeId from, LeaderGrant granted) {
     Outbox out(self);
     reclaim->step(at(1), {from, self, Message(ToStandby(granted))}, out);
   }
 
   Members members;
   std::optional<Reclaim> reclaim;
-  std::vector<Envelope> left;
+  std::vector<Envelope> sent;
 };
 
-TEST_F(Reclaiming, AsksAllServersOfTheJournal) {
+TEST_F(Reclaiming, AsksAllServersInTheJournal) {
   begin({arbiter});
-  EXPECT_EQ(test::heard<Connect>(left).size(), 3u);
-  const auto claims = test::heard<LeaderClaim>(left);
+  EXPECT_EQ(test::heard<Connect>(sent).size(), 3u);
+  const auto claims = test::heard<LeaderClaim>(sent);
   ASSERT_EQ(claims.size(), 3u);
   EXPECT_EQ(claims[1].shard, arbiter);
   EXPECT_EQ(claims[1].attempt, 7u);
   EXPECT_EQ(claims[1].generation, 2u);
   EXPECT_FALSE(claims[1].standby);
   wake(1.01);
-  EXPECT_EQ(test::heard<LeaderClaim>(left).size(), 3u);
+  EXPECT_EQ(test::heard<LeaderClaim>(sent).size(), 3u);
   wake(1.1);
-  EXPECT_EQ(test::heard<LeaderClaim>(left).size(), 6u);
+  EXPECT_EQ(test::heard<LeaderClaim>(sent).size(), 6u);
 }
 
-TEST_F(Reclaiming, LeadsWhenAllThatDecideHaveGrantedIt) {
+TEST_F(Reclaiming, LeadsWhenAllArbitersGrantIt) {
   begin({arbiter, its_mirror});
-  hear(first, {7, true});
-  hear(arbiter, {7, true});
-  hear(its_mirror, {6, true});
+  receive(first, {7, true});
+  receive(arbiter, {7, true});
+  receive(its_mirror, {6, true});
   EXPECT_FALSE(reclaim->finished()) << "an answer to another attempt";
-  hear(its_mirror, {7, true});
+  receive(its_mirror, {7, true});
   EXPECT_EQ(reclaim->answer(), Answer::granted);
 }
 
-TEST_F(Reclaiming, OneThatKnowsOfALaterLeaderRefusesForAll) {
+TEST_F(Reclaiming, AnyServerInTheJournalMayRefuse) {
   begin({arbiter});
-  hear(stranger, {7, false});
+  receive(stranger, {7, false});
   EXPECT_FALSE(reclaim->finished());
-  hear(first, {7, false});
+  receive(first, {7, false});
   EXPECT_EQ(reclaim->answer(), Answer::refused);
 }
 
-TEST_F(Reclaiming, GivesUpWhereTheServersThatDecideAreGone) {
+TEST_F(Reclaiming, GivesUpWhenTheArbitersAreGone) {
   begin({arbiter});
-  hear(first, {7, true});
+  receive(first, {7, true});
   wake(60);
   EXPECT_FALSE(reclaim->finished());
   wake(62);
@@ -84,7 +84,7 @@ TEST_F(Reclaiming, GivesUpWhereTheServersThatDecideAreGone) {
   EXPECT_EQ(reclaim->answer(), Answer::none);
 }
 
-TEST_F(Reclaiming, BeforeThereWereShardsNothingBinds) {
+TEST_F(Reclaiming, WithoutShardsNoGrantIsNeeded) {
   members.shards.clear();
   begin({});
   EXPECT_EQ(reclaim->answer(), Answer::granted);

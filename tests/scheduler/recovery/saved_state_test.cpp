@@ -1,5 +1,5 @@
-// That a saved scheduler is the same one is seen with every message of every transcript
-// (tests/scheduler/transcript_script.cpp).
+// tests/scheduler/transcript_script.cpp checks after every line of every transcript that a restored scheduler
+// equals the saved one.
 #include "scheduler/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr Time now{std::chrono::seconds(5)}, later{std::chrono::seconds(1005)};
 
-TEST(SavedState, IsToldOnAnyClock) {
+TEST(SavedState, IsRestoredOnAnyClock) {
   test::Script script;
   for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann", "k: Beat", "wait 1"})
-    script.say(line);
+    script.run(line);
   const std::string state = script.scheduler().save(now);
   Scheduler elsewhere(script.job(), {}, balancing::make_policy("equal"));
   elsewhere.restore(state, later);
@@ -26,9 +26,9 @@ TEST(SavedState, IsToldOnAnyClock) {
   EXPECT_EQ(elsewhere.members().worker({Role::worker, 1})->name, "ann");
 }
 
-TEST(SavedState, WhatIsNoneIsRefused) {
+TEST(SavedState, InvalidStateIsRefused) {
   test::Script script;
-  for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann"}) script.say(line);
+  for (const char* line : {"job workers=1", "s1: Hello left", "w1: Hello ann"}) script.run(line);
   const std::string state = script.scheduler().save(now);
   for (std::size_t size = 0; size < state.size(); ++size) {
     Scheduler other(script.job(), {}, balancing::make_policy("equal"));

@@ -13,7 +13,7 @@ namespace {
 constexpr NodeId self{Role::standby, 5}, arbiter{Role::shard, 2};
 Time at(double s) { return Time{from_seconds(s)}; }
 
-// A standby whose scheduler's clock is 100 s behind.
+// The scheduler's clock is 100 s behind the standby's.
 struct FollowingStandby : testing::Test {
   Standby make() {
     return Standby({"build", 7, from_seconds(60), [this] { written.clear(); },
@@ -23,28 +23,28 @@ struct FollowingStandby : testing::Test {
                       return Standby::Place{arbiter, "tcp://shard"};
                     }});
   }
-  void hear(NodeId from, ToStandby said, double when) {
+  void receive(NodeId from, ToStandby body, double when) {
     Outbox out(self);
-    standby.step(at(when), {from, self, Message(std::move(said))}, out);
-    said_now = out.take();
+    standby.step(at(when), {from, self, Message(std::move(body))}, out);
+    sent_now = out.take();
   }
   void wake(double when) {
     Outbox out(self);
     standby.wake(at(when), out);
-    said_now = out.take();
+    sent_now = out.take();
   }
   // One record, in two parts.
   void send(const JournalRecord& record, double when, std::uint64_t attempt = 7) {
     std::vector<std::byte> bytes;
     append(bytes, record);
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    hear(scheduler_node, JournalPart{attempt, sent, text.substr(0, 5)}, when);
-    hear(scheduler_node, JournalPart{attempt, sent + 5, text.substr(5)}, when);
+    receive(scheduler_node, JournalPart{attempt, sent, text.substr(0, 5)}, when);
+    receive(scheduler_node, JournalPart{attempt, sent + 5, text.substr(5)}, when);
     sent += text.size();
   }
   void begin(double when = 101) {
     wake(when);
-    hear(scheduler_node, Following{7, at(when - 100).since_origin.count()}, when);
+    receive(scheduler_node, Following{7, at(when - 100).since_origin.count()}, when);
     JournalHead head{"build", test::toy_job(8, 4, 1, 1, 1), {}, {}};
     head.from.term = 4;
     send({at(1), head}, when);
@@ -53,34 +53,34 @@ struct FollowingStandby : testing::Test {
     begin();
     send({at(when - 100), Followed{7}}, when);
   }
-  template <class Said>
-  std::vector<Said> heard() {
-    return test::heard<Said>(said_now);
+  template <class Body>
+  std::vector<Body> sent_of() {
+    return test::heard<Body>(sent_now);
   }
 
   bool has_shards = true;
   std::vector<JournalRecord> written;
-  std::vector<Envelope> said_now;
+  std::vector<Envelope> sent_now;
   std::uint64_t sent = 0;
   Standby standby = make();
 };
 
 TEST_F(FollowingStandby, AsksUntilItIsAnswered) {
   wake(1);
-  ASSERT_EQ(heard<Follow>().size(), 1u);
-  EXPECT_EQ(heard<Follow>()[0].attempt, 7u);
+  ASSERT_EQ(sent_of<Follow>().size(), 1u);
+  EXPECT_EQ(sent_of<Follow>()[0].attempt, 7u);
   wake(1.1);
-  EXPECT_TRUE(heard<Follow>().empty());
+  EXPECT_TRUE(sent_of<Follow>().empty());
   wake(1.3);
-  EXPECT_EQ(heard<Follow>().size(), 1u);
-  hear(scheduler_node, Following{7, 0}, 1.4);
+  EXPECT_EQ(sent_of<Follow>().size(), 1u);
+  receive(scheduler_node, Following{7, 0}, 1.4);
   wake(2);
-  EXPECT_TRUE(heard<Follow>().empty());
+  EXPECT_TRUE(sent_of<Follow>().empty());
 }
 
-TEST_F(FollowingStandby, WritesWhatComesOnItsOwnClockAndConfirmsIt) {
+TEST_F(FollowingStandby, WritesRecordsOnItsOwnClockAndConfirmsThem) {
   begin();
-  EXPECT_EQ(heard<JournalAck>().at(0).below, sent);
+  EXPECT_EQ(sent_of<JournalAck>().at(0).below, sent);
   send({at(1.5), Woken{}}, 102);
   ASSERT_EQ(written.size(), 2u);
   EXPECT_EQ(written[1].now, at(101.5));
@@ -94,112 +94,112 @@ TEST_F(FollowingStandby, WritesWhatComesOnItsOwnClockAndConfirmsIt) {
 TEST_F(FollowingStandby, LeadsWhenTheSchedulerIsSilentAndAShardGrantsIt) {
   count();
   wake(103.9);
-  EXPECT_TRUE(heard<LeaderClaim>().empty());
+  EXPECT_TRUE(sent_of<LeaderClaim>().empty());
   wake(104.2);
-  ASSERT_EQ(heard<LeaderClaim>().size(), 1u);
-  EXPECT_EQ(heard<LeaderClaim>()[0].attempt, 7u);
-  EXPECT_EQ(heard<LeaderClaim>()[0].term, 4u);
-  EXPECT_EQ(heard<Connect>().size(), 1u);
+  ASSERT_EQ(sent_of<LeaderClaim>().size(), 1u);
+  EXPECT_EQ(sent_of<LeaderClaim>()[0].attempt, 7u);
+  EXPECT_EQ(sent_of<LeaderClaim>()[0].term, 4u);
+  EXPECT_EQ(sent_of<Connect>().size(), 1u);
   wake(104.3);
-  EXPECT_EQ(heard<LeaderClaim>().size(), 1u) << "again";
-  hear(arbiter, LeaderGrant{7, true}, 104.3);
+  EXPECT_EQ(sent_of<LeaderClaim>().size(), 1u) << "repeated";
+  receive(arbiter, LeaderGrant{7, true}, 104.3);
   EXPECT_TRUE(standby.leads());
-  const std::vector<Disconnect> left_alone = heard<Disconnect>();
+  const std::vector<Disconnect> left_alone = sent_of<Disconnect>();
   ASSERT_EQ(left_alone.size(), 2u) << "nothing waits for the former scheduler";
   EXPECT_EQ(left_alone[1].node, scheduler_node);
   EXPECT_TRUE(standby.finished());
 }
 
-TEST_F(FollowingStandby, ConfirmsNothingAnyMoreOnceItHasClaimed) {
+TEST_F(FollowingStandby, ConfirmsNothingAfterItsClaim) {
   count();
   wake(104.2);
   send({at(5), Woken{}}, 105);
-  EXPECT_TRUE(heard<JournalAck>().empty());
+  EXPECT_TRUE(sent_of<JournalAck>().empty());
   EXPECT_EQ(written.size(), 2u);
 }
 
-TEST_F(FollowingStandby, WhenItIsRefusedItFollowsAnew) {
+TEST_F(FollowingStandby, ARefusedStandbyFollowsAgain) {
   count();
   wake(104.2);
-  hear(arbiter, LeaderGrant{7, false}, 104.3);
+  receive(arbiter, LeaderGrant{7, false}, 104.3);
   EXPECT_FALSE(standby.finished());
   wake(104.4);
-  ASSERT_EQ(heard<Follow>().size(), 1u);
-  EXPECT_EQ(heard<Follow>()[0].attempt, 8u);
-  EXPECT_TRUE(heard<LeaderClaim>().empty());
+  ASSERT_EQ(sent_of<Follow>().size(), 1u);
+  EXPECT_EQ(sent_of<Follow>()[0].attempt, 8u);
+  EXPECT_TRUE(sent_of<LeaderClaim>().empty());
 }
 
-TEST_F(FollowingStandby, OneThatDoesNotCountNeverLeads) {
+TEST_F(FollowingStandby, AStandbyThatDoesNotCountNeverLeads) {
   begin();
   wake(150);
-  EXPECT_TRUE(heard<LeaderClaim>().empty());
+  EXPECT_TRUE(sent_of<LeaderClaim>().empty());
   wake(170);
   EXPECT_TRUE(standby.exit_reason().unreachable());
 }
 
-TEST_F(FollowingStandby, ASchedulerThatIsBackInTimeIsFollowed) {
+TEST_F(FollowingStandby, ASchedulerThatReturnsInTimeIsFollowed) {
   count();
-  hear(link_node, Disconnected{scheduler_node}, 103);
+  receive(link_node, Disconnected{scheduler_node}, 103);
   wake(103.1);
-  ASSERT_EQ(heard<Follow>().size(), 1u);
-  EXPECT_TRUE(standby.counts()) << "until somebody answers";
+  ASSERT_EQ(sent_of<Follow>().size(), 1u);
+  EXPECT_TRUE(standby.counts()) << "until the scheduler answers";
   sent = 0;
-  hear(scheduler_node, Following{8, 0}, 103.2);
+  receive(scheduler_node, Following{8, 0}, 103.2);
   EXPECT_FALSE(standby.counts());
-  EXPECT_TRUE(written.empty()) << "it begins anew";
+  EXPECT_TRUE(written.empty()) << "the copy restarts";
 }
 
-TEST_F(FollowingStandby, AGapMakesItBeginAnew) {
+TEST_F(FollowingStandby, AGapRestartsTheCopy) {
   begin();
-  hear(scheduler_node, JournalPart{7, sent + 1, "x"}, 102);
-  EXPECT_TRUE(heard<JournalAck>().empty());
+  receive(scheduler_node, JournalPart{7, sent + 1, "x"}, 102);
+  EXPECT_TRUE(sent_of<JournalAck>().empty());
   wake(102.1);
-  EXPECT_EQ(heard<Follow>().size(), 1u);
+  EXPECT_EQ(sent_of<Follow>().size(), 1u);
 }
 
-// What it confirms is what it has: its scheduler acts on that.
-TEST_F(FollowingStandby, WhatItCannotReadItDoesNotConfirm) {
+// The scheduler relies on every confirmed record being stored.
+TEST_F(FollowingStandby, UnreadableRecordsAreNotConfirmed) {
   count();
   std::vector<std::byte> record;
   append(record, {at(3), Woken{}});
   record.back() ^= std::byte{1};
-  hear(scheduler_node, JournalPart{7, sent, {reinterpret_cast<const char*>(record.data()), record.size()}},
-       103);
-  EXPECT_TRUE(heard<JournalAck>().empty());
+  receive(scheduler_node, JournalPart{7, sent, {reinterpret_cast<const char*>(record.data()), record.size()}},
+          103);
+  EXPECT_TRUE(sent_of<JournalAck>().empty());
   wake(103.1);
-  ASSERT_EQ(heard<Follow>().size(), 1u) << "from the beginning";
-  EXPECT_EQ(heard<Follow>()[0].attempt, 8u);
+  ASSERT_EQ(sent_of<Follow>().size(), 1u) << "from the beginning";
+  EXPECT_EQ(sent_of<Follow>()[0].attempt, 8u);
 }
 
-TEST_F(FollowingStandby, TimesThatNoClockTellsAreNotBelieved) {
+TEST_F(FollowingStandby, ImpossibleTimesAreIgnored) {
   wake(101);
-  hear(scheduler_node, Following{7, std::numeric_limits<std::int64_t>::min()}, 101);
+  receive(scheduler_node, Following{7, std::numeric_limits<std::int64_t>::min()}, 101);
   wake(102);
-  EXPECT_EQ(heard<Follow>().size(), 1u) << "it is not answered";
+  EXPECT_EQ(sent_of<Follow>().size(), 1u) << "the answer was ignored";
   begin(103);
   send({Time::max(), Woken{}}, 104);
-  EXPECT_TRUE(heard<JournalAck>().empty());
+  EXPECT_TRUE(sent_of<JournalAck>().empty());
 }
 
-TEST_F(FollowingStandby, OnlyTheShardThatItAskedGrantsTheJob) {
+TEST_F(FollowingStandby, OnlyTheShardThatItAskedMayGrant) {
   count();
   wake(104.2);
-  hear({Role::shard, 3}, LeaderGrant{7, true}, 104.3);
+  receive({Role::shard, 3}, LeaderGrant{7, true}, 104.3);
   EXPECT_FALSE(standby.leads());
-  hear(arbiter, LeaderGrant{7, true}, 104.4);
+  receive(arbiter, LeaderGrant{7, true}, 104.4);
   EXPECT_TRUE(standby.leads());
 }
 
-TEST_F(FollowingStandby, WhatIsSaidTwiceIsNoGap) {
+TEST_F(FollowingStandby, ARepeatedPartIsNoGap) {
   begin();
-  hear(scheduler_node, JournalPart{7, 0, "x"}, 102);
+  receive(scheduler_node, JournalPart{7, 0, "x"}, 102);
   wake(102.1);
-  EXPECT_TRUE(heard<Follow>().empty());
+  EXPECT_TRUE(sent_of<Follow>().empty());
 }
 
-TEST_F(FollowingStandby, EndsWithTheJobAndWhereItIsRefused) {
+TEST_F(FollowingStandby, EndsWithTheJobOrIfItIsRefused) {
   count();
-  hear(scheduler_node, Stop{Outcome::finished}, 103);
+  receive(scheduler_node, Stop{Outcome::finished}, 103);
   EXPECT_TRUE(standby.finished());
   EXPECT_FALSE(standby.leads());
   Standby another = make();
@@ -209,7 +209,7 @@ TEST_F(FollowingStandby, EndsWithTheJobAndWhereItIsRefused) {
   EXPECT_EQ(another.exit_reason().refusal()->text, "no");
 }
 
-TEST_F(FollowingStandby, WithoutServersThereIsNothingToLead) {
+TEST_F(FollowingStandby, WithoutServersItDoesNotLead) {
   has_shards = false;
   count();
   wake(104.2);

@@ -1,4 +1,4 @@
-// Who owes what.
+// Which worker owes which piece.
 #include "scheduler/rounds/assignments.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ class AssignmentsTest : public ::testing::Test {
   RoundState& round() { return rounds.front(); }
   WorkerMember& worker(std::uint32_t slot) { return members.workers.at(slot); }
   std::vector<std::string> begin() { return in_words(assignments->begin(at(1), round())); }
-  // What the owner of a piece says when it is done.
+  // The report of a piece's owner.
   [[nodiscard]] Report report_of(PieceId id, double loss = 0) const {
     Report report;
     report.piece.id = id;
@@ -69,7 +69,7 @@ class AssignmentsTest : public ::testing::Test {
     report.loss = loss;
     return report;
   }
-  // Its owner is done with a piece.
+  // The owner reports a piece.
   void report(double when, PieceId id) {
     const WorkerMember& owner = worker(*round().find(id)->owner);
     EXPECT_TRUE(assignments->report(at(when), owner, report_of(id)));
@@ -85,24 +85,24 @@ class AssignmentsTest : public ::testing::Test {
   std::optional<Assignments> assignments;
 };
 
-TEST_F(AssignmentsTest, ARoundIsDividedAmongThoseThatWork) {
+TEST_F(AssignmentsTest, ARoundIsDividedAmongWorkingWorkers) {
   worker(1).stalled = true;
   EXPECT_THAT(begin(), ElementsAre("0:[0, 15)", "2:[15, 30)"));
 }
 
-TEST_F(AssignmentsTest, WhatMemoryDoesNotHoldTakesSeveralPieces) {
+TEST_F(AssignmentsTest, SharesBeyondMemoryBecomeSeveralPieces) {
   for (std::uint32_t slot = 0; slot < 3; ++slot) worker(slot).most = 5;
   EXPECT_THAT(begin(),
               ElementsAre("0:[0, 5)", "1:[5, 10)", "2:[10, 15)", "0:[15, 20)", "1:[20, 25)", "2:[25, 30)"));
 }
 
-TEST_F(AssignmentsTest, WhatALostWorkerOwesIsDividedAmongTheOthers) {
+TEST_F(AssignmentsTest, ALostWorkersPiecesAreDividedAmongTheOthers) {
   begin();
   EXPECT_THAT(lose(1), ElementsAre("0:[10, 15)", "2:[15, 20)"));
   EXPECT_THAT(round().owed_by(1), IsEmpty());
 }
 
-TEST_F(AssignmentsTest, WhatNobodyOwesIsAdoptedBySomebodyWhoComes) {
+TEST_F(AssignmentsTest, ANewWorkerAdoptsOrphanedPieces) {
   begin();
   for (std::uint32_t slot = 0; slot < 3; ++slot) lose(slot);
   EXPECT_THAT(in_words(assignments->adopt_orphans(at(3))), IsEmpty());
@@ -112,7 +112,7 @@ TEST_F(AssignmentsTest, WhatNobodyOwesIsAdoptedBySomebodyWhoComes) {
   EXPECT_THAT(round().owed_by(std::nullopt), IsEmpty());
 }
 
-TEST_F(AssignmentsTest, AReportCountsOnceAndFromItsOwnerOnly) {
+TEST_F(AssignmentsTest, AReportCountsOnceAndOnlyFromTheOwner) {
   begin();
   const Report report = report_of(1);
   EXPECT_FALSE(assignments->report(at(2), worker(1), report));
@@ -121,7 +121,7 @@ TEST_F(AssignmentsTest, AReportCountsOnceAndFromItsOwnerOnly) {
   EXPECT_TRUE(round().find(1)->reported);
 }
 
-TEST_F(AssignmentsTest, ALateReportTakesThePlaceOfThePartsThatOthersOwe) {
+TEST_F(AssignmentsTest, ALateReportReplacesPartsThatOthersOwe) {
   begin();
   const Report report = report_of(2);
   lose(1);
@@ -130,21 +130,21 @@ TEST_F(AssignmentsTest, ALateReportTakesThePlaceOfThePartsThatOthersOwe) {
   EXPECT_THAT(round().owed_by(2), ElementsAre(3));
 }
 
-TEST_F(AssignmentsTest, AWorkerWhoseNumbersWereRefusedIsNotBelievedLater) {
+TEST_F(AssignmentsTest, ALaterReportOfARefusedPieceIsIgnored) {
   begin();
   const Report good = report_of(2);
   EXPECT_THAT(in_words(*assignments->report(at(2), worker(1), report_of(2, NAN))),
               ElementsAre("remark", "2:[10, 20)"));
-  EXPECT_FALSE(assignments->report(at(3), worker(1), good)) << "another one computes it now";
+  EXPECT_FALSE(assignments->report(at(3), worker(1), good)) << "another worker computes it now";
   EXPECT_THAT(round().owed_by(2), SizeIs(2));
 }
 
-TEST_F(AssignmentsTest, WhatIsOwedAndNotHeldIsSaidAgainAfterTheTimeout) {
+TEST_F(AssignmentsTest, OwedPiecesNotHeldAreResentAfterTheTimeout) {
   begin();
   EXPECT_THAT(in_words(assignments->repeat_lost(at(3), 0, {})), IsEmpty());
   EXPECT_THAT(in_words(assignments->repeat_lost(at(3.1), 0, {1})), IsEmpty()) << "it holds it";
   EXPECT_THAT(in_words(assignments->repeat_lost(at(3.1), 0, {})), ElementsAre("0:[0, 10)"));
-  EXPECT_THAT(in_words(assignments->repeat_lost(at(3.2), 0, {})), IsEmpty()) << "just said";
+  EXPECT_THAT(in_words(assignments->repeat_lost(at(3.2), 0, {})), IsEmpty()) << "just resent";
 }
 
 TEST_F(AssignmentsTest, AGapIsPushedAgainAndThenComputedAgain) {
@@ -157,7 +157,7 @@ TEST_F(AssignmentsTest, AGapIsPushedAgainAndThenComputedAgain) {
   EXPECT_THAT(in_words(assignments->repair_gap(at(5), round(), gap, shard)), IsEmpty());
   EXPECT_THAT(in_words(assignments->repair_gap(at(100), round(), gap, shard)),
               ElementsAre("0:[10, 14)", "1:[14, 17)", "2:[17, 20)"));
-  report(100, 5), worker(1).stalled = worker(2).stalled = true;  // it cannot push what it has
+  report(100, 5), worker(1).stalled = worker(2).stalled = true;  // a stalled owner cannot push it again
   EXPECT_EQ(in_words(assignments->repair_gap(at(103), round(), {14, 17}, shard)).at(0), "0:[14, 17)");
 }
 
@@ -169,7 +169,7 @@ TEST_F(AssignmentsTest, AGapIsLeftAloneWhilePushesArrive) {
   EXPECT_THAT(in_words(assignments->repair_gap(at(10), round(), {0, 10}, shard)), IsEmpty());
 }
 
-TEST_F(AssignmentsTest, OnALineThatIsSlowAPushHasMoreTime) {
+TEST_F(AssignmentsTest, OnASlowNetworkAPushHasMoreTime) {
   begin();
   report(1, 1);
   assignments->pushed(from_seconds(60));
@@ -178,7 +178,7 @@ TEST_F(AssignmentsTest, OnALineThatIsSlowAPushHasMoreTime) {
               ElementsAre("again 0:[0, 10)"));
 }
 
-TEST_F(AssignmentsTest, OfAPieceThatIsMissingInPartOnlyThePartIsComputedAgain) {
+TEST_F(AssignmentsTest, OnlyTheMissingPartOfAPieceIsComputedAgain) {
   begin();
   report(1, 1);
   members.workers.at(1).present = members.workers.at(2).present = false;
@@ -188,7 +188,7 @@ TEST_F(AssignmentsTest, OfAPieceThatIsMissingInPartOnlyThePartIsComputedAgain) {
   EXPECT_EQ(covered, 30U);
 }
 
-TEST_F(AssignmentsTest, NumbersThatAreNotFiniteAreComputedElsewhereOnce) {
+TEST_F(AssignmentsTest, APieceWithNonFiniteNumbersIsComputedElsewhereOnce) {
   begin();
   const auto first = assignments->report(at(2), worker(0), report_of(1, NAN));
   EXPECT_THAT(in_words(*first), ElementsAre("remark", "1:[0, 10)"));
@@ -213,7 +213,7 @@ class Grains : public AssignmentsTest {
   }
 };
 
-TEST_F(Grains, SharesAreWholeGrainsButForTheLast) {
+TEST_F(Grains, SharesAreWholeGrainsExceptTheLast) {
   EXPECT_THAT(begin(), ElementsAre("0:[0, 16)", "1:[16, 24)", "2:[24, 30)"));
   EXPECT_THAT(lose(0), ElementsAre("1:[0, 8)", "2:[8, 16)"));
 }
@@ -229,7 +229,7 @@ TEST_F(Grains, MemoryHoldsWholeGrains) {
   EXPECT_THAT(begin(), ElementsAre("0:[0, 8)", "1:[8, 16)", "2:[16, 24)", "0:[24, 30)"));
 }
 
-TEST_F(Grains, AGapInsideAGrainIsAsWideAsTheGrain) {
+TEST_F(Grains, AGapInsideAGrainIsWidenedToTheGrain) {
   begin();
   report(1, 1);
   members.workers.at(1).present = members.workers.at(2).present = false;
@@ -261,10 +261,10 @@ class HandingOver : public AssignmentsTest {
   HandingOver() : AssignmentsTest("flexrr") {
     begin();
     report(2, 1);
-    tell(3, 9);
-    tell(2, 2);
+    report_progress(3, 9);
+    report_progress(2, 2);
   }
-  void tell(PieceId id, std::uint64_t done) {
+  void report_progress(PieceId id, std::uint64_t done) {
     EXPECT_TRUE(assignments->told(at(2), *round().find(id)->owner, {1, id, done, 2}));
   }
   std::vector<std::string> steal_work() { return in_words(assignments->steal_work(at(2))); }
@@ -274,23 +274,23 @@ class HandingOver : public AssignmentsTest {
   }
 };
 
-TEST_F(HandingOver, TheTailIsTheHelpersOnceTheCutIsKnownToHaveComeInTime) {
+TEST_F(HandingOver, TheHelperGetsTheTailOnceTheCutIsConfirmed) {
   EXPECT_THAT(steal_work(), ElementsAre("cut 2 at 16"));
-  EXPECT_THAT(steal_work(), IsEmpty()) << "it was said";
-  EXPECT_EQ(round().find(2)->positions, (Interval{10, 20})) << "and is not known";
-  EXPECT_THAT(answer(2, 16, 16, 0), ElementsAre("ignored")) << "somebody else's answer";
-  EXPECT_THAT(answer(2, 14, 14), ElementsAre("ignored")) << "to no question";
+  EXPECT_THAT(steal_work(), IsEmpty()) << "it was sent already";
+  EXPECT_EQ(round().find(2)->positions, (Interval{10, 20})) << "and is not answered yet";
+  EXPECT_THAT(answer(2, 16, 16, 0), ElementsAre("ignored")) << "another worker's answer";
+  EXPECT_THAT(answer(2, 14, 14), ElementsAre("ignored")) << "the answer to another cut";
   EXPECT_THAT(answer(2, 16, 16), ElementsAre("0:[16, 20)"));
   EXPECT_EQ(round().find(2)->positions, (Interval{10, 16}));
-  EXPECT_THAT(answer(2, 16, 16), ElementsAre("ignored")) << "once more";
+  EXPECT_THAT(answer(2, 16, 16), ElementsAre("ignored")) << "repeated";
 }
 
-TEST_F(HandingOver, ACutThatCameTooLateChangesNothing) {
+TEST_F(HandingOver, ALateCutChangesNothing) {
   ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(answer(2, 16, 20), IsEmpty());
   EXPECT_EQ(round().find(2)->positions, (Interval{10, 20}));
-  EXPECT_THAT(steal_work(), ElementsAre("cut 2 at 18")) << "it has done six, then";
-  EXPECT_THAT(answer(2, 16, 20), ElementsAre("ignored")) << "the answer before, once more";
+  EXPECT_THAT(steal_work(), ElementsAre("cut 2 at 18")) << "it had done six";
+  EXPECT_THAT(answer(2, 16, 20), ElementsAre("ignored")) << "the former answer, repeated";
 }
 
 TEST_F(HandingOver, WithoutAHelperTheTailIsDivided) {
@@ -299,7 +299,7 @@ TEST_F(HandingOver, WithoutAHelperTheTailIsDivided) {
   EXPECT_THAT(answer(2, 16, 16), ElementsAre("1:[16, 18)", "2:[18, 20)"));
 }
 
-TEST_F(HandingOver, AReportUpToTheCutIsAnAnswerToo) {
+TEST_F(HandingOver, AReportUpToTheCutAnswersIt) {
   ASSERT_THAT(steal_work(), SizeIs(1));
   Report report = report_of(2);
   report.piece.positions.end = 16;
@@ -307,22 +307,22 @@ TEST_F(HandingOver, AReportUpToTheCutIsAnAnswerToo) {
   EXPECT_TRUE(round().find(2)->reported);
 }
 
-TEST_F(HandingOver, AReportOfTheWholeLeavesNothingToHandOver) {
+TEST_F(HandingOver, AReportOfTheWholePieceCancelsTheCut) {
   ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(in_words(*assignments->report(at(3), worker(1), report_of(2))), IsEmpty());
   EXPECT_THAT(answer(2, 16, 16), ElementsAre("ignored"));
 }
 
-TEST_F(HandingOver, AnOpenCutIsABorderOfWhatIsIssuedAgain) {
+TEST_F(HandingOver, AReissuedPieceIsDividedAtTheOpenCut) {
   ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(lose(1), ElementsAre("0:[10, 13)", "2:[13, 16)", "0:[16, 18)", "2:[18, 20)"));
   Report late;
   late.piece.id = 2;
   late.piece.positions = {10, 16};
-  EXPECT_TRUE(assignments->report(at(3), worker(1), late)) << "it was cut in time, and nobody knew";
+  EXPECT_TRUE(assignments->report(at(3), worker(1), late)) << "the cut was in time, but not confirmed";
 }
 
-TEST_F(HandingOver, AQuestionWithoutAnAnswerIsAskedAgain) {
+TEST_F(HandingOver, AnUnansweredCutIsResent) {
   ASSERT_THAT(steal_work(), SizeIs(1));
   EXPECT_THAT(in_words(assignments->repeat_lost(at(3), 1, {2})), IsEmpty()) << "it may be under way";
   EXPECT_THAT(in_words(assignments->repeat_lost(at(4.5), 1, {2})), ElementsAre("cut 2 at 16"));
@@ -333,8 +333,8 @@ class OnDemand : public AssignmentsTest {
   OnDemand() : AssignmentsTest("asp") {}
 };
 
-TEST_F(OnDemand, WhoeverIsIdleTakesItsQuota) {
-  EXPECT_THAT(begin(), IsEmpty()) << "nobody is known to be idle";
+TEST_F(OnDemand, IdleWorkersTakeTheirQuotas) {
+  EXPECT_THAT(begin(), IsEmpty()) << "no worker is known to be idle";
   assignments->may_be_idle(1);
   EXPECT_THAT(in_words(assignments->hand_out(at(1))), ElementsAre("1:[0, 10)"));
   assignments->may_be_idle(1);
@@ -354,7 +354,7 @@ TEST_F(OnDemand, APieceOfALostWorkerStaysWhole) {
   EXPECT_THAT(lose(0), ElementsAre("2:[0, 10)")) << "to the worker that owes the least";
 }
 
-// Divides equally, and keeps the rounds of what it is shown.
+// Divides equally, and records the rounds of its samples.
 class Watching final : public balancing::Policy {
  public:
   explicit Watching(std::vector<Round>& seen) : seen_(seen) {}
@@ -375,8 +375,8 @@ class Overlapping : public AssignmentsTest {
   Overlapping() : AssignmentsTest("ssp:2") {}
 };
 
-// A policy compares the workers of one round, so it is shown the rounds in their order.
-TEST_F(Overlapping, APolicySeesRoundsOneAfterTheOther) {
+// A policy compares the workers of one round, so it receives the rounds in order.
+TEST_F(Overlapping, APolicySeesRoundsInOrder) {
   std::vector<Round> seen;
   assignments.emplace(job, Progress{}, std::make_unique<Watching>(seen), members, rounds);
   begin();

@@ -1,4 +1,4 @@
-// Which versions are saved, and what people are told of it.
+// Which versions are saved, and the messages about them.
 #include "scheduler/rounds/checkpoints.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(Checkpoints, WithoutMinutesOnlyScheduledOnesAreDue) {
   EXPECT_TRUE(checkpoints.due(at(1e6), 1, true).save);
 }
 
-TEST(Checkpoints, AThirdIsLeftOutWhileTwoAreWritten) {
+TEST(Checkpoints, AThirdIsSkippedWhileTwoAreWritten) {
   Checkpoints checkpoints(Job{}, false);
   checkpoints.ask(version(1));
   EXPECT_THAT(checkpoints.due(at(1), 2, true).remark, IsEmpty());
@@ -53,7 +53,7 @@ TEST(Checkpoints, ArePendingUntilAnswered) {
   Checkpoints checkpoints(Job{}, false);
   checkpoints.ask(version(5));
   EXPECT_TRUE(checkpoints.has(5));
-  EXPECT_EQ(checkpoints.answer({4, true, "path"}), std::nullopt) << "nobody asked for it";
+  EXPECT_EQ(checkpoints.answer({4, true, "path"}), std::nullopt) << "it was not requested";
   EXPECT_EQ(checkpoints.pending().size(), 1U);
   EXPECT_THAT(*checkpoints.answer({5, true, "path"}), HasSubstr("path"));
   EXPECT_THAT(checkpoints.pending(), IsEmpty());
@@ -61,7 +61,7 @@ TEST(Checkpoints, ArePendingUntilAnswered) {
   EXPECT_EQ(checkpoints.answer({5, true, "path"}), std::nullopt) << "answered before";
 }
 
-TEST(Checkpoints, TheLatestAnswerSaysWhetherThereIsTrouble) {
+TEST(Checkpoints, TheLatestAnswerDeterminesTrouble) {
   Checkpoints checkpoints(Job{}, false);
   checkpoints.ask(version(1));
   checkpoints.ask(version(2));
@@ -76,10 +76,10 @@ TEST(Checkpoints, TheLatestAnswerSaysWhetherThereIsTrouble) {
   EXPECT_THAT(checkpoints.trouble(), IsEmpty());
 }
 
-TEST(Checkpoints, WhatIsGivenUpIsTroubleAndWhatIsDroppedIsNot) {
+TEST(Checkpoints, GivingUpIsTroubleAndDroppingIsNot) {
   Checkpoints checkpoints(Job{}, false);
   checkpoints.give_up("silence");
-  EXPECT_THAT(checkpoints.trouble(), IsEmpty()) << "nothing was asked for";
+  EXPECT_THAT(checkpoints.trouble(), IsEmpty()) << "nothing was requested";
   checkpoints.ask(version(1));
   checkpoints.drop();
   EXPECT_THAT(checkpoints.trouble(), IsEmpty());
@@ -89,7 +89,7 @@ TEST(Checkpoints, WhatIsGivenUpIsTroubleAndWhatIsDroppedIsNot) {
   EXPECT_THAT(checkpoints.pending(), IsEmpty());
 }
 
-TEST(Checkpoints, TheWayBackIsTheBestThatIsThere) {
+TEST(Checkpoints, TheWayBackIsTheBestAvailable) {
   Checkpoints fresh(Job{}, false);
   EXPECT_THAT(fresh.way_back(), HasSubstr("start again"));
   EXPECT_THAT(Checkpoints(Job{}, true).way_back(), HasSubstr("this run began with"));

@@ -1,4 +1,4 @@
-// What is sent, and to whom.
+// Which messages are sent, and their receivers.
 #include "scheduler/rounds/dispatch.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class DispatchTest : public ::testing::Test {
     shard.node = node;
     members.shards.emplace(slot, shard);
   }
-  // To whom something was sent.
+  // The receivers of the messages sent.
   std::vector<NodeId> receivers() {
     std::vector<NodeId> nodes;
     for (const Envelope& envelope : out.take()) nodes.push_back(envelope.to);
@@ -43,7 +43,7 @@ class DispatchTest : public ::testing::Test {
   Outbox out{scheduler_node};
 };
 
-TEST_F(DispatchTest, ARosterIsSentOnceAllShardsAreThere) {
+TEST_F(DispatchTest, ARosterIsSentOnceAllShardsHaveJoined) {
   dispatch.roster_to_all(out);
   EXPECT_THAT(receivers(), IsEmpty());
   add_shard(1, right);
@@ -54,20 +54,20 @@ TEST_F(DispatchTest, ARosterIsSentOnceAllShardsAreThere) {
   EXPECT_THAT(receivers(), ElementsAre(worker, checkpointer));
 }
 
-TEST_F(DispatchTest, AnOpenGoesToAllShardsAndItsTimeIsKept) {
+TEST_F(DispatchTest, BeginRoundGoesToAllShardsAndItsTimeIsKept) {
   add_shard(1, right);
   dispatch.open(Time{} + from_seconds(3), BeginRound{}, out);
   EXPECT_THAT(receivers(), ElementsAre(left, right));
   EXPECT_EQ(members.shards.at(1).opens_sent, Time{} + from_seconds(3));
 }
 
-TEST_F(DispatchTest, OrdersGoToTheWorkerThatHasTheSlot) {
+TEST_F(DispatchTest, OrdersGoToTheWorkerInTheSlot) {
   dispatch.to_worker(0, Start{}, out);
   dispatch.to_worker(0, Resend{}, out);
   EXPECT_THAT(receivers(), ElementsAre(worker, worker));
 }
 
-TEST_F(DispatchTest, WithoutACheckpointerNothingIsAskedOfIt) {
+TEST_F(DispatchTest, MessagesToAMissingCheckpointerAreNotSent) {
   dispatch.save({}, out);
   dispatch.roster_to_checkpointer(out);
   EXPECT_THAT(receivers(), IsEmpty());
@@ -76,12 +76,12 @@ TEST_F(DispatchTest, WithoutACheckpointerNothingIsAskedOfIt) {
   EXPECT_THAT(receivers(), ElementsAre(checkpointer));
 }
 
-TEST_F(DispatchTest, ARefusalGoesToWhoIsRefused) {
+TEST_F(DispatchTest, ARefusalGoesToTheRefusedNode) {
   Dispatch::to_member(left, Refuse{Refusal::full, "why"}, out);
   EXPECT_THAT(receivers(), ElementsAre(left));
 }
 
-TEST_F(DispatchTest, TheEndIsToldToCheckpointerAndRecorderAndStopToMembers) {
+TEST_F(DispatchTest, EndGoesToCheckpointerAndRecorderStopToMembers) {
   members.checkpointer = checkpointer;
   dispatch.end({}, out);
   EXPECT_THAT(receivers(), ElementsAre(checkpointer, recorder_node));

@@ -1,4 +1,4 @@
-// How many local steps are drawn for each worker.
+// The random number of local steps of each worker.
 #include "scheduler/rounds/epoch_cursor.h"
 
 #include <gmock/gmock.h>
@@ -17,22 +17,22 @@ std::uint64_t sum(const std::vector<std::uint64_t>& steps) {
   return std::accumulate(steps.begin(), steps.end(), std::uint64_t{0});
 }
 
-TEST(DrawnSteps, EqualSpeedsTakeTheSame) {
+TEST(DrawnSteps, EqualSpeedsGetEqualSteps) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     EXPECT_THAT(drawn_steps(std::vector<std::uint64_t>(5, 30), 40, seed), Each(8U));
 }
 
-TEST(DrawnSteps, EqualSharesThatWereRoundedAreEqual) {
+TEST(DrawnSteps, RoundedEqualSharesGetEqualSteps) {
   const std::vector<std::uint64_t> shares{27, 27, 26}, unlike{2, 2, 1};
   std::uint64_t fewer = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     EXPECT_THAT(drawn_steps(shares, 12, seed), Each(4U));
     fewer += drawn_steps(unlike, 15, seed)[2] < 5 ? 1 : 0;
   }
-  EXPECT_GT(fewer, 50U) << "half of a share is not what rounding does";
+  EXPECT_GT(fewer, 50U) << "rounding cannot halve a share";
 }
 
-TEST(DrawnSteps, AllBatchesAreTakenWhateverIsDrawn) {
+TEST(DrawnSteps, EveryDrawTakesAllBatches) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Random random(seed);
     std::vector<std::uint64_t> speeds(1 + random.below(10));
@@ -51,8 +51,8 @@ TEST(DrawnSteps, AllBatchesAreTakenWhateverIsDrawn) {
 }
 
 // MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 5): 10 % of the workers with p = 0.1 and the rest
-// with 0.6. What counts is how they compare: p is 1 for the quickest here.
-TEST(DrawnSteps, StepsFollowSpeedsOnAverageAndDifferFromRoundToRound) {
+// with 0.6. Only their ratio counts: p is 1 for the quickest here.
+TEST(DrawnSteps, StepsFollowSpeedsOnAverageAndVaryByRound) {
   std::vector<std::uint64_t> speeds(10, 60), all(10);
   speeds[4] = 10;
   std::uint64_t differ = 0;
@@ -66,8 +66,8 @@ TEST(DrawnSteps, StepsFollowSpeedsOnAverageAndDifferFromRoundToRound) {
   EXPECT_GT(differ, 500U) << "drawn, not rounded";
 }
 
-// The first of the last slot must not be the same worker every time.
-TEST(DrawnSteps, WhoIsLeftOutInTheLastSlotIsDrawnToo) {
+// The step left over must not go to the same worker every time.
+TEST(DrawnSteps, TheWorkerOfTheLastStepIsDrawnToo) {
   std::vector<std::uint64_t> all(4);
   for (std::uint64_t round = 0; round < 400; ++round) {
     const std::vector<std::uint64_t> steps = drawn_steps(std::vector<std::uint64_t>(4, 1), 5, round);

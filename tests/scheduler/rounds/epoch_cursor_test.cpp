@@ -1,4 +1,4 @@
-// Where in the data the training is, and when it is over.
+// The training's place in the data, and when training is over.
 #include "scheduler/rounds/epoch_cursor.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(EpochCursor, EveryEpochIsTiledByItsRounds) {
   }
 }
 
-TEST(EpochCursor, TheLastRoundOfAnEpochIsWhatIsLeft) {
+TEST(EpochCursor, TheLastRoundOfAnEpochTakesTheRest) {
   EpochCursor cursor(job(100, 32), {});
   for (int i = 0; i < 3; ++i) cursor.advance();
   EXPECT_EQ(cursor.positions(), (Interval{96, 100}));
@@ -52,7 +52,7 @@ TEST(EpochCursor, TheLastRoundOfAnEpochIsWhatIsLeft) {
   EXPECT_EQ(cursor.epoch(), 1U);
 }
 
-TEST(EpochCursor, GoesOnWhereACheckpointSaysItWas) {
+TEST(EpochCursor, ResumesWhereTheCheckpointWas) {
   const Job it = job(100, 32, 5);
   EpochCursor whole(it, {});
   for (int i = 0; i < 6; ++i) whole.advance();
@@ -76,7 +76,7 @@ TEST(EpochCursor, AnotherBatchAfterAResumeStillTilesTheEpoch) {
   EXPECT_EQ(cursor.positions(), (Interval{94, 100}));
 }
 
-TEST(EpochCursor, StopsAtWhateverComesFirst) {
+TEST(EpochCursor, StopsAtTheFirstLimitReached) {
   Job it = job(100, 50, 10);
   it.rounds = 3;
   it.seconds = 60;
@@ -88,7 +88,7 @@ TEST(EpochCursor, StopsAtWhateverComesFirst) {
   Job endless = job(100, 50, 0);
   EpochCursor forever(endless, {});
   for (int i = 0; i < 1000; ++i) forever.advance();
-  EXPECT_FALSE(forever.over(1e9)) << "0 is no reason to stop";
+  EXPECT_FALSE(forever.over(1e9)) << "0 sets no limit";
 }
 
 TEST(EpochCursor, EvaluationsAndCheckpointsFallOnEpochEnds) {
@@ -125,13 +125,13 @@ TEST(EpochCursor, LocalStepsMakeLongerRounds) {
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{3, 3, 1, 3, 3, 1}));
 }
 
-TEST(EpochCursor, OneRoundForAnEpochOrForAllThatAreLeft) {
+TEST(EpochCursor, OneshotRoundsCoverAnEpochOrAllThatRemain) {
   Job it = job(100, 16, 5);
   it.sync = parse_sync("oneshot:epoch");
   EXPECT_EQ(EpochCursor(it, {}).positions(), (Interval{0, 100}));
   EXPECT_EQ(EpochCursor(it, {}).local(), (LocalSteps{7, 1}));
   it.sync = parse_sync("oneshot:end");
-  // Goes on in the middle of epoch 2: first what is left of it, then the rest at once.
+  // Resumes in the middle of epoch 2: first the rest of it, then all later epochs in one round.
   EpochCursor cursor(it, Progress{1, 9, 2, 40, 0, {}});
   EXPECT_EQ(cursor.positions(), (Interval{40, 100}));
   EXPECT_EQ(cursor.local(), (LocalSteps{4, 1}));
@@ -144,12 +144,12 @@ TEST(EpochCursor, OneRoundForAnEpochOrForAllThatAreLeft) {
   EXPECT_TRUE(cursor.over(0));
 }
 
-TEST(CourseDeathTest, ACourseNeedsADataSetAndAPlaceInIt) {
+TEST(EpochCursorDeathTest, RequiresADataSetAndAPlaceInIt) {
   EXPECT_DEATH(EpochCursor(job(0, 1), {}), "has samples and a batch");
   EXPECT_DEATH(EpochCursor(job(10, 1), (Progress{1, 0, 0, 10, 0, {}})), "inside an epoch");
 }
 
-TEST(EpochCursor, PacedRoundsAreAsLongAsIsSaidUpToTheEpochsEnd) {
+TEST(EpochCursor, PacedRoundsHaveTheGivenLengthWithinTheEpoch) {
   Job it = job(100, 16);
   it.sync = parse_sync("orchestra");
   EpochCursor cursor(it, {});
@@ -171,7 +171,7 @@ TEST(EpochCursor, PacedRoundsAreAsLongAsIsSaidUpToTheEpochsEnd) {
   EXPECT_DEATH(EpochCursor(job(100, 16), {}).take(0), "a round has positions");
 }
 
-// By how many rounds of 20 a checkpoint is due.
+// The number of rounds out of 20 after which a checkpoint is due.
 std::uint64_t saved_of_20(const Job& job) {
   EpochCursor cursor(job, {});
   std::uint64_t saved = 0;
@@ -179,25 +179,25 @@ std::uint64_t saved_of_20(const Job& job) {
   return saved;
 }
 
-// An epoch is one step there: a checkpoint after each would keep the disk busy and the training waiting.
-TEST(EpochCursor, WhereTheBatchIsTheDataSetEpochsAreNoReasonToSave) {
+// Such an epoch is one step: a checkpoint after each would keep the disk busy and the training waiting.
+TEST(EpochCursor, EpochsOfOneStepAreNotSaved) {
   Job it = job(100, 100, 100);
-  EXPECT_EQ(saved_of_20(it), 0U) << "minutes are";
+  EXPECT_EQ(saved_of_20(it), 0U) << "checkpoint_minutes is set";
   it.checkpoint_every = 5;
   EXPECT_EQ(saved_of_20(it), 0U);
   it.checkpoint_rounds = 4;
   EXPECT_EQ(saved_of_20(it), 5U) << "the job asks for rounds";
   it.checkpoint_rounds = 0;
   it.checkpoint_minutes = 0;
-  EXPECT_EQ(saved_of_20(it), 4U) << "nothing else says when";
+  EXPECT_EQ(saved_of_20(it), 4U) << "no other setting asks for checkpoints";
 }
 
-TEST(EpochCursor, EpochsOfSeveralStepsAreAReasonToSave) {
+TEST(EpochCursor, EpochsOfSeveralStepsAreSaved) {
   EXPECT_EQ(saved_of_20(job(100, 99, 100)), 10U);
   for (const char* sync : {"oneshot:epoch", "local:4", "diloco:1"}) {
     Job it = job(100, 100, 100);
     it.sync = parse_sync(sync);
-    EXPECT_EQ(saved_of_20(it), 20U) << sync << ": a round is as long as its steps";
+    EXPECT_EQ(saved_of_20(it), 20U) << sync << ": a round has several steps";
   }
 }
 

@@ -1,4 +1,4 @@
-// The checker notices what it is there to notice: a sound scheduler is broken by hand, one way at a time.
+// Each test breaks the state of a sound scheduler in one way, and the checker must notice it.
 #include "scheduler/rounds/invariants.h"
 
 #include <gmock/gmock.h>
@@ -17,14 +17,14 @@ class InvariantsTest : public ::testing::Test {
   void SetUp() override {
     for (const char* line : {"job samples=96 batch=32 workers=2 shards=1", "s1: Hello left", "w1: Hello ann",
                              "w2: Hello ben", "w1: Ready", "w2: Ready", "s1: Beat loaded"}) {
-      script.say(line);
+      script.run(line);
     }
     ASSERT_THAT(check(), IsEmpty());
     ASSERT_EQ(round().pieces().size(), 2U);
   }
   [[nodiscard]] const Scheduler& scheduler() const { return script.scheduler(); }
   std::string check() { return invariants.check(scheduler()); }
-  // The scheduler is nobody's but this test's, and not const: it may be tampered with.
+  // The scheduler belongs to this test and is not const, so its state may be changed.
   RoundState& round() { return const_cast<RoundState&>(scheduler().rounds().back()); }
   Members& members() { return const_cast<Members&>(scheduler().members()); }
 
@@ -47,14 +47,14 @@ TEST_F(InvariantsTest, PiecesOutsideTheRoundAreSeen) {
   round().find(2)->positions.end = 33;
   EXPECT_THAT(check(), HasSubstr("outside"));
   round().find(2)->positions = {16, 16};
-  EXPECT_THAT(check(), HasSubstr("outside")) << "a piece of nothing";
+  EXPECT_THAT(check(), HasSubstr("outside")) << "an empty piece";
 }
 
 TEST(InvariantsOfGrains, ABorderInsideAGrainIsSeen) {
   test::Script script;
   for (const char* line : {"job samples=96 batch=32 grain=8 workers=2 shards=1", "s1: Hello left",
                            "w1: Hello ann", "w2: Hello ben", "w1: Ready", "w2: Ready", "s1: Beat loaded"}) {
-    script.say(line);
+    script.run(line);
   }
   Invariants invariants;
   EXPECT_THAT(invariants.check(script.scheduler()), IsEmpty());
@@ -63,23 +63,23 @@ TEST(InvariantsOfGrains, ABorderInsideAGrainIsSeen) {
   EXPECT_THAT(invariants.check(script.scheduler()), HasSubstr("inside a grain"));
 }
 
-TEST_F(InvariantsTest, APieceOwedByTheLostIsSeen) {
+TEST_F(InvariantsTest, APieceOwedByALostWorkerIsSeen) {
   members().workers.at(0).present = false;
   EXPECT_THAT(check(), HasSubstr("owed by a lost worker"));
   round().find(1)->reported = true;
-  EXPECT_THAT(check(), IsEmpty()) << "it has done its part";
+  EXPECT_THAT(check(), IsEmpty()) << "its piece is reported";
   members().workers.at(0).present = true;
   round().find(2)->owner = 17;
   EXPECT_THAT(check(), HasSubstr("owed by a lost worker"));
 }
 
-TEST_F(InvariantsTest, APieceOwedByNobodyIsSeenWhileSomebodyIsThere) {
+TEST_F(InvariantsTest, AnOrphanedPieceIsSeenIfAWorkerIsPresent) {
   round().find(1)->owner.reset();
   EXPECT_THAT(check(), HasSubstr("has no owner"));
   round().find(2)->owner.reset();
   members().workers.at(0).present = false;
   members().workers.at(1).present = false;
-  EXPECT_THAT(check(), IsEmpty()) << "nobody is there to owe it";
+  EXPECT_THAT(check(), IsEmpty()) << "no worker is present to owe it";
 }
 
 TEST_F(InvariantsTest, RoundsOutOfOrderAreSeen) {
@@ -88,7 +88,7 @@ TEST_F(InvariantsTest, RoundsOutOfOrderAreSeen) {
   EXPECT_THAT(check(), HasSubstr("two states of one round"));
 }
 
-TEST_F(InvariantsTest, NothingIsBegunDuringAnEvaluation) {
+TEST_F(InvariantsTest, ARoundBegunDuringAnEvaluationIsSeen) {
   auto& rounds = const_cast<std::list<RoundState>&>(scheduler().rounds());
   RoundState evaluation(BeginRound{1, 0, 0, {0, 10}, 0, false, false}, Purpose::evaluate, Time{});
   evaluation.add(50, {{0, 10}, 0});
@@ -99,17 +99,17 @@ TEST_F(InvariantsTest, NothingIsBegunDuringAnEvaluation) {
   EXPECT_THAT(check(), HasSubstr("during an evaluation"));
 }
 
-TEST_F(InvariantsTest, WhatGoesBackIsSeen) {
-  script.say("w1: Report 1");
-  script.say("w2: Report 2");
+TEST_F(InvariantsTest, DecreasingNumbersAreSeen) {
+  script.run("w1: Report 1");
+  script.run("w2: Report 2");
   ASSERT_EQ(scheduler().cursor().round(), 1U);
   ASSERT_THAT(check(), IsEmpty());
   test::Script younger;
-  younger.say("job samples=96 batch=32 workers=2 shards=1");
+  younger.run("job samples=96 batch=32 workers=2 shards=1");
   EXPECT_THAT(invariants.check(younger.scheduler()), HasSubstr("round went back"));
-  younger.say("job samples=96 batch=16 version=5 offset=16 workers=2 shards=1");
+  younger.run("job samples=96 batch=16 version=5 offset=16 workers=2 shards=1");
   EXPECT_THAT(invariants.check(younger.scheduler()), HasSubstr("position in the data went back"));
-  younger.say("job samples=96 batch=32 version=5 offset=32 workers=2 shards=1");
+  younger.run("job samples=96 batch=32 version=5 offset=32 workers=2 shards=1");
   EXPECT_THAT(invariants.check(younger.scheduler()), HasSubstr("phase went back"));
 }
 

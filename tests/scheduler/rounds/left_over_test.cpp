@@ -1,4 +1,4 @@
-// What a round leaves over, and who has it in the next one.
+// Positions that a round leaves over, and the workers that get them in the next round.
 #include "scheduler/rounds/planner.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Keeps what it is shown.
+// Records its samples.
 class Shown : public balancing::Policy {
  public:
   explicit Shown(std::vector<balancing::Sample>& samples) : samples_(samples) {}
@@ -43,7 +43,7 @@ class LeftOver : public ::testing::Test {
     }
     assignments.emplace(job, Progress{}, balancing::make_policy("equal"), members, rounds);
   }
-  // "0:[10, 20)": who is assigned what.
+  // "0:[10, 20)": a worker's slot and its positions.
   static std::vector<std::string> in_words(const Orders& orders) {
     std::vector<std::string> words;
     for (const Order& order : orders) {
@@ -68,7 +68,7 @@ class LeftOver : public ::testing::Test {
   std::optional<Assignments> assignments;
 };
 
-TEST_F(LeftOver, SharesAreLaidBetweenHolesBeginningWithAnotherWorkerEachRound) {
+TEST_F(LeftOver, SharesSkipHolesAndRotateEachRound) {
   EXPECT_THAT(begin(0, {10, 60}, {{20, 40}}), ElementsAre("0:[10, 20)", "1:[40, 50)", "2:[50, 60)"));
   EXPECT_THAT(begin(1, {10, 60}, {{20, 40}}), ElementsAre("1:[10, 20)", "2:[40, 50)", "0:[50, 60)"));
 }
@@ -78,14 +78,14 @@ TEST_F(LeftOver, AShareAcrossAHoleIsTwoPieces) {
               ElementsAre("0:[10, 15)", "0:[35, 40)", "1:[40, 50)", "2:[50, 60)"));
 }
 
-TEST_F(LeftOver, WhatNobodyOwesIsAdopted) {
+TEST_F(LeftOver, OrphanedPiecesAreAdopted) {
   for (auto& [slot, worker] : members.workers) worker.present = false;
   EXPECT_THAT(begin(0, {10, 60}, {{15, 35}}), IsEmpty());
   members.workers.at(2).present = true;
   EXPECT_THAT(in_words(assignments->adopt_orphans(Time{})), ElementsAre("2:[10, 15)", "2:[35, 60)"));
 }
 
-TEST_F(LeftOver, WhatIsLeftOverIsOwedNoMoreAndItsReportIsLate) {
+TEST_F(LeftOver, LeftOverPiecesAreNoLongerOwed) {
   begin(0, {0, 30}, {});
   RoundState& round = rounds.front();
   const auto report = [&](PieceId id) {
@@ -106,8 +106,8 @@ TEST_F(LeftOver, WhatIsLeftOverIsOwedNoMoreAndItsReportIsLate) {
   EXPECT_FALSE(report(2));
 }
 
-// So that a worker that is always late does not keep its share for ever.
-TEST_F(LeftOver, ThePolicyIsShownThatItTookSoLongAtLeast) {
+// Otherwise a worker that is always late would keep its share.
+TEST_F(LeftOver, ThePolicySeesTheTimeSpentOnALatePiece) {
   Planner planner(job, {}, balancing::make_policy("lb-bsp"), members);
   const std::string before = planner.state();
   RoundState round({.positions = {0, 30}}, Purpose::train, Time{});
@@ -117,8 +117,9 @@ TEST_F(LeftOver, ThePolicyIsShownThatItTookSoLongAtLeast) {
   EXPECT_THAT(round.pieces(), SizeIs(0));
 }
 
-// Both pieces took the time that one reported did not; what came later nobody knows the begin of.
-TEST_F(LeftOver, WhatAWorkerIsLateWithIsShownOnceAndWithoutWhatItHasReported) {
+// Worker 1 spent on its two late pieces the time left by the reported one. Piece 5 was issued later: when
+// worker 2 began it is unknown.
+TEST_F(LeftOver, LatePiecesGiveOneSampleWithoutReportedTime) {
   std::vector<balancing::Sample> samples;
   Planner planner(job, {}, std::make_unique<Shown>(samples), members);
   const Time begin = Time{} + from_seconds(1);
@@ -128,7 +129,7 @@ TEST_F(LeftOver, WhatAWorkerIsLateWithIsShownOnceAndWithoutWhatItHasReported) {
     round.add(id + 1, {{id * 10, id * 10 + 10}, owner, false, begin});
     ++id;
   }
-  round.add(5, {{40, 50}, 2, false, begin + from_seconds(1)});  // a lost worker's
+  round.add(5, {{40, 50}, 2, false, begin + from_seconds(1)});  // issued again, from a lost worker
   Report half;
   half.seconds = 0.5;
   round.report(2, half, begin + from_seconds(1));

@@ -1,4 +1,4 @@
-// Who computes how much: positions for others, grains for policies.
+// The workers' shares: in grains for policies, in positions elsewhere.
 #include "scheduler/rounds/planner.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ RoundState round_of(Interval positions, LocalSteps local = {}) {
   return {open, Purpose::train, Time{}};
 }
 
-// What a worker says when it has done its share, at a speed of its own.
+// A worker's report of its share. Each slot has its own speed.
 Report report_of(const Planner::Share& share, Round round, Random& random) {
   Report report;
   report.piece.round = round;
@@ -44,8 +44,8 @@ Report report_of(const Planner::Share& share, Round round, Random& random) {
   return report;
 }
 
-// Any policy, memory, round and part of a round: the shares tile what was to be divided, none is empty or
-// more than its worker holds, and all borders are between grains.
+// For any policy, memory, round and part of a round: the shares tile the part, no share is empty or exceeds
+// its worker's memory, and all borders lie between grains.
 TEST(Planner, SharesTileTheRoundBetweenGrains) {
   const std::vector<std::string> policies = balancing::policy_names();
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -111,12 +111,12 @@ TEST(Planner, BalancedSharesAreWholeBatches) {
   RoundState next = round_of({64 * 512, 128 * 512}, {64, 1});
   EXPECT_EQ(planner.batch_for(next), 171U) << "larger batches for three";
   members.workers.at(1).most = 100;
-  EXPECT_EQ(planner.batch_for(next), 100U) << "what the smallest of them holds";
+  EXPECT_EQ(planner.batch_for(next), 100U) << "the smallest memory";
 }
 
 // MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3): steps are drawn, and a hub's positions follow
-// one another. With equal speeds nothing is left to the draw.
-TEST(Planner, WithHubsStepsAreDrawnHubAfterHub) {
+// one another. With equal speeds the draw changes nothing.
+TEST(Planner, WithHubsStepsAreDrawnHubByHub) {
   Job job = test::toy_job(1000, 1000, 1, 5, 1);
   job.sync = parse_sync("mll:10:1:2");
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -148,7 +148,7 @@ TEST(Planner, WithHubsStepsAreDrawnHubAfterHub) {
   }
 }
 
-TEST(Planner, WhatIsAHubsGoesToItsWorkersIfItHasAny) {
+TEST(Planner, AHubsPositionsGoToItsWorkersIfItHasAny) {
   Job job = test::toy_job(1000, 1000, 1, 5, 1);
   job.sync = parse_sync("mll:10:1:2");
   Members members;
@@ -159,7 +159,7 @@ TEST(Planner, WhatIsAHubsGoesToItsWorkersIfItHasAny) {
   const auto slots = [&](HubNumber hub) {
     std::vector<std::uint32_t> its;
     for (const Planner::Share& share : planner.divide(round, {100, 300}, hub)) {
-      EXPECT_EQ(share.hub, hub) << "it stays its hub's, whoever computes it";
+      EXPECT_EQ(share.hub, hub) << "the positions stay in their hub";
       its.push_back(share.slot);
     }
     return its;
@@ -183,7 +183,7 @@ TEST(Planner, MemoryHoldsWholeGrainsOfEachLocalStep) {
   EXPECT_EQ(planner.most(members.workers.at(1), local), 48U);
 }
 
-TEST(Planner, WithoutWorkersThereIsNoShare) {
+TEST(Planner, WithoutWorkersThereAreNoShares) {
   const Job job = test::toy_job(1000, 100, 1, 1, 1);
   Members members;
   Planner planner(job, {}, balancing::make_policy("equal"), members);
@@ -194,7 +194,7 @@ TEST(Planner, WithoutWorkersThereIsNoShare) {
   EXPECT_THAT(planner.quotas(round_of({0, 100})), UnorderedElementsAre(Pair(0, 50), Pair(1, 50)));
 }
 
-TEST(Planner, APolicyIsToldOfWholeGrains) {
+TEST(Planner, APolicySeesWholeGrains) {
   Job job = test::toy_job(1000, 320, 1, 1, 1);
   job.grain = 32;
   Members members;
@@ -209,7 +209,7 @@ TEST(Planner, APolicyIsToldOfWholeGrains) {
   EXPECT_EQ(sample(64)->samples, 2U);
   EXPECT_EQ(sample(64)->seconds, 3);
   EXPECT_EQ(sample(64)->exchange, 0.5);
-  EXPECT_EQ(sample(310)->samples, 10U) << "little is missing of ten grains";
+  EXPECT_EQ(sample(310)->samples, 10U) << "nearly ten grains";
   EXPECT_DOUBLE_EQ(sample(310)->seconds, 3 * 320.0 / 310);
   EXPECT_FALSE(sample(40)) << "most of the second grain is missing";
 }
@@ -218,11 +218,11 @@ TEST(Planner, APolicyIsToldOfWholeGrains) {
 TEST(Planner, AsksThePolicyHowLongPacedRoundsAre) {
   Job job = test::toy_job(1000, 32, 1, 2, 1);
   EXPECT_FALSE(Planner(job, {}, balancing::make_policy("orchestra"), Members()).length(0, 0))
-      << "a mode with rounds of one length";
+      << "in this mode all rounds have the same length";
   job.sync = parse_sync("orchestra");
   Members members;
   Planner planner(job, {}, balancing::make_policy("orchestra", {{"unit", "0.25"}}), members);
-  EXPECT_FALSE(planner.length(0, 0)) << "nobody is there";
+  EXPECT_FALSE(planner.length(0, 0)) << "there are no workers";
   for (int i = 0; i < 2; ++i) join(members, 0);
   EXPECT_EQ(planner.length(1, 0), 32U);
   RoundState round{{1, 1, 0, {0, 32}, 32, false, false, {1, 1}}, Purpose::train, Time{}};
@@ -241,14 +241,14 @@ TEST(Planner, AsksThePolicyHowLongPacedRoundsAre) {
   ASSERT_EQ(shares.size(), 2U);
   EXPECT_EQ(shares[0].positions, (Interval{32, 80}));
   members.workers.at(1).most = 12;
-  EXPECT_EQ(planner.length(3, 0), 5 * 12U) << "what the smaller one holds";
+  EXPECT_EQ(planner.length(3, 0), 5 * 12U) << "the smaller memory";
   EXPECT_DEATH(Planner(job, {}, balancing::make_policy("equal"), members), "decides their length");
 }
 
-// Divides equally, in rounds of one mini-batch each, and keeps what it is told of their ends.
+// Divides equally, in rounds of one mini-batch each, and records the positions in its RoundEnds.
 class Pacer final : public balancing::Policy, public balancing::Pacing {
  public:
-  explicit Pacer(std::vector<std::uint64_t>& told) : told_(told) {}
+  explicit Pacer(std::vector<std::uint64_t>& positions) : positions_(positions) {}
   void observe(const balancing::Sample&) override {}
   std::vector<std::uint64_t> plan(const balancing::Request& request) override {
     return equal_->plan(request);
@@ -259,25 +259,25 @@ class Pacer final : public balancing::Policy, public balancing::Pacing {
   std::vector<std::uint64_t> steps(const balancing::Request& request) override {
     return std::vector<std::uint64_t>(request.workers.size(), 1);
   }
-  void ended(const balancing::RoundEnd& round) override { told_.push_back(round.positions); }
+  void ended(const balancing::RoundEnd& round) override { positions_.push_back(round.positions); }
 
  private:
-  std::vector<std::uint64_t>& told_;
+  std::vector<std::uint64_t>& positions_;
   const std::unique_ptr<Policy> equal_ = balancing::make_policy("equal");
 };
 
-TEST(Planner, APolicyHearsOfAccuracyWhereSomebodyToldOfIt) {
+TEST(Planner, RoundEndCountsOnlyReportedPositions) {
   Job job = test::toy_job(1000, 32, 1, 2, 1);
   job.sync = parse_sync("orchestra");
-  std::vector<std::uint64_t> told;
-  Planner planner(job, {}, std::make_unique<Pacer>(told), Members());
+  std::vector<std::uint64_t> positions;
+  Planner planner(job, {}, std::make_unique<Pacer>(positions), Members());
   RoundState round{{1, 0, 0, {0, 32}, 32, false, false, {1, 1}}, Purpose::train, Time{}};
   round.add(1, {{0, 16}, 0});
   round.add(2, {{16, 32}, 1});
   planner.ended(round, 3, 0);
   round.report(2, Report{}, Time{});
   planner.ended(round, 3, 0.5);
-  EXPECT_EQ(told, (std::vector<std::uint64_t>{0, 16}));
+  EXPECT_EQ(positions, (std::vector<std::uint64_t>{0, 16}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which workers do not get on.
+// Which workers make no progress.
 #include "scheduler/rounds/progress_monitor.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class ProgressMonitorTest : public ::testing::Test {
     worker.last_heard = at(1000);
     members.add(worker);
   }
-  // It holds a piece, and its servers answer it, or not.
+  // Ann holds a piece; the servers in `unreached` do not answer it.
   void beat(double when, std::uint64_t progress, std::vector<NodeId> unreached = {}) {
     ann().progress.heard(at(when), {1, {1}, 0, std::move(unreached), progress});
   }
@@ -59,7 +59,7 @@ class ProgressMonitorTest : public ::testing::Test {
   ProgressMonitor watch{job, members, rounds};
 };
 
-// Long before it counts as lost: it hangs, and others can do what it owes.
+// Long before it counts as lost: it hangs, and others can compute its pieces.
 TEST_F(ProgressMonitorTest, AWorkerThatOwesAndIsUnusuallySilentIsStalled) {
   beat(10, 1);
   ann().last_heard = at(10);
@@ -83,22 +83,22 @@ TEST_F(ProgressMonitorTest, AWorkerThatOwesAndStandsStillIsStalled) {
   EXPECT_FALSE(watch.is_stalled(at(1000), ann())) << "the parameters are not there yet";
 }
 
-// What it has reported may be missing at the server that it cannot reach.
-TEST_F(ProgressMonitorTest, AWorkerThatIsCutOffIsStalledEvenIfItOwesNothing) {
+// Pushes of its reported pieces may be missing at the server that it cannot reach.
+TEST_F(ProgressMonitorTest, ACutOffWorkerIsStalledEvenIfItOwesNothing) {
   ann().progress.heard(at(1), {1, {}, 0, {left}, 5});
   EXPECT_FALSE(watch.is_stalled(at(10), ann()));
   EXPECT_TRUE(watch.is_stalled(at(12), ann()));
   members.workers.at(1).present = false;
-  EXPECT_FALSE(watch.is_stalled(at(12), ann())) << "nobody else could do it";
+  EXPECT_FALSE(watch.is_stalled(at(12), ann())) << "no other worker is present";
 }
 
-TEST_F(ProgressMonitorTest, NobodyIsStalledWhereNobodyElseCouldDoIt) {
+TEST_F(ProgressMonitorTest, TheOnlyWorkerIsNeverStalled) {
   owe_a_piece_since(1);
   members.workers.at(1).present = false;
   EXPECT_FALSE(watch.is_stalled(at(1000), ann()));
 }
 
-TEST_F(ProgressMonitorTest, AStalledWorkerIsBackOnceItHoldsNothingOrMoves) {
+TEST_F(ProgressMonitorTest, AStalledWorkerRecoversOnceItHoldsNothingOrProgresses) {
   const WorkerBeat empty{1, {}, 0, {}, 5}, holding{1, {1}, 0, {}, 5}, cut_off{1, {}, 0, {left}, 5};
   beat(1, 5);
   EXPECT_FALSE(ProgressMonitor::gets_on_again(at(9), ann(), empty)) << "it was not stalled";
@@ -110,7 +110,7 @@ TEST_F(ProgressMonitorTest, AStalledWorkerIsBackOnceItHoldsNothingOrMoves) {
   EXPECT_TRUE(ProgressMonitor::gets_on_again(at(9), ann(), holding));
 }
 
-TEST_F(ProgressMonitorTest, ACutOffWorkerIsNotWaitedForAndIsNamed) {
+TEST_F(ProgressMonitorTest, ACutOffWorkerDelaysNoStartAndIsNamed) {
   ann().ready = false;
   EXPECT_FALSE(watch.enough_workers(at(0)));
   beat(1, 0, {left});
@@ -120,14 +120,14 @@ TEST_F(ProgressMonitorTest, ACutOffWorkerIsNotWaitedForAndIsNamed) {
               AllOf(HasSubstr("'ann'"), HasSubstr("'left'"), HasSubstr("12 s"), HasSubstr("--advertise")));
 }
 
-TEST_F(ProgressMonitorTest, WhatIsWaitedForIsSaidAgain) {
+TEST_F(ProgressMonitorTest, MissingMembersAreReportedAtIntervals) {
   EXPECT_THAT(watch.waiting_for(at(0)), IsEmpty());
   EXPECT_THAT(watch.waiting_for(at(31)),
               ElementsAre(AllOf(HasSubstr("1 of 1 shards"), HasSubstr("2 of 2 workers"))));
   EXPECT_THAT(watch.waiting_for(at(32)), IsEmpty());
 }
 
-TEST_F(ProgressMonitorTest, ASilentServerExcusesTheWorkers) {
+TEST_F(ProgressMonitorTest, ShardsAnswerOnlyIfAllHaveSentBeats) {
   EXPECT_TRUE(watch.shards_answer(at(2)));
   EXPECT_FALSE(watch.shards_answer(at(2.1)));
   members.shards.at(0).last_heard = at(2.1);

@@ -1,4 +1,4 @@
-// The pieces of a round and what was said about them.
+// The pieces of a round and their reports.
 #include "scheduler/rounds/round_state.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ TEST(RoundState, MeansAreOverTheSamplesReported) {
   EXPECT_DOUBLE_EQ(state.accuracy(4), 0.125) << "of the labels";
 }
 
-TEST(RoundState, WhatWouldBeLeftOfLessThanHalfAShareIsTakenToo) {
+TEST(RoundState, ARestOfLessThanHalfAShareIsTakenToo) {
   const auto taken = [](std::uint64_t share, std::uint64_t most) {
     return RoundState(BeginRound{1, 4, 0, {10, 40}, 30, false, false}, Purpose::train, Time{}, 0, true)
         .take(share, most);
@@ -79,7 +79,7 @@ TEST(RoundState, PartsAreSumsByWorker) {
   EXPECT_EQ(state.find(1)->since, Time{} + from_seconds(7));
 }
 
-TEST(RoundState, AnOwnerOwesWhatItHasNotReportedInTheOrderOfIds) {
+TEST(RoundState, OwedPiecesAreListedInTheOrderOfIds) {
   RoundState state(BeginRound{1, 4, 0, {0, 50}, 50, false, false}, Purpose::train, Time{});
   for (PieceId id = 1; id <= 5; ++id) state.add(id, {{10 * id - 10, 10 * id}, id == 3 ? 1U : 0U});
   state.report(2, report(1, 0, 0), Time{});
@@ -97,7 +97,7 @@ TEST(RoundState, AnOwnerOwesWhatItHasNotReportedInTheOrderOfIds) {
   EXPECT_NE(state.find(9), nullptr);
 }
 
-TEST(RoundState, PiecesMayChangeWhileASelectionIsWalked) {
+TEST(RoundState, PiecesMayChangeDuringIterationOfASelection) {
   RoundState state = round();
   const auto all = state.select([](const OwedPiece&) { return true; });
   EXPECT_THAT(all, ElementsAre(1, 2));
@@ -110,11 +110,11 @@ TEST(RoundState, PiecesMayChangeWhileASelectionIsWalked) {
   EXPECT_EQ(state.find(1), nullptr);
 }
 
-TEST(RoundState, WhatShardsHaveClosedIsOwedNoMore) {
+TEST(RoundState, PiecesOfAClosedRoundAreNoLongerOwed) {
   RoundState state = round();
   state.close_unreported();
   EXPECT_TRUE(state.reported());
-  EXPECT_TRUE(state.parts().empty()) << "nobody said what it took";
+  EXPECT_TRUE(state.parts().empty()) << "no worker reported its time";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What is begun next, and when a round is done.
+// Which round begins next, and when a round is done.
 #include "scheduler/rounds/rounds.h"
 
 #include <gmock/gmock.h>
@@ -41,14 +41,14 @@ class RoundsTest : public ::testing::Test {
   Job job;
 };
 
-TEST_F(RoundsTest, OneRoundFollowsTheOtherUntilAllEpochsAreDone) {
+TEST_F(RoundsTest, RoundsFollowOneAnotherUntilAllEpochsAreDone) {
   Rounds rounds(job, {});
   rounds.begin_training(at(1));
   for (Round round = 0; round < 4; ++round) {
     ASSERT_TRUE(is<Rounds::BeginTrainingRound>(rounds.next(at(1), false)));
     RoundState& state = rounds.begin(at(1), false);
     EXPECT_EQ(state.round(), round);
-    EXPECT_EQ(state.least(), round) << "it computes from all before it";
+    EXPECT_EQ(state.least(), round) << "it needs all rounds before it";
     state.add(1, {state.open().positions, 0});
     EXPECT_TRUE(is<Rounds::Wait>(rounds.next(at(1), false)));
     EXPECT_FALSE(rounds.may_run_ahead(at(1)));
@@ -59,7 +59,7 @@ TEST_F(RoundsTest, OneRoundFollowsTheOtherUntilAllEpochsAreDone) {
   EXPECT_THAT(std::get<EndJob>(end).text, IsEmpty());
 }
 
-TEST_F(RoundsTest, ARoundThatIsOpenIsDoneBeforeARequestedEnd) {
+TEST_F(RoundsTest, AnOpenRoundIsFinishedBeforeARequestedEnd) {
   Rounds rounds(job, {});
   rounds.begin(at(1), false).add(1, {{0, 40}, 0});
   EXPECT_TRUE(is<Rounds::Wait>(rounds.next(at(1), true)));
@@ -105,7 +105,7 @@ RoundState& begin_with_one_late(Rounds& rounds, Interval late) {
   return round;
 }
 
-TEST_F(RoundsTest, WhatTheLastWorkersHadIsOfTheNextRound) {
+TEST_F(RoundsTest, LatePiecesMoveToTheNextRound) {
   job = test::toy_job(120, 40, 1, 3, 1);
   job.sync = parse_sync("backup:1");
   Members members;
@@ -113,9 +113,9 @@ TEST_F(RoundsTest, WhatTheLastWorkersHadIsOfTheNextRound) {
   Rounds rounds(job, {});
   rounds.begin_training(at(1));
   RoundState& first = begin_with_one_late(rounds, {10, 20});
-  EXPECT_FALSE(first.opened) << "shards are told when it is known what it is";
+  EXPECT_FALSE(first.opened) << "shards receive it once its positions are known";
   ASSERT_TRUE(is<Rounds::OpenOldest>(rounds.next(at(2), false)));
-  EXPECT_TRUE(is<Rounds::Wait>(rounds.next(at(2), true))) << "before the end nothing is left over";
+  EXPECT_TRUE(is<Rounds::Wait>(rounds.next(at(2), true))) << "before a requested end nothing is left over";
   first.leave_over(2);
   first.opened = true;
   EXPECT_THAT(first.open().skipped, ElementsAre(Interval{10, 20}));
@@ -124,12 +124,12 @@ TEST_F(RoundsTest, WhatTheLastWorkersHadIsOfTheNextRound) {
   rounds.finish(at(2), first);
   EXPECT_FALSE(rounds.can_be_saved()) << "a position before it is left over";
   const RoundState& second = rounds.begin(at(3), false);
-  EXPECT_EQ(second.open().positions, (Interval{10, 70})) << "what was left over, and thirty new";
+  EXPECT_EQ(second.open().positions, (Interval{10, 70})) << "the positions left over, and thirty new ones";
   EXPECT_THAT(second.open().skipped, ElementsAre(Interval{20, 40}));
   EXPECT_EQ(rounds.done().positions(), (Interval{40, 70}));
 }
 
-TEST_F(RoundsTest, NothingIsLeftOverWhereAVersionMustBeWhole) {
+TEST_F(RoundsTest, NothingIsLeftOverIfTheVersionMustBeComplete) {
   job = test::toy_job(80, 40, 2, 3, 1);
   job.sync = parse_sync("backup:1");
   {
@@ -161,7 +161,7 @@ TEST_F(RoundsTest, RoundsWithBackupAreWholeGrains) {
   EXPECT_EQ(rounds.begin(at(1), false).open().positions, (Interval{0, 32}));
 }
 
-// Whoever asks what is due after the next round asks before it begins.
+// The scheduler asks before the next round begins whether a checkpoint is due after it.
 TEST_F(RoundsTest, WithBackupTheNextRoundIsKnownBeforeItBegins) {
   job = test::toy_job(165, 60, 1, 3, 1);
   job.sync = parse_sync("backup:1");
@@ -184,7 +184,7 @@ TEST_F(RoundsTest, WithBackupTheNextRoundIsKnownBeforeItBegins) {
   EXPECT_TRUE(rounds.begin(at(3), true).open().save);
 }
 
-TEST_F(RoundsTest, WithSlackRoundsRunAheadButNotOfABarrier) {
+TEST_F(RoundsTest, WithSlackRoundsRunAheadButNotPastABarrier) {
   job.sync = parse_sync("ssp:2");
   Rounds rounds(job, {});
   rounds.begin(at(1), false);
@@ -198,7 +198,7 @@ TEST_F(RoundsTest, WithSlackRoundsRunAheadButNotOfABarrier) {
   EXPECT_FALSE(rounds.may_run_ahead(at(2))) << "all epochs have begun";
 }
 
-TEST_F(RoundsTest, NoRoundIsFurtherAheadThanTheSlack) {
+TEST_F(RoundsTest, NoRoundRunsFurtherAheadThanTheSlack) {
   job.sync = parse_sync("ssp:1");
   job.epochs = 10;
   Rounds rounds(job, {});
@@ -210,20 +210,20 @@ TEST_F(RoundsTest, NoRoundIsFurtherAheadThanTheSlack) {
   EXPECT_TRUE(rounds.may_run_ahead(at(2)));
 }
 
-TEST_F(RoundsTest, WhatAllShardsHaveClosedIsForgottenOnceItIsDone) {
+TEST_F(RoundsTest, DoneRoundsThatAllShardsClosedAreForgotten) {
   Rounds rounds(job, {});
   rounds.begin(at(1), false);
   finish_oldest(rounds, 2);
   rounds.begin(at(2), false);
   EXPECT_TRUE(rounds.any_unclosed_below(1));
   EXPECT_THAT(rounds.confirm(at(3), 1, false, from_seconds(1)), IsEmpty())
-      << "nothing was known to be pushed";
+      << "the time of the last push is unknown";
   EXPECT_THAT(rounds.states(), SizeIs(1));
   EXPECT_FALSE(rounds.any_unclosed_below(1));
   EXPECT_EQ(rounds.states().front().possible, at(3));
 }
 
-TEST_F(RoundsTest, ReportsOfAClosedRoundAreDoneWithoutAfterTheTimeout) {
+TEST_F(RoundsTest, AClosedRoundWaitsForReportsUntilTheTimeout) {
   Rounds rounds(job, {});
   rounds.begin(at(1), false).add(1, {{0, 40}, 0});
   rounds.confirm(at(2), 1, false, from_seconds(1));
@@ -232,8 +232,8 @@ TEST_F(RoundsTest, ReportsOfAClosedRoundAreDoneWithoutAfterTheTimeout) {
   EXPECT_TRUE(rounds.states().front().reported());
 }
 
-// While the scheduler was away its members could not report.
-TEST_F(RoundsTest, AfterARestartReportsHaveTheWholeTimeoutOnceMore) {
+// Members could not report while the scheduler was down.
+TEST_F(RoundsTest, ARestartRenewsTheTimeoutOfReports) {
   Rounds rounds(job, {});
   rounds.begin(at(1), false).add(1, {{0, 40}, 0});
   rounds.confirm(at(2), 1, false, from_seconds(1));
@@ -244,16 +244,16 @@ TEST_F(RoundsTest, AfterARestartReportsHaveTheWholeTimeoutOnceMore) {
   EXPECT_TRUE(rounds.states().front().reported());
 }
 
-TEST_F(RoundsTest, ClosingTellsHowLongTheLastPushTook) {
+TEST_F(RoundsTest, ClosingReturnsTheTimeOfTheLastPush) {
   Rounds rounds(job, {});
   RoundState& round = rounds.begin(at(1), false);
   round.add(1, {{0, 40}, 0});
   round.report(1, Report{}, at(2));
   EXPECT_THAT(rounds.confirm(at(5), 1, false, from_seconds(1)), ElementsAre(from_seconds(3)));
-  EXPECT_THAT(rounds.confirm(at(6), 1, false, from_seconds(1)), IsEmpty()) << "told once";
+  EXPECT_THAT(rounds.confirm(at(6), 1, false, from_seconds(1)), IsEmpty()) << "returned once";
 }
 
-TEST_F(RoundsTest, TheGateOpensWhenAllShardsHaveTold) {
+TEST_F(RoundsTest, TheClipBarrierOpensWhenAllShardsAreCovered) {
   job.clip_norm = 1;
   Rounds rounds(job, {});
   RoundState& round = rounds.begin(at(1), false);
@@ -265,7 +265,7 @@ TEST_F(RoundsTest, TheGateOpensWhenAllShardsHaveTold) {
   EXPECT_DOUBLE_EQ(std::get<Rounds::CommitAgain>(again).scale, 1.0 / 5);
 }
 
-TEST_F(RoundsTest, ANormThatIsNotFiniteEndsTheJob) {
+TEST_F(RoundsTest, ANonFiniteNormEndsTheJob) {
   job.clip_norm = 1;
   Rounds rounds(job, {});
   RoundState& round = rounds.begin(at(1), false);

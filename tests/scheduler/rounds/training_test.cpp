@@ -1,4 +1,4 @@
-// From the first round to the end: what is sent when, with a policy that divides equally.
+// The messages from the first round to the end, with a policy that divides equally.
 #include "scheduler/rounds/training.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 Time at(double seconds) { return Time{} + from_seconds(seconds); }
 
-// Two rounds of 40 positions; a worker, a shard and a checkpointer that are there.
+// Two rounds of 40 positions; a worker, a shard and a checkpointer have joined.
 class TrainingTest : public ::testing::Test {
  protected:
   TrainingTest() {
@@ -36,7 +36,7 @@ class TrainingTest : public ::testing::Test {
     members.shards.emplace(0, left);
     members.checkpointer = NodeId{Role::checkpointer, 1};
   }
-  // What is sent when `act` is called, in words.
+  // The messages that `act` sends, in words.
   template <class Act>
   std::vector<std::string> sent(Act act) {
     Outbox out(scheduler_node);
@@ -79,7 +79,7 @@ TEST_F(TrainingTest, ARoundIsOpenedBeforeItIsAssigned) {
   EXPECT_THAT(begin(), ElementsAre(StartsWith("s1 <- BeginRound 0"), StartsWith("w1 <- Start round 0")));
 }
 
-TEST_F(TrainingTest, WhenAllIsReportedTheNextRoundBeginsAndTheLastIsSaved) {
+TEST_F(TrainingTest, AReportedRoundStartsTheNextAndTheLastIsSaved) {
   begin();
   report(1, 2);
   EXPECT_THAT(advance(2), ElementsAre(StartsWith("* round 0"), StartsWith("s1 <- BeginRound 1"),
@@ -89,7 +89,7 @@ TEST_F(TrainingTest, WhenAllIsReportedTheNextRoundBeginsAndTheLastIsSaved) {
   EXPECT_EQ(training.phase(), Phase::saving);
 }
 
-TEST_F(TrainingTest, WhatIsNotAnsweredByTheCheckpointerIsAskedAgain) {
+TEST_F(TrainingTest, AnUnansweredSaveIsRepeated) {
   begin();
   sent([&](Outbox& out) { training.end(at(2), Outcome::finished, "", out); });
   EXPECT_THAT(sent([&](Outbox& out) { training.beat(at(3), out); }), ElementsAre(StartsWith("k <- Save")));
@@ -98,8 +98,8 @@ TEST_F(TrainingTest, WhatIsNotAnsweredByTheCheckpointerIsAskedAgain) {
   EXPECT_EQ(training.phase(), Phase::stopping);
 }
 
-// The two seconds in which all have to leave began before it was killed.
-TEST_F(TrainingTest, ARestartAtTheEndGivesEverybodyTheTimeToLeave) {
+// The two seconds in which all members must leave began before the scheduler was killed.
+TEST_F(TrainingTest, ARestartAtTheEndRenewsTheTimeToLeave) {
   begin();
   sent([&](Outbox& out) { training.end(at(2), Outcome::finished, "", out); });
   sent([&](Outbox& out) { training.hear(Saved{0, true, "path"}, out); });
@@ -111,7 +111,7 @@ TEST_F(TrainingTest, ARestartAtTheEndGivesEverybodyTheTimeToLeave) {
   EXPECT_EQ(training.phase(), Phase::stopping);
 }
 
-TEST_F(TrainingTest, AFailureSaysTheWayBackAndSavesNothing) {
+TEST_F(TrainingTest, AFailureExplainsTheWayBackAndSavesNothing) {
   begin();
   const auto words = sent([&](Outbox& out) {
     training.fail(at(2), {Outcome::server_lost, "it is gone"}, out);
@@ -122,7 +122,7 @@ TEST_F(TrainingTest, AFailureSaysTheWayBackAndSavesNothing) {
   EXPECT_THAT(advance(2), Not(Contains(HasSubstr("Save"))));
 }
 
-TEST_F(TrainingTest, AnInterruptLetsTheRoundBeFinished) {
+TEST_F(TrainingTest, AnInterruptLetsTheRoundFinish) {
   begin();
   sent([&](Outbox& out) { training.interrupt(at(2), out); });
   EXPECT_THAT(advance(2), IsEmpty());
@@ -132,7 +132,7 @@ TEST_F(TrainingTest, AnInterruptLetsTheRoundBeFinished) {
   EXPECT_EQ(training.shutdown().outcome().outcome, Outcome::interrupted);
 }
 
-TEST_F(TrainingTest, OthersGoOnWithoutAFailedWorkerUnlessThereAreNone) {
+TEST_F(TrainingTest, AWorkerFailureEndsTheJobOnlyIfNoWorkerIsLeft) {
   begin();
   Outbox out(scheduler_node);
   training.end_if_alone(at(2), "it failed", out);

@@ -1,4 +1,4 @@
-// What is handed over, and where pieces may be cut.
+// Which work is handed over, and where pieces may be cut.
 #include "scheduler/rounds/work_stealing.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ class WorkStealingTest : public ::testing::Test {
       round.add(slot + 1, {{80 * slot, 80 * slot + 80}, slot, false, at(1)});
     work_stealing->begin(round);
   }
-  bool told(PieceId id, std::uint64_t done, double when = 2, std::uint64_t micro_batch = 8) {
+  bool progress(PieceId id, std::uint64_t done, double when = 2, std::uint64_t micro_batch = 8) {
     return WorkStealing::told(at(when), *round.find(id), {1, id, done, micro_batch});
   }
   void report(PieceId id, double when = 2, double seconds = 1) {
@@ -58,36 +58,36 @@ class WorkStealingTest : public ::testing::Test {
 };
 
 // Ben has 60 of 80 left, which is 0.75: he hands over half of it, 30, in whole micro-batches of his.
-TEST_F(WorkStealingTest, HalfOfWhatIsLeftAtABorderOfMicroBatches) {
-  EXPECT_EQ(next(), "-") << "nobody has told anything";
+TEST_F(WorkStealingTest, HalfOfTheRestIsHandedOverInWholeMicroBatches) {
+  EXPECT_EQ(next(), "-") << "no progress was reported";
   report(1);
-  EXPECT_EQ(next(), "-") << "nobody is known to have begun";
-  told(2, 20);
-  told(3, 72);
-  EXPECT_EQ(next(), "2 at 136 for 0") << "80 + 50, and on to the next border";
+  EXPECT_EQ(next(), "-") << "no piece is known to have begun";
+  progress(2, 20);
+  progress(3, 72);
+  EXPECT_EQ(next(), "2 at 136 for 0") << "80 + 50, rounded up to a micro-batch";
 }
 
-TEST_F(WorkStealingTest, WhoWasAskedOrWillGetSomethingIsLeftAlone) {
+TEST_F(WorkStealingTest, AWorkerWithAnOpenCutIsLeftAlone) {
   report(1);
-  told(2, 8);
-  told(3, 8);
+  progress(2, 8);
+  progress(3, 8);
   ASSERT_EQ(next(), "2 at 128 for 0");
   round.find(2)->cut = {{128, 0, at(2)}};
   EXPECT_EQ(next(), "-") << "ann will help ben";
-  told(3, 64);
+  progress(3, 64);
   EXPECT_EQ(next(), "-") << "carl could, but ben was asked already";
   round.shorten(2, 128);
   round.add(4, {{128, 160}, 0, false, at(2)});
   EXPECT_EQ(next(), "2 at 120 for 2") << "ann has not begun it; carl may help, with a micro-batch";
   round.find(2)->cut = {{120, 2, at(2)}};
-  told(4, 0);
+  progress(4, 0);
   EXPECT_EQ(next(), "-") << "ann has enough to do now";
 }
 
-TEST_F(WorkStealingTest, WhoIsNotThereIsNoHelper) {
+TEST_F(WorkStealingTest, AnAbsentWorkerIsNoHelper) {
   report(1);
-  told(2, 8);
-  told(3, 8);
+  progress(2, 8);
+  progress(3, 8);
   members.workers.at(0).present = false;
   EXPECT_EQ(next(), "-");
 }
@@ -95,16 +95,16 @@ TEST_F(WorkStealingTest, WhoIsNotThereIsNoHelper) {
 TEST_F(WorkStealingTest, AHelperGetsNoMoreThanItCanHold) {
   members.workers.at(0).most = 16;
   report(1);
-  told(2, 8);
-  told(3, 72);
+  progress(2, 8);
+  progress(3, 72);
   EXPECT_EQ(next(), "2 at 144 for 0");
 }
 
 // A piece of two micro-batches that is in the second one has no tail.
 TEST_F(WorkStealingTest, NothingIsCutWithinAMicroBatch) {
   report(1);
-  told(3, 72);
-  told(2, 0, 2, 40);
+  progress(3, 72);
+  progress(2, 0, 2, 40);
   EXPECT_EQ(next(), "2 at 120 for 0");
   round.find(2)->underway.done = 40;
   EXPECT_EQ(next(), "-");
@@ -112,28 +112,28 @@ TEST_F(WorkStealingTest, NothingIsCutWithinAMicroBatch) {
   EXPECT_EQ(next(), "-") << "it is one micro-batch";
 }
 
-// In the round before a position took a hundredth of a second: it is known how long half a second is.
-TEST_F(WorkStealingTest, WhoIsDoneGainsALeadByWaiting) {
+// In the last round a position took 0.01 s, so waiting time can be counted in positions.
+TEST_F(WorkStealingTest, AFinishedWorkerGainsALeadByWaiting) {
   report(1, 2, 0.8);
   report(3, 2, 0.8);
   Report usual;
   usual.piece.positions = {0, 80};
   usual.seconds = 0.8;
   work_stealing->observe(1, usual);
-  told(2, 64, 2);
+  progress(2, 64, 2);
   EXPECT_EQ(next(2), "-") << "0.2 behind";
-  EXPECT_EQ(next(2.2), "2 at 152 for 0") << "a quarter gained, and ben would have told of an eighth";
+  EXPECT_EQ(next(2.2), "2 at 152 for 0") << "a quarter ahead: ben would have reported an eighth";
 }
 
-TEST_F(WorkStealingTest, WhatIsToldIsCheckedAndOnlyGrows) {
-  EXPECT_TRUE(told(1, 0));
-  EXPECT_FALSE(told(1, 0)) << "again";
-  EXPECT_TRUE(told(1, 16));
-  EXPECT_FALSE(told(1, 8)) << "late";
-  EXPECT_FALSE(told(1, 81)) << "more than there is";
-  EXPECT_FALSE(told(2, 0, 2, 0)) << "no micro-batch is empty";
+TEST_F(WorkStealingTest, ReportedProgressIsCheckedAndOnlyGrows) {
+  EXPECT_TRUE(progress(1, 0));
+  EXPECT_FALSE(progress(1, 0)) << "repeated";
+  EXPECT_TRUE(progress(1, 16));
+  EXPECT_FALSE(progress(1, 8)) << "late";
+  EXPECT_FALSE(progress(1, 81)) << "more than the piece has";
+  EXPECT_FALSE(progress(2, 0, 2, 0)) << "no micro-batch is empty";
   report(1);
-  EXPECT_FALSE(told(1, 24)) << "it is done";
+  EXPECT_FALSE(progress(1, 24)) << "it is done";
 }
 
 class WorkStealingOfGrains : public WorkStealingTest {
@@ -141,11 +141,11 @@ class WorkStealingOfGrains : public WorkStealingTest {
   WorkStealingOfGrains() : WorkStealingTest(20) {}
 };
 
-// Whole micro-batches of 8 and whole grains of 20: forties.
-TEST_F(WorkStealingOfGrains, AreCutBetweenGrains) {
+// Whole micro-batches of 8 and whole grains of 20: multiples of 40.
+TEST_F(WorkStealingOfGrains, PiecesAreCutBetweenGrains) {
   report(1);
-  told(3, 72);
-  told(2, 8);
+  progress(3, 72);
+  progress(2, 8);
   EXPECT_EQ(next(), "2 at 120 for 0");
 }
 

@@ -55,7 +55,7 @@ TEST(BatchBuffer, EvaluatesTheTestSetInOrder) {
     EXPECT_EQ(batch.inputs[std::size_t{2} * i], static_cast<float>(33 + i));
 }
 
-TEST(BatchBuffer, PaddingKeepsNothingOfWhatWasThereBefore) {
+TEST(BatchBuffer, PaddingIsCleared) {
   const DataSets data = numbered(100, 100);
   const SampleOrder order(data, Purpose::train, 1, 0);
   BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);

@@ -65,17 +65,17 @@ struct Checked {
   }
 };
 
-TEST(CheckedEngine, APieceIsComputedAsWithoutTheCheck) {
+TEST(CheckedEngine, TheCheckDoesNotChangeTheResult) {
   Checked checked(1);
   CpuEngine alone(checked.model);
   MadeSamples made(checked.model, 40);
   std::vector<float> expected(checked.parameters.size());
   alone.train(checked.parameters, made, expected, {});
-  EXPECT_EQ(checked.train(40), expected) << "at a check";
-  EXPECT_EQ(checked.train(40), expected) << "and without";
+  EXPECT_EQ(checked.train(40), expected) << "in a checked piece";
+  EXPECT_EQ(checked.train(40), expected) << "in an unchecked piece";
 }
 
-TEST(CheckedEngine, ChecksTheFirstPieceAndNowAndThen) {
+TEST(CheckedEngine, ChecksTheFirstPieceAndOneIn1024) {
   Checked checked(1);
   checked.train();
   EXPECT_EQ(checked.device->calls, 2);
@@ -85,7 +85,7 @@ TEST(CheckedEngine, ChecksTheFirstPieceAndNowAndThen) {
   EXPECT_EQ(checked.device->calls, 1027);
 }
 
-TEST(CheckedEngine, WhatIsBeyondTwiceInARowEndsTheWorker) {
+TEST(CheckedEngine, TwoErrorsInARowEndTheWorker) {
   Checked checked(1.01F);
   checked.train();
   try {
@@ -97,20 +97,20 @@ TEST(CheckedEngine, WhatIsBeyondTwiceInARowEndsTheWorker) {
   }
 }
 
-TEST(CheckedEngine, OnceIsForgiven) {
+TEST(CheckedEngine, OneErrorIsIgnored) {
   Checked checked(1.01F);
   checked.train();
   checked.device->factor = 1;
   for (int i = 0; i < 3; ++i) checked.train();
 }
 
-TEST(CheckedEngine, NumbersThatAreNoneAreNoticed) {
+TEST(CheckedEngine, NonFiniteGradientsAreNoticed) {
   Checked checked(NAN);
   checked.train();
   EXPECT_THROW(checked.train(), Failure);
 }
 
-TEST(CheckedEngine, ADivergedTrainingIsNotTheDevicesFault) {
+TEST(CheckedEngine, DivergedParametersAreNoErrorOfTheDevice) {
   Checked checked(1);
   checked.parameters[3] = NAN;
   for (int i = 0; i < 3; ++i) checked.train();
@@ -124,7 +124,7 @@ TEST(CheckedEngine, CoarserPrecisionMayDifferMore) {
   EXPECT_THROW(too_much.train(), Failure);
 }
 
-// The bounds hold for what is right: float32 by other kernels, and products in bf16.
+// Correct devices stay within the bounds: float32 by other kernels, and products in bf16.
 class Right : public testing::TestWithParam<const char*> {};
 
 nn::Model model_named(const std::string& name) {

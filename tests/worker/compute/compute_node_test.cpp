@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t train_samples = 500, test_samples = 130;
 
-// What came of one Compute.
+// The messages that answer one Compute.
 struct Answer {
   std::vector<GradientReady> finals;
   Report report;
@@ -40,7 +40,7 @@ class ComputeNodeTest : public testing::Test {
     model_.initialize(parameters->span(), 3);
     parameters_ = Blob::of_floats(parameters, parameters->span());
   }
-  // Threads that wait for data must not wait for ever if a test ends early.
+  // Releases threads that wait for data, in case a test ends early.
   ~ComputeNodeTest() override { train_->release(); }
 
   static std::shared_ptr<const SyntheticDataSet> synthetic(std::uint64_t samples, std::uint64_t part) {
@@ -71,7 +71,7 @@ class ComputeNodeTest : public testing::Test {
         answer.report = computed->report;
         return answer;
       }
-      if (std::holds_alternative<ComputeProgress>(message)) continue;  // it took longer than a moment
+      if (std::holds_alternative<ComputeProgress>(message)) continue;  // sent only by longer computations
       answer.finals.push_back(std::get<GradientReady>(message));
     }
   }
@@ -87,7 +87,7 @@ class ComputeNodeTest : public testing::Test {
     return whole;
   }
 
-  // The same computed by a network alone.
+  // The same, computed by a network alone.
   nn::Sums direct(Interval positions, Purpose purpose, std::vector<float>& gradient) {
     nn::Network network(model_);
     const SampleOrder order(data_, purpose, job_.seed, 2);
@@ -112,7 +112,7 @@ class ComputeNodeTest : public testing::Test {
   Mail mail_;
 };
 
-TEST_F(ComputeNodeTest, GivesWhatANetworkAloneWouldGive) {
+TEST_F(ComputeNodeTest, GradientsEqualThoseOfANetworkAlone) {
   const auto node = this->node();
   for (const Interval positions : {Interval{0, 1}, {3, 36}, {100, 164}, {200, 500}}) {
     give(*node, compute(1, 1, positions));
@@ -149,7 +149,7 @@ TEST_F(ComputeNodeTest, AnySplitHasTheSameSums) {
   }
 }
 
-TEST_F(ComputeNodeTest, SlicesComeOnceFromTheLastToTheFirst) {
+TEST_F(ComputeNodeTest, SlicesArePostedOnceFromLastToFirst) {
   const auto node = this->node();
   give(*node, compute(6, 42, {10, 80}));
   const Answer answer = this->answer();
@@ -165,7 +165,7 @@ TEST_F(ComputeNodeTest, SlicesComeOnceFromTheLastToTheFirst) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(ComputeNodeTest, ReportsWhatItWasGiven) {
+TEST_F(ComputeNodeTest, ReportsThePieceItWasGiven) {
   const auto node = this->node();
   give(*node, compute(6, 42, {10, 80}));
   const Report report = answer().report;
@@ -194,7 +194,7 @@ TEST_F(ComputeNodeTest, EvaluatesWithoutGradients) {
   EXPECT_EQ(answer.report.correct, sums.correct);
 }
 
-TEST_F(ComputeNodeTest, GradientsStayWhileSomebodyHoldsThem) {
+TEST_F(ComputeNodeTest, GradientsStayValidWhileReferenced) {
   auto node = this->node();
   give(*node, compute(1, 1, {0, 64}));
   const Answer first = answer();
@@ -207,9 +207,9 @@ TEST_F(ComputeNodeTest, GradientsStayWhileSomebodyHoldsThem) {
   EXPECT_EQ(gradient(first), before);
 }
 
-TEST_F(ComputeNodeTest, AbandonsWhatHasBegun) {
+TEST_F(ComputeNodeTest, AbandonsAPieceInProgress) {
   const auto node = this->node();
-  train_->hold(40);  // the second micro-batch of the first piece never comes
+  train_->hold(40);  // the second micro-batch of the first piece cannot be read
   give(*node, compute(1, 1, {0, 500}));
   give(*node, compute(1, 2, {0, 100}));
   give(*node, compute(2, 3, {100, 200}));
@@ -225,17 +225,17 @@ TEST_F(ComputeNodeTest, AbandonsWhatHasBegun) {
   EXPECT_TRUE(silent());
 }
 
-TEST_F(ComputeNodeTest, AbandonsOnlyWhatWasGivenBefore) {
+TEST_F(ComputeNodeTest, AbandonsOnlyEarlierPieces) {
   const auto node = this->node();
   give(*node, Abandon{.before = 100});
-  give(*node, compute(50, 1, {0, 10}));  // rounds go back when training goes back to a checkpoint
+  give(*node, compute(50, 1, {0, 10}));  // rounds decrease on a resume from a checkpoint
   EXPECT_EQ(answer().report.piece.round, 50u);
 }
 
-TEST_F(ComputeNodeTest, PreparesWhatIsAnnounced) {
+TEST_F(ComputeNodeTest, ReadsAheadForAnnouncedPieces) {
   const auto node = this->node();
   give(*node, announcement(compute(1, 1, {0, 200})));
-  give(*node, announcement(compute(1, 1, {0, 200})));  // twice is harmless
+  give(*node, announcement(compute(1, 1, {0, 200})));  // a repetition is harmless
   train_->wait_for(32 * Feed::ahead);
   EXPECT_TRUE(silent());
   give(*node, compute(1, 1, {0, 200}));
@@ -246,7 +246,7 @@ TEST_F(ComputeNodeTest, PreparesWhatIsAnnounced) {
   EXPECT_EQ(gradient(answer), expected);
 }
 
-TEST_F(ComputeNodeTest, AnnouncementsMayBeOvertakenRepeatedOrForgotten) {
+TEST_F(ComputeNodeTest, AnnouncementsMayBeOvertakenRepeatedOrAbandoned) {
   const auto node = this->node();
   std::vector<float> expected;
   for (int trial = 0; trial < 20; ++trial) {
@@ -260,7 +260,7 @@ TEST_F(ComputeNodeTest, AnnouncementsMayBeOvertakenRepeatedOrForgotten) {
       direct({0, 10 * piece}, Purpose::train, expected);
       ASSERT_EQ(gradient(answer), expected);
     }
-    // An announcement of the same piece that has been cut since is not taken for it.
+    // A piece that was cut after its announcement does not use the samples read for it.
     give(*node, announcement(compute(1, 9, {0, 90})));
     give(*node, compute(1, 9, {0, 40}));
     EXPECT_EQ(answer().report.piece.positions, (Interval{0, 40}));
@@ -272,7 +272,7 @@ TEST_F(ComputeNodeTest, AnnouncementsMayBeOvertakenRepeatedOrForgotten) {
   EXPECT_EQ(answer().report.piece.id, 1u);
 }
 
-TEST_F(ComputeNodeTest, IgnoresWhatItCannotDo) {
+TEST_F(ComputeNodeTest, InvalidPiecesAreIgnored) {
   const auto node = this->node();
   give(*node, compute(1, 1, {5, 5}));
   give(*node, compute(1, 2, {6, 5}));
@@ -284,7 +284,7 @@ TEST_F(ComputeNodeTest, IgnoresWhatItCannotDo) {
   EXPECT_EQ(answer().report.piece.id, 6u);
 }
 
-TEST_F(ComputeNodeTest, CanBeDestroyedAtWork) {
+TEST_F(ComputeNodeTest, CanBeDestroyedWhileComputing) {
   for (int i = 0; i < 10; ++i) {
     const auto node = this->node(i % 2 == 0 ? "1" : "3");
     for (PieceId piece = 0; piece < 20; ++piece) give(*node, compute(1, piece, {0, 500}));
@@ -292,7 +292,7 @@ TEST_F(ComputeNodeTest, CanBeDestroyedAtWork) {
   }
 }
 
-TEST_F(ComputeNodeTest, SlownessIsPartOfTheTime) {
+TEST_F(ComputeNodeTest, ThrottlingIsPartOfTheTime) {
   double fast_seconds = HUGE_VAL;
   {
     const auto node = this->node();
@@ -306,13 +306,13 @@ TEST_F(ComputeNodeTest, SlownessIsPartOfTheTime) {
   EXPECT_GT(answer().report.seconds, fast_seconds);
 }
 
-// As the counters of a machine would that somebody else uses.
-TEST_F(ComputeNodeTest, WhatOthersLeaveIsReported) {
+// Like the counters of a machine that other programs use.
+TEST_F(ComputeNodeTest, TheCpuShareLeftByOthersIsReported) {
   const auto node = this->node("1", "0.125");
   for (const Purpose purpose : {Purpose::train, Purpose::evaluate}) {
     give(*node, compute(1, 1, {0, 100}, purpose));
     const double cpu = answer().report.cpu;
-    EXPECT_GE(cpu, 0) << "it is known what is left, whatever the machine tells";
+    EXPECT_GE(cpu, 0) << "the throttle knows the share, whatever the counters show";
     EXPECT_LE(cpu, 0.125);
   }
 }
@@ -323,10 +323,10 @@ std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, co
   } catch (const Failure& failure) {
     return failure.what();
   }
-  return "made without complaint";
+  return "no failure";
 }
 
-TEST_F(ComputeNodeTest, RefusesWhatDoesNotFitTogether) {
+TEST_F(ComputeNodeTest, RefusesModelDataAndJobThatDoNotMatch) {
   Job job = job_;
   job.train_samples = 7;
   EXPECT_THAT(

@@ -10,7 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A machine with devices that have so many free bytes.
+// A machine with one device for each number of free bytes.
 DevicesHere machine(const std::vector<std::uint64_t>& free) {
   DevicesHere here{.cuda = true};
   for (const std::uint64_t bytes : free) {
@@ -33,28 +33,28 @@ std::string refusal(const std::string& text, const DevicesHere& here) {
 
 Device cuda(unsigned number) { return {Device::Type::cuda, number}; }
 
-TEST(FindDevice, OneByName) {
+TEST(FindDevice, FindsADeviceByName) {
   EXPECT_EQ(find_device("cpu", {}), Device{});
   EXPECT_EQ(find_device("cpu", machine({1, 2})), Device{});
   EXPECT_EQ(find_device("cuda:1", machine({1, 2})), cuda(1));
   EXPECT_EQ(find_device("host-cuda", {.host_cuda = true}), Device{Device::Type::host_cuda});
 }
 
-TEST(FindDevice, AutoIsTheOneWithTheMostFreeMemory) {
+TEST(FindDevice, AutoIsTheDeviceWithTheMostFreeMemory) {
   EXPECT_EQ(find_device("auto", machine({10, 70, 30})), cuda(1));
   EXPECT_EQ(find_device("auto", machine({40, 40})), cuda(0)) << "the first of equals";
   DevicesHere silent = machine({70, 30});
-  silent.devices[0].state.reset();  // NVML does not know it: all of its 80 count
+  silent.devices[0].state.reset();  // unknown to NVML: all of its 80 bytes count as free
   EXPECT_EQ(find_device("auto", silent), cuda(0));
 }
 
-TEST(FindDevice, AutoIsTheProcessorWhereThereIsNoOther) {
+TEST(FindDevice, AutoIsTheCpuWithoutOtherDevices) {
   EXPECT_EQ(find_device("auto", {}), Device{});
   EXPECT_EQ(find_device("auto", machine({})), Device{});
   EXPECT_EQ(find_device("auto", {.host_cuda = true}), Device{}) << "that is for tests";
 }
 
-TEST(FindDevice, SaysWhatThereIs) {
+TEST(FindDevice, ErrorsListTheAvailableDevices) {
   EXPECT_EQ(refusal("cuda:3", machine({1, 2})),
             "device \"cuda:3\": this machine has 2 of them, cuda:0 (Card 0), cuda:1 (Card 1): choose one of "
             "these");
@@ -66,7 +66,7 @@ TEST(FindDevice, SaysWhatThereIs) {
     EXPECT_THAT(refusal(none, machine({1, 2})), HasSubstr("give " + device_expected())) << none;
 }
 
-TEST(FindDevice, TheProcessorIsAlwaysHere) { EXPECT_EQ(device_here("cpu"), Device{}); }
+TEST(FindDevice, TheCpuIsAlwaysAvailable) { EXPECT_EQ(device_here("cpu"), Device{}); }
 
 }  // namespace
 }  // namespace steelyard::device_test

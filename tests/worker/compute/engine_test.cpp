@@ -1,4 +1,4 @@
-// A compute node around engines of all kinds: what they may do, and what becomes of it when they fail.
+// A compute node with engines of all kinds, and with data that fails.
 
 #include <steelyard/engine.h>
 
@@ -15,8 +15,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// The process must neither end nor wait: the worker is told to leave, and why is there to be asked for.
-TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
+// The process must neither exit nor hang: the worker receives an Interrupt, and failure() returns the reason.
+TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndInterruptsTheWorker) {
   Mail mail;
   nn::Model model({1, 1, 2}, 3);
   model.linear("out", 3);
@@ -29,18 +29,18 @@ TEST(ComputeNodeFailure, AUsersExceptionIsKeptAndTheWorkerToldToLeave) {
   model.initialize(parameters->span(), 1);
   node.give(Compute{{.purpose = Purpose::evaluate, .positions = {0, 40}},
                     Blob::of_floats(parameters, parameters->span())});
-  std::optional<ToWorker> said = mail.pop();
-  while (said && std::holds_alternative<ComputeProgress>(*said)) said = mail.pop();
-  ASSERT_TRUE(said);
-  const auto* interrupt = std::get_if<Interrupt>(&*said);
+  std::optional<ToWorker> message = mail.pop();
+  while (message && std::holds_alternative<ComputeProgress>(*message)) message = mail.pop();
+  ASSERT_TRUE(message);
+  const auto* interrupt = std::get_if<Interrupt>(&*message);
   ASSERT_NE(interrupt, nullptr);
   ASSERT_TRUE(node.failure());
   EXPECT_EQ(interrupt->failure, node.failure()->what());
   EXPECT_THAT(node.failure()->what(), HasSubstr("data set 'ours', test sample 33: it threw an exception"));
 }
 
-// Sums what its samples are, and says nothing of ranges that are final; or says so while samples are still to
-// come. (With the last ones in hand nobody can tell any more, and what it says is believed.)
+// Sums its samples. Never reports final ranges; or, if `hasty`, reports them while samples are still to come.
+// (With the last samples in hand the report is accepted, since it may be right.)
 class PlainEngine final : public Engine {
  public:
   explicit PlainEngine(bool hasty) : hasty_(hasty) {}
@@ -57,7 +57,7 @@ class PlainEngine final : public Engine {
     return sums;
   }
   nn::Sums evaluate(std::span<const float>, Samples& samples) override {
-    (void)samples.next();  // and no more: sums over a part of the piece are worth nothing
+    (void)samples.next();  // and no more: sums over a part of the piece must not be reported
     return {};
   }
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {10, 3, 1}; }
@@ -70,7 +70,7 @@ class PlainEngine final : public Engine {
   const bool hasty_;
 };
 
-TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
+TEST(ComputeNodeEngines, UserEnginesGetTheirOwnMicroBatchSizes) {
   for (const bool hasty : {false, true}) {
     Mail mail;
     Job job;
@@ -98,7 +98,7 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
     EXPECT_EQ(sum, 59 * 60 / 2 + 60 * 0.5F) << "every sample once, and nothing posted before the end";
     const Report report = std::get<Computed>(mail.pop().value()).report;
     EXPECT_EQ(report.correct, 60U);
-    EXPECT_LE(report.cpu, 0.5) << "it knows its share better than the machine";
+    EXPECT_LE(report.cpu, 0.5) << "the engine's share takes precedence over the machine's";
     EXPECT_EQ(engine->sizes, (std::vector<std::uint32_t>(6, 10)));
     node.give(Compute{{.id = 3, .round = 2, .positions = {0, 13}},
                       Blob::of_floats(parameters, parameters->span())});
@@ -109,7 +109,7 @@ TEST(ComputeNodeEngines, MayBeAnybodysAndAreAskedInTheirOwnSizes) {
   }
 }
 
-// It waits for another device, and has nothing to say of that.
+// Computes on another device, and reports no share.
 class FarEngine final : public Engine {
  public:
   nn::Sums train(std::span<const float>, Samples&, std::span<float>, const FinalRange&) override {
@@ -125,7 +125,7 @@ class FarEngine final : public Engine {
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
 };
 
-TEST(ComputeNodeEngines, OfAnotherDeviceTheProcessorsLoadSaysNothing) {
+TEST(ComputeNodeEngines, TheCpuShareIsUnknownForOtherDevices) {
   Mail mail;
   Job job;
   append(job.layout, "w", {1});
@@ -138,9 +138,9 @@ TEST(ComputeNodeEngines, OfAnotherDeviceTheProcessorsLoadSaysNothing) {
   for (PieceId piece = 1; piece <= 3; ++piece) {
     node.give(Compute{{.id = piece, .round = 1, .purpose = Purpose::evaluate, .positions = {0, 60}},
                       Blob::of_floats(parameters, parameters->span())});
-    std::optional<ToWorker> said = mail.pop();
-    while (said && std::holds_alternative<ComputeProgress>(*said)) said = mail.pop();
-    EXPECT_EQ(std::get<Computed>(said.value()).report.cpu, -1);
+    std::optional<ToWorker> message = mail.pop();
+    while (message && std::holds_alternative<ComputeProgress>(*message)) message = mail.pop();
+    EXPECT_EQ(std::get<Computed>(message.value()).report.cpu, -1);
   }
 }
 

@@ -16,7 +16,7 @@ class FeedTest : public testing::Test {
   Feed feed_{{train_, std::make_shared<NumberedData>(300)}, 7, cpu_sizes};
 };
 
-// The positions of all that comes of a request.
+// The positions of all micro-batches of a request.
 std::vector<Position> drained(Feed& feed, const std::shared_ptr<FeedRequest>& request) {
   std::vector<Position> positions;
   while (positions.size() < request->piece.positions.size()) {
@@ -72,15 +72,15 @@ TEST_F(FeedTest, TrainsInThePermutationAndEvaluatesInOrder) {
     EXPECT_EQ(batch->inputs[std::size_t{2} * i], static_cast<float>(10 + i));
 }
 
-TEST_F(FeedTest, PreparesBeforeAnybodyAsks) {
+TEST_F(FeedTest, ReadsAheadBeforeTheFirstCallOfNext) {
   const auto request = feed_.request(piece(Purpose::train, 0, {0, 1000}));
-  train_->wait_for(32 * Feed::ahead);  // would wait forever if it were not so
+  train_->wait_for(32 * Feed::ahead);  // would otherwise hang
   EXPECT_EQ(train_->times_read(), 32 * Feed::ahead);
   EXPECT_EQ(drained(feed_, request), all_of({0, 1000}));
   EXPECT_EQ(train_->times_read(), 1000u);
 }
 
-TEST_F(FeedTest, ACancelledRequestEndsAndTheNextOneComes) {
+TEST_F(FeedTest, ACancelledRequestEndsAndTheNextBegins) {
   const auto first = feed_.request(piece(Purpose::train, 0, {0, 1000}));
   const auto second = feed_.request(piece(Purpose::evaluate, 0, {0, 300}));
   ASSERT_NE(feed_.next(first), nullptr);
@@ -88,11 +88,11 @@ TEST_F(FeedTest, ACancelledRequestEndsAndTheNextOneComes) {
   EXPECT_EQ(feed_.next(first), nullptr);
   EXPECT_EQ(feed_.next(first), nullptr);
   EXPECT_EQ(drained(feed_, second), all_of({0, 300}));
-  // At most what was ahead, and what was in the feed's hands when it learned of it.
+  // At most the micro-batches ahead, and those being read when the feed noticed the cancellation.
   EXPECT_LE(train_->times_read(), 32 * (Feed::ahead + 2));
 }
 
-TEST_F(FeedTest, CancellingWorksWhileSomebodyWaits) {
+TEST_F(FeedTest, CancellingWorksWhileAThreadWaits) {
   for (int i = 0; i < 200; ++i) {
     const auto request = feed_.request(piece(Purpose::train, 0, {0, 1000}));
     std::thread other([&] { request->cancel(); });
@@ -103,7 +103,7 @@ TEST_F(FeedTest, CancellingWorksWhileSomebodyWaits) {
   }
 }
 
-TEST_F(FeedTest, SkipsRequestsThatNobodyAsksFor) {
+TEST_F(FeedTest, SkipsCancelledRequests) {
   feed_.request(piece(Purpose::train, 0, {0, 5}));
   for (int i = 0; i < 20; ++i) feed_.request(piece(Purpose::train, 0, {5, 500}))->cancel();
   const auto wanted = feed_.request(piece(Purpose::train, 0, {500, 700}));
@@ -114,7 +114,7 @@ TEST_F(FeedTest, ClosingEndsTheWait) {
   const auto request = feed_.request(piece(Purpose::train, 0, {0, 1000}));
   ASSERT_NE(feed_.next(request), nullptr);
   feed_.close();
-  const std::vector<Position> rest = drained(feed_, request);  // what was prepared may still come
+  const std::vector<Position> rest = drained(feed_, request);  // prepared micro-batches may still come
   EXPECT_LE(rest.size(), 32 * Feed::ahead);
 }
 
@@ -129,7 +129,7 @@ TEST(Feed, CanBeDestroyedWhileItWorks) {
   }
 }
 
-// What reading one sample of a data set of so many comes to.
+// The failure of reading a data set with one spoilt sample.
 std::string failure_of(Purpose purpose, bool throws) {
   const auto spoilt = std::make_shared<SpoiltData>(40, 33, throws),
              good = std::make_shared<SpoiltData>(40, 99, false);
@@ -144,7 +144,7 @@ std::string failure_of(Purpose purpose, bool throws) {
   }
 }
 
-TEST(FeedFailure, ALabelOutOfRangeIsTheEndAndHasItsPlace) {
+TEST(FeedFailure, ALabelOutOfRangeFailsWithItsPlace) {
   EXPECT_EQ(failure_of(Purpose::evaluate, false),
             "data set 'ours', test sample 33: its label is 7, and with 3 classes labels go from 0 to 2: "
             "correct the "
@@ -157,12 +157,12 @@ TEST(FeedFailure, ALabelOutOfRangeIsTheEndAndHasItsPlace) {
                                   std::to_string(position) + " of epoch 5): its label is 7"));
 }
 
-TEST(FeedFailure, WhatReadingThrowsComesWithItsPlace) {
+TEST(FeedFailure, AnExceptionWhileReadingHasItsPlace) {
   EXPECT_EQ(failure_of(Purpose::evaluate, true),
             "data set 'ours', test sample 33: it threw an exception: the file is gone");
 }
 
-TEST(FeedFailure, WhoAsksAgainHearsItAgain) {
+TEST(FeedFailure, TheFailureIsThrownByLaterRequestsToo) {
   const auto data = std::make_shared<SpoiltData>(40, 1, true);
   Feed feed({data, data, "ours"}, 7, cpu_sizes);
   EXPECT_THROW(drained(feed, feed.request(piece(Purpose::evaluate, 0, {0, 2}))), Failure);

@@ -21,7 +21,7 @@ struct Posted {
   }
 };
 
-TEST(FinalSlices, PostsWhatIsWhole) {
+TEST(FinalSlices, PostsCompleteSlices) {
   Posted it;
   it.take(15, 25);
   EXPECT_THAT(it.posted, ElementsAre(2));
@@ -29,7 +29,7 @@ TEST(FinalSlices, PostsWhatIsWhole) {
   it.take(6, 15);
   EXPECT_THAT(it.posted, ElementsAre(2, 1));
   it.take(4, 6);
-  EXPECT_THAT(it.posted, ElementsAre(2, 1, 0)) << "in whatever order its parts came";
+  EXPECT_THAT(it.posted, ElementsAre(2, 1, 0)) << "in any order of its parts";
   it.take_rest();
   EXPECT_EQ(it.posted.size(), 3U) << "once each";
 }

@@ -1,4 +1,4 @@
-// Local steps against the plain loop: parameters stepped by the optimizer itself, step after step.
+// Local steps compared with the plain loop, in which the optimizer itself steps the parameters.
 #include "worker/compute/local_stepper.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(LocalStepper, OneStepOfPlainSgdPushesTheGradientItself) {
   EXPECT_EQ(moved, gradient) << "bit for bit";
 }
 
-// What the server makes of one push is where the worker's own steps ended.
+// The server's update by one push gives the parameters at which the worker's own steps ended.
 void expect_where_the_loop_ends(const nn::Optimizer& optimizer, const std::string& sync) {
   Random random(7);
   const Job job = job_with(optimizer, sync);
@@ -96,7 +96,7 @@ TEST(LocalStepper, EndsWhereThePlainLoopDoes) {
   }
 }
 
-TEST(LocalStepper, NothingIsLeftOfThePieceBefore) {
+TEST(LocalStepper, NothingRemainsOfThePreviousPiece) {
   Random random(3);
   LocalStepper stepper(job_with({nn::Optimizer::Kind::momentum, 0.9, 0}, "local:2"));
   const std::vector<float> start = numbers(random), gradient = numbers(random);
@@ -120,11 +120,11 @@ TEST(LocalStepper, ClipsEachStep) {
   EXPECT_NEAR(std::sqrt(squares) / 10, 0.5, 1e-6);
 }
 
-// What the servers make of two pieces: the average, by positions, of where each worker's own running average
-// ended. And of one step: what they make of it without local steps.
+// The servers' result of two pieces is the average, weighted by positions, of the workers' own running
+// averages. Their result of one step is the same as without local steps.
 TEST(LocalStepper, StatisticsEndAsTheAverageOverPositions) {
   Job job = job_with({nn::Optimizer::Kind::sgd, 0, 0}, "local:3");
-  job.clip_norm = 1e-3;  // which is not about statistics
+  job.clip_norm = 1e-3;  // does not apply to statistics
   append(job.layout, "statistics", {1}, Rule::ema, 0, 0.75);
   append(job.layout, "differences", {1}, Rule::mean, 0);
   const std::size_t ema = size, mean = size + 1;
@@ -161,9 +161,9 @@ TEST(LocalStepper, StatisticsEndAsTheAverageOverPositions) {
   EXPECT_EQ(moved[mean], gradient[mean]);
 }
 
-// Balanced DiLoCo under plain SGD at a constant rate, with the loss <c_i, w> of sample i: however a round is
-// cut at whole batches, its end is that of H steps of bsp.
-TEST(LocalStepper, BalancedStepsWeighEverySampleTheSameHoweverTheRoundIsCut) {
+// Balanced DiLoCo under plain SGD at a constant rate, with the loss <c_i, w> of sample i: for any division
+// of a round into whole batches, its result is that of H steps of bsp.
+TEST(LocalStepper, BalancedStepsWeighAllSamplesEqually) {
   constexpr std::uint64_t H = 8, workers = 4, inner = 16, round = H * workers * inner;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random random(seed);
@@ -203,7 +203,8 @@ TEST(LocalStepper, BalancedStepsWeighEverySampleTheSameHoweverTheRoundIsCut) {
   }
 }
 
-// Steps 8, 4 and 2 of which the longest walk would otherwise count most: under one gradient all come to H.
+// With 8, 4 and 2 steps the longest walk would otherwise count most. Under a constant gradient all go as far
+// as H steps.
 TEST(LocalStepper, BalancedStepsOfMomentumGoAsFarAsHStepsDo) {
   using Kind = nn::Optimizer::Kind;
   for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::nesterov}) {
@@ -223,7 +224,7 @@ TEST(LocalStepper, BalancedStepsOfMomentumGoAsFarAsHStepsDo) {
   }
 }
 
-TEST(LocalStepper, BalancedStepsThatAreHForAllAreLocalSteps) {
+TEST(LocalStepper, BalancedStepsWithEqualCountsAreLocalSteps) {
   Random random(11);
   const Job local = job_with({nn::Optimizer::Kind::momentum, 0.9, 0.01}, "local:3");
   Job diloco = local;
@@ -241,8 +242,8 @@ TEST(LocalStepper, BalancedStepsThatAreHForAllAreLocalSteps) {
   EXPECT_EQ(first, second) << "bit for bit";
 }
 
-// Orchestra (Du, Huang, Xiang 2022), equation 2: the plain mean of what the workers have come to.
-TEST(LocalStepper, PacedStepsPushHowFarTheyCame) {
+// Orchestra (Du, Huang, Xiang 2022), equation 2: the plain mean of the workers' results.
+TEST(LocalStepper, PacedStepsPushTheirWholeChange) {
   using Kind = nn::Optimizer::Kind;
   for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::nesterov}) {
     Random random(5);

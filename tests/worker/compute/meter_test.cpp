@@ -30,24 +30,24 @@ TEST(ParseMachineTicks, AddsTheFirstEightColumns) {
   EXPECT_EQ(parse_machine_ticks("cpu 1 2 3 4 5 6 7 8"), (MachineTicks{36, 9, 2}));
 }
 
-TEST(ParseMachineTicks, SaysNothingAboutOtherText) {
+TEST(ParseMachineTicks, ReturnsNothingForOtherText) {
   for (const char* text : {"", "cpu", "cpu 1 2 3 4 5 6 7\n8", "cpu0 1 2 3 4 5 6 7 8", "cpu 1 2 x 4 5 6 7 8",
                            "cpu 1 2 3 4 5 6 7 -8", "intr 1\ncpu 1 2 3 4 5 6 7 8"}) {
     EXPECT_EQ(parse_machine_ticks(text), std::nullopt) << text;
   }
 }
 
-TEST(ParseMachineTicks, AddsThoseOfTheProcessorsThatItIsAskedFor) {
+TEST(ParseMachineTicks, AddsOnlyTheGivenProcessors) {
   const std::string stat =
       "cpu  66 6 6 6 6 6 6 6\ncpu0 10 1 1 1 1 1 1 1\ncpu1 20 2 2 2 2 2 2 2\ncpu12 36 3 3 3 3 3 3 3\nintr 5\n";
   EXPECT_EQ(parse_machine_ticks(stat, {1}), (MachineTicks{34, 4, 2}));
   EXPECT_EQ(parse_machine_ticks(stat, {0, 12}), (MachineTicks{17 + 57, 8, 4}));
-  EXPECT_EQ(parse_machine_ticks(stat, {1, 40}), (MachineTicks{34, 4, 2})) << "one is not there";
+  EXPECT_EQ(parse_machine_ticks(stat, {1, 40}), (MachineTicks{34, 4, 2})) << "processor 40 does not exist";
   EXPECT_EQ(parse_machine_ticks(stat, {40}), std::nullopt);
   EXPECT_EQ(parse_machine_ticks("cpu 1 2\ncpu1 1 2 x\n", {1}), std::nullopt);
 }
 
-TEST(ParseProcessTicks, CountsBehindTheLastBracket) {
+TEST(ParseProcessTicks, ReadsTheFieldsAfterTheLastBracket) {
   EXPECT_THAT(parse_process_ticks(self_of(120, 30)), Optional(ProcessTicks{150, 30}));
   for (const char* text : {"", "42 name S 1", "42 (name) S 1 2 3", "42 (n) S 1 2 3 4 5 6 7 8 9 10 x 12"}) {
     EXPECT_EQ(parse_process_ticks(text), std::nullopt) << text;
@@ -72,11 +72,11 @@ class MeterTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(MeterTest, CountsWhatWasIdleOrOursSinceTheLastCall) {
+TEST_F(MeterTest, CountsIdleAndOwnTicksSinceTheLastCall) {
   now(stat_of(1000, 500, 0, 0), self_of(100, 0));
   folder_.write("meminfo", "MemAvailable: 1024 kB\n");
   Meter meter(folder_.path());
-  // 100 ticks: 30 idle, 10 waiting, 60 busy of which 35 ours.
+  // 100 ticks: 30 idle, 10 waiting, 60 busy, 35 of them ours.
   now(stat_of(1060, 530, 10, 0), self_of(130, 5));
   const Reading first = meter.measure();
   EXPECT_DOUBLE_EQ(first.cpu, 0.75);
@@ -86,12 +86,12 @@ TEST_F(MeterTest, CountsWhatWasIdleOrOursSinceTheLastCall) {
   // 50 of 200 ticks were stolen by the hypervisor, the rest was ours.
   now(stat_of(1210, 530, 10, 50), self_of(280, 5));
   EXPECT_DOUBLE_EQ(meter.measure().cpu, 0.75);
-  // Another 100, all of somebody else.
+  // Another 100, all of other programs.
   now(stat_of(1310, 530, 10, 50), self_of(280, 5));
   EXPECT_DOUBLE_EQ(meter.measure().cpu, 0);
 }
 
-TEST_F(MeterTest, OfABoundProcessTheMachineIsItsProcessors) {
+TEST_F(MeterTest, ABoundProcessCountsOnlyItsProcessors) {
   const auto stat = [](int others, int idle) {
     return "cpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 " + std::to_string(100 * idle) + " 0 0 0 0\ncpu1 " +
            std::to_string(others) + " 0 0 " + std::to_string(idle) + " 0 0 0 0\n";
@@ -100,10 +100,10 @@ TEST_F(MeterTest, OfABoundProcessTheMachineIsItsProcessors) {
   Meter meter(folder_.path(), {1});
   EXPECT_EQ(meter.cores(), 1U);
   now(stat(75, 25), self_of(0, 0));
-  EXPECT_DOUBLE_EQ(meter.measure().left, 0.25) << "the idle one is not for us";
+  EXPECT_DOUBLE_EQ(meter.measure().left, 0.25) << "the idle processor is not ours";
 }
 
-TEST_F(MeterTest, StaysInItsRangeWhenTheKernelCountsStrangely) {
+TEST_F(MeterTest, StaysInRangeIfTheCountersAreInconsistent) {
   now(stat_of(1000, 500, 10, 0), self_of(100, 0));
   Meter meter(folder_.path());
   now(stat_of(1010, 590, 10, 0), self_of(150, 0));  // ours is read later than the machine's
@@ -112,14 +112,14 @@ TEST_F(MeterTest, StaysInItsRangeWhenTheKernelCountsStrangely) {
   EXPECT_DOUBLE_EQ(meter.measure().cpu, 0);
 }
 
-TEST_F(MeterTest, SaysUnknownWhereThereIsNoProc) {
+TEST_F(MeterTest, IsUnknownWithoutProc) {
   Meter meter(folder_.path() / "absent");
   const Reading reading = meter.measure();
   EXPECT_EQ(reading.cpu, -1);
   EXPECT_EQ(reading.memory, -1);
 }
 
-TEST_F(MeterTest, BeginsAgainWhenProcComesBack) {
+TEST_F(MeterTest, RestartsWhenProcIsBack) {
   Meter meter(folder_.path());
   now(stat_of(0, 0, 0, 0), self_of(0, 0));
   EXPECT_EQ(meter.measure().cpu, -1);

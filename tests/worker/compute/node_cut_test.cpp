@@ -1,4 +1,4 @@
-// Pieces that are cut while they are computed: before, between two micro-batches, and too late.
+// Pieces that are cut during computation: in time, between two micro-batches, and too late.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 constexpr std::uint32_t micro_batch = 5;
 
-// Sums what its samples are; begins each micro-batch when the test says so.
+// Sums its samples; begins each micro-batch when the test releases it.
 class SteppedEngine final : public Engine {
  public:
   explicit SteppedEngine(std::counting_semaphore<>& steps) : steps_(steps) {}
@@ -60,22 +60,22 @@ class NodeCut : public testing::Test {
     node_->give(Compute{{.id = piece, .round = 1, .positions = positions},
                         Blob::of_floats(parameters, parameters->span())});
   }
-  // What the node says next.
-  template <class Said>
-  Said said() {
-    return std::get<Said>(mail_.pop().value());
+  // The node's next message.
+  template <class Body>
+  Body next() {
+    return std::get<Body>(mail_.pop().value());
   }
-  // Lets it begin the first micro-batches.
+  // Lets it begin `steps` micro-batches; it must report `done`.
   void begin(std::uint64_t done, int steps = 1) {
     steps_.release(steps);
-    EXPECT_EQ(said<ComputeProgress>().done, done);
+    EXPECT_EQ(next<ComputeProgress>().done, done);
   }
-  // The rest of the piece is computed: what was told, and the sum of its samples.
-  Interval finish(float& sum, std::vector<std::uint64_t>& told) {
+  // Computes the rest of the piece. Returns its positions, their sum, and the progress reported.
+  Interval finish(float& sum, std::vector<std::uint64_t>& progress) {
     steps_.release(100);
     while (true) {
       const ToWorker it = mail_.pop().value();
-      if (const auto* advance = std::get_if<ComputeProgress>(&it)) told.push_back(advance->done);
+      if (const auto* advance = std::get_if<ComputeProgress>(&it)) progress.push_back(advance->done);
       if (const auto* ready = std::get_if<GradientReady>(&it); ready != nullptr && ready->slice == 0)
         sum = ready->values.floats()[0];
       if (const auto* computed = std::get_if<Computed>(&it)) {
@@ -99,8 +99,8 @@ class NodeCut : public testing::Test {
   }
   void expect_rest(Interval positions) {
     float sum = 0;
-    std::vector<std::uint64_t> told;
-    EXPECT_EQ(finish(sum, told), positions);
+    std::vector<std::uint64_t> progress;
+    EXPECT_EQ(finish(sum, progress), positions);
     EXPECT_EQ(sum, sum_of(positions, job_.seed));
   }
 
@@ -110,45 +110,45 @@ class NodeCut : public testing::Test {
   std::unique_ptr<ComputeNode> node_;
 };
 
-TEST_F(NodeCut, TellsThatItBeginsAndOfEveryPart) {
+TEST_F(NodeCut, ReportsItsStartAndEveryEighth) {
   compute(1, {0, 80});
   steps_.release(1);
-  const auto first = said<ComputeProgress>();
+  const auto first = next<ComputeProgress>();
   EXPECT_EQ(first.piece_id, 1U);
   EXPECT_EQ(first.done, 0U);
   EXPECT_EQ(first.micro_batch, micro_batch);
   float sum = 0;
-  std::vector<std::uint64_t> told;
-  EXPECT_EQ(finish(sum, told), (Interval{0, 80}));
+  std::vector<std::uint64_t> progress;
+  EXPECT_EQ(finish(sum, progress), (Interval{0, 80}));
   for (const std::uint64_t part : {10U, 20U, 30U, 40U, 50U, 60U, 70U})
-    EXPECT_THAT(told, testing::Contains(part)) << "an eighth of it";
+    EXPECT_THAT(progress, testing::Contains(part)) << "an eighth of it";
 }
 
-TEST_F(NodeCut, EndsWhereItIsAskedToBetweenTwoMicroBatches) {
+TEST_F(NodeCut, EndsAtACutBetweenTwoMicroBatches) {
   compute(1, {20, 80});
   begin(0);
   node_->give(Cut{0, 1, 40});
   steps_.release(1);
-  EXPECT_EQ(said<CutTried>().end, 40U);
+  EXPECT_EQ(next<CutTried>().end, 40U);
   expect_rest({20, 40});
 }
 
-TEST_F(NodeCut, EndsAtOnceWhereItStands) {
+TEST_F(NodeCut, EndsAtOnceAtACutAfterTheCurrentMicroBatch) {
   compute(1, {20, 80});
   begin(0);
   node_->give(Cut{0, 1, 25});
   steps_.release(1);
-  EXPECT_EQ(said<CutTried>().end, 25U);
+  EXPECT_EQ(next<CutTried>().end, 25U);
   expect_rest({20, 25});
 }
 
-TEST_F(NodeCut, GoesOnWhereTheCutComesTooLate) {
+TEST_F(NodeCut, ContinuesIfTheCutComesTooLate) {
   compute(1, {20, 80});
   begin(0);
-  begin(10, 2);  // an eighth of sixty is seven and a half
+  begin(10, 2);  // reported every eighth of sixty, 7.5
   node_->give(Cut{0, 1, 25});
   steps_.release(1);
-  EXPECT_EQ(said<CutTried>().end, 80U) << "it has begun what is behind";
+  EXPECT_EQ(next<CutTried>().end, 80U) << "it has begun samples behind the cut";
   node_->give(Cut{0, 1, 60});
   steps_.release(3);
   auto it = mail_.pop().value();
@@ -157,12 +157,12 @@ TEST_F(NodeCut, GoesOnWhereTheCutComesTooLate) {
   expect_rest({20, 60});
 }
 
-// The answer is what it has computed.
-TEST_F(NodeCut, IsNotAskedAnyMoreWithTheLastMicroBatchInHand) {
+// Its report is the answer.
+TEST_F(NodeCut, ACutDuringTheLastMicroBatchIsNotAnswered) {
   compute(1, {0, 10});
   begin(0);
   steps_.release(1);
-  EXPECT_EQ(said<ComputeProgress>().done, 5U);
+  EXPECT_EQ(next<ComputeProgress>().done, 5U);
   EXPECT_TRUE(std::holds_alternative<GradientReady>(mail_.pop().value()));
   node_->give(Cut{0, 1, 5});
   steps_.release(10);
@@ -172,18 +172,18 @@ TEST_F(NodeCut, IsNotAskedAnyMoreWithTheLastMicroBatchInHand) {
   EXPECT_EQ(std::get<Computed>(it).report.piece.positions, (Interval{0, 10}));
 }
 
-// A cut of what lies behind another piece is settled when its turn comes; and whoever comes next finds its
-// samples behind those that were read for nothing.
-TEST_F(NodeCut, MayComeBeforeItsPieceIsBegunAndDisturbsNoOther) {
+// A cut of a queued piece is answered when that piece begins. The next piece finds its samples behind those
+// that were read for nothing.
+TEST_F(NodeCut, ACutOfAQueuedPieceAffectsNoOtherPiece) {
   compute(1, {0, 20});
   begin(0);
   compute(2, {20, 100});
   compute(3, {0, 30});
   node_->give(Cut{0, 2, 30});
-  node_->give(Cut{0, 9, 30});  // nobody's
+  node_->give(Cut{0, 9, 30});  // an unknown piece
   expect_rest({0, 20});
   steps_.release(1);
-  EXPECT_EQ(said<CutTried>().end, 30U);
+  EXPECT_EQ(next<CutTried>().end, 30U);
   expect_rest({20, 30});
   expect_rest({0, 30});
 }

@@ -32,15 +32,15 @@ Result train(Engine& engine, const nn::Model& model, std::uint32_t samples) {
   model.initialize(parameters, 1);
   Result result{{}, std::vector<float>(parameters.size(), NAN)};
   MadeSamples made(model, samples);
-  IntervalSet told;
+  IntervalSet finals;
   result.sums = engine.train(parameters, made, result.gradient, [&](std::uint64_t begin, std::uint64_t end) {
-    EXPECT_TRUE(told.add_if_absent({begin, end})) << "told twice";
+    EXPECT_TRUE(finals.add_if_absent({begin, end})) << "final twice";
   });
-  EXPECT_EQ(told.count(), parameters.size()) << "all of it is told";
+  EXPECT_EQ(finals.count(), parameters.size()) << "all of it is final";
   return result;
 }
 
-TEST(ParallelEngine, GivesWhatOneThreadGives) {
+TEST(ParallelEngine, GivesTheSameAsOneThread) {
   const nn::Model model = perceptron();
   for (const std::uint32_t samples : {8U, 16U, 40U, 200U}) {
     CpuEngine alone(model);
@@ -86,11 +86,11 @@ TEST(ParallelEngine, EndsWhenSamplesCannotBeRead) {
   MadeSamples made(model, 80);
   made.thrown_at = 32;
   EXPECT_THROW(engine.train(parameters, made, gradient, nullptr), std::runtime_error);
-  train(engine, model, 80);  // and computes on
+  train(engine, model, 80);  // it can still compute
 }
 
-// Neither what reads samples nor what takes ranges of the gradient needs a mutex.
-TEST(ParallelEngine, AsksAndTellsOneAtATime) {
+// Neither the source of samples nor the receiver of final ranges needs a mutex.
+TEST(ParallelEngine, CallsNextAndFinalRangeOneAtATime) {
   const nn::Model model = perceptron();
   std::atomic<int> inside = 0;
   struct Watched final : Samples {

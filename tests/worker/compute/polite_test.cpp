@@ -17,21 +17,21 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(PoliteShare, IsOfTheCoresThatOthersLeave) {
+TEST(PoliteShare, IsOfTheCoresLeftByOthers) {
   struct Row {
     double left;
     unsigned cores, threads;
     double share;
   };
-  for (const Row& it : {Row{1, 2, 1, 1},          // nobody is there
+  for (const Row& it : {Row{1, 2, 1, 1},          // no other program runs
                         Row{0.5, 2, 1, 1},        // one core each
                         Row{0.25, 2, 1, 0.5},     // half a core is left
                         Row{0.5, 2, 2, 0.5},      // one core for two threads
                         Row{0.75, 16, 16, 0.75},  //
                         Row{0.75, 16, 12, 1},     //
-                        Row{0, 2, 1, 0.05},       // nothing is: the least, to stay in the job
+                        Row{0, 2, 1, 0.05},       // nothing is left: the minimum, to stay in the job
                         Row{0.01, 2, 1, 0.05},    //
-                        Row{-1, 2, 2, 1}}) {      // it cannot be known
+                        Row{-1, 2, 2, 1}}) {      // unknown
     EXPECT_DOUBLE_EQ(polite_share(it.left, it.cores, it.threads), it.share)
         << it.left << " of " << it.cores << " for " << it.threads;
   }
@@ -39,7 +39,7 @@ TEST(PoliteShare, IsOfTheCoresThatOthersLeave) {
 
 class PolitePaceTest : public testing::Test {
  protected:
-  // Ticks since the machine started: of others, of nice programs, and of nobody.
+  // Ticks since the machine started: of other programs, of nice programs, and idle.
   void now(int others, int nice, int idle) const {
     folder_.write("stat", "cpu " + std::to_string(others) + " " + std::to_string(nice) + " 0 " +
                               std::to_string(idle) + " 0 0 0 0\n");
@@ -50,11 +50,11 @@ class PolitePaceTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(PolitePaceTest, LooksAtTheMachineFiveTimesASecond) {
+TEST_F(PolitePaceTest, ReadsTheCountersFiveTimesASecond) {
   now(0, 0, 0);
   PolitePace pace(1, Meter(folder_.path()));
   now(0, 100, 100);
-  EXPECT_EQ(pace.share(at(0)), 1) << "nice programs count for nothing";
+  EXPECT_EQ(pace.share(at(0)), 1) << "nice programs do not count";
   now(200, 100, 100);
   EXPECT_EQ(pace.share(at(199)), 1) << "not yet";
   EXPECT_EQ(pace.share(at(200)), 0.05);
@@ -62,19 +62,19 @@ TEST_F(PolitePaceTest, LooksAtTheMachineFiveTimesASecond) {
   EXPECT_EQ(pace.share(at(400)), 1);
 }
 
-TEST_F(PolitePaceTest, PausesForWhatOthersNeedWhileItIsWanted) {
+TEST_F(PolitePaceTest, PausesInProportionWhileItIsWanted) {
   now(0, 0, 0);
   PolitePace pace(1, Meter(folder_.path()));
   int asked = 0;
   pace.pause(milliseconds(0), [&] { return ++asked < 3; });
   EXPECT_EQ(asked, 0) << "nothing was done yet";
   now(100, 0, 0);
-  std::this_thread::sleep_for(milliseconds(210));  // a look is due
+  std::this_thread::sleep_for(milliseconds(210));  // the counters are due
   pace.pause(milliseconds(100), [&] { return ++asked < 3; });
   EXPECT_EQ(asked, 3) << "100 ms of work are 1900 of rest";
 }
 
-TEST_F(PolitePaceTest, GoesOnWhenTheOthersAreDone) {
+TEST_F(PolitePaceTest, ContinuesWhenOtherProgramsAreDone) {
   now(0, 0, 0);
   PolitePace pace(1, Meter(folder_.path()));
   pace.pause(milliseconds(0), [] { return true; });
@@ -88,7 +88,7 @@ TEST_F(PolitePaceTest, GoesOnWhenTheOthersAreDone) {
   EXPECT_LE(asked, 2);
 }
 
-TEST(GiveWay, HoldsForTheThreadAndWhatItStarts) {
+TEST(GiveWay, AppliesToTheThreadAndThoseItStarts) {
   const auto gives_way = [] {
     return sched_getscheduler(0) == SCHED_IDLE && getpriority(PRIO_PROCESS, 0) == 19;
   };
@@ -109,10 +109,10 @@ class CountingEngine final : public Engine {
  public:
   explicit CountingEngine(std::uint64_t bytes) : bytes_(bytes) {}
   nn::Sums train(std::span<const float>, Samples& samples, std::span<float>,
-                 const FinalRange& told) override {
+                 const FinalRange& on_final) override {
     nn::Sums sums;
     while (samples.next() != nullptr) ++sums.correct;
-    told(0, 1);
+    on_final(0, 1);
     return sums;
   }
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
@@ -142,19 +142,19 @@ Workload workload_of(std::uint64_t bytes) {
   return workload;
 }
 
-TEST(PoliteEngine, ComputesWhatTheEngineDoes) {
+TEST(PoliteEngine, ComputesTheSameAsTheEngine) {
   const std::unique_ptr<Engine> engine = polite(workload_of(7), 2).make_engine();
   Five trained, evaluated;
-  int told = 0;
-  EXPECT_EQ(engine->train({}, trained, {}, [&](std::uint64_t, std::uint64_t) { ++told; }).correct, 5U);
+  int finals = 0;
+  EXPECT_EQ(engine->train({}, trained, {}, [&](std::uint64_t, std::uint64_t) { ++finals; }).correct, 5U);
   EXPECT_EQ(engine->evaluate({}, evaluated).correct, 5U);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(finals, 1);
   EXPECT_EQ(engine->bytes(), 7U);
   EXPECT_EQ(engine->micro_batch_sizes().front(), 32U);
   EXPECT_EQ(engine->work_place(), WorkPlace::other_threads);
 }
 
-TEST(PoliteEngine, IsNotMadeWhereItsMemoryIsNot) {
+TEST(PoliteEngine, IsNotMadeWithoutEnoughMemory) {
   try {
     (void)polite(workload_of(std::uint64_t{1} << 60), 1).make_engine();
     FAIL() << "it was made";

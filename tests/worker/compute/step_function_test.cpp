@@ -11,7 +11,7 @@ StepFunction stairs(std::string_view text) {
   return read.value_or(StepFunction(-1));
 }
 
-TEST(StepFunction, MayBeOneLevelForEver) {
+TEST(StepFunction, MayBeConstant) {
   for (const double time : {0.0, 1.0, 1e9}) EXPECT_EQ(stairs("2.5").at(time), 2.5);
   EXPECT_EQ(StepFunction(7).at(3), 7);
 }
@@ -26,7 +26,7 @@ TEST(StepFunction, ChangesAtItsTimes) {
   EXPECT_EQ(it.at(1e9), 2);
 }
 
-TEST(StepFunction, BeginsAnew) {
+TEST(StepFunction, RepeatsFromAgain) {
   const StepFunction it = stairs("1, 6@1, again@4");
   for (const double begin : {0.0, 4.0, 400.0}) {
     EXPECT_EQ(it.at(begin), 1);
@@ -36,14 +36,14 @@ TEST(StepFunction, BeginsAnew) {
   }
 }
 
-TEST(StepFunction, KnowsWhetherItEverLeavesALevel) {
+TEST(StepFunction, KnowsWhetherItIsConstant) {
   EXPECT_TRUE(stairs("1").is_always(1));
   EXPECT_TRUE(stairs("1, 1@5").is_always(1));
   EXPECT_FALSE(stairs("1, 2@5").is_always(1));
   EXPECT_FALSE(stairs("1").is_always(2));
 }
 
-TEST(StepFunction, RefusesWhatItCannotRead) {
+TEST(StepFunction, RefusesInvalidText) {
   for (const char* bad : {"",
                           " ",
                           ",",

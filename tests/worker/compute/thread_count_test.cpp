@@ -24,7 +24,7 @@ TEST(ThreadCount, IsANumberOrAuto) {
   EXPECT_THAT(thread_count_expected(), HasSubstr("a number from 1 to 1024, or \"auto\""));
 }
 
-TEST(ThreadCount, AutoIsTheCoresThatTheProcessMayUse) {
+TEST(ThreadCount, AutoIsTheNumberOfAllowedCores) {
   EXPECT_EQ(thread_count("auto"), allowed_cores());
   EXPECT_EQ(thread_count("auto-1"), std::max(2U, allowed_cores()) - 1);
   EXPECT_EQ(thread_count("auto-1024"), 1U) << "one is always left";
@@ -32,10 +32,10 @@ TEST(ThreadCount, AutoIsTheCoresThatTheProcessMayUse) {
     EXPECT_FALSE(is_thread_count(text)) << text;
 }
 
-TEST(ThreadCount, LeavesACoreToEachOfTheOthers) {
+TEST(ThreadCount, LeavesACoreForEachOtherProcess) {
   EXPECT_EQ(thread_count_beside("auto", 0), "auto");
   EXPECT_EQ(thread_count_beside("auto", 3), "auto-3");
-  EXPECT_EQ(thread_count_beside("4", 3), "4") << "as it was said";
+  EXPECT_EQ(thread_count_beside("4", 3), "4") << "a given number stays";
   EXPECT_EQ(thread_count_beside("auto-1", 3), "auto-1");
   EXPECT_TRUE(is_thread_count(thread_count_beside("auto", 100'000)));
 }

@@ -13,14 +13,14 @@
 namespace steelyard::throttle_test {
 namespace {
 
-// Uses this thread's processor for so long.
+// Uses this thread's processor for `time`.
 void work(Duration time) {
   const Duration until = thread_cpu_time() + time;
   while (thread_cpu_time() < until) {
   }
 }
 
-TEST(Throttle, StretchesWorkOnTheWholeAndNotEachPart) {
+TEST(Throttle, StretchesTheWholeWorkAndNotEachPart) {
   ThrottleClock clock(Throttle::parse("3", "1"));
   work(milliseconds(5));  // before the beginning: not counted
   const Time start = steady_now();
@@ -30,17 +30,17 @@ TEST(Throttle, StretchesWorkOnTheWholeAndNotEachPart) {
     work(milliseconds(1));
     clock.rest();
   }
-  // Oversleeping is taken off later parts, but the sum never falls short of the work of ten parts.
+  // Oversleeping is subtracted from later parts, but the sum never falls short of the work of ten parts.
   EXPECT_GE(seconds(steady_now() - start), 3 * 0.010);
   EXPECT_GE(seconds(thread_cpu_time() - cpu), 0.010);
 }
 
-TEST(Throttle, FollowsWhatChanges) {
+TEST(Throttle, FollowsChangesOfSlowness) {
   ThrottleClock clock(Throttle::parse("1, 5@0.05", "1"));
   clock.begin();
   const Time start = steady_now();
   work(milliseconds(2));
-  clock.rest();  // full speed so far
+  clock.rest();  // at full speed
   while (steady_now() - start < milliseconds(50)) {
   }
   clock.begin();
@@ -49,7 +49,7 @@ TEST(Throttle, FollowsWhatChanges) {
   EXPECT_GE(seconds(steady_now() - start), 0.050 + 5 * 0.005);
 }
 
-TEST(Throttle, WhatOthersTakeSlowsDownAndIsTold) {
+TEST(Throttle, ASimulatedCpuShareSlowsAndIsReported) {
   ThrottleClock clock(Throttle::parse("2", "0.25"));
   EXPECT_EQ(clock.take_share(), 1) << "nothing is known yet";
   clock.begin();
@@ -62,8 +62,8 @@ TEST(Throttle, WhatOthersTakeSlowsDownAndIsTold) {
   EXPECT_EQ(ThrottleClock(Throttle::parse("2", "1")).take_share(), std::nullopt);
 }
 
-// Whenever the step comes, both levels are in the mean: work goes on until it does.
-TEST(Throttle, TellsTheMeanOverItsWork) {
+// The work spans the change of level, so both levels are reported.
+TEST(Throttle, ReportsTheMeanShareOverItsWork) {
   ThrottleClock clock(Throttle::parse("1", "1, 0.5@0.3"));
   clock.begin();
   const Time start = steady_now();
@@ -78,7 +78,7 @@ TEST(Throttle, TellsTheMeanOverItsWork) {
   EXPECT_EQ(highest, 1);
 }
 
-// Ten micro-batches that say what they are and take a millisecond each.
+// Ten empty micro-batches.
 class TenMicroBatches final : public Samples {
  public:
   const nn::MicroBatch* next() override { return given < 10 ? &batches_[given++] : nullptr; }
@@ -111,7 +111,7 @@ class BusyEngine final : public Engine {
   std::optional<double> share;
 };
 
-TEST(ThrottledEngine, IsTheEngineSlower) {
+TEST(ThrottledEngine, ComputesTheSameMoreSlowly) {
   ThrottledEngine engine(std::make_unique<BusyEngine>(), Throttle::parse("3", "1"));
   EXPECT_EQ(engine.bytes(), 77U);
   EXPECT_EQ(engine.micro_batch_sizes(), (std::vector<std::uint32_t>{4, 1}));
@@ -124,13 +124,13 @@ TEST(ThrottledEngine, IsTheEngineSlower) {
     final_after = seconds(steady_now() - start);
   });
   EXPECT_EQ(sums.correct, 10U);
-  EXPECT_GE(final_after, 0.030) << "nothing is final before a slower machine had it";
+  EXPECT_GE(final_after, 0.030) << "a range is final no sooner than on a slower machine";
   samples.given = 0;
   EXPECT_EQ(engine.evaluate({}, samples).correct, 10U);
-  EXPECT_GE(seconds(steady_now() - start), 0.060) << "of both, since oversleeping is taken off what follows";
+  EXPECT_GE(seconds(steady_now() - start), 0.060) << "over both, since oversleeping is subtracted later";
 }
 
-// Works on another thread, through sleeps of the one that calls, for 10 ms a range; the caller waits.
+// Works on another device for 10 ms a range, while the calling thread sleeps.
 class DistantEngine final : public Engine {
  public:
   nn::Sums train(std::span<const float>, Samples& samples, std::span<float>,
@@ -152,29 +152,29 @@ class DistantEngine final : public Engine {
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
 };
 
-// Its thread uses no processor time; and were it put to sleep, the work would go on meanwhile and be hidden.
-TEST(ThrottledEngine, HoldsBackWhatIsComputedElsewhere) {
+// The calling thread uses no processor time; and if it slept longer, the device would continue meanwhile.
+TEST(ThrottledEngine, DelaysResultsOfOtherDevices) {
   ThrottledEngine engine(std::make_unique<DistantEngine>(), Throttle::parse("3", "1"));
   EXPECT_EQ(engine.work_place(), WorkPlace::other_device);
   TenMicroBatches samples;
   const Time start = steady_now();
-  std::vector<double> told;
+  std::vector<double> final_times;
   std::vector<std::uint64_t> begins;
   const auto now = [&] { return seconds(steady_now() - start); };
   const nn::Sums sums = engine.train({}, samples, {}, [&](std::uint64_t begin, std::uint64_t) {
     begins.push_back(begin);
-    told.push_back(now());
+    final_times.push_back(now());
   });
   EXPECT_EQ(sums.correct, 7U);
   EXPECT_EQ(begins, (std::vector<std::uint64_t>{0, 1}));
-  EXPECT_GE(told.at(0), 0.030);
-  EXPECT_GE(told.at(1), 0.060);
+  EXPECT_GE(final_times.at(0), 0.030);
+  EXPECT_GE(final_times.at(1), 0.060);
   samples.given = 0;
   EXPECT_EQ(engine.evaluate({}, samples).correct, 7U);
-  EXPECT_GE(now(), 0.120) << "of both, since oversleeping is taken off what follows";
+  EXPECT_GE(now(), 0.120) << "over both, since oversleeping is subtracted later";
 }
 
-TEST(ThrottledEngine, TellsTheShareOfTheShare) {
+TEST(ThrottledEngine, MultipliesItsShareByTheEngines) {
   auto inner = std::make_unique<BusyEngine>();
   BusyEngine& busy = *inner;
   ThrottledEngine engine(std::move(inner), Throttle::parse("1", "0.5"));
@@ -189,7 +189,7 @@ TEST(ThrottledEngine, TellsTheShareOfTheShare) {
   EXPECT_EQ(slow.take_share(), std::nullopt) << "a slower machine is not a shared one";
 }
 
-TEST(Throttle, RefusesWhatIsNone) {
+TEST(Throttle, RefusesInvalidValues) {
   const auto refusal = [](const char* slow, const char* cpu) -> std::string {
     try {
       (void)Throttle::parse(slow, cpu);

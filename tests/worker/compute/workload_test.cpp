@@ -1,4 +1,4 @@
-// What a job trains, as this machine knows it.
+// The model and data that a job trains, on this machine.
 #include "worker/compute/workload.h"
 
 #include <gmock/gmock.h>
@@ -18,10 +18,10 @@ DataSets numbers() {
 }
 nn::Model model() { return nn::Model({1, 1, 2}, 3).linear("out", 3); }
 
-TEST(Workload, OfAModelOnTheCpu) {
+TEST(Workload, HoldsAModelOnTheCpu) {
   const Workload workload = model_workload(model(), numbers());
   EXPECT_EQ(workload.layout.size(), 9U);
-  EXPECT_EQ(workload.layout.slice_size, 0U) << "the grid is the job's";
+  EXPECT_EQ(workload.layout.slice_size, 0U) << "the job sets it";
   std::vector<float> parameters(9), again(9);
   workload.initialize(parameters, 4);
   workload.initialize(again, 4);
@@ -30,10 +30,10 @@ TEST(Workload, OfAModelOnTheCpu) {
   EXPECT_NE(parameters, again);
   const auto engine = workload.make_engine();
   EXPECT_EQ(engine->micro_batch_sizes(), cpu_sizes);
-  EXPECT_GE(engine->bytes(), 32 * (2 + 3) * sizeof(float)) << "what goes in and what comes out";
+  EXPECT_GE(engine->bytes(), 32 * (2 + 3) * sizeof(float)) << "inputs and outputs";
 }
 
-TEST(Workload, TheDeviceHasItsEngine) {
+TEST(Workload, EachDeviceHasItsEngine) {
   const auto engine = [](const Computing& computing) {
     return model_workload(model(), numbers(), computing).make_engine();
   };
@@ -64,7 +64,7 @@ TEST(Workload, AModelMustBeMadeForTheData) {
   EXPECT_THAT(trouble(making(nn::Model({1, 1, 2}, 3).relu()), ExitCode::configuration), HasSubstr("linear"));
 }
 
-TEST(Workload, MustBeWhatTheOthersTrain) {
+TEST(Workload, MustMatchTheJob) {
   const Workload workload = model_workload(model(), numbers());
   Job job;
   job.model = "mine", job.data = "numbers";

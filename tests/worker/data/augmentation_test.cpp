@@ -16,7 +16,7 @@ using ::testing::IsSubsetOf;
 
 constexpr nn::Shape shape{3, 4, 2};
 
-// Value 1 + place: 0 is never a pixel.
+// Pixels have the values 1 + index, so no pixel is 0.
 std::vector<float> picture() {
   std::vector<float> values(shape.size());
   std::iota(values.begin(), values.end(), 1.0F);
@@ -38,7 +38,7 @@ TEST(Augmentation, IsAFunctionOfSeedEpochAndPosition) {
     others += augmented(how, position) != augmented(how, position, 3) ? 1 : 0;
     others += augmented(how, position) != augmented(how, position, 2, 9) ? 1 : 0;
   }
-  EXPECT_GT(others, 80) << "each epoch, and each seed, draws anew";
+  EXPECT_GT(others, 80) << "each epoch and each seed has its own draws";
 }
 
 TEST(Augmentation, MirrorsHalfOfThePictures) {
@@ -55,7 +55,7 @@ TEST(Augmentation, MirrorsHalfOfThePictures) {
   EXPECT_NEAR(seen[picture()], 500, 80);
 }
 
-TEST(Augmentation, ShiftsByUpToSoManyPixelsAndFillsTheRest) {
+TEST(Augmentation, ShiftsByUpToCropPixelsAndFillsTheRest) {
   const Augmentation how{.crop = 1, .flip = false, .fill = {-1, -2}};
   std::map<std::vector<float>, int> seen;
   for (std::uint64_t position = 0; position < 900; ++position) ++seen[augmented(how, position)];
@@ -73,7 +73,7 @@ TEST(Augmentation, ShiftsByUpToSoManyPixelsAndFillsTheRest) {
   EXPECT_TRUE(seen.contains(picture()));
 }
 
-TEST(Augmentation, IsForTrainingAlone) {
+TEST(Augmentation, AppliesOnlyToTraining) {
   const auto set = std::make_shared<NumberedData>(100);
   const DataSets data{set, set, "numbers", {}, {.crop = 0, .flip = true}};
   BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);

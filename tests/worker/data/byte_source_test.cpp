@@ -43,7 +43,7 @@ std::string refusal(const std::filesystem::path& file) {
     EXPECT_EQ(failure.code(), ExitCode::io);
     return failure.what();
   }
-  return "read without complaint";
+  return "no failure";
 }
 
 TEST(ByteSource, ReadsPlainFilesInPartsOfAnySize) {
@@ -72,9 +72,9 @@ TEST(ByteSource, ReadsSeveralGzipMembersAsOne) {
   EXPECT_EQ(all_of(file), joined(first, second));
 }
 
-TEST(ByteSource, BoundsWhatGzipCanHold) {
+TEST(ByteSource, BoundsTheSizeOfGzipContents) {
   const TemporaryFolder folder;
-  const Bytes zeros(1 << 22, 0);  // nothing packs better
+  const Bytes zeros(1 << 22, 0);  // the most compressible bytes
   EXPECT_EQ(all_of(folder.write("zeros.gz", gzipped(zeros)), 1 << 20), zeros);
 }
 

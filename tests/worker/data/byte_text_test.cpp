@@ -19,7 +19,7 @@ std::string text_of(const Sample& sample) {
   return text + '|' + std::string(sample.labels.begin(), sample.labels.end());
 }
 
-TEST(ByteText, LabelsAreTheBytesThatFollow) {
+TEST(ByteText, LabelsAreTheFollowingBytes) {
   const TemporaryFolder folder;
   const DataSets sets = open_byte_text(folder.write("text", bytes_of("abcdefghijklmnopqrstuvwxyz0123")), 2);
   EXPECT_EQ(sets.train->size(), 13U) << "27 bytes: 13 pairs, and one that follows";
@@ -50,7 +50,7 @@ TEST(ByteText, AFolderIsReadInTheOrderOfItsPaths) {
   EXPECT_EQ(text_of(sample_of(*sets.test, 0)), "8|9");
 }
 
-TEST(ByteText, ATextThatIsTooShortIsRefused) {
+TEST(ByteText, ATooShortTextIsRefused) {
   const TemporaryFolder folder;
   const auto file = folder.write("text", bytes_of("0123456789"));
   EXPECT_THAT(complaint_of([&] { open_byte_text(file, 1); }, ExitCode::configuration),
@@ -59,7 +59,7 @@ TEST(ByteText, ATextThatIsTooShortIsRefused) {
               HasSubstr("absent does not exist"));
 }
 
-TEST(ByteText, AMicroBatchHasTheLabelsOfAllPlaces) {
+TEST(ByteText, AMicroBatchHasAllLabelsOfItsSamples) {
   const TemporaryFolder folder;
   const DataSets sets = open_byte_text(folder.write("text", bytes_of("abcdefghijklmnopqrstuvwxyz0123")), 2);
   BatchBuffer buffer(sets.train->shape(), sets.train->labels(), cpu_sizes);

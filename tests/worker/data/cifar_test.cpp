@@ -12,7 +12,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// One picture of three colours, all pixels alike but the second of the green ones.
+// One picture. In each of its three planes all pixels are equal, except the second green one.
 Bytes record(const Bytes& labels, Bytes colours, std::uint8_t second_green) {
   Bytes bytes = labels;
   for (const std::uint8_t colour : colours) bytes.insert(bytes.end(), 1024, colour);
@@ -50,7 +50,7 @@ TEST(Cifar, PlanesBecomeChannelsAndEachIsNormalized) {
   EXPECT_FLOAT_EQ(sample_of(*sets.test, 0).values[1], input(255, 1)) << "on the scale of the training set";
 }
 
-TEST(Cifar, TheHundredHaveTwoLabels) {
+TEST(Cifar, Cifar100HasTwoKindsOfLabels) {
   const TemporaryFolder folder;
   folder.write("train.bin", record({4, 77}, {1, 2, 3}, 4));
   folder.write("test.bin", record({19, 99}, {1, 2, 3}, 4));

@@ -5,7 +5,7 @@
 namespace steelyard::class_names_test {
 namespace {
 
-TEST(ClassNames, NumbersCountFromTheLowest) {
+TEST(ClassNames, NumbersAreSortedByValue) {
   const ClassNames names({"10", "-1", "+2", "2.0", "10"});
   EXPECT_EQ(names.size(), 3U);
   EXPECT_EQ(names.find("-1"), 0U);
@@ -15,7 +15,7 @@ TEST(ClassNames, NumbersCountFromTheLowest) {
   EXPECT_EQ(names.find("cat"), std::nullopt);
 }
 
-TEST(ClassNames, OtherTextsCountByTheAlphabet) {
+TEST(ClassNames, OtherNamesAreSortedAlphabetically) {
   const ClassNames names({"dog", "cat", "7", "cat"});
   EXPECT_EQ(names.size(), 3U);
   EXPECT_EQ(names.find("7"), 0U);

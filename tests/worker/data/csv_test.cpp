@@ -36,10 +36,10 @@ class Csv : public ::testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(Csv, FieldsAreThoseOfRfc4180) {
+TEST_F(Csv, FieldsFollowRfc4180) {
   EXPECT_EQ(records("a,b\r\n\"c,\"\"d\"\"\",\"e\nf\"\ng,"),
             (Records{{1, {"a", "b"}}, {2, {"c,\"d\"", "e\nf"}}, {4, {"g", ""}}}));
-  EXPECT_EQ(records("\n\n1\n"), (Records{{3, {"1"}}})) << "empty lines are none";
+  EXPECT_EQ(records("\n\n1\n"), (Records{{3, {"1"}}})) << "empty lines are skipped";
   EXPECT_THAT(records(""), IsEmpty());
   EXPECT_EQ(records(",\n"), (Records{{1, {"", ""}}}));
   EXPECT_THAT(complaint_of([&] { records("a\nb,\"c"); }), HasSubstr("r.csv:2: a quote is opened"));
@@ -64,7 +64,7 @@ TEST_F(Csv, TheLabelIsAColumnByNameOrNumber) {
   EXPECT_THAT(last.normalization.mean, ElementsAre(0));
 }
 
-TEST_F(Csv, WhatIsWrongHasItsLine) {
+TEST_F(Csv, ErrorsHaveTheirLine) {
   const std::string good = "x,y\n1,0\n2,1\n";
   EXPECT_THAT(complaint("x,y\n1,0\n,1\n", good),
               HasSubstr("train.csv:3: column 1: '' is not a finite number"));

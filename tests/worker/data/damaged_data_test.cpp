@@ -1,5 +1,5 @@
-// Every reader of data with bytes that somebody spoilt: it refuses the file by name, or gives samples that
-// can be read. Under the sanitizers this also shows that no byte beyond a file is looked at.
+// Every reader of data, with damaged files: it refuses the file by name, or all samples can be read. Under
+// the sanitizers this also shows that no byte beyond a file is read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Some bytes become others, and sometimes the end is cut off or something added.
+// Changes some bytes, and sometimes truncates or extends the file.
 Bytes damaged(Bytes bytes, std::uint64_t seed) {
   Random random(seed);
   const std::string likely = "0123456789:,\"\n ({<\xFF";

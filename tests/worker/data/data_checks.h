@@ -1,4 +1,4 @@
-// What tests of readers ask of a data set: one sample, and the complaint about files that cannot be one.
+// Helpers for tests of readers: one sample of a data set, and the error message for invalid files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ inline Sample sample_of(const DataSet& data, std::uint64_t index) {
   return sample;
 }
 
-// Of a reader that is to fail with this code.
+// The message of the Failure that open() must throw, with this code.
 template <class Open>
 std::string complaint_of(const Open& open, ExitCode code = ExitCode::io) {
   try {
@@ -33,7 +33,7 @@ std::string complaint_of(const Open& open, ExitCode code = ExitCode::io) {
     EXPECT_EQ(failure.code(), code) << failure.what();
     return failure.what();
   }
-  return "opened without complaint";
+  return "no failure";
 }
 
 }  // namespace steelyard

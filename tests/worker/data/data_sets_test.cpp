@@ -22,10 +22,10 @@ std::string refusal(const std::string& name, const OptionTexts& options, const D
     EXPECT_EQ(failure.code(), code);
     return failure.what();
   }
-  return "opened without complaint";
+  return "no failure";
 }
 
-TEST(OpenData, KnowsItsTable) {
+TEST(OpenData, ErrorsListTheTable) {
   EXPECT_THAT(refusal("mnist", {}),
               AllOf(HasSubstr("'mnist'"), HasSubstr("valid: " + joined(names_of({}, built_in_data_sets())))));
   EXPECT_THAT(names_of({}, built_in_data_sets()),
@@ -36,7 +36,7 @@ TEST(OpenData, KnowsItsTable) {
               HasSubstr("valid: my-own, " + joined(names_of({}, built_in_data_sets()))));
 }
 
-TEST(OpenData, AsksTheUsersTableFirst) {
+TEST(OpenData, TheUsersTableTakesPrecedence) {
   const DataTable extra{{"synthetic",
                          [](const Options& options) {
                            EXPECT_EQ(options.text("anything"), "goes");
@@ -48,7 +48,7 @@ TEST(OpenData, AsksTheUsersTableFirst) {
   EXPECT_EQ(open_data("synthetic", {{"anything", "goes"}}, extra).test->size(), 3u);
 }
 
-TEST(OpenData, RefusesSetsThatDoNotFitTogether) {
+TEST(OpenData, RefusesSetsThatDoNotMatch) {
   const auto make = [](SyntheticOptions options) {
     return std::make_shared<const SyntheticDataSet>(options);
   };
@@ -90,7 +90,7 @@ TEST(OpenData, SyntheticTakesItsOptions) {
   EXPECT_EQ(label, wanted_label);
 }
 
-TEST(OpenData, RefusesOptionsThatMakeNoSense) {
+TEST(OpenData, RefusesInvalidOptions) {
   EXPECT_THAT(refusal("synthetic", {{"size", "3"}}),
               AllOf(HasSubstr("no option 'size'"),
                     HasSubstr("valid: train, test, classes, height, width, channels, noise, seed")));
@@ -130,13 +130,13 @@ TEST(OpenData, IdxTakesAFolderOrSingleFiles) {
               HasSubstr("absent/train-images-idx3-ubyte does not exist"));
 }
 
-TEST(OpenData, FashionMnistSaysWhereToGetIt) {
+TEST(OpenData, FashionMnistErrorsSayHowToInstallIt) {
   EXPECT_THAT(refusal("fashion-mnist", {{"dir", "/nowhere/at/all"}}),
               AllOf(HasSubstr("no folder /nowhere/at/all"), HasSubstr("dataset-fashion-mnist"),
                     HasSubstr("script/setup"), HasSubstr("data.dir")));
 }
 
-TEST(OpenData, FashionMnistIsWhatItsAuthorsPublished) {
+TEST(OpenData, FashionMnistHasThePublishedContents) {
   if (!std::filesystem::is_directory("/usr/share/datasets/fashion-mnist")) {
     GTEST_SKIP() << "the Debian package dataset-fashion-mnist is not installed";
   }

@@ -24,7 +24,7 @@ TEST(FileBytes, ArePlainOrUnpacked) {
   EXPECT_EQ(open_bytes(folder.write("empty", Bytes())).size(), 0U);
 }
 
-TEST(FileBytes, RefuseWhatIsNoFile) {
+TEST(FileBytes, RefusePathsThatAreNotFiles) {
   const TemporaryFolder folder;
   EXPECT_THAT(complaint_of([&] { open_bytes(folder.path() / "absent"); }),
               HasSubstr("absent does not exist"));

@@ -23,7 +23,7 @@ std::string refusal(Call call) {
     EXPECT_EQ(failure.code(), ExitCode::io);
     return failure.what();
   }
-  return "read without complaint";
+  return "no failure";
 }
 
 std::string refused_images(const Bytes& bytes) {
@@ -35,7 +35,7 @@ std::string refused_images(const Bytes& bytes) {
 // Two pictures of 2 x 3.
 const Bytes pixels{0, 255, 0, 255, 0, 255, 51, 51, 51, 102, 102, 102};
 
-// A complete set of files whose parts can be replaced before they are read.
+// A complete set of files. A test may replace parts before open().
 struct Files {
   Bytes train_images = idx_bytes({2, 2, 3}, pixels), train_labels = idx_bytes({2}, {1, 0});
   Bytes test_images = idx_bytes({1, 2, 3}, {0, 51, 102, 153, 204, 255}), test_labels = idx_bytes({1}, {1});
@@ -60,7 +60,7 @@ TEST(ReadIdx, GivesSizesAndValues) {
   }
 }
 
-TEST(ReadIdx, ReadsFilesBeyondOneStep) {
+TEST(ReadIdx, ReadsFilesLongerThanOneBlock) {
   const TemporaryFolder folder;
   Bytes values(3'000'001);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i * i >> 3);
@@ -81,7 +81,7 @@ TEST(ReadIdx, RefusesAnotherMagicNumber) {
   EXPECT_THAT(refused_images(shifted), HasSubstr("found 16779267"));
 }
 
-TEST(ReadIdx, RefusesAHeaderThatBreaksOff) {
+TEST(ReadIdx, RefusesATruncatedHeader) {
   const Bytes whole = idx_bytes({2, 2, 3}, pixels);
   for (const long kept : {0, 3, 4, 7, 8, 12, 15}) {
     const std::string offset = "byte " + std::to_string(kept / 4 * 4) + ":";
@@ -110,7 +110,7 @@ TEST(ReadIdx, RefusesSizesThatTheFileCannotHold) {
   EXPECT_THAT(refused_images(idx_bytes({2, 0, 3}, {})), AllOf(HasSubstr("byte 8"), HasSubstr("found 0")));
   EXPECT_THAT(refused_images(idx_bytes({2, 20, 3}, pixels)),
               AllOf(HasSubstr("byte 8"), HasSubstr("at most 28 bytes"), HasSubstr("2 x 20")));
-  // Would be 0 in 64 bits, and 4 GB x 4 GB is more than can be allocated.
+  // The product would be 0 in 64 bits, and 4 GB x 4 GB is more than can be allocated.
   EXPECT_THAT(refused_images(idx_bytes({0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF}, pixels)), HasSubstr("byte 4"));
   EXPECT_THAT(refused_images(gzipped(idx_bytes({0x80000000, 0x80000000, 4}, pixels))), HasSubstr("byte 4"));
 }
@@ -147,7 +147,7 @@ TEST(OpenIdx, ReadsBothSetsOnTheScaleOfTheTrainingSet) {
   expect_sample(*sets.test, 0, {0, 51, 102, 153, 204, 255}, 1);
 }
 
-TEST(OpenIdx, RefusesCountsThatDiffer) {
+TEST(OpenIdx, RefusesDifferentCounts) {
   Files files;
   files.train_labels = idx_bytes({3}, {1, 0, 1});
   EXPECT_THAT(refusal([&] { files.open(); }),
@@ -163,7 +163,7 @@ TEST(OpenIdx, RefusesLabelsBeyondTheClasses) {
   EXPECT_THAT(refusal([&] { files.open(5); }),
               AllOf(HasSubstr("train-labels, byte 9"), HasSubstr("below 5"), HasSubstr("found 7")));
   EXPECT_EQ(files.open().train->classes(), 8u);
-  // The test set has a class that the training set has not.
+  // The test set has a class that the training set lacks.
   files.train_labels = idx_bytes({2}, {1, 0});
   files.test_labels = idx_bytes({1}, {2});
   EXPECT_THAT(refusal([&] { files.open(); }), AllOf(HasSubstr("test-labels, byte 8"), HasSubstr("below 2")));

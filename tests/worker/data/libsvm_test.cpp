@@ -22,10 +22,10 @@ class LibSvm : public ::testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(LibSvm, WhatIsNotMentionedIsZero) {
+TEST_F(LibSvm, MissingValuesAreZero) {
   const DataSets sets = open("+1 2:0.5 4:-2 # a comment\r\n\n-1\n", "-1 5:1");
   EXPECT_EQ(sets.train->size(), 2U);
-  EXPECT_EQ(sets.train->shape(), (nn::Shape{1, 1, 5})) << "the test set has a fifth";
+  EXPECT_EQ(sets.train->shape(), (nn::Shape{1, 1, 5})) << "the test set has a fifth column";
   EXPECT_EQ(sets.train->classes(), 2U);
   EXPECT_THAT(sample_of(*sets.train, 0).values, ElementsAre(0, 0.5, 0, -2, 0));
   EXPECT_THAT(sample_of(*sets.train, 0).labels, ElementsAre(1));
@@ -34,7 +34,7 @@ TEST_F(LibSvm, WhatIsNotMentionedIsZero) {
   EXPECT_EQ(open("1 1:1\n2 1:1\n", "1 1:1\n", 9).test->shape().size(), 9U);
 }
 
-TEST_F(LibSvm, WhatIsWrongHasItsLine) {
+TEST_F(LibSvm, ErrorsHaveTheirLine) {
   EXPECT_THAT(complaint(""), HasSubstr("train:1: it has no samples"));
   EXPECT_THAT(complaint("1 1:1\ncat 1:1\n"), HasSubstr("train:2: label 'cat' is not a number"));
   EXPECT_THAT(complaint("1 1:1\n1 2\n"), HasSubstr("train:2: '2' is not an index:value"));

@@ -11,7 +11,7 @@ using ::testing::DoubleEq;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
-TEST(Normalization, OfBytesIsExactAndByChannel) {
+TEST(Normalization, IsExactAndByChannelForBytes) {
   Histograms counts(2);
   counts[0][0] = counts[0][255] = 7;
   counts[1][51] = 3;
@@ -22,10 +22,10 @@ TEST(Normalization, OfBytesIsExactAndByChannel) {
   EXPECT_FLOAT_EQ(floats_of_bytes(it, 1)[51], 0);
   EXPECT_THAT(zero_inputs(it, 2), ElementsAre(-1.0F, -0.2F));
   EXPECT_THAT(zero_inputs({{0.5}, {0.25}}, 3), ElementsAre(-2, -2, -2))
-      << "one number is that of all channels";
+      << "one number applies to all channels";
 }
 
-TEST(Normalization, OfSamplesIsByChannel) {
+TEST(Normalization, IsByChannelForSamples) {
   const Normalization it = measure(NumberedData(5));  // 0..4, and the same + 1/2
   EXPECT_THAT(it.mean, ElementsAre(DoubleNear(2, 1e-12), DoubleNear(2.5, 1e-12)));
   EXPECT_THAT(it.deviation,

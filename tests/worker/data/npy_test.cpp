@@ -42,7 +42,7 @@ TEST_F(Npy, ReadsEveryTypeOfValue) {
       read("<i8", std::int64_t{});
 }
 
-TEST_F(Npy, PicturesAndLabelsForEachPlace) {
+TEST_F(Npy, ReadsPicturesWithSeveralLabels) {
   const auto inputs = file("x.npy", npy<std::uint8_t>("|u1", "(1, 2, 1, 2)", {1, 2, 3, 4}));
   const auto labels = file("y.npy.gz", gzipped(npy<std::int32_t>("<i4", "(1, 3)", {5, 0, 2})));
   const NpyDataSet set(open_npy(inputs), open_npy(labels), 7);
@@ -65,7 +65,7 @@ TEST_F(Npy, NormalizesByTheTrainingSet) {
               ElementsAre(3, 6));
 }
 
-TEST_F(Npy, RefusesWhatItDoesNotRead) {
+TEST_F(Npy, RefusesUnsupportedFiles) {
   const Bytes good = npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(complaint({}), HasSubstr("byte 0: expected an array of NumPy"));
   EXPECT_THAT(complaint(npy<float>(">f4", "(1,)", {1})), HasSubstr("astype('<f4')"));
@@ -108,7 +108,7 @@ TEST_F(Npy, NamesTheArraysOfAnArchive) {
   const Bytes one = npy<std::uint8_t>("|u1", "(1,)", {7}), two = npy<std::uint8_t>("|u1", "(2,)", {7, 7});
   const auto rows = [](const std::string& path) { return open_npy(path).shape[0]; };
   const auto refusal = [&](const std::string& path) { return complaint_of([&] { open_npy(path); }); };
-  // Without a name, whatever the file is called; of two arrays of one name the later is in force.
+  // A single array needs no name, in a file of any name. Of two arrays with one name the later counts.
   EXPECT_EQ(rows(file("renamed.dat", zipped({{"arr_0.npy", two}}))), 2U);
   const std::string twice = file("twice.npz", zipped({{"a.npy", one}, {"a/b.npy", one}, {"a.npy", two}}));
   EXPECT_EQ(rows(twice + ":a"), 2U);
@@ -127,7 +127,7 @@ TEST_F(Npy, NamesTheArraysOfAnArchive) {
               HasSubstr("odd.npz:x, byte 0: expected an array of NumPy"));
 }
 
-TEST_F(Npy, RefusesFilesThatDoNotBelongTogether) {
+TEST_F(Npy, RefusesLabelsThatDoNotMatchTheInputs) {
   const auto inputs = file("x.npy", npy<float>("<f4", "(2, 1)", {1, 2}));
   const auto set = [&](const Bytes& labels, std::optional<std::uint32_t> classes = {}) {
     const auto second = file("y.npy", labels);

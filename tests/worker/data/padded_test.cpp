@@ -34,7 +34,7 @@ TEST(PaddedDataSet, PutsThePictureIntoTheMiddle) {
               ElementsAre(1, 2, 0, 0, 3, 4, 0, 0));
 }
 
-TEST(PaddedDataSet, RefusesASizeThatIsTooSmall) {
+TEST(PaddedDataSet, RefusesATooSmallSize) {
   EXPECT_THAT(
       complaint_of([] { PaddedDataSet(std::make_shared<Small>(), 1, 1, {}); }, ExitCode::configuration),
       HasSubstr("pad = 1: the pictures are 2 x 1 already"));

@@ -78,7 +78,7 @@ TEST(Synthetic, AllClassesAppear) {
 }
 
 TEST(Synthetic, CanBeLearned) {
-  // The nearest prototype is the best guess there is; on clean enough data it is nearly always right.
+  // The nearest prototype is the best possible guess; with little noise it is nearly always right.
   const SyntheticDataSet set({.samples = 300, .part = 1});
   int right = 0;
   for (std::uint64_t i = 0; i < set.size(); ++i) {

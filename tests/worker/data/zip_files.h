@@ -12,7 +12,7 @@ namespace steelyard {
 struct ZipFile {
   std::string name;
   Bytes bytes;
-  std::uint16_t method = 0;  // 8: deflated; any other: as it is
+  std::uint16_t method = 0;  // 8: deflated; otherwise stored
   std::uint16_t flags = 0;
 };
 
@@ -24,11 +24,11 @@ inline void append(Bytes& to, const std::vector<std::pair<std::uint64_t, int>>& 
 }
 
 inline Bytes deflated(const Bytes& bytes) {
-  const Bytes gzip = gzipped(bytes);  // the same between a header of 10 bytes and a trailer of 8
+  const Bytes gzip = gzipped(bytes);  // the deflated bytes between a header of 10 bytes and a trailer of 8
   return {gzip.begin() + 10, gzip.end() - 8};
 }
 
-// `wide`: every number that can be is in 64 bits, as if the archive were larger than 4 GB.
+// `wide`: all numbers are in 64-bit fields if possible, as in an archive larger than 4 GB.
 inline Bytes zipped(const std::vector<ZipFile>& files, bool wide = false, const std::string& comment = "") {
   Bytes all, directory;
   const auto narrow = [&](std::uint64_t value) { return wide ? 0xFFFFFFFF : value; };
@@ -37,7 +37,7 @@ inline Bytes zipped(const std::vector<ZipFile>& files, bool wide = false, const 
     const std::uint64_t crc = crc32(0, file.bytes.data(), static_cast<uInt>(file.bytes.size()));
     const std::uint64_t at = all.size(), size = file.bytes.size(), name = file.name.size();
     const Bytes text(file.name.begin(), file.name.end());
-    // Python's writer, too, leaves room for 64 bits before the bytes and fills it or not.
+    // Like Python's writer, leaves room for sizes of 64 bits before the bytes.
     append(all, {{0x04034b50, 4}, {45, 2}, {file.flags, 2}, {file.method, 2}, {0, 4}, {crc, 4}});
     append(all, {{narrow(packed.size()), 4}, {narrow(size), 4}, {name, 2}, {20, 2}});
     all = joined(std::move(all), text);
@@ -48,7 +48,7 @@ inline Bytes zipped(const std::vector<ZipFile>& files, bool wide = false, const 
     append(directory, {{crc, 4}, {narrow(packed.size()), 4}, {narrow(size), 4}, {name, 2}});
     append(directory, {{wide ? 40 : 12, 2}, {3, 2}, {0, 2}, {0, 2}, {0, 4}, {narrow(at), 4}});
     directory = joined(std::move(directory), text);
-    append(directory, {{0x7777, 2}, {8, 2}, {9, 8}});  // an extra field of somebody else's
+    append(directory, {{0x7777, 2}, {8, 2}, {9, 8}});  // an unknown extra field
     if (wide) append(directory, {{1, 2}, {24, 2}, {size, 8}, {packed.size(), 8}, {at, 8}});
     directory = joined(std::move(directory), {'h', 'i', '!'});
   }

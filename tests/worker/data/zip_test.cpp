@@ -55,7 +55,7 @@ FileBytes in_memory(const Bytes& bytes) {
 
 Bytes content(const FileBytes& bytes) { return {bytes.bytes.begin(), bytes.bytes.end()}; }
 
-// What is in the entry of this name.
+// The contents of the entry with this name.
 Bytes read(const Bytes& bytes, const std::string& name) {
   const ZipArchive archive(in_memory(bytes));
   for (std::size_t i = 0; i < archive.names().size(); ++i) {
@@ -64,7 +64,7 @@ Bytes read(const Bytes& bytes, const std::string& name) {
   throw Failure(ExitCode::io, "there is no such entry");
 }
 
-// The last place of a signature: with one entry, that of its only header of the kind.
+// The last place of a signature. With one entry, it is the entry's only header of that kind.
 std::size_t place(const Bytes& bytes, const std::string& mark) {
   const Bytes wanted = bytes_of(mark);
   return static_cast<std::size_t>(std::ranges::find_end(bytes, wanted).begin() - bytes.begin());
@@ -73,7 +73,7 @@ std::size_t place(const Bytes& bytes, const std::string& mark) {
 const std::string local = "PK\x03\x04", listed = "PK\x01\x02", end = "PK\x05\x06", wide_end = "PK\x06\x06",
                   locator = "PK\x06\x07";
 
-// The complaint about an archive of one entry, whose bytes from `at` behind a signature on are others.
+// The error for an archive of one entry in which the bytes at `at` after a signature are replaced by others.
 std::string complaint(Bytes bytes, const std::string& mark, std::size_t at, const Bytes& others) {
   std::ranges::copy(others, bytes.begin() + static_cast<std::ptrdiff_t>(place(bytes, mark) + at));
   return complaint_of([&] { read(bytes, "x"); });
@@ -95,7 +95,7 @@ TEST(Zip, ReadsStoredAndDeflatedEntries) {
   }
 }
 
-TEST(Zip, LeavesStoredEntriesWhereTheyLie) {
+TEST(Zip, StoredEntriesAreNotCopied) {
   const Bytes text = bytes_of("some text");
   FileBytes entry;
   {
@@ -108,7 +108,7 @@ TEST(Zip, LeavesStoredEntriesWhereTheyLie) {
   EXPECT_EQ(entry.file, "a.npz:a");
 }
 
-TEST(Zip, ReadsWhatNumPyWrites) {
+TEST(Zip, ReadsArchivesOfNumPy) {
   const TemporaryFolder folder;
   for (const std::string_view digits : {savez, savez_compressed}) {
     const std::string file = folder.write("a.npz", of_hex(digits));
@@ -121,7 +121,7 @@ TEST(Zip, ReadsWhatNumPyWrites) {
   }
 }
 
-TEST(Zip, RefusesWhatItDoesNotRead) {
+TEST(Zip, RefusesUnsupportedArchives) {
   const Bytes text = bytes_of("text");
   EXPECT_THAT(complaint_of([&] {
                 read(zipped({{"x", text, 0, 1}}), "x");
@@ -136,7 +136,7 @@ TEST(Zip, RefusesWhatItDoesNotRead) {
                 AllOf(HasSubstr("a.npz: it is "), HasSubstr("not a zip archive")));
 }
 
-TEST(Zip, HoldsEveryNumberAgainstTheFile) {
+TEST(Zip, ChecksEveryNumberAgainstTheFile) {
   const Bytes plain = zipped({{"x", Bytes(100, 7)}}), packed = zipped({{"x", Bytes(5000, 7), 8}}),
               wide = zipped({{"x", Bytes(5000, 7), 8}}, true), high(8, 0xFF);
   const auto no_archive = HasSubstr("a.npz: it is not a zip archive, or is truncated or damaged");
@@ -158,14 +158,14 @@ TEST(Zip, HoldsEveryNumberAgainstTheFile) {
   EXPECT_THAT(complaint(wide, wide_end, 32, {0, 0, 0, 0, 1}), no_archive)
       << "more entries than there is room for";
   EXPECT_THAT(complaint(wide, wide_end, 48, high), no_archive);
-  // Its extra fields: one of twelve bytes, then an id and a size, and size, packed size and place.
+  // The extra fields: one of twelve bytes; then an id, a length, and the entry's size, packed size and place.
   const std::size_t numbers = 46 + 1 + 12 + 4;
   EXPECT_THAT(complaint(wide, listed, numbers, high), HasSubstr("cannot have 18446744073709551615 bytes"));
   EXPECT_THAT(complaint(wide, listed, numbers + 8, high), HasSubstr("packed in 18446744073709551615 of"));
   EXPECT_THAT(complaint(wide, listed, numbers + 16, high), no_archive);
 }
 
-TEST(Zip, FindsEveryCutAndEveryFlippedBit) {
+TEST(Zip, DetectsEveryTruncationAndHarmfulBitFlip) {
   const Bytes files[] = {of_hex(savez), of_hex(savez_compressed),
                          zipped({{"x_train.npy", Bytes(50, 1)}}, true)};
   for (const Bytes& good : files) {

@@ -62,7 +62,7 @@ toml::table parse(std::string_view text, const std::string& name) {
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     refuse_setup(name + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
-                 ": this is not TOML: " + one_line(error.description()));
+                 ": this is not TOML; correct it: " + one_line(error.description()));
   }
 }
 
@@ -124,9 +124,10 @@ FileKind kind_of(std::string_view text, const std::string& file) {
   }
   if (!scenario.empty()) return FileKind::scenario;
   if (!job.empty()) return FileKind::job;
-  refuse_setup(file +
-               ": it is neither a job, which has [model], [data] or [cluster], nor a scenario, which has "
-               "[[worker]] with time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
+  refuse_setup(
+      file +
+      ": it is neither a job nor a scenario: a job needs [model], [data] or [cluster], a scenario needs "
+      "[[worker]] with time_ms or samples_per_s (steelyard help job, steelyard help scenario)");
 }
 
 JobSource::JobSource(std::string_view text, std::string name, const std::vector<std::string>& overrides)

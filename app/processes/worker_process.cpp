@@ -20,8 +20,7 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
   for (const std::string& option : data_options) {
     const std::size_t equals = option.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw Failure(ExitCode::usage,
-                    "--data " + option + " is not KEY=VALUE, as in --data dir=/data/fashion");
+      throw Failure(ExitCode::usage, "--data " + option + ": give KEY=VALUE, as in --data dir=/data/fashion");
     }
     job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
   }

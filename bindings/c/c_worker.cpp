@@ -157,7 +157,7 @@ class Worker {
     if (positions.begin > positions.end || positions.end > all) {
       throw Failure(ExitCode::usage, "positions " + std::to_string(positions.begin) + " to " +
                                          std::to_string(positions.end) + " are not within an epoch of " +
-                                         std::to_string(all) + " samples");
+                                         std::to_string(all) + " samples: give positions of the task");
     }
     const SampleOrder order(data_, Purpose::train, seed(), epoch);
     for (Position at = positions.begin; at < positions.end; ++at) *into++ = order.sample(at);

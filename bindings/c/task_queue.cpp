@@ -102,7 +102,8 @@ void TaskQueue::final(std::uint64_t begin, std::uint64_t end) {
   if (state_ != State::taken) refuse_usage("no task is being computed");
   if (begin > end || end > task_.gradient.size()) {
     refuse_usage("floats " + std::to_string(begin) + " to " + std::to_string(end) +
-                 " are not within a gradient of " + std::to_string(task_.gradient.size()));
+                 " are not within a gradient of " + std::to_string(task_.gradient.size()) +
+                 ": give a range of the gradient");
   }
   begun_final_ = true;
   if (!final_.empty() && final_.back().first == end) {

@@ -155,7 +155,7 @@ TEST(Sizes, TheCounterCounts) {
                 "  return [&] { return y; }();",
                 "}",
                 "}"};
-  file.code = without_comments(file.lines);
+  split_code(file);
   const auto functions = FunctionFinder().find(file);
   std::vector<std::size_t> lines;
   for (const Function& it : functions) {

@@ -21,31 +21,39 @@ bool is_left_out(const std::string& top) {
 
 bool is_text(const fs::path& path) {
   static const std::vector<std::string> endings{".h",  ".cpp",  ".cu",   ".md", ".txt", ".cmake",
-                                                ".in", ".json", ".toml", ".py", ".sh"};
+                                                ".in", ".json", ".toml", ".py", ".sh",  ".js"};
   const std::string ending = path.extension().string();
   return std::ranges::find(endings, ending) != endings.end() ||
          (ending.empty() && path.filename() != "LICENSE");
 }
 
 // Walks through code one character at a time.
-class Stripper {
+class Splitter {
  public:
-  std::string line(const std::string& text) {
-    std::string left;
+  struct Parts {
+    std::string code, comment, literal;
+  };
+  Parts line(const std::string& text) {
+    Parts parts;
     for (std::size_t i = 0; i < text.size(); ++i) {
       const bool two = i + 1 < text.size();
       if (in_block_) {
         if (two && text[i] == '*' && text[i + 1] == '/') {
           in_block_ = false;
           ++i;
+        } else {
+          parts.comment += text[i];
         }
       } else if (in_raw_) {
         if (text.compare(i, raw_end_.size(), raw_end_) == 0) {
           in_raw_ = false;
           i += raw_end_.size() - 1;
-          left += '"';
+          parts.code += '"';
+        } else {
+          parts.literal += text[i];
         }
       } else if (two && text[i] == '/' && text[i + 1] == '/') {
+        parts.comment += text.substr(i + 2);
         break;
       } else if (two && text[i] == '/' && text[i + 1] == '*') {
         in_block_ = true;
@@ -54,16 +62,19 @@ class Stripper {
         const std::size_t open = text.find('(', i);
         raw_end_ = ')' + text.substr(i + 2, open - i - 2) + '"';
         in_raw_ = true;
-        left += '"';
+        parts.code += '"';
         i = open;
       } else if (text[i] == '"' || (text[i] == '\'' && !is_digit_separator(text, i))) {
-        left += std::string(2, text[i]);
-        i = end_of_literal(text, i);
+        parts.code += std::string(2, text[i]);
+        const std::size_t end = end_of_literal(text, i);
+        if (!parts.literal.empty()) parts.literal += '\n';  // two literals of a line are two sentences
+        parts.literal += text.substr(i + 1, end - i - 1);
+        i = end;
       } else {
-        left += text[i];
+        parts.code += text[i];
       }
     }
-    return left;
+    return parts;
   }
 
  private:
@@ -91,7 +102,7 @@ SourceFile read(const fs::path& root, const fs::path& path) {
   file.path = fs::relative(path, root).generic_string();
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) file.lines.push_back(line);
-  if (is_code(file)) file.code = without_comments(file.lines);
+  if (is_code(file)) split_code(file);
   return file;
 }
 
@@ -113,14 +124,16 @@ bool is_product(const SourceFile& file) {
   return is_code(file) && std::ranges::find(product_folders, file.folder()) != product_folders.end();
 }
 
-std::vector<std::string> without_comments(const std::vector<std::string>& lines) {
-  Stripper stripper;
-  std::vector<std::string> code;
-  for (const std::string& line : lines) {
-    // An include is not a literal: what it names is read elsewhere.
-    code.push_back(line.starts_with("#include") ? line : stripper.line(line));
+void split_code(SourceFile& file) {
+  Splitter splitter;
+  for (const std::string& line : file.lines) {
+    // The path of an include stays in the code: the include table is checked with it.
+    Splitter::Parts parts =
+        line.starts_with("#include") ? Splitter::Parts{line, "", ""} : splitter.line(line);
+    file.code.push_back(std::move(parts.code));
+    file.comments.push_back(std::move(parts.comment));
+    file.literals.push_back(std::move(parts.literal));
   }
-  return code;
 }
 
 const std::vector<SourceFile>& source_tree() {

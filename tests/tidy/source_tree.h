@@ -10,7 +10,8 @@ namespace steelyard::test {
 struct SourceFile {
   std::string path;                // from the root, "server/shard/shard.cpp"
   std::vector<std::string> lines;  // as they are
-  std::vector<std::string> code;   // the same without comments and without what stands in quotes
+  std::vector<std::string> code;   // C++ only: the lines without comments and with empty literals
+  std::vector<std::string> comments, literals;  // C++ only: the text that `code` leaves out, line for line
 
   [[nodiscard]] std::string folder() const;                       // "server"
   [[nodiscard]] bool under(const std::string& place) const;       // a folder, or the file itself
@@ -23,8 +24,8 @@ const std::vector<SourceFile>& source_tree();
 bool is_code(const SourceFile& file);     // C++ or CUDA
 bool is_product(const SourceFile& file);  // code that is shipped: not tests, benches, examples
 
-// Removes comments and empties string and character literals; line for line.
-std::vector<std::string> without_comments(const std::vector<std::string>& lines);
+// Fills code, comments and literals from the lines of a C++ file.
+void split_code(SourceFile& file);
 
 // "server/shard/shard.cpp:12: what" for each finding, for one readable failure.
 std::string listed(const std::vector<std::string>& findings);

@@ -57,7 +57,7 @@ std::string text_in(const Descriptor& file, const std::string& path, mode_t forb
     refuse_setup(path + " is not a regular file: give a key file or a key directory");
   require_ours(status, path, forbidden);
   if (status.st_size > static_cast<off_t>(longest_key_text))
-    refuse_setup(path + " is too long for a key file");
+    refuse_setup(path + " is too long for a key file: give a file that `steelyard keys` made");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t done = 0;
   while (done < text.size()) {

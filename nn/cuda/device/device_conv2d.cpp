@@ -173,7 +173,9 @@ class CudnnConv2d final : public CudaOp {
         return found[i].algo;
       }
     }
-    throw Failure(ExitCode::configuration, "cuDNN has no algorithm for a convolution");
+    throw Failure(
+        ExitCode::configuration,
+        "cuDNN has no algorithm for a convolution: train on --device cpu, or install another cuDNN");
   }
 
   Way& way(std::uint32_t samples) {

@@ -354,7 +354,7 @@ TEST(JobFile, GoldenShapes) {
             "j.toml:3:1: two workers are named \"a\": give each its own name in [[worker]]");
   EXPECT_THAT(refusal("[[worker]]\nname = \"worker-1\"\n[[worker]]\n"),
               HasSubstr("two workers are named \"worker-1\""));
-  EXPECT_THAT(refusal("[train]\nlr = = 2\n"), StartsWith("j.toml:2:6: this is not TOML: "));
+  EXPECT_THAT(refusal("[train]\nlr = = 2\n"), StartsWith("j.toml:2:6: this is not TOML; correct it: "));
   EXPECT_THAT(refusal("[train]\nlr = 1\nlr = 2\n"), StartsWith("j.toml:3:"));
 }
 

@@ -1,5 +1,5 @@
-// WorkTime: how much of its time a cluster computes, and how much it spends on exchange and waiting, from
-// reported samples and compute times.
+// WorkTime: the parts of a cluster's time spent computing, and on exchange and waiting, from reported samples
+// and compute times.
 //
 //   computing    longest compute time / round time: the rest of the round is exchange
 //   efficiency   (samples / round time) / sum over workers of (samples_i / seconds_i): the rate, over that of

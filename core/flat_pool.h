@@ -2,9 +2,9 @@
 // owners. Like BufferPool, but for versions of a model made slice by slice.
 //
 // If possible, all parts of one version lie in one buffer, each at its own offset, so that a holder of all
-// parts has the version flat without a copy. If that offset is still in use, the part is placed at the same
-// offset in another buffer. This happens only once four buffers exist; a further buffer is added only if the
-// offset is free in none of them.
+// parts has the version flat without a copy. Otherwise a part goes into an unused buffer, at the same offset.
+// If there is none, a buffer is added, up to four. After that the part goes into any buffer where its offset
+// is free; a fifth or later buffer is added only if it is free nowhere.
 //
 // Any thread: all shards of a process share one pool.
 #pragma once
@@ -22,7 +22,7 @@ class FlatPool {
   struct Part {
     std::shared_ptr<const void> owner;  // the part is returned when the last copy is destroyed
     std::span<float> values;            // contents unspecified
-    const Segment* segment = nullptr;   // that holds them
+    const Segment* segment = nullptr;   // contains `values`; null: private memory
   };
 
   explicit FlatPool(Memory memory);

@@ -1,5 +1,5 @@
-// Half-open intervals of positions, and sets of them. Used to track which pieces are owed and which positions
-// are covered.
+// Half-open intervals of positions, and sets of them. Used to track which pieces are outstanding and which
+// positions are covered.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;  // objects keep the order of insertion
 Json parse_json(std::string_view text);
 Json parse_json_strictly(std::string_view text);
 
-// The object's value under a key, if it has the right type; otherwise `otherwise`, or "".
+// The object's value under a key. If the key is missing or its value has another type: `otherwise`, or "".
 double number_at(const Json& object, const char* key, double otherwise);
 std::string text_at(const Json& object, const char* key);
 

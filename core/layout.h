@@ -28,8 +28,8 @@ std::vector<Slice> slices(const Layout& layout);
 // Upper limit of a range's factors, so that rates remain representable as floats.
 inline constexpr double largest_factor = 1e9;
 
-// The reason, for users, if a layout received from outside cannot be used by slices() or has ranges that
-// cannot be stepped; empty if it is valid. Does not check the slice size.
+// Why a layout received from outside is invalid, as a text for users: slices() would reject it, or it has
+// ranges that cannot be stepped. Empty if it is valid. Does not check the slice size.
 std::string damage_of(const Layout& layout);
 
 // Divides the slices into `shards` runs of about equal length; shard i owns [result[i], result[i+1]). Norm

@@ -1,4 +1,4 @@
-// Conversion between numbers and text. Independent of the locale: a file means the same everywhere.
+// Conversion between numbers and text, independent of the locale, and simple statistics.
 #pragma once
 
 #include <algorithm>

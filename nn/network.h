@@ -27,8 +27,8 @@
 
 namespace steelyard::nn {
 
-// Called when the gradient of floats [begin, end) is final in this call. Every float once, roughly from the
-// last tensors of the graph to the first.
+// Called when the gradient of floats [begin, end) is final in this call. The ranges cover every float once,
+// roughly from the last tensors of the graph to the first.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Network {

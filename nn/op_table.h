@@ -1,5 +1,5 @@
 // The op table: a row for each op of STEELYARD_OPS (include/steelyard/layers.h), a column for each backend: a
-// namespace with one function make() per op. The linker reports those that a new op still lacks.
+// namespace with one function make() per op. The linker reports the functions that a new op still lacks.
 #pragma once
 
 #include <steelyard/layers.h>
@@ -13,7 +13,7 @@ namespace steelyard::nn {
 #define STEELYARD_MAKE(Kind, word) std::unique_ptr<Op> make(const Kind& op, const OpPlace& place);
 #define STEELYARD_MAKE_HERE(Kind, word) \
   std::unique_ptr<Op> make(const Kind& op, const OpPlace& place, const Context& context);
-// Define the two, for an op class with a constructor that takes the same arguments.
+// Define these two functions for an op class with a constructor that takes the same arguments.
 #define STEELYARD_OP(Kind, Class)                                  \
   std::unique_ptr<Op> make(const Kind& op, const OpPlace& place) { \
     return std::make_unique<Class>(op, place);                     \

@@ -47,9 +47,9 @@ struct MeasuredTime {
 // larger batch was faster than smaller ones, all of them get their mean, so that the curve never falls.
 std::vector<MeasuredTime> as_curve(std::vector<MeasuredTime> measured);
 
-// Evaluates a curve, which must not be empty, by linear interpolation. Below the first point its first line
-// is extended, but never below proportionality to the samples; above the last point the line from the first
-// to the last is.
+// Evaluates a curve, which must not be empty, by linear interpolation. Below the first point the first
+// segment is extended, but never below proportionality to the samples; above the last point, the line from
+// the first point to the last.
 double on_curve(std::span<const MeasuredTime> curve, double samples);
 
 // The straight line, as a polynomial, nearest to a curve from 1 to `most` samples: for callers that accept

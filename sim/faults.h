@@ -113,8 +113,8 @@ struct Fault {
   End from{}, to{};
   bool (*kind)(const Message&) = nullptr;       // says<...>; null: any
   Time begin{}, end = Time::max();              // in [begin, end)
-  std::uint64_t first = 0, count = UINT64_MAX;  // of these messages, `count` from the first-th (from 0)
-  double chance = 1;                            // for each of those
+  std::uint64_t first = 0, count = UINT64_MAX;  // of these, skip `first`, then take at most `count`
+  double chance = 1;                            // probability for each message taken
 
   Duration least{}, most{};
   std::optional<NodeId> node{};  // empty: the receiver

@@ -21,7 +21,7 @@ namespace steelyard::sim {
 // from the computed pieces.
 //
 // The average is weighted by the positions since the last mixing of hubs. If shares change between rounds,
-// its step therefore differs from the mean over the round's positions, and each hub must be followed.
+// its step therefore differs from the mean over the round's positions, so each hub is computed separately.
 // CoverageProbe owns one. The rate of every step is 1, and all hubs begin at 0.
 class ExpectedHubs {
  public:

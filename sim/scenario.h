@@ -27,16 +27,17 @@ struct Device {
                                          // it falls
   std::uint64_t max_batch = 0;           // positions that fit its memory at once; 0: no limit
   double noise = 0;                      // relative standard deviation of one compute time
-  double flat_ms = 0;                    // minimum time of a batch: GPUs take as long for few samples as for
-                                         // some
+  double flat_ms = 0;                    // minimum time of a batch: a GPU takes as long for a few samples as
+                                         // for one
   std::vector<MeasuredTime> measured{};  // a curve (sim/batch_time.h) that replaces time_ms
   Recording recording{};                 // factors of a real run's rounds on time_ms
   SpeedTrace trace{};                    // its speed over time
   // Settings of its own link; negative: the network's.
   double latency_ms = -1, bandwidth_gbps = -1;
   double memory_mb = 0;  // its machine's memory, reported by CPU workers; 0: unknown
-  // Millisecond rounds on a shared machine: the logarithm of a time varies by `jitter`; times are rounded up
-  // to whole quanta; and with `pause_chance` a batch is interrupted for an exponential time.
+  // Disturbances of rounds of milliseconds on a shared machine: the logarithm of a time varies by `jitter`;
+  // times are rounded up to whole quanta; with probability `pause_chance` a batch is interrupted, for an
+  // exponentially distributed time with mean `pause_ms`.
   double jitter = 0, quantum_ms = 0, pause_chance = 0, pause_ms = 0;
 
   // Undisturbed time of a batch; 0 for 0 samples.

@@ -6,7 +6,7 @@
 //   a fixed exchange   `step_ms` for pushes and reports of a training, nothing for other messages: a round
 //                      takes its longest compute time + step_ms, exactly
 //   links              `latency_ms` for every message; gradients and parameters, `model_mb` each way and
-//                      round (less if pushes or pulls are coded), pass one after the other through the
+//                      round (less if pushes or pulls are encoded), pass one after the other through the
 //                      worker's link of `bandwidth_gbps` (0: unlimited), shared by both directions: so a
 //                      round takes its longest compute + both transfers + two latencies, for any number of
 //                      slices. All slices of a push arrive with the last of them; otherwise workers that push
@@ -30,7 +30,7 @@ struct NetworkOptions {
   double latency_ms = 0;
   double bandwidth_gbps = 0;
   double model_mb = 0;  // millions of bytes, as float32
-  FloatCode push_encoding = FloatCode::float32, pull_encoding = FloatCode::float32;  // for the network
+  FloatCode push_encoding = FloatCode::float32, pull_encoding = FloatCode::float32;
 
   [[nodiscard]] double model_ms() const;     // one transfer of float32
   [[nodiscard]] double exchange_ms() const;  // time of a round's exchange

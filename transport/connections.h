@@ -1,19 +1,19 @@
-// Connections: limits on data that the connections accepted by a listening socket may bring before it forms a
-// message. libzmq delivers a message when its last part has arrived, and announces no connection before its
-// first message; until then only the kernel counts the data held for it.
+// Connections: limits what accepted connections may send without completing a message. libzmq delivers a
+// message when its last part has arrived, and announces no connection before its first message; until then
+// only the kernel counts the data held for the connection.
 //
-//  - A connection that has brought more than the largest frame since its last message is closed: it sends
-//    parts without an end. A process thus holds at most connections x largest frame, plus data that arrives
-//    between two checks.
-//  - With keys, a connection that brings more than a handshake without completing it is closed.
-//  - Of connections at the door, which have completed neither a handshake nor a message, 16 are kept. More
-//    are kept while they make progress: the oldest that has sent nothing for a second is closed, and above
-//    4,096 the oldest of all. So a thousand members may connect at once, even if this process is slow.
+//  - A connection that has sent more than the largest frame since its last message is closed: it sends parts
+//    without an end. A process thus holds at most connections x largest frame, plus data that arrives between
+//    two checks.
+//  - With keys, a connection that sends more than a handshake without completing it is closed.
+//  - A connection is pending until it has completed a handshake or a message. If more than 16 are pending,
+//    the oldest that has sent nothing for a second is closed; if more than 4,096, the oldest of all. So a
+//    thousand members may connect at once, even if this process is slow.
 //  - A condemned connection is closed at the next check, so that the last message sent to it can leave. Its
 //    peer might never stop sending.
 //
-// The kernel counts bytes for TCP only. ipc connections come from this machine and user, so only their number
-// at the door is limited.
+// The kernel counts bytes for TCP only. ipc connections come from this machine and user, so only the number
+// of pending ones is limited.
 //
 // libzmq cannot close a single connection, so its descriptor is shut down, unless the kernel's cookie shows
 // that the descriptor now belongs to another socket.

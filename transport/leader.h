@@ -1,4 +1,4 @@
-// Leader: which of the scheduler's places a member accepts messages from.
+// Leader: which of the scheduler's places (endpoints) a member accepts messages from.
 //
 // A scheduler and its standby have one place each, and a member is connected to both. It accepts one of them
 // at a time: the first that answers, then the one with the highest generation in its heartbeat

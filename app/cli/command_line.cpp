@@ -33,7 +33,7 @@ Examples:
   steelyard simulate examples/scenarios/lbb_table2.toml
   steelyard compare examples/scenarios/lbb_table2.toml --policies equal,lbb,steelyard
   steelyard help scenario              every key of a scenario
-  steelyard report runs/job-1          page: which worker slowed the others down; see also status, runs
+  steelyard report runs/job-1          page that shows which worker slowed the others; see also status, runs
   steelyard replay runs/job-1 --policies equal,steelyard
   steelyard eval runs/job-1            test accuracy of a checkpoint; see also inspect, predict
   steelyard devices                    the devices that workers can use here: processor and GPUs

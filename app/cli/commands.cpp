@@ -130,7 +130,7 @@ void add_run(Commands& all) {
   add_trace_flag(app, it);
   app.add_option("--sockets", script.sockets,
                  "directory for the sockets of the processes; without a script, connect workers that you "
-                 "start yourself to ipc://DIR/scheduler; all stops when the process that started it exits")
+                 "start yourself to ipc://DIR/scheduler, and the run stops when its parent process exits")
       ->type_name("DIR");
   app.footer(
       "Ctrl-C saves a checkpoint and stops all processes; a second Ctrl-C stops them at once.\nExamples:\n"

@@ -66,8 +66,8 @@ void add_compare(Commands& all) {
       run_compare);
   app.add_option(
          "file", it.files,
-         "jobs (TOML) and scripts, which train as real processes, and scenarios (TOML); a script gets no "
-         "arguments, but the environment")
+         "jobs (TOML) and scripts, which train as real processes, and scenarios (TOML); a script gets the "
+         "environment but no arguments")
       ->required();
   app.add_option("--workers,-n", it.workers, "number of processes of a script")
       ->default_str("2")
@@ -96,7 +96,7 @@ void add_compare(Commands& all) {
   app.add_option("--html", it.html, "write the page with charts to this file; - for standard output");
   app.footer(
       "Equal shares under bsp are always included, and so is the fastest device alone (not for scripts). "
-      "Ctrl-C ends it and shows the results until then.\n"
+      "Ctrl-C stops the comparison and prints the results so far.\n"
       "Examples:\n"
       "  steelyard compare examples/jobs/unequal.toml --policies equal,lb-bsp,steelyard --repeats 3\n"
       "  steelyard compare examples/scenarios/step.toml --sweep network.step_ms=5,50,500\n"
@@ -183,7 +183,8 @@ void add_report(Commands& all) {
       "report",
       "write a page on runs: which worker slowed the others down, when, and what a better split gains",
       run_report);
-  app.add_option("run", it.runs, "directory of a run, as in runs/job-1; several go on one page")->required();
+  app.add_option("run", it.runs, "directory of a run, as in runs/job-1; several runs share one page")
+      ->required();
   app.add_option(
       "--output,-o", it.output,
       "write the page to this file; - for standard output (default: report.html in the first run)");
@@ -198,7 +199,7 @@ void add_status(Commands& all) {
       "status", "print a run's progress, the speed of its workers, and which one slows the others down",
       run_status);
   app.add_option("run", it.run,
-                 "directory of a run (default: the one in runs/ that wrote last), or HOST:PORT of a job that "
+                 "directory of a run (default: the run in runs/ written to last), or HOST:PORT of a job that "
                  "runs with --web");
   app.footer("Examples:\n  steelyard status runs/job-1\n  steelyard status 127.0.0.1:7080");
 }
@@ -262,7 +263,7 @@ void add_key_files(Commands& all) {
   app.add_option("name", it.name, "name of the key; several processes may share one key (default: its role)");
   app.add_option("public", it.key, "for add: the public key, in quotes");
   app.footer(
-      "Running jobs apply changes of the list. Secret keys never leave the machine that made them.\n"
+      "Running jobs apply changes to the list. Secret keys never leave the machine that made them.\n"
       "Examples:\n  steelyard keys new ~/keys worker ada\n"
       "  steelyard keys add ~/keys scheduler scheduler 'PUBLIC'\n"
       "  steelyard keys revoke ~/keys ada\n"
@@ -274,7 +275,8 @@ void add_key_files(Commands& all) {
 void add_plan(Commands& all) {
   auto [app, it] =
       all.add("plan", "find the fastest machines and sync mode, and what adding a worker gains", run_plan);
-  app.add_option("hosts", it.hosts_file, "the machines (TOML), as for launch; the scheduler's is this one")
+  app.add_option("hosts", it.hosts_file,
+                 "the machines (TOML), as for launch; the scheduler must be on this one")
       ->required();
   add_job(app, it.job_file, it.overrides);
   add_without(app, it.without);

@@ -23,15 +23,15 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
           "device that it computes on; with several GPUs, one worker on each: NAME-0, NAME-1, ..."}
           .also({.of_scripts = true}),
       {"max_batch", &worker.max_batch, Limits::at_least(0),
-       "most samples that fit its memory; a larger share is computed in several turns; 0: no limit"},
+       "most samples that fit in its memory; a larger share is computed in several turns; 0: no limit"},
       {"threads", &worker.threads, Limits::text_or_number(is_thread_count, thread_count_expected()),
-       "computing threads, on a CPU; \"auto\": one for every core that it may use"},
+       "computing threads, on a CPU"},
       Key{"background", &worker.background, Limits::any(),
           "use only cores that other programs leave idle, and pause while they need them"}
           .formerly("polite"),
       {"precision", &worker.precision, Limits::one_of(precision_names()),
-       "precision of the factors of products: bf16 falls back to float32 on processors without it; tf32 on "
-       "GPUs only"},
+       "precision of the factors in matrix products; bf16 falls back to float32 on processors without it; "
+       "tf32 on GPUs only"},
   };
 }
 

@@ -40,7 +40,7 @@ Key keys_key(std::string& keys) {
 }
 Key trace_key(std::string& trace) {
   return Key{"trace", &trace, Limits::any(),
-             "record what it does and when in this directory, for `steelyard trace`"}
+             "write a trace of this process into this directory, for `steelyard trace`"}
       .also({.description = true, .of_scripts = true});
 }
 Key wait_key(double& wait) {

@@ -49,7 +49,7 @@ std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const 
 // Replays the journal of a killed scheduler into `scheduler`, and its messages to the recorder into
 // `recorder`.
 struct ToldAgain {
-  StandbyFeed::Follower follower;  // the standby that counted
+  StandbyFeed::Follower follower;  // the standby that counted (protocol/journal.h: Followed)
   std::uint64_t bytes = 0;         // of whole records
 };
 // `acting` as of replay().
@@ -70,8 +70,8 @@ void cut_record(const RunDirectory& run, const SchedulersPlace& place);
 // skip_what_ends_processes().
 ToldAgain replay_killed(Killed& killed, const RunDirectory& run, Scheduler& scheduler, Recorder& recorder);
 
-// If a standby counted when the scheduler was killed, it may lead by now. Members that connect to a process
-// that does not lead would lose the one that does, so this asks the servers before the process listens.
+// If a standby counted when the scheduler was killed, it may lead by now. A member that connects to this
+// process could lose the leader, so this asks the servers before the process listens.
 // Throws Failure: (configuration) the standby leads, which is recorded in the journal; (unreachable) the
 // servers that decide do not answer.
 void require_leadership(const ToldAgain& told, const RunDirectory& run, const Scheduler& scheduler,

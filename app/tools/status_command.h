@@ -16,7 +16,7 @@ struct ReportCommand {
 void run_report(const ReportCommand& command);
 
 struct StatusCommand {
-  std::string run;  // a directory, or HOST:PORT of a running job; empty: the run in runs/ that wrote last
+  std::string run;  // a directory, or HOST:PORT of a running job; empty: the run in runs/ written to last
 };
 
 struct RunsCommand {

@@ -72,11 +72,6 @@ void fill_with_mean(std::vector<double>& values);
 // Seconds of the slowest worker under these shares and curves; workers without a share take no time.
 double longest(const std::vector<Affine>& curves, const std::vector<std::uint64_t>& shares);
 
-// LastRound: the work of the workers in the newest round reported.
-//
-// Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) evaluate a round once, when
-// all workers with a share in it have reported. Several pieces of one worker in one round count as one share.
-// Samples of older rounds are too late and ignored.
 inline constexpr double longest_time = 1e9;  // seconds; longer times are clock errors, and sums might
                                              // overflow
 
@@ -92,6 +87,11 @@ void require_work(const WorkDone& work, auto& fields) {
   }
 }
 
+// LastRound: the work of the workers in the newest round reported.
+//
+// Policies that compare the workers of one round (LBB, BOA, the search of LB-BSP) evaluate a round once, when
+// all workers with a share in it have reported. Several pieces of one worker in one round count as one share.
+// Samples of older rounds are ignored.
 class LastRound {
  public:
   struct Work {

@@ -72,7 +72,7 @@ class CostLine {
 
 // SuddenChange: judges times that lie far from their prediction, to tell outliers from lasting changes.
 //
-//  - A time within 4 deviations of its prediction is followed.
+//  - A time within 4 deviations of its prediction is followed: level and line are updated with it.
 //  - A time further off is held back. If the next one is as far off on the same side, the change has lasted
 //    and both are followed; otherwise the first was an outlier.
 //  - With `believe`, a far time is followed at once; the next one shows whether that was right.
@@ -82,8 +82,8 @@ class SuddenChange {
   enum class Verdict { none, lasted, accident };
 
   struct Answer {
-    bool follow = false;           // like any other measurement
-    std::optional<double> jump{};  // or: this change of the logarithm of the time
+    bool follow = false;           // update with the time as usual
+    std::optional<double> jump{};  // otherwise: change the logarithm of the time by this
     bool confirmed = false;        // the jump is the mean of two measurements that agree
     Verdict verdict = Verdict::none;
   };
@@ -97,7 +97,7 @@ class SuddenChange {
   Verdict judge_believed(double surprise);
 
   std::optional<double> held_;      // surprise of the last measurement, if it was held back
-  std::optional<double> believed_;  // or if it was followed at once
+  std::optional<double> believed_;  // surprise of the last measurement, if it was followed at once
 };
 
 // Level: the level of a worker's time, a random walk of its logarithm observed with noise.
@@ -155,7 +155,7 @@ class CostFilter {
   // Seconds over samples, known before any batch.
   CostFilter(const Rules& rules, const Affine& profile) : rules_(rules), profile_(profile) {}
 
-  // A batch that is possible() (allocate/split.h). `believe`: changes have lasted so far.
+  // `batch` must be possible() (allocate/split.h). `believe`: sudden changes have lasted so far.
   Verdict observe(TimedBatch batch, const Signals& told, bool believe);
 
   [[nodiscard]] bool empty() const { return !shape_; }

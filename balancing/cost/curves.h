@@ -72,9 +72,8 @@ class AffineWindow {
   }
 
   [[nodiscard]] bool empty() const { return batches_.empty(); }
-  [[nodiscard]] const Affine& curve() const {
-    return curve_;
-  }  // of the batches added; {0, 0} before the first
+  // Of the batches added; {0, 0} before the first.
+  [[nodiscard]] const Affine& curve() const { return curve_; }
 
  private:
   void refit();

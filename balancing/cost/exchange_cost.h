@@ -22,11 +22,11 @@ namespace steelyard::balancing {
 //   L(k) = t_i(k) - max_{j != i} t_j(k) if i was the last of all, else 0
 //
 // A curve gives a worker's typical time. A worker that is often interrupted is late more often than its curve
-// predicts; L shows that. Kept: mean of L and its standard error, with forgetting, and the mean worth of the
-// worker in the same rounds.
+// predicts; L shows that. Kept, with forgetting: the mean of L, its standard error, and the mean worth of the
+// worker in the same rounds, that is, how much longer they would have been without it.
 class WaitedFor {
  public:
-  // L of one round, and by how much longer that round would have been without the worker.
+  // L of one round, and the worker's worth in it.
   void observe(double seconds, double worth);
 
   // A lower bound of the mean of L: the mean less its standard error. 0 until enough rounds are known.
@@ -55,7 +55,7 @@ class ExchangeCost {
   // Negative times are ignored. `after_rest`: the worker has not worked for a while.
   void observe(double seconds, bool after_rest);
 
-  [[nodiscard]] double surely() const;                     // seconds, to pull; 0 until known
+  [[nodiscard]] double surely() const;                     // max(0, e - 2 s), in seconds; 0 until known
   [[nodiscard]] bool changed() const { return changed_; }  // recently
 
   void serialize(auto& fields) {

@@ -39,7 +39,7 @@ class LeadingSignal {
 
 // The signals that a worker reports beside its times; -1: unknown.
 struct Signals {
-  double cpu = -1;     // free share of it, as measured
+  double cpu = -1;     // free share of the CPU
   double memory = -1;  // MB available
 };
 

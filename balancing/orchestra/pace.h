@@ -8,7 +8,7 @@
 // beginning.
 //
 // Ours: an epoch without any correct label, as when nothing is really trained, is ignored, and T stays. The
-// next epoch then has no gain, and neither has the first. If a gain is unknown, the reward is 0.
+// gain of the next epoch is then unknown, like that of the first. If a gain is unknown, the reward is 0.
 //
 // Copyable: copies continue independently.
 #pragma once

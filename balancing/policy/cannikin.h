@@ -23,8 +23,8 @@
 //
 // The paper's first epoch is equal, the second in proportion to speed, then the lines are known. Here these
 // are rounds: one batch size gives a line through the origin, which is in proportion to speed. Lines are
-// fitted to all measurements, unless `forgetting` is below 1. Its choice of the global batch by gradient
-// noise is not part of a split and is omitted. No worker rests.
+// fitted to all measurements, unless `forgetting` is below 1. The paper also chooses the global batch by
+// gradient noise; that is not part of a split and is omitted. No worker rests.
 //
 // We could only open the paper's abstract again; the equations are not checked against its text.
 #pragma once

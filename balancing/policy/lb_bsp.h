@@ -9,8 +9,9 @@
 // Decided here, as the sources leave it open:
 //  - a worker never measured counts as the mean of the measured ones; the first plan is an equal split;
 //  - dead band: the old split stays while it is valid and its predicted times differ by less than 3 % of
-//  their mean; after 16 such rounds the split is solved again, so that a small lasting difference is not
-//    frozen; - a worker missing in a request is forgotten, and measured anew if its slot returns.
+//    their mean; after 16 such rounds the split is solved again, so that a small lasting difference is not
+//    frozen;
+//  - a worker missing in a request is forgotten, and measured anew if its slot returns.
 //
 // On GPUs, where time is not proportional to samples: no prediction, but a search that moves a few samples
 // from the straggler to the leader (leader_straggler.h). It starts from an equal split, followed by one in
@@ -19,10 +20,10 @@
 // otherwise it keeps one sample.
 //
 // Mixed clusters (not covered by the paper): all CPUs together are one party of the search, so straggler and
-// leader may be of either kind. The party's samples are divided so that, by their predicted speeds, all its
-// CPUs finish as early as possible, in whole samples. A CPU that takes longer for one sample than the others
-// for the rest gets none, if it may rest; with one, it would be the straggler for all CPUs, and the search
-// would take samples from the fast ones.
+// leader may be of either kind. The samples of the CPUs are divided, in whole samples, so that all CPUs are
+// predicted to finish as early as possible. A CPU that takes longer for one sample than the others for the
+// rest gets none, if it may rest: with one sample it would make all CPUs together the straggler, and the
+// search would take samples from the fast CPUs.
 #pragma once
 
 #include <steelyard/policy.h>

@@ -171,7 +171,7 @@ PolicyTable lbb_rows(const PredictorTable&) {
         preset_option(
             number_option("fine", 0, 0, below(2), "straggler effect from which shares are tuned (FT)")),
         preset_option(number_option("rapid", 0, 0, below(100),
-                                    "straggler effect from which they are solved again (RT)")),
+                                    "straggler effect from which shares are solved again (RT)")),
         preset_option(
             rounds_option("step", {}, "samples (or grains, if the model has them) moved by a tuning step")),
         preset_option(rounds_option("window", {}, "rounds after a rapid step with small steps only")),

@@ -16,9 +16,9 @@
 //  - outlier guard: the rapid gear requires SE >= RT in two of the last three rounds. In the authors' own log
 //    one slow iteration ruined the split permanently;
 //  - observation window: for `window` rounds after a rapid step only the fine gear is allowed; but the window
-//    opens early if SE is larger than before the step, or still at RT or above two rounds after it; - without
-//    a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes: then
-//    it is the value at 0 of the line through both, if that lies in [0, CT_i).
+//    opens early if SE is larger than before the step, or still at RT or above two rounds after it;
+//  - without a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes:
+//    then it is the value at 0 of the line through both, if that lies in [0, CT_i).
 //
 // The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while the
 // window is closed; the window counts balanced rounds (SE <= 0.06) and opens after 30; no guard, no early

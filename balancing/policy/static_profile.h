@@ -3,8 +3,9 @@
 //   speeds v_i:  x_i = X v_i / sum_j v_j, rounded by largest remainder
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
-// Equivalent to setting shares by hand; suitable while the machines do not change. A worker not listed counts
-// with the mean speed (or mean curve) of the others. Without a profile it equals `equal`. No worker rests.
+// Equivalent to setting shares by hand; suitable while the machines do not change. A worker not listed gets
+// the mean speed (or mean curve) of the others. Without a profile the split is that of `equal`. No worker
+// rests.
 #pragma once
 
 #include <steelyard/policy.h>

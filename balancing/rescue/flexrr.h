@@ -11,9 +11,9 @@
 // progress only from their last reports, one after each part of the work. The helpee is assumed to continue
 // at its usual speed, but not beyond the next part, which it would have reported.
 //
-// A helper that has not finished its own work starts later, and the helpee may be fast again by then. It
-// therefore gets a small piece first, and the rest once it has begun that. The paper does so without giving
-// sizes; ours is the smallest amount that is handed over at all.
+// A helper that has not finished its own work starts later, and the helpee may be fast again by then. The
+// helper therefore gets a small piece first, and the rest once it has begun the small one. The paper does so
+// without giving sizes; our first piece is the smallest amount that is handed over at all.
 //
 // Pure: no clock, no state.
 #pragma once

@@ -1,11 +1,11 @@
 // Columns: statistics and affine maps of the columns of a matrix, for batch norm and group norm. The matrix
-// has one row per place and one column per channel, without gaps. Each function is one sweep over it.
+// has one row per pixel and one column per channel, without gaps. Each function is one sweep over it.
 //
 // Few channels would leave vectors partly empty, so several rows are processed as one of `width()` floats, a
 // multiple of 16. Arrays with a value per channel therefore have that length and repeat the channels:
 // repeat() fills one from its first channels. Sums are in float for some hundred rows and in double above.
 //
-// Buffers may have any alignment. An object keeps sums while it works: for one thread.
+// Buffers may have any alignment. An object has scratch memory for sums, so it belongs to one thread.
 #pragma once
 
 #include <cstddef>

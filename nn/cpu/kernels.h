@@ -74,8 +74,8 @@ namespace steelyard::nn {
 struct ActivationTable {
   static constexpr int kinds = 9;
   using Forward = void (*)(std::size_t size, const float* input, float* output);
-  // d_input = derivative * d_output, or += in add_backward. `kept` is the output of forward(), but its input
-  // for both gelu, silu and hard_swish.
+  // d_input = derivative * d_output, or += in add_backward. `kept` is the output of forward(), except for
+  // both kinds of gelu, silu and hard_swish: there it is the input.
   using Backward = void (*)(std::size_t size, const float* kept, const float* d_output, float* d_input);
   Forward forward[kinds];
   Backward backward[kinds];

@@ -45,7 +45,7 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
-  // Adds it to the stream.
+  // Adds the product to the stream's work.
   void multiply(const Product& product);
 
   [[nodiscard]] const char* implementation() const;

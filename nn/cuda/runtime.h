@@ -2,9 +2,9 @@
 // behaviour: nn/cuda/device (the CUDA runtime) and nn/cuda/host (memory and threads of this process, for
 // tests). A program is linked with one of them.
 //
-// Everything but allocation goes through a Stream and is done later, in order: a host that reads before it
-// has waited may see old values. In the host implementation it always does: its streams run only when a
-// caller waits.
+// Everything but allocation goes through a Stream and is done later, in order: a caller that reads before it
+// has waited may see old values. With the host implementation it always does, because streams run only while
+// a caller waits.
 //
 // All objects belong to the device selected (use_device) by the thread that made them, and to one thread at a
 // time. Errors of the device are thrown as Failure.

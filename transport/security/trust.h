@@ -3,8 +3,8 @@
 // (transport/security/peer_table.h).
 //
 // A list that becomes unreadable changes nothing and is reported: an incomplete file must not end a training.
-// Therefore a list takes effect once it is the same in two checks, because it may still be being written. An
-// unreadable one is tried again in each check.
+// A list takes effect once two checks have read the same, because the first may read one that is only partly
+// written. An unreadable list is read again in each check.
 //
 // allowed(), scheduler_key() and say() are thread-safe; look() belongs to one thread, and refused() to one,
 // which may be another (transport/security/curve.h).
@@ -60,8 +60,8 @@ class Trust {
 // KnownKeys: the keys that one link uses: the allow-list as of its last check, keys removed from that since,
 // and the key expected at an endpoint.
 //
-// A server's key need not be on a worker's list: the worker gets it from the scheduler. A key
-// that was on the list and was removed is revoked, even if the scheduler sends it.
+// A server's key need not be on a worker's list: the worker gets it from the scheduler. A key that was on the
+// list and was removed is revoked, even if the scheduler sends it.
 //
 // One thread, the link's. The trust outlives it.
 class KnownKeys {

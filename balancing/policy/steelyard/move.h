@@ -43,7 +43,7 @@ class Links {
 
  private:
   Rules rules_;
-  std::map<std::uint32_t, ExchangeCost> links_;  // by slot, if samples contain it
+  std::map<std::uint32_t, ExchangeCost> links_;  // by slot, of workers that report their waits
 };
 
 // Waits: how long rounds wait for each worker, and what that worker is worth (WaitedFor).
@@ -102,7 +102,7 @@ class Move {
   MoveOptions options_;
   Rules rules_;
   Split split_;
-  Split wish_;  // the best split when that was planned
+  Split wish_;  // the best split when split_ was planned
 };
 
 }  // namespace steelyard::balancing

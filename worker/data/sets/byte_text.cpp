@@ -83,7 +83,7 @@ DataTable byte_text_rows() {
            make,
            "a text as bytes, each predicted from the previous ones; the last tenth is the test set",
            {text_option("path", "", "a file, or a folder: its files are read in the order of their names"),
-            whole_option("context", 256, 1, 1 << 20, "bytes of a sample")}}};
+            whole_option("context", 256, 1, 1 << 20, "bytes per sample")}}};
 }
 
 }  // namespace steelyard

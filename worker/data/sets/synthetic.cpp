@@ -86,8 +86,8 @@ DataTable synthetic_rows() {
            "noise around one random picture for each class, computed when read",
            {whole_option("train", 10000, 1, most_samples, "samples to train on"),
             whole_option("test", 1000, 1, most_samples, "samples to test on"),
-            whole_option("classes", 10, 2, most_classes, "of samples"), side("height", 28), side("width", 28),
-            side("channels", 1),
+            whole_option("classes", 10, 2, most_classes, "number of classes"), side("height", 28),
+            side("width", 28), side("channels", 1),
             number_option("noise", 1, 0, 1000, "standard deviation; the pictures are in [-1, 1)"),
             whole_option("seed", 1, 0, UINT64_MAX, "of pictures and noise")}}};
 }

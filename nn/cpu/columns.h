@@ -5,7 +5,7 @@
 // multiple of 16. Arrays with a value per channel therefore have that length and repeat the channels:
 // repeat() fills one from its first channels. Sums are in float for some hundred rows and in double above.
 //
-// Buffers may have any alignment. An object has scratch memory for sums, so it belongs to one thread.
+// Buffers may have any alignment. An object owns the memory of its sums, so it belongs to one thread.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 // (transport/security/peer_table.h).
 //
 // A list that becomes unreadable changes nothing and is reported: an incomplete file must not end a training.
-// A list takes effect once two checks have read the same, because the first may read one that is only partly
-// written. An unreadable list is read again in each check.
+// A changed list takes effect once two checks in a row find the same file, because at the first one it may be
+// only partly written. An unreadable list is read again in each check.
 //
 // allowed(), scheduler_key() and say() are thread-safe; look() belongs to one thread, and refused() to one,
 // which may be another (transport/security/curve.h).

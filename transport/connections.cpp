@@ -170,7 +170,7 @@ bool Connections::measure(Entry& entry) {
          it.received - it.before > largest_ + besides_a_message + left_in_kernel(descriptor);
 }
 
-// Closed connections are no longer pending, although their end is announced later.
+// A connection closed here is no longer pending (`at_door`), although their end is announced later.
 void Connections::clear_door() {
   if (at_door_ <= most_at_door) return;
   std::vector<Entry*> there;

@@ -6,9 +6,9 @@
 //    without an end. A process thus holds at most connections x largest frame, plus data that arrives between
 //    two checks.
 //  - With keys, a connection that sends more than a handshake without completing it is closed.
-//  - A connection is pending until it has completed a handshake or a message. If more than 16 are pending,
-//    the oldest that has sent nothing for a second is closed; if more than 4,096, the oldest of all. So a
-//    thousand members may connect at once, even if this process is slow.
+//  - A connection is pending (`at_door`) until it has completed a handshake or a message. If more than 16
+//    are, the oldest that has sent nothing for a second is closed; if more than 4,096, the oldest of all. So
+//    a thousand members may connect at once, even if this process is slow.
 //  - A condemned connection is closed at the next check, so that the last message sent to it can leave. Its
 //    peer might never stop sending.
 //

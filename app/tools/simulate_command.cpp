@@ -128,7 +128,7 @@ std::string simulation_summary(const sim::Result& result) {
               ? printed("  efficiency          %.0f %%   (computing: %.0f %% of a round)\n",
                         100 * result.work().efficiency(), 100 * result.work().computing())
               : "") +
-         row(printed("  straggler effect    %.3f in the first round, %.3f after %zu, %.3f in the last",
+         row(printed("  straggler effect    %.3f in the first round, %.3f after %zu, %.3f last",
                      result.rounds.front().se, result.rounds[tenth].se, tenth + 1, last.se)) +
          printed("  round               %.2f ms in the first, %.2f ms in the last\n",
                  result.rounds.front().round_ms, last.round_ms) +

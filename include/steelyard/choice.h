@@ -1,6 +1,6 @@
-// Tables of models, data sets, policies and predictors, which a job selects by name, and their options.
+// Tables of models, data sets, policies and predictors. A job selects a row by its name and sets its options.
 //
-// Every row of a table declares its options: allowed values, default and help. Checks, error messages and
+// Every row declares its options: allowed values, default and help. Checks, error messages and
 // `steelyard help model` are generated from these rows. A row's function receives complete, checked options.
 // This holds for built-in rows and for rows that a program adds.
 //
@@ -24,7 +24,7 @@ struct Option {
   std::string otherwise;  // the default; empty: no default
   std::string allowed;    // "a whole number from 1 to 4096": follows the word "give" in error messages
   std::string help;       // a few words
-  std::function<bool(const std::string&)> accepts;
+  std::function<bool(const std::string&)> accepts;  // whether the text is an allowed value
 };
 
 // The upper end of a range: the number itself is allowed, or excluded if made by below().
@@ -51,7 +51,7 @@ class Options {
   // option and its allowed values.
   Options(std::string owner, const std::vector<Option>& declared, const OptionTexts& given);
 
-  // Whether it has a value, given or by default.
+  // Whether the option has a value, from the job file or by default.
   [[nodiscard]] bool has(const std::string& name) const { return values_.contains(name); }
   // Each throws Failure (configuration) if the option is not declared or has no value.
   [[nodiscard]] std::uint64_t whole(const std::string& name) const;
@@ -64,7 +64,7 @@ class Options {
   OptionTexts values_;
 };
 
-// A row of a table. `Make` is a function type that ends in const Options&.
+// A row of a table. `Make` is the type of its function; the last parameter is const Options&.
 template <class Make>
 struct Choice {
   Choice(std::string its_name, std::function<Make> its_make, std::string its_help = {},

@@ -1,8 +1,8 @@
 // DataSet: random access to labelled samples. To train on data of your own, implement it and add a row to a
 // DataTable (below).
 //
-// All processes of a job must see the same data set under the same indices. Only positions of an epoch are
-// sent; each process turns them into sample indices by the same seeded permutation.
+// All processes of a job must have the same samples under the same indices. Messages contain only positions
+// of an epoch; each process maps them to sample indices by the same seeded permutation.
 //
 //   class Digits : public DataSet {
 //     ...
@@ -34,7 +34,7 @@ class DataSet {
  public:
   virtual ~DataSet() = default;
 
-  // These are constant over the life of the object.
+  // Constant for the lifetime of the object.
   [[nodiscard]] virtual std::uint64_t size() const = 0;  // samples
   [[nodiscard]] virtual nn::Shape shape() const = 0;     // of one sample
   [[nodiscard]] virtual std::uint32_t classes() const = 0;
@@ -42,15 +42,15 @@ class DataSet {
   [[nodiscard]] virtual std::uint32_t labels() const { return 1; }
 
   // Writes the shape().size() floats of sample `index` < size(), channels last, and its labels() labels, each
-  // < classes(). Must be a pure function of the index, callable from any thread at any time. An exception, or
-  // a label that is not below classes(), ends the job with a message that names the sample; so validate data
-  // in the constructor where possible.
+  // < classes(). Must be a pure function of the index, callable from several threads at once. An exception,
+  // or a label that is not below classes(), ends the job with a message that names the sample. So validate
+  // the data in the constructor where possible.
   virtual void read(std::uint64_t index, float* into, std::uint32_t* labels) const = 0;
 };
 
 // How inputs were computed from raw values: (raw - mean) / deviation, where raw is byte / 255 for the bytes
-// of a picture. Each vector has one entry for all values, or one per channel. Checkpoints store it, so that
-// other programs can prepare inputs for the model.
+// of a picture. Each vector has one entry for all values, or one per channel. Checkpoints store both vectors,
+// so that other programs can prepare inputs for the model.
 struct Normalization {
   std::vector<double> mean{0}, deviation{1};
 };
@@ -62,8 +62,8 @@ struct Normalization {
 //           random window of the original size
 //  flip     mirrors left and right with probability 1/2
 //
-// A pure function of (seed, epoch, position): every worker that computes a position makes the same sample.
-// Each epoch draws new values. Test samples are never augmented.
+// A pure function of (seed, epoch, position): every worker that computes a position gets the same sample.
+// Crops and flips are drawn anew in each epoch. Test samples are never augmented.
 struct Augmentation {
   std::uint32_t crop = 0;  // pixels, less than height and width; 0: none
   bool flip = false;
@@ -75,7 +75,7 @@ struct Augmentation {
 // Training and test data of a job. Both have the same shape, classes() and labels().
 struct DataSets {
   std::shared_ptr<const DataSet> train, test;
-  std::string name{};  // in the job file; open_data() fills it in
+  std::string name{};  // as in the job file; set by open_data()
   Normalization normalization{};
   Augmentation augmentation{};  // applied to training samples as they are read
 };
@@ -84,8 +84,8 @@ struct DataSets {
 using DataTable = Choices<DataSets(const Options& options)>;
 
 // Returns two non-empty data sets of the same shape and classes; rows of `extra` are looked up first. Throws
-// Failure with the name of the data set: configuration for unknown names, options and values, io for missing
-// or damaged files, failed for exceptions of a program's own data set.
+// Failure with the name of the data set: (configuration) for unknown names, options and values, (io) for
+// missing or damaged files, (failed) for exceptions of a program's own data set.
 DataSets open_data(const std::string& name, const OptionTexts& options, const DataTable& extra = {});
 
 }  // namespace steelyard

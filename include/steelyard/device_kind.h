@@ -1,11 +1,11 @@
-// Kinds of devices, and the precision of their products.
+// Kinds of devices, and the precision of their matrix products.
 #pragma once
 
 #include <cstdint>
 
 namespace steelyard {
 
-// Policies treat them differently: lb-bsp predicts the speed of CPUs, and searches the share of GPUs.
+// Policies may treat them differently: lb-bsp predicts the speed of CPUs, and searches for the share of GPUs.
 enum class DeviceKind : std::uint8_t { cpu, gpu };
 
 // The precision of the factors in matrix products and convolutions. Accumulation, storage and messages always

@@ -1,12 +1,12 @@
-// Engine: computes gradients and evaluations for a worker. Built in are one for CPUs and one for GPUs; a
-// program may add another, for example around a framework.
+// Engine: computes gradients and evaluations for a worker. Steelyard has an engine for CPUs and one for GPUs;
+// a program may add its own, for example one that wraps a framework.
 //
 // An engine receives one piece at a time: parameters, and a stream of samples. It reads the stream to its end
 // and sums over the samples. It chooses its micro-batch sizes, its memory layout and its device.
 //
-// Threads: it is constructed on the worker's thread; all calls of train() and evaluate() come from one
-// compute thread and block until done. An engine with several threads may call Samples and `on_final` from
-// any of them, but from one at a time. An exception ends the worker, with its message.
+// Threads: an engine is constructed on the worker's thread. One compute thread calls train() and evaluate(),
+// which block until done. An engine with several threads may call Samples and `on_final` from any of them,
+// but from one at a time. If an engine throws, the worker exits with the message of the exception.
 //
 // Stability: declarations in the headers of this folder keep their meaning within a minor version. All other
 // headers may change with any release.
@@ -44,8 +44,8 @@ class Samples {
 // it is final, while the rest is still being computed.
 using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
-// Where an engine computes. It selects the clock that measures compute time, since a waiting thread uses no
-// processor time. For other_device, the machine's processor counters are ignored.
+// Where an engine computes. This selects the clock for compute times: a thread that waits for other threads
+// or a device uses no processor time. For other_device, the machine's processor counters are ignored.
 enum class WorkPlace : std::uint8_t { this_thread, other_threads, other_device };
 
 class Engine {
@@ -53,10 +53,11 @@ class Engine {
   virtual ~Engine() = default;
 
   // Writes the gradient, a flat buffer like `parameters`: the sum over all samples, not the mean. Returns
-  // loss and correct answers, also as sums. Must be deterministic to the bit, since another worker may
-  // recompute a lost piece.
+  // the sums of the losses and of the correct answers. Equal inputs must give equal bits, since another
+  // worker may recompute a lost piece.
   virtual nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                          const FinalRange& on_final) = 0;
+  // The same sums, without a gradient.
   virtual nn::Sums evaluate(std::span<const float> parameters, Samples& samples) = 0;
 
   // Supported micro-batch sizes, largest first; the last is 1. A piece is cut into as many of the largest as
@@ -67,17 +68,17 @@ class Engine {
   // when the first range is final, and again after train() has returned.
   [[nodiscard]] virtual std::optional<double> weight() const { return std::nullopt; }
 
-  // Device memory in bytes, without parameters and gradient.
+  // Memory that the engine uses on its device, in bytes, without parameters and gradient.
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
   [[nodiscard]] virtual WorkPlace work_place() const { return WorkPlace::this_thread; }
 
-  // The share of its device that it received since the last call, 0..1. std::nullopt if unknown: the worker
-  // then measures the CPU share of the machine.
+  // The share of its device that the engine had since the last call, 0..1. If std::nullopt (unknown), the
+  // worker measures the CPU share of the machine instead.
   virtual std::optional<double> take_share() { return std::nullopt; }
 };
 
-// The subject of a job: parameters, the engine that computes with them, and the data.
+// What a job trains: parameters, the engine that computes with them, and the data.
 struct Workload {
   Layout layout{};  // leave slice_size at 0; the job sets it
   // Writes the initial parameters: a pure function of the seed.
@@ -89,8 +90,8 @@ struct Workload {
   std::optional<nn::Model> model{};
 };
 
-// A row's function makes the workload of a model that has an engine of its own, for this data. An exception
-// ends the process with a message that names the model.
+// For models that bring their own engine: a row's function makes the workload for this data. If it throws,
+// the process exits with a message that names the model.
 using EngineTable = Choices<Workload(const DataSets& data, const Options& options)>;
 
 }  // namespace steelyard

@@ -15,8 +15,8 @@ enum class ExitCode : int {
   usage = 2,           // wrong usage: the command line
   unreachable = 69,    // a process or host is lost or cannot be reached; a retry may work
   io = 74,             // file or disk error: full, damaged, not writable
-  temporary = 75,      // stopped on request or by a temporary problem: start again
-  protocol = 76,       // another release or another job
+  temporary = 75,      // stopped on request or by a temporary problem: start it again
+  protocol = 76,       // the processes have different releases or different jobs
   configuration = 78,  // wrong configuration: the job, the hosts file or the keys
 };
 

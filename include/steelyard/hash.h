@@ -1,5 +1,5 @@
-// hash(a, b, ...): a 64-bit random number for a key such as (epoch 2, sample 812). A pure function with the
-// same result on every machine, in any order of calls and from any thread.
+// hash(a, b, ...): a 64-bit pseudorandom number for a key such as (epoch 2, sample 812). A pure function with
+// the same result on every machine; callable from any thread.
 //
 // The mixing step is the finaliser of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 // generators", OOPSLA 2014).

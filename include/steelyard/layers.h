@@ -1,11 +1,11 @@
 // The ops: the operations that nodes of a graph may compute. Each is a small struct of options with functions
-// for its output shape, its parameters and its cost. STEELYARD_OPS lists them, one row per op. Generated from
-// it are OpKind, the functions of every backend (nn/op_table.h), the methods of the model builder
+// for its output shape, its parameters and its cost. STEELYARD_OPS lists them, one row per op. The list
+// generates OpKind, the functions of every backend (nn/op_table.h), the methods of the model builder
 // (steelyard/model.h) and the test cases (tests/nn/ops/op_cases.h).
 //
 // Shapes are of one sample (shape.h). A picture is height x width x channels; a sequence is 1 x tokens x
-// features; a vector is 1 x 1 x features. shape() and parameters() take the shapes of the inputs, and throw
-// Failure (configuration) if they do not fit, with a text that continues "layer 'conv1' gets ... and".
+// features; a vector is 1 x 1 x features. shape() and parameters() take the shapes of the inputs. If these do
+// not fit, they throw Failure (configuration) with a text that continues "layer 'conv1' gets ... and".
 //
 // Names and shapes of parameters are those of PyTorch's modules, so safetensors files can be exchanged.
 #pragma once
@@ -36,8 +36,8 @@ struct Initializer {
   friend bool operator==(const Initializer&, const Initializer&) = default;
 };
 
-// Initialisation of weights of convolutions, linear layers and embeddings. Biases follow the same
-// distribution with fan_in, and are zero with the others.
+// Initialisation of weights of convolutions, linear layers and embeddings. With fan_in, biases have the same
+// distribution as the weights; with the others they are zero.
 enum class Init : std::uint8_t {
   fan_in,      // uniform in +-1/sqrt(fan in): He et al. 2015 with a = sqrt(5), the default of PyTorch
   he_fan_in,   // normal, standard deviation sqrt(2 / fan in): He et al. 2015 for ReLU
@@ -53,7 +53,7 @@ struct ParameterSpec {
   Initializer begins{};
   Rule rule = Rule::step;
   bool decay = true;  // whether weight decay applies
-  double keep = 0.9;  // for Rule::ema
+  double keep = 0.9;  // for Rule::ema: weight of the previous version
 };
 
 using Shapes = std::span<const Shape>;
@@ -114,7 +114,7 @@ struct AveragePool : Plain {
       : size(size_), stride(stride_ == 0 ? size_ : stride_), padding(padding_) {}
   [[nodiscard]] Shape shape(Shapes in) const;
 };
-// The mean of each channel over all pixels (or of each feature over all tokens).
+// The mean of each channel over all pixels (of each feature over all tokens). The output is a vector.
 struct GlobalAveragePool : Plain {
   [[nodiscard]] Shape shape(Shapes in) const { return {1, 1, in[0].channels}; }
 };
@@ -182,7 +182,8 @@ struct TokenLinear {
 
 // Training uses mean and variance of a channel over all pixels of all samples of the micro-batch, which is
 // one grain of the round (Job::grain). Evaluation uses their running averages (Ioffe and Szegedy 2015). The
-// gradient of running_mean and running_var is the statistic (the variance unbiased) times the samples.
+// "gradient" of running_mean and running_var is the statistic (the variance unbiased) times the number of
+// samples.
 struct BatchNorm : Plain {
   double epsilon = 1e-5;
   double keep = 0.9;  // weight of the old running average; PyTorch's momentum is 1 - keep
@@ -230,7 +231,7 @@ struct Embedding {
   [[nodiscard]] double products(Shapes) const { return 0; }
   static constexpr std::uint32_t inputs = 1;
 };
-// Adds a learned vector for each place in the sequence: out[t] = in[t] + weight[t].
+// Adds a learned vector for each place t in the sequence: out[t] = in[t] + weight[t].
 struct PositionEmbedding {
   std::uint32_t rows = 0;   // of the table; 0: the number of tokens. Rows after the last token are not used
   bool first_only = false;  // all tokens use row 0 (token types of single-segment texts, as in BERT)
@@ -246,6 +247,7 @@ struct ClassToken : Plain {
   [[nodiscard]] Shape shape(Shapes in) const;
   [[nodiscard]] ParameterSpecs parameters(Shapes in) const;
 };
+// The features of one token, as a vector.
 struct SelectToken : Plain {
   std::uint32_t token = 0;
   explicit SelectToken(std::uint32_t token_ = 0) : token(token_) {}
@@ -268,10 +270,11 @@ struct Attention : Plain {
   [[nodiscard]] double products(Shapes in) const;
 };
 
-// One row per op: its struct, and its method of Builder (steelyard/model.h). The macro says how it is called:
-//   NAMED   has parameters, so the layer has a name: word(name, options)
-//   BARE    has no parameters: word(options...)
-//   JOINED  has several inputs; see Value and concat() in steelyard/model.h
+// One row per op: its struct, and its method of Builder (steelyard/model.h). The macro says how to call the
+// method:
+//   NAMED   the op has parameters, so the layer has a name: method(name, options)
+//   BARE    the op has no parameters: method(options...)
+//   JOINED  the op has several inputs: see Value and concat() in steelyard/model.h
 #define STEELYARD_OPS(NAMED, BARE, JOINED)     \
   NAMED(Conv2d, conv2d)                        \
   BARE(MaxPool, max_pool)                      \

@@ -1,4 +1,4 @@
-// Model: the description of a network. A graph of ops (layers.h), the shapes between them, and the offset of
+// Model: the description of a network: a graph of ops (layers.h), the shapes between them, and the offset of
 // each parameter tensor in the flat buffer. Network (nn/network.h) executes it.
 //
 //   const Model lenet = Model({28, 28, 1}, 10)
@@ -6,11 +6,11 @@
 //       .linear("fc", 10);
 //
 // For branches, input_value() returns a Value of the graph; the op added last is the output. Shapes are
-// inferred as ops are added; an op that does not fit throws Failure (configuration) at once. A Model is a
-// value without scratch memory: copy it freely, read it from any thread.
+// inferred as ops are added; adding an op that does not fit throws Failure (configuration). A Model is a
+// value without scratch memory: it can be copied, and read from any thread.
 //
-// The flat buffer holds first the tensors with weight decay, then those without, then running averages; each
-// group in the order of the graph. Tensors have the names, shapes and element order of PyTorch's modules:
+// The flat buffer holds first the tensors with weight decay, then those without, then running averages. Each
+// group is in the order of the graph. Tensors have the names, shapes and element order of PyTorch's modules:
 // conv1.weight is [out][in / groups][row][column], fc.weight is [out][in].
 //
 // Stability: declarations in the headers of this folder keep their meaning within a minor version. All other
@@ -37,8 +37,8 @@ namespace steelyard::nn {
 //   Value y = x.conv2d("conv1", {.channels = 64, .kernel = 3, .padding = 1}).batch_norm("bn1").relu();
 //   return y.conv2d("conv2", ...).add(x).relu();
 //
-// `name` is the prefix of the tensors: "conv1.weight". Ops without parameters get a generated name. An op
-// that does not fit throws Failure (configuration); the message has its name, input shapes and the remedy.
+// `name` is the prefix of the tensors' names: "conv1.weight". Ops without parameters get a generated name.
+// Adding an op that does not fit throws Failure (configuration) with its name, input shapes and the remedy.
 //
 // CRTP: Self provides then_op(name, kind), which appends an op and returns a Result. Every op of
 // STEELYARD_OPS has a method; some also have a shorthand.
@@ -120,7 +120,7 @@ Value concat(const std::vector<Value>& values);
 
 class Model : public Builder<Model, Model&> {
  public:
-  // `input` is the shape of one sample of the data set; `classes` is the number of scores for each label.
+  // `input` is the shape of one sample of the data set; `classes` is the number of output scores per label.
   Model(Shape input, std::uint32_t classes, Loss loss = Loss::softmax_cross_entropy);
 
   Value input_value() { return {*this, 0}; }
@@ -131,9 +131,10 @@ class Model : public Builder<Model, Model&> {
   // Label smoothing, 0 <= share < 1. Targets of cross-entropy become (1 - share) [label] + share / classes
   // (Szegedy et al. 2016).
   Model& smooth_labels(double share);
-  // The largest micro-batch, one of micro_batch_sizes. Use a small one for large models, so that activations
-  // stay in the caches.
+  // Sets the largest micro-batch, one of micro_batch_sizes. Use a small one for large models, so that
+  // activations stay in the caches.
   Model& compute_at_once(std::uint32_t samples);
+  // Sets the precision of matrix products (device_kind.h).
   Model& multiply_in(Precision precision) { return precision_ = precision, *this; }
 
   // Throws Failure (configuration) if the output is not one score per class (and label), if the output of an
@@ -162,9 +163,9 @@ class Model : public Builder<Model, Model&> {
   [[nodiscard]] std::vector<Shape> input_shapes(const Node& node) const;
   [[nodiscard]] std::uint64_t parameters() const { return parameters_; }  // floats in the flat buffer
 
-  // Floating-point operations to train on one sample; a multiply-add counts as two. Includes forward,
-  // gradient of the weights, and gradient of the input where needed. Counts only convolutions, linear layers
-  // and attention.
+  // Floating-point operations to train on one sample; a multiply-add counts as two. Includes the forward
+  // pass, the gradients of the weights and, where needed, of the inputs. Counts only convolutions, linear
+  // layers and attention.
   [[nodiscard]] double flops_per_sample() const;
 
  private:

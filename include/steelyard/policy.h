@@ -1,8 +1,8 @@
 // Policy: observes the compute times of the workers, and returns how many samples each computes in the next
 // round.
 //
-// A policy is pure: no clock, file, thread or environment; the same calls in the same order give the same
-// plans. It is owned and called by one thread. To simulate ahead, restore its saved state into another
+// A policy is pure: it uses no clock, file, thread or environment, and the same calls in the same order give
+// the same plans. One thread owns and calls it. To simulate ahead, restore its saved state into another
 // instance.
 //
 // Units: samples and positions are counts, times are seconds, memory is MB, cpu is a share of the machine in
@@ -26,8 +26,8 @@
 
 namespace steelyard::balancing {
 
-// A live worker at the time of a plan. cpu and memory come from its last report, so they are at best as of
-// the end of the previous round.
+// A live worker at the time of a plan. cpu and memory come from its last report, at the latest from the end
+// of the previous round.
 struct WorkerView {
   std::uint32_t slot = 0;
   DeviceKind kind = DeviceKind::cpu;
@@ -35,11 +35,11 @@ struct WorkerView {
   double cpu = -1;                             // available share, 0..1; -1: unknown
   double memory = -1;                          // available MB; -1: unknown
   bool may_rest = true;                        // a policy may give it a share of 0, if `least` is at most 1
-  std::string name{};                          // as users call it; may be empty
+  std::string name{};                          // for display; may be empty
 };
 
-// One finished share and its compute time, without waiting and exchange. A share that ends within a grain is
-// reported with the estimated time of whole grains, or not at all.
+// One finished share and its compute time, without waiting and communication. A share that ends within a
+// grain is reported with the estimated time of whole grains, or not at all.
 struct Sample {
   std::uint32_t slot = 0;
   std::uint64_t round = 0;
@@ -52,11 +52,11 @@ struct Sample {
   void serialize(auto& fields) { fields(slot, round, samples, seconds, cpu, memory, exchange); }
 };
 
-// Local steps: a worker goes `passes` times through its share, each time in `steps` batches. The fixed cost
-// of a batch occurs once per batch.
+// Local steps: a worker computes its share `passes` times, each time in `steps` batches. Every batch has a
+// fixed cost.
 struct Walk {
   std::uint64_t passes = 1, steps = 1;
-  // If not 0, batches have this many positions, their number follows from the share, and `steps` is unused.
+  // If not 0: positions of a batch. The number of batches then follows from the share; `steps` is unused.
   std::uint64_t batch = 0;
 };
 
@@ -85,8 +85,8 @@ class Policy {
   // may_rest is set and the round is faster without the worker. Throws Failure (configuration) if the upper
   // bounds of all workers sum to less than request.positions.
   //
-  // May be called several times for one round: pieces of a lost worker are divided by a separate request.
-  // Evaluations are, too; their samples are never observed.
+  // May be called several times for one round: the pieces of a lost worker are divided by a separate request.
+  // Also called for evaluations, whose samples are never observed.
   virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
 
   // Non-null if this policy also decides how long rounds are. Owned by the policy.
@@ -123,8 +123,8 @@ using PolicyTable = Choices<std::unique_ptr<Policy>(const Options& options)>;
 using PolicyOptions = OptionTexts;
 
 // Looks the name up in `own` first, then in the built-in policies. Throws Failure (configuration) for an
-// unknown name, an unknown option, a value out of range, or an exception of a policy of `own`. The message
-// names the policy and lists the valid names.
+// unknown name, an unknown option or a value out of range, or if a row of `own` throws. The message names the
+// policy and lists the valid names.
 std::unique_ptr<Policy> make_policy(const std::string& name, const PolicyOptions& options = {},
                                     const PolicyTable& own = {}, const PredictorTable& own_predictors = {});
 

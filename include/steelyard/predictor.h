@@ -2,8 +2,8 @@
 // per second.
 //
 // The worker's CPU share (0..1) and available memory (MB) are leading signals: they are known when a round
-// begins, the value only after it. -1 means unknown. Like policies, predictors are pure and are used by one
-// thread.
+// begins, while the value is known only after it. -1 means unknown. Like policies, predictors are pure and
+// are used by one thread.
 #pragma once
 
 #include <steelyard/choice.h>
@@ -21,8 +21,8 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
 
-  // Adds one round: its measured value, and the signals at its begin. A value that is not positive and finite
-  // is ignored.
+  // Adds one round: its measured value, and the signals when it began. A value that is not positive and
+  // finite is ignored.
   virtual void observe(double value, double cpu, double memory) = 0;
 
   // Positive; 0 if nothing has been observed.

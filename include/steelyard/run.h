@@ -1,4 +1,4 @@
-// The entry point for programs built on Steelyard. run() is the complete command line; a Registry adds
+// The entry point for programs built on Steelyard. run() is the complete command line. A Registry adds
 // models, engines, data sets, policies and predictors to the built-in ones.
 //
 //   int main(int argc, char** argv) {
@@ -6,8 +6,8 @@
 //   }
 //
 // The program then has all commands of `steelyard` (`steelyard help`): train, compare, simulate, profile,
-// launch, and the single roles. The scheduler and all workers of a job must run the same program, on every
-// host of a launch; servers may run any. With model = "external" the scheduler may, too.
+// launch, and the single roles. The scheduler and all workers of a job must run this program; servers may run
+// `steelyard` or any program built on it. With model = "external", so may the scheduler.
 //
 // Stability: declarations in the headers of this folder, and in headers that these include, keep their
 // meaning within a minor version. All other headers may change with any release.

@@ -1,5 +1,5 @@
-// The shape of one sample between two layers: height x width x channels, in floats, row-major (channels
-// last). A vector of n features is 1 x 1 x n.
+// The shape of one sample between two layers: height x width x channels floats, row-major (channels last). A
+// vector of n features is 1 x 1 x n.
 #pragma once
 
 #include <cstdint>

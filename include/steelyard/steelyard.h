@@ -1,9 +1,9 @@
-/* The C interface: a worker whose gradients your own code computes, in any language; and the balancing
+/* The C interface: a worker that computes gradients with your own code, in any language; and the balancing
  * policies alone, for your own training loop.
  *
- * A worker joins a job as `steelyard worker` does. Background threads exchange messages with scheduler and
- * servers. The caller requests a task, computes it, and marks ranges of the gradient as final, so that they
- * are sent while the rest is computed:
+ * A worker joins a job as `steelyard worker` does. Background threads exchange messages with the scheduler
+ * and the servers. The caller requests a task, computes it, and marks ranges of the gradient as final, so
+ * that they are sent while the rest is computed:
  *
  *   steelyard_worker* worker = steelyard_join(description, weights);
  *   for (steelyard_task task; steelyard_next(worker, 0.2, &task) == 0 && task.kind != STEELYARD_END;) {
@@ -19,8 +19,8 @@
  * Errors: functions that return int return 0, or on failure an exit code (steelyard/failure.h). Functions
  * that return a pointer return NULL on failure. steelyard_error() then returns the cause and the remedy.
  *
- * Threads: one thread calls the functions of a worker. Only steelyard_final(), steelyard_leave() and
- * steelyard_wanted() may be called from any thread. There are no callbacks. After a fork, only the parent may
+ * Threads: one thread calls the functions of a worker, but any thread may call steelyard_final(),
+ * steelyard_leave() and steelyard_wanted(). There are no callbacks. After a fork, only the parent process may
  * use the worker.
  *
  * Stability: all declarations here keep their meaning as long as STEELYARD_API stays the same.
@@ -35,11 +35,11 @@ extern "C" {
 
 #define STEELYARD_API 1
 
-/* STEELYARD_API of the loaded library. */
+/* The STEELYARD_API that the loaded library was built with. */
 int steelyard_api(void);
 /* The version of the loaded library, "0.1.0". */
 const char* steelyard_version(void);
-/* Error text of this thread's last call, or "". Valid until its next call. */
+/* The error of this thread's last call as text, or "". Valid until this thread's next call. */
 const char* steelyard_error(void);
 
 /* ---- a worker */
@@ -53,14 +53,15 @@ typedef struct steelyard_worker steelyard_worker;
  *   name            of this worker, for users; default: host and process id
  *   kind            "cpu" or "gpu"; default "cpu"
  *   simulate_slowdown
- *                   slows computing down, to try unequal machines ("2", as in a job file); default "1"
+ *                   factor by which computing is slowed down, to simulate unequal machines ("2"; syntax as
+ *                   in a job file); default "1"
  *   exchange        "auto" (shared memory where possible) or "sockets"; default "auto"
  *   keys            a directory of keys (`steelyard keys`), or a key file; default: no encryption
- *   wait            seconds to wait for an answer of the scheduler; default 60
+ *   wait            timeout for messages of the scheduler, in seconds; default 60
  *   trace           a directory for trace files (see `steelyard trace`); default: no trace
  *   quiet           print nothing to standard error; default false
- *   job             the text of a job file (TOML), used if the scheduler has no job of its own and this is
- *                   the first worker
+ *   job             the text of a job file (TOML), used if the scheduler was started without one and this
+ *                   is the first worker
  *   tensors         a list, in the order of the flat buffer: {"name", "shape", "rule", "decay", "rate"}.
  *                   rule: "step" (optimizer step; the default) or "mean" (workers push the change of the
  *                   tensor, and servers add the mean of the changes). decay, rate: factors on the job's
@@ -71,7 +72,7 @@ typedef struct steelyard_worker steelyard_worker;
  *   test_samples    number of test samples; default 0
  *   grain           shares of a round are multiples of this number of samples; default 1
  *
- * If name, simulate_slowdown, exchange, keys or trace is omitted, the environment variable is used if set:
+ * The defaults of name, simulate_slowdown, exchange, keys and trace can be set by environment variables:
  * STEELYARD_NAME and so on.
  *
  * `weights`: the initial parameters, used if this is the first worker of the job. Copied. */
@@ -82,14 +83,14 @@ enum {
   STEELYARD_JOINED = 1,   /* once: the scheduler has admitted this worker; see steelyard_job() */
   STEELYARD_TRAIN = 2,    /* compute the gradient of these training samples, then call steelyard_done() */
   STEELYARD_EVALUATE = 3, /* compute the loss of these test samples, then call steelyard_done() */
-  STEELYARD_END = 4       /* the job has ended, or this worker has left it; all later calls return END, too */
+  STEELYARD_END = 4       /* the job has ended, or this worker has left it; later calls also return END */
 };
 
 typedef struct steelyard_task {
   int32_t kind;
   int32_t code;            /* END: the exit code; 0: success */
   const float* parameters; /* TRAIN, EVALUATE: the version to compute with. END: the last version, or NULL */
-  float* gradient;         /* TRAIN: output buffer; uninitialised, and all of it must be written */
+  float* gradient;         /* TRAIN: output buffer, uninitialised; write all of it */
   const uint64_t* samples; /* sample numbers, in order */
   uint64_t count;          /* number of samples */
   uint64_t epoch;          /* from 0 */
@@ -98,8 +99,8 @@ typedef struct steelyard_task {
 } steelyard_task;
 
 /* Waits up to `seconds` for a task or a change of state. If the previous task is not done, it is abandoned.
- * Pointers in the task are valid until it is done or abandoned; at the END, until steelyard_free(). At the
- * END steelyard_error() returns the reason as text for users, empty after success. */
+ * Pointers in a task are valid until the task is done or abandoned; those of END, until steelyard_free().
+ * After END, steelyard_error() returns the reason as text for users, empty after success. */
 int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* task);
 
 /* After STEELYARD_JOINED: a JSON object with the job's name, seed, batch, epochs, rounds, train_samples,
@@ -107,28 +108,29 @@ int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* tas
  * Valid until steelyard_free(). */
 const char* steelyard_job(steelyard_worker* worker);
 
-/* Writes the numbers of the training samples at positions [begin, end) of an epoch, for prefetching. Call
- * after STEELYARD_JOINED. */
+/* Writes the numbers of the training samples at positions [begin, end) of an epoch to `into`, which has room
+ * for end - begin. For prefetching. Call after STEELYARD_JOINED. */
 int steelyard_samples(steelyard_worker* worker, uint64_t epoch, uint64_t begin, uint64_t end, uint64_t* into);
 
 /* Sets the total weight of this task's gradient; default: its number of samples. Call before the first
  * steelyard_final() of the task. */
 int steelyard_weigh(steelyard_worker* worker, double weight);
 
-/* Marks elements [begin, end) of the gradient as final: they must not change any more. Each element at most
- * once; elements never marked are final when the task is done. */
+/* Marks elements [begin, end) of the gradient as final: the caller must not change them any more. Mark each
+ * element at most once. All others are final when the task is done. */
 int steelyard_final(steelyard_worker* worker, uint64_t begin, uint64_t end);
 
 /* Returns 1 if the task is still wanted, 0 if it was cancelled: then call steelyard_next(). Call it after
- * each micro-batch; it also counts as a sign of life. */
+ * each micro-batch: each call also counts as progress, and a worker without progress loses its pieces. */
 int steelyard_wanted(steelyard_worker* worker);
 
 /* Finishes the task. `loss` and `correct` are sums over its samples: of the unweighted loss, and of correct
  * answers. */
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct);
 
-/* Leaves the job; other workers compute its open pieces. `failure`: the reason, if other workers would fail
- * in the same way; NULL or empty: no failure. Returns at once; steelyard_next() then returns END. */
+/* Leaves the job; other workers compute the pieces that this one owes. `failure`: the reason, if other
+ * workers would fail in the same way; NULL or empty: no failure. Returns at once; steelyard_next() then
+ * returns END. */
 void steelyard_leave(steelyard_worker* worker, const char* failure);
 
 /* Leaves the job if necessary, joins all threads and frees the worker. NULL is allowed. */
@@ -142,15 +144,15 @@ typedef struct steelyard_policy steelyard_policy;
  *
  *   workers         a list with one object for each worker: {"name", "kind", "max_batch"}, all optional.
  *                   kind: "cpu" (the default) or "gpu"; max_batch: the largest share in samples
- *   policy          "steelyard" (the default), "lb-bsp", ..: `steelyard help policy` lists them
+ *   policy          "steelyard" (the default), "lb-bsp", ...; `steelyard help policy` lists them
  *   options         options of the policy: {"key": value}; the help lists names and defaults
  *   grain           shares are multiples of this number of samples; default 1 */
 steelyard_policy* steelyard_policy_new(const char* setup);
 /* Writes the shares of the next round in samples, one for each worker in the order of `workers`; they sum to
- * `batch`. A share is 0 only if there are fewer grains than workers. If `batch` is not a multiple of the
- * grain, the last share that is not 0 is not one either. */
+ * `batch`. A share is 0 only if there are fewer grains than workers. All shares are multiples of the grain,
+ * except the last that is not 0, if `batch` is not a multiple. */
 int steelyard_policy_plan(steelyard_policy* policy, uint64_t batch, uint64_t* shares);
-/* Reports a round that used the last plan: seconds of computing for each worker, without waiting for others;
+/* Reports a round that used the last plan: each worker's compute time in seconds, without waiting for others;
  * negative: unknown. May be called for several rounds of one plan. */
 int steelyard_policy_observe(steelyard_policy* policy, const double* seconds);
 /* NULL is allowed. */

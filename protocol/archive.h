@@ -1,9 +1,9 @@
-// cereal archives of our own: little-endian, fixed width, bounded.
+// The cereal archives for messages: little-endian, fixed width, bounded.
 //
 // Writer appends to a small header; a Blob becomes the message's payload frame (at most one), so tensors are
-// never copied into an archive. Reader checks every size against the remaining bytes *before* it allocates,
-// and reports damage by throwing Malformed, which never leaves protocol/. No pointers, polymorphism or
-// recursive types.
+// never copied into an archive. Reader checks every size against the remaining bytes *before* it allocates.
+// It throws Malformed for invalid bytes; protocol/ catches it. Pointers, polymorphism and recursive types are
+// not supported.
 #pragma once
 
 #include <algorithm>
@@ -68,14 +68,14 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     std::memcpy(data, rest_.data(), size);
     rest_ = rest_.subspan(size);
   }
-  // Runs `read` with these limits: `most` for the first list, `each` for the lists in it.
+  // Calls `read` with these limits: `most` elements in the first list, `each` in the lists inside it.
   template <class Read>
   void within(std::size_t most, std::size_t each, Read read) {
     const auto outer = std::pair(std::exchange(most_, most), std::exchange(each_, each));
     read();
     std::tie(most_, each_) = outer;
   }
-  // Reads a number of elements, each of which takes at least one byte.
+  // Reads the length of a list, each element of which takes at least one byte.
   std::size_t get_count() {
     std::uint32_t count = 0;
     get(&count, sizeof count);
@@ -83,7 +83,7 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
     if (count > rest_.size()) throw Malformed("announces more elements than it has bytes");
     return count;
   }
-  // The next bytes, as a view of the header.
+  // Reads the next bytes, as a view of the header.
   std::span<const std::byte> view(std::size_t size) {
     if (size > rest_.size()) throw Malformed("ends too soon");
     const auto bytes = rest_.first(size);
@@ -109,7 +109,7 @@ void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const T& value) {
 }
 template <Plain T>
 void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, T& value) {
-  if constexpr (std::is_same_v<T, bool>) {  // a bool with another byte than 0 or 1 is undefined behaviour
+  if constexpr (std::is_same_v<T, bool>) {  // a bool whose byte is not 0 or 1 is undefined behaviour
     std::uint8_t byte = 0;
     reader.get(&byte, 1);
     if (byte > 1) throw Malformed("has a truth that is neither yes nor no");
@@ -151,7 +151,7 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, std::vector<T>& values) {
   values.clear();
   while (count-- > 0) reader(values.emplace_back());
 }
-// Entries of maps; archives that print use the names.
+// Entries of maps. Only text archives use the names.
 template <class Archive, class T>
 void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, cereal::NameValuePair<T>& pair) {
   archive(pair.value);
@@ -231,7 +231,7 @@ inline void CEREAL_LOAD_FUNCTION_NAME(Reader& reader, Duration& it) {
   reader(count);
   it = Duration(count);
 }
-// Time{} and Time::max() are not relative.
+// Times are sent relative to `now`, except Time{} and Time::max().
 inline void CEREAL_SAVE_FUNCTION_NAME(Writer& writer, const Time& it) {
   const bool is_point = it != Time{} && it != Time::max();
   writer(is_point, is_point ? it - writer.now : it.since_origin);

@@ -1,5 +1,5 @@
-// Which key may act as which role, and which role may send which message: `senders` beside its fields
-// (protocol/messages.h). Links drop and count all other messages, so machines need no checks.
+// Which key may act as which role, and which role may send which message (`senders` in protocol/messages.h).
+// Links drop and count all other messages, so machines need no checks.
 #pragma once
 
 #include "protocol/keys.h"
@@ -7,7 +7,7 @@
 
 namespace steelyard {
 
-// Whether the holder of such a key may be such a node. The checkpointer shares the scheduler's key.
+// Whether the holder of a key of this role may run this node. The checkpointer shares the scheduler's key.
 bool may_be(KeyRole key, Role node);
 
 // Whether a node of that role may send this message over a connection.

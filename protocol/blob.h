@@ -1,6 +1,6 @@
 // Blob: immutable bytes with shared ownership. Copying a blob copies a pointer, and the bytes live as long as
-// any blob of them. So senders cannot change sent bytes, and received bytes are not copied. A blob also knows
-// its shared-memory segment, if any, so that a link can let another process read the bytes there.
+// any blob of them. So senders cannot change sent bytes, and received bytes are not copied. A blob also has a
+// pointer to its shared-memory segment, if any, so that another process can read the bytes there.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace steelyard {
 class Blob {
  public:
   Blob() = default;
-  // A view of `bytes`, kept alive by `owner`; the bytes must not be written any more.
+  // A view of `bytes`, which `owner` keeps alive. The caller must not write to them any more.
   Blob(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const Segment* segment = nullptr)
       : owner_(std::move(owner)), bytes_(bytes), segment_(segment) {}
 
@@ -25,8 +25,8 @@ class Blob {
     const std::span<const float> view(*owned);
     return {std::move(owned), std::as_bytes(view)};
   }
-  // Bytes just received by a transport, in memory without other references: their last holder may overwrite
-  // them.
+  // Bytes just received by a transport, in memory without other references: the last blob that refers to them
+  // may overwrite them.
   static Blob received(std::shared_ptr<const void> owner, std::span<std::byte> bytes) {
     Blob blob(std::move(owner), bytes);
     blob.received_ = bytes;
@@ -43,7 +43,7 @@ class Blob {
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
-  [[nodiscard]] const Segment* segment() const { return segment_; }  // in this process; null: none
+  [[nodiscard]] const Segment* segment() const { return segment_; }  // null: not in shared memory
 
   // The bytes as floats. Requires a size and an address that are multiples of four (see `holds_floats`).
   [[nodiscard]] std::span<const float> floats() const {
@@ -53,7 +53,8 @@ class Blob {
     return bytes_.size() == count * sizeof(float) &&
            reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
   }
-  // The floats, for overwriting: if these are received bytes that only this blob holds. Empty otherwise.
+  // The floats, for overwriting, if the bytes were received and no other blob refers to them. Empty
+  // otherwise.
   [[nodiscard]] std::span<float> floats_to_write_over() const {
     if (owner_.use_count() != 1) return {};
     return {reinterpret_cast<float*>(received_.data()), received_.size() / sizeof(float)};

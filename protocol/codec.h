@@ -2,8 +2,8 @@
 //
 //   header: 'S' 'Y' | protocol u16 | receiver u8 | kind u8 | fields, little-endian
 //
-// Only messages with `senders` can be encoded; messages to pseudo-nodes stay in the process. decode() takes
-// untrusted bytes: it allocates no more than their size and returns what is wrong with them.
+// Only messages with `senders` can be encoded; messages to pseudo-nodes stay in the process. decode() accepts
+// untrusted bytes: it allocates no more than their size, and returns Damage if they are invalid.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace steelyard {
 
 // Defined in protocol_version.cpp, so that tests can link a program of another version.
 extern const std::uint16_t protocol_version;
-// Bytes. The longest are a Welcome with a large layout, and a Save with the state of a policy with many
-// workers.
+// Bytes. The longest headers are those of a Welcome with a large layout, and of a Save in a job with many
+// workers, because it contains the policy's state.
 inline constexpr std::size_t largest_header = 16 << 20;
 
 struct Frames {

@@ -1,5 +1,5 @@
-// Encoding of a message's fields. A struct that is sent lists its fields beside its members, in their order
-// on the wire, and calls an archive with them:
+// Encoding of a message's fields. A struct that is sent has a function serialize(), which calls an archive
+// with its fields in their order on the wire:
 //
 //   struct Ping {
 //     Term term = 0;
@@ -7,9 +7,9 @@
 //     void serialize(auto& fields) { fields(term); }
 //   };
 //
-// `senders` are the roles that may send it (protocol/authority.h). A message without them stays on its
-// machine. Each list and string has a bound (protocol/limits.h), and each enumeration a last value. A new
-// field changes the wire format: raise `protocol_version`. The archives: protocol/archive.h,
+// `senders` are the roles that may send the message (protocol/authority.h). A message without them stays on
+// its machine. Each list and string has a bound (protocol/limits.h), and each enumeration a last value. A new
+// field changes the wire format: raise `protocol_version`. Archives: protocol/archive.h and
 // protocol/message_text.cpp.
 #pragma once
 
@@ -47,8 +47,8 @@ Positive<Number> positive(Number& value) {
   return {value};
 }
 
-// A number that need not be finite: anything(loss), or a list of up to `most` such numbers. All others must
-// be.
+// A number that need not be finite: anything(loss), or a list of up to `most` such numbers. All other numbers
+// must be finite.
 template <class Number>
 struct Anything {
   Number& value;
@@ -65,7 +65,7 @@ struct Measured {
 };
 inline Measured measured(double& value) { return {value}; }
 // A list, map or string of up to `most` elements; if these are lists or strings, each has up to `each`
-// elements: bounded(held, limits::pieces). The sender must keep to it.
+// elements: bounded(held, limits::pieces). The sender must respect the bound.
 template <class List>
 struct Bounded {
   List& value;

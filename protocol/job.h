@@ -17,13 +17,16 @@
 
 namespace steelyard {
 
-// Order in which the pushes of a round are added. By position, the same pieces have the same sum, bit for
-// bit, but waiting pushes take memory. Where pushes are applied on arrival, no order is kept.
+// Order in which a server adds the pushes of a round. With `positions`, the same pieces give the same sum,
+// bit for bit, but waiting pushes take memory. Modes that apply pushes on arrival allow only `arrival`.
 enum class SumOrder : std::uint8_t { arrival, positions };
 
-// Reaction to a rejected gradient, which is not finite or far too long: another worker computes the piece; or
-// besides, the worker that computed it pauses for some rounds; or the job ends.
-enum class BadGradient : std::uint8_t { recompute, rest, stop };
+// Reaction to a rejected gradient, which is not finite or far too long.
+enum class BadGradient : std::uint8_t {
+  recompute,  // another worker computes the piece
+  rest,       // besides, the worker that computed it gets no pieces for some rounds
+  stop,       // the job ends
+};
 
 struct Job {
   std::string name = "job";
@@ -35,23 +38,23 @@ struct Job {
   std::string data = "fashion-mnist";
   std::map<std::string, std::string> data_options;
   std::uint64_t train_samples = 0, test_samples = 0;
-  std::uint32_t labels = 1;  // of each sample; correct answers are counted by label
-  // Pieces begin and end at multiples of this number of positions in their round, because batch norm is
-  // computed over these grains; so the division of a round does not change its result. 1: no restriction.
+  std::uint32_t labels = 1;  // per sample; correct answers are counted per label
+  // Pieces begin and end at multiples of this number of positions in their round. Batch norm is computed over
+  // these grains, so the division of a round does not change its result. 1: no restriction.
   std::uint32_t grain = 1;
   Layout layout;
 
   // Training. Learning rates are functions of position, so every process has the schedule.
   std::uint64_t global_batch = 512;
   nn::Optimizer optimizer;
-  // With local steps: how servers apply the workers' differences (server_rule below). 1 and 0 apply them
-  // unchanged.
+  // With local steps: how servers apply the workers' differences (server_rule() below). Rate 1 and momentum 0
+  // apply them unchanged.
   double outer_rate = 1, outer_momentum = 0;
   nn::Schedule schedule;
-  double clip_norm = 0;  // maximum global norm; longer gradients are scaled down; 0: no limit
+  double clip_norm = 0;  // maximum global norm; gradients with a larger one are scaled down; 0: no limit
 
-  // Rejects pushes with a norm above this multiple of the usual one (server/shard/held_pushes.h); 0: rejects
-  // only gradients that are not finite.
+  // Shards reject pushes with a norm above this multiple of the recent median (server/shard/held_pushes.h).
+  // 0: they reject only gradients that are not finite.
   double gradient_limit = 0;
   BadGradient bad_gradient = BadGradient::recompute;
 
@@ -61,10 +64,11 @@ struct Job {
   double seconds = 0;
   double target_accuracy = 0;  // at this test accuracy, 0..1
 
-  // Intervals in epochs; 0: never (a checkpoint is always written at the end).
+  // Intervals in epochs; 0: never. A checkpoint is always written at the end.
   std::uint64_t evaluate_every = 1;
   std::uint64_t checkpoint_every = 1;
-  // Checkpoints also after this number of rounds, and this number of minutes after the last one; 0: never.
+  // Also write a checkpoint after every this number of rounds, and this number of minutes after the last one;
+  // 0: never.
   std::uint64_t checkpoint_rounds = 0;
   double checkpoint_minutes = 10;
 
@@ -74,14 +78,14 @@ struct Job {
   std::uint32_t replicas = 0;  // mirrors of each shard: 0 or 1
   SyncMode sync;
   SumOrder sum_order = SumOrder::arrival;
-  // Encodings of pushes, and of pulls by a worker that has the preceding version.
+  // Encodings of pushes, and of the answers to pulls of a worker that has the preceding version.
   FloatCode push_encoding = FloatCode::float32, pull_encoding = FloatCode::float32;
   std::string policy = "steelyard";
   std::map<std::string, std::string> policy_options;
 
   // Timeouts, in seconds.
   double heartbeat = 0.5;
-  double heartbeat_timeout = 10;  // a node silent for this long is lost
+  double heartbeat_timeout = 10;  // a node that sends nothing for this long is lost
   // How long the job waits for a silent server without a mirror (scheduler/members/awaited.h); 0: without a
   // limit.
   double server_wait = 0;
@@ -101,16 +105,16 @@ struct Job {
 
 std::uint64_t fingerprint(const Job& job);
 
-// The update rule of servers. With local steps, workers apply the optimizer; servers average their
-// differences, or take Nesterov's step with the average (DiLoCo, Douillard et al. 2023), at outer_rate times
-// the round's rate.
+// The update rule of servers. With local steps, workers apply the optimizer. Servers then step by the average
+// of the workers' differences at outer_rate times the round's rate: with plain SGD or, if outer_momentum is
+// not 0, Nesterov's momentum (DiLoCo, Douillard et al. 2023).
 inline nn::Optimizer server_rule(const Job& job) {
   using Kind = nn::Optimizer::Kind;
   if (!job.sync.is_local()) return job.optimizer;
   return {job.outer_momentum > 0 ? Kind::nesterov : Kind::sgd, job.outer_momentum, 0};
 }
-// The encoding of a slice. Running averages and statistics pushed beside gradients stay uncoded: rounded to
-// few bits, a variance could become 0.
+// The encoding of a slice. Running averages and statistics, which are pushed like gradients, stay uncoded:
+// rounded to few bits, a variance could become 0.
 inline FloatCode code_of(FloatCode of_job, const Job& job, const Slice& slice) {
   return job.layout.ranges[slice.range].rule == Rule::step ? of_job : FloatCode::float32;
 }

@@ -1,12 +1,12 @@
-// Journal: a machine's input with its times, as bytes.
+// Journal: the input of a machine, with times, as bytes.
 //
-// A machine is pure (protocol/machine.h): its initial state and all its input determine its state. So a
-// journal records the input, not the decisions. Each record is
+// A machine is pure (protocol/machine.h): its initial state and its input determine its state. So a journal
+// records the input, not the decisions. Each record is
 //
-//   length u32 | XXH3 of the rest u64 | kind u8 | time i64, ns | sender: role u8, number u64 | words
+//   length u32 | XXH3 of the rest u64 | kind u8 | time i64, ns | sender: role u8, number u64 | contents
 //
 // in the byte order of protocol/archive.h. The first record is the head: the machine's initial state. A
-// truncated or damaged record ends the journal: its writer was killed before it had sent any answer to the
+// truncated or damaged record ends the journal: the writer was killed before it sent any answer to that
 // record.
 #pragma once
 
@@ -23,30 +23,30 @@
 namespace steelyard {
 
 struct JournalHead {
-  std::string build;  // of the writer; only the same build reads it
+  std::string build;  // of the writer; only the same build can read the journal
   Shared<Job> job{};
   Progress from;          // initial progress of the machine
   std::string remarks{};  // for the host
   std::string record{};   // output of the run, for the host
 };
 struct Heard {
-  Envelope envelope;  // to the scheduler
+  Envelope envelope;  // received by the scheduler
 };
-struct Woken {};      // its deadline has passed
+struct Woken {};      // the machine's deadline has passed
 struct Restarted {};  // its process was killed; a new one continues
-// From here on nothing was sent before a standby had the records above (protocol/optional_messages.h);
-// attempt 0: no standby. `arbiter` is the shard that the standby may ask; another role than shard: none. A
-// change of the arbiter makes two such records: the first names it, and with the second the standby has
-// confirmed that it asks no other.
+// From here on the scheduler sends a message only after a standby has the records above
+// (protocol/optional_messages.h); attempt 0: there is no standby. `arbiter` is the shard that the standby may
+// ask; another role than shard: none. A change of the arbiter makes two such records: the first names the new
+// arbiter, and at the second the standby has confirmed that it asks no other.
 struct Followed {
   std::uint64_t attempt = 0;
   NodeId arbiter{};
 };
 
-// The preceding record is not replayed, because each process that handled it crashed. Its sender, a member,
-// is excluded from the job from here on.
+// The preceding record is not replayed, because each process that handled it crashed. From here on its
+// sender, a member, is excluded from the job.
 struct Skipped {
-  NodeId from;  // its sender
+  NodeId from;  // the sender
 };
 // A standby leads from here on. Each take-over increases the generation (SchedulerBeat::generation).
 struct TookOver {
@@ -55,7 +55,7 @@ struct TookOver {
 // A standby leads, and the scheduler that wrote this never leads again.
 struct Superseded {};
 
-// The machine's state at this point. After the head it replaces all earlier input.
+// The machine's state at this point, which replaces all records between the head and this one.
 struct Condensed {
   std::string state;  // Scheduler::save() (scheduler/scheduler.h)
 };
@@ -67,7 +67,7 @@ struct JournalRecord {
   What what;
 };
 
-// Appends a record, without parts that replaying does not need, such as the values of a payload.
+// Appends a record, without the parts that a replay does not need, such as the values of a payload.
 void append(std::vector<std::byte>& journal, const JournalRecord& record);
 
 class JournalReader {
@@ -78,8 +78,8 @@ class JournalReader {
   // Returns the next record, or std::nullopt at the end or at a truncated or damaged record.
   std::optional<JournalRecord> next();
   [[nodiscard]] std::size_t read() const { return read_; }  // bytes of the records returned
-  // Whether the next record is complete and damaged. An incomplete record is normal: its writer was killed
-  // while writing.
+  // Whether the next record is complete but damaged. An incomplete record is normal: the writer was killed
+  // while writing it.
   [[nodiscard]] bool damaged() const;
 
  private:

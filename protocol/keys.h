@@ -1,9 +1,9 @@
-// Keys: they identify the processes of a job to each other. Each process has a CURVE key pair (zmq_curve(7))
-// of 32 bytes each, written as 40 letters (Z85, ZeroMQ RFC 32). An allow-list has the public keys that may
-// join, and their roles. A key determines its holder's role, whatever the process claims. The name in the
-// list is for display; a process may have another one.
+// Keys: the processes of a job authenticate each other with them. Each process has a CURVE key pair
+// (zmq_curve(7)): two keys of 32 bytes, written as 40 letters each (Z85, ZeroMQ RFC 32). An allow-list has
+// the public keys that may join, and their roles. The key determines the role of its process, whatever the
+// process claims. The name in the list is for display; the process may use another one.
 //
-// Key pairs and lists are lines of text; a file may have either or both, and lines that begin with # are
+// Key pairs and lists are lines of text. A file may have either or both; lines that begin with # are
 // comments:
 //
 //   secret worker ada PUBLIC SECRET
@@ -22,22 +22,20 @@
 
 namespace steelyard {
 
-// An endpoint with the public key of its listener: "tcp://10.0.0.1:4711;KEY". A server announces its own so,
-// and the scheduler passes it on to the workers.
+// An endpoint with the public key of its listener: "tcp://10.0.0.1:4711;KEY". A server announces its endpoint
+// in this form, and the scheduler forwards it to the workers.
 struct KeyedEndpoint {
   std::string address;
   std::string key;  // empty: not given
 };
 
-// Splits the comma-separated endpoints of a peer that may be at one of several places.
+// Splits a comma-separated list of the endpoints at which a peer may be.
 std::vector<std::string> split_places(const std::string& endpoints);
 KeyedEndpoint split_key(const std::string& endpoint);
 std::string with_key(const std::string& address, const std::string& key);  // unchanged if `key` is empty
 
-// Whether an announced endpoint can be connected to, judging by its text.
-
-// Returns what is wrong, as half a sentence; empty if nothing is. Endpoints other than TCP are accepted
-// unchecked.
+// Checks the text of an announced endpoint. Returns what is wrong, as a clause for messages ("it has more
+// than a host and a port"), or "". Endpoints other than TCP are accepted unchecked.
 std::string endpoint_trouble(const std::string& endpoint);
 
 enum class KeyRole : std::uint8_t { scheduler, server, worker };
@@ -50,7 +48,7 @@ bool is_key(std::string_view text);  // 40 letters of Z85
 // Overwrites memory in a way that compilers cannot optimize out.
 void wipe(std::string& text);
 
-// A secret key; its memory is wiped on destruction. It never appears in logs or errors.
+// A secret key. The destructor wipes its memory. It never appears in logs or errors.
 class Secret {
  public:
   explicit Secret(std::string_view letters);
@@ -83,7 +81,7 @@ struct KeyLines {
 
 inline constexpr std::size_t longest_key_text = 16 << 20;  // bytes: 100,000 keys and more
 
-// `place` is for errors, which never show the contents of a line. Throws Failure (configuration).
+// Throws Failure (configuration), which names `place` but never shows the contents of a line.
 KeyLines parse_keys(std::string_view text, const std::string& place);
 
 std::string allow_line(const std::string& public_key, const Allowed& allowed);

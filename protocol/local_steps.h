@@ -1,9 +1,10 @@
-// Local steps: the arithmetic of rounds in which workers take steps of their own and push the difference.
+// Local steps: the arithmetic of rounds in which workers take several optimizer steps locally and push the
+// difference of the parameters.
 //
-// A round's positions are divided into `steps` batches of about the same size, and each piece likewise,
-// between grains. With several passes, the same positions are used again in each of that many epochs, under
-// that epoch's permutation. Learning rates follow the position in the training, so they follow the schedule
-// within a round.
+// A round's positions are divided into `steps` batches of about the same size, and so is each piece, at
+// borders between grains. With P passes, the same positions are used in P epochs, each time under that
+// epoch's permutation. The learning rate of a step follows from its position in the training, so it follows
+// the schedule within a round.
 //
 // Balanced (diloco:H): all workers use batches of one size, `batch` positions, and faster workers take more
 // steps. A piece of n positions has tau = n / batch steps; a round has H for each worker on average. The
@@ -12,18 +13,18 @@
 //
 //   push = weight * a(H) / a(tau) * (w(k) - w_local) / rate
 //
-// Under plain SGD a(tau) = tau, and to first order every sample has the same weight however a round is
+// Under plain SGD a(tau) = tau, and to first order every sample has the same weight, however the round is
 // divided.
 //
-// Paced (orchestra): batches have one size too, and the policy decides each worker's number of them. With
-// equal weights nothing is scaled: the workers' results are averaged.
+// Paced (orchestra): batches have one size, too, but the policy decides how many each worker takes. With
+// equal weights nothing is scaled: the server averages the workers' results.
 //
 // The difference is pushed in units of the round's rate, the largest of its steps:
 //
 //   push = weight * (w(k) - w_local) / rate,   and the server:   w(k+1) = w(k) - rate * sum / weight
 //
-// This is plain SGD's own formula. So one local step of plain SGD pushes the same gradient as bsp, and the
-// server applies the same update: the results are equal bit for bit.
+// This is the formula of plain SGD. So one local step of plain SGD pushes the same gradient as bsp and the
+// server applies the same update: the results are equal, bit for bit.
 #pragma once
 
 #include <algorithm>
@@ -39,10 +40,9 @@ namespace steelyard {
 
 // Grains: where pieces may begin and end.
 //
-// A round is a row of grains of Job::grain positions, counted from its begin; the last one is shorter if the
-// length is not a multiple. Batch statistics belong to a grain, so pieces and local steps have their borders
-// between grains, and no division of a round changes its result. With a grain of 1 every position is a
-// border. `grain` is never 0.
+// A round is a sequence of grains of Job::grain positions, counted from its begin; the last one is shorter if
+// the length is not a multiple. Batch statistics are computed per grain, and pieces and local steps begin and
+// end between grains, so no division of a round changes its result. `grain` is never 0.
 
 // Number of grains that hold this number of positions.
 [[nodiscard]] constexpr std::uint64_t grains_in(std::uint64_t positions, std::uint64_t grain) {
@@ -57,19 +57,19 @@ namespace steelyard {
   return {before, last ? round.end : round.begin + until * grain};
 }
 
-// Whether a part of `round` (inside it) has its borders between grains.
+// Whether `part`, inside `round`, begins and ends between grains.
 [[nodiscard]] constexpr bool on_grains(Interval round, Interval part, std::uint64_t grain) {
   return widened_to_grains(round, part, grain) == part;
 }
 
-// Maximum number of steps of a round over all its passes. Shards and workers ignore longer rounds, because
+// Maximum number of steps of a round over all its passes. Shards and workers ignore rounds with more, because
 // computing the learning rates alone would take seconds. Jobs that would need more are refused.
 inline constexpr std::uint64_t most_steps_in_round = 1 << 24;
 
 struct LocalSteps {
   std::uint64_t steps = 0;   // in each pass; 0: no local steps, gradients are pushed
-  std::uint64_t passes = 1;  // epochs, over the same positions of each
-  // Positions of a step, counted from the piece's begin; `steps` is then the average of the workers. 0: a
+  std::uint64_t passes = 1;  // epochs; the same positions in each
+  // Positions of a step, counted from the piece's begin; `steps` is then the average over the workers. 0: a
   // piece has `steps` steps, whatever its length.
   std::uint64_t batch = 0;
   friend bool operator==(const LocalSteps&, const LocalSteps&) = default;
@@ -90,19 +90,19 @@ Interval part_of(Interval whole, std::uint64_t step, std::uint64_t steps, std::u
 std::uint64_t steps_of(const LocalSteps& local, std::uint64_t positions);
 Interval part_of(Interval piece, std::uint64_t step, const LocalSteps& local, std::uint64_t grain);
 
-// LocalSteps::batch of a round with these numbers of positions, steps and workers: all workers together take
-// steps x workers batches, the last of which may be shorter. Whole grains, at least one; none of the three
-// numbers is 0.
+// LocalSteps::batch of a round with these numbers of positions, steps and workers (none is 0): all workers
+// together take steps x workers batches, the last of which may be shorter. Whole grains, at least one.
 std::uint64_t balanced_batch(std::uint64_t positions, std::uint64_t steps, std::uint64_t workers,
                              std::uint64_t grain);
 
-// The walk a(steps) of sgd, momentum or nesterov.
+// The walk a(steps), as defined above, of sgd, momentum or nesterov.
 double walk(const nn::Optimizer& optimizer, std::uint64_t steps);
 
-// The rate of one step of a round over `round`'s positions that begins in this epoch.
+// The learning rate of one step of a round that has these positions and begins in this epoch. `samples`: of
+// the training set.
 double step_rate(const nn::Schedule& schedule, std::uint64_t samples, std::uint64_t epoch, Interval round,
                  const LocalSteps& local, std::uint64_t pass, std::uint64_t step);
-// The unit of the pushed differences. Without local steps: the rate of the round.
+// The `rate` above, the unit of the pushed differences. Without local steps: the learning rate of the round.
 double round_rate(const nn::Schedule& schedule, std::uint64_t samples, std::uint64_t epoch, Interval round,
                   const LocalSteps& local);
 

@@ -1,9 +1,9 @@
 // The machine contract: machines decide, hosts act.
 //
 // Scheduler, shard, worker and checkpointer are plain objects that take an envelope and return envelopes.
-// They own no socket, thread, clock, file or log. A host moves the envelopes: over ZeroMQ between processes,
-// through queues within one, by a simulator's event list, or by a test's script. The same envelopes at the
-// same times make a machine send the same envelopes.
+// They own no socket, thread, clock, file or log. A host delivers the envelopes: over ZeroMQ between
+// processes, through queues within one, from a simulator's event list, or from a test's script. A machine
+// that receives the same envelopes at the same times sends the same envelopes.
 #pragma once
 
 #include <algorithm>
@@ -50,11 +50,11 @@ struct Envelope {
   Message message;
 };
 
-// The messages that a machine sends. Keeps sender and order; the host delivers them.
+// The messages that a machine sends, in order. The host delivers them.
 class Outbox {
  public:
   explicit Outbox(NodeId self) : self_(self) {}
-  // Reuses memory from the host; its contents are discarded.
+  // Reuses the memory of this vector; its contents are discarded.
   Outbox(NodeId self, std::vector<Envelope> memory) : self_(self), envelopes_(std::move(memory)) {
     envelopes_.clear();
   }
@@ -63,7 +63,7 @@ class Outbox {
   void send(NodeId to, Said said) {
     envelopes_.push_back({self_, to, Message(std::in_place_type<Receiver>, std::move(said))});
   }
-  // Adds envelopes made before.
+  // Adds existing envelopes.
   void append(std::vector<Envelope> said) { std::ranges::move(said, std::back_inserter(envelopes_)); }
   [[nodiscard]] std::vector<Envelope> take() { return std::exchange(envelopes_, {}); }
 
@@ -102,7 +102,7 @@ template <class Said>
 concept OfModelIntake =  // server/checkpoint/model_intake.h, before a scheduler
     OneOf<Said, ModelDescription, Weights>;
 
-// A notice of a link to its own machine. Each receiver has its own variant, so the notice is built by role.
+// A notice from a link to the machine on its own side. std::nullopt if the receiver's variant lacks it.
 template <class Said>
 std::optional<Envelope> notice_for(NodeId to, Said said) {
   const auto build = [&]<class Receiver>(std::in_place_type_t<Receiver> receiver) -> std::optional<Envelope> {
@@ -128,10 +128,8 @@ std::optional<Envelope> notice_for(NodeId to, Said said) {
   }
 }
 
-// For all nodes that connect to shards: what they do with a roster.
-
-// Adopts a new roster: disconnects from shards that are no longer in it and connects to all others
-// (connecting twice is harmless).
+// For all nodes that connect to shards. Adopts a new roster: disconnects from shards that are no longer in it
+// and connects to all others (connecting twice is harmless).
 inline void adopt(const Roster& roster, std::vector<ShardPlace>& shards, Outbox& out) {
   for (const ShardPlace& former : shards) {
     const auto same = [&](const ShardPlace& shard) { return shard.node == former.node; };

@@ -1,4 +1,4 @@
-// A message as text, for debugging: its name, then its fields in order. Equal messages have equal texts.
+// A message as text for debugging: its name, then its fields in order. Equal messages have equal texts.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // All messages, in the order of a round. Each message is a small struct, and each receiver has a variant of
-// them: a message to the wrong role does not compile, nor does a role that forgets to handle one.
+// the messages that it handles: sending to the wrong role does not compile, nor does an unhandled message.
 //
 // Intervals of positions belong to the permutation of one epoch (in an evaluation, to the test set). Slices
 // are numbered over the whole model. Sizes are in floats. Rounds and versions share their numbers: round k
@@ -31,11 +31,11 @@ namespace steelyard {
 
 // Worker, shard -> scheduler: the first message of each, repeated until answered.
 struct Hello {
-  std::uint64_t fingerprint = 0;  // of the job it was started for; 0: accepts the scheduler's
+  std::uint64_t fingerprint = 0;  // of the job that the node was started for; 0: any job
   std::string name;               // for display (protocol/node.h); unique among the live nodes
   std::string endpoint;           // shards: the bulk port that workers connect to
   DeviceKind kind{};              // of workers
-  std::uint64_t max_batch = 0;    // workers: positions that fit its memory in one piece; 0: no limit
+  std::uint64_t max_batch = 0;    // workers: most positions of a piece that fit in memory; 0: no limit
   bool mirror = false;            // shards: prefers to be a mirror
   static constexpr Roles senders{Role::worker, Role::shard};
   void serialize(auto& fields) {
@@ -66,7 +66,7 @@ struct Refuse {
 struct Welcome {
   Term term = 0;
   std::uint32_t slot = 0;  // index among the workers, or among the shards
-  Shared<Job> job{};       // shared: held by value, a Job would enlarge every message
+  Shared<Job> job{};       // shared, because a Job by value would enlarge every Message
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, slot, job); }
 };
@@ -75,7 +75,7 @@ struct Welcome {
 struct ShardPlace {
   NodeId node;
   std::string endpoint;
-  std::uint32_t first = 0, last = 0;  // its slices: [first, last)
+  std::uint32_t first = 0, last = 0;  // the shard's slices: [first, last)
   std::string name{};                 // for display
   NodeId mirror{};                    // takes its place if it is lost; another role than shard: no mirror
   std::string mirror_endpoint{};
@@ -92,7 +92,7 @@ struct Roster {
   void serialize(auto& fields) { fields(bounded(shards, limits::shards), number); }
 };
 
-// Worker -> shard: tests the bulk connection, on which parameters and gradients travel.
+// Worker -> shard: tests the bulk connection, which carries parameters and gradients.
 struct Ping {
   Term term = 0;
   static constexpr Roles senders{Role::worker};
@@ -135,15 +135,15 @@ struct StateChunk {  // checkpointer or primary -> shard: a part of the initial 
   void serialize(auto& fields) { fields(term, version, slice, slot, steps, values, before); }
 };
 
-// Worker -> scheduler: data and model are open and every shard has answered; pieces can be assigned.
+// Worker -> scheduler: it has opened data and model, and every shard has answered; pieces can be assigned.
 struct Ready {
   static constexpr Roles senders{Role::worker};
 };
 
 // ---- a round
 
-// Some of a round's positions, owed by one worker at a time. The pushed values depend on job, term,
-// parameters and piece only, not on the worker that computes them.
+// Some of a round's positions, which one worker at a time must compute. The pushed values depend only on job,
+// term, parameters and piece, not on the worker that computes them.
 struct Piece {
   PieceId id = 0;
   Round round = 0;
@@ -152,14 +152,14 @@ struct Piece {
   Interval positions;
   Interval whole{};  // the round's positions; they determine the rates of local steps
   LocalSteps local{};
-  HubNumber hub = whole_model;  // it starts from this hub's parameters and enters this hub's average
+  HubNumber hub = whole_model;  // computed from this hub's parameters and added to this hub's average
   friend bool operator==(const Piece&, const Piece&) = default;
   void serialize(auto& fields) {
     fields(id, round, upto(purpose, Purpose::evaluate), epoch, positions, whole, local, hub);
   }
 };
 
-// Scheduler -> shards: announces the round. It is the shards' only source of what a round is.
+// Scheduler -> shards: announces a round. Shards know rounds from no other message.
 struct BeginRound {
   Term term = 0;
   Round round = 0;
@@ -167,10 +167,10 @@ struct BeginRound {
   Interval positions;
   std::uint64_t quorum = 0;   // number of positions that close a slice
   bool clip_barrier = false;  // a covered slice waits for Commit
-  bool save = false;          // keep the version that this round makes until the checkpointer has fetched it
+  bool save = false;          // keep the version that this round makes until its checkpoint is saved
   LocalSteps local{};         // if set, pushes are differences made by local steps, not gradients
-  // Parts of `positions`, in order, that belong to other rounds (SyncMode::backup). Nothing is added there,
-  // and they count as covered.
+  // Parts of `positions`, in order, that belong to other rounds (SyncMode::backup). They count as covered, so
+  // no push is added there.
   std::vector<Interval> skipped{};
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) {
@@ -179,7 +179,7 @@ struct BeginRound {
   }
 };
 
-// Scheduler -> worker: assigns the piece, which the worker then owes.
+// Scheduler -> worker: assigns the piece. The worker then owes it: it must push and report it.
 struct Start {
   Term term = 0;
   Piece piece;
@@ -197,16 +197,16 @@ struct Contribution {
   void serialize(auto& fields) { fields(round, positions); }
 };
 
-// Worker -> shard: requests all slices of the shard in exactly this version; each is sent when it closes.
-// Where pushes are applied on arrival: in this version or a later one that contains all of `own`, so the
-// answer also acknowledges those pushes.
+// Worker -> shard: requests all slices of the shard in exactly this version. The shard sends each slice when
+// it has that version. Where pushes are applied on arrival: in this version or a later one that contains all
+// of `own`, so the answer also acknowledges those pushes.
 struct Pull {
   Term term = 0;
   Version version = 0;
-  std::uint64_t ticket = 0;  // repeated in the answer: tells it from answers to older pulls
+  std::uint64_t ticket = 0;  // repeated in the answer, to tell it from answers to older pulls
   std::vector<Contribution> own{};
-  bool difference = false;      // the worker has all of the preceding version; send what must be added to it
-  HubNumber hub = whole_model;  // the hub that owns the parameters
+  bool difference = false;      // the worker has all of the preceding version: send the difference to it
+  HubNumber hub = whole_model;  // the hub whose parameters are requested
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
     fields(term, version, ticket, bounded(own, limits::pieces), difference, hub);
@@ -226,7 +226,7 @@ struct Parameters {
   std::uint32_t slice = 0;
   Blob values;
   std::uint64_t ticket = 0;
-  std::uint64_t steps = 0;  // of the slice, in all; staleness is counted from it
+  std::uint64_t steps = 0;  // that the slice has taken in total; staleness is counted from it
   bool difference = false;  // coded by Job::pull_encoding; the receiver adds it to the preceding version
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, version, slice, values, ticket, steps, difference); }
@@ -246,7 +246,7 @@ struct Push {
   double weight = 0;
   std::uint32_t slice = 0;
   Blob values;
-  std::uint64_t steps = 0;  // of the slice, in the parameters it was computed from (Parameters::steps)
+  std::uint64_t steps = 0;  // Parameters::steps of the slice in the parameters it was computed from
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, piece, weight, slice, values, steps); }
 };
@@ -276,9 +276,9 @@ struct GradientRejected {  // shard -> scheduler: a push was rejected
   void serialize(auto& fields) { fields(term, piece, slice, worker, excess); }
 };
 
-// With a clip barrier. Shard -> scheduler: slices [first, first + squares.size()) are covered; `squares` are
-// the sums of squares of their averaged gradients. Scheduler -> shard, once all shards have reported:
-// multiply by this scale and apply.
+// With a clip barrier. Shard -> scheduler (Covered): slices [first, first + squares.size()) are covered;
+// `squares` are the sums of squares of their averaged gradients. Scheduler -> shard, once all shards have
+// reported (Commit): multiply the gradients by this scale and take the step.
 struct Covered {
   Term term = 0;
   Round round = 0;
@@ -299,13 +299,13 @@ struct Commit {
 struct Closed {
   Term term = 0;
   Version version = 0;
-  Staleness staleness{};  // of all pushes applied here
+  Staleness staleness{};  // of all pushes that this shard has applied
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, version, bounded(staleness, limits::staleness)); }
 };
 
-// Scheduler -> worker: shards lack this piece, which you reported; push it again. Follows from
-// ShardBeat::gaps (Assignments::repair_gap).
+// Scheduler -> worker: shards lack these positions, which the worker has reported; push them again. Follows
+// from ShardBeat::gaps (Assignments::repair_gap).
 struct Resend {
   Term term = 0;
   Round round = 0;
@@ -316,14 +316,15 @@ struct Resend {
 
 // ---- at all times
 
-// State reports. Messages may be lost, so anything not confirmed in a heartbeat is resent.
+// Heartbeats report the state of their sender. Messages may be lost: their sender resends all that a
+// heartbeat does not confirm.
 struct WorkerBeat {
   Term term = 0;
   std::vector<PieceId> held;        // pieces received and not yet reported
   std::uint64_t roster = 0;         // Roster::number of the roster in use; 0: none yet
-  std::vector<NodeId> unreached{};  // shards that have not answered it
+  std::vector<NodeId> unreached{};  // shards and mirrors that have not answered the worker
   std::uint64_t progress = 0;       // grows with every slice received and every micro-batch computed
-  double left = -1;                 // of a background worker: MachineLeft::share; -1: not one, or unknown
+  double left = -1;  // MachineLeft::share of a background worker; -1: unknown, or another worker
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
     fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left);
@@ -332,13 +333,13 @@ struct WorkerBeat {
 struct ShardBeat {
   Term term = 0;
   Version version = 0;  // the lowest of its slices
-  Round opened = 0;     // rounds below this number have been opened here
+  Round opened = 0;     // the shard has received BeginRound of all rounds below this number
   bool loaded = false;  // it has its initial state
   // The first gaps of single slices in its oldest open round, each listed once. They are not merged: a push
   // that overlaps covered positions is dropped, so the union of two slices' gaps would repair neither.
   std::vector<Interval> gaps;
   bool covered = false;     // with a clip barrier: waiting for Commit
-  std::uint64_t added = 0;  // pushes added since the process started: shows that they get through
+  std::uint64_t added = 0;  // pushes added since the process started: shows that pushes arrive
   std::uint64_t parts = 0;  // slots of slices of the initial state that have arrived
   std::uint64_t parts_in_all = 0;
   MirrorState mirror{};
@@ -379,7 +380,7 @@ struct Fetch {  // checkpointer -> shard: requests these parts of this version, 
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
-// Shard -> checkpointer: the round that makes this version is still open; some fetched parts follow later.
+// Shard -> checkpointer: the round that makes this version is still open; some requested parts follow later.
 struct NotYet {
   Version version = 0;
   static constexpr Roles senders{Role::shard};
@@ -404,22 +405,22 @@ struct Saved {  // checkpointer -> scheduler and shards: the checkpoint is durab
 
 // ---- the end
 
-// Scheduler -> all. Servers get it after the workers have left, because a worker may still pull the last
-// version.
+// Scheduler -> all: the job has ended. Sent to servers after the workers have left, because a worker may
+// still pull the last version.
 struct Stop {
   Outcome outcome = Outcome::finished;
   std::string text{};
   bool has_last = false;  // there is a valid last version to keep:
   Version last = 0;
-  NodeId keeper{};  // of the workers that have the results, the one that keeps them
+  NodeId keeper{};  // the one worker that should save the results
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) {
     fields(upto(outcome, Outcome::worker_failed), for_people(text, limits::text), has_last, last, keeper);
   }
 };
-// Worker, shard -> scheduler, before it exits. A worker's unfinished pieces go to others.
+// Worker, shard -> scheduler: sent before exit. Other workers get a worker's unfinished pieces.
 struct Goodbye {
-  std::string failure;  // a permanent failure, which a restart would repeat; empty: it was asked to leave
+  std::string failure;  // a permanent failure, which a restart would repeat; empty: exit was requested
   static constexpr Roles senders{Role::worker, Role::shard};
   void serialize(auto& fields) { fields(for_people(failure, limits::text)); }
 };
@@ -431,13 +432,13 @@ struct Interrupt {
 
 // ---- on one machine
 
-// Worker -> compute. Without parameters it announces a piece, so that its data can be prepared; the same
+// Worker -> compute. Without parameters it announces the piece, so that its samples can be prepared; the same
 // message with parameters follows.
 struct Compute {
   Piece piece;
-  Blob parameters{};  // all of them, flat
+  Blob parameters{};  // the whole flat buffer
 };
-struct Abandon {  // worker -> compute: drop all rounds older than this
+struct Abandon {  // worker -> compute: drop the pieces of all rounds below this
   Round before = 0;
 };
 struct GradientReady {  // compute -> worker: the gradient of this slice is final

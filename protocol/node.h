@@ -1,8 +1,8 @@
-// NodeId: the address of a node: a role and a number that belongs to one incarnation of it.
+// NodeId: the address of a node: its role and a number.
 //
-// The number is drawn at random when a node starts. A restarted process has a new number, so messages to the
-// former one never reach it. The scheduler has number 0, and so have pseudo-nodes, which are reached on the
-// same machine only.
+// A node draws its number at random when it starts. A restarted process has a new number, so it never
+// receives messages to the former one. The scheduler has number 0, and so have pseudo-nodes, which are
+// reachable only on the same machine.
 #pragma once
 
 #include <compare>
@@ -22,25 +22,25 @@ inline constexpr std::size_t longest_name = 64;  // letters
 
 bool valid_name(std::string_view name);
 
-// The allowed names, to end a message that begins with "give".
+// A description of the allowed names; follows the word "give" in messages.
 const char* name_expected();
 
-// Throws Failure (usage) with the place of the name, as in "--name", the name (made harmless, and truncated
-// if long), and the allowed names.
+// Throws Failure (usage) if the name is invalid. The message has `where` ("--name"), the name (escaped, and
+// truncated if long), and name_expected().
 void check_name(std::string_view where, std::string_view name);
 
 enum class Role : std::uint8_t {
   scheduler,
   shard,
   worker,
-  checkpointer,  // holds checkpoints; lives beside the scheduler
+  checkpointer,  // reads and writes checkpoints; in the scheduler's process
   standby,       // a scheduler that does not lead yet
-  compute,       // pseudo-node: forward and backward
+  compute,       // pseudo-node: forward and backward pass
   recorder,      // pseudo-node: output of the run
   link,          // pseudo-node: the transport itself
 };
 
-// A set of roles: those that may send a message (protocol/fields.h).
+// A set of roles, such as those that may send a message (protocol/fields.h).
 class Roles {
  public:
   template <std::same_as<Role>... Each>

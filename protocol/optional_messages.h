@@ -1,5 +1,5 @@
-// Messages outside of a round: run records, link notices, standby, mirrors, hand-over of work, and models
-// that workers bring.
+// Messages of optional features and within a process: run records, link notices, standby, mirrors, hand-over
+// of work, and models that workers bring.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace steelyard {
 
-// Scheduler -> recorder: what the output of the run shows of a round.
+// Scheduler -> recorder: a finished round or evaluation, for the output of the run.
 struct RoundRecord {
   Round round = 0;
   Purpose purpose = Purpose::train;
@@ -25,32 +25,33 @@ struct RoundRecord {
   double rate = 0;            // learning rate
   std::uint64_t skipped = 0;  // positions among them that belong to other rounds (BeginRound::skipped)
   [[nodiscard]] std::uint64_t samples() const { return (positions.size() - skipped) * passes; }
-  // Up to the last report; from the round's begin, or from the end of the preceding round if that is later.
-  // The lengths of overlapping rounds then add up to the training time.
+  // From the round's begin, or from the end of the preceding round if that is later, to the last report. So
+  // the lengths of overlapping rounds add up to the training time.
   double seconds = 0;
   double loss = 0;      // mean over the samples
   double accuracy = 0;  // correct labels / all labels of the samples
   struct Part {
     std::uint32_t slot = 0;
     std::string name;
-    std::uint64_t share = 0;
-    double seconds = 0;
+    std::uint64_t share = 0;  // samples
+    double seconds = 0;       // of computing
   };
   std::vector<Part> parts;
-  Staleness staleness{};  // of the run, as reported by the shards until now
+  Staleness staleness{};  // of the run, as last reported by the shards
 };
-struct Note {  // an event for the output: a node joined or was lost, a version was saved
+// Scheduler -> recorder: an event, such as a node that joined or was lost, or a saved version.
+struct Note {
   std::string text;
   void serialize(auto& fields) { fields(text); }
 };
-struct Ended {
+struct Ended {  // scheduler -> recorder: the job has ended
   Outcome outcome = Outcome::finished;
   std::string text;
   Progress progress;
   Staleness staleness{};  // of the run
 };
 
-// Between a machine and its own link.
+// Between a machine and its link.
 
 // Link -> machine: the connection to this node is lost, with all messages in flight.
 struct Disconnected {
@@ -62,7 +63,7 @@ struct VersionMismatch {
   std::uint32_t protocol = 0;
   void serialize(auto& fields) { fields(protocol); }
 };
-struct Unreachable {  // link -> machine: this endpoint is unusable or denies access
+struct Unreachable {  // link -> machine: the endpoint is invalid or denies access
   NodeId node;
   std::string endpoint;
   std::string why;
@@ -75,8 +76,8 @@ struct Disconnect {
   NodeId node;
 };
 
-// Standby: a scheduler on another machine that receives the journal of the leading one and takes over if that
-// is lost (scheduler/recovery/standby_feed.h, scheduler/recovery/standby.h).
+// Standby: a scheduler on another machine that receives the journal of the leading one and takes over if the
+// leading one is lost (scheduler/recovery/standby_feed.h, scheduler/recovery/standby.h).
 
 // Standby -> scheduler, repeated until answered: requests the journal. Each attempt to follow has a random
 // number.
@@ -86,17 +87,17 @@ struct Follow {
   static constexpr Roles senders{Role::standby};
   void serialize(auto& fields) { fields(bounded(build, limits::label), attempt); }
 };
-// Scheduler -> standby: accepted; the journal follows from its first byte.
+// Scheduler -> standby: answers Follow. If accepted, the journal follows from its first byte.
 struct Following {
   std::uint64_t attempt = 0;
-  std::int64_t now = 0;   // ns on the scheduler's clock
+  std::int64_t now = 0;   // the scheduler's clock, in ns
   std::string refusal{};  // why the request is refused; empty: accepted
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(attempt, now, for_people(refusal, limits::text)); }
 };
 struct JournalPart {  // scheduler -> standby, in order
   std::uint64_t attempt = 0;
-  std::uint64_t begin = 0;  // of `bytes` in the journal
+  std::uint64_t begin = 0;  // offset of `bytes` in the journal
   std::string bytes{};
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(attempt, begin, bounded(bytes, limits::journal_part)); }
@@ -108,9 +109,9 @@ struct JournalAck {  // standby -> scheduler: all bytes below this offset have a
   void serialize(auto& fields) { fields(attempt, below); }
 };
 
-// Scheduler -> shard: makes this shard the arbiter between the scheduler and the standby of this attempt, for
-// the case that they lose each other. The standby counts once the shard has confirmed; the shard grants no
-// other attempt.
+// Scheduler -> shard: makes this shard the arbiter between the scheduler and the standby of this attempt. If
+// the two lose their connection, the arbiter grants the job to one of them. The standby counts (may claim the
+// job) once the shard has confirmed; the shard grants no other attempt.
 struct Arbitrate {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -124,8 +125,8 @@ struct Arbitrates {  // shard -> scheduler
   void serialize(auto& fields) { fields(attempt); }
 };
 
-// Scheduler or standby -> shard: the claimant has lost the other one. The first to claim an attempt leads;
-// the other exits.
+// Scheduler or standby -> shard: the claimant has lost the other one and wants to lead. The arbiter grants
+// the first claim of an attempt; the other claimant exits.
 struct LeaderClaim {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -142,11 +143,11 @@ struct LeaderGrant {  // shard -> claimant
   void serialize(auto& fields) { fields(attempt, granted); }
 };
 
-// Mirrors: shards that hold the same state as another shard and take its place if it is lost
-// (server/mirror/replica.h, scheduler/members/mirrors.h).
+// Mirrors: a mirror is a shard with the same state as another one, its primary, whose place it takes if the
+// primary is lost (server/mirror/replica.h, scheduler/members/mirrors.h).
 
-// Scheduler -> shard: this node is your mirror from now on, or you have none. Messages forwarded under lower
-// attempts do not count.
+// Scheduler -> primary: `node` is its mirror from now on, or it has none. Acknowledgements of lower attempts
+// do not count.
 struct Mirror {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -156,8 +157,8 @@ struct Mirror {
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, attempt, alone, node, bounded(endpoint, limits::endpoint)); }
 };
-// Scheduler -> mirror: this node is your primary under this attempt; a mirror accepts no other. The mirror's
-// next heartbeat has the attempt, and only then does the scheduler send Mirror to the primary.
+// Scheduler -> mirror: `primary` is its primary under this attempt; the mirror accepts no other. The mirror
+// confirms the attempt in its next heartbeat; then the scheduler sends Mirror to the primary.
 struct MirrorOf {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -165,26 +166,28 @@ struct MirrorOf {
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, attempt, primary); }
 };
-// Scheduler -> mirror: your primary is lost; take its place.
+// Scheduler -> mirror: its primary is lost; the mirror takes its place.
 struct Promote {
   Term term = 0;
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term); }
 };
-// Shard -> its mirror: a message that the shard received, in order. An attempt starts with nothing loaded.
+// Primary -> mirror: a message that the primary received, in order. At the start of an attempt the mirror is
+// empty.
 struct Replicate {
   Term term = 0;
   std::uint64_t attempt = 0;
   std::uint64_t sequence = 0;  // counted from 0 in each attempt
   NodeId from;                 // sender of the message
-  std::string words{};         // the message, encoded (protocol/codec.h); empty: connection to `from` lost
-  Blob values{};               // its payload
+  std::string words{};  // the header (protocol/codec.h); empty: the primary lost its connection to `from`
+  Blob values{};        // its payload
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) {
     fields(term, attempt, sequence, from, bounded(words, limits::forwarded), values);
   }
 };
-// Mirror -> shard: all below have arrived and will be applied, whatever happens to the shard.
+// Mirror -> primary: all messages below this sequence number have arrived. The mirror will handle them even
+// if the primary is lost.
 struct ReplicateAck {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -192,7 +195,7 @@ struct ReplicateAck {
   static constexpr Roles senders{Role::shard};
   void serialize(auto& fields) { fields(term, attempt, below); }
 };
-// Shard -> itself, with each heartbeat while pushes are gathered.
+// Shard -> itself, with each heartbeat in modes that gather pushes (SyncMode::gathers).
 struct IdleTick {
   bool nothing_added = false;        // since the previous tick
   static constexpr Roles senders{};  // sent inside Replicate only
@@ -202,18 +205,19 @@ struct IdleTick {
 // A shard's state as a primary or mirror, in its heartbeats.
 struct MirrorState {
   std::uint64_t attempt = 0;  // the last Mirror::attempt received
-  // Its mirror has its whole state. From then on it acts on a message only once the mirror has it.
+  // Primary: its mirror has the whole state. From then on the primary handles a message only once the mirror
+  // has it.
   bool filled = false;
-  bool late = false;  // its mirror does not answer: it waits for a Mirror with a higher attempt
-  bool fed = false;   // it is a mirror itself
+  bool late = false;  // primary: its mirror does not answer; it waits for a Mirror with a higher attempt
+  bool fed = false;   // it is a mirror
   void serialize(auto& fields) { fields(attempt, filled, late, fed); }
 };
 
-// Progress of a piece, and hand-over: pieces change hands within a round (SyncMode::steals_work).
+// Progress of a piece, and hand-over of its rest to another worker within a round (SyncMode::steals_work).
 
 // Worker -> scheduler, when a piece begins and after every eighth of it: `done` positions are computed. The
 // piece can be cut between its micro-batches, which have `micro_batch` positions.
-inline constexpr std::uint64_t parts_told = 8;  // of a piece in training
+inline constexpr std::uint64_t parts_told = 8;  // progress reports per training piece
 struct PieceProgress {
   Term term = 0;
   PieceId piece_id = 0;
@@ -231,8 +235,8 @@ struct Cut {
   static constexpr Roles senders{Role::scheduler};
   void serialize(auto& fields) { fields(term, piece_id, end); }
 };
-// Worker -> scheduler: answers the cut that asked for the end `asked`. The piece ends at `end`: as asked, or
-// where it ended before if the cut came too late. If the piece is already computed, the report is the answer.
+// Worker -> scheduler: answers the Cut with the end `asked`. The piece ends at `end`: there, or where it
+// ended before if the cut came too late. If the piece is already computed, the report is the answer.
 struct CutAnswer {
   Term term = 0;
   PieceId piece_id = 0;
@@ -240,8 +244,8 @@ struct CutAnswer {
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, piece_id, asked, end); }
 };
-// Compute -> worker, from time to time while a piece is computed: `done` positions are computed. With
-// hand-over also at the begin of the piece and after every eighth of it (PieceProgress).
+// Compute -> worker, repeatedly while a piece is computed: `done` positions are computed. With hand-over also
+// when the piece begins and after every eighth of it (PieceProgress).
 struct ComputeProgress {
   PieceId piece_id = 0;
   std::uint64_t done = 0;
@@ -257,11 +261,9 @@ struct MachineLeft {
   double share = -1;  // -1: unknown
 };
 
-// Models that workers bring.
-
-// A job may leave its model and data to the workers. Then, before any Welcome, the scheduler requests a
-// description of the model from the first worker that sends Hello, and then the initial weights, part by
-// part.
+// Models that workers bring: a job may leave its model and data to the workers. Before any Welcome, the
+// scheduler then requests a description of the model from the first worker that sends Hello (AskModel), and
+// the initial weights part by part (AskWeights).
 struct AskModel {
   static constexpr Roles senders{Role::scheduler};
 };
@@ -272,8 +274,8 @@ struct ModelDescription {  // worker -> scheduler
   std::uint32_t grain = 1;                    // Job::grain
   std::string data{};                         // for display
   std::string data_hash{};                    // hash of some training samples, kept in checkpoints
-  std::vector<double> mean{0}, deviation{1};  // used to normalize the inputs: one for all, or one a channel
-  // Shape of a sample; 0: the worker's program does not state it.
+  std::vector<double> mean{0}, deviation{1};  // used to normalize the inputs: one for all, or one per channel
+  // Shape of a sample, and number of classes; 0: the worker's program does not state them.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
   // Training settings of the worker's program, as the text of a job file. Empty: the scheduler's settings
   // apply.
@@ -286,7 +288,7 @@ struct ModelDescription {  // worker -> scheduler
            bounded(job, limits::job_file));
   }
 };
-// Scheduler -> worker: requests the initial weights of these floats, drawn with this seed.
+// Scheduler -> worker: requests these floats of the initial weights, drawn with this seed.
 struct AskWeights {
   std::uint64_t seed = 0;
   Interval floats;

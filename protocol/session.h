@@ -1,8 +1,8 @@
-// A node's session with the scheduler: it sends Hello until it gets Welcome, then heartbeats, and gives up
-// after a timeout. Pure; part of the shard and worker machines.
+// A node's session with the scheduler: when the node sends Hello (until it receives Welcome) and heartbeats,
+// and when it gives up because the scheduler is silent. Pure; part of the shard and worker machines.
 //
-// A node without answers continues its heartbeats even if the scheduler has declared it lost: the first one
-// that arrives readmits it.
+// A node that receives nothing continues its heartbeats. If the scheduler has declared it lost meanwhile, the
+// first heartbeat that arrives readmits it.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ namespace steelyard {
 class Session {
  public:
   struct Timeouts {
-    Duration wait = from_seconds(60);  // silence of the scheduler before the node gives up
-    Duration beat = from_seconds(0.5);
+    Duration wait = from_seconds(60);   // silence of the scheduler before the node gives up
+    Duration beat = from_seconds(0.5);  // interval of Hello and heartbeats
   };
   explicit Session(Timeouts timeout) : timeout_(timeout) {}
 
-  // Sets the timeouts by the job's heartbeat. The node waits for a silent scheduler at least
-  // `heartbeat_timeout`, after which the scheduler declares nodes lost.
+  // The node has joined: sets the job's heartbeat interval. `wait` becomes at least `heartbeat_timeout`, the
+  // silence after which the scheduler declares nodes lost.
   void welcomed(Time now, Duration beat, Duration heartbeat_timeout);
   void heard(Time now) { last_heard_ = now; }
   [[nodiscard]] bool joined() const { return joined_; }

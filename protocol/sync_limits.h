@@ -1,6 +1,6 @@
-// Settings of a job that are impossible with a sync mode, by the mode's numbers: each function returns the
-// reason and the remedy, or nothing if the setting is possible. The number of workers that a mode needs:
-// sync_trouble() in protocol/sync_mode.h.
+// Settings of a job that are impossible with a sync mode. Each function returns the reason and the remedy, or
+// an empty string if the setting is possible. For the number of workers that a mode needs, see sync_trouble()
+// in protocol/sync_mode.h.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Sync modes: when a round may begin, its length, and how pushes become the next version.
 //
-// A mode is a set of numbers. Its text ("ssp:2") is parsed once, by the mode's own file in protocol/modes.
-// Scheduler, shards and workers use the numbers only, never the name.
+// A mode is a set of numbers. The mode's file in protocol/modes parses its text ("ssp:2"). Scheduler, shards
+// and workers use only the numbers, never the name.
 //
 // See docs/protocol.md, "Sync modes".
 #pragma once
@@ -15,14 +15,15 @@ namespace steelyard {
 
 // Hubs: two levels of averaging, MLL-SGD (Castiglia, Das, Patterson: "Multi-Level Local SGD", ICLR 2021).
 //
-// Every worker belongs to a hub, and every hub has parameters of its own: its workers start each round from
-// them, and their average is the hub's next version. After every `mix_every` rounds the hubs mix: each
-// becomes the average of itself and its neighbours in a graph. Averages are weighted by the positions that a
-// hub has had since the last mixing. Hubs are numbered from 1. 0 is the average of all hubs, which is
-// evaluated, saved and returned, and the only parameters in modes without hubs.
+// Every worker belongs to a hub, and every hub has its own parameters. The hub's workers start each round
+// from them, and the average of the workers' results is the hub's next version. After every `mix_every`
+// rounds the hubs mix: each becomes the average of itself and its neighbours in a graph, weighted by the
+// positions that each hub has had since the last mixing (equation: server/shard/close_rule.h). Hubs are
+// numbered from 1. 0 is the average of all hubs, which is evaluated, saved and returned; modes without hubs
+// have only that.
 using HubNumber = std::uint32_t;
 inline constexpr HubNumber whole_model = 0;
-inline constexpr HubNumber most_hubs = 64;  // servers hold the model once for each
+inline constexpr HubNumber most_hubs = 64;  // servers hold one copy of the model per hub
 
 struct Hubs {
   enum class Graph : std::uint8_t { complete, ring, line };
@@ -50,24 +51,25 @@ inline constexpr std::uint64_t most_open_rounds = 1024;
 struct SyncMode {
   enum class Span : std::uint8_t { batch, epoch, job };
   enum class Compensation : std::uint8_t { none, constant, adaptive };
+  // The share parts / of.
   struct Quorum {
     std::uint64_t parts = 0;  // 0: each push is a step
     std::uint64_t of = 0;     // 0: the job's number of workers
     friend bool operator==(const Quorum&, const Quorum&) = default;
   };
 
-  // Round k may begin when the reports cover all rounds below k - slack.
+  // Round k may begin when the scheduler has all reports of the rounds below k - slack.
   std::uint64_t slack = 0;
   // Global batches in a round, each a local step; 0: no local steps, gradients are pushed.
   std::uint64_t local = 0;
-  // If set, batches have one size for all, and a worker's number of local steps is proportional to its share;
-  // otherwise each worker takes `local` steps, with batches proportional to its share.
+  // If set, all batches have one size, and a worker's number of local steps is proportional to its share.
+  // Otherwise each worker takes `local` steps, with batches proportional to its share.
   bool balanced = false;
-  // The policy decides the local steps of each worker in each round, and so its length; `local` is the
-  // default.
+  // The policy decides how many local steps each worker takes in each round, and thereby the round's length;
+  // `local` is the default.
   bool paced = false;
-  // Length of a round: `local` global batches (one without local steps), the rest of the epoch, or of the
-  // job.
+  // Length of a round: `local` global batches (one without local steps), the rest of the epoch, or the rest
+  // of the job.
   Span span = Span::batch;
   // Pushes are applied as they arrive; otherwise a slice steps once, when it is covered.
   bool on_arrival = false;
@@ -78,21 +80,19 @@ struct SyncMode {
   bool on_demand = false;
   // Every piece has the weight 1.
   bool equal_weights = false;
-  // Within a round, workers that are ahead take over the tails of the pieces of slower ones.
+  // Within a round, workers that are ahead take over the ends of slower workers' pieces.
   bool steals_work = false;
-  // The number of workers, the last ones, that a round does not wait for. Their positions go to the next
-  // round.
+  // A round does not wait for the last `backup` workers. Their positions go to the next round.
   std::uint64_t backup = 0;
   // On arrival: a slice steps when this share of a global batch has arrived since its last step.
   Quorum quorum = {};
-  // A push that is tau steps late is divided by tau.
+  // A push that is tau > 1 steps late is divided by tau (n-softsync; Zhang et al., IJCAI 2016).
   bool damped = false;
-  // Corrects a push for how the parameters moved since they were pulled (server/shard/close_rule.h), with
-  // this factor.
+  // Corrects a push for the change of the parameters since they were pulled, with factor `lambda`
+  // (server/shard/close_rule.h).
   Compensation compensation = Compensation::none;
   double lambda = 0;
-  // Workers average within their hub, and hubs with each other (protocol/local_steps.h). The number of local
-  // steps of a worker is then drawn at random.
+  // With hubs, the number of local steps of a worker is drawn at random (scheduler/rounds/epoch_cursor.h).
   Hubs hubs = {};
 
   [[nodiscard]] bool is_local() const { return local > 0; }
@@ -108,7 +108,7 @@ struct SyncMode {
   friend bool operator==(const SyncMode&, const SyncMode&) = default;
 };
 
-// Throws Failure (configuration) that lists the valid modes.
+// Throws Failure (configuration), which lists the valid modes, if the text is invalid.
 SyncMode parse_sync(std::string_view text);
 // The text that parse_sync() reads.
 std::string sync_text(const SyncMode& mode);
@@ -124,7 +124,7 @@ struct SyncForm {
   std::string meaning;    // a plain sentence
 };
 const std::vector<SyncForm>& sync_forms();
-// "bsp, ssp:S (...), ...": for help and messages.
+// "bsp, ssp:S (...), ...", for help and messages.
 const std::string& sync_choices();
 
 }  // namespace steelyard

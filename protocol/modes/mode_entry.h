@@ -1,10 +1,10 @@
 // A sync mode as one file. Each <name>_mode.cpp of this folder defines an entry: the text of the mode, its
-// numbers (protocol/sync_mode.h), its help, and its restrictions. The list of all modes is made from the
-// files in the folder (steelyard_table in cmake/steelyard_targets.cmake): a mode is added or removed with its
-// file.
+// numbers (protocol/sync_mode.h), its help, and its restrictions. CMake generates the list of all modes from
+// the files in the folder (steelyard_table in cmake/steelyard_targets.cmake), so adding or removing a file
+// adds or removes a mode.
 //
-// Servers and workers use the numbers only: server/shard/close_rule.h, worker/pull_rule.h and
-// scheduler/rounds. Restrictions that follow from the numbers are in protocol/sync_limits.h.
+// The code that uses the numbers: server/shard/close_rule.h, worker/pull_rule.h and scheduler/rounds.
+// Restrictions that follow from the numbers are in protocol/sync_limits.h.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ namespace steelyard {
 struct ModeEntry {
   unsigned rank = 0;  // position in lists: synchronous modes first, modes with local steps last
   std::vector<SyncForm> forms{};
-  // Returns nothing if the text is another mode's.
+  // Returns std::nullopt if the text is not this mode's.
   std::optional<SyncMode> (*parse)(std::string_view text) = nullptr;
-  // The text that parse() reads as this mode. Undefined if the mode is another.
+  // The text that parse() reads as `mode`, which must be this mode.
   std::string (*write)(const SyncMode& mode) = nullptr;
-  // Texts used by the tests of all modes, with three workers and without compensation (footprints of
-  // gradients have none: tests/support/footprints.h).
+  // Texts for the tests of all modes: with three workers, and without compensation, which those tests cannot
+  // check (tests/support/footprints.h).
   std::vector<const char*> tried{};
-  // Why the mode is impossible with this number of workers, and the remedy. Empty: possible. Null: any number
-  // works.
+  // Returns why the mode is impossible with this number of workers, and the remedy; empty if it is possible.
+  // Null: any number of workers is possible.
   std::string (*refuse)(const SyncMode& mode, std::uint64_t workers) = nullptr;
 };
 
@@ -40,7 +40,8 @@ std::span<ModeRows* const> mode_files();
 // All modes, by rank.
 const std::vector<ModeEntry>& mode_entries();
 
-// For parse(): the text after the name, if it begins with that; and a whole number within limits.
+// For parse(): the text after `name`, if it begins with that; and a whole number within limits. Otherwise
+// std::nullopt.
 inline std::optional<std::string_view> after(std::string_view name, std::string_view text) {
   return text.starts_with(name) ? std::optional(text.substr(name.size())) : std::nullopt;
 }

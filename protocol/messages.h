@@ -238,12 +238,12 @@ struct VersionExpired {
   void serialize(auto& fields) { fields(wanted, oldest); }
 };
 
-// Worker -> shard: one piece, one slice. `values` is the sum over the positions, multiplied by its weight and
-// coded (protocol/float_code.h). With local steps: protocol/local_steps.h.
+// Worker -> shard: one piece, one slice. `values` is the sum of the gradients over the positions, so values /
+// weight is their mean; encoded by Job::push_encoding. With local steps: protocol/local_steps.h.
 struct Push {
   Term term = 0;
   Piece piece;  // its round is also the version it was computed from, unless pushes are applied on arrival
-  double weight = 0;
+  double weight = 0;  // the number of positions, or GradientReady::weight
   std::uint32_t slice = 0;
   Blob values;
   std::uint64_t steps = 0;  // Parameters::steps of the slice in the parameters it was computed from

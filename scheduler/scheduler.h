@@ -5,15 +5,15 @@
 //
 //  Members, Admission             which nodes are members, and which may join
 //  Mirrors                        which shards have a mirror, and promotion
-//  LoadMonitor, ProgressMonitor   detect loading, saving and workers that make no progress
-//  Training                       takes the job from its first round to its end:
+//  LoadMonitor, ProgressMonitor   detect transfers of state and workers that make no progress
+//  Training                       runs the job from its first round to its end:
 //    Rounds                         what to begin next, and when a round is done
 //    Assignments                    which worker owes which piece, as the balancing policy decides
 //    Checkpoints                    which versions are saved
 //    Shutdown                       the phase of the job, and why it ends
 //  Dispatch                       turns decisions into messages
 //
-// The job names the sync mode (protocol/sync_mode.h) and the policy, which may be any Policy.
+// The job selects the sync mode (protocol/sync_mode.h) and the policy, which may be any Policy.
 #pragma once
 
 #include <list>
@@ -39,14 +39,14 @@ class Scheduler {
  public:
   using Phase = steelyard::Phase;
 
-  // `from`: where to start. All zero, or the progress of a checkpoint with a raised term.
+  // `from`: where to start: all zero, or the progress of a checkpoint with a raised term.
   Scheduler(Job job, const Progress& from, std::unique_ptr<balancing::Policy> policy);
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
   // Call after the process was killed and a new one has replayed the journal
-  // (scheduler/recovery/journaled.h). Silence counts from now; messages that members missed are resent after
-  // their first message.
+  // (scheduler/recovery/journaled.h). The silence of members counts from now. Messages that members missed
+  // are resent after their first message.
   void restarted(Time now, Outbox& out);
   // Skips a message from this node that crashed every process that handled it. Excludes the sender from the
   // job if it is a worker, a mirror, or a server with a filled mirror.
@@ -69,10 +69,10 @@ class Scheduler {
   [[nodiscard]] const std::list<RoundState>& rounds() const { return training_.rounds().states(); }
   [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // late, repeated or unknown messages
 
-  // Its state beyond `job` and `from`, as bytes. Restored into a scheduler constructed from the same two,
-  // they give an identical one, so a journal can drop its earlier records. Times are saved relative to `now`,
-  // so another machine's clock can restore them. Each class lists its saved fields after its members; fields
-  // not listed follow from the job, or are empty between two messages.
+  // Returns its state beyond `job` and `from`, as bytes. restore() in a scheduler constructed from the same
+  // two gives an identical one, so a journal can drop its earlier records. Times are saved relative to `now`,
+  // so they can be restored with another machine's clock. Each class lists its saved fields after its
+  // members; fields not listed follow from the job, or are empty between two messages.
   [[nodiscard]] std::string save(Time now) const;
   // Throws Failure (io) if the bytes are not the state of such a scheduler; this object is unusable then.
   void restore(std::string_view state, Time now);
@@ -90,8 +90,8 @@ class Scheduler {
   bool hear(Time now, NodeId from, Outbox& out);
   void lose(Time now, NodeId node, Outbox& out);
   // If all members are silent at once, this process was stopped or its network failed. No member is then
-  // declared lost while members tolerate this silence themselves. Once one sends again, the silence of the
-  // others counts from that time.
+  // declared lost until the members themselves would have given up. Once one member sends again, the silence
+  // of the others counts from that time.
   [[nodiscard]] bool hears_nobody(Time now) const;
   void hear_after_silence(Time now, NodeId from, Outbox& out);
   void settle_after_silence(Time now);

@@ -1,9 +1,9 @@
 // Admission: which nodes may join the job, under which name and in which slot, and the roster that members
 // receive.
 //
-// A name can be reused once its former holder is lost. The scheduler may not know that yet, because a machine
-// that lost power closes no connection. The newcomer therefore repeats its request, which leaves the former
-// holder time to send a heartbeat.
+// A name can be reused once the node that had it is lost. The scheduler may not know that yet, because a
+// machine that lost power closes no connection. So it lets the newcomer repeat its request, which gives the
+// former node time to send a heartbeat.
 //
 // In a job with replicas, restarted servers become mirrors of shards in other processes.
 //
@@ -27,16 +27,16 @@
 
 namespace steelyard {
 
-// Refusals: which of them are logged. A refused process may ask again a thousand times a second, so each node
-// and reason is logged once, and the number of other refusals once a minute.
+// Refusals: which refusals are logged. A refused process may retry a thousand times a second, so each pair of
+// node and reason is logged once, and the number of all other refusals once a minute.
 class Refusals {
  public:
-  // Separate notes a minute, and remembered pairs of node and reason.
+  // Maximum number of separate notes per minute, and of remembered pairs of node and reason.
   static constexpr std::size_t most_noted = 32;
 
   // The note for this refusal, or std::nullopt if it is only counted.
   std::optional<std::string> refused(Time now, NodeId who, const Refuse& refuse);
-  // When a minute is over: the note for the refusals that were only counted.
+  // Once a minute: the note with the number of refusals that were only counted.
   std::optional<std::string> due(Time now);
 
  private:
@@ -56,7 +56,7 @@ class Admission {
 
   struct Admitted {
     std::uint32_t slot = 0;
-    std::string remark{};  // empty: it had been admitted before, and repeats its Hello
+    std::string remark{};  // for the log; empty if it was admitted before and repeats its Hello
     bool mirror = false;   // it mirrors the shard in that slot
   };
   struct Refused {
@@ -67,12 +67,12 @@ class Admission {
   using Answer = std::variant<Admitted, Refused, AskAgainLater, EndJob>;
   Answer answer(Time now, NodeId from, const Hello& hello, Phase phase);
 
-  // All shards have joined, loaded or not.
+  // Whether all shards have joined, loaded or not.
   [[nodiscard]] bool has_all_shards() const { return members_.shards.size() == job_.shards; }
   // The endpoints of all shards; empty while some are missing.
   [[nodiscard]] Roster roster() const;
   [[nodiscard]] std::uint64_t roster_number() const { return roster_number_; }
-  void change_roster() { ++roster_number_; }  // a shard or mirror was replaced or lost
+  void change_roster() { ++roster_number_; }  // call after a shard or mirror was replaced or lost
 
  private:
   [[nodiscard]] Answer answer_worker(Time now, NodeId from, const Hello& hello);

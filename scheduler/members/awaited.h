@@ -1,8 +1,8 @@
-// Awaited servers: silent servers without a filled mirror. Their memory is the only copy of a part of the
-// model, so the job waits for them.
+// Awaited servers: silent servers without a filled mirror. Each has the only copy of a part of the model, so
+// the job waits for them.
 //
-// Silence does not prove that a process has exited: a stopped, starved or disconnected process may come back
-// with all its state. Proof of its exit is
+// Silence does not prove that a process has exited: a stopped, starved or disconnected process may return
+// with all its state. Its exit is proved if
 //
 //  - its connection has been closed for heartbeat_timeout: the kernel closes the connections of a process
 //    that exits, and a live process reconnects within a second;
@@ -20,7 +20,7 @@
 
 namespace steelyard {
 
-// Why the job stops waiting for a server that has been silent for heartbeat_timeout.
+// Why the job stops waiting for a server that has been silent for heartbeat_timeout; none: it waits.
 enum class EndOfWait { none, proof, time_is_up, told_to_end };
 
 // `counts_from`: silence before this time is ignored. `told_to_end`: the job was asked to end.
@@ -30,7 +30,7 @@ enum class EndOfWait { none, proof, time_is_up, told_to_end };
 // The notes at the start of the wait, and when the server is back.
 [[nodiscard]] std::string waits_for(const ShardMember& server, Time now, const Job& job);
 [[nodiscard]] std::string is_back(const ShardMember& server, Time now);
-// The reason for which the job ends: "server 'right' is lost, and with it its part of the model".
+// The reason for the end of the job: "server 'right' is lost, and with it its part of the model".
 [[nodiscard]] std::string lost_with_its_part(const ShardMember& server, EndOfWait why);
 
 }  // namespace steelyard

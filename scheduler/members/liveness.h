@@ -1,5 +1,5 @@
-// When a member counts as silent or lost: the timeout of answers, unusual silence, the grace period after a
-// change of schedulers, and when a lasting problem is reported again.
+// When a member counts as silent or lost: the timeout of answers, unusual silence, the grace period after the
+// scheduler was replaced, and when a lasting problem is reported again.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,13 @@ inline Duration timeout_of(const Job& job) { return from_seconds(2 * job.heartbe
 
 // Unusual silence: whether a member has been silent for unusually long.
 //
-// A process that hangs closes no connection. The threshold follows the member's own history, because
-// heartbeats of busy machines are late repeatedly. A false alarm costs a share that is computed twice or a
-// mirror that is refilled, but never changes the result, so it may be raised long before the member is
-// declared lost.
-inline constexpr int unusual_times = 4;  // times the heartbeat or the longest silence, if longer
-inline constexpr int unusual_part = 5;   // and at least this fraction of heartbeat_timeout: 1 / 5
+// A process that hangs closes no connection. The threshold depends on the member's longest silence, because
+// heartbeats of busy machines are often late. After a false alarm a share is computed twice or a mirror is
+// refilled, but the result does not change. So the alarm comes long before the member is declared lost: after
+// 4 times the heartbeat interval or 4 times the longest silence, whichever is more, but at least 1/5 of
+// heartbeat_timeout.
+inline constexpr int unusual_times = 4;
+inline constexpr int unusual_part = 5;
 
 // `member` has a last_heard and a longest_silence.
 template <class Member>
@@ -42,12 +43,12 @@ template <class Member>
 }
 
 // ReconnectGrace: defers connection losses in the first second after the scheduler's process was replaced,
-// was stopped, or was disconnected from all members.
+// or had been stopped or disconnected from all members.
 //
 // Members reconnect automatically, possibly twice: first the transport, then the state machine above it,
 // which closes the connection that the transport had opened. Such a close does not mean that the member is
-// lost. Losses in that second are therefore judged when it is over: a member that has sent nothing since is
-// lost.
+// lost. Losses in that second are therefore judged at its end: a member that has sent nothing since its loss
+// is lost.
 class ReconnectGrace {
  public:
   static constexpr Duration lasts = std::chrono::seconds(1);
@@ -78,8 +79,7 @@ class ReconnectGrace {
   void serialize(auto& fields) { fields(until_, lost_); }
 };
 
-// Reminder: when a lasting problem is due to be reported: after `first`, then after twice the interval each
-// time.
+// Reminder: when to report a lasting problem: after `first`, then each time that its duration has doubled.
 class Reminder {
  public:
   // Call repeatedly while the problem lasts; assign a new Reminder when it is over.

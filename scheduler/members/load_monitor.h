@@ -1,8 +1,8 @@
-// LoadMonitor: reports on the transfer of the model's state, from the checkpointer to the servers before
+// LoadMonitor: reports on the transfer of the model's state: from the checkpointer to the servers before
 // training, and back for a checkpoint.
 //
-// A transfer without progress is reported after 10 s, then at doubling intervals, and given up after 10
-// minutes. Pure; part of the scheduler, which updates it with every heartbeat of its own.
+// A transfer without progress is reported after 10 s, then at doubling intervals, and fails after 10 minutes.
+// Pure; part of the scheduler, which queries it with each of its heartbeats.
 #pragma once
 
 #include <map>
@@ -25,10 +25,11 @@ class LoadMonitor {
   // Notes that are due: how much is loaded, and which servers the checkpointer cannot reach.
   std::vector<std::string> loading(Time now, const Members& members);
   std::vector<std::string> unreached(Time now, const Members& members);
-  // `saving`: a checkpoint was requested and not answered. Only storage can block the checkpointer's thread.
+  // `saving`: a checkpoint was requested and not answered. If the checkpointer is silent then, its thread is
+  // blocked by the storage.
   std::vector<std::string> storage(Time now, bool saving);
 
-  // Why to stop waiting; std::nullopt while waiting makes sense.
+  // Why the transfer has failed; std::nullopt while it may still succeed.
   [[nodiscard]] std::optional<std::string> cannot_load(Time now, const Members& members) const;
   [[nodiscard]] std::optional<std::string> cannot_save(Time now) const;
 

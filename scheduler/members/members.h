@@ -1,5 +1,6 @@
-// Members: the nodes of the job, and when each last sent a message. Slots are small numbers, assigned in
-// order of arrival and kept for a name. A restarted process keeps its slot and has a new node.
+// Members: the nodes of the job, and when each last sent a message. A slot is a small number, assigned in
+// order of arrival and reserved for the member's name: a restarted process gets its former slot, but a new
+// NodeId.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +18,23 @@ namespace steelyard {
 
 // WorkerProgress: whether a worker makes progress with its pieces, according to its heartbeats.
 //
-// A live worker may be stuck, if it cannot reach a server or read its data. Its heartbeats count the slices
-// received and the micro-batches computed; if that count does not grow while the worker owes a piece, it
-// makes no progress. The time limit depends on the machine, so the longest standstill that ended without
-// intervention is kept.
+// A live worker may be stuck because it cannot reach a server or read its data. Its heartbeats count the
+// slices received and the micro-batches computed; if that count does not grow while the worker owes a piece,
+// the worker makes no progress. The time limit depends on the longest standstill of this worker that ended
+// without intervention.
 class WorkerProgress {
  public:
   void heard(Time now, const WorkerBeat& beat);
-  // The time until now does not count as a standstill, because the worker could not make or report progress.
+  // The time until now does not count as a standstill: the worker could not make or report progress.
   void interrupted(Time now);
 
-  // Time without progress, if its pieces could be computed from `possible` on.
+  // Time without progress. `possible`: time from which the worker's pieces could be computed.
   [[nodiscard]] Duration standstill(Time now, Time possible) const {
     return now - std::max(moved_, possible);
   }
-  // Whether this standstill exceeds the limit. `dead`: the silence after which a member is declared lost.
+  // Whether this standstill exceeds the limit. `dead`: Job::heartbeat_timeout.
   [[nodiscard]] bool too_long(Duration standstill, Time now, Duration dead) const;
-  // Time for which some shards have not answered its repeated requests. Zero: all answer.
+  // Time for which some shard has not answered the worker's repeated requests. Zero: all answer.
   [[nodiscard]] Duration cut_off(Time now) const {
     return cut_off_since_ ? now - *cut_off_since_ : Duration{};
   }
@@ -51,9 +52,9 @@ class WorkerProgress {
 };
 
 // Room: the part of a background worker's machine that other programs leave free, from its heartbeats, and
-// whether it gets a share. The effect on rounds is in scheduler/rounds/progress_monitor.h.
+// whether the worker gets a share. For the effect on rounds see scheduler/rounds/progress_monitor.h.
 //
-// Times are the scheduler's. Other workers keep the initial state.
+// Times are the scheduler's. For workers that are not background workers, it keeps its initial state.
 class Room {
  public:
   // A heartbeat reports the free part, 0 to 1. Any other value counts as unknown.
@@ -63,10 +64,10 @@ class Room {
 
   [[nodiscard]] bool known() const { return left_ >= 0; }
   [[nodiscard]] bool out() const { return out_; }  // the worker gets no piece
-  // Other programs use more than half of what the worker would compute with.
+  // Other programs use more than half of the processors that the worker would use.
   [[nodiscard]] bool crowded() const { return known() && left_ < 0.5; }
   [[nodiscard]] bool full(Time now) const;     // nothing has been free for some seconds
-  [[nodiscard]] bool is_back(Time now) const;  // it is out, and has had room for long enough
+  [[nodiscard]] bool is_back(Time now) const;  // out(), but there has been room for long enough
   void leave(Time now);
   void come_back(Time now);
 
@@ -80,7 +81,7 @@ class Room {
   Time since_{};  // last change of full_
   bool out_ = false;
   Time moved_{};                // last change of out_
-  Duration trial_{};            // how long it must have room before it gets a share again
+  Duration trial_{};            // how long there must be room before the worker gets a share again
   double then_ = 1;             // mean free part during its last piece
   double sum_ = 0, count_ = 0;  // of the free part since then
   std::uint64_t done_ = 0;      // recent positions
@@ -103,10 +104,10 @@ struct WorkerMember {
   double cpu = -1, memory = -1;  // as last reported
   WorkerProgress progress{};
   bool stalled = false;                // it makes no progress, and other workers got its pieces
-  bool cut_off_said = false;           // the note that some server does not answer it was sent
+  bool cut_off_said = false;           // users were notified that some server does not answer it
   std::optional<Round> rests_until{};  // it gets no piece before this round
   bool doubtful = false;               // the last messages to it may be lost; its next heartbeat shows which
-  // Another process asks for its name: since when, and when last.
+  // Another process requests its name: when first, and when last.
   struct Contest {
     Time since, last;
     void serialize(auto& fields) { fields(since, last); }
@@ -137,7 +138,7 @@ struct ShardMember {
   Version version = 0;
   std::uint64_t added = 0;                    // pushes, as last reported
   Time fed{};                                 // when `added` last changed
-  std::uint64_t parts = 0, parts_in_all = 0;  // of its first state, as in ShardBeat
+  std::uint64_t parts = 0, parts_in_all = 0;  // of its initial state, as in ShardBeat
   Staleness staleness{};                      // of the pushes it has applied, as last reported
   Duration longest_silence{};
   void serialize(auto& fields) {
@@ -189,10 +190,10 @@ class Members {
     }
   }
 
-  // After a time in which no member could be received from: resets all silences, and marks all workers and
-  // shards as doubtful.
+  // Call after a time in which no member's messages could arrive: resets all silences, and marks all workers
+  // and shards as doubtful.
   void hear_all(Time now);
-  // The last messages to this node may be lost.
+  // Marks the node as doubtful: the last messages to it may be lost.
   void doubt(NodeId node);
   [[nodiscard]] bool is_doubtful(NodeId node);
 
@@ -242,12 +243,12 @@ class Members {
   }
 };
 
-// Rests: after a refused gradient, a worker gets no new pieces for some rounds (train.bad_gradient =
-// "rest"). It still owes the pieces it has. One worker always works: the last working one does not rest, and
-// when no worker is left all rests end.
+// Rests: after a rejected gradient, a worker gets no new pieces for some rounds (train.bad_gradient =
+// "rest"). It still owes the pieces that it has. The last working worker does not rest, and if no worker
+// works, all rests end.
 inline constexpr Round rest_rounds = 10;
 
-// Starts after `round`. Returns false if there is no such worker, or no other one works.
+// Starts a rest after `round`. Returns false if there is no such worker, or no other one works.
 bool rest(Members& members, std::uint32_t slot, Round round);
 
 // Ends the rests that are over when this round begins.

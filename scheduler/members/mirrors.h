@@ -1,7 +1,8 @@
-// Mirrors: which shards have a mirror, which mirrors are filled, and the messages to both sides.
+// Mirrors: which shards have a mirror, which mirrors are filled (have their primary's whole state), and the
+// messages to both.
 //
-// The scheduler first sends the mirror the name of its primary. It sends the primary the name of its mirror
-// once the mirror has confirmed, so that the mirror can reject all other primaries.
+// The scheduler first sends MirrorOf, with the primary, to the mirror. It sends Mirror to the primary once
+// the mirror has confirmed, so that the mirror can reject all other primaries.
 //
 // Either a primary or its mirror (server/mirror/replica.h) may be lost. A mirror can replace its primary once
 // the primary reports it as filled under the latest attempt. From then on the primary waits for the mirror's
@@ -37,9 +38,9 @@ class Mirrors {
   bool heard(Time now, NodeId from);
   // The MirrorState that a primary reports about its mirror, or a mirror about itself.
   void heard(Time now, NodeId from, const MirrorState& said, Outbox& out);
-  // This mirror is lost, for the reason `why`. Returns false if the node is not a mirror.
+  // Removes a lost mirror; `why` is the reason, for the log. Returns false if the node is not a mirror.
   bool lose(NodeId mirror, const std::string& why, Outbox& out);
-  // The primary has been silent for unusually long, while its filled mirror sent a message recently.
+  // Whether the primary has been silent for unusually long, while its filled mirror sent a message recently.
   [[nodiscard]] bool better_than(const ShardMember& primary, Time now) const;
   // The primary in this slot is lost. Returns true if its mirror took its place, false if none is filled.
   bool promote(std::uint32_t slot, Outbox& out);
@@ -49,7 +50,7 @@ class Mirrors {
   // Whether a mirror was lost since the last call, so that the roster has changed.
   bool take_lost() { return std::exchange(lost_, false); }
 
-  // Every shard has a filled mirror, or the job has no replicas.
+  // Whether every shard has a filled mirror, or the job has no replicas.
   [[nodiscard]] bool all_filled() const;
 
  private:

@@ -27,12 +27,12 @@ class Shutdown {
 
   void begin_training() { phase_ = Phase::running; }
 
-  // Requests the end of the job. Returns false if it was requested before.
+  // Requests the end of the job. Returns false if the end was requested before.
   bool request() { return !std::exchange(requested_, true); }
   [[nodiscard]] bool requested() const { return requested_; }
 
-  // The job ends. The first failure stands; until Stop is sent, it replaces a good outcome. Returns false if
-  // the outcome stays as it was.
+  // The job ends with this outcome. Until Stop is sent, a failure replaces a good outcome, but no other
+  // failure. Returns false if the outcome does not change.
   bool end(Outcome outcome, std::string text);
   // Whether the servers hold a usable version after this outcome.
   [[nodiscard]] static bool leaves_model(Outcome outcome);
@@ -40,17 +40,18 @@ class Shutdown {
   // Whether there has been no worker for `timeout`, long enough for pushes in flight to close the round.
   bool left_alone(Time now, bool anybody_works, Duration timeout);
 
-  // Names the version that workers may pull at the end, and the worker that keeps it.
+  // Sets the version that workers may pull at the end, and the worker that should save it.
   void go_home_with(const Stop& last);
 
-  // Saving is over: goes from saving to stopping. `trouble`: why the last checkpoint failed, or empty.
-  // `way_back`: what to do after a failed worker, or empty. Returns the message for all of `members`.
+  // Goes from saving to stopping. `trouble`: why the last checkpoint failed, or empty. `way_back`: how users
+  // can continue after a failed worker, or empty. Returns the message for all of `members`.
   const Stop& stop(Time now, const std::string& trouble, const std::string& way_back,
                    std::set<NodeId> members);
-  // A Goodbye of a shard before Stop was sent to it is only a request to end.
+  // The node has left. A shard counts as left only once Stop was sent to it: an earlier Goodbye is only a
+  // request to end the job.
   void left(NodeId node);
   void heard(Time now) { last_word_ = now; }  // from a worker that has not left yet
-  // Nodes that must get Stop now. Empty once all have left or timed out; the phase is then finished.
+  // Nodes to which Stop must be sent now. Once all have left or timed out: empty, and the phase is finished.
   std::set<NodeId> repeat_stop(Time now);
 
  private:

@@ -6,10 +6,10 @@
 // after lost connections: members reconnect and resend what was not confirmed.
 //
 // Another thread may write the journal, and the disk may hang. The scheduler therefore continues to handle
-// messages, but holds its answers until the journal, and a standby that counts, have the records from which
-// they follow. Only heartbeats (SchedulerBeat) do not wait for the journal: they carry only the job's term,
-// follow from no record, and change no state. Without them members would declare the scheduler lost.
-// Heartbeats do wait for the standby, so that members receive from one scheduler at a time.
+// messages, but holds its answers until the records from which they follow have reached the journal, and the
+// standby if one counts. Heartbeats (SchedulerBeat) do not wait for the journal: they follow from no record
+// and change no state, and without them members would declare the scheduler lost. They do wait for the
+// standby, so that members receive from one scheduler at a time.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ namespace steelyard {
 // HeldAnswers: a queue of messages that a scheduler may not send yet, because the journal or the standby does
 // not have the records from which they follow.
 //
-// Positions are bytes of the journal. Messages leave in order. The queue is limited; messages beyond the
-// limit are dropped, like those that a link drops, and members request them again.
+// Messages leave in order. The queue is limited; messages beyond the limit are dropped, as a link would drop
+// them, and members request them again.
 //
 // Pure; part of a Journaled scheduler.
 class HeldAnswers {
@@ -60,10 +60,11 @@ class HeldAnswers {
 
 class Journaled {
  public:
-  // Appends one record: immediately or, if there is a Pending, later. Returns false if the journal has ended.
+  // Appends one record: immediately or, if Options::pending is set, later. Returns false if the journal has
+  // ended.
   using Write = std::function<bool(const std::vector<std::byte>& record)>;
-  // Returns how many of the calls of Write and Condense, in order, are not written yet. May block for some
-  // milliseconds. An ended journal that still has to be emptied counts until that is done.
+  // Returns the number of the latest calls of Write and Condense that are not on disk yet. May block for some
+  // milliseconds. If the journal has ended but is not emptied yet, that counts as a call, too.
   using Pending = std::function<std::size_t()>;
 
   // Atomically replaces the journal by its head and these records. Returns false if it stays as it is.
@@ -82,8 +83,8 @@ class Journaled {
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);
-  // This process continues the job of another one. `without_standby`: that one had a standby, and the shards
-  // have granted the job to this process (scheduler/recovery/reclaim.h).
+  // This process continues the job of a former one. `without_standby`: the former one had a standby, but the
+  // shards have granted the job to this process (scheduler/recovery/reclaim.h).
   void restarted(Time now, bool without_standby, Outbox& out);
   [[nodiscard]] Time deadline() const {
     return std::min({scheduler_.deadline(), standby_.deadline(), look_again_});
@@ -91,7 +92,7 @@ class Journaled {
   [[nodiscard]] bool finished() const { return scheduler_.finished() || !ended().empty(); }
   // Why this process no longer leads, although the job continues under a standby; empty while it leads.
   [[nodiscard]] const std::string& ended() const { return standby_.ended(); }
-  // Whether that is final; the journal records it.
+  // Whether the standby leads for good; the journal records that.
   [[nodiscard]] bool superseded() const { return standby_.superseded(); }
 
  private:
@@ -125,9 +126,9 @@ class Journaled {
   std::vector<std::byte> record_;  // reused buffer
 };
 
-// Replays the rest of the journal into a scheduler made from its head. `said` gets each record and its
-// answers. `acting` gets the offset of each record, in bytes, before the scheduler handles it, which may
-// crash the process. Returns the standby that counted at the end of the journal.
+// Replays the rest of the journal into a scheduler made from its head. Calls `said` with each record and the
+// answers to it. Calls `acting` with the byte offset of each record before the scheduler handles it, because
+// that may crash the process. Returns the standby that counted at the end of the journal.
 using Replayed = std::function<void(const JournalRecord& record, std::vector<Envelope> answers)>;
 using Acting = std::function<void(std::size_t begin)>;
 StandbyFeed::Follower replay(JournalReader& journal, Scheduler& scheduler, const Replayed& said,

@@ -1,9 +1,9 @@
 // Reclaim: decides whether a restarted scheduler may lead again, if a standby counted when it was killed.
 //
-// The standby may have taken over meanwhile. Before any member can connect, the new process claims the job
-// from the shards that the standby may have asked, over connections that it opens itself, as a standby does.
-// It leads if all of them grant the claim. It also asks all other servers in its journal: one that knows of a
-// later leader refuses the claim.
+// The standby may have taken over meanwhile. Before any member can connect, the new process connects to the
+// shards that the standby may have asked and claims the job from them, as a standby does. It leads if all of
+// them grant the claim. It also claims the job from all other servers in its journal: one that knows of a
+// later leader refuses.
 //
 // Pure. Owned and used by one thread.
 #pragma once
@@ -28,7 +28,7 @@ class Reclaim {
   void wake(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return next_; }
   [[nodiscard]] bool finished() const { return answer_.has_value(); }
-  // none: too few servers answered in time.
+  // none: not all of the deciding servers answered in time.
   [[nodiscard]] Answer answer() const { return answer_.value_or(Answer::none); }
 
  private:

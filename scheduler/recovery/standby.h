@@ -1,9 +1,9 @@
 // Standby: keeps a copy of the journal of a scheduler on another machine, and leads if that scheduler is
 // lost.
 //
-// While it follows, it writes and confirms the received parts of the journal. Once the journal says that it
-// counts (protocol/journal.h: Followed), it claims the job when the scheduler has been silent for too long.
-// If the arbiter grants the claim (scheduler/recovery/standby_feed.h), it leads: its owner replays the
+// While it follows, it writes and confirms the received parts of the journal. It counts once the journal says
+// so (protocol/journal.h: Followed); from then on, if the scheduler is silent for too long, it claims the
+// job. If the arbiter grants the claim (scheduler/recovery/standby_feed.h), it leads: its owner replays the
 // journal into a scheduler, as after a kill (scheduler/recovery/journaled.h). If the scheduler's claim came
 // first, it follows again from the start.
 //
@@ -36,7 +36,7 @@ class Standby {
     std::string build;
     std::uint64_t attempt = 0;                        // the first attempt; drawn at random
     Duration wait = std::chrono::seconds(60);         // timeout of the scheduler, and of the arbiter
-    std::function<void()> begin;                      // a new journal begins; drop the former one
+    std::function<void()> begin;                      // drops the former journal; a new one begins
     std::function<void(const JournalRecord&)> write;  // appends a record
     // The arbiter in the journal (arbiter_in()); std::nullopt if there was none, or it is lost.
     std::function<std::optional<Place>()> arbiter;

@@ -2,24 +2,25 @@
 //
 // It sends the journal to a standby (scheduler/recovery/standby.h). While the standby counts, a message of
 // the scheduler leaves only after the standby has the records from which it follows (missing(); a Journaled
-// scheduler holds the messages). So everything that members received from this scheduler, the standby could
-// have sent. Either of the two may be lost; a shard, the arbiter, grants the job to the first one that claims
+// scheduler holds the messages). So the standby could have sent every message that members received from this
+// scheduler. Either of the two may be lost; a shard, the arbiter, grants the job to the first one that claims
 // it.
 //
 //   state      event                                   next       action
 //   alone      Follow                                  copying    sends the journal from its first byte
 //   copying    another Follow of the same standby      copying    likewise
-//   copying    it has all, and the arbiter confirms    counting   the journal names both
+//   copying    it has all, and the arbiter confirms    counting   the journal records both
 //   copying    it is lost                              alone
-//   counting   another shard is in the last slot       counting   that one confirms, the journal names it
+//   counting   another shard is in the last slot       counting   that one confirms, the journal records it
 //   counting   it is lost, or sends another Follow     claiming   claims the job; no message leaves
-//   claiming   all arbiters grant, or none exists      alone      the journal says that no standby follows
+//   claiming   all arbiters grant, or none exists      alone      the journal records: no standby
 //   claiming   a shard refuses: the standby leads      ended      superseded(); this process exits
 //   claiming   no grant within Options::wait           ended      this process exits
 //
 // The Follow of a second standby is refused; in the states claiming and ended it gets no answer.
 //
-// "Lost": its connection closed, it confirms nothing for too long, or the journal has ended.
+// "It" is the standby. It is lost if its connection closes, if it confirms nothing for too long, or if the
+// journal has ended.
 //
 // The arbiter is the shard in the last slot, which may change. The standby learns of a new arbiter with a
 // delay, and may have received more than it has confirmed. So the scheduler needs the grant of every shard
@@ -45,7 +46,7 @@ class StandbyFeed {
  public:
   struct Options {
     std::string build;  // of this program
-    // The whole journal. Empty if it has ended; std::nullopt if it is not read yet: the standby asks again.
+    // The whole journal. Empty if it has ended; std::nullopt if it is not read yet (the standby asks again).
     std::function<std::optional<std::vector<std::byte>>()> journal;
     Duration wait = std::chrono::seconds(60);  // timeout of a claim
   };
@@ -53,7 +54,7 @@ class StandbyFeed {
   struct Follower {
     std::uint64_t attempt = 0;     // 0: no standby counted
     std::vector<NodeId> arbiters;  // that it may ask; as last confirmed, it asks the last
-    bool superseded = false;       // it leads, and the process it followed never leads again
+    bool superseded = false;       // it leads, and the process that it followed never leads again
   };
   StandbyFeed(Term term, Options options);
 
@@ -64,7 +65,7 @@ class StandbyFeed {
   // `members`: of the job, and the generation of this scheduler.
   void wake(Time now, const Members& members, Outbox& out);
   void journal_ended(Time now) { lose(now); }
-  // The job has ended: sends Stop to the standby.
+  // Sends Stop to the standby, because the job has ended.
   void end(const Stop& stop, Outbox& out);
   [[nodiscard]] Time deadline() const;
 
@@ -79,7 +80,7 @@ class StandbyFeed {
     if (state_ >= State::claiming) return std::nullopt;
     return state_ == State::counting ? unconfirmed_.size() : 0;
   }
-  // No claim is under way, and a standby that counts knows its only arbiter.
+  // Whether no claim is under way, and a standby that counts has confirmed its only arbiter.
   [[nodiscard]] bool is_settled() const {
     return state_ != State::claiming && arbiters_.size() <= 1 && !change_;
   }

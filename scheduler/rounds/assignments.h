@@ -2,8 +2,8 @@
 // borders between grains (protocol/local_steps.h).
 //
 // The policy divides a round when it begins; in on-demand modes, idle workers take it piece by piece. The
-// pieces of a lost worker are divided among the others. Lost messages are found by comparing what workers and
-// shards report to hold with what is owed, and are requested again.
+// pieces of a lost worker are divided among the others. To find lost messages, the class compares the pieces
+// and gaps in heartbeats with the pieces owed; then it repeats the assignment, or requests a resend.
 //
 // Returns orders; sends nothing. Reads the members. Changes the pieces, quotas and samples of rounds.
 #pragma once
@@ -36,12 +36,12 @@ class Assignments {
   [[nodiscard]] Orders begin(Time now, RoundState& round);
   // With backup workers: moves unreported positions to a later round.
   void leave_over(Time now, RoundState& round) { leave_unreported(now, round, planner_, members_); }
-  // The oldest round is done: shows the policy its record and its samples.
+  // The oldest round is done: passes its record and its samples to the policy.
   void finish(RoundState& round, const RoundRecord& record);
 
   // On demand: idle workers take their next quota of the newest round. Empty if none took any.
   [[nodiscard]] Orders hand_out(Time now);
-  // Whether some available worker owes nothing. Always false without slack.
+  // Whether some available worker owes no piece. Always false without slack.
   [[nodiscard]] bool anybody_idle();
   // The worker in this slot may have become idle; anybody_idle() and hand_out() check.
   void may_be_idle(std::uint32_t slot) {
@@ -57,7 +57,7 @@ class Assignments {
   // std::nullopt if the message is late, repeated, or matches no owed piece.
   bool told(Time now, std::uint32_t slot, const PieceProgress& progress);
   [[nodiscard]] std::optional<Orders> answer(Time now, std::uint32_t slot, const CutAnswer& answer);
-  // Requests all hand-overs that are possible now.
+  // Requests all cuts that are possible now (scheduler/rounds/work_stealing.h).
   [[nodiscard]] Orders steal_work(Time now);
 
   // Gives the pieces of this worker to other workers, if there are any.
@@ -66,11 +66,11 @@ class Assignments {
   [[nodiscard]] Orders lose(Time now, std::uint32_t slot);
   // Assigns pieces without an owner, if a worker is available.
   [[nodiscard]] Orders adopt_orphans(Time now);
-  // Resends assignments of pieces that the worker owes but does not hold: either the assignment or the report
-  // was lost. If `doubtful`, does not wait for the timeout.
+  // Resends assignments of pieces that the worker owes but that are not in its heartbeat (`held`): either the
+  // assignment or the report was lost. If `doubtful`, does not wait for the timeout.
   [[nodiscard]] Orders repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held,
                                    bool doubtful = false);
-  // A shard misses these positions of a round, although the pieces there were reported.
+  // A shard lacks these positions of a round, although their pieces were reported: requests resends.
   [[nodiscard]] Orders repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard);
 
   // How long the shards waited for the last push of a round after its report.
@@ -95,8 +95,8 @@ class Assignments {
   [[nodiscard]] Assign assign(const RoundState& round, PieceId id) const;
   void reissue(Time now, RoundState& round, PieceId id, Orders& orders);
   void take_over(Time now, RoundState& round, PieceId id, Orders& orders);
-  // The parts in which to reissue a piece. It is unknown whether an unanswered cut came in time, and the
-  // owner's push may still arrive, whole or up to the cut. So no part may span the cut.
+  // The parts in which to reissue a piece. If a cut is unanswered, the owner's push may still arrive, whole
+  // or up to the cut. So no part may span the cut.
   [[nodiscard]] static std::vector<Interval> parts_of(const OwedPiece& piece) {
     if (!piece.cut) return {piece.positions};
     return {{piece.positions.begin, piece.cut->end}, {piece.cut->end, piece.positions.end}};

@@ -1,8 +1,8 @@
 // Checkpoints: which versions are saved, which the checkpointer has confirmed, and how to recover from a
 // failure.
 //
-// A Save is repeated until the checkpointer answers it. At most two are written at a time; if they come due
-// faster, some are skipped.
+// A Save is repeated until the checkpointer answers it. At most two checkpoints are pending at a time; if
+// more are due, some are skipped.
 #pragma once
 
 #include <map>
@@ -22,7 +22,7 @@ class Checkpoints {
   // Training begins: train.checkpoint_minutes counts from here.
   void begin(Time now) { last_due_ = now; }
 
-  // Whether to save the next version. `scheduled`: due by rounds or epochs, independent of time.
+  // Whether to save the next version. `scheduled`: due by the number of rounds or epochs.
   struct Due {
     bool save = false;
     std::string remark{};  // why a due checkpoint is skipped

@@ -1,9 +1,9 @@
 // EpochCursor: the training's position in the data, and when training is over. Only arithmetic on the job.
 //
-// A round is the next `global_batch` positions of the epoch's permutation, or that times the local steps of
-// the sync mode, or the number of positions that the policy gives. Rounds never span epochs, so the last
-// round of an epoch may be shorter. If one round is the rest of the job, it covers the positions of an epoch
-// once for each remaining epoch.
+// A round is the next `global_batch` positions of the epoch's permutation, times the number of local steps if
+// the sync mode has any, or a number of positions that the policy decides. Rounds never span epochs, so the
+// last round of an epoch may be shorter. In a mode where one round is the rest of the job, it covers the
+// positions of an epoch once for each remaining epoch.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,13 @@ namespace steelyard {
 // Drawn steps: how many local steps each worker takes in a round of a mode with hubs.
 //
 // As in MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3), time is divided into slots. In each slot a
-// worker takes a step with probability p = its speed / the highest speed; no worker waits for a step that was
-// not drawn. The published algorithm counts slots and drops samples. Here slots continue until all batches of
-// a round are taken, so that every position counts once. With equal speeds all workers take the same number
-// of steps.
+// worker takes a step with probability p = its speed / the highest speed. The published algorithm has a fixed
+// number of slots, so some samples are not used. Here slots continue until all batches of a round are taken,
+// so that every position counts once. With equal speeds all workers take the same number of steps.
 
-// Steps by worker; their sum is `batches`. A policy's shares stand for the speeds; at least one is not 0. A
-// share one below the largest, which is rounding, counts as equal to it if it is close enough. A pure
-// function of its arguments.
+// Steps by worker; their sum is `batches`. The policy's shares represent the speeds; at least one is not 0. A
+// share one below the largest counts as equal to it if the difference can be due to rounding. A pure function
+// of its arguments.
 std::vector<std::uint64_t> drawn_steps(std::span<const std::uint64_t> shares, std::uint64_t batches,
                                        std::uint64_t seed);
 
@@ -37,7 +36,7 @@ class EpochCursor {
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
   [[nodiscard]] Interval positions() const;  // of the next round
   [[nodiscard]] LocalSteps local() const;    // of the next round
-  [[nodiscard]] double epochs_done() const;  // with fractions
+  [[nodiscard]] double epochs_done() const;  // a fraction within an epoch
   [[nodiscard]] bool at_epoch_start() const { return offset_ == 0; }
   [[nodiscard]] bool ends_epoch() const {
     return positions().end == samples_;
@@ -51,8 +50,8 @@ class EpochCursor {
   [[nodiscard]] bool over(double seconds) const;
   // Whether an evaluation, or a checkpoint, is due once the next round is done.
   [[nodiscard]] bool evaluates_after_next() const { return due_after_next(evaluate_every_); }
-  // Whether an evaluation is due before the first round: a run may have ended after the checkpoint of an
-  // epoch, and before its evaluation.
+  // Whether an evaluation is due before the first round: the run before a resume may have ended between the
+  // checkpoint and the evaluation of an epoch.
   [[nodiscard]] bool evaluates_first() const {
     return evaluate_every_ > 0 && epoch_ > 0 && at_epoch_start() && epoch_ % evaluate_every_ == 0;
   }

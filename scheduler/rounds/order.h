@@ -1,4 +1,4 @@
-// Order: a decision of a part of the scheduler, as a value. Only Training::apply executes orders.
+// Order: a decision of a class of the scheduler, as a value. Only Training::apply() executes orders.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct Assign {
   std::uint32_t slot = 0;
   Start start;
 };
-// Requests a resend of a piece from the worker in this slot.
+// Requests that the worker in this slot pushes a piece again.
 struct AskAgain {
   std::uint32_t slot = 0;
   Resend again;
 };
-// Requests the worker in this slot to end a piece sooner.
+// Requests that the worker in this slot ends a piece sooner.
 struct Shorten {
   std::uint32_t slot = 0;
   Cut cut;

@@ -1,21 +1,22 @@
-// Planner: asks the policy for the share of each worker, and shows the policy the measurements.
+// Planner: requests the share of each worker from the policy, and passes the measurements to the policy.
 //
 // The only class that converts between positions and grains (protocol/local_steps.h): policies divide and
 // observe grains, all other classes use positions. Every share is whole grains except the last, which ends
 // where the positions end.
 //
-// If local steps are balanced, shares are rounded to whole batches by the largest remainder. If they are
-// paced too, the policy also decides how many batches a round has; a batch is then the workers' part of a
-// global batch. With hubs the batches are drawn instead (scheduler/rounds/epoch_cursor.h), hub after hub, in
-// proportion to the policy's shares. Positions that already belong to a hub go only to its workers, if it has
-// any.
+// If local steps are balanced, shares are rounded to whole batches by the largest-remainder method. If they
+// are also paced, the policy decides how many batches a round has; a batch is then the global batch / the
+// number of workers. With hubs, the batches are drawn at random in proportion to the policy's shares
+// (scheduler/rounds/epoch_cursor.h), hub after hub. Positions that already belong to a hub go only to workers
+// of that hub, if it has any.
 //
-// If sums are ordered and grains are longer than one position, every grain of a training round is a share of
-// its own. Then neither the pushes nor the order in which they are added depend on how a round is split
-// (docs/decisions/40-grain-by-grain.md). The policy sees a worker's part of a round as one sample.
+// If sums are ordered (SumOrder::positions) and grains are longer than one position, every grain of a
+// training round is a separate share. Then neither the pushes nor the order in which they are added depend on
+// how a round is split (docs/decisions/40-grain-by-grain.md). The policy still receives a worker's part of a
+// round as one sample.
 //
-// A policy works with measurements of other machines and may fail: throw an exception, or return shares that
-// do not sum to the round. Equal shares are used then, and one warning is logged.
+// A policy may fail: throw an exception, or return shares that do not sum to the round. The planner then uses
+// equal shares, and one warning is logged.
 //
 // Reads the members and the rounds; changes only the policy.
 #pragma once
@@ -60,14 +61,14 @@ class Planner {
   // The most positions of the round that this worker can take in one piece.
   [[nodiscard]] std::uint64_t most(const WorkerMember& worker, const RoundState& round) const;
 
-  // Whether the policy sees a sample after this report. If shares are single grains: only after the last
+  // Whether the policy receives a sample after this report. If shares are single grains: only after the last
   // piece that the worker owes.
   [[nodiscard]] bool tells(const RoundState& round, std::uint32_t slot) const {
     return !grain_by_grain_ || !round.owes(slot);
   }
-  // The policy's sample of a report. If shares are single grains, it includes the worker's earlier reports of
-  // the round. std::nullopt if the share ends inside a grain, so that its time does not represent whole
-  // grains. `waited`: for the parameters, in seconds; -1: unknown.
+  // The sample for the policy, made from a report. If shares are single grains, it includes the worker's
+  // earlier reports of the round. std::nullopt if the share ends inside a grain, so that its time does not
+  // represent whole grains. `waited`: for the parameters, in seconds; -1: unknown.
   [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
                                                         double waited,
                                                         const RoundState* round = nullptr) const;
@@ -81,7 +82,7 @@ class Planner {
 
  private:
   [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
-  // In grains, like everything the policy sees.
+  // In grains, like all input of the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
   void bound_by_room(balancing::Request& request) const;
   [[nodiscard]] balancing::Request request(const RoundState& round, Interval positions) const;
@@ -116,9 +117,9 @@ class Planner {
   }
 };
 
-// Backup workers (SyncMode::backup): positions that a round leaves over are positions of the next round.
+// Backup workers (SyncMode::backup): positions that a round leaves over become positions of the next round.
 
-// The parts of a round's positions that belong to it, in order.
+// A round's positions without BeginRound::skipped, in order.
 std::vector<Interval> between_holes(const BeginRound& open);
 
 // The policy's shares, laid one after the other over the positions between the skipped parts; a share that
@@ -127,7 +128,8 @@ std::vector<Interval> between_holes(const BeginRound& open);
 std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundState& round,
                                                  std::uint64_t grain);
 
-// Leaves the unreported positions of the round over. The policy is shown the elapsed time, as a lower bound.
+// Moves the unreported positions of the round to the next one. The policy receives the elapsed time as a
+// lower bound of their compute time.
 void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members);
 
 }  // namespace steelyard

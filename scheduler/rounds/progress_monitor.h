@@ -1,7 +1,7 @@
 // ProgressMonitor: detects live workers that make no progress, and writes the notes about them.
 //
 // A worker is cut off if some server does not answer it. A worker is stalled if it could compute its pieces
-// but does not; other workers take them over until it makes progress again.
+// but makes no progress; other workers take over its pieces until it makes progress again.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +29,13 @@ class ProgressMonitor {
   // Whether enough workers are ready. Workers that are cut off for too long are not waited for.
   [[nodiscard]] bool enough_workers(Time now) const;
 
-  // Some server has not answered it for longer than heartbeat_timeout.
+  // Whether some server has not answered the worker for longer than heartbeat_timeout.
   [[nodiscard]] bool is_cut_off(Time now, const WorkerMember& worker) const;
-  // It has made no progress for too long, and another worker could take its pieces.
+  // Whether the worker has made no progress for too long, and another one could take its pieces.
   [[nodiscard]] bool is_stalled(Time now, const WorkerMember& worker) const;
-  // No server is silent. While one is, no worker can make progress.
+  // Whether no server is silent. While one is, no worker can make progress.
   [[nodiscard]] bool shards_answer(Time now) const;
-  // A stalled worker has dropped the pieces that were reassigned, or makes progress with them.
+  // Whether a stalled worker has dropped the pieces that were reassigned, or makes progress with them.
   [[nodiscard]] static bool gets_on_again(Time now, const WorkerMember& worker, const WorkerBeat& beat);
 
   [[nodiscard]] std::string what_is_missing(Time now, const WorkerMember& worker) const;
@@ -55,17 +55,18 @@ class ProgressMonitor {
 // Crowding: background workers on full machines leave the round, and come back when processors are free.
 //
 // A background worker (worker/compute/polite.h) uses only the processor time that other programs leave, which
-// may be none. Its piece would then never end, and all other workers would wait for it. So it leaves
+// may be none. Its piece would then never end, and all other workers would wait for it. So it leaves the
+// round
 //
 //  - if it has had no processor time for some seconds (scheduler/members/members.h);
 //  - if its machine is crowded, and the oldest round has waited only for such workers for as long as all
-//    others took: twice the planned time.
+//    others took, which is twice the planned time.
 //
-// It then gets no pieces, and other workers take over those it owes. They are not cut (Cut, of hand-over),
-// because a worker that computes nothing handles no Cut. Its push is still accepted if it arrives. When the
-// worker comes back its shares are not a risky trial, because its machine has reported that it has room.
+// It then gets no pieces, and other workers take over those that it owes, whole: a worker that computes
+// nothing would not answer a Cut. A push that still arrives is accepted. The worker comes back when its
+// machine reports room.
 //
-// One worker always works: the last one does not leave, and when no other is left, all come back
+// The last working worker does not leave, and if no worker works, all come back
 // (scheduler/members/members.h).
 
 // Slots of the workers that must leave now.

@@ -1,8 +1,8 @@
 // RoundState: one round (or evaluation): its positions, and which worker owes which of them.
 //
-// The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and all parts are assigned
+// The positions are cut into pieces. Only the scheduler cuts, only inside a piece, and it assigns all parts
 // again. So the current pieces always tile the positions, and of any two pieces that ever existed, one
-// contains the other or they are disjoint. Therefore a push fits a shard's ledger as a whole or not at all.
+// contains the other or they are disjoint. Therefore a shard can add a push as a whole or not at all.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -16,7 +16,7 @@
 
 namespace steelyard {
 
-// The report of a piece; a piece that was closed without a report has none.
+// The report of a piece.
 struct PieceTold {
   double seconds = 0, loss = 0;
   std::uint64_t correct = 0;
@@ -43,11 +43,11 @@ struct OwedPiece {
   Interval positions;
   std::optional<std::uint32_t> owner;  // a worker's slot; none while no worker is available
   bool reported = false;
-  Time since{};                 // when it was last issued, reported, or requested again
-  bool asked_again = false;     // a resend was requested from the owner
-  unsigned refusals = 0;        // how often its numbers were refused
-  HubNumber hub = whole_model;  // Piece::hub, independent of the owner
-  std::optional<PieceTold> told{};
+  Time since{};                     // when it was last issued, reported, or requested again
+  bool asked_again = false;         // a resend was requested from the owner
+  unsigned refusals = 0;            // how often shards rejected its gradient
+  HubNumber hub = whole_model;      // Piece::hub, independent of the owner
+  std::optional<PieceTold> told{};  // std::nullopt if it was closed without a report
   PieceUnderway underway{};
   std::optional<PieceCut> cut{};
   bool handed = false;      // handed over: the rest of another worker's piece
@@ -80,7 +80,7 @@ class RoundState {
   [[nodiscard]] bool reported() const { return unreported_ == 0 && untaken_.empty(); }
   [[nodiscard]] Interval untaken() const { return untaken_; }
   // Takes the next `share` untaken positions. If less than half a share would remain, takes that too, unless
-  // the total exceeds `most`: a small remainder would be an update of its own.
+  // the total exceeds `most`, because a small remainder would become a separate update.
   Interval take(std::uint64_t share, std::uint64_t most);
   // The unreported pieces of a worker (nullopt: without an owner), by id.
   [[nodiscard]] std::vector<PieceId> owed_by(std::optional<std::uint32_t> owner) const;
@@ -115,7 +115,7 @@ class RoundState {
   // Time since the oldest report, not counting pieces that were requested again.
   [[nodiscard]] Duration longest_since_report(Time now) const;
 
-  // Every shard covers the round, so no piece is owed any more, reported or not.
+  // Every shard has covered the round, so no piece is owed any more, reported or not.
   void close_unreported();
 
   // The worker is lost, so it cannot resend the pushes of its reported pieces.
@@ -145,7 +145,7 @@ class RoundState {
   // are not balanced.
   std::uint64_t batch = 0;
   bool done = false;                      // it and all rounds before it are reported
-  bool computed_again = false;            // some of it, because a push did not arrive
+  bool computed_again = false;            // some pieces were, because a push did not arrive
   std::vector<balancing::Sample> unseen;  // samples that the policy has not seen yet
   // On demand: how many positions each worker takes at a time, by slot.
   std::map<std::uint32_t, std::uint64_t> quotas;

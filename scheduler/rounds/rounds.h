@@ -1,8 +1,8 @@
 // Rounds: which rounds are open, what begins next, and when a round is done.
 //
-// A slice covers a round when it has all the pushes that the round needs (server/shard/slice_memory.h). A
-// round is done when the scheduler has all of its reports, and closed when every shard has made the next
-// version (confirm()).
+// A slice covers a round when it has all pushes that the round needs (server/shard/slice_memory.h). A round
+// is done when the scheduler has all its reports, and closed when every shard has made the next version
+// (confirm()).
 //
 // Round k may begin when reports cover all rounds below k - slack. Within the slack, a round begins early
 // only for a worker that would be idle. An evaluation, a checkpoint and the end need one whole version, so
@@ -43,7 +43,7 @@ class Rounds {
 
   // The next thing to do.
   struct Wait {};        // for reports, unless a worker is idle and may_run_ahead()
-  struct OpenOldest {};  // enough of it is reported: send BeginRound with the positions it keeps
+  struct OpenOldest {};  // enough of it is reported: send BeginRound with the positions that it keeps
   struct FinishOldest {};
   struct BeginTrainingRound {};
   struct BeginEvaluation {};
@@ -57,7 +57,7 @@ class Rounds {
   void pace(std::uint64_t positions) { ahead_.take(positions); }
   RoundState& begin(Time now, bool save);
   RoundState& begin_evaluation(Time now);
-  // The oldest open round is fully reported. An evaluation is removed by this.
+  // The oldest open round is fully reported. Removes it if it is an evaluation.
   void finish(Time now, RoundState& round);
   // Whether done() describes exactly the positions in the parameters: no position before it is left over, and
   // none after it has been applied.
@@ -65,11 +65,11 @@ class Rounds {
   // The record of a reported round.
   [[nodiscard]] RoundRecord record(Time now, const RoundState& round, const Members& members) const;
 
-  // All shards have this version: rounds below it are closed, and removed once they are done. Reports of a
-  // closed round that are missing after `timeout` are not waited for; if no worker is left, immediately.
-  // Returns, for each round that closed now, how long shards waited for the last pushes after the reports.
+  // All shards have this version: rounds below it are closed, and removed once they are done. A closed round
+  // waits at most `timeout` for missing reports, and not at all if no worker works. Returns, for each round
+  // that closed now, how long shards waited for the last pushes after the reports.
   std::vector<Duration> confirm(Time now, Version version, bool nobody_works, Duration timeout);
-  // The scheduler was restarted: timeouts of reports start again, as none could arrive meanwhile.
+  // The scheduler was restarted: timeouts of reports start again, because none could arrive meanwhile.
   void restarted(Time now);
   // Whether some shard has not closed a training round below this version.
   [[nodiscard]] bool any_unclosed_below(Version version) const;

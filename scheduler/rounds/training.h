@@ -1,7 +1,7 @@
-// Training: takes a job from its first round to its end. Begins and finishes rounds, saves versions, and ends
+// Training: runs a job from its first round to its end. Begins and finishes rounds, saves versions, and ends
 // the job when it is complete or has failed.
 //
-// Asks Rounds, Assignments, Checkpoints and Shutdown, and is the only class that executes their decisions.
+// Rounds, Assignments, Checkpoints and Shutdown decide; only this class executes their decisions.
 #pragma once
 
 #include <memory>
@@ -60,7 +60,7 @@ class Training {
   }
   // The same for a worker that is lost.
   void lose(Time now, std::uint32_t slot, Outbox& out) { apply(now, assignments_.lose(now, slot), out); }
-  // Resends assignments that the worker owes but does not hold; if `doubtful`, without waiting for a timeout.
+  // As Assignments::repeat_lost().
   void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, bool doubtful,
                    Outbox& out) {
     apply(now, assignments_.repeat_lost(now, slot, held, doubtful), out);
@@ -68,11 +68,11 @@ class Training {
 
   // An orderly end of the job was requested.
   void interrupt(Time now, Outbox& out);
-  // A process exited for good. Ends the job if training has not begun, because it would lack a member, or if
-  // no worker is present.
+  // A process exited for good. Ends the job if training has not begun, because a member would be missing, or
+  // if no worker is present.
   void end_if_alone(Time now, const std::string& why, Outbox& out);
   void end(Time now, Outcome outcome, std::string text, Outbox& out);
-  // The same for a failure; adds to the text how users can continue.
+  // As end(), for a failure; adds to the text how users can continue.
   void fail(Time now, const EndJob& failure, Outbox& out);
   void save_again(Outbox& out) const;  // repeats unanswered Saves, oldest first
   void give_up_saving(const std::string& why) { checkpoints_.give_up(why); }

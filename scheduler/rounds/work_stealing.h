@@ -4,8 +4,8 @@
 // each worker and the time that they usually take, the positions left, and where a piece may be cut: between
 // two micro-batches of its worker, at a border of a grain.
 //
-// A worker with an unanswered Cut gets no other, and a helper gets no further work before it has begun what
-// it took over.
+// A worker with an unanswered Cut gets no other Cut. A helper gets no further work before it has begun the
+// piece that it took over.
 #pragma once
 
 #include <map>
@@ -58,7 +58,7 @@ class WorkStealing {
   const Members& members_;
   const Planner& planner_;
   std::map<std::uint32_t, std::uint64_t> dealt_;  // positions assigned at the start of the round, by slot
-  std::map<std::uint32_t, double> usual_;         // seconds a position, by slot; running average
+  std::map<std::uint32_t, double> usual_;         // seconds per position, by slot; running average
 
  public:
   void serialize(auto& fields) { fields(dealt_, usual_); }

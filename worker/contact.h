@@ -17,12 +17,12 @@ namespace steelyard {
 // Reach: which shards answer this worker.
 //
 // A worker can be connected to the scheduler and still be cut off from a shard: by a wrong --advertise, a
-// firewall, a network failure, or an allow-list that lacks its key. It joins the training only after every
-// shard has answered it, and every mirror, since a mirror may replace its shard later. Its heartbeats name
-// shards that stopped answering. Pure; part of the worker state machine.
+// firewall, a network failure, or an allow-list that lacks its key. So it sends Ready only after every shard
+// has answered it, and every mirror, since a mirror may replace its shard later. Its heartbeats name shards
+// that stopped answering. Pure; part of the worker machine.
 class Reach {
  public:
-  // Returns whether the roster is new: then every shard must answer again.
+  // Adopts a roster. Returns whether it is new: then every shard must answer again.
   bool adopt(const Roster& roster) {
     if (roster.number == roster_) return false;
     roster_ = roster.number;
@@ -34,7 +34,7 @@ class Reach {
     }
     return true;
   }
-  // Returns whether this was the last missing answer since adopt().
+  // A shard has answered. Returns whether this was the last missing answer since adopt().
   bool answered(NodeId shard) {
     return std::erase(awaited_, shard) > 0 && awaited_.empty() && !std::exchange(ready_, true);
   }
@@ -45,10 +45,8 @@ class Reach {
 
   [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: no roster yet
   [[nodiscard]] bool ready() const { return ready_; }             // every shard has answered since adopt()
-  [[nodiscard]] const std::vector<NodeId>& awaited() const {
-    return awaited_;
-  }  // shards that have not
-     // answered
+  // Shards and mirrors that have not answered.
+  [[nodiscard]] const std::vector<NodeId>& awaited() const { return awaited_; }
 
  private:
   std::uint64_t roster_ = 0;
@@ -60,8 +58,7 @@ class Reach {
 // report may have been lost with it.
 //
 // The worker may have dropped the piece by then: if its pushes arrived, so did the next version. Without the
-// resent report the scheduler would learn the end of the round from the shards only, wait for the report
-// forever, and have no record of the piece.
+// resent report, the scheduler would wait for it until its timeout and have no record of the piece.
 class RecentReports {
  public:
   static constexpr std::size_t kept = 32;

@@ -1,5 +1,5 @@
-// PullRule: which parameters a worker computes a piece from, and which it pulls next. All that a sync mode
-// changes in a worker is here.
+// PullRule: which parameters a worker computes a piece from, and which it pulls next. This is all that a sync
+// mode changes in a worker.
 //
 //  exact versions      A piece of round k is computed from version k. Version k + 1 is complete once every
 //                      slice has closed round k, so its arrival acknowledges the pushes for k. With hubs,
@@ -40,11 +40,11 @@ struct HeldPiece {
 
 // Retry timeout of a pull.
 //
-// Links report lost connections, so only a full socket loses a request silently. On a slow link an answer may
-// take minutes, and every retry sends it again. The timeout is therefore twice the longest recent pull, at
-// least 1 s. A pull starts when its version can exist: when the pull is sent, or when a piece that needs the
-// version is assigned. Each slice that arrives restarts the timeout, each retry doubles it, and the learnt
-// time decays with every version.
+// Links report lost connections, so a request is lost silently only if a socket is full. On a slow connection
+// an answer may take minutes, and every retry makes the shard send it again. The timeout is therefore twice
+// the longest recent pull, at least 1 s. It starts when the version can exist: when the pull is sent, or when
+// a piece that needs the version is assigned. Each slice that arrives restarts it, each retry doubles it, and
+// the time of the longest pull decays with every version.
 class PullTimeout {
  public:
   static constexpr Duration least = std::chrono::seconds(1);

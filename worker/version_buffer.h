@@ -1,6 +1,6 @@
 // VersionBuffer: one version of the parameters in a worker, complete or arriving slice by slice.
 //
-// Slices that are adjacent in memory, as those of a server on the same host are (core/flat_pool.h), are not
+// If all slices are adjacent in memory, as with a server on the same host (core/flat_pool.h), they are not
 // copied. Otherwise all are copied into one buffer.
 #pragma once
 
@@ -15,7 +15,7 @@
 namespace steelyard {
 
 struct VersionBuffer {
-  Version version = 0;               // if pushes are applied on arrival: all earlier rounds are in
+  Version version = 0;               // if pushes are applied on arrival: contains all rounds below it
   HubNumber hub = whole_model;       // the hub that made it
   bool begun = false;                // being pulled, or complete
   std::vector<bool> arrived;         // by slice
@@ -51,11 +51,12 @@ struct VersionBuffer {
 // Coding of gradients and parameters for the network (Job::push_encoding, Job::pull_encoding;
 // protocol/float_code.h). Pure functions.
 
-// Encodes a slice of a piece's gradient for a push. Rounding depends on these arguments only, not on the
+// Encodes a slice of a piece's gradient for a push. Rounding depends only on these arguments, not on the
 // worker or the time.
 Blob as_pushed(const Job& job, const Slice& slice, const Piece& piece, const Blob& values);
 
-// Decodes a slice sent as a difference: adds it to `before`. Returns no values if that is impossible.
+// Decodes a slice sent as a difference and adds it to `before`. The result has empty `values` if that is
+// impossible.
 Parameters added(const Job& job, const std::vector<Slice>& slices, const Parameters& difference,
                  const VersionBuffer& before);
 

@@ -1,11 +1,11 @@
-// Worker: pulls a version, has pieces computed, pushes their gradients and reports.
+// Worker: pulls a version, sends pieces to the compute node, pushes their gradients and reports.
 //
-// Holds two versions of the parameters: the one it computes from, and the next one as it arrives. Its pushes
-// for a version are kept until all of the next version is here, which proves that every slice was closed;
-// until then a push may have to be resent. A pseudo-node does the computing; meanwhile the worker keeps
-// answering messages.
+// It holds two versions of the parameters: the one that it computes from, and the next one as it arrives. It
+// keeps its pushes for a version until all of the next version has arrived, which proves that every slice was
+// closed; until then a push may have to be resent. A pseudo-node computes (worker/compute/compute_node.h), so
+// the worker can answer messages meanwhile.
 //
-// The sync mode's rule chooses the versions (worker/pull_rule.h).
+// The sync mode's PullRule chooses the versions (worker/pull_rule.h).
 #pragma once
 
 #include <functional>
@@ -32,7 +32,7 @@ class Worker {
     NodeId self;
     Hello hello;
     Session::Timeouts timeout;
-    // Called once, with the job: prepares model and data, or throws Failure. Slow work belongs here.
+    // Called once, with the job: prepares model and data, or throws Failure. May be slow.
     std::function<void(const Welcome&)> prepare;
     // The model, if this worker brings the job's model. Made when the scheduler asks for it.
     struct Model {
@@ -40,8 +40,8 @@ class Worker {
       std::function<Blob(std::uint64_t seed, Interval floats)> weights;  // floats lie inside the layout
     };
     std::function<Model()> model{};
-    // Receives the last version of the parameters when the job ends in good order and the version can be
-    // pulled. Empty: the version is not pulled.
+    // Receives the last version of the parameters when the job ends, if that version can be pulled. Empty:
+    // the worker does not pull it.
     std::function<void(const Blob& parameters)> last{};
   };
 

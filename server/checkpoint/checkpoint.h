@@ -4,10 +4,10 @@
 //                    optimizer.safetensors  state, as "state.<slot>.<name>"; slots count from 1
 //                    MANIFEST.json          progress, seed, layout, and the size and hash of each file
 //
-// A checkpoint is written to a temporary directory ("1180.tmp-..."), its values in order of arrival, read
-// back when complete, and renamed; only then the oldest are removed. If the writer is killed at any point,
-// all existing checkpoints remain, and the next write removes its leftovers. A directory of checkpoints has
-// one writer at a time.
+// The writer fills a temporary directory ("1180.tmp-...") with values in order of arrival, reads the complete
+// files back, renames the directory, and only then removes the oldest checkpoints. If it is killed at any
+// point, all existing checkpoints remain, and the next write removes its leftovers. A directory of
+// checkpoints has one writer at a time.
 #pragma once
 
 #include <algorithm>
@@ -28,20 +28,20 @@ namespace steelyard {
 // epoch, so a job that resumes within an epoch needs the same source.
 struct SampleSource {
   std::string data;           // the data set's name
-  std::uint64_t samples = 0;  // for training; 0: unknown, from an earlier release
-  std::string hash;           // of some samples, values and labels: 32 hexadecimal digits
+  std::uint64_t samples = 0;  // training samples; 0: unknown, written by an earlier release
+  std::string hash;           // of the values and labels of some samples: 32 hexadecimal digits
   std::uint64_t batch = 0;    // samples in a round, for display
-  // Inputs are (raw - mean) / deviation, for use of the model elsewhere: one number for all values, or one
-  // for each channel.
+  // Inputs are (raw - mean) / deviation, so that other programs can use the model: one number for all values,
+  // or one per channel.
   std::vector<double> mean{0}, deviation{1};
-  // Shape of a sample as the model takes it: with it and the job, the model can be built without the data
-  // set. All 0: unknown, from an earlier release or from a worker's program that does not state it.
+  // Shape of a sample as input of the model: with it and the job, the model can be built without the data
+  // set. All 0: unknown, because an earlier release wrote it or a worker's program does not state it.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 
-// A consistent snapshot of a training: enough to resume it without a difference, on any number of shards and
-// workers.
+// A consistent snapshot of a training: enough to resume it with identical results, on any number of shards
+// and workers.
 struct Snapshot {
   Progress progress;
   std::uint64_t seed = 0;
@@ -55,25 +55,27 @@ struct Snapshot {
 
 inline constexpr std::size_t kept_checkpoints = 3;
 
-// Receives a version piece by piece, in any order. If a call throws, or if it is destroyed before finish(),
-// nothing of the attempt remains. Used by one thread.
+// Receives a version part by part, in any order. If a call throws, or if the sink is destroyed before
+// finish(), nothing of the attempt remains. Used by one thread.
 class CheckpointSink {
  public:
   virtual ~CheckpointSink() = default;
   // Stores `values` at `offset` (in floats) of a slot: 0 holds parameters, 1.. optimizer state. Each float of
   // each slot must be put once.
   virtual void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) = 0;
-  virtual std::string finish(std::uint64_t steps) = 0;  // its location, for display
+  // Completes the checkpoint and returns its location, for display. `steps`: of the optimizer.
+  virtual std::string finish(std::uint64_t steps) = 0;
 };
 // Creates a sink for a snapshot without values and steps.
 using OpenCheckpoint =
     std::function<std::unique_ptr<CheckpointSink>(const Snapshot& about, std::size_t state_slots)>;
 
-// Creates <dir>/<version>; finish() returns its path and keeps the newest three. Values go to the file at
-// once and are not held in memory. Throws Failure (io), now and later, if the disk is full or a write fails.
+// Creates <dir>/<version>; finish() returns its path and removes all but the newest three. Values are written
+// to the file at once and not held in memory. This function and the sink throw Failure (io) if the disk is
+// full or a write fails.
 std::unique_ptr<CheckpointSink> open_checkpoint(const std::string& dir, const Snapshot& about,
                                                 std::size_t state_slots);
-// Writes a complete snapshot.
+// Writes a complete snapshot. Returns and throws as above.
 std::string write_checkpoint(const std::string& dir, const Snapshot& snapshot);
 
 // Reads one checkpoint. Every byte is checked against the manifest; damage throws Failure (io), which names

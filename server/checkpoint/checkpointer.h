@@ -1,12 +1,12 @@
 // Checkpointer: sends the initial state to the shards, and gathers versions from them for checkpoints.
 //
-// It runs beside the scheduler, where the run directory is, and connects to the shards' bulk ports. In both
-// directions the receiver requests a few parts at a time (server/shard/transfer.h), so only a window of the
-// model is in flight.
+// It runs in the scheduler's process, because the run directory is on that machine, and connects to the
+// shards' bulk ports. In both directions the receiver requests a few parts at a time
+// (server/shard/transfer.h), so only a window of the model is in flight.
 //
 // A gathered version is consistent: the same version of every slice, with optimizer state and step counts.
-// Parts go to the checkpoint as they arrive. Writing is slow and may fail, so the host provides the sink and
-// runs the checkpointer on its own thread.
+// Parts are written to the checkpoint as they arrive. Writing is slow and may fail, so the host provides the
+// sink and runs the checkpointer on a separate thread.
 //
 // Each heartbeat names the shards that do not answer. A checkpoint fails if a shard does not answer for a
 // minute.
@@ -26,11 +26,11 @@ namespace steelyard {
 
 class Checkpointer {
  public:
-  // `initial` has the initial layout, parameters, optimizer state (empty: zeros), version and term. Its
-  // values are released when the first checkpoint is requested, because the training has begun by then.
+  // `initial` has the initial layout, parameters, optimizer state (empty: zeros), version and term. When the
+  // first checkpoint is requested, training has begun, and these values are released.
   Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_slots, OpenCheckpoint open);
 
-  // An earlier process of this run has written this checkpoint and may not have reported it.
+  // A former process of this run has written this checkpoint but may not have reported it.
   void remember(const Saved& saved) { answered_[saved.version] = saved; }
 
   void step(Time now, const Envelope& in, Outbox& out);
@@ -77,7 +77,7 @@ class Checkpointer {
   [[nodiscard]] const ShardPlace* place(NodeId shard) const;
   [[nodiscard]] std::size_t index_of(const ShardPlace& shard) const;  // of one in the roster
   void restart(const ShardPlace& shard);  // requests its parts of the gathered version again
-  // The version being gathered, or the next one: an older one may be requested meanwhile.
+  // The version being gathered, or else the oldest one requested.
   [[nodiscard]] Version version() const { return gathering_ ? gathering_->version : asked_.begin()->first; }
   // Whether an answer of the shard is awaited.
   [[nodiscard]] bool awaited(const ShardPlace& shard) const;

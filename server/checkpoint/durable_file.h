@@ -1,8 +1,8 @@
-// Durable files, which are on the disk when a call returns, and their hashes. Checkpoints consist of them.
+// Durable files, which are on the disk when finish() returns, and their hashes. Checkpoints consist of them.
 //
-// A full disk, a failed write and a failed fsync throw Failure (io). After a failed fsync the contents of the
-// disk are unknown, and a second fsync may succeed wrongly: the caller must discard the whole attempt and not
-// retry.
+// If the disk is full, or a write or fsync fails, functions throw Failure (io). After a failed fsync the
+// contents of the disk are unknown, and a second fsync may succeed wrongly: the caller must discard the file
+// and not retry.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ struct FileSeal {
 };
 FileSeal seal(std::span<const std::byte> bytes);
 
-// A new file, each byte written once, by one thread. The caller removes unfinished files.
+// A new file, of which one thread writes each byte once. The caller removes unfinished files.
 class DurableFile {
  public:
   // Reserves `bytes` at once, so that a full disk is detected before the first write.
   DurableFile(std::string path, std::uint64_t bytes);
 
   void write(std::span<const std::byte> bytes) { write_at(size_, bytes); }  // appends
-  // Pieces may come in any order; those of a finished file must not overlap or leave a hole.
+  // Writes may come in any order, but before finish() must cover the file without overlap or hole.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
   // Syncs the file, reads it back, compares it with the data written, and closes it. Takes a megabyte of
   // memory, whatever the size of the file.

@@ -1,11 +1,11 @@
 // ModelIntake: gets the model and its initial weights from a worker, for a job that leaves both to its
 // workers.
 //
-// It acts as the scheduler until it has them; then the real scheduler starts with a complete job. It asks one
-// of the workers that send Hello at a time: first for the model, then for the initial weights, part by part.
-// It gives up on a worker that has no model or one too large for this machine, that disconnects, sends
-// nothing for `timeout`, or takes too long in total; then it asks the next one and reports the reason to the
-// recorder. All other nodes get heartbeats, so that none exits meanwhile.
+// It acts as the scheduler until it has them; then the real scheduler starts with a complete job. Of the
+// workers that send Hello, it asks one at a time: first for the model, then for the initial weights, part by
+// part. It gives up on a worker that has no model or one too large for this machine, that disconnects, sends
+// nothing for `timeout`, or takes too long in total. It then reports the reason to the recorder and asks the
+// next worker. All other nodes get heartbeats, so that none times out meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class ModelIntake {
   [[nodiscard]] Time deadline() const;
   [[nodiscard]] bool finished() const { return ended_ || complete(); }
 
-  // False after finished(): the job must end or cannot start, because a process of it is gone permanently.
+  // If finished() but not complete(): the job must end, or cannot start because one of its processes exited.
   [[nodiscard]] bool complete() const { return described_ && weights_.size() == model_.layout.size(); }
   // Only once complete.
   [[nodiscard]] const ModelDescription& model() const { return model_; }
@@ -47,7 +47,7 @@ class ModelIntake {
   void hear(Time now, const Weights& part, Outbox& out);
   void give_up(const std::string& why, Outbox& out);
   [[nodiscard]] Interval next_part() const;
-  [[nodiscard]] Time patience() const;  // deadline for the whole description and the weights
+  [[nodiscard]] Time patience() const;  // deadline for description and weights together
 
   const std::uint64_t seed_;
   const Duration timeout_;

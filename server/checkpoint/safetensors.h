@@ -2,10 +2,10 @@
 //
 //   u64 length of the header | header: JSON, padded with spaces | values, little-endian, row-major
 //
-// Written files begin their values at a multiple of 64 bytes, in the given order and without gaps, so the
-// values of a file equal the model's flat buffer. Files to read may come from anywhere: they must satisfy the
+// In written files, values begin at a multiple of 64 bytes and follow in the given order without gaps, so
+// they equal the model's flat buffer. Files to read may have other writers: they must satisfy the
 // specification (no duplicate name, no hole, no overlap, values to the last byte, sizes that do not overflow,
-// a header of at most 100 MB) and contain float32 values only. NaN and infinity are accepted. Specification:
+// a header of at most 100 MB) and contain only float32 values. NaN and infinity are accepted. Specification:
 // github.com/huggingface/safetensors, "Format".
 #pragma once
 

@@ -3,25 +3,25 @@
 // A shard is pure (protocol/machine.h): two shards that receive the same messages in the same order have the
 // same state. So the primary forwards each message to its mirror and handles it only once the mirror has it:
 //
-//  primary  Replicate to the mirror, wait for ReplicateAck, then handle. Everything the primary sends, the
-//           mirror could send.
-//  mirror   ReplicateAck, then handle, and send nothing. When the primary is lost, the mirror is promoted and
-//           takes its place.
+//  primary  sends Replicate to the mirror, waits for ReplicateAck, then handles the message. So the mirror
+//           could send everything that the primary sends.
+//  mirror   sends ReplicateAck, then handles the message, but drops its answers. When the primary is lost,
+//           the scheduler promotes the mirror, which takes its place.
 //
-// A primary that is cut off from its mirror stops: the scheduler decides either to promote the mirror
-// (Promote) or to let the primary continue without one (Mirror), never both. Workers then request again from
-// the promoted mirror what the lost primary owed them, and repeat their unacknowledged pushes. A worker that
-// died with the primary does not: the mirror drops the state of workers that send nothing for ten seconds.
+// A primary that is cut off from its mirror waits: the scheduler decides either to promote the mirror
+// (Promote) or to let the primary continue without one (Mirror), never both. Workers then repeat their pulls
+// and unacknowledged pushes to the promoted mirror. It drops the state of workers that send nothing for ten
+// seconds, because they may have been lost with the primary.
 //
-// A mirror is filled when no slice contains a part of an open round: between two rounds where versions are
-// exact, at a barrier in other modes. It receives the state in the messages of a checkpointer, and from then
-// on the messages of the primary. Until it has caught up it does not count, and the primary does not wait for
-// it, within a limit.
+// The primary fills its mirror when no slice contains a part of an open round: between two rounds where
+// versions are exact, at a barrier in other modes. It sends the state in the same messages as a checkpointer,
+// and from then on forwards its messages. Until the mirror has caught up it cannot be promoted, and the
+// primary does not wait for it, within a limit.
 //
 // A shard that was declared lost but still runs rejoins empty, as if its process had just started.
 //
-// All sync modes work alike. A mirror cannot be filled during training if hubs differ, if delay compensation
-// keeps workers' versions (CloseRule::is_in_slices), or if a NormLimit has history.
+// This works in all sync modes. But a mirror cannot be filled during training if hubs differ, if delay
+// compensation keeps workers' versions (CloseRule::is_in_slices), or if a NormLimit has a history.
 //
 // Owned and used by one thread.
 #pragma once
@@ -38,12 +38,12 @@
 
 namespace steelyard {
 
-// Claims: a shard's knowledge of the scheduler and its standby, and its decision which of them leads
+// Claims: a shard's state about the scheduler and its standby, and its decision which of them leads
 // (protocol/optional_messages.h).
 //
-// A shard decides only if the scheduler has made it the arbiter, and only for the named attempt. A process
-// that was started in place of a lost shard knows no attempt and refuses. Grants are final: a repeated claim
-// gets the same answer. A claimant that follows an earlier leader than the latest one known here is refused.
+// A shard grants claims of a standby only if the scheduler has made it the arbiter, and only for the named
+// attempt. So a process that replaces a lost shard refuses them. Grants are final: a repeated claim gets the
+// same answer. A claim with a lower generation than the highest known here is refused.
 class Claims {
  public:
   // A scheduler of this generation leads.
@@ -55,7 +55,7 @@ class Claims {
     arbiter_of_ = it.attempt;
     return true;
   }
-  // Whether the claimant leads. A scheduler may always lead, provided that its standby has no grant.
+  // Whether the claim is granted. That of a scheduler is, unless its standby has a grant.
   [[nodiscard]] bool answer(const LeaderClaim& claim) {
     if (claim.generation < generation_) return false;
     const auto known = std::ranges::find(granted_, claim.attempt, &Grant::attempt);
@@ -82,11 +82,11 @@ struct KnownMirror {
   NodeId node;
   bool begun = false;                 // the state was sent to it
   bool filled = false;                // it has caught up once, and stayed so
-  bool late = false;                  // it has not answered in time, and that is reported
+  bool late = false;                  // it has not answered in time, and heartbeats report that
   std::uint64_t sent = 0, below = 0;  // messages sent; all below `below` are acknowledged
   std::uint64_t room = 0;             // number of messages that may be in flight while it is filled
   Time asked;                         // time since which messages are in flight, or of its last answer
-  Duration slowest{};                 // answer yet
+  Duration slowest{};                 // longest time to an answer so far
 };
 
 class Replica {
@@ -147,7 +147,7 @@ class Replica {
   bool promoted_ = false;
   // Received messages: as primary, not acknowledged by the mirror; as mirror, not handled.
   std::deque<Waiting> waiting_;
-  std::deque<Envelope> early_;  // as a mirror: the last messages that other nodes sent to it directly
+  std::deque<Envelope> early_;  // as mirror: the latest messages from nodes other than its primary
   // Once promoted: nodes known to the lost primary that have not sent anything to this one.
   std::set<NodeId> unheard_;
   Time unheard_until_;

@@ -1,13 +1,13 @@
-// CloseRule: how pushes become the next version of a slice, and which pulls it can answer. It contains all
-// that a sync mode changes in a shard. When a round is covered is the same in all modes: Shard::close_covered
-// compares the slice's ledger with BeginRound::quorum and then calls close().
+// CloseRule: how pushes become the next version of a slice, and which pulls the slice can answer. This is all
+// that a sync mode changes in a shard. Whether a round is covered does not depend on the mode:
+// Shard::close_covered() compares the slice's ledger with BeginRound::quorum and then calls close().
 //
-//  exact versions      Pushes are summed. When the round is covered, the average takes one step and the slice
-//                      has the next version.
-//  applied on arrival  Several rounds are open. Each push is a step, or pushes are gathered until the mode's
-//                      number of positions is in; then their average takes one step. The version of a slice
-//                      is the first round that its parameters do not contain completely.
-//  hubs                like exact versions, in each of several averages: hub_rule(), below
+//  exact versions      The slice sums pushes. When the round is covered, it takes one step with their
+//                      average, which makes the next version.
+//  applied on arrival  Several rounds are open. The slice takes a step with each push, or gathers pushes
+//                      until the mode's number of positions is in and takes a step with their average. Its
+//                      version is the first round that its parameters do not contain completely.
+//  hubs                like exact versions, with parameters and average for each hub: hub_rule(), below
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ namespace steelyard {
 //   constant   g' = g + lambda * g^2 * (w - b)
 //   adaptive   s' = 0.95 * s + 0.05 * g^2,  g' = g + lambda / sqrt(s' + 1e-7) * g^2 * (w - b)
 //
-// s is kept for each worker, starts at zero, and is not in checkpoints. g' goes into the job's update rule.
+// s is kept per worker, starts at zero, and is not in checkpoints. g' is the input of the job's update rule.
 //
-// For each worker and slice it keeps a reference to the version sent last: at most a model for each worker. A
-// push computed from another version, or made after the worker's connection broke, is applied without
-// compensation and counted.
+// For each worker and slice the shard keeps a reference to the version sent last: at most one model per
+// worker. A push computed from another version, or made after the worker's connection broke, is applied
+// without compensation and counted.
 class DelayCompensation {
  public:
   explicit DelayCompensation(const SyncMode& mode) : kind_(mode.compensation), lambda_(mode.lambda) {}
@@ -75,13 +75,13 @@ class CloseRule {
 
   // All slices have their initial state.
   virtual void begin(std::span<const SliceMemory>) {}
-  // Whether a rule created from these slices, between two rounds, would equal this one.
+  // Whether this rule has no state beyond these slices, so that a rule created from them would equal it.
   [[nodiscard]] virtual bool is_in_slices(std::span<const SliceMemory>) const { return true; }
   // Whether a push of an open round can be added to this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
   // Adds a push. Returns false, without a change, if any of its positions is covered already.
   virtual bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) = 0;
-  // All open rounds are complete in this slice: takes a step with the pushes gathered until now.
+  // All open rounds are complete in this slice: takes a step with the pushes gathered so far.
   virtual void settle(const BeginRound&, SliceMemory&) const {}
   // The slice's current version is sent to this worker; or the worker has disconnected.
   virtual void answered(NodeId, const SliceMemory&) {}
@@ -98,7 +98,8 @@ class CloseRule {
   [[nodiscard]] virtual bool will_have(const Pull& pull, const SliceMemory& slice) const {
     return slice.version() < pull.version;
   }
-  // The values that answer a pull: of the current version, or of the preceding one, which the slice then has.
+  // The values that answer a pull: of the current version or, if not `current`, of the preceding one, which
+  // the slice must have.
   [[nodiscard]] virtual Blob told(const Pull&, const SliceMemory& slice, bool current) const {
     return current ? slice.current() : *slice.previous();
   }
@@ -121,20 +122,20 @@ class CloseRule {
 
 std::unique_ptr<CloseRule> close_rule(const Job& job);
 
-// The close rule of modes with hubs (protocol/local_steps.h): MLL-SGD (Castiglia, Das, Patterson, ICLR 2021,
+// The close rule of modes with hubs (protocol/sync_mode.h): MLL-SGD (Castiglia, Das, Patterson, ICLR 2021,
 // section 3).
 //
-// Each slice has a copy for every hub, h, and its own values are the average of these. A push goes to the
-// copy of its piece's hub. When the round is covered, with n(h) = the weights of the pushes added to h since
-// the hubs mixed last, and N(h) = h and its neighbours:
+// Each slice has a copy w(h) for every hub h; w, the slice's values, is the average of the copies. A push is
+// added to the copy of its piece's hub. Let n(h) be the sum of the weights of the pushes added to h since the
+// hubs mixed last, and N(h) = h and its neighbours. When the round is covered:
 //
 //   w(h) = w(h) - rate * sum / weight                          where something was pushed to h
-//   w(h) = sum over j in N(h) of n(j) w(j) / sum of n(j)       in every Q-th round, from the w of all
+//   w(h) = sum over j in N(h) of n(j) w(j) / sum of n(j)       in every Q-th round, for all h at once
 //   w    = sum over h of n(h) w(h) / sum of n(h)               the slice's next version
 //
 // A hub without workers changes only when the hubs mix. All copies begin with the loaded state, so a resumed
-// job begins with equal hubs. The ledger is the slice's: a position counts once, whichever hub it is pushed
-// to.
+// job begins with equal hubs. All copies share the slice's ledger: a position counts once, whichever hub it
+// is pushed to.
 std::unique_ptr<CloseRule> hub_rule(const Job& job);
 
 }  // namespace steelyard

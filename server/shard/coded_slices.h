@@ -1,7 +1,7 @@
-// CodedSlices: coding of a shard's pushes and pulls (Job::push_encoding, Job::pull_encoding;
-// protocol/float_code.h).
+// CodedSlices: decodes the pushes to a shard and encodes its answers to pulls (Job::push_encoding,
+// Job::pull_encoding; protocol/float_code.h).
 //
-// Slices are numbered from the shard's first one. Owned and used by one shard, on one thread.
+// `index` counts from the shard's first slice. Owned and used by one shard, on one thread.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,10 @@ namespace steelyard {
 //
 //   difference = coded(w(k+1) - told(k))        told(k+1) = told(k) + decoded(difference)
 //
-// so all workers compute from the same told(k+1), bit for bit. The coding error enters the next difference
-// (error feedback, Seide et al. 2014); the server keeps it, so a lost worker loses nothing of it. A worker
-// without version k gets all of told(k+1). Checkpoints contain told - w in the slice's last slot of state.
+// with w = the slice's parameters. So all workers compute from the same told(k+1), bit for bit. The coding
+// error enters the next difference (error feedback, Seide et al. 2014). The server keeps this error, so no
+// part of it is lost with a worker. A worker without version k gets all of told(k+1). Checkpoints contain
+// told - w in the slice's last slot of state.
 //
 // Owned and used by one shard, on one thread.
 class DeltaSlice {
@@ -33,7 +34,7 @@ class DeltaSlice {
     Blob difference;  // to the preceding version; empty for the first
   };
 
-  // `slice` has its initial state. If it has a preceding version, that is as the workers received it.
+  // `slice` has its initial state. Its preceding version, if any, is as the workers received it.
   DeltaSlice(FloatCode code, const SliceMemory& slice);
   // The slice has its next version. Writes its last slot of state.
   void advance(SliceMemory& slice);
@@ -60,13 +61,13 @@ class CodedSlices {
   // Whether the blob has the size of a push for a slice of `floats` values. Uncoded floats must be aligned,
   // too.
   [[nodiscard]] bool fits(std::size_t index, const Blob& values, std::uint64_t floats) const;
-  // The push with its values as floats. Returns std::nullopt if they are no valid code.
+  // Returns the push with decoded values, or std::nullopt if they are not a valid code.
   [[nodiscard]] std::optional<Push> decoded(std::size_t index, const Push& push, std::uint64_t floats) const;
   // The preceding version, which the slice must have, as the workers received it.
   [[nodiscard]] Blob told_before(std::size_t index, const SliceMemory& slice) const {
     return told_[index] ? told_[index]->previous().whole : *slice.previous();
   }
-  // Puts values as the workers receive them into the answer. `current`: those of the slice's version,
+  // Sets the values of the answer to a pull, as the workers receive them. `current`: of the slice's version;
   // otherwise of the preceding one.
   void put_into(Parameters& answer, std::size_t index, const Pull& pull, bool current) const;
 

@@ -1,13 +1,13 @@
 // HeldPushes: pushes that arrive before the BeginRound of their round, within limits.
 //
 // A worker may get a round's Start before a shard gets its BeginRound. Where versions are exact, a worker is
-// at most one round ahead. So a worker may have two pieces of all slices here, and all workers together four;
-// further pushes are dropped and requested again. With backup workers a round is opened when enough of it is
-// reported, and until then the pushes of all workers wait here: two pieces of each worker with pushes here,
-// up to a number of bytes.
+// at most one round ahead. So the limit is two pushes of every slice per worker, and four for all workers
+// together; further pushes are dropped and requested again. With backup workers, BeginRound is sent only when
+// enough of the round is reported, and the pushes of all workers wait here until then. The limit is then two
+// pushes of every slice for each worker, up to a number of bytes.
 //
 // The contents depend only on the pushes received and their order, not on the memory of this machine, because
-// a mirror must hold the same as its primary.
+// a mirror must hold the same pushes as its primary.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +24,10 @@ namespace steelyard {
 
 // NormLimit: rejects pushes that are not finite or far too long.
 //
-// The length of a push is the Euclidean norm of its mean gradient, its values / its weight. It is compared
-// with the median of the last 31 accepted for the same slice; none is rejected before there are 8, or while
-// that median is 0. A mean over few positions is longer than one over many, about by the root of their ratio,
-// so a limit below 10 would reject correct pushes of workers with small shares.
+// The length of a push is the Euclidean norm of its mean gradient, values / weight. It is compared with the
+// median length of the last 31 accepted pushes of the same slice; nothing is rejected before there are 8, or
+// while the median is 0. A mean over few positions is longer than one over many, by about the square root of
+// the ratio of their numbers, so a limit below 10 would reject correct pushes of workers with small shares.
 class NormLimit {
  public:
   // For `slices` slices; `limit` 0: no length is rejected.

@@ -19,8 +19,8 @@ class SavedVersions {
   // `slots` of state for each slice, parameters included.
   explicit SavedVersions(std::uint32_t slots) : slots_(slots) {}
 
-  // Keeps the slice's current version: parameters by reference, because a version never changes, and a copy
-  // of the optimizer state.
+  // Keeps the current version of slice `number`: parameters by reference, because a version never changes,
+  // and a copy of the optimizer state.
   void keep(const SliceMemory& slice, std::uint32_t number);
   // Drops all versions up to this one, which are saved.
   void forget(Version version);
@@ -30,8 +30,8 @@ class SavedVersions {
   // The checkpointer now fetches this version.
   void gather(Version version);
   [[nodiscard]] std::optional<Version> gathered() const { return gathered_; }
-  // A part of that version, or VersionExpired, or nothing if its slice has not closed that round; then the
-  // part is remembered. `state_changes`: versions include state besides the parameters.
+  // Returns a part of that version; VersionExpired if it is no longer kept; or monostate if its slice has not
+  // closed that round, and then remembers the part. `state_changes`: versions include optimizer state.
   using Part = std::variant<std::monostate, State, VersionExpired>;
   Part part(StatePart part, const SliceMemory& slice, bool state_changes);
   // Removes and returns the remembered parts of this slice.

@@ -1,11 +1,10 @@
-// Shard: a range of slices on one server thread. Sums pushes, takes a step when a slice is covered, answers
-// pulls.
+// Shard: a range of slices on one server thread. Sums pushes, takes a step when a slice is covered, and
+// answers pulls.
 //
-// A shard does not decide which rounds exist: it knows them only from BeginRound. A push that arrives before
-// its BeginRound is held, within limits. Invalid and repeated messages are dropped and counted.
-// docs/protocol.md has the rules in context.
+// A shard knows rounds only from BeginRound. It holds a push that arrives before its BeginRound, within
+// limits. It drops and counts invalid and repeated messages. docs/protocol.md explains the rules.
 //
-// The sync mode's rule defines how pushes become the next version (server/shard/close_rule.h).
+// The sync mode's CloseRule defines how pushes become the next version (server/shard/close_rule.h).
 #pragma once
 
 #include <map>
@@ -34,7 +33,7 @@ class Shard {
     NodeId self;
     Hello hello;
     Session::Timeouts timeout;
-    // Memory for versions that other processes can read; shared by the shards of a process. Null: private
+    // Memory for versions, which other processes can read; shared by the shards of a process. Null: private
     // memory.
     std::shared_ptr<FlatPool> versions{};
   };
@@ -63,18 +62,18 @@ class Shard {
   [[nodiscard]] Version version() const;  // the lowest of its slices
   [[nodiscard]] bool loaded() const;
 
-  // For its replica: the messages, in order, that turn a newly welcomed shard into a copy of this one.
-  // Returns std::nullopt while a slice has a part of an open round, or while this shard has state that no
-  // message carries.
+  // For Replica: returns the messages, in order, that turn a newly welcomed shard into a copy of this one, or
+  // std::nullopt while a slice has a part of an open round or this shard has state that no message contains.
   [[nodiscard]] std::optional<std::vector<Envelope>> snapshot() const;
-  // Nodes with a pull here, answered or not.
+  // Nodes that have sent a pull, answered or not.
   [[nodiscard]] std::set<NodeId> pulling() const {
     const auto nodes = std::views::keys(pulls_);
     return {nodes.begin(), nodes.end()};
   }
-  // While pushes are gathered and a heartbeat is due: the message that this shard must handle before it.
+  // If pushes are gathered and a heartbeat is due: the message that this shard must handle before the
+  // heartbeat.
   [[nodiscard]] std::optional<IdleTick> due_quiet(Time now) const;
-  // Sets the state of its mirror for its heartbeats.
+  // Sets ShardBeat::mirror.
   void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
   void beat(Outbox& out);  // only once joined
 
@@ -112,9 +111,10 @@ class Shard {
   void close_empty(const BeginRound& open, Outbox& out);
   void covered(const BeginRound& open, Outbox& out);
   void report_covered(const BeginRound& open, Outbox& out);
-  // Closes the slice's covered rounds (BeginRound::quorum), the oldest first. With a clip barrier it reports
-  // to the scheduler instead. `quiet`: no push was added since the last heartbeat. Then gathered pushes are
-  // applied as soon as the oldest open round is in, and gaps of later rounds are reported once it has closed.
+  // Closes the slice's covered rounds (BeginRound::quorum), the oldest first; with a clip barrier, reports
+  // them to the scheduler instead. `quiet`: no push was added since the last heartbeat. Gathered pushes are
+  // then applied as soon as the oldest open round is covered, so that it closes and the gaps of later rounds
+  // can be reported.
   void close_covered(SliceMemory& slice, Outbox& out, bool quiet = false);
   void close(std::span<SliceMemory> slices, const BeginRound& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const BeginRound& open, Outbox& out);

@@ -1,9 +1,9 @@
 // One slice of the model in a shard: the current version, the preceding one, the optimizer state, and for the
 // open round the sum and the coverage ledger.
 //
-// The ledger decides whether a push counts: a push is added if none of its positions is covered, and dropped
-// otherwise; the slice is covered when the needed positions are all in. This handles duplicates, late copies,
-// and pieces of a lost worker that others compute again. The CloseRule decides how a push changes the
+// The ledger is the set of covered positions. A push is added if none of its positions is covered, and
+// dropped otherwise; the slice is covered when all needed positions are. This handles duplicates, late
+// copies, and pieces of a lost worker that others compute again. The CloseRule decides how a push changes the
 // parameters.
 //
 // Versions are immutable blobs, sent without a copy. Owned and used by one shard, on one thread.
@@ -55,10 +55,10 @@ class SliceMemory {
   // already.
   bool add(Interval positions, double weight, const Blob& values);
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
-  // Where pushes are applied on arrival, several rounds are open, each with its ledger. cover() enters a push
-  // in the ledger only; gather() adds it to the sum; step() takes a step with the gathered sum and keeps the
-  // version. `whole` is the weight of a whole update; by default that of the gathered pushes. next_version()
-  // completes the oldest open round.
+  // Where pushes are applied on arrival, several rounds are open, each with its ledger. cover() only adds a
+  // push to the ledger, and returns false as add() does; gather() adds it to the sum; step() takes a step
+  // with the gathered sum without changing the version number. `whole` is the weight of a whole update;
+  // default: the weight of the gathered pushes. next_version() completes the oldest open round.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
   void gather(Interval positions, double weight, const Blob& values);
@@ -67,22 +67,22 @@ class SliceMemory {
   [[nodiscard]] bool untouched() const;
   void step(const nn::Optimizer& optimizer, double rate, std::optional<double> whole = {});
   void next_version();
-  // Returns values made by `change(out)`, to be gathered in place of a push.
+  // Returns a blob filled by `change(out)`, to be gathered in place of a push's values.
   [[nodiscard]] Blob changed(const std::function<void(std::span<float>)>& change);
-  // Squared norm of the average gradient: sum of (sum / weight)^2. 0 if pushes are not gradients.
+  // Squared norm of the average gradient: the sum of squares of sum / weight. 0 if pushes are not gradients.
   [[nodiscard]] double sum_of_squares();
 
   // A slice at the same place with the same parameters, without optimizer state.
   [[nodiscard]] SliceMemory copy() const;
   // Ends the round without a step: the next version equals the current one.
   void stand();
-  // Replaces the current version, which has not been sent yet, by values made by `make(out)`.
+  // Replaces the current version, which must not have been sent yet, by values that `make(out)` writes.
   void replace(const std::function<void(std::span<float>)>& make);
 
   // Ends the round: makes the next version from the sum and clears the ledger. The preceding version stays
   // available until release_previous().
   void apply(const nn::Optimizer& optimizer, double rate, double scale);
-  // Does the same for all slices of a tensor that is updated with its norm.
+  // Does the same for all slices of a tensor whose update needs the tensor's norm.
   static void apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
                              double scale);
 
@@ -139,7 +139,7 @@ class SliceMemory {
   std::shared_ptr<FloatBuffer> sum_;
 };
 
-// The slice, or all slices of its norm group in the shard: they close together and share a version.
+// The slice, or all slices of its norm group: they close together and always have the same version.
 std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all);
 
 // Gaps of an open round, for the shard's heartbeats.
@@ -151,9 +151,9 @@ std::vector<Interval> first_gaps(const BeginRound& open, std::span<const SliceMe
 // Skipped positions of a round (BeginRound::skipped, with backup workers) belong to other rounds. They count
 // as covered in every slice, so they are neither gaps nor added.
 
-// Enters them in the ledgers, once, before any push of the round is added. Returns false, without a change,
-// if they are invalid, or if a slice does not have the round's version: some worker then has computed from
-// it.
+// Marks them as covered in all slices. Call once, before any push of the round is added. Returns false,
+// without a change, if they are invalid or a slice does not have the round's version. (All have it in a
+// correct run: workers have computed from that version before BeginRound is sent.)
 bool cover_holes(const BeginRound& open, std::span<SliceMemory> slices);
 
 }  // namespace steelyard

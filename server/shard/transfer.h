@@ -1,10 +1,10 @@
 // Transfer: a large object in parts, which the receiver requests a few at a time.
 //
-// One part is in flight at first, and one more with each arrival, up to `window`. So a slow connection never
-// gets more requests than it has been able to carry, and the sender never queues more than the window. If no
-// part arrives within a timeout, all requested parts count as lost and the window is one again. The timeout
-// is twice the longest recent time of a part, 2 s at least, and doubles with each repetition: on a slow or
-// shared connection, few parts are sent twice.
+// At first one part is in flight, and one more with each arrival, up to `window`. So a slow connection never
+// has more requests than it can carry, and the sender never queues more than the window. If no part arrives
+// within the timeout, all requested parts count as lost, and again only one is in flight. The timeout is
+// twice the longest recent time of a part, at least 2 s, and doubles with each repetition, so that few parts
+// are sent twice on a slow or shared connection.
 //
 // Pure; used by the shard (loading) and by the checkpointer (gathering).
 #pragma once
@@ -29,7 +29,7 @@ class Transfer {
   Transfer(std::size_t parts, std::size_t window)
       : window_(window), parts_(parts, Part::missing), asked_(parts) {}
 
-  // The parts to request now, often none. Requested parts may never arrive.
+  // Returns the parts to request now, often none.
   std::vector<std::size_t> ask(Time now);
   // A part has arrived. Returns false if it is a duplicate or does not exist; then only the time of the last
   // arrival changes.

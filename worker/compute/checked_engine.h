@@ -1,12 +1,12 @@
-// CheckedEngine: an engine that periodically compares its gradients with the processor's. A device that
+// CheckedEngine: an engine that periodically compares its gradients with those of the CPU. A device that
 // computes wrong results (through faulty memory, an unsuitable driver or a wrong kernel) would silently
 // corrupt the training of all workers.
 //
-// In the first piece, and in every 1024th after it, some samples (up to 32, fewer if they would keep a
-// processor busy for more than a few seconds) are computed three times: by the engine; by a network on the
-// processor in float32; and by that network again with all parameters moved by the rounding error of the
-// engine's precision. The difference of the last two shows how much rounding alone changes this model's
-// gradient (much, if many ReLUs follow each other). With |.| the length of the whole gradient, the engine may
+// In the first piece, and in every 1024th after it, some samples (up to 32, fewer if a CPU would need more
+// than a few seconds) are computed three times: by the engine; by a network on the CPU in float32
+// (`processor` below); and by that network with all parameters moved by the rounding error of the engine's
+// precision (`moved`). The difference of the last two shows how much rounding alone changes this model's
+// gradient (much, if many ReLUs follow each other). With |.| the norm of the whole gradient, the engine may
 // differ by
 //
 //   |engine - processor| <= max(floor, 10 |moved - processor| / |processor|) |processor|

@@ -1,34 +1,34 @@
-// ComputeNode: the pseudo-node that computes for one worker of the same process. Forward and backward are
-// slow, so they are requested and answered by messages, and the worker can answer others meanwhile.
+// ComputeNode: the pseudo-node that computes for one worker of the same process. Forward and backward passes
+// are slow, so they are requested and answered by messages, and the worker can handle other messages
+// meanwhile.
 //
-//  Compute, to train     One GradientReady per slice, the last slices first, as soon as its gradient is
-//                        final; then Computed. With local steps, all GradientReady come at the end and hold
-//                        the distance moved (worker/compute/local_stepper.h).
-//  Compute, to evaluate  Computed.
+//  Compute, to train     Answered by one GradientReady per slice as soon as its gradient is final, the last
+//                        slices first; then by Computed. With local steps, all GradientReady come at the end
+//                        and hold the distance moved (worker/compute/local_stepper.h).
+//  Compute, to evaluate  Answered by Computed.
 //  Compute without parameters
-//                        An announcement: the first micro-batches are prepared while the parameters are on
-//                        their way. The Compute with parameters may or may not follow.
+//                        An announcement: the first micro-batches are prepared before the parameters arrive.
+//                        The Compute with parameters may or may not follow.
 //  Cut                   With hand-over: the piece ends there, if no later micro-batch has begun; CutTried
 //                        reports the actual end. Not answered once the last micro-batch has begun: Computed
 //                        is the answer.
-//  Abandon               Drops all work given before it for older rounds, between two micro-batches if it has
-//                        begun. It is never answered.
+//  Abandon               Drops all earlier work for older rounds; a piece that is being computed is dropped
+//                        between two micro-batches. Never answered.
 //
-// Pieces are computed in the order given. A gradient is the sum over the positions of its piece and a
-// function of (job, parameters, piece) only. Pieces with positions outside the data set are ignored and
-// counted.
+// Pieces are computed in the order given. A gradient is the sum over the positions of its piece and depends
+// only on (job, parameters, piece). Pieces with positions outside the data set are ignored and counted.
 //
-// If pushes are applied on arrival, no server sees the gradient of a whole round. If the job clips gradients,
-// each piece's mean gradient is then clipped here, and all GradientReady come at the end, too.
+// If pushes are applied on arrival, no server has the gradient of a whole round. If the job clips gradients,
+// this class then clips each piece's mean gradient, and all GradientReady come at the end, too.
 //
-// The engine (include/steelyard/engine.h) does the computing. This class does what all engines share: the
-// order of work, samples, slices, local steps, clipping, timing.
+// The engine (include/steelyard/engine.h) computes. This class does what all engines share: order of work,
+// samples, slices, local steps, clipping, timing.
 //
-// Errors while reading samples or computing gradients (user code may throw) end the computing: the error is
-// kept as failure(), and the worker receives Interrupt.
+// If reading samples or computing gradients throws (both may be user code), computing ends: failure() returns
+// the error, and the worker receives Interrupt.
 //
-// Threads: give() and the destructor run on the worker's thread; another thread computes; the feed's thread
-// reads samples.
+// Threads: the worker's thread calls give() and the destructor, another thread computes, and the feed's
+// thread reads samples.
 #pragma once
 
 #include <deque>
@@ -55,7 +55,8 @@ class ComputeNode {
   // Receives this node's messages, in order; called on the computing thread.
   using Post = std::function<void(std::vector<ToWorker>)>;
 
-  // Gradients are stored in `gradients`. Throws Failure as require_same() and Workload::make_engine do.
+  // `gradients`: the kind of memory for gradients. Throws Failure as require_same() and Workload::make_engine
+  // do.
   ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {},
               Memory gradients = Memory::own);
   ~ComputeNode();  // drops unfinished work

@@ -5,7 +5,7 @@
 
 namespace steelyard {
 
-// The speed of this many threads together, each with its own buffers and matrices. Measuring takes
+// The speed of this many threads together, each with separate buffers and matrices. Measuring takes
 // `seconds_each` for each of the two figures.
 nn::DeviceSpeed measure_cpu(unsigned threads, double seconds_each = 0.5);
 

@@ -1,4 +1,4 @@
-// Resolves the device given to a worker (core/device_name.h) to one on this machine.
+// Resolves the device name given to a worker (core/device_name.h) to a device of this machine.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The engines of built-in models: networks on the processor and on a CUDA device.
+// The engines of built-in models: networks on the CPU and on a CUDA device.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -31,10 +31,9 @@ class CpuEngine final : public Engine {
   std::optional<nn::Network> network_;  // made by the thread that runs it
 };
 
-// The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels.
-
-// `device` must exist here (worker/compute/device_choice.h) and must not be the processor. Throws Failure
-// (configuration) for models that cannot be computed there.
+// The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels. `device`
+// must exist on this machine (worker/compute/device_choice.h) and must not be the CPU. Throws Failure
+// (configuration) for models that the device cannot compute.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
 
 }  // namespace steelyard

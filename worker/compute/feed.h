@@ -1,9 +1,9 @@
 // Feed: turns a worker's pieces (intervals of positions) into micro-batches, ahead of the thread that
 // computes with them.
 //
-// A thread of the feed serves requests in the order of request(), one micro-batch after the other (see
-// BatchBuffer), until `ahead` micro-batches wait. The first ones are therefore ready before the request's
-// parameters are, and reading costs the computing thread no time.
+// The feed's thread serves requests in the order of request(), one micro-batch after the other (see
+// BatchBuffer), until `ahead` micro-batches are ready. So the first ones are ready before the parameters of
+// their piece arrive, and reading costs the computing thread no time.
 //
 // Threads: request() from one thread, next() from one thread, FeedRequest::cancel() from any.
 #pragma once
@@ -94,15 +94,17 @@ struct FeedRequest {
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
-  // Asks to end the piece early, between two micro-batches. The computing thread takes this request, once,
-  // and ends there if it is not too late.
+  // Requests to end the piece at this position, between two micro-batches. The computing thread takes the
+  // request once, and ends there if it is not too late. take_asked_end() returns nobody_asks without a
+  // request.
   void ask_end(Position end) { asked_.store(end, std::memory_order_relaxed); }
   [[nodiscard]] Position take_asked_end() {
     if (asked_.load(std::memory_order_relaxed) == nobody_asks) return nobody_asks;
     return asked_.exchange(nobody_asks, std::memory_order_relaxed);
   }
   static constexpr Position nobody_asks = UINT64_MAX;
-  // The feed prepares nothing behind this; micro-batches prepared already are not fetched.
+  // The feed prepares nothing beyond this position. The computing thread does not fetch micro-batches beyond
+  // it that are already prepared.
   void end_at(Position end) { end_.store(end, std::memory_order_relaxed); }
   [[nodiscard]] Position end() const { return end_.load(std::memory_order_relaxed); }
 

@@ -9,9 +9,9 @@
 //   s     = m        sgd, momentum                s = g + mu * m   nesterov
 //   moved = moved + a * r / u * s,   w_local = w_local - r / W * s
 //
-// `moved` is pushed. a is 1; if steps are balanced, it is a(H) / a(tau), the walks of the round's and of the
-// piece's steps (protocol/local_steps.h), which is 1 with equal weights, too. In a single step of plain SGD
-// all factors are exactly 1, so the gradient itself is pushed, bit by bit.
+// `moved` is pushed. a is 1 or, if steps are balanced and weights not equal, a(H) / a(tau): the walks of the
+// round's H and the piece's tau steps (protocol/local_steps.h). In a single step of plain SGD all factors are
+// exactly 1, so the pushed values equal the gradient, bit for bit.
 //
 // Ranges with other rules (w: the parameters at the beginning; G: what the model left there):
 //
@@ -19,10 +19,9 @@
 //   ema    moved = W / n_s * G + keep * (moved - W * w)  w_local = keep * w + (1 - keep) / W * moved
 //          (the first step: moved = W / n_s * G)
 //
-// with H / tau = 1, except for balanced steps weighted by positions: there differences add up as the steps of
-// plain SGD do. In ema, w_local is the running average that the steps alone would have made, and the server's
-// ordinary rule turns the pushes into the weighted average of all w_local; after one step, this is the result
-// of bsp.
+// with H / tau = 1, except for balanced steps with weights by positions, which add up as in plain SGD. In
+// ema, w_local is the running average after the piece's steps alone, and the server's rule for ema turns the
+// pushes into the weighted average of all w_local; after one step, this is the result of bsp.
 //
 // Belongs to one thread.
 #pragma once
@@ -49,7 +48,7 @@ class FinalSlices {
 
   // Starts a piece: nothing is final.
   void begin();
-  // Floats [begin, end) are final. Returns the slices that are final now, the last one first.
+  // Floats [begin, end) are final. Returns the slices that became final, the last one first.
   std::vector<std::uint32_t> take(std::uint64_t begin, std::uint64_t end);
   // All remaining floats are final.
   std::vector<std::uint32_t> take_rest();
@@ -85,7 +84,7 @@ class LocalStepper {
  public:
   explicit LocalStepper(const Job& job);
 
-  // Starts a piece. `moved` is written from now on, and must outlive the last step.
+  // Starts a piece. Steps write to `moved`, which must outlive the last one.
   void begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved);
   // Makes the piece's next step. `gradient` is the sum over positions with this total weight.
   void step(std::span<const float> gradient, double weight, std::uint64_t pass, std::uint64_t step);

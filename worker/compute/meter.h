@@ -1,19 +1,19 @@
 // Meter: the load of this machine, from /proc. Leading signals for predictors: they change before compute
 // times do.
 //
-//  cpu     share of the machine's processor time that was idle or used by us since the last call, 0..1: it is
-//          1 for a worker alone on the machine, however busy that is. Time stolen by the hypervisor counts as
-//          used by others.
-//  left    share that was idle, used by nice programs (nice value above 0), or used by the system for us:
-//          what a background worker (worker/compute/polite.h) may use. System time spent for other nice
-//          programs cannot be separated, and counts as used by others.
+//  cpu     share of the machine's processor time that was idle or used by this process since the last call,
+//          0..1. A worker alone on its machine has 1, however busy it is. Time stolen by the hypervisor
+//          counts as used by others.
+//  left    share that was idle, used by nice programs (nice value above 0), or used by the kernel for this
+//          process: what a background worker (worker/compute/polite.h) may use. Kernel time spent for other
+//          nice programs cannot be separated, and counts as used by others.
 //  memory  memory available without swapping (MemAvailable), in MB of 2^20 bytes
 //
 // If the process is bound to some of the machine's processors (taskset, a container), only those count as the
-// machine: load on the others neither helps nor disturbs it.
+// machine.
 //
-// -1 for unknown values: no /proc, or an unexpected format. The kernel counts processor time in ticks of 10
-// ms, so readings less than 100 ms apart are imprecise. Not thread-safe.
+// Values are -1 if unknown: without /proc, or if its format is unexpected. The kernel counts processor time
+// in ticks of 10 ms, so readings less than 100 ms apart are imprecise. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct ProcessTicks {
 // The processors that this thread and its children may use; empty: all of the machine's.
 std::vector<unsigned> bound_to();
 
-// Parsers of files in /proc; std::nullopt for an unexpected format. Of /proc/stat: these processors only; if
-// empty, all.
+// Parsers of files in /proc; std::nullopt for an unexpected format. From /proc/stat, only these processors
+// are counted; if empty, all.
 std::optional<MachineTicks> parse_machine_ticks(std::string_view stat,
                                                 const std::vector<unsigned>& processors = {});
 std::optional<ProcessTicks> parse_process_ticks(std::string_view process_stat);  // /proc/self/stat

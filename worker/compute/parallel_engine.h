@@ -1,9 +1,10 @@
-// ParallelEngine: several engines of one model as one, on as many threads as are available, at most one per
+// ParallelEngine: combines n engines of one model, on as many threads as are available, at most one per
 // engine (core/parallel.h).
 //
-// Micro-batch i of a piece goes through all layers on engine i mod n. Each engine sums into its own gradient;
-// once a range is final in all of them it is added up, engine by engine, while the rest is computed. Equal
-// pieces therefore give equal bits for any number of threads, and engines synchronise only at the end.
+// Engine i mod n computes micro-batch i of a piece, through all layers. Each engine sums into a separate
+// gradient; once a range is final in all of them, it is added up in the order of the engines while the rest
+// is computed. Equal pieces therefore give equal bits for any number of threads, and engines synchronise only
+// at the end.
 //
 // Micro-batches are copied when they are dealt out, so that several can be computed at once: a few per
 // engine, or up to the whole piece if there are fewer threads than engines. An exception in any engine ends

@@ -3,18 +3,18 @@
 // The kernel gives a background worker's computing only unused processor time (give_way). That is not enough:
 // systemd, containers and login sessions each form a group, and groups get equal shares whatever runs in
 // them; memory and caches are shared, too. The worker therefore measures how many cores others use, and
-// computes on the rest. If c cores are left and it has t threads, it pauses after each micro-batch until it
-// has worked only for the share
+// computes on the rest. If c cores are left and it has t threads, it pauses after each micro-batch so that it
+// computes only for the share
 //
 //   polite_share = c / t, at least 1/20 and at most 1
 //
-// of the time. Its measured speed drops accordingly, and balancing assigns it less work. If nothing is left
-// it gets no piece (scheduler/rounds/progress_monitor.h), unless it is the only worker; then it takes t/20 of
-// a core. If the kernel does not separate the two, the worker's own use makes the others' use look smaller,
-// but each measurement corrects this, so the share falls to the minimum.
+// of the time. Its measured speed drops accordingly, and the policy assigns it less work. If nothing is left
+// it gets no piece (scheduler/rounds/progress_monitor.h), unless it is the only worker; then it uses t/20 of
+// a core. If others get less time because of this worker, their use looks smaller, but each measurement
+// corrects this, so the share falls to the minimum.
 //
-// Programs with a nice value above 0, other background workers included, do not count as the owner's. Covers
-// processors only: what others use of a GPU is not known.
+// Programs with a nice value above 0, including other background workers, do not count as the owner's. Only
+// processors are measured: the load of others on a GPU is unknown.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -33,16 +33,15 @@
 
 namespace steelyard {
 
-// LeftWatch: reports twice a second which share of its processors other programs leave to a background
-// worker.
-//
-// It runs on a thread of normal priority: the computing threads get no time while the machine is busy, which
-// is when the report is needed.
-
 // The share of the time that a worker with this many threads may work, without the minimum of polite_share().
 // Negative: not known.
 double left_share(double left, unsigned cores, unsigned threads);
 
+// LeftWatch: reports twice a second which share of its processors other programs leave to a background
+// worker.
+//
+// It runs on a thread of normal priority, because the computing threads get no time while the machine is
+// busy, which is when the report is needed.
 class LeftWatch {
  public:
   // `tell` is called on this object's thread, with left_share(), until the destructor runs.
@@ -75,10 +74,11 @@ class PolitePace {
  public:
   explicit PolitePace(unsigned threads, Meter meter = Meter());
 
-  // The share that it may work now. Measures at most five times a second.
+  // The share of the time that the worker may compute now. Measures at most five times a second.
   double share(Time now);
-  // Call after each micro-batch, with this process's total processor time: sleeps off the debt, at most 2 s,
-  // in short steps. Ends early once `wanted` returns false or no other program needs the processor.
+  // Call after each micro-batch, with this process's total processor time. Sleeps in short steps, at most 2
+  // s, until the share is met; ends early once `wanted` returns false or no other program needs the
+  // processor.
   void pause(Duration processor_time, const std::function<bool()>& wanted);
 
  private:
@@ -90,7 +90,8 @@ class PolitePace {
   Duration debt_{};
 };
 
-// Makes any engine polite: wraps the workload's engine, made on a thread that gives way.
+// Makes any engine polite: pauses after its micro-batches. The engine is made on a thread that has called
+// give_way().
 class PoliteEngine final : public Engine {
  public:
   PoliteEngine(std::unique_ptr<Engine> engine, unsigned threads)

@@ -1,6 +1,6 @@
 // The number of threads that a worker computes with on a CPU, as text: a number, or "auto" for all cores that
 // the process may run on (core/processor.h). "auto-2" leaves two of them to others, such as workers on GPUs,
-// which keep a core busy each. At least one thread remains.
+// each of which keeps a core busy. At least one thread remains.
 #pragma once
 
 #include <string>

@@ -1,15 +1,15 @@
-// Throttle: makes an engine work as if its machine were slower, or at times used by others. For experiments
+// Throttle: slows an engine down as if its machine were slower, or at times used by others. For experiments
 // on equal machines.
 //
 // After a micro-batch that took c seconds of processor time, the thread sleeps for (slow / cpu - 1) c, with
-// the levels at that time. Processor time is used so that the cost of real co-tenants is not multiplied. If
-// the kernel ends a sleep late, the surplus is subtracted from the next ones.
+// the current levels of Throttle::slow and Throttle::cpu. Processor time is used so that the load of real
+// co-tenants is not multiplied. If the kernel ends a sleep late, the surplus is subtracted from the next
+// ones.
 //
 // An engine that computes elsewhere (Engine::work_place), on a GPU or on other threads, would continue during
-// such a sleep. It does its work undisturbed, and its results are delayed instead: each range of the
-// gradient, and the end, by (slow / cpu - 1) times the time since the previous one. This multiplies the cost
-// of co-tenants, too. A delay longer than the job's heartbeat_timeout looks like a worker that makes no
-// progress.
+// such a sleep. So its results are delayed instead: each range of the gradient, and the end, by
+// (slow / cpu - 1) times the time since the previous one. This multiplies the load of co-tenants, too. If a
+// delay is longer than the job's heartbeat_timeout, the scheduler may treat the worker as stalled.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -25,8 +25,8 @@
 
 namespace steelyard {
 
-// `slow` and `cpu` differ in what the worker reports: a slower machine is not reported; the processor share
-// is, as a machine's own counters would.
+// `slow` and `cpu` differ in the worker's reports: `cpu` lowers the reported processor share, as other
+// programs would; `slow` does not.
 struct Throttle {
   StepFunction slow{1};  // factor on the compute time: 1 to 1000
   StepFunction cpu{1};   // share of the processor that others leave: 0.01 to 1
@@ -63,7 +63,7 @@ class ThrottleClock {
   double left_ = 0, time_ = 0;  // for take_share(): the sum of cpu times time, and of time
 };
 
-// Any engine, throttled. A range of the gradient becomes final when it would on the slower processor.
+// Any engine, throttled. A range of the gradient becomes final when it would on the slower machine.
 class ThrottledEngine final : public Engine {
  public:
   ThrottledEngine(std::unique_ptr<Engine> engine, Throttle throttle)

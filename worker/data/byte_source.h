@@ -1,5 +1,5 @@
 // ByteSource: reads a file from beginning to end, and unpacks it if its content is gzip (RFC 1952), whatever
-// its name. Several gzip members in a row are one stream; anything else after one is damage.
+// its name. Several gzip members in a row are one stream; any other bytes after a member count as damage.
 //
 // Uses a few fixed blocks of memory, whatever sizes the file claims. Not thread-safe.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace steelyard {
 
-// A deflate block needs at least one bit for a length code and one for a distance code, which produce at most
-// 258 bytes: 1032 bytes from one.
+// Maximum ratio of deflate: a length code and a distance code take at least one bit each and produce at most
+// 258 bytes, so one byte produces at most 1032.
 constexpr std::uint64_t best_ratio = 1032;
 
 class ByteSource {
@@ -32,8 +32,8 @@ class ByteSource {
 
   [[nodiscard]] bool is_packed() const;
   [[nodiscard]] std::uint64_t offset() const;  // unpacked bytes read so far
-  // Upper limit of the unpacked bytes: the size of the file, or that times gzip's best ratio. Larger sizes
-  // claimed by a file are wrong, and need not be allocated.
+  // Upper limit of the unpacked bytes: the size of the file, or for gzip, times best_ratio. If a file claims
+  // a larger size, the claim is wrong.
   [[nodiscard]] std::uint64_t most() const;
   [[nodiscard]] const std::filesystem::path& file() const;
 

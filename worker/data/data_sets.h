@@ -1,5 +1,5 @@
-// The one table of built-in data sets, by the name used in job files. A user's own go in a table of the same
-// kind, which open_data() searches first. `steelyard help data` shows the rows.
+// The table of built-in data sets, by the name used in job files. A program's data sets are in a table of the
+// same type, which open_data() searches first. `steelyard help data` shows the rows.
 //
 // Each file FILE.cpp in worker/data/sets returns its rows from a function; nothing else is needed
 // (steelyard_table in cmake/steelyard_targets.cmake):
@@ -42,7 +42,7 @@ Option normalize_option();
 
 // These options and those of all picture data sets.
 std::vector<Option> picture_options(std::vector<Option> options);
-// Applies the picture options. Beyond a picture everything is black: a raw value of zero.
+// Applies the picture options. The area beyond a picture is black: a raw value of zero.
 DataSets with_picture_options(DataSets sets, const Options& options);
 
 }  // namespace steelyard

@@ -1,6 +1,6 @@
-// Scales raw values to inputs near mean 0 and deviation 1 (Normalization, include/steelyard/data_set.h):
-// measured once over the training set, channel by channel, and used for both sets. In a table every column is
-// a channel.
+// Scales raw values to inputs with mean about 0 and deviation about 1 (Normalization,
+// include/steelyard/data_set.h). Both are measured once, over the training set, channel by channel, and used
+// for both sets. In a table every column is a channel.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class PaddedDataSet final : public DataSet {
 // Number of samples measured, from the first on: a data set may be larger than memory.
 inline constexpr std::uint64_t measured_samples = 1 << 16;
 
-// Counts of each byte value, for each channel: exact sums, the same on every machine.
+// Counts of each byte value, per channel: they give the same sums on every machine.
 using Histograms = std::vector<std::array<std::uint64_t, 256>>;
 // For byte / 255. A constant channel cannot be scaled: its deviation is 1.
 Normalization normalization_of(const Histograms& counts);

@@ -14,12 +14,13 @@
 
 namespace steelyard {
 
-// Changes a sample, channels last. `scratch` has the size of the sample; its contents are unspecified.
+// Augments a sample in place (channels last; include/steelyard/data_set.h). `scratch` has the size of the
+// sample and is overwritten.
 void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::uint64_t epoch,
              std::uint64_t position, float* sample, float* scratch);
 
-// ClassNames: converts the text labels of a file to classes. If all are numbers, the lowest is class 0 and so
-// on (-1 and 1 become 0 and 1); otherwise they are numbered in alphabetical order.
+// ClassNames: converts the text labels of a file to classes, in the order of their values if all are numbers
+// (-1 and 1 become 0 and 1), otherwise in alphabetical order.
 class ClassNames {
  public:
   // Takes the labels of the training set, in any order, with repetitions.

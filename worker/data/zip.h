@@ -1,9 +1,9 @@
-// ZipArchive: reads ZIP archives with libzip, with stored or deflated entries. (.npz is one.)
+// ZipArchive: reads ZIP archives with stored or deflated entries, such as .npz files, with libzip.
 //
 // Sizes are checked against the file before memory is allocated: a stored entry lies in the archive, and a
 // deflated one cannot exceed deflate's best ratio. libzip checks the directory against the size of the file,
-// and each entry against its size and CRC-32. Damaged, encrypted or otherwise packed entries are a Failure
-// (io) that names file and entry.
+// and each entry against its size and CRC-32. For entries that are damaged, encrypted or packed in another
+// way, functions throw Failure (io), which names file and entry.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class ZipArchive {
   // Names of the entries, in the order of the directory.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  // The entry names()[index]: part of the archive's own bytes if it is stored, so that it stays mapped;
-  // otherwise unpacked into memory. Its file is "archive:entry".
+  // The entry names()[index]. A stored entry is a part of the archive's bytes, so it stays mapped; a deflated
+  // one is unpacked into memory. FileBytes::file is "archive:entry".
   [[nodiscard]] FileBytes unpacked(std::size_t index) const;
 
  private:

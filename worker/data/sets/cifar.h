@@ -4,8 +4,8 @@
 //  label bytes  one (CIFAR-10), or coarse and fine label (CIFAR-100)
 //  3072 bytes   32 x 32 red values row by row, then green, then blue
 //
-// Samples are channels last. Files are mapped, or unpacked if they are gzipped. A file size that is not a
-// multiple of a record, or an invalid label, is a Failure (io) that names file and byte.
+// Samples are channels last. Files are mapped, or unpacked if they are gzipped. If a file's size is not a
+// multiple of a record, or a label is invalid, functions throw Failure (io), which names file and byte.
 #pragma once
 
 #include <array>

@@ -1,13 +1,13 @@
 // IDX, the format of MNIST and its relatives: unsigned bytes in any number of dimensions.
 //
 //  byte 0, 1  zero
-//  byte 2     type of the values; 8: unsigned bytes, the only one that pictures and labels come in
+//  byte 2     type of the values; must be 8, unsigned bytes, as for all pictures and labels
 //  byte 3     number of dimensions: 3 for pictures (count, height, width), 1 for labels
 //  then       one big-endian 32-bit size for each dimension, and the values, row-major, to the end
 // (Y. LeCun, http://yann.lecun.com/exdb/mnist). Files may be gzipped.
 //
-// Every size is checked against the file before use: a truncated, mislabelled or wrongly sized file is a
-// Failure (io) that names file, byte, the expected and the actual value.
+// Every size is checked against the file before use. If a file is truncated, has another type or a wrong
+// size, functions throw Failure (io), which names the file, the byte, and the expected and the actual value.
 #pragma once
 
 #include <array>

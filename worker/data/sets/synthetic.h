@@ -1,11 +1,11 @@
-// A computed data set: for tests, benchmarks, and machines without files.
+// A computed data set, for tests, benchmarks, and machines without data files.
 //
 //  x = prototype of the label + noise * e
 //
-// Each class has a prototype: squares of 4 x 4 pixels, each of a value drawn uniformly from [-1, 1), so that
-// convolutions and pools have structure to find. e is drawn for each pixel of each sample, uniform with mean
-// 0 and deviation 1: it needs no logarithm, so samples are the same bits on every machine. Labels are drawn
-// uniformly.
+// Each class has a prototype of squares of 4 x 4 pixels, each with a value drawn uniformly from [-1, 1), so
+// that convolutions and pools have structure to find. e is drawn for each pixel of each sample, from a
+// uniform distribution with mean 0 and deviation 1: that needs no logarithm, so samples have the same bits on
+// every machine. Labels are drawn uniformly.
 //
 // Everything is a pure function of (seed, part, index); only the prototypes are stored. Sets with the same
 // seed and shape share their prototypes, so that a model trained on one part can be tested on the other.

@@ -34,8 +34,8 @@ class TableDataSet final : public DataSet {
 // contain commas, line ends and doubled quotes. One column is the label, the others are finite numbers in the
 // format of std::from_chars ("1.5", "-2e-3").
 //
-// Both files have the same columns. Errors are a Failure (io) that names the file and the line. Files may be
-// gzipped. Values are kept in memory as floats.
+// Both files have the same columns. For errors, functions throw Failure (io), which names the file and the
+// line. Files may be gzipped. Values are kept in memory as floats.
 
 // Calls `record` for each record of the file, with its first line number and its fields. Empty lines are
 // ignored.
@@ -57,8 +57,8 @@ DataSets open_csv(const CsvOptions& options);
 //
 //  label index:value index:value ...   # a comment
 //
-// with ascending indices from 1; missing values are 0. Kept sparse in memory; a sample is made dense when it
-// is read. Errors are a Failure (io) that names file and line. Files may be gzipped.
+// with ascending indices from 1; missing values are 0. Rows are kept sparse in memory; read() makes a sample
+// dense. For errors, functions throw Failure (io), which names file and line. Files may be gzipped.
 struct SparseRows {
   std::vector<std::uint64_t> begins{0};  // of each row in the following two, and the end
   std::vector<std::uint32_t> columns;

@@ -49,7 +49,7 @@ void start_record(Writer& writer, Kind kind, Time now, NodeId from = {}) {
 
 void put_heard(Writer& writer, Time now, const Envelope& it) {
   const auto* message = std::get_if<ToScheduler>(&it.message);
-  if (message == nullptr) return;  // for another role: it would be ignored anyway
+  if (message == nullptr) return;  // the message is not for this role and would be ignored
   if (const auto* lost = std::get_if<Disconnected>(message)) {
     start_record(writer, Kind::disconnected, now, it.from);
     writer(static_cast<std::uint8_t>(lost->node.role), lost->node.number);

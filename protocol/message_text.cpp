@@ -8,7 +8,7 @@
 namespace steelyard {
 namespace {
 
-// A cereal archive that writes each value as a word. Numbers have all their digits.
+// A cereal archive that writes each value as text, separated by spaces. Numbers have all their digits.
 class TextWriter : public cereal::OutputArchive<TextWriter, cereal::AllowEmptyClassElision> {
  public:
   TextWriter() : OutputArchive(this) {}
@@ -81,7 +81,7 @@ std::string_view name_of() {
   return all.substr(begin, end - begin);
 }
 
-// Of output records: the main field.
+// For output records: their main field.
 void put(TextWriter& writer, const Ended& it) {
   writer(static_cast<unsigned>(it.outcome), it.text, it.progress);
 }

@@ -14,7 +14,7 @@ bool is_good(char c) {
          std::string_view("._-:/@+").find(c) != std::string_view::npos;
 }
 
-// Letters of other alphabets go too: half of one would spoil the line.
+// Also replaces letters of other alphabets, because truncation could leave half of one.
 std::string harmless(std::string_view name) {
   std::string text(name.substr(0, longest_name));
   std::ranges::replace_if(

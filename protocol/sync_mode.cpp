@@ -16,7 +16,7 @@ std::optional<SyncMode> parsed(std::string_view text) {
   return std::nullopt;
 }
 
-// The entry that made the mode, and its text. Null for numbers without a name.
+// The entry that made the mode, and its text. Null if no entry makes these numbers.
 std::pair<const ModeEntry*, std::string> written(const SyncMode& mode) {
   for (const ModeEntry& entry : mode_entries()) {
     std::string text = entry.write(mode);

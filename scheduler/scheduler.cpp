@@ -7,7 +7,7 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t longest_failure = 2000;  // characters kept of a worker's own failure text
+constexpr std::size_t longest_failure = 2000;  // characters kept of a worker's failure text
 constexpr Duration longest_silence_of_all =
     std::chrono::seconds(60);  // or heartbeat_timeout, if that is longer
 
@@ -179,8 +179,8 @@ void Scheduler::hear_after_silence(Time now, NodeId from, Outbox& out) {
   heard_ = now;
 }
 
-// Members that get no answer reconnect. This process sees the end of their old connections only now, and
-// must not take it for a loss.
+// Members that get no answer reconnect. This process notices the end of their former connections only now; it
+// does not mean that they are lost.
 void Scheduler::settle_after_silence(Time now) {
   if (phase() != Phase::gathering && now - heard_ > unheard) reconnect_grace_.begin(now);
 }

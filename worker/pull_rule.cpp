@@ -83,8 +83,8 @@ class OnArrival final : public PullRule {
     return view.current.spent ? std::optional<Wanted>(ahead) : std::nullopt;
   }
 
-  // A newer version serves too, unless it may have to wait for other workers, since they may wait for the
-  // very piece that wants this version. A version that all slices have reached waits for no worker.
+  // A newer version is sufficient, unless its pull may have to wait for other workers: they may wait for the
+  // piece that needs `wanted`. A version that all slices have reached waits for no worker.
   [[nodiscard]] bool serves(const Wanted& wanted, const View& view) const override {
     if (!view.next.begun) return false;
     const Version version = wanted.version, next = view.next.version;
@@ -99,8 +99,8 @@ class OnArrival final : public PullRule {
   }
 
   // Pushed positions that this worker does not owe again. A shard drops a push if other workers pushed a part
-  // of its piece. If this worker then owes the rest again, no other worker pushes it, and a pull that names
-  // it would wait for itself.
+  // of its piece. If this worker then owes the rest again, no other worker pushes that, and a pull that names
+  // these positions would wait for this worker's own push.
   [[nodiscard]] std::vector<Contribution> own(const View& view) const override {
     std::vector<Contribution> own;
     for (const HeldPiece& pushed : view.pieces) {

@@ -244,7 +244,7 @@ void Worker::turn_over(Outbox& out) {
   }
 }
 
-// The version is superseded: nothing can be computed from it any more, or has to be.
+// The version is superseded; its gradients are no longer needed.
 void Worker::handle(Time now, NodeId, const VersionExpired& gone, Outbox& out) {
   if (stop_) return leave(out);
   if (!next_.begun || gone.wanted != next_.version) return ignore();
@@ -351,7 +351,7 @@ void Worker::push_awaited(Outbox& out) {
 
 // ---- at all times
 
-// A worker that keeps the last version pulls it first, if it is not here.
+// A worker that needs the last version pulls it first, if it does not have it.
 void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
   if (stop_ && (stop_->has_last || !stop.has_last)) return ignore();  // repeated
   stop_ = stop;
@@ -392,15 +392,15 @@ void Worker::handle(Time, NodeId, const VersionMismatch& version_mismatch, Outbo
                                   ", this worker another: use the same release everywhere"});
 }
 
-// The scheduler reports the shard to the user, and meanwhile gives our pieces to others. The link retries.
+// The scheduler reports the shard to users, and assigns this worker's pieces to others. The link retries.
 void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
   if (std::ranges::find(shards_, it.node, &ShardPlace::node) == shards_.end()) return ignore();
   reach_.doubt(it.node);
   beat(out);
 }
 
-// No other worker recomputes reported pieces, so this one stays until they are acknowledged: a push on its
-// way would be lost with the process.
+// No other worker recomputes reported pieces, so this one exits only after they are acknowledged: a push in
+// flight would be lost with the process.
 void Worker::handle(Time now, NodeId, const Interrupt& interrupt, Outbox& out) {
   if (stop_) return;  // leaving already
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});

@@ -1,4 +1,4 @@
-// Asynchronous parallel (Dean et al., NIPS 2012): each push is an update of its own.
+// Asynchronous parallel (Dean et al., NIPS 2012): each push is a separate update.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

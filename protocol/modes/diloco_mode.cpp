@@ -1,5 +1,5 @@
-// DiLoCo (Douillard et al., 2023) with steps in proportion to speed: the workers' differences act as a
-// gradient for the servers' own rule (outer_rate, outer_momentum).
+// DiLoCo (Douillard et al., 2023) with steps in proportion to speed: the workers' differences are the
+// gradient for the servers' update rule (outer_rate, outer_momentum).
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

@@ -1,4 +1,4 @@
-// One-shot averaging (Zinkevich et al., NIPS 2010): local SGD with one exchange an epoch, or one in all.
+// One-shot averaging (Zinkevich et al., NIPS 2010): local SGD with one exchange per epoch, or per job.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

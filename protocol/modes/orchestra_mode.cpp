@@ -1,4 +1,4 @@
-// Orchestra (Du, Huang, Xiang, 2022): local steps until a common barrier, which the policy of that name moves
+// Orchestra (Du, Huang, Xiang, 2022): local steps until a common barrier, which the policy orchestra moves
 // (balancing/policy/orchestra.h).
 #include "protocol/modes/mode_entry.h"
 

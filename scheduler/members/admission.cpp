@@ -30,7 +30,7 @@ std::optional<std::string> Refusals::refused(Time now, NodeId who, const Refuse&
   return "refused " + what;
 }
 
-// Nodes that still ask stay remembered, unless the list is full.
+// Keeps the nodes that still send requests, unless the list is full.
 std::optional<std::string> Refusals::due(Time now) {
   if (!since_ || now - *since_ < a_minute) return std::nullopt;
   std::optional<std::string> note;

@@ -53,7 +53,7 @@ std::string lost_with_its_part(const ShardMember& server, EndOfWait why) {
   }
 }
 
-// ---- the part of Scheduler that handles servers which are silent, lost, or back
+// ---- the part of Scheduler that handles servers that are silent, lost, or back
 
 // Workers could not pull or push during the wait, so it does not count as their standstill.
 void Scheduler::end_wait_for(Time now, ShardMember& server, Outbox& out) {
@@ -71,7 +71,7 @@ bool Scheduler::promote_mirror(std::uint32_t slot, Outbox& out) {
 }
 
 // The shard is silent. Before training begins it holds no state that the checkpointer could not send to
-// another, so it is simply replaced.
+// another, so it can be replaced at once.
 void Scheduler::miss_shard(Time now, std::uint32_t slot, Outbox& out) {
   if (promote_mirror(slot, out)) return;
   ShardMember& shard = members_.shards.at(slot);

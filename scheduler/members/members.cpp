@@ -11,8 +11,8 @@ namespace {
 constexpr int patient = 6;    // times the silence after which a member is lost
 constexpr int exceeding = 4;  // times the longest standstill that ended without intervention
 
-// The machine becomes full below the first free part, which background workers take at least, and has room
-// again above the second.
+// The machine becomes full if the free part is below the first number, the minimum that background workers
+// use, and has room again above the second.
 constexpr double nothing = 0.05, enough = 0.15;
 constexpr double much_less = 0.8;  // times the free part before; smaller changes are noise
 constexpr Duration full_for = std::chrono::seconds(2);
@@ -104,7 +104,7 @@ void Members::add(WorkerMember worker) {
   reserved_.erase(worker.slot);
   WorkerMember& its = workers[worker.slot];
   its = std::move(worker);
-  // A node that gave itself two names is found in the slot that it asked for last.
+  // A node that has sent two names is found in the slot that it requested last.
   const auto at = place(its.node);
   if (at == by_node_.end() || at->first != its.node) {
     by_node_.insert(at, {its.node, &its});

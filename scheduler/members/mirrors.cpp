@@ -81,7 +81,7 @@ void Mirrors::heard(Time now, NodeId from, const MirrorState& said, Outbox& out)
   }
 }
 
-// Refilling a mirror that falls behind each time costs more than it is worth, so the pauses grow.
+// The pauses grow, because refilling a mirror that falls behind each time is not worth its cost.
 void Mirrors::fill_anew(Time now, const ShardMember& primary, MirrorMember& mirror, Outbox& out) {
   const auto late = std::exchange(mirror.late, now);
   if (!late || now - *late > keeps_up + mirror.rest) mirror.rest = {};

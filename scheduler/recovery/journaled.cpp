@@ -153,8 +153,8 @@ void Journaled::write(Time now, JournalRecord::What what, Outbox& out) {
   standby_.written(now, record_, out);
 }
 
-// Runs before anything else in a step, when the recorder has received all earlier messages. A standby that
-// counts keeps counting, and receives the condensed records too.
+// Called first in a step, when the recorder has received all earlier messages. A standby that counts
+// continues to count, and receives the condensed records, too.
 void Journaled::condense(Time now, Outbox& out) {
   if (!condense_ || bytes_ < most_ || !standby_.is_settled() || scheduler_.finished()) return;
   record_.clear();

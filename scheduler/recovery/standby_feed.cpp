@@ -132,9 +132,9 @@ void StandbyFeed::look_at_arbiter(Time now, const Members& members, Outbox& out)
   out.send<ToShard>(candidate_->node, Arbitrate{term_, attempt_, members.generation});
 }
 
-// ---- losing each other
+// ---- a lost connection to the standby
 
-// A standby that does not count yet is simply dropped.
+// A standby that does not count yet is dropped without a claim.
 void StandbyFeed::lose(Time now) {
   if (!has_standby()) return;
   state_ = state_ == State::counting ? State::claiming : State::alone;

@@ -95,10 +95,10 @@ void Assignments::reissue(Time now, RoundState& round, PieceId id, Orders& order
   for (const auto part : parts_of(piece)) issue_again(now, round, {part, piece.refusals, piece.hub}, orders);
 }
 
-// Some pieces go to one worker as a whole, if one can hold them, because cutting would change the result: the
+// Some pieces are assigned whole, if one worker can hold them, because cutting would change the result: the
 // local steps of the parts differ from those of the whole, two small updates differ from one update, and with
 // equal weights two parts would count twice. Other balanced steps have the same weight wherever they are cut,
-// and the round ends sooner if all workers take part.
+// and the round ends sooner if the piece is divided among all workers.
 void Assignments::issue_again(Time now, RoundState& round, const ToDo& what, Orders& orders) {
   const bool alike = mode_.balanced && !mode_.equal_weights;
   const bool whole = (mode_.is_local() && !alike) || mode_.divide_by_push;
@@ -287,8 +287,8 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   if (!planner_.tells(*found.round, worker.slot)) return orders;
   const auto sample = planner_.sample(worker, report, unknown ? -1 : waited, found.round);
   if (!sample) return orders;
-  // Policies compare the workers of one round. If assigned rounds overlap, the policy sees each round's
-  // samples together, when the round is done.
+  // Policies compare the workers of one round. If assigned rounds overlap, the policy receives all samples of
+  // a round together, when the round is done.
   const bool overlap = mode_.slack > 0 && !mode_.on_demand;
   if (overlap) found.round->unseen.push_back(*sample);
   if (!overlap) planner_.observe(*sample);
@@ -302,7 +302,7 @@ void Assignments::finish(RoundState& round, const RoundRecord& record) {
 }
 
 // Accepts the report of a worker that was declared lost but has finished its piece; its pushes are in flight.
-// Workers that now owe parts of that piece need not compute them. Not accepted if its numbers were refused.
+// Workers that now owe parts of that piece need not compute them. Not accepted if its gradient was rejected.
 // Returns the piece's new id, or 0.
 PieceId Assignments::accept_late_report(Time now, std::uint32_t slot, const Report& report) {
   for (RoundState& round : rounds_) {

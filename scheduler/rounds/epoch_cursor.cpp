@@ -37,8 +37,8 @@ std::vector<std::uint64_t> drawn_steps(std::span<const std::uint64_t> shares, st
 
 namespace {
 
-// If the batch is the whole data set, an epoch is one step, and a checkpoint after each would make training
-// wait for the disk. Checkpoints are then due by minutes, unless the job has no checkpoint_minutes.
+// If the batch is the whole data set, an epoch is one step, and training would wait for a checkpoint after
+// each. Checkpoints are then due only by checkpoint_minutes, if the job has that.
 std::uint64_t epochs_between_checkpoints(const Job& job) {
   const bool epoch_is_step =
       job.sync.span == SyncMode::Span::batch && !job.sync.is_local() && job.global_batch >= job.train_samples;

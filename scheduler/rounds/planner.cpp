@@ -188,7 +188,7 @@ std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, con
     for (const RoundState::Part& part : round->parts()) {
       if (part.slot == worker.slot) positions = part.samples, seconds = part.seconds;
     }
-    waited = -1;  // mostly spent on the pieces before
+    waited = -1;  // most of it was spent on the preceding pieces
   }
   const std::uint64_t grains = grains_in(positions, grain_);
   const double whole = static_cast<double>(grains * grain_) / static_cast<double>(positions);
@@ -292,8 +292,9 @@ std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundSt
   return laid;
 }
 
-// A worker computes its pieces one after another. So it has spent the whole time since the start of the round
-// on pieces it had from the start, minus the time of its reports. When it began later pieces is unknown.
+// A worker computes its pieces one after another. So it has spent the time since the start of the round,
+// minus the time of reported pieces, on the pieces that it had from the start. The start of later pieces is
+// unknown.
 void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members) {
   std::map<std::uint32_t, std::uint64_t> late;  // by owner, positions
   for (const PieceId id : round.select([](const OwedPiece& piece) { return !piece.reported; })) {

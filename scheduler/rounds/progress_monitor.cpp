@@ -11,8 +11,9 @@ namespace {
 
 constexpr Duration first_reminder = std::chrono::seconds(30);
 
-// The round waits only for crowded workers, and has done so since its last report for longer than all its
-// other workers took. At least a heartbeat (`grace`), so that a single delay in a short round does not count.
+// Whether the round waits only for crowded workers, and has done so since its last report for longer than all
+// its other workers took, and longer than `grace`, a heartbeat, so that a single delay in a short round does
+// not count.
 bool waits_for_crowded(const RoundState& round, const Members& members, Time now, Duration grace) {
   Time last = round.started();
   bool any_done = false;
@@ -61,8 +62,8 @@ bool ProgressMonitor::is_cut_off(Time now, const WorkerMember& worker) const {
   return worker.progress.cut_off(now) > from_seconds(job_.heartbeat_timeout);
 }
 
-// A worker that is cut off may hold up a round even if it owes nothing: its reported pushes did not reach
-// every shard, and nor would the next ones.
+// A worker that is cut off may delay a round even if it owes nothing: its pushes did not reach every shard,
+// and neither would the next ones.
 bool ProgressMonitor::is_stalled(Time now, const WorkerMember& worker) const {
   if (members_.working().size() > 1 && is_cut_off(now, worker)) return true;
   const std::optional<Time> possible = could_begin(worker);

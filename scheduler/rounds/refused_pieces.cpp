@@ -1,4 +1,4 @@
-// The part of Assignments that handles pieces with refused numbers.
+// The part of Assignments that handles pieces with rejected gradients.
 #include <algorithm>
 #include <cmath>
 
@@ -30,8 +30,8 @@ std::optional<Orders> Assignments::refuse(Time now, const GradientRejected& refu
                          : "is not finite")});
 }
 
-// The machine may be broken, so the piece goes to the next worker instead of ending the job. If that result
-// is refused too, the cause is the training itself.
+// The machine may be broken, so another worker computes the piece before the job ends. If that result
+// is rejected, too, the cause is the training itself.
 Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, const Refused& refused) {
   const OwedPiece piece = *found.piece;
   const std::string said = place_of(*found.round, piece.positions) + ": " + refused.what;

@@ -12,7 +12,7 @@ std::size_t row(std::optional<std::uint32_t> owner) { return owner ? std::size_t
 
 }  // namespace
 
-// Ids are mostly consecutive, so most pieces lie at the index that their id suggests.
+// Ids are mostly consecutive, so a piece is usually at the index id - first id.
 RoundState::Pieces::const_iterator RoundState::place(PieceId id) const {
   if (pieces_.empty() || id < pieces_.front().first) return pieces_.end();
   const auto guess =
@@ -104,7 +104,7 @@ void RoundState::owner_gone(std::uint32_t slot) {
   for (auto& [id, piece] : pieces_) piece.owner_gone |= piece.reported && piece.owner == slot;
 }
 
-// Recomputed pieces arrive late for that reason, so their delay does not measure the time of a push.
+// Recomputed pieces are late because of that, so their delay does not measure the time of a push.
 Duration RoundState::longest_since_report(Time now) const {
   Duration longest{};
   if (computed_again) return longest;

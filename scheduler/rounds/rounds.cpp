@@ -78,7 +78,7 @@ bool Rounds::may_leave_over(Time now, const RoundState& round) const {
 
 // With backup workers, the next round has the leftover positions and enough new ones for a global batch of
 // whole grains, so that all borders lie between grains. Sets the cursors before the round begins, because
-// whether it ends the epoch, and so must be saved, is asked then.
+// they show whether it ends the epoch and must be saved.
 void Rounds::take_fresh() {
   if (mode_.backup == 0) return;
   std::uint64_t left = 0;
@@ -134,7 +134,7 @@ void Rounds::finish(Time now, RoundState& round) {
   if (round.purpose() == Purpose::evaluate) {
     evaluated_last_ = true;
     evaluation_due_ = false;
-    states_.pop_back();  // shards do not take part in evaluations
+    states_.pop_back();  // shards do not know evaluations
     return;
   }
   round.done = true;

@@ -71,7 +71,7 @@ bool Training::run_ahead(Time now, Outbox& out) {
   return true;
 }
 
-// Backup workers: shards buffer pushes of the round until BeginRound names the positions it keeps.
+// Backup workers: shards buffer pushes of the round until BeginRound names the positions that it keeps.
 void Training::open_oldest(Time now, Outbox& out) {
   RoundState& round = *rounds_.oldest_open();
   assignments_.leave_over(now, round);
@@ -264,7 +264,7 @@ void Training::end_if_alone(Time now, const std::string& why, Outbox& out) {
   const bool nobody =
       std::ranges::none_of(members_.workers, [](const auto& it) { return it.second.present; });
   if (phase() != Phase::gathering && !nobody) return;
-  shutdown_.request();  // no member is waited for any more
+  shutdown_.request();  // do not wait for members any more
   end(now, Outcome::worker_failed, why, out);
 }
 
@@ -319,7 +319,7 @@ void Training::left(Time now, NodeId node, Outbox& out) {
   if (!others) Dispatch::stop(next, shutdown_.outcome(), out);
 }
 
-// Names the version of the last checkpoint, if the outcome leaves one; the first present worker keeps it.
+// Sets the last version, if the outcome leaves one; the first present worker should save it.
 void Training::name_last_version() {
   Stop last;
   last.has_last = rounds_.training_began() && Shutdown::leaves_model(shutdown_.outcome().outcome) &&

@@ -49,7 +49,7 @@ std::vector<TensorName> optimizer_names(const Layout& layout, std::size_t slots)
 
 // ---- writing
 
-// A new directory with a name that no reader takes for a checkpoint.
+// Creates a directory with a name that list_checkpoints() ignores.
 std::string temporary_directory(const std::string& beside) {
   std::string path = beside + unfinished + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) {
@@ -97,7 +97,7 @@ void prune(const std::string& dir, const std::string& written) try {
 
 // ---- reading
 
-// Checks the size before the hash: "cut off" is more precise than "changed".
+// Checks the size before the hash, for a more precise message.
 std::vector<std::byte> read_sealed(const std::string& path, const FileSeal& wanted) {
   std::vector<std::byte> bytes = read_bytes(path, wanted.size);
   if (bytes.size() != wanted.size) {

@@ -108,7 +108,7 @@ void Checkpointer::handle(NodeId from, const StateRequest& want, Outbox& out) {
   const ShardPlace* shard = place(from);
   if (shard == nullptr || !initial_ || want.term != about_.progress.term) return ignore();
   contacts_.at(from).loaded = want.loaded;
-  if (initial_->parameters.empty() && !slices_.empty()) return ignore();  // its values are not kept here
+  if (initial_->parameters.empty() && !slices_.empty()) return ignore();  // the values were released
   std::size_t sent = 0;
   for (const StatePart& part : want.parts) {
     const bool its = shard->first <= part.slice && part.slice < shard->last && part.slot < slots_;
@@ -197,7 +197,7 @@ void Checkpointer::handle(NodeId from, const State& state, Outbox& out) {
 void Checkpointer::put(const State& state, Outbox& out) {
   Saved saved{state.version, false, {}};
   try {
-    // The preceding checkpoint is worth more.
+    // Keeps the preceding checkpoint instead.
     if (state.slot == 0 && !nn::all_finite(state.values.floats()))
       throw Failure(ExitCode::failed,
                     "the parameters are not finite; lower train.lr, or set train.clip_norm");
@@ -252,7 +252,7 @@ void Checkpointer::answer(const Saved& saved, Outbox& out) {
 
 // ---- connections
 
-// The scheduler waits for a lost shard or replaces it. Here its parts are requested again.
+// The scheduler waits for a lost shard or replaces it. This class requests its parts again.
 void Checkpointer::handle(NodeId, const Disconnected& lost, Outbox&) {
   if (const auto contact = contacts_.find(lost.node); contact != contacts_.end())
     contact->second.trouble.clear();  // it was connected meanwhile

@@ -178,7 +178,7 @@ void Replica::handle(Time now, NodeId from, const ReplicateAck& ack, Outbox& out
 
 // ---- as a mirror
 
-// The heartbeat tells the scheduler that the primary may begin.
+// The heartbeat confirms the attempt, so that the scheduler sends Mirror to the primary.
 void Replica::handle(Time, NodeId, const MirrorOf& mirror_of, Outbox& out) {
   const bool is_primary = mirror_ || promoted_ || (!source_ && shard_->loaded() && !shard_->slices().empty());
   if (mirror_of.term != shard_->term() || !welcome_ || is_primary || mirror_of.attempt < attempt_)
@@ -210,8 +210,8 @@ void Replica::handle(Time now, NodeId from, const Replicate& forward, Outbox& ou
   if (waiting_.size() > room) act_on_forwarded(now);
 }
 
-// A mirror gets the messages of other nodes from its primary. Some nodes may learn of its promotion before it
-// does.
+// A mirror gets the messages of other nodes from its primary. But other nodes may know of its promotion first
+// and send to it directly.
 void Replica::keep_early(const Envelope& in) {
   early_.push_back(in);
   if (early_.size() <= most_early) return;
@@ -246,7 +246,7 @@ void Replica::handle(Time now, NodeId, const Promote& promote, Outbox& out) {
   say(out);
 }
 
-// Handles them as disconnected here, and forwards that to its own mirror.
+// Handles them as disconnected, and forwards that to its mirror, if any.
 void Replica::drop_unheard(Time now, Outbox& out) {
   if (unheard_.empty() || now < unheard_until_) return;
   for (const NodeId node : std::exchange(unheard_, {}))

@@ -86,7 +86,8 @@ class OnArrival final : public CloseRule {
            std::max<std::uint64_t>(1, quorum.of > 0 ? quorum.of : job.workers);
   }
 
-  // The values to gather. Values other than gradients (Rule in core/layout.h) are not adjusted.
+  // The values to gather. Values other than gradients (Rule in include/steelyard/parameters.h) are not
+  // adjusted.
   Blob adjusted(NodeId worker, const Push& push, SliceMemory& slice, std::uint64_t late) {
     if (!slice.takes_gradients()) return push.values;
     if (!mode_.damped || late < 2) return compensation_.compensated(worker, push, slice);

@@ -16,7 +16,7 @@ double median_length(std::vector<double> of) {
   return *middle;
 }
 
-constexpr std::uint64_t always = 64 << 20;  // bytes; the limit of small models
+constexpr std::uint64_t always = 64 << 20;  // bytes that may wait in any case, for small models
 
 }  // namespace
 

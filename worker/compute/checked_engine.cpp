@@ -16,7 +16,7 @@ namespace steelyard {
 namespace {
 
 constexpr std::uint64_t pieces_between = 1024;
-// A few seconds of a processor, for both of its gradients.
+// A few seconds of a CPU, for both gradients that it computes.
 constexpr double most_flops = 100e9;
 
 // Statistics over fewer samples are too sensitive to compare.

@@ -78,7 +78,7 @@ void ComputeNode::give(const ToCompute& message) {
 }
 
 void ComputeNode::take(const Compute& compute) {
-  // Positions come from outside; the parameters from our own worker.
+  // Positions come from another process, parameters from this worker.
   if (!possible(compute.piece)) {
     ++ignored_;
   } else if (compute.parameters.empty()) {

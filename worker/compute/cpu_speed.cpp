@@ -29,7 +29,7 @@ double rate(unsigned threads, Duration time, const std::function<Pass()>& make) 
   for (double& mine : rates) {
     crew.emplace_back([&mine, &make, time] {
       const Pass work = make();
-      (void)work();  // touches pages and caches, and makes whatever is made on first use
+      (void)work();  // touches pages and caches, and completes all initialization on first use
       const Time begin = steady_now();
       double done = 0;
       Duration took{0};

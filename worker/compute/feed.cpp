@@ -49,7 +49,7 @@ std::uint32_t BatchBuffer::size_for(std::uint64_t samples) const {
 }
 
 const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
-  // Callers check positions that come from outside; here it is too late to reject them.
+  // Callers have checked positions that come from another process.
   CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
         "a micro-batch lies outside its data set");
   const std::uint32_t size = size_for(positions.size());

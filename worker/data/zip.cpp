@@ -32,8 +32,7 @@ struct ZipError {
 
 ZipArchive::ZipArchive(FileBytes bytes) : bytes_(std::move(bytes)) {
   if (bytes_.size() == 0)
-    refuse_archive(bytes_, "it is no zip archive, but empty");  // libzip would create a
-                                                                // new archive
+    refuse_archive(bytes_, "it is no zip archive, but empty");  // libzip would create one
   ZipError failed;
   source_ = zip_source_buffer_create(bytes_.bytes.data(), bytes_.size(), 0, &failed.error);
   if (source_ == nullptr) refuse_archive(bytes_, "it cannot be read (" + failed.text() + ')');

@@ -28,8 +28,8 @@ std::uint64_t rounds_of(const Scenario& scenario) {
          ceiling(scenario.rounds % in_an_epoch, each);
 }
 
-// Long transfers arrive in parts, as a model has many slices. Here a shard has one slice, so long transfers
-// need more shards than servers; a server has several.
+// Long transfers arrive in parts, as a model has many slices. Here a shard has one slice, so a long transfer
+// needs more shards than servers; a server has several.
 std::uint32_t shards_of(const Scenario& scenario) {
   constexpr double part_ms = 250;         // upper limit of a part's transfer time,
   constexpr std::uint64_t parts = 256;    // but at most this many parts,

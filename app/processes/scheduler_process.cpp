@@ -260,6 +260,7 @@ class SchedulerProcess {
   Killed* const killed_;
   ZmqContext& context_;
   ZmqLink& link_;
+  RunWeb* const web_;
 
   Scheduler scheduler_;
   const Progress from_;  // where the job started
@@ -281,6 +282,7 @@ SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, RunSetup& ta
       killed_(killed),
       context_(context),
       link_(link),
+      web_(web),
       scheduler_(task.file.job, task.initial.progress, policy_for(task.file.job, task.initial.progress)),
       from_(task.initial.progress),
       terminal_(standard_error()),
@@ -397,8 +399,10 @@ int SchedulerProcess::end() {
   if (!journaled_.ended().empty())  // a superseded scheduler must not be restarted
     throw Failure(journaled_.superseded() ? ExitCode::configuration : ExitCode::temporary,
                   journaled_.ended());
-  write_text(task_.run.result(), verdict_json(recorder_.verdict()));
-  standard_error().settle();  // so that the summary is the last output on a terminal
+  const std::string result = verdict_json(recorder_.verdict());
+  write_text(task_.run.result(), result);
+  if (web_ != nullptr) web_->finish(result);
+  standard_error().settle();  // on one terminal the summary is the last thing that people see
   standard_output().write(recorder_.summary());
   return static_cast<int>(exit_code(scheduler_.outcome().outcome));
 }

@@ -19,9 +19,9 @@ std::string rounded(double value) {
 
 }  // namespace
 
-StatusLogger::StatusLogger(Link& link, std::string who, std::string device,
+StatusLogger::StatusLogger(Link& link, std::string name, std::string device,
                            std::function<void(const std::string&)> say)
-    : link_(link), who_(std::move(who)), device_(std::move(device)), say_(std::move(say)) {}
+    : link_(link), name_(std::move(name)), device_(std::move(device)), say_(std::move(say)) {}
 
 void StatusLogger::send(Envelope envelope) {
   if (const auto* message = std::get_if<ToScheduler>(&envelope.message)) {
@@ -75,7 +75,7 @@ void StatusLogger::joined(const Welcome& welcome, const std::string& what, std::
   const Job& job = welcome.job;
   job_ = job.name;
   timeout_ = from_seconds(job.heartbeat_timeout);
-  std::string text = "joined job '" + job.name + "' as '" + who_ + "', " + what + " " +
+  std::string text = "joined job '" + job.name + "' as '" + name_ + "', " + what + " " +
                      std::to_string(welcome.slot + 1) + " of " + std::to_string(places);
   if (!device_.empty())
     text += ": model '" + job.model + "', data '" + job.data + "', computing on " + device_;

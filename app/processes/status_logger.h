@@ -15,9 +15,9 @@ namespace steelyard {
 
 class StatusLogger : public Link {
  public:
-  // `who`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one
+  // `name`: the name of of the server or worker. `device`: of a worker; empty for a server. `say` prints one
   // line. The link outlives this.
-  StatusLogger(Link& link, std::string who, std::string device, std::function<void(const std::string&)> say);
+  StatusLogger(Link& link, std::string name, std::string device, std::function<void(const std::string&)> say);
 
   void connect(NodeId peer, const std::string& endpoint) override { link_.connect(peer, endpoint); }
   void disconnect(NodeId peer) override { link_.disconnect(peer); }
@@ -36,7 +36,7 @@ class StatusLogger : public Link {
   [[nodiscard]] std::string server(NodeId shard) const;  // its name
 
   Link& link_;
-  const std::string who_, device_;
+  const std::string name_, device_;
   const std::function<void(const std::string&)> say_;
   std::string job_;                       // once joined
   std::map<NodeId, std::string> shards_;  // names, from a worker's Roster

@@ -14,7 +14,7 @@ namespace {
 constexpr Duration between_writes = std::chrono::milliseconds(500);
 constexpr std::size_t most_waiting_bytes = 1 << 20;  // bytes
 
-// A run that was killed may have left half a line, which must not swallow the next one.
+// A killed run may have left half a line, to which the next line must not be joined.
 bool ends_within_a_line(int file) {
   char last = '\n';
   const off_t end = ::lseek(file, 0, SEEK_END);
@@ -42,7 +42,7 @@ void LineFile::add(const std::string& line, Time now) {
   } else {
     ++dropped_;
   }
-  // Rounds may be so short that half a second of them is much.
+  // With very short rounds, half a second has many lines.
   const bool many = trouble_.empty() && waiting_.size() >= most_waiting_bytes / 16;
   if (many || now - last_ >= between_writes) flush(now);
 }
@@ -56,7 +56,7 @@ void LineFile::flush(Time now) {
       trouble_ = std::generic_category().message(written < 0 ? errno : ENOSPC);
       return;
     }
-    // A disk may take half of it: the rest goes on from there, so lines stay whole.
+    // After a partial write the rest follows, so lines stay complete.
     waiting_.erase(0, static_cast<std::size_t>(written));
   }
   trouble_.clear();

@@ -1,8 +1,7 @@
-// A file that grows by lines and never stops its owner: lines are gathered and written twice a second at
-// most, or in blocks of 64 KB.
+// A file that grows by lines. They are written twice a second at most, or in blocks of 64 KB.
 //
-// When the disk is full, lines wait in memory for better times, a megabyte of them; more are dropped and
-// counted. A line is on the disk whole or not at all, once the disk has room again.
+// While the disk is full, up to 1 MB of lines wait in memory; further ones are dropped and counted. After the
+// disk has room again, each line in the file is complete.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +17,19 @@ class LineFile {
   // directory.
   enum class Links : bool { refuse, follow };
 
-  // Goes on behind what is there. Throws Failure (io) if it cannot be opened.
+  // Appends to an existing file. Throws Failure (io) if it cannot be opened.
   explicit LineFile(std::string path, Links links = Links::follow);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
   void add(const std::string& line, Time now);  // without its newline
-  void flush(Time now);                         // now, however short ago the last time was
+  void flush(Time now);                         // writes now
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& trouble() const {
-    return trouble_;
-  }                                                                 // why writing fails; empty: it does not
+    return trouble_;  // reason of a failed write; empty: none
+  }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }  // lines
 
  private:

@@ -1,21 +1,22 @@
-// What --json and its like write to.
+// Output files of --json and similar options; version and origin of this program.
 #pragma once
 
 #include <string>
 
 namespace steelyard {
 
-// When and where this process trains, and what it is: the first line of events.jsonl (app/report/recorder.h).
+// Date, version and machine of this process: the first line of events.jsonl (app/report/recorder.h).
 std::string origin_line();
 
-// What this program is: release, protocol, kernels, devices.
+// Release, protocol, kernels and devices of this program.
 std::string version_text();
 
-// Before the work whose result it is: throws Failure (io), as write_output will, if that is sure to fail.
-// Nothing is made or changed.
+// Checks before a long computation that write_output can succeed; throws Failure (io) otherwise. Changes
+// nothing.
 void check_output(const std::string& option, const std::string& path);
 
-// To a file, or to standard output if it is "-". Throws Failure (io) that names the option to change.
+// Writes to a file, or to standard output if `path` is "-". Throws Failure (io) that names the option to
+// change.
 void write_output(const std::string& option, const std::string& path, const std::string& text);
 
 }  // namespace steelyard

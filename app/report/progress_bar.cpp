@@ -19,18 +19,18 @@ constexpr unsigned bar_width = 12;
 
 enum class Shares { named, listed, brief, none };  // brief: the list or the range, whichever is shorter
 
-// How much of a view a line tells.
+// The parts of a view that a line shows.
 struct BarLayout {
   bool bar, round;
-  int loss_digits, accuracy_digits;  // -1: not at all
-  bool whole_words;                  // accuracy and 347368, and not acc and 347k
+  int loss_digits, accuracy_digits;  // -1: left out
+  bool whole_words;                  // accuracy and 347368 instead of acc and 347k
   bool speed;
   Shares shares;
   bool ideal, left;
 };
 
-// From the widest to the narrowest; a line has the first that fits it. Whoever watches wants to know how far
-// it is, whether it learns, how fast it goes and who does how much, so these stay longest.
+// Sorted from wide to narrow; the first one that fits is used. Progress, loss, speed and shares matter
+// most, so they stay longest.
 constexpr BarLayout layouts[] = {
     {true, true, 4, 2, true, true, Shares::named, true, true},
     {true, true, 4, 2, true, true, Shares::listed, true, true},
@@ -54,7 +54,7 @@ std::string of_total(const char* what, std::uint64_t number, std::uint64_t total
   return std::string(what) + " " + std::to_string(number) + (total > 0 ? "/" + std::to_string(total) : "");
 }
 
-// Plain letters: not every terminal and font has blocks.
+// ASCII, since not every terminal and font has block characters.
 std::string bar(double done) {
   const auto filled = static_cast<unsigned>(std::clamp(done, 0.0, 1.0) * bar_width);
   return "[" + std::string(filled, '#') + std::string(bar_width - filled, '.') + "]";
@@ -125,8 +125,7 @@ std::string duration_text(double seconds) {
   return printed("%u:%02u:%02u", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// A line of the full width would make some terminals go to the next one. All pieces are plain letters, so
-// bytes are columns.
+// Shorter than the width: some terminals wrap a full line. All pieces are ASCII, so bytes are columns.
 std::string progress_line(const ProgressView& view, const ProgressStyle& style) {
   std::string line;
   for (const BarLayout& layout : layouts) {
@@ -149,7 +148,7 @@ std::string plain_line(const ProgressView& view) {
   return line_of(view, layout);
 }
 
-// People want to see each epoch in a log, but a hundred short ones are no use to anybody.
+// A log gets a line for each epoch, unless epochs are very short.
 bool ProgressBar::due(const ProgressView& view, Time now) const {
   if (!drawn_) return true;
   const Duration since = now - *drawn_;
@@ -178,7 +177,7 @@ void ProgressBar::draw() {
   pending_ = false;
 }
 
-// The note takes the place of the progress line, which is drawn again below it.
+// The note replaces the progress line, which is drawn again below it.
 void ProgressBar::note(const std::string& text) {
   if (on_line_) out_ << "\r\033[K";
   if (style_.file >= 0) style_.width = terminal_width(style_.file);

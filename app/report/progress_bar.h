@@ -1,11 +1,11 @@
-// What a person sees of a running job: one line that is drawn again on a terminal, a line now and then
-// anywhere else (a pipe, a log, TERM=dumb).
+// Progress of a running job: a line that is redrawn on a terminal, or a line every few seconds elsewhere (a
+// pipe, a log, TERM=dumb).
 //
-// The line has a layout for each width: first words and digits go, then the bar and the round, then a list of
-// many shares becomes their range. With 80 columns and any number of workers it still tells epoch, loss,
-// accuracy, speed, shares and time left.
+// The line has a layout for each width: first words and digits are left out, then the bar and the round, then
+// a list of many shares becomes a range. With 80 columns it has epoch, loss, accuracy, speed, shares and time
+// left, for any number of workers.
 //
-// The functions make text from values; ProgressBar writes it, and is told what time it is. One thread.
+// The functions make text from values; ProgressBar writes it, and takes the time as an argument. One thread.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 
 namespace steelyard {
 
-// What is negative is not known, and is left out.
+// Negative values are unknown and left out.
 struct ProgressView {
-  std::uint64_t epoch = 0, epochs = 0;  // the one that runs, from 0; how many: 0 if epochs are no limit
+  std::uint64_t epoch = 0, epochs = 0;  // the current one, from 0; number of epochs, 0: no limit
   std::uint64_t round = 0, rounds = 0;  // likewise
   double done = -1;                     // share of the training that is over, 0..1
   double loss = -1, accuracy = -1;
@@ -34,13 +34,13 @@ struct ProgressStyle {
   bool terminal = false;
   bool color = false;
   unsigned width = 80;  // columns
-  int file = -1;        // of the terminal, whose width is looked up anew for each frame; -1: it stays
+  int file = -1;        // the terminal; its width is read for each frame; -1: fixed width
 };
-// Arguments: whether the output is a terminal, its width, and the environment's TERM, NO_COLOR and
-// CLICOLOR_FORCE (null if not set).
+// Arguments: whether the output is a terminal, its width, and the environment variables TERM, NO_COLOR and
+// CLICOLOR_FORCE (null if unset).
 ProgressStyle progress_style(bool terminal, unsigned width, const char* term, const char* no_color,
                              const char* color_force);
-// Of the terminal behind a file descriptor; 80 if it is none.
+// Width of the terminal of a file descriptor; 80 if it is not a terminal.
 unsigned terminal_width(int file);
 
 std::string duration_text(double seconds);  // "0:07", "12:34", "3:02:01"
@@ -52,8 +52,8 @@ class ProgressBar {
   ProgressBar(std::ostream& out, ProgressStyle style) : out_(out), style_(style) {}
 
   void show(const ProgressView& view, Time now);  // draws if it is time to
-  void note(const std::string& text);             // a line of its own that stays; may be any bytes
-  void finish();  // draws the last view if that was left out, and ends the line
+  void note(const std::string& text);             // a line of its own; may be any bytes
+  void finish();                                  // draws the last view if it was skipped, and ends the line
 
  private:
   [[nodiscard]] bool due(const ProgressView& view, Time now) const;

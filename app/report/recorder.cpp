@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t longest_note = 4096;  // bytes
 
-// Microseconds are as fine as anything here is measured.
+// Rounded to microseconds, the precision of the measurements.
 double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 
-// The shards have the gradients of a round, but who computed them may be lost before its word about them is
-// heard. Then there is a round of which no loss and no time is known.
-bool is_told(const RoundRecord& r) { return r.purpose != Purpose::train || !r.parts.empty(); }
+// False if the workers of a round were lost after their pushes and before their reports: its loss and times
+// are unknown.
+bool is_reported(const RoundRecord& r) { return r.purpose != Purpose::train || !r.parts.empty(); }
 
 std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
                       double at) {
@@ -35,9 +35,11 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
     times.push_back(part.seconds);
   }
   const bool train = r.purpose == Purpose::train;
-  const bool told = is_told(r);
+  const bool reported = is_reported(r);
   const balancing::WorkTime work = totals.work_of_last();
-  const auto of_training = [&](double value) { return train && told && value >= 0 ? Json(value) : Json(); };
+  const auto of_training = [&](double value) {
+    return train && reported && value >= 0 ? Json(value) : Json();
+  };
   Json line = {{"round", r.round},
                {"epoch", r.epoch},
                {"purpose", train ? "train" : "evaluate"},
@@ -53,20 +55,20 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"percent_of_ideal", of_training(totals.percent_of_last())},
                {"computing", of_training(work.computing())},
                {"efficiency", of_training(work.efficiency())},
-               {"loss", told ? Json(r.loss) : Json()},
-               {"accuracy", told ? Json(r.accuracy) : Json()}};
+               {"loss", reported ? Json(r.loss) : Json()},
+               {"accuracy", reported ? Json(r.accuracy) : Json()}};
   if (r.skipped > 0) line["holes"] = r.skipped;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
-  // Names come from other machines and need not be UTF-8.
+  // Names come from other machines and may be any bytes.
   return dump_json(line);
 }
 
-// Names of workers are short and plain; TensorBoard groups by what stands before the slash.
+// TensorBoard groups tags by the part before the slash.
 TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerPart>& parts,
                                  const RunTotals& totals) {
   if (r.purpose != Purpose::train) return {{"test/loss", r.loss}, {"test/accuracy", r.accuracy}};
   TensorboardFile::Scalars all{{"train/learning_rate", r.rate}};
-  if (!is_told(r)) return all;
+  if (!is_reported(r)) return all;
   all.insert(all.begin(), {{"train/loss", r.loss}, {"train/accuracy", r.accuracy}});
   const auto measured = [&](const char* tag, double value) {
     if (value >= 0) all.emplace_back(tag, value);
@@ -163,7 +165,7 @@ std::string Recorder::event_line(const std::string& text, Time now) const {
   return dump_json(line);
 }
 
-// Of all reasons to stop, the one that is nearest.
+// By the nearest of the limits.
 double Recorder::share_done(const RoundRecord& record) const {
   const Job& job = file_.job;
   double done = -1;
@@ -179,15 +181,15 @@ double Recorder::share_done(const RoundRecord& record) const {
   return std::min(done, 1.0);
 }
 
-// The time left is told by what this run has seen: a resumed run starts in the middle, and its first rounds,
-// in which everything is set up, are over when the second record comes.
+// The time left is estimated from the rounds of this process, without the first one, in which buffers and
+// connections are set up: a resumed run starts in the middle.
 void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& parts, Time now) {
   ProgressView view;
   view.epoch = record.epoch + record.passes - 1;
   view.epochs = file_.job.epochs;
   view.round = record.round + 1;
   view.rounds = file_.job.rounds;
-  if (is_told(record)) view.loss = record.loss;
+  if (is_reported(record)) view.loss = record.loss;
   view.accuracy = totals_.accuracy();
   view.samples_per_second = totals_.recent_samples_per_second();
   view.percent_of_ideal = totals_.percent_of_ideal();
@@ -202,7 +204,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
   bar_.show(view, now);
 }
 
-// The summary is asked for later, when the children are gone.
+// The summary is made later, after the children have exited.
 void Recorder::end(const Ended& ended, Time now) {
   ended_ = ended;
   totals_.add(ended);
@@ -213,13 +215,13 @@ void Recorder::end(const Ended& ended, Time now) {
   bar_.finish();
 }
 
-// Once: a disk that is full stays full for a while.
+// Once, since a full disk stays full for some time.
 void Recorder::warn_of_trouble() {
   const LineFile& troubled = lines_.trouble().empty() ? events_ : lines_;
   if (warned_ || troubled.trouble().empty()) return;
   warned_ = true;
   bar_.note("warning: " + troubled.path() + " cannot be written (" + troubled.trouble() +
-            "): training goes on; free some space and writing goes on too");
+            "): training continues; free some space, and writing continues too");
 }
 
 Verdict Recorder::verdict() const {
@@ -240,8 +242,9 @@ std::string Recorder::summary() const {
             (lines_.trouble().empty() ? "" : ": " + lines_.trouble()) + "\n";
   }
   if (left_out_ > 0) {
-    text += "  warning             " + lines_.path() + " hung for so long that " + std::to_string(left_out_) +
-            " rounds are in no record and no figure above\n";
+    text += "  warning             " + lines_.path() +
+            " could not be written for a long time: " + std::to_string(left_out_) +
+            " rounds are missing in the record and in the numbers above\n";
   }
   return text;
 }

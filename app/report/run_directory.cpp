@@ -27,14 +27,14 @@ fs::path folder_of(const fs::path& path) {
   return path.parent_path().empty() ? fs::path(".") : path.parent_path();
 }
 
-// That `path` is there, to the disk. A folder that we may not read cannot be synced: then the system does it
-// in its own time.
+// Syncs the entry of `path` in its folder. A folder without read permission cannot be synced; the system
+// writes it later.
 void sync_name(const fs::path& path) try {
   sync_directory(folder_of(path).string());
 } catch (const Failure&) {
 }
 
-// With all directories above it.
+// Makes a directory and those above it.
 void make(const std::string& path) {
   std::error_code error;
   std::vector<fs::path> fresh;
@@ -57,7 +57,8 @@ const OutcomeRow& row_of(Outcome outcome) {
                                         {Outcome::storage, "storage", ExitCode::io},
                                         {Outcome::non_finite, "non-finite", ExitCode::failed},
                                         {Outcome::worker_failed, "worker failed", ExitCode::failed}};
-  static constexpr OutcomeRow running{Outcome::running, "not ended", ExitCode::failed};  // nobody said how
+  static constexpr OutcomeRow running{Outcome::running, "not ended",
+                                      ExitCode::failed};  // no outcome was recorded
   const auto found = std::ranges::find(rows, outcome, &OutcomeRow::outcome);
   return found == std::end(rows) ? running : *found;
 }
@@ -78,7 +79,7 @@ std::string next_directory(const std::string& parent, const std::string& name) {
   for (int n = 1; n <= most_runs; ++n) {
     std::string path = parent + "/" + name + "-" + std::to_string(n);
     std::error_code error;
-    // Making it is the test whether it is free: two runs that start together get two directories.
+    // Creating the directory reserves the number: two runs that start together get two directories.
     if (fs::create_directory(path, error)) {
       sync_name(path);
       return path;
@@ -102,12 +103,12 @@ std::string fresh_directory(const std::string& given, const std::string& name) {
 RunDirectory RunDirectory::create(const std::string& path) {
   std::error_code error;
   if (fs::exists(path, error) && !fs::is_directory(path, error)) {
-    fail(path, "there is a file of this name", "give --run-dir another name");
+    fail(path, "a file has this name", "give --run-dir another name");
   }
   make(path);
   if (!fs::is_empty(path, error)) {
     fail(path, error ? error.message() : "it is not empty",
-         "give --run-dir a new name, or go on with it by --resume");
+         "give --run-dir a new name, or continue the run with --resume");
   }
   return RunDirectory(path);
 }
@@ -115,7 +116,7 @@ RunDirectory RunDirectory::create(const std::string& path) {
 RunDirectory RunDirectory::open(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path + "/job.toml", error)) {
-    fail(path, "there is no run in it (no job.toml)", "name the directory of a run, such as runs/job-1");
+    fail(path, "it has no run (no job.toml)", "give the directory of a run, such as runs/job-1");
   }
   return RunDirectory(path);
 }
@@ -123,7 +124,7 @@ RunDirectory RunDirectory::open(const std::string& path) {
 void write_text(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   std::error_code ignored;
-  fs::remove(fresh, ignored);  // of somebody who was killed
+  fs::remove(fresh, ignored);  // left by a killed process
   try {
     DurableFile file(fresh, text.size());
     file.write(std::as_bytes(std::span(text)));
@@ -145,7 +146,7 @@ std::string read_text(const std::string& path) {
 std::string RunDirectory::way_back() const {
   return list_checkpoints(checkpoints()).empty()
              ? "no checkpoint had been written yet: train again, with another --run-dir than " + path_
-             : "go on from the last checkpoint with --run-dir " + path_ + " --resume";
+             : "continue from the last checkpoint with --run-dir " + path_ + " --resume";
 }
 
 ExitCode exit_code(Outcome outcome) { return row_of(outcome).code; }
@@ -166,7 +167,7 @@ std::string verdict_json(const Verdict& v) {
                      {"efficiency", known_or_null(v.efficiency)},
                      {"staleness", v.staleness},
                      {"checkpoint", v.checkpoint}};
-  // A path may be any bytes; the verdict must come out whatever they are.
+  // A path may be any bytes.
   return dump_json(json, 2) + "\n";
 }
 

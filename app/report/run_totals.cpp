@@ -49,7 +49,7 @@ constexpr double keep = 0.9;           // of the recent sums, from one round to 
 
 constexpr std::size_t longest_title = 40;  // columns of the summary
 
-// One line of the summary. What is longer goes on below.
+// A row of the summary; a long value continues below.
 std::string total_row(const std::string& title, const std::string& value) {
   std::string line = "  " + shown_line(title, longest_title);
   const std::size_t columns = columns_of(line);
@@ -116,7 +116,7 @@ void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& pa
 
 void RunTotals::add(const Ended& ended) { staleness_ = ended.staleness; }
 
-// By name: a worker that comes back may sit in another slot, and is the same to whoever reads the summary.
+// By name: a worker that joins again may have another slot, but it is the same worker to the user.
 void RunTotals::add_part(const WorkerPart& part) {
   auto sums = std::ranges::lower_bound(workers_, part.name, natural_less, &WorkerSums::name);
   if (sums == workers_.end() || sums->name != part.name)
@@ -152,7 +152,7 @@ void RunTotals::complete(Verdict& verdict) const {
 }
 
 std::string RunTotals::summary(const Verdict& v) const {
-  const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: says little";
+  const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: not reliable";
   const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
   std::string text = wrapped(shown_line(outcome), summary_width, 2) + "\n";
   if (accuracy_ >= 0) {

@@ -1,8 +1,7 @@
-// What a run comes to: sums over its rounds, the numbers made of them, and the summary that a person reads at
-// the end. One thread.
+// Sums over the rounds of a run, numbers derived from them, and the summary at the end. One thread.
 //
-// The first ten rounds are apart: a policy knows nothing yet, caches are cold, pages are touched for the
-// first time. "After the tenth round" is what a long training is like.
+// The first ten rounds are kept apart: the policy has no measurements yet, and caches are cold. The numbers
+// "after the tenth round" are typical of a long training.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +17,15 @@
 
 namespace steelyard {
 
-// Staleness, for people: how late the pushes of a run came, in steps of their slice. See protocol/messages.h.
+// Staleness: the delay of the pushes of a run, in steps of their slice. See protocol/messages.h.
 std::uint64_t pushes(const Staleness& staleness);
-double mean_of(const Staleness& staleness);  // the last place counts as itself; -1 where nothing was pushed
-// The smallest number of steps within which so large a share of the pushes came.
+double mean_of(const Staleness& staleness);  // the last place counts as its index; -1 without pushes
+// The smallest delay that this share of the pushes did not exceed.
 std::uint64_t quantile_of(const Staleness& staleness, double share);
-// "2.1 updates on average, half within 2, 95 % within 4, all within 7"; empty where nothing was pushed.
+// "2.1 updates on average, half within 2, 95 % within 4, all within 7"; empty without pushes.
 std::string staleness_text(const Staleness& staleness);
 
-// One worker's part of a round; what it did in several pieces is added up.
+// One worker's part of a round, summed over its pieces.
 struct WorkerPart {
   std::uint32_t slot = 0;
   std::string name;
@@ -47,20 +46,20 @@ class RunTotals {
 
   void add(const RoundRecord& record, const std::vector<WorkerPart>& parts);
 
-  // All -1 where nobody waits for others: what such rounds could have taken at best says nothing.
+  // -1 in modes in which workers do not wait for each other: the ideal of such rounds is undefined.
   [[nodiscard]] double percent_of_last() const { return waits_ ? ideal_.percent_of_last() : -1; }
   [[nodiscard]] balancing::WorkTime work_of_last() const {
     return waits_ ? last_work_ : balancing::WorkTime{};
   }
-  // After the tenth round; of all, if there are no more.
+  // After the tenth round; of all rounds if there are at most ten.
   [[nodiscard]] double percent_of_ideal() const;
   [[nodiscard]] balancing::WorkTime work() const;
-  [[nodiscard]] double recent_samples_per_second() const;  // over some ten rounds
+  [[nodiscard]] double recent_samples_per_second() const;  // over about ten rounds
   [[nodiscard]] double accuracy() const { return accuracy_; }
   [[nodiscard]] double train_seconds() const { return all_.seconds; }
-  void add(const Ended& ended);  // what only the end tells
+  void add(const Ended& ended);  // takes the final staleness
 
-  // Fills in what rounds tell.
+  // Fills in the numbers that come from rounds.
   void complete(Verdict& verdict) const;
   [[nodiscard]] std::string summary(const Verdict& verdict) const;
 
@@ -87,9 +86,9 @@ class RunTotals {
     }
   };
 
-  std::map<std::string, std::uint64_t> most_;  // by worker, where there is a limit
+  std::map<std::string, std::uint64_t> most_;  // by worker, if it has a limit
   const bool waits_;                           // rounds end together: pushes are not applied at once
-  const std::uint64_t grain_;                  // of the job: shares are multiples of it
+  const std::uint64_t grain_;                  // shares are multiples of it
   balancing::IdealMeter ideal_;
   Sums all_, steady_;
   balancing::WorkTime all_work_, steady_work_, last_work_;

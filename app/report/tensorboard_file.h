@@ -1,10 +1,10 @@
-// TensorboardFile: numbers of a training over its rounds, as TensorBoard reads them.
+// TensorboardFile: writes numbers of each round in TensorBoard's format.
 //
 // An event file: records of a length, its checksum, the event, and the event's checksum, all little-endian;
 // checksums are CRC-32C, masked as TFRecord has them. An event is a protocol buffer (Event and Summary of
 // TensorFlow), of which simple values are all that is written here.
 //
-// What cannot be written is left out, and so is all behind it: half a record would make the rest unreadable.
+// After a failed write nothing more is written: half a record would make the rest unreadable.
 #pragma once
 
 #include <cstdint>

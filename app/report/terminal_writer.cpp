@@ -16,18 +16,18 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t most_waiting_texts = 4096;  // texts
-constexpr std::size_t most_marks = 64;            // of those who wait until all is written
+constexpr std::size_t most_marks = 64;            // calls of settle() that wait
 
-using Mark = BoundedQueue<bool>;  // holds one: all that came before it is written
+using Mark = BoundedQueue<bool>;  // holds one: everything before it is written
 
-// False if nobody will ever read it.
+// False if the reader is gone.
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
     if (written > 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
     } else if (written < 0 && errno == EAGAIN) {
-      pollfd ready{file, POLLOUT, 0};  // somebody else made it non-blocking
+      pollfd ready{file, POLLOUT, 0};  // another process made it non-blocking
       ::poll(&ready, 1, -1);
     } else if (written == 0 || errno != EINTR) {
       return false;
@@ -37,10 +37,10 @@ bool write_all(int file, std::string_view text) {
 }
 
 std::string not_shown(std::uint64_t lines) {
-  return "(" + std::to_string(lines) + " lines before were not shown: nobody read)\n";
+  return "(" + std::to_string(lines) + " lines were not shown here: the reader was too slow)\n";
 }
 
-// Signals are for the threads that wait for them, whichever thread says something first.
+// Signals are handled by the threads that wait for them, so this thread blocks all.
 template <class Body>
 std::thread thread_without_signals(Body body) {
   sigset_t all, before;
@@ -69,7 +69,7 @@ struct TerminalWriter::State {
   };
 
   explicit State(int its) : file(its) {}
-  // A line behind a frame begins where the frame began, unless it says itself what becomes of that.
+  // A line after a frame overwrites the frame, unless it begins with \r or \n.
   void run() {
     bool read = true, behind_frame = false;
     while (const auto next = waiting.pop()) {
@@ -86,7 +86,7 @@ struct TerminalWriter::State {
 
   const int file;
   BoundedQueue<Text> waiting{most_waiting_texts + most_marks};
-  std::atomic<std::uint64_t> dropped{0};  // lines, not told yet
+  std::atomic<std::uint64_t> dropped{0};  // lines, not reported yet
   Mark ended{1};
 };
 

@@ -1,13 +1,12 @@
-// TerminalWriter: lines for people and frames of progress, on a terminal, a pipe or a log, written by a
-// thread of its own. A reader that stops - Ctrl-S, a stalled ssh, a full pipe - holds up that thread alone.
+// TerminalWriter: writes lines and frames of progress to a terminal, a pipe or a log on a thread of its own.
+// A reader that stops (Ctrl-S, a stalled ssh, a full pipe) blocks only that thread.
 //
-// A text that ends a line is kept until it can be written, 4,096 of them; beyond, they are dropped, counted,
-// and the count is told in their place. One that does not end a line is a frame of progress: it is dropped
-// where anything waits before it, and the next line takes its place on the screen. What cannot be written
-// because the other end is gone is forgotten.
+// Up to 4,096 texts that end a line wait to be written; further ones are dropped, and a line with their
+// number takes their place. A text that does not end a line is a frame of progress: it is dropped if anything
+// waits before it, and the next line overwrites it. If the other end is closed, texts are discarded.
 //
-// Any thread may call any function, but for the destructor. None waits for the reader, but settle() and the
-// destructor, for a short time.
+// Any thread may call any function except the destructor. Only settle() and the destructor wait for the
+// reader, for a short time.
 #pragma once
 
 #include <memory>
@@ -22,27 +21,27 @@ namespace steelyard {
 
 class TerminalWriter {
  public:
-  // How long a process that ends waits for those who read what it said.
+  // Time that an exiting process waits for its output to be read.
   static constexpr Duration farewell = std::chrono::seconds(2);
 
-  explicit TerminalWriter(int file);  // stays open, and the caller's
-  // As settle(). What nobody has read by then is lost, and so is the thread, if it is still in a write().
+  explicit TerminalWriter(int file);  // stays open; belongs to the caller
+  // As settle(). Unread text is lost then, and a thread that is still in a write() is detached.
   ~TerminalWriter();
   TerminalWriter(const TerminalWriter&) = delete;
   TerminalWriter& operator=(const TerminalWriter&) = delete;
 
   void line(const std::string& text) { write(text + '\n'); }
   void write(std::string text);
-  // Waits until all that was given so far is written, and not longer than that; whether it is written.
+  // Waits until all earlier texts are written, at most for `patience`; returns whether it is written.
   bool settle(Duration patience = farewell);
 
  private:
   struct State;
-  const std::shared_ptr<State> state_;  // also the thread's, which may outlive this object
+  const std::shared_ptr<State> state_;  // shared with the thread, which may outlive this object
   std::thread thread_;
 };
 
-// A stream in front of a writer: what is flushed is one text. One thread; the writer outlives it.
+// A stream to a writer: each flush makes one text. One thread; the writer must outlive it.
 class TerminalStream : public std::stringbuf {
  public:
   explicit TerminalStream(TerminalWriter& writer) : std::stringbuf(std::ios::out), writer_(writer) {}
@@ -54,13 +53,12 @@ class TerminalStream : public std::stringbuf {
   TerminalWriter& writer_;
 };
 
-// The one writer of this process to its standard error, and the one to its standard output. All that runs
-// beside a job and has something to tell people tells it here. They are never destroyed; when the process
-// exits, they settle.
+// The writers of this process to standard error and standard output. Everything that runs beside a job writes
+// through them. They are never destroyed; they settle when the process exits.
 TerminalWriter& standard_error();
 TerminalWriter& standard_output();
 
-// A line for each, on standard error.
+// Writes each as a line on standard error.
 void show_notices(const std::vector<std::string>& notices);
 
 }  // namespace steelyard

@@ -187,7 +187,7 @@ Timeline timeline_of(const std::vector<std::string>& paths) {
     }
   }
   if (nodes.empty()) {
-    refuse_setup(paths.front() + ": there is no trace in it: train with --trace to have one");
+    refuse_setup(paths.front() + ": it has no trace: train with --trace to write one");
   }
   std::ranges::stable_sort(nodes, {}, &Node::id);  // by role
   const auto said = flows(nodes, &Node::said, true), heard = flows(nodes, &Node::heard, false);

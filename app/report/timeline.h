@@ -1,13 +1,12 @@
 // Timeline: the traces of a job's nodes (app/report/trace_file.h) as one file in Chrome's trace event format,
 // which ui.perfetto.dev and chrome://tracing open.
 //
-// Each node is a process there. Its lane "messages" shows what it was busy with, with arrows from where a
-// message was said to where it was heard; the lane "computing" of a worker shows when it computed, and when
-// it waited in between.
+// Each node is a process there. Its lane "messages" shows its activity, with arrows from the send of a
+// message to its receipt; a worker also has a lane "computing".
 //
-// Clocks. Nodes of one machine share a clock. For another machine than the first, with m the least time that
-// a message seems to take there, and n the least time back, its clock is ahead by (m - n) / 2: so both take
-// equally long. The truth is within (m + n) / 2 of that (Cristian 1989), which the notes say.
+// Clocks: nodes of one machine share a clock. Let m be the least apparent time of a message from the first
+// machine to another, and n that of a message back. The clock of the other is ahead by (m - n) / 2, with an
+// error of at most (m + n) / 2 (Cristian 1989), which the notes state.
 #pragma once
 
 #include <string>
@@ -17,12 +16,11 @@ namespace steelyard {
 
 struct Timeline {
   std::string json;
-  std::vector<std::string> notes;  // for people: what could not be read or aligned, and how well the rest is
+  std::vector<std::string> notes;  // files that could not be read or aligned, and the error of the others
 };
 
-// Of files, and of directories with files in them; a run directory has them in trace/. What a file cut off in
-// mid-line says until there counts. Throws Failure (configuration) if there is none, (io) for what cannot be
-// read.
+// Takes files and directories of files; a run directory has them in trace/. A truncated file counts up to its
+// last complete line. Throws Failure: configuration without a trace, io if a file cannot be read.
 Timeline timeline_of(const std::vector<std::string>& paths);
 
 }  // namespace steelyard

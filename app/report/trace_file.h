@@ -1,15 +1,15 @@
-// TraceFile: what one node of a job did and when, for a timeline of all of them (app/report/timeline.h).
+// TraceFile: the activity of one node of a job, for a timeline of all nodes (app/report/timeline.h).
 //
-// JSON lines. Times are microseconds of the steady clock, which all processes of a machine share; `machine`
-// tells which one that is.
+// JSON lines. Times are microseconds of the steady clock, which the processes of a machine share; `machine`
+// identifies that clock.
 //
 //   {"node":"worker-3f2a","name":"fast","machine":"8c5e..."}           the first line
 //   {"busy":"Push","from":12.5,"to":13}                                 with a message, named by its type
 //   {"computed":"round 3","samples":128,"from":20,"to":95.5}            forward and backward
-//   {"said":"push 4/1","peer":"shard-1b","at":12.6}                     a message that others hear:
-//   {"heard":"push 4/1","peer":"worker-3f2a","at":12.7}                 there it has the same text
+//   {"said":"push 4/1","peer":"shard-1b","at":12.6}                     a message that was sent, and
+//   {"heard":"push 4/1","peer":"worker-3f2a","at":12.7}                 its receipt, with the same text
 //
-// A long training must not fill the disk: after `most_lines` the file says so and ends.
+// The last of `most_lines` lines is {"full":true}, so that a long training does not fill the disk.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,15 @@
 
 namespace steelyard {
 
-// Which start of this machine it is: clocks of two machines have nothing to do with each other, and each
-// begins anew when its machine does.
+// Identifies the steady clock: it differs between machines, and between two boots of a machine.
 std::string this_boot();
 
 class TraceFile {
  public:
   static constexpr std::uint64_t most_lines = 2'000'000;
 
-  // In this directory, which is made if it is not there. `name` is what people call the node. Throws Failure
-  // (io) if it cannot be written.
+  // Writes into `directory`, which is made if missing. `name`: of the node, for the user. Throws Failure (io)
+  // if it cannot be written.
   TraceFile(const std::string& directory, NodeId node, const std::string& name);
   ~TraceFile();
 

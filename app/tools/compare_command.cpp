@@ -14,6 +14,7 @@
 #include "app/report/compare/comparison_table.h"
 #include "app/report/compare/html.h"
 #include "app/report/output_file.h"
+#include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
 #include "app/report/run_directory.h"
 #include "app/report/terminal_text.h"
@@ -169,7 +170,7 @@ void compare(Prepared& it, const CompareCommand& command, const std::atomic<bool
   run_all(it.comparison, contest);
   if (!it.job) return;
   write_text(it.comparison.directory + "/compare.json", comparison_json({it.comparison}));
-  write_text(it.comparison.directory + "/compare.html", comparison_html({it.comparison}));
+  write_text(it.comparison.directory + "/compare.html", page(comparison_document({it.comparison})));
 }
 
 int exit_code(const std::vector<Comparison>& comparisons) {
@@ -218,7 +219,7 @@ int run_compare(const CompareCommand& command) {
     if (interrupted) break;
   }
   if (!command.json.empty()) write_output("--json", command.json, comparison_json(done));
-  if (!command.html.empty()) write_output("--html", command.html, comparison_html(done));
+  if (!command.html.empty()) write_output("--html", command.html, page(comparison_document(done)));
   return interrupted ? static_cast<int>(ExitCode::temporary) : exit_code(done);
 }
 

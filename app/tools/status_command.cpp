@@ -31,7 +31,7 @@ void run_report(const ReportCommand& command) {
     }
   }
   check_output("--output", output);
-  write_output("--output", output, run_page(runs));
+  write_output("--output", output, page(run_document(runs)));
   if (output != "-") std::printf("page: %s\n", shown_line(output).c_str());
 }
 

@@ -133,11 +133,15 @@ void answer(httplib::Response& response, const HttpAnswer& it) {
   response.status = it.status;
   if (!it.tag.empty()) response.set_header("ETag", it.tag);
   if (it.status == 304 || !it.body) return;
-  // Neither copied nor compressed: that would take processor time from the training.
-  response.set_content_provider(it.body->size(), it.type,
-                                [body = it.body](std::size_t from, std::size_t size, httplib::DataSink& to) {
-                                  return to.write(body->data() + from, std::min(size, body->size() - from));
-                                });
+  // As it is, without being copied or compressed: that would cost the training more than it saves the reader.
+  response.set_content_provider(
+      it.body->size(), it.type,
+      [body = it.body](std::size_t from, std::size_t size, httplib::DataSink& to) {
+        return to.write(body->data() + from, std::min(size, body->size() - from));
+      },
+      [sent = it.sent](bool whole) {
+        if (whole && sent) sent();
+      });
 }
 
 HttpAnswer refusal(int status, const std::string& why) {

@@ -21,7 +21,8 @@ struct HttpAnswer {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::shared_ptr<const std::string> body;
-  std::string tag{};  // ETag of the body: a client that has it gets status 304 without a body; empty: none
+  std::string tag{};             // ETag; a client that has this version gets status 304; empty: always sent
+  std::function<void()> sent{};  // called when all of the body has been sent; may be empty
 };
 
 // Returns the page at a path such as "/metrics". Called from several threads at once.

@@ -1,10 +1,10 @@
-// RunWeb: serves the page of a running job (app/report/live/live_run.h), with `/metrics` for Prometheus and
-// `/status` as JSON.
+// RunWeb: the page of a running job (app/report/live/live_run.h) on a port of its own, with `/metrics` for
+// Prometheus and `/status` as JSON.
 //
-// Viewers must not slow the training down. The recorder's lines arrive through a queue that never blocks it.
-// One thread of the lowest priority owns the run and makes the pages, each at most once a second and in at
-// most a twentieth of the time; requests in between get the last version. Nothing is read from disk, so a
-// full disk does not matter.
+// Readers must not slow the training down. The recorder's lines arrive through a queue that never blocks it;
+// one thread of the lowest priority owns the run and makes the pages, each at most once a second and in at
+// most 5 % of the time. Requests in between get the existing page. No file is read, so a full disk has no
+// effect.
 #pragma once
 
 #include <memory>
@@ -21,15 +21,19 @@ class RunWeb {
   RunWeb(const RunWeb&) = delete;
   RunWeb& operator=(const RunWeb&) = delete;
 
-  // The earlier record, for a resumed run.
+  // The existing record, if the run is a resumption.
   struct Beginning {
-    std::string path, job;       // directory of the run, and the text of its job.toml
-    std::string rounds, events;  // lines of rounds.jsonl and events.jsonl
+    std::string path, job;       // of the run; its job.toml
+    std::string rounds, events;  // lines
   };
   void begin(Beginning run);  // once
 
-  // Adds a line of events.jsonl or rounds.jsonl. Never blocks. Call only after begin().
+  // A line of events.jsonl, or of rounds.jsonl. Never blocks; after begin().
   void tell(bool event, const std::string& line);
+
+  // Serves the last state, with `result` (result.json), until a browser has fetched it, for 5 seconds at
+  // most. Returns at once if no page was requested in the last 10 seconds. After begin().
+  void finish(const std::string& result);
 
   [[nodiscard]] std::string url() const;
   [[nodiscard]] bool for_others() const;  // whether other machines can reach it

@@ -72,7 +72,7 @@ class AffineWindow {
   }
 
   [[nodiscard]] bool empty() const { return batches_.empty(); }
-  // Of the batches added; {0, 0} before the first.
+  // The curve of the batches added; {0, 0} before the first.
   [[nodiscard]] const Affine& curve() const { return curve_; }
 
  private:

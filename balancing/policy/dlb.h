@@ -11,7 +11,7 @@
 // Decided here, as the sources leave it open:
 //  - d_i / t_i is the epoch's samples over its compute seconds, so that workers that joined late are
 //    comparable;
-//  - an epoch ends when the request says so, or else after `rounds` measured rounds;
+//  - an epoch ends when the request marks its end, or else after `rounds` measured rounds;
 //  - a worker without a measurement counts as the mean of the others;
 //  - every worker keeps at least one sample, since without one it would never be measured again.
 #pragma once

@@ -78,7 +78,7 @@ class Engine {
   virtual std::optional<double> take_share() { return std::nullopt; }
 };
 
-// What a job trains: parameters, the engine that computes with them, and the data.
+// The training task of a job: parameters, the engine that computes with them, and the data.
 struct Workload {
   Layout layout{};  // leave slice_size at 0; the job sets it
   // Writes the initial parameters: a pure function of the seed.

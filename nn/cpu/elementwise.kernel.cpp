@@ -1,5 +1,5 @@
 // Activations, dropout and scaled channels as plain loops, which the compiler vectorises. The cheap ones are
-// bound by memory. Both values of a choice are computed, so that there are no branches; comparisons keep NaN
+// bound by memory. Both values of a choice are computed, without branches; comparisons keep NaN
 // as NaN.
 #include <cstddef>
 #include <cstdint>

@@ -121,7 +121,7 @@ TEST(Sizes, FunctionsHaveSixtyLinesAtTheMost) {
     }
   }
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
-  EXPECT_EQ(exempted.size(), long_functions.size()) << "an exemption that nobody needs any more";
+  EXPECT_EQ(exempted.size(), long_functions.size()) << "an exemption that is no longer needed";
   EXPECT_GT(functions, 500U) << "the counter is blind";
 }
 

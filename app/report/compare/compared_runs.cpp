@@ -28,7 +28,7 @@ void require_known(const std::string& policy, const std::string& policies,
 void require_mode(const char* option, const std::string& list, const std::string& mode) {
   if (is_sync(mode)) return;
   throw Failure(ExitCode::usage,
-                option + list + ": there is no sync mode '" + mode + "': choose one of " + sync_choices());
+                option + list + ": unknown sync mode '" + mode + "': choose one of " + sync_choices());
 }
 
 void add(std::vector<Contender>& contenders, Contender contender) {
@@ -36,7 +36,7 @@ void add(std::vector<Contender>& contenders, Contender contender) {
     contenders.push_back(std::move(contender));
 }
 
-// One repeat of one entry; whether to go on.
+// Runs one repeat of one entry. False: the comparison ends here.
 bool run_one(Comparison& comparison, std::size_t entry, std::uint64_t repeat, const Contest& contest) {
   Entry& it = comparison.entries[entry];
   const bool hopeless = !it.trials.empty() && it.trials.back().hopeless;
@@ -46,7 +46,7 @@ bool run_one(Comparison& comparison, std::size_t entry, std::uint64_t repeat, co
   }
   if (contest.interrupted && contest.interrupted()) return false;
   if (contest.begins) {
-    // The device alone is not known from the beginning, but will come.
+    // The run of the best worker alone is added after the first repeat.
     const bool more = comparison.entries.back().contender.alone.empty() && contest.best_alone;
     const std::size_t entries = comparison.entries.size() + (more ? 1 : 0);
     contest.begins(it.contender, repeat, repeat * entries + entry, comparison.repeats * entries);
@@ -65,7 +65,7 @@ std::vector<Contender> read_entrants(const std::string& policies, const std::str
   const std::vector<std::string> chosen = policies.empty() ? known : words_of(policies);
   const std::vector<std::string> modes = sync.empty() ? std::vector{own_sync} : words_of(sync);
   if (chosen.empty()) {
-    throw Failure(ExitCode::usage, "--policies names nobody: give some of " + joined(known));
+    throw Failure(ExitCode::usage, "--policies is empty: give some of " + joined(known));
   }
   if (modes.empty()) throw Failure(ExitCode::usage, "--sync names no mode: give for example --sync bsp");
   for (const std::string& mode : modes) require_mode("--sync ", sync, mode);

@@ -1,9 +1,8 @@
-// What a comparison is about and what came out of it: plain data, the same for jobs (real processes) and for
-// scenarios (virtual time).
+// A comparison and its results: plain data, for jobs (real processes) and scenarios (virtual time).
 //
-// Seconds are seconds of training: evaluations, which are the same work for all, are left out.
-// Updates are versions of the parameters: one a round, and one for each worker of a round where each push is
-// applied at once. What is not known is negative.
+// Seconds are seconds of training: evaluations, which are the same work for all, are left out. Updates are
+// versions of the parameters: one a round, or one for each worker of a round if each push is applied at once.
+// Unknown numbers are negative.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +21,14 @@ struct Contender {
 std::string label(const Contender& contender);        // "lb-bsp bsp", "gtx1070-b alone"
 std::string plain_label(const Contender& contender);  // the same as a part of file names: "equal-ssp-2"
 
-// The test set, looked at once during a run.
+// An evaluation on the test set.
 struct Evaluation {
   double seconds = 0;  // of training before it
   std::uint64_t updates = 0;
   double accuracy = 0;  // 0..1
 };
 
-// How fast a worker computed; the exchange is not in it.
+// Computing of a worker, without the exchange.
 struct WorkerSpeed {
   std::string name;
   double samples = 0, seconds = 0;
@@ -38,7 +37,7 @@ struct WorkerSpeed {
 // One run of a contender.
 struct Trial {
   std::string failure;    // why there is no result; empty: there is one
-  bool hopeless = false;  // the set-up is wrong: it would fail again
+  bool hopeless = false;  // the set-up is wrong, so it would fail again
   double seconds = 0;
   double samples = 0;
   std::uint64_t updates = 0;
@@ -64,8 +63,8 @@ struct Comparison {
   std::string directory;   // where the runs are; empty: nowhere
   std::uint64_t seed = 1;  // of the first repeat; the next has the next
   std::uint64_t repeats = 1;
-  double target = 0;         // accuracy whose time is asked for; 0: none
-  bool interrupted = false;  // not all of the runs are there
+  double target = 0;         // accuracy to reach; 0: none
+  bool interrupted = false;  // some runs are missing
   std::vector<Entry> entries;
 };
 

@@ -61,17 +61,17 @@ constexpr double as_soon = 0.01;           // closer times are called equal
 constexpr std::size_t behind_named = 4;    // of methods that learn less
 constexpr std::size_t longest_label = 32;  // columns of a method
 
-// With how far the runs lie apart: half of the range, in percent of the median.
+// The median with half of the range, in percent of the median.
 std::string with_spread(const std::optional<Spread>& value, int decimals) {
   if (!value) return "-";
-  std::string text = fixed(value->median, decimals);
+  std::string text = grouped(value->median, decimals);
   if (value->median <= 0 || value->most == value->least) return text;
   const double share = 100 * value->half_range() / value->median;
   const std::string apart = fixed(share, share < 1 ? 1 : 0);
   return apart == "0.0" ? text : text + " ±" + apart + "%";
 }
 
-// The same of what is a percentage itself: half of the range, in points.
+// The same for a percentage, with half of the range in points.
 std::string with_points(const std::optional<Spread>& value, int decimals) {
   if (!value) return "-";
   const std::string apart = fixed(value->half_range(), decimals);
@@ -97,7 +97,7 @@ std::string line(const std::vector<std::string>& texts, const std::vector<std::s
   return text + "\n";
 }
 
-// Which of these columns stand beside each other, so that all fit: each part begins with the first.
+// Splits the columns into parts that fit the width; each part begins with the first column.
 std::vector<std::vector<std::size_t>> parts_of(const std::vector<std::size_t>& columns,
                                                const std::vector<std::size_t>& widths, std::size_t width) {
   std::vector<std::vector<std::size_t>> parts{{columns.front()}};
@@ -128,7 +128,7 @@ std::vector<std::string> part_of(const std::vector<std::string>& titles, bool up
   return parts;
 }
 
-// "2.00 times (1.33 to 2.50) as fast as": of a gain, with what single repeats came to.
+// "2.00 times (1.33 to 2.50) as fast as": a gain with the range of its repeats.
 std::string times_as_fast(const Spread& gain) {
   std::string text = fixed(gain.median, 2) + " times";
   const std::string least = fixed(gain.least, 2), most = fixed(gain.most, 2);
@@ -136,7 +136,7 @@ std::string times_as_fast(const Spread& gain) {
   return text + " as fast as ";
 }
 
-// Of methods that are fast and learn less: that they are, and by how much.
+// Names the methods that are fast but end with less accuracy.
 std::string behind_text(const std::vector<Row>& ranking, const std::vector<const Row*>& behind) {
   if (behind.empty()) return "";
   double best = 0;
@@ -173,19 +173,17 @@ std::string comparison_json(const std::vector<Comparison>& comparisons) {
                     {"interrupted", it.interrupted},
                     {"methods", methods}});
   }
-  // Names and reasons may be any bytes; the result must come out whatever they are.
+  // Names and reasons may be any bytes.
   return dump_json(Json{{"format", 2}, {"comparisons", list}}, 2) + "\n";
 }
 
 std::string headline(const Comparison& comparison) {
-  std::string text = comparison.name + ", a " + comparison.kind;
-  text += comparison.repeats == 1 ? ", seed " : ", " + std::to_string(comparison.repeats) + " repeats, seed ";
+  std::string text = comparison.kind + " " + comparison.name + ": ";
+  text += comparison.repeats == 1 ? "seed " : std::to_string(comparison.repeats) + " repeats, seeds ";
   text += std::to_string(comparison.seed);
   if (comparison.repeats > 1) text += " to " + std::to_string(comparison.seed + comparison.repeats - 1);
-  if (comparison.target > 0) {
-    text += "; target: " + fixed(100 * comparison.target, 1) + " % of the test samples right";
-  }
-  return text + (comparison.interrupted ? "; interrupted, not all runs are there" : "");
+  if (comparison.target > 0) text += "; target: " + fixed(100 * comparison.target, 1) + " % test accuracy";
+  return text + (comparison.interrupted ? "; interrupted, some runs are missing" : "");
 }
 
 std::vector<std::string> column_titles(const Comparison& comparison) {
@@ -232,7 +230,7 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
     if (timed) return row.seconds_to_target ? std::optional(row.seconds_to_target->median) : std::nullopt;
     return row.samples_per_s ? std::optional(1 / row.samples_per_s->median) : std::nullopt;
   };
-  // The device alone is no method: it is what the methods have to beat.
+  // The worker alone is a baseline, not a method.
   std::vector<const Row*> methods, behind;
   for (const Row& row : ranking) {
     if (row.contender.alone.empty() && number(row)) (row.behind ? behind : methods).push_back(&row);
@@ -257,7 +255,7 @@ std::string comparison_table(const Comparison& comparison, std::size_t width) {
   const std::vector<std::string> titles = column_titles(comparison);
   std::vector<std::vector<std::string>> lines;
   for (const Row& row : ranking) {
-    // What an interruption left without a run is not there.
+    // Methods without a run, after an interruption, are left out.
     if (row.good + row.failed == 0) continue;
     lines.push_back(cells(comparison, row));
     lines.back().front() = shown_line(lines.back().front(), longest_label);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/report/compare/chart.h"
+#include "app/report/compare/compared_runs.h"
 #include "app/report/compare/comparison_table.h"
 #include "app/report/compare/summary.h"
 #include "app/report/page/page.h"
@@ -10,24 +10,107 @@
 namespace steelyard {
 namespace {
 
-constexpr const char* reading_help = R"(<h2>How to read it</h2>
-<p class="soft">Seconds are seconds of training, without evaluations; with several runs of a method it is
-their median, and behind &plusmn; half of their range. Curves are of one run of each method, all of the same
-seed. Percent of ideal: how fast the rounds were, measured by the best division of every round among the same
-workers; where workers do not wait for each other, real runs have no such number. Gain: how many times as fast
-as equal shares under BSP, and as the best worker alone, repeat by repeat, then the median and half of the
-range; above 1 is faster. With a target the soonest there is first. Without one the fastest is, but a method
-that ends more than a point below the most accurate comes after all others.</p>
-)";
+constexpr double narrowest_axis = 10;  // points of accuracy
 
-std::string table(const Comparison& comparison, const std::vector<Row>& ranking) {
-  std::vector<std::vector<std::string>> rows;
+bool has_line(const Entry& entry, std::size_t repeat) {
+  return repeat < entry.trials.size() && entry.trials[repeat].good() &&
+         !entry.trials[repeat].evaluations.empty();
+}
+
+Json colour_of(const Contender& contender) {
+  if (!contender.alone.empty()) return "alone";
+  return method_colour(contender.policy, contender.sync);
+}
+
+Json accuracy_block(const Comparison& comparison) {
+  const auto repeat = drawn_repeat(comparison);
+  if (!repeat) return {};
+  Chart chart{.id = "accuracy",
+              .title = "Test accuracy",
+              .note = "Against seconds of training",
+              .unit = " %",
+              .axis = "training time",
+              .span = narrowest_axis};
+  if (comparison.repeats > 1) chart.note += ", runs with seed " + std::to_string(comparison.seed + *repeat);
+  if (comparison.target > 0) {
+    chart.target = 100 * comparison.target;
+    chart.note += ". Dashed: the target, " + percent(comparison.target, 1);
+  }
+  chart.note += ".";
+  for (const Entry& entry : comparison.entries) {
+    if (!has_line(entry, *repeat)) continue;
+    Series line{label(entry.contender), colour_of(entry.contender), {}};
+    line.dots = true;
+    for (const Evaluation& it : entry.trials[*repeat].evaluations) {
+      line.x.push_back(it.seconds);
+      line.y.push_back(100 * it.accuracy);
+    }
+    chart.series.push_back(std::move(line));
+  }
+  return chart_block(chart);
+}
+
+// A bar for each method with a percent of ideal.
+Json ideal_block(const std::vector<Row>& ranking) {
+  Json rows = Json::array();
+  TextRows table{{"method", "percent of ideal", "least", "most"}};
+  for (const Row& row : ranking) {
+    if (!row.percent_of_ideal) continue;
+    const Spread& it = *row.percent_of_ideal;
+    const Json colour = colour_of(row.contender);
+    const std::string kind =
+        colour.is_number() ? "hue-" + std::to_string(colour.get<int>() % 10) : "hue-alone";
+    const std::string value =
+        it.median > 100.5 ? "too short to tell" : fixed(std::min(it.median, 100.0), 1) + " %";
+    rows.push_back(
+        {{"name", label(row.contender)},
+         {"parts", Json::array({Json::array({kind, brief(std::clamp(it.median / 100, 0.0, 1.0))})})},
+         {"value", value}});
+    table.push_back({label(row.contender), value, fixed(it.least, 1) + " %", fixed(it.most, 1) + " %"});
+  }
+  if (rows.empty()) return {};
+  const std::string note = "100 %: the best split of every round.";
+  return {{"type", "bars"},
+          {"id", "ideal"},
+          {"title", "Percent of ideal"},
+          {"note", note},
+          {"legend", Json::array()},
+          {"rows", rows},
+          {"table", table_block("ideal", "", table)}};
+}
+
+Json cards_block(const Comparison& comparison, const std::vector<Row>& ranking) {
+  Json list = Json::array();
+  const auto card = [&](const char* name, const std::string& value, const std::string& note) {
+    list.push_back({{"label", name}, {"value", value}, {"note", note}});
+  };
+  const auto good =
+      std::ranges::find_if(ranking, [](const Row& it) { return it.contender.alone.empty() && it.good > 0; });
+  if (good == ranking.end()) return {};
+  const Row& first = *good;
+  card(comparison.target > 0 ? "first at the target" : "fastest method", label(first.contender),
+       count_of(first.good, "run"));
+  if (first.seconds_to_target)
+    card("time to target", at_text(first.seconds_to_target->median),
+         percent(comparison.target, 1) + " test accuracy");
+  if (first.gain_on_equal && first.contender != equal_bsp)
+    card("gain on equal bsp", fixed(first.gain_on_equal->median, 2) + " times", "as fast");
+  if (first.gain_on_alone)
+    card("gain on the best worker", fixed(first.gain_on_alone->median, 2) + " times",
+         "as fast as it is alone");
+  if (first.samples_per_s) card("samples/s", grouped(first.samples_per_s->median), "all workers together");
+  if (first.accuracy) card("test accuracy", percent(first.accuracy->median, 2), "at the end");
+  return {{"type", "cards"}, {"id", "cards"}, {"cards", list}};
+}
+
+Json numbers_block(const Comparison& comparison, const std::vector<Row>& ranking) {
+  TextRows rows;
   for (const Row& row : ranking) {
     if (row.good + row.failed > 0) rows.push_back(cells(comparison, row));
   }
   const std::vector<std::size_t> columns = used_columns(rows);
   std::vector<std::string> titles = column_titles(comparison);
-  for (std::string& title : titles) {  // here a line is as long as it likes
+  for (std::string& title : titles) {  // here a title has one line
     if (const std::size_t cut = title.find("-\n"); cut != std::string::npos) title.erase(cut, 2);
     std::ranges::replace(title, '\n', ' ');
   }
@@ -37,41 +120,57 @@ std::string table(const Comparison& comparison, const std::vector<Row>& ranking)
     for (const std::size_t i : columns) used.push_back(row[i]);
     row = used;
   }
-  return html_table(rows);
+  return table_block("numbers", "All numbers", rows);
 }
 
-// Of which runs the curves are, where there are several.
-std::string seed_text(const Comparison& comparison) {
-  if (comparison.repeats < 2) return "";
-  return ", runs with seed " + std::to_string(comparison.seed + drawn_repeat(comparison).value_or(0));
-}
-
-std::string section(const Comparison& comparison) {
+Json section_for(const Comparison& comparison) {
   const std::vector<Row> ranking = ranked(summarise(comparison), comparison.target > 0);
-  std::string text = "<section>\n<h1>" + escaped(comparison.name) + "</h1>\n<p class=\"soft\">" +
-                     escaped(headline(comparison)) + "</p>\n";
+  Json section = section_of(comparison.name, headline(comparison));
+  std::size_t failed = 0;
+  for (const Row& row : ranking) failed += row.failed;
+  section["state"] = {
+      {"name", comparison.interrupted ? "stopped"
+               : failed > 0           ? "failed"
+                                      : "finished"},
+      {"text", count_of(ranking.size(), "method") + ", " + count_of(comparison.repeats, "repeat") +
+                   (failed > 0 ? ", " + count_of(failed, "run") + " failed" : "")},
+      {"final", true}};
   const std::string verdict = verdict_line(comparison, ranking);
-  if (!verdict.empty()) text += "<p>" + escaped(verdict) + ".</p>\n";
-  if (const std::string chart = accuracy_chart(comparison); !chart.empty()) {
-    text += "<h2>Accuracy against time" + seed_text(comparison) + "</h2>\n" + chart;
-  }
-  if (const std::string chart = ideal_chart(comparison, ranking); !chart.empty()) {
-    text += "<h2>Percent of ideal</h2>\n" + chart;
-  }
-  text += "<h2>All numbers</h2>\n" + table(comparison, ranking);
+  const std::size_t cut = std::min(verdict.find_first_of(",;"), verdict.size());
+  if (!verdict.empty())
+    add_block(section, text_block("verdict", verdict.substr(0, cut), verdict.substr(cut) + "."));
+  add_block(section, cards_block(comparison, ranking));
+  add_block(section, accuracy_block(comparison));
+  add_block(section, ideal_block(ranking));
+  add_block(section, numbers_block(comparison, ranking));
+  TextRows failures{{"method", "failed runs", "reason"}};
   for (const Row& row : ranking) {
-    if (row.failed > 0)
-      text += "<p>" + escaped(label(row.contender)) + " failed: " + escaped(row.failure) + "</p>\n";
+    if (row.failed > 0) failures.push_back({label(row.contender), std::to_string(row.failed), row.failure});
   }
-  return text + "</section>\n";
+  if (failures.size() > 1) add_block(section, table_block("failures", "Failed runs", failures));
+  return section;
 }
 
 }  // namespace
 
-std::string comparison_html(const std::vector<Comparison>& comparisons) {
-  std::string body;
-  for (const Comparison& comparison : comparisons) body += section(comparison);
-  return page("steelyard compare", body + reading_help);
+std::optional<std::size_t> drawn_repeat(const Comparison& comparison) {
+  std::optional<std::size_t> best;
+  std::ptrdiff_t most = 0;
+  for (std::size_t repeat = 0; repeat < comparison.repeats; ++repeat) {
+    const auto lines =
+        std::ranges::count_if(comparison.entries, [&](const Entry& it) { return has_line(it, repeat); });
+    if (lines <= most) continue;
+    most = lines;
+    best = repeat;
+  }
+  return best;
+}
+
+Json comparison_document(const std::vector<Comparison>& comparisons) {
+  Json sections = Json::array();
+  for (const Comparison& comparison : comparisons) sections.push_back(section_for(comparison));
+  if (!sections.empty()) add_block(sections.back(), help_block(compare_help));
+  return {{"kind", "compare"}, {"title", "steelyard compare"}, {"sections", sections}};
 }
 
 }  // namespace steelyard

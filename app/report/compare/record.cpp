@@ -15,7 +15,7 @@ Json list(const Json& from, const char* key) {
   return found != from.end() && found->is_array() ? *found : Json::array();
 }
 
-// Adds up one run, line by line.
+// Sums over one run, line by line.
 class RunRecordReader {
  public:
   explicit RunRecordReader(bool barrier) : barrier_(barrier) {}
@@ -75,7 +75,7 @@ Trial trial_of(std::string_view rounds, const std::string& result, const std::st
   Trial trial = reader.finish();
   const Json verdict = parse_json(result);
   if (!verdict.is_object()) {
-    trial.failure = "there is no result";
+    trial.failure = "it has no result";
     return trial;
   }
   if (const std::string outcome = text_at(verdict, "outcome"); outcome != "finished") {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// No number where the median is none; infinities do not widen it.
+// Nothing if the median is infinite; infinite values do not widen the range.
 std::optional<Spread> spread(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   const double middle = median(values);
@@ -26,13 +26,13 @@ template <class Number>
 std::optional<Spread> spread_of(const Entry& entry, Number number) {
   std::vector<double> values;
   for (const Trial& trial : entry.trials) {
-    // What is negative is not known.
+    // Negative: unknown.
     if (const double value = trial.good() ? number(trial) : -1; value >= 0) values.push_back(value);
   }
   return spread(std::move(values));
 }
 
-// What a run cost: the smaller, the better.
+// The cost of a run; smaller is better.
 double cost(const Trial& trial, double target) {
   if (target > 0) {
     const Evaluation* at = first_at(trial, target);
@@ -47,8 +47,8 @@ std::optional<Spread> gain(const Entry* base, const Entry& entry, double target)
   for (std::size_t i = 0; i < std::min(base->trials.size(), entry.trials.size()); ++i) {
     if (!base->trials[i].good() || !entry.trials[i].good()) continue;
     const double ratio = cost(base->trials[i], target) / cost(entry.trials[i], target);
-    if (std::isnan(ratio)) continue;  // neither of the two came to the target
-    // No time at all makes no gain of 0, which would be averaged with others: it is below every gain.
+    if (std::isnan(ratio)) continue;  // neither run reached the target
+    // A run that never reaches the target is below every gain, not a gain of 0, which would be averaged.
     ratios.push_back(ratio > 0 ? ratio : -never);
   }
   return spread(std::move(ratios));

@@ -14,8 +14,6 @@
 namespace steelyard {
 namespace {
 
-constexpr const char* state = "running";  // nobody can look at another
-
 Json workers_json(const RunStatus& status) {
   Json workers = Json::array();
   for (std::size_t i = 0; i < status.finding.workers.size(); ++i) {
@@ -31,8 +29,7 @@ Json workers_json(const RunStatus& status) {
   return workers;
 }
 
-// In the format backslashes, quotes and ends of lines have to be escaped; other control characters help
-// nobody.
+// The format escapes backslashes, quotes and newlines; other control characters are dropped.
 std::string label(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -48,7 +45,7 @@ std::string label(const std::string& text) {
   return result;
 }
 
-// Counts in full; of what is measured, more digits than were.
+// Counts in full, measured values with 12 digits.
 std::string digits(double value) {
   if (std::trunc(value) == value) return number_text(value);
   char text[32];
@@ -80,7 +77,7 @@ class Text {
 };
 
 void round_seconds(Text& text, const RunCounters& it) {
-  text.begin("round_seconds", "histogram", "How long rounds of training took.");
+  text.begin("round_seconds", "histogram", "Time of rounds of training.");
   std::uint64_t so_far = 0;
   for (std::size_t i = 0; i < RunCounters::bounds.size(); ++i) {
     so_far += it.rounds_within[i];
@@ -104,9 +101,8 @@ void by_worker(Text& text, const RunCounters& it, bool barrier) {
   all("computing_seconds_total", "counter", "Time in which the worker computed.", &WorkerCounters::computing);
   if (barrier)
     all("waiting_seconds_total", "counter",
-        "Time from when the worker had computed until the slowest worker of the round had.",
-        &WorkerCounters::waiting);
-  all("share_samples", "gauge", "Samples of the last round that the worker computed; 0: it was not in it.",
+        "Time in which the worker waited for the slowest worker of the round.", &WorkerCounters::waiting);
+  all("share_samples", "gauge", "Samples of the last round that the worker computed; 0: it had none.",
       &WorkerCounters::share);
 }
 
@@ -132,18 +128,25 @@ void LiveRun::event_lines(std::string_view text) {
   ++changes_;
 }
 
-ReportedRun LiveRun::run() const { return reported_run(path_, job_, reader_.record()); }
-
-std::string LiveRun::page() const {
-  const ReportedRun it = run();
-  return live_page("steelyard: " + it.name, run_part(it));
+void LiveRun::ended(const std::string& result) {
+  result_ = run_record("", "", result).result;
+  ++changes_;
 }
 
-std::string LiveRun::part() const { return run_part(run()); }
+ReportedRun LiveRun::run() const {
+  RunRecord record = reader_.record();
+  record.result = result_;
+  return reported_run(path_, job_, std::move(record));
+}
+
+Json LiveRun::document(double now) const {
+  return live_document(run(), last_round_ > 0 ? std::max(now - last_round_, 0.0) : -1);
+}
 
 std::string LiveRun::status() const {
   const ReportedRun it = run();
   const RunStatus status = status_of(it);
+  const std::string state = result_.known ? result_.outcome : "running";
   const Json json = {{"format", 1},
                      {"run", it.path},
                      {"state", state},
@@ -200,13 +203,13 @@ void RunCounters::add(const RunRound& it, const std::vector<std::string>& names)
 
 std::string metrics_text(const RunCounters& it, const RunLabels& labels, double last_round) {
   Text text;
-  text.begin("job_info", "gauge", "What trains here; always 1.");
+  text.begin("job_info", "gauge", "The job, its policy and its sync mode; always 1.");
   text.sample(1, "job=\"" + label(labels.job) + "\",policy=\"" + label(labels.policy) + "\",sync=\"" +
                      label(labels.sync) + "\"");
   round_seconds(text, it);
   if (labels.barrier)
     text.one("exchange_seconds_total", "counter",
-             "What rounds took beyond their slowest worker: exchange of parameters and gradients.",
+             "Time of rounds beyond their slowest worker: exchange of parameters and gradients.",
              it.exchange);
   text.one("samples_total", "counter", "Samples of training of all workers.", it.samples);
   text.one("evaluations_total", "counter", "Evaluations on the test set.", it.evaluations);
@@ -216,9 +219,9 @@ std::string metrics_text(const RunCounters& it, const RunLabels& labels, double 
   text.known("accuracy_ratio", "Share of right answers in the last round.", it.accuracy);
   text.known("test_loss", "At the last evaluation.", it.test_loss);
   text.known("test_accuracy_ratio", "Share of right answers at the last evaluation.", it.test_accuracy);
-  text.known("ideal_ratio", "How fast the last round was, measured by its best split: 1 is ideal.", it.ideal);
+  text.known("ideal_ratio", "Speed of the last round, compared with its best split: 1 is ideal.", it.ideal);
   if (last_round > 0)
-    text.one("last_round_timestamp_seconds", "gauge", "When the last round ended, since 1970.", last_round);
+    text.one("last_round_timestamp_seconds", "gauge", "End of the last round, since 1970.", last_round);
   by_worker(text, it, labels.barrier);
   return text.take();
 }

@@ -1,5 +1,5 @@
-// What changed when: what the run was told to say (workers that came, left and were lost, resumptions), and
-// when work moved from one worker to another, with the measured speeds that were behind it. Pure.
+// Events of a run in groups: moves of work from one worker to another, with the measured speeds behind them,
+// and the recorded notes (joins, losses, checkpoints, resumptions). Pure.
 #pragma once
 
 #include <string>
@@ -9,19 +9,21 @@
 
 namespace steelyard {
 
+enum class ChangeKind { move, worker, server, checkpoint, job };
+
 struct Change {
-  double at = 0;       // seconds
-  bool moved = false;  // shares did; else something was said
+  double at = 0;  // seconds
+  ChangeKind kind = ChangeKind::job;
   std::string what, why;
 };
 
 struct Changes {
   std::vector<Change> list;  // in the order of time
-  std::size_t left_out = 0;  // of moves, the smaller ones; of what was said, those in the middle
+  std::size_t left_out = 0;  // smaller moves, and notes in the middle of a kind
 };
 
-// A move is told when shares differ from those told last by a twentieth of the round or more.
-// Where there is no barrier workers take what they can, and nobody moves work.
-Changes changes_of(const RunRecord& record, bool barrier = true, std::size_t most = 60);
+// A move counts if the shares differ from those of the last move by 5 % of the round or more. Without a
+// barrier workers take samples as they can, so no work is moved. `most`: of each kind.
+Changes changes_of(const RunRecord& record, bool barrier = true, std::size_t most = 30);
 
 }  // namespace steelyard

@@ -14,17 +14,17 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_bins = 60;  // in which a run is looked at for who is waited for
+constexpr std::size_t most_bins = 60;  // parts of a run, each with the worker that the others waited for
 constexpr std::size_t curve_rounds = 64;
-constexpr std::size_t fewest = 10;     // rounds that say something about a split
-constexpr double worth_moving = 0.97;  // of the time of a round
+constexpr std::size_t fewest = 10;         // rounds that a split is fitted to
+constexpr double worth_moving = 1 / 1.05;  // of the time of a round
 
 std::optional<RunPart> slowest_of(const RunRound& round) {
   if (round.parts.size() < 2) return std::nullopt;
   return *std::ranges::max_element(round.parts, {}, &RunPart::seconds);
 }
 
-// Of the others; 0 where nobody waits.
+// Mean waiting time of the workers but the slowest.
 double waiting_of(const RunRound& round) {
   if (round.parts.size() < 2) return 0;
   const double slowest = round.slowest();
@@ -58,8 +58,8 @@ void add_round(Finding& it, const RunRound& round) {
     it.ideal_seconds = std::max(it.ideal_seconds, 0.0) + round.seconds() * round.percent_of_ideal / 100;
 }
 
-// Rounds of training, cut into bins of about the same number of rounds; each bin belongs to the worker that
-// was waited for longest in it, and neighbours of one worker are one stretch.
+// Cuts the rounds of training into bins of about equal numbers. A bin belongs to the worker that the others
+// waited for longest in it; neighbouring bins of one worker are one stretch.
 std::vector<Stretch> stretches_of(const RunRecord& record) {
   std::vector<std::size_t> train;
   for (std::size_t i = 0; i < record.rounds.size(); ++i) {
@@ -98,8 +98,8 @@ std::vector<Stretch> stretches_of(const RunRecord& record) {
   return found;
 }
 
-// The last rounds of the stretch that have the workers of its last one. The short ones at the end of an epoch
-// are left out: they are split otherwise.
+// The last rounds of the stretch with the same workers as its last round. Short rounds at the end of an epoch
+// are left out: they have another split.
 std::vector<const RunRound*> window_of(const RunRecord& record, const Stretch& stretch) {
   const auto names = [](const RunRound& round) {
     std::set<std::uint32_t> set;
@@ -154,10 +154,10 @@ std::optional<BetterSplit> better_split(const RunRecord& record, const Stretch& 
   try {
     const std::uint64_t grains = (total + grain - 1) / grain;
     it.better = balancing::min_max(curves, balancing::fitted(bounds, grains), grains);
-  } catch (const Failure&) {  // no room for it: the job was another one
+  } catch (const Failure&) {  // the memory of the workers does not fit the round: not this job
     return std::nullopt;
   }
-  // Both on the curves: what was measured has noise, and a worker may have changed within these rounds.
+  // Both times are those of the curves: measured times have noise, and a worker may change its speed.
   double slowest = 0, slowest_now = 0;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     slowest = std::max(slowest, curves[i](it.better[i]));

@@ -1,25 +1,39 @@
-// The rounds one by one, a lane a worker: how long it computed, waited for the slowest, and exchanged. Pure.
+// The rounds one by one, with a lane for each worker: it computed, waited for the slowest worker, exchanged,
+// or rested (had no samples). Pure.
 //
-// What is measured is how long each worker computed and how long the round took. That computing comes
-// first and the exchange last is how it is drawn; in truth values come before and gradients go after. It is
-// for modes in which the workers of a round wait for each other: otherwise rounds overlap, and when each
+// Measured are the compute time of each worker and the time of the round. The picture puts computing first
+// and the exchange last; in fact parameters arrive before and gradients leave after computing. Only for modes
+// in which the workers of a round wait for each other: elsewhere rounds overlap, and the time at which each
 // worker began is not recorded.
+//
+// The block (app/report/page/document.h) has columns of equal length, one item a round or a mean of several:
+//
+//   "round"    number of the first round of an item      "count"   rounds in it
+//   "at"       seconds, its begin                        "ms", "slowest"   mean times of a round
+//   "shares", "times"   for each of "names": samples and compute ms; null: it rested
+//   "view", "shown", "label"   the items in view at first, and the reason
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "app/report/page/document.h"
 #include "app/report/run/finding.h"
 
 namespace steelyard {
 
-// The picture with its data for the page's script; empty if there is no round. It begins with `first` in
-// view, a place in record.rounds. `workers`: whose lanes are drawn, in this order. Where a run has too many
-// rounds for a page, stretches of them are kept, evenly spaced, and it says so.
-std::string lanes(const RunRecord& record, const std::vector<std::uint32_t>& workers, std::size_t first);
+struct LaneItem {
+  std::size_t first = 0, count = 1;  // of the rounds of training
+};
 
-// Places in record.rounds of the rounds of training that are drawn: all, or some `most` in stretches, that
-// around `first` among them.
-std::vector<std::size_t> kept_rounds(const RunRecord& record, std::size_t most, std::size_t first);
+// The rounds from `view` on, the last `exact`, and the slowest fifth of `exact` are items of their own; the
+// rest are means of neighbouring rounds, at most `most` items in all. `seconds`: of each round.
+std::vector<LaneItem> lane_items(const std::vector<double>& seconds, std::size_t view, std::size_t exact,
+                                 std::size_t most);
+
+// `workers`: the lanes, in this order. `first`: a place in record.rounds that is in view at first, because of
+// `label`. Null if there is no round.
+Json lanes_block(const RunRecord& record, const std::vector<std::uint32_t>& workers, std::size_t first,
+                 const std::string& label, std::size_t exact);
 
 }  // namespace steelyard

@@ -4,102 +4,26 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <set>
+#include <span>
 
 #include "app/report/page/page.h"
-#include "app/report/page/plot.h"
 #include "app/report/run/changes.h"
 #include "app/report/run/finding_text.h"
 #include "app/report/run/lanes.h"
+#include "app/report/run/run_charts.h"
 #include "app/report/run/status_text.h"
-#include "core/text.h"
 
 namespace steelyard {
 namespace {
 
-constexpr std::size_t points = 300;  // of a line: more than a screen shows, less than a page bears
+constexpr std::size_t most_lanes = 24, most_rows = 200;
+constexpr std::ptrdiff_t few_marks = 12;               // of a kind: more uprights hide the lines
+constexpr double ideal_limit = 100.5;                  // percent; a larger value is noise of a short run
+constexpr std::uint64_t short_run = 10;                // rounds, for which nothing can be said of the ideal
+constexpr double pause_after = 10, pause_factor = 10;  // seconds, and times a usual round
 
-double length_of(const RunRecord& record) { return record.rounds.empty() ? 0 : record.rounds.back().end; }
-
-using OfRound = std::function<double(const RunRound&)>;
-Series over_rounds(const RunRecord& record, const std::string& name, const std::string& kind,
-                   const OfRound& value, bool train = true) {
-  Series it{name, kind, {}, {}, {}, {}, !train};
-  for (const RunRound& round : record.rounds) {
-    if (round.train != train) continue;
-    it.x.push_back(round.end);
-    it.y.push_back(value(round));
-  }
-  return thinned(std::move(it), points);
-}
-
-Series evaluations(const RunRecord& record, const std::string& name, const std::string& kind) {
-  return over_rounds(
-      record, name, kind, [](const RunRound& it) { return 100 * it.accuracy; }, false);
-}
-
-// Of some rounds in a row: where pushes are applied at once, rounds end close behind each other or far apart.
-Series speed_of(const RunRecord& record) {
-  Series it{"samples a second", "work", {}, {}, {}, {}, false};
-  const auto train = static_cast<std::size_t>(std::ranges::count_if(record.rounds, &RunRound::train));
-  const std::size_t together =
-      std::max<std::size_t>(train / (points / 2), std::min<std::size_t>(5, train / 20 + 1));
-  double samples = 0, seconds = 0;
-  std::size_t rounds = 0;
-  for (const RunRound& round : record.rounds) {
-    if (!round.train) continue;
-    samples += static_cast<double>(round.samples());
-    seconds += round.seconds();
-    if (++rounds < together) continue;
-    it.x.push_back(round.end);
-    it.y.push_back(seconds > 0 ? samples / seconds : NAN);
-    samples = seconds = 0;
-    rounds = 0;
-  }
-  return thinned(std::move(it), points);
-}
-
-using OfPart = std::function<double(const RunPart&)>;
-std::string by_worker(const RunRecord& record, const std::vector<std::uint32_t>& workers, Plot plot,
-                      const OfPart& value) {
-  for (std::size_t i = 0; i < workers.size(); ++i) {
-    plot.series.push_back(
-        over_rounds(record, record.workers[workers[i]], nth_colour(i), [&](const RunRound& round) {
-          const auto part = std::ranges::find(round.parts, workers[i], &RunPart::worker);
-          return part == round.parts.end() ? NAN : value(*part);
-        }));
-  }
-  return drawn(plot);
-}
-
-// Mean of the workers.
-double waiting(const RunRound& round) {
-  if (round.parts.empty() || round.seconds() <= 0) return NAN;
-  const double slowest = round.slowest();
-  double sum = 0;
-  for (const RunPart& part : round.parts) sum += slowest - part.seconds;
-  return std::min(100 * sum / static_cast<double>(round.parts.size()) / round.seconds(), 100.0);
-}
-
-std::string use_of_time(const ReportedRun& run, Plot plot) {
-  if (!run.terms.barrier) return "";
-  plot.most = 100;
-  plot.cap = 120;  // after an abrupt change a round may seem better than its ideal
-  plot.series = {
-      over_rounds(run.record, "of the ideal", "work",
-                  [](const RunRound& it) { return it.percent_of_ideal < 0 ? NAN : it.percent_of_ideal; }),
-      over_rounds(run.record, "workers wait", "stand", waiting),
-      over_rounds(run.record, "exchange", "talk", [](const RunRound& it) {
-        return it.seconds() <= 0 ? NAN : std::max(100 * (1 - it.slowest() / it.seconds()), 0.0);
-      })};
-  return drawn(plot);
-}
-
-constexpr std::size_t most_lanes = 24, most_lines = 16, most_rows = 200;
-constexpr std::ptrdiff_t few_marks = 12;  // of a kind: more uprights than that hide the lines
-
-std::string paragraph(const std::string& text) { return "<p class=\"soft\">" + escaped(text) + "</p>\n"; }
-
-// Those that the others waited for longest, then in the order of names.
+// The workers that the others waited for longest, in the order of names.
 std::vector<std::uint32_t> most_interesting(const Finding& finding, std::size_t most) {
   std::vector<std::uint32_t> workers(finding.workers.size());
   std::iota(workers.begin(), workers.end(), 0);
@@ -110,252 +34,327 @@ std::vector<std::uint32_t> most_interesting(const Finding& finding, std::size_t 
   return workers;
 }
 
-std::string tile(const std::string& value, const std::string& what) {
-  return "<li><b>" + value + "</b>" + what + "</li>";
+std::string ideal_text(double percent_of_ideal, std::uint64_t rounds) {
+  if (percent_of_ideal > ideal_limit || rounds <= short_run) return "too short to tell";
+  return fixed(std::min(percent_of_ideal, 100.0), 1) + " %";
 }
 
-std::string tiles(const ReportedRun& run, const Finding& finding) {
+Json cards(const ReportedRun& run, const Finding& finding) {
   const RunResult& result = run.record.result;
   double ideal = result.percent_of_ideal, rate = result.samples_per_second, accuracy = result.accuracy;
   if (ideal < 0 && finding.ideal_seconds >= 0) ideal = 100 * finding.ideal_seconds / finding.seconds;
   if (rate < 0 && finding.seconds > 0) rate = finding.samples / finding.seconds;
+  std::uint64_t evaluations = 0;
   for (const RunRound& round : run.record.rounds) {
-    if (!round.train && !result.known) accuracy = round.accuracy;
+    if (round.train) continue;
+    ++evaluations;
+    if (!result.known) accuracy = round.accuracy;
   }
-  std::string text = "<ul class=\"tiles\">";
-  if (ideal >= 0)
-    text += tile(fixed(ideal, 1) + " %", "of the ideal: the speed with the best split is 100 %");
-  if (rate >= 0) text += tile(fixed(rate, 0), "samples a second");
-  if (accuracy >= 0) text += tile(percent(accuracy, 2), "right answers on the test set");
-  text += tile(at_text(finding.seconds), "of training, " + std::to_string(finding.rounds) + " rounds");
-  if (finding.barrier && finding.workers.size() > 1) {
-    text += tile(percent(finding.waiting), "of a worker's time is waiting for the slowest") +
-            tile(percent(finding.exchange), "of the time is exchange");
-  }
-  return text + "</ul>\n";
-}
-
-std::string spent_bar(const WorkerFinding& it) {
-  const double all = std::max(it.computing + it.waiting + it.exchanging, 1e-9);
-  const auto part = [&](const char* kind, double seconds) {
-    return std::string("<i class=\"") + kind + "\" style=\"width:" + fixed(100 * seconds / all, 1) +
-           "%\"></i>";
+  Json list = Json::array();
+  const auto card = [&](const char* label, const std::string& value, const std::string& note) {
+    list.push_back({{"label", label}, {"value", value}, {"note", note}});
   };
-  return "<div class=\"track\">" + part("computing", it.computing) + part("waiting", it.waiting) +
-         part("exchanging", it.exchanging) + "</div><div class=\"value\">waits " + percent(it.waiting / all) +
-         "</div>";
+  if (accuracy >= 0) card("test accuracy", percent(accuracy, 2), count_of(evaluations, "evaluation"));
+  card("training time", at_text(finding.seconds),
+       grouped(static_cast<double>(finding.rounds)) + " rounds, without evaluations");
+  if (rate >= 0) card("samples/s", grouped(rate), "all workers together");
+  if (ideal >= 0)
+    card("percent of ideal", ideal_text(ideal, finding.rounds), "100 %: the best split of every round");
+  if (finding.barrier && finding.workers.size() > 1) {
+    card("waiting", percent(finding.waiting), "of a worker's time, on average");
+    card("exchange", percent(finding.exchange), "of the time: parameters and gradients");
+  }
+  return {{"type", "cards"}, {"id", "cards"}, {"cards", list}};
 }
 
-std::string by_worker(const RunRecord& record, const Finding& finding,
-                      const std::vector<std::uint32_t>& workers) {
-  std::string text = finding.barrier ? "<h2>Who waited for whom</h2>\n" : "<h2>Workers</h2>\n";
-  if (finding.barrier) {
-    text +=
-        "<p class=\"soft\">Of its time each worker spent so much computing, waiting for the slowest, and "
-        "with the exchange. Who waits little is who the others wait for.</p>\n<ul class=\"legend\"><li><i "
-        "class=\"key "
-        "computing\"></i>computing</li><li><i class=\"key waiting\"></i>waiting</li><li><i class=\"key "
-        "exchanging\"></i>exchange</li></ul>\n<div class=\"spent\">";
-    for (const std::uint32_t i : workers) {
-      text += "<div class=\"name\">" + escaped(record.workers[i]) + "</div>" + spent_bar(finding.workers[i]);
-    }
-    text += "</div>\n";
-  }
-  std::vector<std::vector<std::string>> rows{{"worker", "samples a round", "samples/s, computing",
-                                              "ms a round", "rounds", "was the last",
-                                              "others waited for it"}};
+TextRows worker_rows(const RunRecord& record, const Finding& finding) {
+  TextRows rows{{"worker", "samples a round", "samples/s, computing", "ms a round", "rounds",
+                 "last to finish", "others waited for it"}};
   if (!finding.barrier) rows[0].resize(5);
   for (std::size_t i = 0; i < std::min(finding.workers.size(), most_rows); ++i) {
     const WorkerFinding& it = finding.workers[i];
     const auto rounds = static_cast<double>(std::max<std::uint64_t>(it.rounds, 1));
-    rows.push_back({record.workers[i], fixed(it.samples / rounds, 1), fixed(it.speed(), 0),
-                    short_number(1e3 * it.computing / rounds), std::to_string(it.rounds)});
+    rows.push_back({record.workers[i], grouped(it.samples / rounds, 1), grouped(it.speed()),
+                    short_number(1e3 * it.computing / rounds), grouped(static_cast<double>(it.rounds))});
     if (!finding.barrier) continue;
     rows.back().push_back(percent(static_cast<double>(it.last) / rounds));
     rows.back().push_back(at_text(it.held));
   }
-  text += html_table(rows);
-  if (workers.size() < finding.workers.size())
-    text += paragraph("The pictures have the " + std::to_string(workers.size()) + " workers of " +
-                      std::to_string(finding.workers.size()) +
-                      " that the others waited for longest; the table has the first " +
-                      std::to_string(std::min(finding.workers.size(), most_rows)) + ".");
-  return text;
+  return rows;
 }
 
-// Where to look first: in the middle of the time in which most was waited, else behind the first rounds.
-std::size_t first_in_view(const RunRecord& record, const Finding& finding) {
+// A worker rests in the rounds for which it gets no samples, and while it is not in the job.
+Json waiting_block(const RunRecord& record, const Finding& finding,
+                   const std::vector<std::uint32_t>& workers) {
+  Json rows = Json::array();
+  bool rests = false;
+  for (const std::uint32_t i : workers) {
+    const WorkerFinding& it = finding.workers[i];
+    const double busy = it.computing + it.waiting + it.exchanging,
+                 all = std::max({finding.seconds, busy, 1e-9});
+    const double rest = (all - busy) / all;
+    rests = rests || rest > 0.005;
+    rows.push_back({{"name", record.workers[i]},
+                    {"parts", Json::array({Json::array({"computing", brief(it.computing / all)}),
+                                           Json::array({"waiting", brief(it.waiting / all)}),
+                                           Json::array({"exchange", brief(it.exchanging / all)}),
+                                           Json::array({"resting", brief(rest)})})},
+                    {"value", rest > 0.995 ? "rests" : "waits " + percent(it.waiting / all)}});
+  }
+  std::string note = "Each worker's time. The others wait for the worker that waits least.";
+  if (rests) note += " A worker rests while it has no samples.";
+  if (workers.size() < finding.workers.size())
+    note += " The pictures have the " + std::to_string(workers.size()) + " of " +
+            std::to_string(finding.workers.size()) + " workers that the others waited for longest.";
+  Json legend = Json::array({"computing", "waiting", "exchange"});
+  if (rests) legend.push_back("resting");
+  Json block = table_block("waiting", "Waiting for the slowest worker", worker_rows(record, finding), note);
+  return {{"type", "bars"},   {"id", "waiting"}, {"title", block["title"]}, {"note", note},
+          {"legend", legend}, {"rows", rows},    {"table", block}};
+}
+
+// The middle of the stretch in which most was waited, if any; else the last rounds.
+std::pair<std::size_t, std::string> first_in_view(const RunRecord& record, const Finding& finding) {
   const auto worst = std::ranges::max_element(
       finding.stretches, {}, [](const Stretch& it) { return it.waiting * (it.end - it.begin); });
-  return worst == finding.stretches.end() ? record.rounds.size() / 2 : (worst->first + worst->last) / 2;
+  if (worst == finding.stretches.end()) return {record.rounds.size(), "the last rounds"};
+  return {(worst->first + worst->last) / 2, "the longest wait"};
 }
 
-std::string changes_table(const Changes& changes) {
-  std::string text = "<h2>What changed when</h2>\n";
-  if (changes.list.empty())
-    return text + paragraph("Nothing: shares stayed as they were, and no worker came or went.");
-  text += "<div class=\"wide\"><table><tr><th>at</th><th class=\"text\">what</th></tr>\n";
-  for (const Change& it : changes.list) {
-    text += "<tr><td>" + at_text(it.at) + "</td><td class=\"text\">" + (it.moved ? "work moved " : "") +
-            escaped(it.what) +
-            (it.why.empty() ? "" : "<br><span class=\"soft\">" + escaped(it.why) + "</span>") +
-            "</td></tr>\n";
+Json machine_block(const ReportedRun& run) {
+  TextRows rows{{"worker"}};
+  std::set<std::size_t> differs;  // columns with a value other than that of a plain machine
+  for (const std::string& worker : run.record.workers) {
+    const auto found = run.machines.find(worker);
+    if (found == run.machines.end() || rows.size() > most_rows) continue;
+    rows.push_back({worker});
+    for (std::size_t i = 0; i < found->second.size(); ++i) {
+      const auto& [column, value] = found->second[i];
+      if (rows[0].size() < i + 2) rows[0].push_back(column);
+      if (!value.empty()) differs.insert(i + 1);
+      rows.back().push_back(value.empty() ? "-" : value);
+    }
   }
-  text += "</table></div>\n";
+  if (differs.empty()) return {};
+  for (std::vector<std::string>& row : rows) {
+    std::vector<std::string> kept{row[0]};
+    for (const std::size_t i : differs) kept.push_back(row[i]);
+    row = kept;
+  }
+  return table_block("machines", "Machines", rows,
+                     "As the job describes them. Columns without a value are left out.");
+}
+
+void add_changes(Json& section, const Changes& changes) {
+  static constexpr std::pair<ChangeKind, const char*> kinds[] = {{ChangeKind::worker, "Workers"},
+                                                                 {ChangeKind::move, "Work moved"},
+                                                                 {ChangeKind::server, "Servers"},
+                                                                 {ChangeKind::checkpoint, "Checkpoints"},
+                                                                 {ChangeKind::job, "Job"}};
+  std::string note = changes.list.empty() ? "None: shares stayed as they were, and no worker joined or left."
+                                          : "Groups unfold.";
   if (changes.left_out > 0)
-    text += paragraph(std::to_string(changes.left_out) + " smaller moves and notes in between are left out.");
-  return text;
-}
-
-std::string row(const std::string& what, const std::string& value) {
-  return value.empty() ? "" : "<dt>" + escaped(what) + "</dt><dd>" + escaped(value) + "</dd>";
-}
-
-std::string about(const ReportedRun& run) {
-  const RunRecord& record = run.record;
-  const RunResult& result = record.result;
-  std::string text = "<h2>About this run</h2>\n<dl>" + row("directory", run.path) + row("job", run.about);
-  for (const Origin& it : record.origins) {
-    text += row(&it == &record.origins.front() ? "began" : "resumed",
-                it.date + " on " + it.machine + ", steelyard " + it.version);
+    note += " " + grouped(static_cast<double>(changes.left_out)) +
+            " smaller ones are left out; events.jsonl has all notes.";
+  section["blocks"].push_back({{"type", "facts"},
+                               {"id", "events"},
+                               {"title", "Events"},
+                               {"facts", Json::array({Json::array({"", note})})}});
+  for (const auto& [kind, title] : kinds) {
+    TextRows rows{{"at", "event"}};
+    if (kind == ChangeKind::move) rows[0].push_back("samples/s measured before");
+    for (const Change& it : changes.list) {
+      if (it.kind != kind) continue;
+      rows.push_back({at_text(it.at), it.what});
+      if (kind == ChangeKind::move) rows.back().push_back(it.why);
+    }
+    if (rows.size() < 2) continue;
+    const std::string text =
+        std::string(title) + ": " + std::to_string(rows.size() - 1) + ", the last at " + rows.back()[0];
+    add_block(section, table_block(std::string("events-") + static_cast<char>('a' + static_cast<int>(kind)),
+                                   text, rows, "", true));
   }
-  if (record.origins.empty()) text += row("began", "date, machine and version were not recorded");
-  text += row("ended",
-              !result.known ? "not yet" : result.outcome + (result.text.empty() ? "" : ": " + result.text)) +
-          row("checkpoint", result.checkpoint) + row("job.toml", run.trouble);
-  if (record.unreadable > 0)
-    text += row("not complete", std::to_string(record.unreadable) + " lines of the record cannot be read");
-  text += "</dl>\n<details><summary>the job, with every default</summary><pre>";
-  // Line by line: as one line its ends would be shown as \n.
-  for_each_line(run.job, [&](std::string_view line) { text += escaped(std::string(line)) + "\n"; });
-  return text + "</pre></details>\n";
 }
 
-std::string section(const ReportedRun& run, const std::string& title) {
+Json facts(const ReportedRun& run) {
+  const RunRecord& record = run.record;
+  Json list = Json::array();
+  const auto fact = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) list.push_back(Json::array({name, value}));
+  };
+  fact("directory", run.path);
+  fact("job", run.about);
+  for (const Origin& it : record.origins) {
+    fact(&it == &record.origins.front() ? "began" : "resumed",
+         it.date + " on " + it.machine + ", steelyard " + it.version);
+  }
+  if (record.origins.empty()) fact("began", "date, machine and version were not recorded");
+  fact("ended", record.result.known
+                    ? record.result.outcome + (record.result.text.empty() ? "" : ": " + record.result.text)
+                    : "not yet");
+  fact("checkpoint", record.result.checkpoint);
+  fact("job.toml", run.trouble);
+  if (record.unreadable > 0)
+    fact("not complete", std::to_string(record.unreadable) + " lines of the record cannot be read");
+  return {{"type", "facts"}, {"id", "about"}, {"title", "About this run"}, {"facts", list}};
+}
+
+// Before the first round: which workers joined, by the notes of the scheduler, and which are missing.
+void add_joined(Json& section, const ReportedRun& run) {
+  TextRows rows{{"worker", "state"}};
+  std::size_t missing = 0;
+  std::string names;
+  for (const auto& [worker, machine] : run.machines) {
+    const std::string note = "worker '" + worker + "' joined";
+    const bool joined =
+        std::ranges::any_of(run.record.events, [&](const RunEvent& it) { return it.text.starts_with(note); });
+    if (!joined) names += (missing++ > 0 ? ", " : "") + worker;
+    rows.push_back({worker, joined ? "joined" : "missing"});
+  }
+  const std::size_t all = rows.size() - 1;
+  if (all == 0) return add_block(section, text_block("finding", "No round of training has ended.", ""));
+  const std::string joined = std::to_string(all - missing) + " of " + count_of(all, "worker") + " joined.";
+  add_block(section, missing > 0
+                         ? text_block("finding", "The job waits for " + count_of(missing, "worker") + ".",
+                                      " " + joined + " Missing: " + names + ".")
+                         : text_block("finding", "All workers joined.", " No round of training has ended."));
+  add_block(section, table_block("joined", "Workers", rows));
+}
+
+void add_run(Json& section, const ReportedRun& run, const PageDetail& detail) {
   const Finding finding = finding_of(run.record, run.terms);
   const Changes changes = changes_of(run.record, finding.barrier);
-  const std::vector<std::uint32_t> lines = most_interesting(finding, most_lines);
-  std::vector<double> marks;
-  const auto moves = std::ranges::count_if(changes.list, &Change::moved);
-  const bool few_notes = std::ssize(changes.list) - moves <= few_marks;
-  for (const Change& it : changes.list) {
-    if (it.moved ? moves <= few_marks : few_notes) marks.push_back(it.at);
+  if (finding.rounds == 0) {
+    add_joined(section, run);
+  } else {
+    std::vector<std::pair<double, std::string>> marks;
+    for (const ChangeKind kind : {ChangeKind::move, ChangeKind::worker}) {
+      if (std::ranges::count(changes.list, kind, &Change::kind) > few_marks) continue;
+      for (const Change& it : changes.list) {
+        if (it.kind == kind) marks.emplace_back(it.at, it.what);
+      }
+    }
+    for (Json& block : finding_blocks(run, finding)) add_block(section, std::move(block));
+    add_block(section, cards(run, finding));
+    std::vector<Json> charts =
+        run_charts(run, most_interesting(finding, most_chart_lines), marks, detail.points);
+    constexpr std::ptrdiff_t first_charts = 2;  // loss and accuracy
+    for (Json& block : std::span(charts).first(first_charts)) add_block(section, std::move(block));
+    const std::vector<std::uint32_t> drawn = most_interesting(finding, most_lanes);
+    add_block(section, finding.barrier ? waiting_block(run.record, finding, drawn)
+                                       : table_block("workers", "Workers", worker_rows(run.record, finding)));
+    add_block(section, better_block(run.record, finding));
+    add_block(section, stretches_block(run.record, finding));
+    const auto [first, label] = first_in_view(run.record, finding);
+    if (finding.barrier) add_block(section, lanes_block(run.record, drawn, first, label, detail.exact));
+    for (Json& block : std::span(charts).subspan(first_charts)) add_block(section, std::move(block));
   }
-  std::string text = "<section>\n<h1>" + escaped(title) + "</h1>\n" + paragraph(run.about) +
-                     finding_text(run, finding) + tiles(run, finding);
-  if (finding.rounds == 0) return text + changes_table(changes) + about(run) + "</section>\n";
-  if (finding.better) text += "<h2>A better split</h2>\n" + better_table(run.record, finding);
-  const std::vector<std::uint32_t> drawn = most_interesting(finding, most_lanes);
-  text += by_worker(run.record, finding, drawn);
-  if (finding.barrier)
-    text += "<h2>Round by round</h2>\n" + lanes(run.record, drawn, first_in_view(run.record, finding));
-  text +=
-      "<h2>The whole run</h2>\n<div class=\"zoom\" hidden><button type=\"button\" data-zoom=\"in\">zoom "
-      "in</button>"
-      "<button type=\"button\" data-zoom=\"out\">zoom out</button><button type=\"button\" "
-      "data-zoom=\"left\">earlier</button><button type=\"button\" data-zoom=\"right\">later</button><button "
-      "type=\"button\" data-zoom=\"all\">all</button><span class=\"soft\">or drag over a part of a "
-      "picture</span></div>\n";
-  return text + run_plots(run, lines, marks) + changes_table(changes) + about(run) + "</section>\n";
+  add_block(section, machine_block(run));
+  add_changes(section, changes);
+  add_block(section, facts(run));
+  section["blocks"].push_back(
+      {{"type", "code"}, {"id", "job"}, {"title", "the job, with every default"}, {"text", run.job}});
 }
 
-std::string overview(const std::vector<ReportedRun>& runs) {
-  std::vector<std::vector<std::string>> rows{{"run", "policy", "mode", "samples/s", "% of ideal", "accuracy",
-                                              "training time", "waited for longest"}};
+// With an end, that; before the first round the job waits for its workers.
+Json state_of_run(const ReportedRun& run, bool live) {
+  const RunResult& result = run.record.result;
+  const RunStatus status = status_of(run);
+  const std::string known = !run.state.empty() ? run.state
+                            : result.known     ? result.outcome
+                            : live             ? "running"
+                                               : "stopped";
+  const bool ended = known != "running";
+  std::string name = known == "finished" || known == "running"      ? known
+                     : known == "interrupted" || known == "stopped" ? "stopped"
+                                                                    : "failed";
+  if (!ended && status.round == 0) name = "waiting";
+  std::string text = status.round == 0 ? "no round has ended" : progress_text(run, status, !ended);
+  if (known == "finished" && result.accuracy >= 0)
+    text = percent(result.accuracy, 2) + " test accuracy, " + text;
+  if (name == "failed") text = known + (result.text.empty() ? "" : ": " + result.text) + "; " + text;
+  Json state = {{"name", name}, {"text", text}, {"final", ended}};
+  if (status.done >= 0 && !ended) state["done"] = brief(status.done);
+  return state;
+}
+
+Json run_section(const ReportedRun& run, const std::string& title, bool live) {
+  Json section = section_of(title, run.about);
+  section["state"] = state_of_run(run, live);
+  return section;
+}
+
+// Runs of different methods have the colours of their methods; else each run has a colour of its own.
+Json overview(const std::vector<ReportedRun>& runs) {
+  TextRows rows{{"run", "policy", "mode", "samples/s", "percent of ideal", "test accuracy", "training time",
+                 "the others waited for"}};
   const auto known = [](double value, const std::string& text) { return value < 0 ? "-" : text; };
+  std::set<std::string> data;
   for (const ReportedRun& run : runs) {
     const Finding finding = finding_of(run.record, run.terms);
     const RunResult& it = run.record.result;
     const auto culprit = finding.culprit();
+    data.insert(run.data);
     rows.push_back({short_path(run, runs), run.policy, run.sync,
-                    finding.seconds > 0 ? fixed(finding.samples / finding.seconds, 0) : "-",
-                    known(it.percent_of_ideal, fixed(it.percent_of_ideal, 1)),
+                    finding.seconds > 0 ? grouped(finding.samples / finding.seconds) : "-",
+                    known(it.percent_of_ideal, ideal_text(it.percent_of_ideal, finding.rounds)),
                     known(it.accuracy, percent(it.accuracy, 2)), at_text(finding.seconds),
                     culprit ? run.record.workers[*culprit] : "-"});
   }
-  return "<section>\n<h1>" + std::to_string(runs.size()) + " runs</h1>\n" + html_table(rows) +
-         accuracy_of_all(runs) + "</section>\n";
+  std::string names;
+  for (const std::string& it : data) names += (names.empty() ? "" : ", ") + it;
+  const std::string remark = data.size() < 2 ? "On the test set."
+                                             : "These runs have different data (" + names +
+                                                   "), so their accuracies cannot be compared.";
+  Json section = section_of(std::to_string(runs.size()) + " runs", data.size() < 2 ? "" : remark);
+  add_block(section, table_block("runs", "", rows));
+  add_block(section, accuracy_of_all(runs, remark));
+  return section;
 }
-
-constexpr const char* reading = R"(<h2>How to read it</h2>
-<p class="soft">Steelyard divides each round, a batch of samples, among its workers. In most modes a round
-ends when the slowest worker has computed its share, and the others wait for it. Measured are how long
-each worker computed and how long each round took; what a round took beyond its slowest worker is exchange
-of parameters and gradients. The waiting of a round is put down to its slowest worker. Percent of ideal:
-how fast the rounds were, measured by the best split of each round among the same workers. It and the
-better split are estimated from the times that this run measured. Seconds of training are without
-evaluations; time on the axes is with them. Where a picture has more rounds than points, its lines are
-means and the area around them goes from the least to the most. Dotted uprights: something changed, see
-the table. Arrow keys go through a picture that has the focus, + and - zoom, 0 shows all.</p>
-)";
 
 }  // namespace
 
-std::string run_plots(const ReportedRun& run, const std::vector<std::uint32_t>& workers,
-                      const std::vector<double>& marks) {
-  const RunRecord& record = run.record;
-  const double to = length_of(record);
-  const auto plot = [&](const std::string& title, const std::string& about, const std::string& unit) {
-    return Plot{.title = title, .about = about, .unit = unit, .to = to, .marks = marks};
-  };
-  std::string text = by_worker(
-      record, workers,
-      plot("Shares", "Samples of a round that each worker computed; the last round of an epoch may be short.",
-           ""),
-      [](const RunPart& it) { return static_cast<double>(it.share); });
-  text += by_worker(record, workers,
-                    plot("Compute time",
-                         std::string("How long each worker computed in a round.") +
-                             (run.terms.barrier ? " Lines that lie apart are workers that wait." : ""),
-                         " ms"),
-                    [](const RunPart& it) { return 1e3 * it.seconds; });
-  text += use_of_time(
-      run, plot("Use of the time",
-                "How close each round came to the one with the best split (100 % is ideal), and what "
-                "part of it workers waited, on average, and exchanged.",
-                " %"));
-  Plot speed = plot("Speed", "Samples a second of all workers together.", "");
-  speed.series = {speed_of(record)};
-  Plot loss = plot("Loss", "Mean over the samples of a round.", "");
-  loss.series = {over_rounds(record, "training", "work", [](const RunRound& it) { return it.loss; })};
-  Plot accuracy = plot("Accuracy", "Share of right answers.", " %");
-  accuracy.series = {
-      over_rounds(record, "training", "talk", [](const RunRound& it) { return 100 * it.accuracy; }),
-      evaluations(record, "test set", "work")};
-  return text + drawn(speed) + drawn(loss) + drawn(accuracy);
-}
-
-std::string accuracy_of_all(const std::vector<ReportedRun>& runs) {
-  Plot plot{.title = "Accuracy of all runs", .about = "On the test set.", .unit = " %"};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    plot.to = std::max(plot.to, length_of(runs[i].record));
-    Series it = evaluations(runs[i].record, short_path(runs[i], runs), nth_colour(i));
-    if (!it.x.empty()) plot.series.push_back(std::move(it));
+Json run_document(const std::vector<ReportedRun>& runs) {
+  Json sections = Json::array();
+  if (runs.size() > 1) sections.push_back(overview(runs));
+  for (const ReportedRun& run : runs) {
+    Json section = run_section(run, runs.size() > 1 ? short_path(run, runs) : run.name, false);
+    // A page of several runs has to stay as small as that of one.
+    add_run(
+        section, run,
+        {std::max<std::size_t>(PageDetail().points / runs.size(), 200), PageDetail().exact / runs.size()});
+    sections.push_back(std::move(section));
   }
-  return plot.series.size() < 2 ? "" : drawn(plot);
+  if (!sections.empty()) add_block(sections.back(), help_block(run_help));
+  return {{"kind", runs.size() > 1 ? "runs" : "run"},
+          {"title", "steelyard report" + (runs.empty() ? "" : ": " + runs.front().name)},
+          {"sections", sections}};
 }
 
-std::string run_part(const ReportedRun& run) {
-  const RunStatus status = status_of(run);
-  std::string text = "<p class=\"stands\">" + escaped(headline(run, status, "running")) + "</p>\n";
-  if (status.done >= 0) {
-    text += "<progress aria-label=\"how much is done\" value=\"" + fixed(status.done, 4) + "\">" +
-            percent(status.done) + "</progress>\n";
+Json live_document(const ReportedRun& run, double last_round) {
+  Json section = run_section(run, run.name, true);
+  if (last_round >= 0) {
+    std::vector<double> times;
+    for (const RunRound& round : run.record.rounds) times.push_back(round.seconds());
+    const double usual =
+        times.empty() ? 0
+                      : std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+    Json& state = section["state"];
+    state["last"] = brief(last_round);
+    state["pause"] = brief(std::max(pause_after, pause_factor * usual));
+    if (state["name"] == "running" && last_round > std::max(pause_after, pause_factor * usual))
+      state["name"] = "paused";
   }
   if (run.record.left_out > 0) {
-    text += paragraph("Of the rounds of training the last " +
-                      std::to_string(std::ranges::count_if(run.record.rounds, &RunRound::train)) +
-                      " are shown; " + std::to_string(run.record.left_out) +
-                      " before them are left out here; the report of the run has all.");
+    section["about"] =
+        run.about + ". The page has the last " +
+        grouped(static_cast<double>(std::ranges::count_if(run.record.rounds, &RunRound::train))) +
+        " rounds; the report of the run has " + grouped(static_cast<double>(run.record.left_out)) +
+        " earlier ones, too";
   }
-  return text + section(run, run.name) + reading;
-}
-
-std::string run_page(const std::vector<ReportedRun>& runs) {
-  std::string body = runs.size() > 1 ? overview(runs) : "";
-  for (const ReportedRun& run : runs)
-    body += section(run, runs.size() > 1 ? short_path(run, runs) : run.name);
-  return page("steelyard report" + (runs.empty() ? "" : ": " + runs.front().name), body + reading);
+  add_run(section, run, {400, 200});
+  add_block(section, help_block(run_help));
+  return {{"kind", "live"}, {"title", "steelyard: " + run.name}, {"sections", Json::array({section})}};
 }
 
 }  // namespace steelyard

@@ -1,26 +1,23 @@
-// The report of one run or several as one page that needs nothing beside itself. Pure.
+// The document of one run or several (app/report/page/document.h): the report, and the page of a running job.
+// Pure.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "app/report/page/document.h"
 #include "app/report/run/run_record.h"
 
 namespace steelyard {
 
-// The whole of a run against time: shares, compute times, use of the time, speed, loss and accuracy. Pure.
+// How much of a run a page carries: buckets of a chart line, and rounds that are exact in the lanes.
+struct PageDetail {
+  std::size_t points = 2000, exact = 500;
+};
 
-// A line for each of `workers`. `marks`: seconds at which something happened.
-std::string run_plots(const ReportedRun& run, const std::vector<std::uint32_t>& workers,
-                      const std::vector<double>& marks);
-
-// Accuracy on the test set, a line a run; empty where fewer than two runs were evaluated.
-std::string accuracy_of_all(const std::vector<ReportedRun>& runs);
-
-std::string run_page(const std::vector<ReportedRun>& runs);
-
-// What changes of a run under way (app/report/live/live_run.h): a line on where it stands, and all of the
-// page.
-std::string run_part(const ReportedRun& run);
+Json run_document(const std::vector<ReportedRun>& runs);
+// The page of a running job, with less detail since browsers fetch it every two seconds. `last_round`:
+// seconds since the last round ended, negative before the first one.
+Json live_document(const ReportedRun& run, double last_round);
 
 }  // namespace steelyard

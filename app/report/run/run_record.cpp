@@ -23,8 +23,7 @@ std::uint64_t count(const Json& from, const char* key) {
   return found != from.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-// Calls `take` for each line that is an object, and counts those that are not. The last line may be half
-// written.
+// Calls `take` for each line that is an object, and counts the others: the last line may be cut short.
 template <class Take>
 void each_line(std::string_view text, std::uint64_t& unreadable, const Take& take) {
   for_each_line(text, [&](std::string_view line) {
@@ -37,7 +36,6 @@ void each_line(std::string_view text, std::uint64_t& unreadable, const Take& tak
   });
 }
 
-// Box-9 before box-10.
 void sort_workers(RunRecord& record) {
   std::vector<std::string> sorted = record.workers;
   std::vector<std::uint32_t> order(sorted.size()), place(sorted.size());
@@ -73,7 +71,7 @@ constexpr std::size_t most_mb = 2048;  // of a file of lines
 std::string text_of(const std::string& path, const std::string& what, bool needed) {
   std::error_code ignored;
   if (!needed && !fs::exists(path, ignored)) return "";
-  return read_input(path, {what, most_mb, "name the directory of a run, such as runs/job-1"});
+  return read_input(path, {what, most_mb, "give the directory of a run, such as runs/job-1"});
 }
 
 std::string last_part(const std::string& path) {
@@ -86,6 +84,7 @@ void take_job(ReportedRun& run) try {
   run.name = job.name;
   run.policy = job.policy;
   run.sync = sync_text(job.sync);
+  run.data = job.data;
   run.about = job.model + " on " + job.data + ", " + std::to_string(job.global_batch) + " samples a batch, " +
               count_of(file.servers, "server") + ", mode " + run.sync + ", policy " + run.policy;
   run.terms.barrier = job.sync.has_versions();
@@ -93,12 +92,22 @@ void take_job(ReportedRun& run) try {
   run.epochs = job.epochs;
   run.rounds = job.rounds;
   run.seconds = job.seconds;
-  for (const WorkerSpec& worker : file.worker_specs) {
-    if (worker.max_batch > 0) run.terms.most[worker.name] = worker.max_batch;
+  for (const WorkerSpec& it : file.worker_specs) {
+    if (it.max_batch > 0) run.terms.most[it.name] = it.max_batch;
+    const auto unless = [](const std::string& value, const char* usual) {
+      return value == usual ? "" : value;
+    };
+    run.machines[it.name] = {{"device", it.device},
+                             {"threads", it.threads},
+                             {"samples that fit", it.max_batch > 0 ? std::to_string(it.max_batch) : ""},
+                             {"precision", unless(it.precision, "float32")},
+                             {"background", it.background ? "yes" : ""},
+                             {"simulated slowdown", unless(it.simulate_slowdown, "1")},
+                             {"simulated CPU share", unless(it.simulate_cpu_share, "1")}};
   }
 } catch (const Failure& failure) {
   run.trouble = failure.what();
-  // Rounds have a percentage of the ideal only where workers wait for each other.
+  // Rounds have a percent of ideal only if workers wait for each other.
   run.terms.barrier =
       std::ranges::any_of(run.record.rounds, [](const RunRound& it) { return it.percent_of_ideal >= 0; });
 }
@@ -123,7 +132,7 @@ class RunReader::Lines {
   void read_round(const Json& line) {
     const double at = number_at(line, "at_ms", -1) / 1e3, seconds = number_at(line, "round_ms", -1) / 1e3;
     if (at < 0 || seconds < 0) return;
-    if (starts_.empty() || at < last_at_) starts_.push_back(last_);  // of another process: its clock is new
+    if (starts_.empty() || at < last_at_) starts_.push_back(last_);  // a resumption: its clock starts at 0
     last_at_ = at;
     RunRound round;
     round.round = count(line, "round");
@@ -141,8 +150,8 @@ class RunReader::Lines {
     record_.rounds.push_back(std::move(round));
   }
 
-  // Lines of a process come before and after the one that says that its first round is over: the n-th that
-  // says so began the n-th stretch of rounds.
+  // A process writes notes before and after its line "first_round". The n-th such line belongs to the n-th
+  // stretch of rounds.
   void read_event(const Json& line) {
     if (line.contains("began")) {
       record_.origins.push_back({text_at(line, "began"), text_at(line, "version"), text_at(line, "machine")});
@@ -168,7 +177,7 @@ class RunReader::Lines {
       record_.left_out_seconds += round.seconds();
       return true;
     };
-    // Evaluations are few and tell of the whole run; where they are not, they go too.
+    // Evaluations are usually few and show the whole run; if they are many, they go too.
     std::erase_if(record_.rounds, old);
     if (kept > most_parts / 2) {
       record_.rounds.erase(record_.rounds.begin(),
@@ -198,7 +207,7 @@ class RunReader::Lines {
   static constexpr std::size_t most_events = 20'000;
   struct Event {
     std::string text;
-    std::size_t process;  // whose clock it is told by, of starts_
+    std::size_t process;  // index in starts_ of the clock of `at`
     double at;
   };
   void add_event(const std::string& text, std::size_t process, double at) {
@@ -212,6 +221,7 @@ class RunReader::Lines {
     if (!names.is_array() || !shares.is_array() || !times.is_array()) return;
     for (std::size_t i = 0; i < std::min({names.size(), shares.size(), times.size()}); ++i) {
       if (!names[i].is_string() || !shares[i].is_number_unsigned() || !times[i].is_number()) continue;
+      if (shares[i] == 0U) continue;  // it rested
       const auto next = static_cast<std::uint32_t>(slots_.size());
       const auto [slot, fresh] = slots_.try_emplace(names[i].get<std::string>(), next);
       if (fresh) record_.workers.push_back(slot->first);
@@ -223,9 +233,9 @@ class RunReader::Lines {
   std::map<std::string, std::uint32_t> slots_;
   std::vector<double> starts_;  // of the processes that trained
   double last_ = 0, last_at_ = 0;
-  bool waiting_ = true;      // for the first round of the process at hand
-  std::size_t started_ = 0;  // processes whose first round was over, of those in events.jsonl
-  std::size_t parts_ = 0;    // in record_, each round counting for one more
+  bool waiting_ = true;      // the first round of the current process has not ended
+  std::size_t started_ = 0;  // processes in events.jsonl with a first round
+  std::size_t parts_ = 0;    // in record_; each round counts as one more
 };
 
 RunReader::RunReader() : lines_(std::make_unique<Lines>()) {}

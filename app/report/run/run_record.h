@@ -1,9 +1,9 @@
-// What a run left behind, read back: rounds.jsonl and events.jsonl (app/report/recorder.h) and result.json.
-// Pure: takes the texts of the files.
+// The record of a run, read back from the texts of rounds.jsonl, events.jsonl (app/report/recorder.h) and
+// result.json. Pure.
 //
-// Times are seconds since the first round began. A run that was resumed goes on where the process before it
-// stopped, so time never goes back; round numbers may, to the checkpoint. Lines that cannot be read are left
-// out and counted: a disk may have been full.
+// Times are seconds since the first round began. A resumed run continues at the time at which the process
+// before it stopped, so time never decreases; round numbers may, back to the checkpoint. Lines that cannot be
+// read (the disk may have been full) are skipped and counted.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace steelyard {
@@ -25,9 +26,9 @@ struct RunRound {
   std::uint64_t round = 0, epoch = 0;
   bool train = true;
   double begin = 0, end = 0;
-  double loss = 0, accuracy = 0;  // not finite where it was not
-  double percent_of_ideal = -1;   // -1: none
-  std::vector<RunPart> parts;
+  double loss = 0, accuracy = 0;  // not finite where the record has null
+  double percent_of_ideal = -1;   // -1: unknown
+  std::vector<RunPart> parts;     // of the workers that had samples
 
   [[nodiscard]] double seconds() const { return end - begin; }
   [[nodiscard]] double slowest() const;  // compute time
@@ -39,11 +40,11 @@ struct RunEvent {
   std::string text;
 };
 
-struct Origin {  // of each process that trained: the first, and one for each resumption
+struct Origin {  // one for each process that trained: the first, and each resumption
   std::string date, version, machine;
 };
 
-// What result.json says. What is not known is negative.
+// result.json; unknown numbers are negative.
 struct RunResult {
   bool known = false;
   std::string outcome, text, checkpoint;
@@ -51,17 +52,17 @@ struct RunResult {
 };
 
 struct RunRecord {
-  std::vector<std::string> workers;  // in the order in which people count: box-9 before box-10
+  std::vector<std::string> workers;  // in natural order: box-9 before box-10
   std::vector<RunRound> rounds;      // in the order in which they ended
   std::vector<RunEvent> events;      // in the order of time
   std::vector<Origin> origins;
   RunResult result;
   std::uint64_t unreadable = 0;  // lines
-  std::uint64_t left_out = 0;    // rounds, the oldest: RunReader::forget()
-  double left_out_seconds = 0;   // which these took
+  std::uint64_t left_out = 0;    // oldest rounds that RunReader::forget() dropped
+  double left_out_seconds = 0;   // their time
 };
 
-// The same while it grows.
+// Reads a record that grows.
 class RunReader {
  public:
   RunReader();
@@ -69,16 +70,16 @@ class RunReader {
   RunReader(const RunReader&) = delete;
   RunReader& operator=(const RunReader&) = delete;
 
-  void round_lines(std::string_view text);  // any number of whole lines, of rounds.jsonl
-  void event_lines(std::string_view text);  // likewise, of events.jsonl
+  void round_lines(std::string_view text);  // any number of complete lines of rounds.jsonl
+  void event_lines(std::string_view text);  // likewise of events.jsonl
 
-  // If there are more workers' parts of rounds, each round counting for one more, leaves out old rounds until
-  // there are half as many; evaluations last.
+  // With more parts than this (each round counts as one more), drops old rounds until half as many are left;
+  // evaluations go last.
   void forget(std::size_t most_parts);
 
-  // Workers in the order in which they came, and no events.
+  // Without events, and with workers in the order in which they appeared.
   [[nodiscard]] const RunRecord& so_far() const;
-  [[nodiscard]] RunRecord record() const;  // all, but for the result
+  [[nodiscard]] RunRecord record() const;  // all but the result
 
  private:
   class Lines;
@@ -87,35 +88,37 @@ class RunReader {
 
 RunRecord run_record(std::string_view rounds, std::string_view events, const std::string& result);
 
-// A run directory (app/report/run_directory.h) as its report needs it.
-
-// What the job says of it. `most`: samples that a worker has room for, by name.
+// Properties of the job that the finding needs. `most`: by worker, the samples that fit its memory.
 struct RunTerms {
   bool barrier = true;
   std::uint64_t grain = 1;
   std::map<std::string, std::uint64_t> most{};
 };
 
+// A run directory (app/report/run_directory.h).
 struct ReportedRun {
   std::string path;
-  std::string name, about;   // of the job; what it trains, in a line
-  std::string policy, sync;  // empty: not known
-  std::string job;           // job.toml
-  std::string trouble;       // why it is not understood; empty: it is
+  std::string name, about;         // of the job; a line on what it trains
+  std::string policy, sync, data;  // empty: unknown
+  // By worker: columns of what the job says of its machine, and values; empty: the default.
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> machines;
+  std::string state;    // "running", "stopped" or an outcome, if the caller knows it
+  std::string job;      // job.toml
+  std::string trouble;  // the reason why it cannot be read; empty: it can
   RunTerms terms;
   std::uint64_t epochs = 0, rounds = 0;  // after which the job ends; 0: no limit
-  double seconds = 0;                    // likewise
+  double seconds = 0;                    // likewise, a limit
   RunRecord record;
 };
 
 // The last part of its path, if no other of these runs has the same; otherwise all of it.
 std::string short_path(const ReportedRun& run, const std::vector<ReportedRun>& among);
 
-// Of what is in memory; pure. A job.toml that this program does not understand, of another release or with a
-// user's own models, costs what only the job tells.
+// From texts in memory; pure. If this program cannot read the job (it is of another release, or has a user's
+// own models), the facts of the job are missing and `trouble` has the reason.
 ReportedRun reported_run(const std::string& path, const std::string& job, RunRecord record);
 
-// From its directory; it may be under way. Throws Failure (configuration) where there is no run.
+// Reads its directory; the run may still be going on. Throws Failure (configuration) if there is no run.
 ReportedRun read_run(const std::string& path);
 
 }  // namespace steelyard

@@ -43,7 +43,7 @@ std::string workers_table(const RunRecord& record, const Finding& finding) {
 std::string advice_line(const ReportedRun& run, const Finding& finding) {
   const auto culprit = finding.culprit();
   if (!finding.barrier) return "workers do not wait for each other in this mode";
-  if (!culprit) return "nobody holds the others up";
+  if (!culprit) return "the split is good: workers hardly wait";
   std::string text = run.record.workers[*culprit] + " holds the others up: they wait for it " +
                      percent(finding.workers[*culprit].held / finding.seconds) + " of the time";
   if (finding.better) {
@@ -91,20 +91,21 @@ RunStatus status_of(const ReportedRun& run) {
   return it;
 }
 
-std::string headline(const ReportedRun& run, const RunStatus& status, const std::string& state) {
-  if (status.round == 0) return state + ", no round has ended";
-  return state + ", epoch " + std::to_string(status.epoch) +
+std::string progress_text(const ReportedRun& run, const RunStatus& status, bool running) {
+  return "epoch " + std::to_string(status.epoch) +
          (run.epochs > 0 ? " of " + std::to_string(run.epochs) : "") + ", round " +
-         std::to_string(status.round) +
-         (state == "running" && status.seconds_left >= 0 ? ", " + duration_text(status.seconds_left) + " left"
-                                                         : "");
+         grouped(static_cast<double>(status.round)) +
+         (running && status.seconds_left >= 0 ? ", " + duration_text(status.seconds_left) + " left" : "");
 }
 
 std::string status_text(const ReportedRun& run, const std::string& state) {
   const RunStatus status = status_of(run);
   const Finding& finding = status.finding;
-  std::string text =
-      wrapped(shown_line(run.path + ": " + headline(run, status, state)), summary_width, 2) + "\n";
+  std::string text = wrapped(shown_line(run.path + ": " + state + ", " +
+                                        (status.round == 0 ? "no round has ended"
+                                                           : progress_text(run, status, state == "running"))),
+                             summary_width, 2) +
+                     "\n";
   if (finding.rounds == 0) return text;
   text += "  samples per second  " + fixed(status.samples_per_second(), 0) + "\n";
   if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + "\n";

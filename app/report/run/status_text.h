@@ -1,5 +1,4 @@
-// Where a run stands, in a few lines for a terminal: how far it is, who works, how fast, and one line of
-// advice. Pure.
+// The status of a run in a few lines for a terminal: progress, workers, speed, and one line of advice. Pure.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +9,11 @@
 
 namespace steelyard {
 
-// Where it stands, in numbers. What is not known is negative.
+// Unknown numbers are negative.
 struct RunStatus {
-  RunRecord record;                    // of the last 50 rounds: what speeds, shares and waiting are of
+  RunRecord record;                    // the last 50 rounds: speeds, shares and waiting are theirs
   Finding finding;                     // likewise
-  std::uint64_t epoch = 0, round = 0;  // that ended last, counted from 1; 0: none
+  std::uint64_t epoch = 0, round = 0;  // of the last round that ended, counted from 1; 0: none
   double done = -1;                    // share_done()
   double seconds_left = -1;
   double accuracy = -1;  // at the last evaluation, 0..1
@@ -30,11 +29,11 @@ RunStatus status_of(const ReportedRun& run);
 
 // `state` is a word: "running", "finished".
 std::string status_text(const ReportedRun& run, const std::string& state);
-// Its first line, without the run: "running, epoch 2 of 10, round 140, 0:42 left".
-std::string headline(const ReportedRun& run, const RunStatus& status, const std::string& state);
+// "epoch 2 of 10, round 1,140, 0:42 left"; without the time left unless the run is `running`.
+std::string progress_text(const ReportedRun& run, const RunStatus& status, bool running);
 
-// How much of the training is over, 0..1, by the limit that is nearest; negative if the record does not tell:
-// how many rounds an epoch has is known after the first.
+// Share of the training that is over, 0..1, by the nearest limit; negative if unknown: the number of rounds
+// in an epoch is known after the first epoch.
 double share_done(const ReportedRun& run);
 
 }  // namespace steelyard

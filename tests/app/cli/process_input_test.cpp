@@ -153,7 +153,7 @@ TEST_F(ProcessInput, ResumeWithoutARunIsRefused) {
   std::vector<std::string> arguments = train("run");
   arguments.emplace_back("--resume");
   EXPECT_EQ(run(arguments), 74);
-  EXPECT_THAT(said_, HasSubstr("no run in it"));
+  EXPECT_THAT(said_, HasSubstr("it has no run"));
 }
 
 TEST_F(ProcessInput, AnotherSeedInTheMiddleOfAnEpochIsRefused) {

@@ -1,4 +1,4 @@
-// `train --web` with a browser, a monitor and `steelyard status` as clients.
+// `train --web` with a browser, a monitor and `steelyard status` as its readers.
 #include <gmock/gmock.h>
 
 #include <sys/resource.h>
@@ -51,7 +51,7 @@ class ProcessWeb : public ProcessTest {
 TEST_F(ProcessWeb, ServesARunToBrowsersAndMonitors) {
   Process job(path("job.log"), watched("run"));
   const std::string place = place_of(job);
-  ASSERT_TRUE(eventually([&] { return page_of(place, "/").find("samples a second") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return page_of(place, "/").find("samples/s") != std::string::npos; }));
   EXPECT_TRUE(eventually([&] {
     return run({"status", place}) == 0 && said_.find("bob") != std::string::npos;
   }));
@@ -136,30 +136,30 @@ TEST_F(ProcessWeb, AFullDiskStopsNeitherTrainingNorThePage) {
 
 using DrawnLive = DrawnPage;
 
-// The page may load scripts only from separate files.
-TEST_F(DrawnLive, ThePageOfARunningJobUpdatesAutomatically) {
+// Its scripts may run only as files of their own.
+TEST_F(DrawnLive, OfARunningJobUpdatesItself) {
   Process job(path("job.log"), watched_by(train("run")));
   const std::string place = place_of(job);
   for (const int width : {500, 1280}) {
     const std::string dom = dom_of("http://" + place + "/", width, width == 500, 7000);
-    EXPECT_THAT(dom, AllOf(HasSubstr("<p class=\"live\"><b>live"), HasSubstr("as of "),
-                           HasSubstr("running, epoch"), HasSubstr("Round by round")));
+    EXPECT_THAT(dom, AllOf(HasSubstr("<b class=\"running\">running"), HasSubstr("pause updates"),
+                           HasSubstr("last round "), HasSubstr("<canvas"), HasSubstr("Round by round")));
   }
 }
 
-// A page with a fake server that answers twice with the same part and then fails.
-std::string with_server(std::string page, const std::string& part) {
+// A page whose server answers twice with `part`, then with `last`, and is gone then.
+std::string with_server(std::string page, const std::string& part, const std::string& last) {
   const std::size_t from = page.find("<script src");
   page.erase(from, page.find("</head>") - from);
   std::string json;
-  for (const char c : nlohmann::json(part).dump()) json += c == '<' ? "\\u003c" : std::string(1, c);
-  const std::string server = "let asked = 0; const part = " + json + R"js(;
+  for (const char c : nlohmann::json({part, last}).dump()) json += c == '<' ? "\\u003c" : std::string(1, c);
+  const std::string server = "let asked = 0; const answers = " + json + R"js(;
     window.fetch = async () => {
-      if (++asked > 2) throw new Error("gone");
-      return {ok: true, status: 200, text: async () => part, headers: {get: () => "x"}};
+      if (++asked > 3) throw new Error("gone");
+      return {ok: true, status: 200, text: async () => answers[asked > 2 ? 1 : 0], headers: {get: () => "x"}};
     };)js";
-  page.insert(page.rfind("</body>"), "<script>\n" + std::string(page_script) + "</script><script>" + server +
-                                         "</script><script>" + live_script + "</script>");
+  page.insert(page.rfind("</body>"), "<script>" + server + "</script><script>\n" + std::string(chart_script) +
+                                         "</script><script>" + page_script + "</script>");
   return page;
 }
 
@@ -167,27 +167,29 @@ std::string with_server(std::string page, const std::string& part) {
 constexpr const char* reader = R"js(<script>
     const all = kind => [...document.querySelectorAll(kind)];
     const key = (frame, key) => frame.dispatchEvent(new KeyboardEvent("keydown", {key}));
+    const chart = id => document.querySelector(`#s0-${id} .frame`);
     const state = () => ({
-      round: document.querySelector(".stands").textContent, asked,
-      zoom: document.querySelector(".plot svg").getAttribute("viewBox").split(" ").map(Number),
-      seconds: +document.querySelector(".plot").dataset.to,
-      lanes: document.querySelector(".controls input").getAttribute("aria-valuetext"),
-      open: all("details").map(it => it.open), focus: all(".plot").indexOf(document.activeElement),
+      state: document.querySelector(".state").innerText, asked,
+      zoom: [...chart("loss").querySelectorAll(".dygraph-axis-label-x")].map(it => it.textContent).join(),
+      lanes: document.querySelector("output").textContent,
+      open: all("details").map(it => it.open),
+      focus: document.activeElement === chart("speed"),
       top: document.activeElement.getBoundingClientRect().top,
       said: document.querySelector("[role=status]").textContent,
-      lost: document.querySelector(".live").classList.contains("lost"), troubles});
-    const found = {begun: state().lanes};
-    key(document.querySelector(".plot"), "+");
+      buttons: all(".live button").length, troubles});
+    const found = {begun: document.querySelector("output").textContent};
+    key(chart("loss"), "+");
     all("details")[1].open = true;
-    all(".plot")[2].focus();
-    all(".plot")[2].scrollIntoView();
-    document.querySelector(".controls input").value = 20;
-    document.querySelector(".controls input").dispatchEvent(new Event("input"));
+    chart("speed").focus();
+    chart("speed").scrollIntoView();
+    const slider = document.querySelector("input[type=range]");
+    slider.value = 20;
+    slider.dispatchEvent(new Event("input"));
     found.before = state();
-    key(document.querySelector(".plot"), "ArrowRight");  // values are shown: the page waits
+    all(".live button")[0].click();
     setTimeout(() => {
-      found.waiting = state();
-      key(document.querySelector(".plot"), "Escape");
+      found.paused = state();
+      all(".live button")[0].click();
     }, 7000);
     setTimeout(() => { found.after = state(); }, 10900);
     setTimeout(() => {
@@ -200,36 +202,35 @@ constexpr const char* reader = R"js(<script>
   </script>)js";
 // clang-format on
 
-// Updates keep zoom, open sections, focus and scroll position.
-TEST_F(DrawnLive, UpdatesKeepTheReadersPlace) {
+// An update keeps the reader's zoom, rounds, open tables, focus and scroll position. The last state ends the
+// updates.
+TEST_F(DrawnLive, OfARunningJobKeepsTheReadersPlace) {
   LiveRun live("runs/made-1", "");
   MadeRun made = made_run();
   live.event_lines(made.events);
-  live.round_lines(made.rounds, 0);
-  const std::string page = live.page();
-  const std::size_t before_more = made.rounds.size();
+  live.round_lines(made.rounds, 1);
+  const std::string before_more = live_page(live.document(2));
+  const std::size_t known = made.rounds.size();
   for (int i = 0; i < 40; ++i) made.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34, 34, 34}, 99);
-  live.round_lines(made.rounds.substr(before_more), 0);
-  const nlohmann::json found = drawn(with_server(page, live.part()), 500, false, reader);
+  live.round_lines(made.rounds.substr(known), 3);
+  const std::string part = live_part(live.document(4));
+  live.ended(R"({"outcome": "finished", "accuracy": 0.884})");
+  const nlohmann::json found =
+      drawn(with_server(before_more, part, live_part(live.document(5))), 500, false, reader);
   ASSERT_TRUE(found.contains("end")) << found;
   const nlohmann::json &before = found["before"], &after = found["after"];
-  EXPECT_EQ(found["begun"], "rounds 68 to 79") << "the latest rounds";
-  EXPECT_EQ(found["waiting"]["asked"], 0) << "no update while values are shown";
-  EXPECT_THAT(before["round"].get<std::string>(), HasSubstr("round 80"));
-  EXPECT_THAT(after["round"].get<std::string>(), HasSubstr("round 120"));
-  EXPECT_NE(before["seconds"], after["seconds"]);
-  for (const int end : {0, 2}) {  // left edge and width, in seconds
-    const double scale = 1000,
-                 was = before["zoom"][end].get<double>() / scale * before["seconds"].get<double>();
-    EXPECT_NEAR(after["zoom"][end].get<double>() / scale * after["seconds"].get<double>(), was, 1e-3);
-  }
+  EXPECT_EQ(found["begun"], "rounds 68 to 79: the last rounds");
+  EXPECT_EQ(found["paused"]["asked"], 0) << "not while updates are paused";
+  EXPECT_THAT(before["state"].get<std::string>(), AllOf(HasSubstr("running"), HasSubstr("round 80")));
+  EXPECT_THAT(after["state"].get<std::string>(), AllOf(HasSubstr("running"), HasSubstr("round 120")));
+  EXPECT_EQ(before["zoom"], after["zoom"]);
   EXPECT_EQ(before["lanes"], after["lanes"]);
   EXPECT_EQ(before["open"], after["open"]);
-  EXPECT_EQ(after["focus"], 2);
+  EXPECT_EQ(after["focus"], true);
   EXPECT_NEAR(before["top"].get<double>(), after["top"].get<double>(), 2);
-  EXPECT_FALSE(after["lost"]);
-  EXPECT_TRUE(found["end"]["lost"]);
-  EXPECT_THAT(found["end"]["said"].get<std::string>(), HasSubstr("does not answer any more"));
+  EXPECT_THAT(found["end"]["state"].get<std::string>(), AllOf(HasSubstr("finished"), HasSubstr("88.40 %")));
+  EXPECT_EQ(found["end"]["asked"], 3) << "the last state ends the updates";
+  EXPECT_EQ(found["end"]["buttons"], 0);
   EXPECT_EQ(found["end"]["troubles"], nlohmann::json::array());
 }
 

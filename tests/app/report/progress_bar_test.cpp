@@ -167,7 +167,7 @@ TEST(ProgressBar, OnAPipeLinesComeNowAndThen) {
   EXPECT_EQ(lines_in(out.str()), 4);
   bar.note("saved");
   EXPECT_EQ(lines_in(out.str()), 5);
-  bar.finish();  // the last view is told in any case
+  bar.finish();  // the last view is always shown
   EXPECT_EQ(lines_in(out.str()), 6);
   EXPECT_THAT(out.str(), HasSubstr("epoch 5/10"));
   bar.finish();

@@ -103,7 +103,7 @@ TEST_F(RecorderTest, OneLineARound) {
   EXPECT_EQ(all[1]["accuracy"], 0.75);
 }
 
-// Its gradients counted, but nobody who computed them lived to say so.
+// Its gradients counted, but all of its workers were lost before their reports.
 TEST_F(RecorderTest, OfARoundThatNobodyToldOfNothingIsSaid) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(12), at(1));
@@ -123,7 +123,7 @@ TEST_F(RecorderTest, OfARoundThatNobodyToldOfNothingIsSaid) {
   EXPECT_THAT(out_.str(), Not(HasSubstr("loss 0.0000")));
 }
 
-// Told again what another one had been told, it makes the same files, and goes on.
+// A recorder that receives the messages of another again makes the same files, and continues.
 TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
   std::string events, rounds;
   {
@@ -147,7 +147,7 @@ TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
   EXPECT_EQ(second.verdict().rounds, 1U);
 }
 
-// What it knows beside its files is told to another one, whose clock may be another.
+// Its state is passed to another recorder, which may have another clock.
 TEST_F(RecorderTest, GoesOnFromWhatOneHasSaved) {
   std::string saved;
   Recorder whole(file_, run(), bar_);
@@ -194,7 +194,7 @@ TEST_F(RecorderTest, PiecesOfOneWorkerAreOneShare) {
   EXPECT_EQ(lines().at(0)["compute_ms"], nlohmann::json({100.0, 150.0}));
 }
 
-// Whoever came first: slots are given in the order of joining.
+// Slots are assigned in the order of joining.
 TEST_F(RecorderTest, WorkersAreInTheOrderOfTheirNames) {
   RoundRecord r = a_round(0);
   r.parts = {{0, "box-10", 25, 0.1}, {1, "box-9", 40, 0.1}, {2, "anvil", 35, 0.1}};
@@ -247,7 +247,7 @@ TEST_F(RecorderTest, WhateverHappensTheLinesAreJson) {
   EXPECT_THAT(out_.str(), HasSubstr("loss not finite"));
 }
 
-// Whoever makes a thousand things happen a second.
+// A thousand notes a second.
 TEST_F(RecorderTest, EventsOfAMinuteAreLessThanAMegabyte) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(0));
@@ -328,7 +328,7 @@ TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
   EXPECT_THAT(recorder.summary(), HasSubstr("efficiency          50 %   (computing: 100 % of a round)"));
 }
 
-// Where nobody waits for others there is no ideal, as docs/benchmarks.md says.
+// Without a barrier the ideal is undefined, as docs/benchmarks.md says.
 TEST_F(RecorderTest, WherePushesAreAppliedAtOnceThereIsNoPercentage) {
   file_.job.sync = parse_sync("asp");
   Recorder recorder(file_, run(), bar_);

@@ -72,8 +72,8 @@ TEST_F(RunDirectoryTest, ADirectoryForSeveralRunsIsNewOrEmpty) {
 }
 
 TEST_F(RunDirectoryTest, OpensWhatIsARun) {
-  EXPECT_THAT(refusal([&] { RunDirectory::open(root_); }), HasSubstr(root_ + ": there is no run in it"));
-  EXPECT_THAT(refusal([&] { RunDirectory::open(root_ + "/none"); }), HasSubstr("there is no run in it"));
+  EXPECT_THAT(refusal([&] { RunDirectory::open(root_); }), HasSubstr(root_ + ": it has no run"));
+  EXPECT_THAT(refusal([&] { RunDirectory::open(root_ + "/none"); }), HasSubstr("it has no run"));
   write_text(root_ + "/job.toml", "[[worker]]\n");
   EXPECT_EQ(RunDirectory::open(root_).path(), root_);
 }
@@ -81,8 +81,7 @@ TEST_F(RunDirectoryTest, OpensWhatIsARun) {
 TEST_F(RunDirectoryTest, SaysWhyNot) {
   const std::string file = root_ + "/file";
   std::ofstream(file) << "text";
-  EXPECT_THAT(refusal([&] { RunDirectory::create(file); }),
-              HasSubstr(file + ": there is a file of this name"));
+  EXPECT_THAT(refusal([&] { RunDirectory::create(file); }), HasSubstr(file + ": a file has this name"));
   EXPECT_THAT(refusal([&] { RunDirectory::create(file + "/below"); }),
               AllOf(HasSubstr("run directory " + file + "/below: Not a directory"), HasSubstr("--run-dir")));
   EXPECT_THAT(refusal([&] { RunDirectory::next(file, "job"); }), HasSubstr("Not a directory"));

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The records of a file, whose lengths and checksums have to be right.
+// The records of a file; their lengths and checksums must be right.
 std::vector<std::string> records(std::string_view bytes) {
   std::vector<std::string> found;
   const auto take = [&](std::size_t count) {

@@ -37,7 +37,7 @@ class TerminalWriterTest : public ::testing::Test {
       all.append(part.data(), static_cast<std::size_t>(got));
     return all;
   }
-  // What is read, from now on, until all is written.
+  // Reads until everything is written.
   std::string read_while_it_settles(TerminalWriter& writer) {
     std::string all;
     std::thread reader([&] { all = read_all(); });
@@ -50,7 +50,7 @@ class TerminalWriterTest : public ::testing::Test {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// 100 lines of 100 letters do not fit the pipe: that this goes on shows that nobody is held up.
+// 100 lines of 100 letters do not fit the pipe: if this continues, the caller does not block.
 TEST_F(TerminalWriterTest, LinesWaitForTheReaderAndFramesDoNot) {
   TerminalWriter writer(ends_[1]);
   TerminalStream stream(writer);
@@ -83,15 +83,15 @@ TEST_F(TerminalWriterTest, TooManyLinesAreCounted) {
   const std::string all = read_while_it_settles(writer);
   EXPECT_GE(std::ranges::count(all, 'x'), 4096 * 4000);
   const std::size_t kept = static_cast<std::size_t>(std::ranges::count(all, 'x')) / 4000;
-  EXPECT_TRUE(
-      all.ends_with("\n(" + std::to_string(5000 - kept) + " lines before were not shown: nobody read)\n"));
+  EXPECT_TRUE(all.ends_with("\n(" + std::to_string(5000 - kept) +
+                            " lines were not shown here: the reader was too slow)\n"));
 }
 
 TEST_F(TerminalWriterTest, WhereTheOtherEndIsGoneNothingHappens) {
   TerminalWriter writer(-1);
   TerminalStream stream(writer);
   std::ostream out(&stream);
-  for (int i = 0; i < 10'000; ++i) out << "to nobody" << std::endl;
+  for (int i = 0; i < 10'000; ++i) out << "to no reader" << std::endl;
   EXPECT_TRUE(writer.settle());
 }
 

@@ -24,7 +24,7 @@ class TimelineTest : public testing::Test {
  protected:
   static Time at(long ms) { return Time{milliseconds(ms)}; }
   [[nodiscard]] std::string folder() const { return folder_.path().string(); }
-  // Of the events of one kind, or of one kind and name.
+  // The events of one kind, or of one kind and name.
   static std::vector<nlohmann::json> events(const Timeline& timeline, const std::string& kind,
                                             const std::string& name = "") {
     std::vector<nlohmann::json> found;
@@ -106,7 +106,7 @@ TEST_F(TimelineTest, ClocksOfMachinesAreAligned) {
   const auto heard = events(timeline, "f", "start 1");
   ASSERT_THAT(heard, SizeIs(1));
   EXPECT_NEAR(heard[0]["ts"].get<double>(), 2'000, 2'000);
-  EXPECT_GT(heard[0]["ts"].get<double>(), 1'000) << "nothing is heard before it is said";
+  EXPECT_GT(heard[0]["ts"].get<double>(), 1'000) << "no message arrives before it is sent";
 }
 
 TEST_F(TimelineTest, WhatIsCutOffCountsUntilThere) {

@@ -127,7 +127,7 @@ TEST_F(Http, LongRequestsAreCutOff) {
 }
 
 // Silent clients delay neither other clients for long nor the shutdown.
-TEST(HttpShutdown, DoesNotWaitForSilentClients) {
+TEST(HttpEnd, WaitsForNobody) {
   std::vector<std::unique_ptr<RawClient>> silent;
   auto server = std::make_unique<HttpServer>(HostPort{"127.0.0.1", "0"}, "--web");
   server->serve([](const std::string&) { return HttpAnswer{}; });

@@ -1,10 +1,11 @@
-// Pages of a run in progress, over HTTP.
+// A running job, over HTTP.
 #include "app/web/run_web.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <thread>
 
 #include "app/web/http_server.h"
 #include "app/web/place.h"
@@ -22,13 +23,13 @@ std::string page_of(const RunWeb& web, const std::string& path) {
   return http_get(asked_place(web.url()), path);
 }
 
-TEST(RunWeb, ShowsRecordedAndNewRounds) {
+TEST(RunWeb, ShowsTheRecordAndNewLines) {
   RunWeb web(":0");
   const MadeRun before = made_run();
   web.begin({"runs/made-1", "", before.rounds, before.events});
-  EXPECT_THAT(page_of(web, "/"), AllOf(HasSubstr("eighth</b> held the others up"), HasSubstr("round 80")));
+  EXPECT_THAT(page_of(web, "/"), AllOf(HasSubstr("Worker eighth held the others up"), HasSubstr("round 80")));
   EXPECT_THAT(page_of(web, "/page.js"), HasSubstr("const steelyard"));
-  EXPECT_THAT(page_of(web, "/live.js"), HasSubstr("fetch("));
+  EXPECT_THAT(page_of(web, "/dygraph.js"), HasSubstr("Dygraph"));
   EXPECT_THAT(page_of(web, "/metrics"), HasSubstr("steelyard_round_seconds_count 80\n"));
   MadeRun now;
   now.next = 80;
@@ -44,8 +45,8 @@ TEST(RunWeb, ShowsRecordedAndNewRounds) {
   EXPECT_TRUE(eventually([&] { return page_of(web, "/status").find("round 100") != std::string::npos; }));
 }
 
-// Pages are made at most once a second, however many requests arrive.
-TEST(RunWeb, PagesAreNotMadeForEachRequest) {
+// A page is made once a second at most, whatever the number of requests.
+TEST(RunWeb, IsNotMadeAgainForEachRequest) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   const std::string first = page_of(web, "/status");
@@ -60,7 +61,29 @@ TEST(RunWeb, PagesAreNotMadeForEachRequest) {
   EXPECT_TRUE(eventually([&] { return page_of(web, "/status") != first; }));
 }
 
-TEST(RunWeb, AnUnknownPathListsTheExistingOnes) {
+// A browser gets the last state; then the server may end at once.
+TEST(RunWeb, ServesTheLastStateUntilABrowserHasIt) {
+  RunWeb web(":0");
+  web.begin({"runs/made-1", "", made_run().rounds, ""});
+  EXPECT_THAT(page_of(web, "/part"), HasSubstr("running"));
+  std::jthread browser([&] {
+    EXPECT_TRUE(
+        eventually([&] { return page_of(web, "/part").find("75.00 % test accuracy") != std::string::npos; }));
+  });
+  web.finish(R"({"outcome": "finished", "accuracy": 0.75})");
+  browser.join();
+  EXPECT_THAT(page_of(web, "/status"), HasSubstr("\"state\": \"finished\""));
+}
+
+TEST(RunWeb, WithoutABrowserTheEndDoesNotWait) {
+  RunWeb web(":0");
+  web.begin({"runs/made-1", "", "", ""});
+  EXPECT_THAT(page_of(web, "/status"), HasSubstr("running"));
+  web.finish(R"({"outcome": "finished"})");
+  EXPECT_THAT(page_of(web, "/status"), HasSubstr("running")) << "it returned before it took the result";
+}
+
+TEST(RunWeb, NamesItsPages) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   const auto port = static_cast<unsigned>(std::stoul(asked_place(web.url()).port));

@@ -1,4 +1,4 @@
-// Who takes part, and in which order they run.
+// The contenders of a comparison, and their order.
 #include "app/report/compare/compared_runs.h"
 
 #include <gmock/gmock.h>
@@ -40,11 +40,11 @@ TEST(CompareEntrants, EqualBspAlwaysTakesPart) {
 TEST(CompareEntrants, MistakesAreNamed) {
   EXPECT_THAT(complaint_of([] { read_entrants("equal,lbbb", "", known, "bsp"); }),
               HasSubstr("did you mean \"lbb\"?"));
-  EXPECT_THAT(complaint_of([] { read_entrants(",", "", known, "bsp"); }), HasSubstr("names nobody"));
+  EXPECT_THAT(complaint_of([] { read_entrants(",", "", known, "bsp"); }), HasSubstr("--policies is empty"));
   EXPECT_THAT(complaint_of([] { read_entrants("lbb", ",", known, "bsp"); }), HasSubstr("names no mode"));
 }
 
-// Writes down who runs when.
+// Records the order of the runs.
 struct Script {
   std::vector<std::string> runs;
   Comparison comparison;

@@ -19,7 +19,7 @@ using testing::StartsWith;
 
 TEST(CompareTable, RanksByTimeToTargetAndSaysByHowMuch) {
   const std::string table = comparison_table(made_comparison());
-  EXPECT_THAT(table, StartsWith("made, a job, 3 repeats, seed 7 to 9; target: 80.0 % of the test samples"));
+  EXPECT_THAT(table, StartsWith("job made: 3 repeats, seeds 7 to 9; target: 80.0 % test accuracy"));
   EXPECT_LT(table.find("equal asp"), table.find("lb-bsp bsp"));
   EXPECT_LT(table.find("lb-bsp bsp"), table.find("fast alone"));
   EXPECT_LT(table.find("fast alone"), table.rfind("equal bsp  "));

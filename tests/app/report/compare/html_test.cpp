@@ -1,9 +1,10 @@
-// The page with the pictures.
+// The document of comparisons.
 #include "app/report/compare/html.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/report/page/page.h"
 #include "tests/app/report/compare/made.h"
 
 namespace steelyard::html_test {
@@ -13,35 +14,78 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ComparePage, NeedsNothingFromOutsideAndEscapesNames) {
-  Comparison comparison = made_comparison();
-  comparison.name = "a<b";
-  const std::string page = comparison_html({comparison});
-  EXPECT_THAT(page,
-              AllOf(HasSubstr("a&lt;b"), HasSubstr("it &lt;broke&gt;"), Not(HasSubstr("<broke>")),
-                    HasSubstr("Accuracy against time"), HasSubstr("Percent of ideal"),
-                    HasSubstr("lb-bsp bsp, seed 7: 80.00 % after 4.00 s"), HasSubstr("runs with seed 7"),
-                    HasSubstr("<th>gain on equal bsp</th>"), HasSubstr("<th>efficiency</th>")));
-  EXPECT_THAT(page, AllOf(Not(HasSubstr("http")), Not(HasSubstr("src=")), Not(HasSubstr("url(h")),
-                          Not(HasSubstr("@import"))));
+Json block_in(const Comparison& comparison, const std::string& id) {
+  const Json document = comparison_document({comparison});
+  for (const Json& it : document["sections"][0]["blocks"]) {
+    if (it["id"] == id) return it;
+  }
+  return {};
 }
 
-TEST(ComparePage, CurvesLegendAndBarsOfAMethodHaveOneColour) {
-  const std::string page = comparison_html({made_comparison()});
-  EXPECT_THAT(page, AllOf(HasSubstr("class=\"swatch w0\" viewBox=\"0 0 30 6\"><path class=\"line\" "
-                                    "d=\"M0 3H30\"/></svg>equal bsp</li>"),
-                          HasSubstr("<g class=\"w1\"><path class=\"line\" data-name=\"lb-bsp bsp"),
-                          HasSubstr("d=\"M0 3H30\"/></svg>lb-bsp bsp</li>"), HasSubstr("<i class=\"bar w1\""),
-                          HasSubstr("<i class=\"bar w0\"")));
-}
+Json accuracy_of(const Comparison& comparison) { return block_in(comparison, "accuracy"); }
 
-TEST(ComparePage, WithoutEvaluationsThereIsNoCurve) {
-  Comparison comparison = made_comparison();
+void clear_evaluations(Comparison& comparison) {
   for (Entry& entry : comparison.entries) {
     for (Trial& trial : entry.trials) trial.evaluations.clear();
   }
-  EXPECT_THAT(comparison_html({comparison}), Not(HasSubstr("Accuracy against time")));
-  EXPECT_THAT(comparison_html({comparison}), HasSubstr("Percent of ideal"));
+}
+
+TEST(ComparePage, NeedsNothingFromOutsideAndEscapesNames) {
+  Comparison comparison = made_comparison();
+  comparison.name = "a<b";
+  std::string text = page(comparison_document({comparison}));
+  text.erase(text.find(chart_script), std::string(chart_script).size());
+  EXPECT_THAT(text, AllOf(HasSubstr("a&lt;b"), HasSubstr("it &lt;broke&gt;"), Not(HasSubstr("<broke>")),
+                          HasSubstr("<th>gain on equal bsp</th>"), HasSubstr("<th>efficiency</th>"),
+                          HasSubstr("runs with seed 7")));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("http")), Not(HasSubstr("src=")), Not(HasSubstr("url(h")),
+                          Not(HasSubstr("@import"))));
+}
+
+TEST(ComparePage, BeginsWithTheVerdictAndCards) {
+  EXPECT_THAT(block_in(made_comparison(), "verdict").dump(), HasSubstr("is first"));
+  EXPECT_THAT(
+      block_in(made_comparison(), "cards").dump(),
+      AllOf(HasSubstr("first at the target"), HasSubstr("gain on equal bsp"), HasSubstr("test accuracy")));
+}
+
+TEST(ComparePage, LinesAndBarsOfAMethodHaveItsColour) {
+  const Json lines = accuracy_of(made_comparison())["series"];
+  EXPECT_EQ(lines[0]["name"], "equal bsp");
+  EXPECT_EQ(lines[0]["colour"], method_colour("equal", "bsp"));
+  EXPECT_EQ(lines[1]["colour"], method_colour("lb-bsp", "bsp"));
+  EXPECT_EQ(lines[3]["colour"], "alone");
+  const Json bars = block_in(made_comparison(), "ideal");
+  EXPECT_EQ(bars["rows"].size(), 2U) << "asp and the worker alone have none";
+  EXPECT_THAT(bars.dump(), AllOf(HasSubstr("[[\"hue-2\",0.92]]"), HasSubstr("92.0 %"), HasSubstr("94.0 %")));
+}
+
+// In the second repeat asp failed; in the first and the third all have a line.
+TEST(ComparePage, AllLinesHaveOneSeed) {
+  Comparison comparison = made_comparison();
+  EXPECT_EQ(drawn_repeat(comparison), 0U);
+  EXPECT_EQ(accuracy_of(comparison)["series"].size(), 4U);
+  EXPECT_EQ(accuracy_of(comparison)["target"], 80);
+  EXPECT_EQ(accuracy_of(comparison)["series"][0]["mean"], Json({50, 80, 90})) << "a dot for each evaluation";
+  comparison.entries[1].trials[0] = failed_trial("it broke");
+  EXPECT_EQ(drawn_repeat(comparison), 2U) << "there more methods have a line";
+  EXPECT_THAT(accuracy_of(comparison)["note"].get<std::string>(), HasSubstr("seed 9"));
+}
+
+TEST(ComparePage, WithoutEvaluationsThereIsNoChart) {
+  Comparison comparison = made_comparison();
+  clear_evaluations(comparison);
+  EXPECT_TRUE(accuracy_of(comparison).is_null());
+  EXPECT_FALSE(block_in(comparison, "ideal").is_null());
+  EXPECT_TRUE(accuracy_of(Comparison{}).is_null());
+  EXPECT_TRUE(block_in(Comparison{}, "ideal").is_null());
+}
+
+TEST(ComparePage, ABarBeyondTheIdealStaysInside) {
+  Comparison comparison = made_comparison();
+  comparison.entries[1].trials = {made_trial(6, 125)};
+  EXPECT_THAT(block_in(comparison, "ideal").dump(),
+              AllOf(HasSubstr("[[\"hue-2\",1]]"), HasSubstr("too short to tell")));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
   EXPECT_DOUBLE_EQ(rows[1].seconds_to_target->most, 6);
   EXPECT_DOUBLE_EQ(rows[1].updates_to_target->median, 20);
   EXPECT_DOUBLE_EQ(rows[1].percent_of_ideal->median, 92);
-  EXPECT_FALSE(rows[2].percent_of_ideal) << "nobody waits in asp";
+  EXPECT_FALSE(rows[2].percent_of_ideal) << "asp has no barrier";
   EXPECT_EQ(rows[2].good, 2U);
   EXPECT_EQ(rows[2].failed, 1U);
   EXPECT_DOUBLE_EQ(rows[2].gain_on_equal->median, 3) << "(4 + 2) / 2: the repeat that failed has no gain";
@@ -39,9 +39,10 @@ TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
   EXPECT_EQ(label(ranked(rows, true).back().contender), "lb-bsp bsp");
   comparison.entries[1].trials[0] = made_trial(6);
   const Row balanced = summarise(comparison)[1];
-  EXPECT_DOUBLE_EQ(balanced.seconds_to_target->median, 6) << "4, 6 and for ever";
+  EXPECT_DOUBLE_EQ(balanced.seconds_to_target->median, 6) << "4, 6 and infinity";
   EXPECT_DOUBLE_EQ(balanced.gain_on_equal->median, 12.0 / 9) << "2, none and 12/9";
-  EXPECT_DOUBLE_EQ(balanced.gain_on_equal->least, 12.0 / 9) << "who does not arrive does not widen it";
+  EXPECT_DOUBLE_EQ(balanced.gain_on_equal->least, 12.0 / 9)
+      << "a run that misses the target does not widen it";
   comparison.entries[1].trials.pop_back();
   EXPECT_FALSE(summarise(comparison)[1].gain_on_equal) << "2 and none have no middle";
 }
@@ -80,7 +81,8 @@ TEST(CompareSummary, WhoLearnsLittleComesAfterWhoLearns) {
   for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.889;
   EXPECT_EQ(order(), "lb-bsp bsp, fast alone, equal bsp, equal asp, ");
   comparison.entries[1].trials = {failed_trial("it broke")};
-  EXPECT_EQ(order(), "fast alone, equal bsp, equal asp, lb-bsp bsp, ") << "who has no result comes last";
+  EXPECT_EQ(order(), "fast alone, equal bsp, equal asp, lb-bsp bsp, ")
+      << "a method without a result comes last";
   comparison.target = 0.8;
   EXPECT_EQ(order(), "equal asp, fast alone, equal bsp, lb-bsp bsp, ") << "a target says what is enough";
   comparison.target = 0;

@@ -1,4 +1,4 @@
-// A run under way, as those see it who look on.
+// A running job, as its page and its numbers show it.
 #include "app/report/live/live_run.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/report/page/page.h"
 #include "tests/app/report/run/made_run.h"
 
 namespace steelyard::live_run_test {
@@ -24,18 +25,32 @@ class Live : public testing::Test {
   LiveRun live{"runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n"};
 };
 
-TEST_F(Live, ShowsWhatTheReportShows) {
+TEST_F(Live, ShowsTheReportOfTheRecord) {
   feed(made_run());
-  EXPECT_THAT(live.part(), AllOf(HasSubstr("eighth</b> held the others up"), HasSubstr("running, epoch 1"),
-                                 HasSubstr("Round by round"), Not(HasSubstr("<script src"))));
-  EXPECT_THAT(live.page(), AllOf(HasSubstr("<script src=\"live.js\""), HasSubstr(live.part()),
-                                 HasSubstr("<style>"), Not(HasSubstr("<script>"))))
-      << "the policy of the page forbids scripts in it";
+  const std::string part = live_part(live.document(1.5e9 + 2));
+  EXPECT_THAT(part,
+              AllOf(HasSubstr("Worker eighth held the others up."), HasSubstr("<b class=\"running\">running"),
+                    HasSubstr("epoch 1, round 80"), HasSubstr("Round by round")));
+  EXPECT_EQ(live.document(1.5e9 + 2)["sections"][0]["state"]["last"], 2);
 }
 
 TEST_F(Live, BeforeTheFirstRound) {
-  EXPECT_THAT(live.page(), AllOf(HasSubstr("no round has ended"), HasSubstr("made")));
+  EXPECT_THAT(live.document(0).dump(),
+              AllOf(HasSubstr("waiting"), HasSubstr("no round has ended"), HasSubstr("made")));
+  EXPECT_FALSE(live.document(0)["sections"][0]["state"].contains("last"));
   EXPECT_THAT(live.status(), HasSubstr("no round has ended"));
+}
+
+TEST_F(Live, ItsLastStateIsThatOfTheResult) {
+  feed(made_run());
+  EXPECT_FALSE(live.has_ended());
+  live.ended(R"({"outcome": "finished", "accuracy": 0.75})");
+  EXPECT_TRUE(live.has_ended());
+  const Json state = live.document(1.5e9)["sections"][0]["state"];
+  EXPECT_EQ(state["name"], "finished");
+  EXPECT_EQ(state["final"], true);
+  EXPECT_THAT(state["text"].get<std::string>(), HasSubstr("75.00 %"));
+  EXPECT_EQ(nlohmann::json::parse(live.status())["state"], "finished");
 }
 
 // Line by line or all at once: the same.
@@ -50,7 +65,7 @@ TEST_F(Live, GrowsLineByLine) {
     EXPECT_EQ(other.changes(), before + 1);
   }
   while (std::getline(events, line)) other.event_lines(line);
-  EXPECT_EQ(other.part(), live.part());
+  EXPECT_EQ(other.document(1.5e9), live.document(1.5e9));
   EXPECT_EQ(other.metrics(), live.metrics());
 }
 
@@ -65,7 +80,7 @@ TEST_F(Live, TellsItsStatusAsJson) {
   EXPECT_EQ(status["workers"][1]["name"], "half");
 }
 
-// What is kept is bounded; what is counted is of all.
+// The record is bounded; counters cover the whole run.
 TEST_F(Live, LongRunsLoseTheirOldestRounds) {
   LiveRun small("runs/made-1", "", 200);
   MadeRun made;
@@ -74,9 +89,9 @@ TEST_F(Live, LongRunsLoseTheirOldestRounds) {
   small.event_lines(made.events);
   std::istringstream rounds(made.rounds);
   for (std::string line; std::getline(rounds, line);) small.round_lines(line, 1.5e9);
-  EXPECT_THAT(small.part(), AllOf(HasSubstr("before them are left out"), HasSubstr("test set")));
+  EXPECT_THAT(small.document(1.5e9).dump(), AllOf(HasSubstr("earlier ones"), HasSubstr("test accuracy")));
   EXPECT_THAT(small.metrics(), HasSubstr("steelyard_samples_total 3000\n"));
-  EXPECT_THAT(live.part(), Not(HasSubstr("left out")));
+  EXPECT_THAT(live.document(1.5e9).dump(), Not(HasSubstr("earlier ones")));
 }
 
 }  // namespace

@@ -1,53 +1,75 @@
-// The frame of all pages, and its small parts.
+// Documents as HTML.
 #include "app/report/page/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
+#include "app/report/page/document.h"
 
 namespace steelyard::page_test {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
-TEST(Page, HasStyleScriptAndBody) {
-  EXPECT_THAT(page("a<b", "<p>body</p>"),
+Json a_document() {
+  Json section = section_of("a<b", "about");
+  section["state"] = {{"name", "running"}, {"text", "round 7"}, {"final", false}, {"done", 0.25}};
+  add_block(section, text_block("finding", "Lead.", " More <text>."));
+  add_block(section, table_block("table", "Rows", {{"name", "value"}, {"</script>", "1"}}));
+  add_block(
+      section,
+      chart_block(
+          {.id = "loss", .title = "Loss", .note = "", .unit = "", .series = {{"a", 0, {0, 1}, {2, 1}}}}));
+  add_block(section, Json());
+  return {{"kind", "run"}, {"title", "a<b"}, {"sections", Json::array({section})}};
+}
+
+TEST(Page, IsReadableWithoutScripts) {
+  EXPECT_THAT(
+      live_part(a_document()),
+      AllOf(HasSubstr("<h1>a&lt;b</h1>"), HasSubstr("<b class=\"running\">running</b>"), HasSubstr("round 7"),
+            HasSubstr("value=\"0.2500\""), HasSubstr("<b>Lead.</b>"), HasSubstr("More &lt;text&gt;."),
+            HasSubstr("<th>value</th>"), HasSubstr("<td><bdi>&lt;/script&gt;</bdi></td>"),
+            HasSubstr("<summary>as a table</summary>")));
+}
+
+TEST(Page, IsOneFileWithStyleScriptsAndData) {
+  const std::string text = page(a_document());
+  EXPECT_THAT(text,
               AllOf(HasSubstr("<title>a&lt;b</title>"), HasSubstr("prefers-color-scheme: dark"),
-                    HasSubstr("addEventListener"), HasSubstr("<p>body</p>")));
+                    HasSubstr("const steelyard"), HasSubstr("MIT"), HasSubstr("Permission is hereby granted"),
+                    Not(HasSubstr("<script src")), Not(HasSubstr("sourceMappingURL"))));
+  const std::string begin = "id=\"data\" data-keep>";
+  const std::size_t from = text.find(begin) + begin.size();
+  const Json data = parse_json(text.substr(from, text.find("</script>", from) - from));
+  EXPECT_EQ(data, a_document()) << "no name in it ends the element";
+}
+
+// The policy of the server forbids scripts in the page.
+TEST(Page, OfARunningJobHasItsScriptsInFiles) {
+  EXPECT_THAT(
+      live_page(a_document()),
+      AllOf(HasSubstr("<script src=\"dygraph.js\" defer>"), HasSubstr("<script src=\"page.js\" defer>"),
+            HasSubstr(live_part(a_document())), HasSubstr("<style>"), Not(HasSubstr("<script>"))));
 }
 
 TEST(Page, NamesAndReasonsAreText) {
   EXPECT_EQ(escaped("<b>\"&\033[2J\xC2\x9B"), "&lt;b&gt;&quot;&amp;\\x1b[2J\\x9b");
-  EXPECT_THAT(html_table({{"a"}, {"<b>"}}), AllOf(HasSubstr("<th>a</th>"), HasSubstr("<td>&lt;b&gt;</td>")));
-  EXPECT_THAT(legend_item("w1", "<b>"), HasSubstr("&lt;b&gt;"));
 }
 
-TEST(Page, NumbersHaveTheDigitsThatCount) {
+TEST(Page, NumbersHaveTheDigitsThatCountAndSeparators) {
   EXPECT_EQ(short_number(0), "0");
   EXPECT_EQ(short_number(0.01234), "0.0123");
   EXPECT_EQ(short_number(4.5678), "4.57");
   EXPECT_EQ(short_number(-45.678), "-45.7");
-  EXPECT_EQ(short_number(45678.9), "45679");
+  EXPECT_EQ(short_number(45678.9), "45,679");
+  EXPECT_EQ(grouped(25558), "25,558");
+  EXPECT_EQ(grouped(-1234567.25, 2), "-1,234,567.25");
+  EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(at_text(7.31), "7.3 s");
   EXPECT_EQ(at_text(59.96), "1:00");
-}
-
-TEST(Page, AxesHaveRoundSteps) {
-  EXPECT_DOUBLE_EQ(axis_step(1, 5), 0.2);
-  EXPECT_DOUBLE_EQ(axis_step(37, 8), 5);
-  EXPECT_DOUBLE_EQ(axis_step(0.06, 6), 0.01);
-  EXPECT_DOUBLE_EQ(axis_step(900, 2), 500);
-}
-
-TEST(Page, ThirtyTwoLinesLookDifferent) {
-  std::set<std::string> looks;
-  for (std::size_t i = 0; i < 32; ++i) looks.insert(nth_colour(i));
-  EXPECT_EQ(looks.size(), 32U);
-  EXPECT_EQ(nth_colour(3), "w3");
-  EXPECT_EQ(nth_colour(11), "w3 turn1");
-  EXPECT_EQ(nth_colour(32), "w0") << "they return";
 }
 
 }  // namespace

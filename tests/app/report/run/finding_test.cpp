@@ -1,4 +1,4 @@
-// Who held the others up, when, and what a better split would have brought.
+// The worker that held the others up, the time, and the gain of a better split.
 #include "app/report/run/finding.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST(Finding, WhenTheWorkerChangesTheStretchDoes) {
   EXPECT_THAT(it.stretches[0].waiting, DoubleNear(20.0 / 45, 1e-6));
   EXPECT_EQ(it.stretches[1].worker, 0U);
   EXPECT_THAT(it.stretches[1].begin, DoubleNear(60 * 0.070, 1e-6));
-  EXPECT_EQ(it.culprit(), 0U) << "for whom the others waited longer";
+  EXPECT_EQ(it.culprit(), 0U) << "the others waited longer for it";
 }
 
 // The first rounds of a run are like no others.

@@ -4,63 +4,63 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "tests/app/report/run/made_run.h"
 
 namespace steelyard::lanes_test {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
-
-nlohmann::json data_in(const std::string& text) {
-  const std::size_t from = text.find("json\">") + 6;
-  return nlohmann::json::parse(text.substr(from, text.find("</script>", from) - from));
+Json block_of(const MadeRun& made, const std::vector<std::uint32_t>& workers, std::size_t first = 0) {
+  return lanes_block(made.record(), workers, first, "the longest wait", 500);
 }
 
-// Of a round of 25 ms one computes 20, the other 10 and waits 10; 5 are exchange.
-TEST(Lanes, ALaneIsComputingWaitingAndExchange) {
+TEST(Lanes, ARoundHasSharesAndTimesOfEachWorker) {
   MadeRun made;
   made.round({"a", "b"}, {50, 50}, {20, 10});
-  const std::string text = lanes(made.record(), {0, 1}, 0);
-  EXPECT_THAT(text, AllOf(HasSubstr("class=\"computing\" d=\"M0 14h800000\""),
-                          HasSubstr("class=\"exchanging\" d=\"M800000 14h200000\""),
-                          HasSubstr("class=\"computing\" d=\"M0 42h400000\""),
-                          HasSubstr("class=\"waiting\" d=\"M400000 42h400000\""),
-                          HasSubstr("class=\"exchanging\" d=\"M800000 42h200000\"")));
-  const auto data = data_in(text);
-  EXPECT_EQ(data["names"], nlohmann::json({"a", "b"}));
-  EXPECT_EQ(data["times"], nlohmann::json({{20.0}, {10.0}}));
-  EXPECT_EQ(data["ms"], nlohmann::json({25.0}));
+  const Json block = block_of(made, {0, 1});
+  EXPECT_EQ(block["names"], Json({"a", "b"}));
+  EXPECT_EQ(block["times"], Json({{20}, {10}}));
+  EXPECT_EQ(block["shares"], Json({{50}, {50}}));
+  EXPECT_EQ(block["ms"], Json({25}));
+  EXPECT_EQ(block["slowest"], Json({20}));
+  EXPECT_EQ(block["rows"][0], Json({"0", "0.0 s", "25.0", "a", "20.0", "50"}))
+      << "the table of the slowest rounds";
 }
 
-TEST(Lanes, WhoWasNotThereHasNothing) {
+TEST(Lanes, AWorkerWithoutSamplesRests) {
   MadeRun made;
-  made.round({"a", "b"}, {50, 50}, {20, 20}).round({"a"}, {100}, {45});
-  const std::string text = lanes(made.record(), {1}, 0);
-  EXPECT_THAT(text, HasSubstr("class=\"exchanging\" d=\"M266667 14h66666\"/><path class=\"computing\""));
-  EXPECT_EQ(data_in(text)["times"], nlohmann::json({{20.0, nullptr}}));
+  made.round({"a", "b"}, {50, 50}, {20, 20}).round({"a"}, {100}, {45}).round({"a", "b"}, {100, 0}, {45, 0});
+  EXPECT_EQ(block_of(made, {1})["times"].dump(), "[[20,null,null]]");
 }
 
-TEST(Lanes, TooManyRoundsAreStretchesWithTheOneThatMatters) {
+TEST(Lanes, FewRoundsAreAllExact) {
   MadeRun made;
-  for (int i = 0; i < 1000; ++i) made.round({"a"}, {1}, {1});
-  const RunRecord record = made.record();
-  const std::vector<std::size_t> kept = kept_rounds(record, 200, 777);
-  EXPECT_LE(kept.size(), 200U);
-  EXPECT_GE(kept.size(), 160U);
-  EXPECT_THAT(kept, AllOf(Contains(0U), Contains(777U), Contains(999U)));
-  EXPECT_EQ(kept_rounds(record, 1000, 777).size(), 1000U);
+  for (int i = 0; i < 700; ++i) made.round({"a"}, {1}, {1});
+  const Json block = block_of(made, {0}, 300);
+  EXPECT_EQ(block["round"].size(), 700U);
+  EXPECT_EQ(block["view"], 300);
+  EXPECT_EQ(block["label"], "the longest wait");
+  EXPECT_EQ(block_of(made, {0}, 9999)["view"], 688) << "the last twelve";
 }
 
-TEST(Lanes, ANameCannotEndTheData) {
-  MadeRun made;
-  made.round({"</script><b>", "b"}, {50, 50}, {20, 10});
-  const std::string text = lanes(made.record(), {0, 1}, 0);
-  EXPECT_THAT(text, AllOf(Not(HasSubstr("</script><b>")), HasSubstr("&lt;/script&gt;")));
-  EXPECT_EQ(data_in(text)["names"][0], "</script><b>");
+// Of 10,000 rounds those that matter are exact, and the items cover all.
+TEST(Lanes, LastSlowestAndViewedRoundsAreExact) {
+  std::vector<double> seconds(10'000, 1);
+  seconds[0] = seconds[4321] = 50;
+  const std::vector<LaneItem> items = lane_items(seconds, 7000, 500, 2000);
+  EXPECT_LE(items.size(), 2000U);
+  std::size_t next = 0;
+  for (const LaneItem& it : items) {
+    EXPECT_EQ(it.first, next);
+    next += it.count;
+    for (const std::size_t exact : {0U, 4321U, 7000U, 7039U, 9500U, 9999U})
+      EXPECT_TRUE(it.count == 1 || exact < it.first || exact >= it.first + it.count) << exact;
+  }
+  EXPECT_EQ(next, seconds.size());
 }
+
+TEST(Lanes, OfNoRoundAreNull) { EXPECT_TRUE(block_of(MadeRun(), {0}).is_null()); }
 
 }  // namespace
 }  // namespace steelyard::lanes_test

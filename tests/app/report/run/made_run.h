@@ -52,7 +52,7 @@ struct MadeRun {
           {"accuracy", accuracy}});
     return *this;
   }
-  MadeRun& process(std::uint64_t first_round) {  // another one, whose clock is new
+  MadeRun& process(std::uint64_t first_round) {  // a resumption: its clock starts at 0
     at = 0;
     next = first_round;
     event({{"began", "2026-05-04T07:08:09Z"}, {"version", "1.2.3"}, {"machine", "box, a CPU, 4 cores"}});
@@ -78,7 +78,7 @@ inline MadeRun made_run() {
   for (int i = 0; i < 40; ++i) run.round({"eighth", "half", "quarter"}, {100, 100, 100}, {80, 20, 40}, 52);
   for (int i = 0; i < 40; ++i) {
     run.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34.4, 34.2, 34.4}, 99);
-    if (i == 5) run.said("worker 'quarter' makes progress again");
+    if (i == 5) run.said("worker 'quarter' continues");
   }
   run.evaluation(0.75);
   return run;

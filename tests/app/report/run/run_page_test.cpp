@@ -1,9 +1,10 @@
-// The report of runs as a page: what it says, what it needs, how large it is.
+// The document of runs: what it says, and how large its page is.
 #include "app/report/run/run_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/report/page/page.h"
 #include "core/random.h"
 #include "tests/app/report/run/made_run.h"
 
@@ -17,71 +18,168 @@ using testing::Not;
 
 constexpr std::size_t most = 2'000'000;  // bytes
 
-TEST(RunPage, SaysWhoHeldTheOthersUpWhenAndWhatWouldBeBetter) {
-  EXPECT_THAT(run_page({reported(made_run())}),
-              AllOf(HasSubstr("eighth</b> held the others up"),
-                    HasSubstr("from 0.0 s to 3.4 s the others waited for <b>eighth</b> 59 %"),
-                    HasSubstr("<b>42 eighth + 172 half + 86 quarter</b> samples instead of 100 + 100 + 100"),
-                    HasSubstr("<b>2.16</b> times as fast"), HasSubstr("cluster.policy=steelyard"),
-                    HasSubstr("75.00 %"), HasSubstr("work moved from round 40"),
-                    HasSubstr("box, a CPU, 4 cores"), HasSubstr("1.2.3"), HasSubstr("makes progress again")));
+Json block_of(const Json& document, const std::string& id, std::size_t section = 0) {
+  for (const Json& it : document["sections"][section]["blocks"]) {
+    if (it["id"] == id) return it;
+  }
+  return {};
 }
 
-TEST(RunPage, NeedsNothingFromOutsideAndEscapesWhatOthersSaid) {
+std::string finding_in(const Json& document) {
+  const Json block = block_of(document, "finding");
+  return text_at(block, "lead") + text_at(block, "text");
+}
+
+TEST(RunPage, SaysWhichWorkerHeldTheOthersUpAndTheBetterSplit) {
+  const Json document = run_document({reported(made_run())});
+  EXPECT_THAT(
+      finding_in(document),
+      AllOf(HasSubstr("Worker eighth held the others up. "), HasSubstr("2.16 times as fast"),
+            HasSubstr("eighth 42 samples instead of 100, half 172 samples instead of 100, quarter 86")));
+  EXPECT_THAT(block_of(document, "advice").dump(), HasSubstr("cluster.policy=steelyard"));
+  EXPECT_EQ(block_of(document, "better")["rows"][0], Json({"eighth", "100", "42", "-58"}));
+  EXPECT_THAT(block_of(document, "cards").dump(), AllOf(HasSubstr("75.00 %"), HasSubstr("test accuracy")));
+  EXPECT_THAT(block_of(document, "events-a").dump(),
+              AllOf(HasSubstr("Work moved: 1"), HasSubstr("round 40: ")));
+  EXPECT_THAT(block_of(document, "events-b").dump(), HasSubstr("'quarter' continues"));
+  EXPECT_THAT(block_of(document, "about").dump(),
+              AllOf(HasSubstr("box, a CPU, 4 cores"), HasSubstr("1.2.3")));
+}
+
+TEST(RunPage, LossAndAccuracyComeFirst) {
+  std::vector<std::string> pictures;
+  const Json document = run_document({reported(made_run())});
+  for (const Json& it : document["sections"][0]["blocks"]) {
+    if (it["type"] == "chart" || it["type"] == "bars" || it["type"] == "lanes") pictures.push_back(it["id"]);
+  }
+  EXPECT_THAT(pictures, testing::ElementsAre("loss", "accuracy", "waiting", "lanes", "shares", "times", "use",
+                                             "speed"));
+}
+
+TEST(RunPage, NeedsNothingFromOutsideAndEscapesRecordedText) {
   MadeRun made;
   made.process(0).said("<b>bold</b>").round({"<i>", "b"}, {50, 50}, {20, 10}).said("\033[2J</script>");
   ReportedRun run = reported(made);
   run.job = "a = \"<script>\"\nb = 1\n";
   run.name = run.about = run.path = "<u>";
-  const std::string page = run_page({run, run});
-  EXPECT_THAT(page, AllOf(Not(HasSubstr("<b>bold")), Not(HasSubstr("<i>")), Not(HasSubstr("<u>")),
+  std::string text = page(run_document({run, run}));
+  text.erase(text.find(chart_script), std::string(chart_script).size());
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("<b>bold")), Not(HasSubstr("<i>")), Not(HasSubstr("<u>")),
                           Not(HasSubstr("\"<script>")), HasSubstr("&lt;script&gt;&quot;\nb = 1\n"),
                           Not(HasSubstr("\033"))));
-  EXPECT_THAT(page, AllOf(Not(HasSubstr("http")), Not(HasSubstr("src=")), Not(HasSubstr("url(")),
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("http")), Not(HasSubstr("src=")), Not(HasSubstr("url(")),
                           Not(HasSubstr("@import"))));
 }
 
-TEST(RunPage, OfManyRunsBeginsWithATable) {
+TEST(RunPage, OfSeveralRunsBeginsWithATable) {
   ReportedRun other = reported(made_run());
   other.path = "runs/other-2";
-  const std::string page = run_page({reported(made_run()), other});
-  EXPECT_THAT(page, AllOf(HasSubstr("2 runs"), HasSubstr("Accuracy of all runs"),
-                          HasSubstr("<h1>made-1</h1>"), HasSubstr("<h1>other-2</h1>")));
+  Json document = run_document({reported(made_run()), other});
+  EXPECT_EQ(document["kind"], "runs");
+  EXPECT_EQ(document["sections"][0]["title"], "2 runs");
+  EXPECT_EQ(document["sections"][2]["title"], "other-2");
+  EXPECT_THAT(block_of(document, "accuracy").dump(),
+              AllOf(HasSubstr("made-1"), Not(HasSubstr("cannot be compared"))));
+  other.data = "mnist";
+  document = run_document({reported(made_run()), other});
+  EXPECT_THAT(block_of(document, "accuracy")["note"].get<std::string>(), HasSubstr("cannot be compared"));
+}
+
+TEST(RunPage, ARunsColourIsThatOfItsMethod) {
+  ReportedRun other = reported(made_run());
+  other.path = "runs/other-2";
+  other.policy = "lb-bsp";
+  const Json lines = block_of(run_document({reported(made_run()), other}), "accuracy")["series"];
+  EXPECT_EQ(lines[0]["colour"], method_colour("equal", "bsp"));
+  EXPECT_EQ(lines[1]["colour"], method_colour("lb-bsp", "bsp"));
 }
 
 TEST(RunPage, ARunThatJustBeganHasAPage) {
   MadeRun made;
   ReportedRun run = reported(made);
   run.record = made.record();
-  EXPECT_THAT(run_page({run}), AllOf(HasSubstr("No round of training has ended"), HasSubstr("not yet")));
+  EXPECT_EQ(finding_in(run_document({run})), "No round of training has ended.");
+  EXPECT_THAT(block_of(run_document({run}), "about").dump(), HasSubstr("not yet"));
   made.round({"a"}, {50}, {20});
   run.record = made.record();
-  EXPECT_THAT(run_page({run}), HasSubstr("One worker computed alone"));
+  EXPECT_THAT(finding_in(run_document({run})), HasSubstr("One worker computed alone"));
 }
 
-// With one stretch of waiting "then" is clear; with several it is not.
-TEST(RunPage, SaysWhenTheSplitWouldHaveBeenBetter) {
-  EXPECT_THAT(run_page({reported(made_run())}), HasSubstr("A better split then: "));
-  MadeRun made = made_run();
-  for (int i = 0; i < 20; ++i) made.round({"eighth", "half", "quarter"}, {10, 250, 40}, {8, 50, 20}, 60);
-  EXPECT_THAT(run_page({reported(made)}), HasSubstr("A better split from 0.0 s to 3.4 s: "));
+TEST(RunPage, StatesAreShownAsSuch) {
+  ReportedRun run = reported(made_run());
+  const auto state = [&] { return run_document({run})["sections"][0]["state"]; };
+  EXPECT_EQ(state()["name"], "finished");
+  EXPECT_THAT(state()["text"].get<std::string>(), HasSubstr("75.00 % test accuracy"));
+  run.record = made_run().record(R"({"outcome": "server lost", "text": "it broke"})");
+  EXPECT_EQ(state()["name"], "failed");
+  EXPECT_THAT(state()["text"].get<std::string>(), HasSubstr("server lost: it broke"));
+  run.record = made_run().record();
+  EXPECT_EQ(state()["name"], "stopped") << "it left no result";
+  run.state = "running";
+  EXPECT_EQ(state()["name"], "running");
 }
 
-TEST(RunPage, WhereWorkersTakeTurnsNobodyIsBlamedAlone) {
+TEST(RunPage, WhileItWaitsItListsTheWorkers) {
+  ReportedRun run = reported(MadeRun());
+  run.machines = {{"a", {}}, {"b", {}}, {"c", {}}};
+  MadeRun made;
+  made.said("worker 'b' joined");
+  run.record = made.record();
+  const Json document = live_document(run, -1);
+  EXPECT_EQ(document["sections"][0]["state"]["name"], "waiting");
+  EXPECT_EQ(finding_in(document), "The job waits for 2 workers. 1 of 3 workers joined. Missing: a, c.");
+  EXPECT_EQ(block_of(document, "joined")["rows"][1], Json({"b", "joined"}));
+  EXPECT_TRUE(block_of(document, "cards").is_null());
+}
+
+TEST(RunPage, WithoutRoundsForLongItIsPaused) {
+  ReportedRun run = reported(made_run());
+  run.record = made_run().record();
+  EXPECT_EQ(live_document(run, 2)["sections"][0]["state"]["name"], "running");
+  EXPECT_EQ(live_document(run, 60)["sections"][0]["state"]["name"], "paused");
+}
+
+TEST(RunPage, WorkersThatTakeTurnsAreNotNamedAlone) {
   MadeRun made;
   for (int i = 0; i < 60; ++i)
     made.round({"a", "b"}, {50, 50}, {i % 2 == 0 ? 20. : 60., i % 2 == 0 ? 60. : 20.});
-  EXPECT_THAT(run_page({reported(made)}),
-              AllOf(HasSubstr("took turns in holding each other up"),
-                    HasSubstr("1.2 s for <b>a</b>, 1.2 s for <b>b</b>"), Not(HasSubstr("class=\"who\""))));
+  EXPECT_THAT(finding_in(run_document({reported(made)})),
+              AllOf(HasSubstr("took turns in holding each other up"), HasSubstr("1.2 s for a, 1.2 s for b")));
 }
 
-TEST(RunPage, WithoutABarrierNobodyIsBlamed) {
+TEST(RunPage, SmallGainsAreNoAdvice) {
+  MadeRun made;
+  for (int i = 0; i < 60; ++i) made.round({"a", "b"}, {50, 50}, {20, 20.8});
+  const Json document = run_document({reported(made)});
+  EXPECT_THAT(finding_in(document), HasSubstr("The split was good."));
+  EXPECT_TRUE(block_of(document, "advice").is_null());
+  EXPECT_TRUE(block_of(document, "better").is_null());
+  EXPECT_TRUE(block_of(document, "stretches").is_null());
+}
+
+TEST(RunPage, WithoutABarrierNoWorkerIsNamed) {
   ReportedRun run = reported(made_run());
   run.terms.barrier = false;
-  EXPECT_THAT(run_page({run}),
-              AllOf(HasSubstr("do not wait for each other"), Not(HasSubstr("held the others up.")),
-                    Not(HasSubstr("Use of the time"))));
+  const Json document = run_document({run});
+  EXPECT_THAT(finding_in(document),
+              AllOf(HasSubstr("did not wait for each other"), Not(HasSubstr("held the others up"))));
+  EXPECT_TRUE(block_of(document, "use").is_null());
+  EXPECT_TRUE(block_of(document, "lanes").is_null());
+}
+
+TEST(RunPage, AWorkerWithoutSamplesRests) {
+  MadeRun made;
+  for (int i = 0; i < 20; ++i)
+    made.round({"a", "b", "idle"}, {50, 50, i == 0 ? 1U : 0U}, {20, 20, i == 0 ? 1. : 0.});
+  const Json row = block_of(run_document({reported(made)}), "waiting")["rows"][2];
+  EXPECT_EQ(row["parts"][3][0], "resting");
+  EXPECT_GT(row["parts"][3][1].get<double>(), 0.9);
+}
+
+TEST(RunPage, AShortRunHasNoPercentOfIdeal) {
+  ReportedRun run = reported(made_run());
+  run.record.result.percent_of_ideal = 131;
+  EXPECT_THAT(block_of(run_document({run}), "cards").dump(), HasSubstr("too short to tell"));
 }
 
 // As long as the demo's, and far longer and wider.
@@ -100,9 +198,10 @@ TEST(RunPage, IsSmallHoweverLongTheRun) {
       }
       made.round(names, shares, ms);
     }
-    const std::string page = run_page({reported(made)});
-    EXPECT_THAT(page.size(), Lt(most)) << rounds << " rounds of " << workers;
-    EXPECT_THAT(page, Not(HasSubstr("nan")));
+    const Json document = run_document({reported(made)});
+    EXPECT_THAT(page(document).size(), Lt(most)) << rounds << " rounds of " << workers;
+    EXPECT_LE(block_of(document, "loss")["x"].size(), 2000U);
+    EXPECT_THAT(live_part(document), Not(HasSubstr("nan")));
   }
 }
 

@@ -84,7 +84,7 @@ TEST(RunReader, ForgetsOldRoundsAndEvaluationsLast) {
   reader.event_lines(made.events);
   reader.round_lines(made.rounds);
   reader.forget(91);
-  EXPECT_EQ(reader.so_far().left_out, 0U) << "so many may be kept";
+  EXPECT_EQ(reader.so_far().left_out, 0U) << "the limit";
   reader.forget(60);
   const RunRecord record = reader.record();
   ASSERT_THAT(record.rounds, SizeIs(10)) << "an evaluation and 9 rounds of two workers: half of 60, or less";

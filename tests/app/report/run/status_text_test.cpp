@@ -28,13 +28,13 @@ TEST(StatusText, SaysWhoWorksAndWhoHoldsTheOthersUp) {
   EXPECT_THAT(status_text(run, "finished"), Not(HasSubstr("left")));
 }
 
-// What was long ago is not how it stands.
+// The status covers the last rounds only.
 TEST(StatusText, IsOfTheLastRounds) {
   MadeRun made = made_run();
   for (int i = 0; i < 20; ++i)
     made.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34.4, 34.2, 34.4}, 99);
   EXPECT_THAT(status_text(reported(made), "running"),
-              AllOf(HasSubstr("nobody holds"), HasSubstr("75.00 %"), ContainsRegex("half +171.0")));
+              AllOf(HasSubstr("the split is good"), HasSubstr("75.00 %"), ContainsRegex("half +171.0")));
 }
 
 TEST(StatusText, OfARunThatJustBegan) {
@@ -47,7 +47,7 @@ TEST(StatusText, TheNearestLimitSaysHowMuchIsDone) {
   ReportedRun run = reported(made);
   EXPECT_LT(share_done(run), 0);
   run.epochs = 4;
-  EXPECT_LT(share_done(run), 0) << "nobody knows how long an epoch is";
+  EXPECT_LT(share_done(run), 0) << "the length of an epoch is unknown";
   run.rounds = 40;
   EXPECT_THAT(share_done(run), DoubleNear(0.25, 1e-9));
   run.seconds = 2;

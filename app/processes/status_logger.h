@@ -15,7 +15,7 @@ namespace steelyard {
 
 class StatusLogger : public Link {
  public:
-  // `name`: the name of of the server or worker. `device`: of a worker; empty for a server. `say` prints one
+  // `name`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one
   // line. The link outlives this.
   StatusLogger(Link& link, std::string name, std::string device, std::function<void(const std::string&)> say);
 

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "app/report/compare/record.h"
+#include "app/report/page/page.h"
 #include "app/report/run/run_page.h"
 #include "core/check.h"
 #include "tests/fuzz/accepts.h"
@@ -53,8 +54,8 @@ bool read_run(std::span<const std::byte> bytes) {
   check_record(lines.record());
 
   const ReportedRun run = reported_run("runs/fuzz-1", std::string(files.job), record);
-  CHECK(run_page({run, run}).ends_with("</html>\n"), "an incomplete page");
-  CHECK(!run_part(run).empty(), "an empty page");
+  CHECK(page(run_document({run, run})).ends_with("</html>\n"), "an incomplete page");
+  CHECK(!live_part(live_document(run, 1)).empty(), "an empty page");
   return !record.rounds.empty() && record.unreadable == 0;
 }
 

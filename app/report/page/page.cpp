@@ -46,7 +46,8 @@ std::string bars_html(const Json& block) {
     std::string parts;
     for (const Json& part : row["parts"]) {
       parts += "<i class=\"" + part[0].get<std::string>() +
-               "\" style=\"width:" + fixed(100 * part[1].get<double>(), 1) + "%\"></i>";
+               "\" style=\"width:" + fixed(part[1].is_number() ? 100 * part[1].get<double>() : 0, 1) +
+               "%\"></i>";
     }
     rows += "<div class=\"name\" title=\"" + text_in(row, "name") + "\">" + text_in(row, "name") +
             "</div><div class=\"track\">" + parts + "</div><div class=\"value\">" + text_in(row, "value") +
@@ -183,6 +184,7 @@ std::string grouped(double value, int decimals) {
 std::string short_number(double value) {
   const double size = std::abs(value);
   if (!(size > 0)) return "0";
+  if (!std::isfinite(size)) return "-";
   const int decimals = 2 - static_cast<int>(std::floor(std::log10(size)));
   return grouped(value, std::min(std::max(decimals, 0), 8));
 }

@@ -35,6 +35,8 @@ struct RoundRecord {
     std::string name;
     std::uint64_t share = 0;  // samples
     double seconds = 0;       // of computing
+    double cpu = -1;          // part of the processor available to the worker, 0..1; -1: unknown
+    double memory = -1;       // available, MB; -1: unknown
   };
   std::vector<Part> parts;
   Staleness staleness{};  // of the run, as last reported by the shards

@@ -27,12 +27,17 @@ bool is_reported(const RoundRecord& r) { return r.purpose != Purpose::train || !
 std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
                       double at) {
   Json workers = Json::array(), shares = Json::array(), compute = Json::array();
+  Json cpu = Json::array(), memory = Json::array();
+  bool measured = false;
   std::vector<double> times;
   for (const WorkerPart& part : parts) {
     workers.push_back(part.name);
     shares.push_back(part.share);
     compute.push_back(in_ms(part.seconds));
     times.push_back(part.seconds);
+    cpu.push_back(part.cpu < 0 ? Json() : Json(std::round(part.cpu * 1e3) / 1e3));
+    memory.push_back(part.memory < 0 ? Json() : Json(std::round(part.memory)));
+    measured = measured || part.cpu >= 0 || part.memory >= 0;
   }
   const bool train = r.purpose == Purpose::train;
   const bool reported = is_reported(r);
@@ -57,6 +62,10 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"efficiency", of_training(work.efficiency())},
                {"loss", reported ? Json(r.loss) : Json()},
                {"accuracy", reported ? Json(r.accuracy) : Json()}};
+  if (measured) {
+    line["cpu"] = cpu;
+    line["memory_mb"] = memory;
+  }
   if (r.skipped > 0) line["holes"] = r.skipped;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and may be any bytes.

@@ -62,7 +62,9 @@ std::string total_row(const std::string& title, const std::string& value) {
 std::vector<WorkerPart> by_worker(const RoundRecord& record) {
   std::map<std::uint32_t, WorkerPart> sums;
   for (const RoundRecord::Part& part : record.parts) {
-    WorkerPart& sum = sums.try_emplace(part.slot, WorkerPart{part.slot, part.name, 0, 0}).first->second;
+    WorkerPart& sum =
+        sums.try_emplace(part.slot, WorkerPart{part.slot, part.name, 0, 0, part.cpu, part.memory})
+            .first->second;
     sum.share += part.share;
     sum.seconds += part.seconds;
   }

@@ -31,6 +31,7 @@ struct WorkerPart {
   std::string name;
   std::uint64_t share = 0;
   double seconds = 0;
+  double cpu = -1, memory = -1;  // as in RoundRecord::Part
 };
 std::vector<WorkerPart> by_worker(const RoundRecord& record);  // in the order of names
 

@@ -165,8 +165,9 @@ RoundRecord Rounds::record(Time now, const RoundState& round, const Members& mem
   const std::vector<RoundState::Part> parts = round.parts();
   record.parts.reserve(parts.size());
   for (const RoundState::Part& part : parts) {
+    const auto& worker = members.workers.at(part.slot);
     record.parts.push_back(
-        {part.slot, members.workers.at(part.slot).name, part.samples * record.passes, part.seconds});
+        {part.slot, worker.name, part.samples * record.passes, part.seconds, worker.cpu, worker.memory});
   }
   return record;
 }

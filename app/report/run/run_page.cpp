@@ -121,15 +121,37 @@ std::pair<std::size_t, std::string> first_in_view(const RunRecord& record, const
   return {(worst->first + worst->last) / 2, "the longest wait"};
 }
 
+using Columns = std::vector<std::pair<std::string, std::string>>;
+
+// What a worker reported of its machine: mean and minimum over its rounds. Empty values: not reported.
+Columns measured(const RunRecord& record, std::uint32_t worker) {
+  double sum = 0, least_cpu = 1, least_memory = INFINITY;
+  std::size_t rounds = 0;
+  for (const RunRound& round : record.rounds) {
+    const auto part = std::ranges::find(round.parts, worker, &RunPart::worker);
+    if (part == round.parts.end()) continue;
+    if (part->memory >= 0) least_memory = std::min<double>(least_memory, part->memory);
+    if (part->cpu < 0) continue;
+    sum += part->cpu;
+    least_cpu = std::min<double>(least_cpu, part->cpu);
+    ++rounds;
+  }
+  return {{"CPU available", rounds > 0 ? percent(sum / static_cast<double>(rounds)) : ""},
+          {"at least", rounds > 0 ? percent(least_cpu) : ""},
+          {"memory available, at least", std::isfinite(least_memory) ? grouped(least_memory) + " MB" : ""}};
+}
+
 Json machine_block(const ReportedRun& run) {
   TextRows rows{{"worker"}};
   std::set<std::size_t> differs;  // columns with a value other than that of a plain machine
-  for (const std::string& worker : run.record.workers) {
-    const auto found = run.machines.find(worker);
-    if (found == run.machines.end() || rows.size() > most_rows) continue;
+  for (std::uint32_t slot = 0; slot < run.record.workers.size() && rows.size() <= most_rows; ++slot) {
+    const std::string& worker = run.record.workers[slot];
+    Columns columns = measured(run.record, slot);
+    if (const auto found = run.machines.find(worker); found != run.machines.end())
+      columns.insert(columns.end(), found->second.begin(), found->second.end());
     rows.push_back({worker});
-    for (std::size_t i = 0; i < found->second.size(); ++i) {
-      const auto& [column, value] = found->second[i];
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const auto& [column, value] = columns[i];
       if (rows[0].size() < i + 2) rows[0].push_back(column);
       if (!value.empty()) differs.insert(i + 1);
       rows.back().push_back(value.empty() ? "-" : value);
@@ -138,11 +160,13 @@ Json machine_block(const ReportedRun& run) {
   if (differs.empty()) return {};
   for (std::vector<std::string>& row : rows) {
     std::vector<std::string> kept{row[0]};
-    for (const std::size_t i : differs) kept.push_back(row[i]);
+    for (const std::size_t i : differs) kept.push_back(i < row.size() ? row[i] : "-");
     row = kept;
   }
-  return table_block("machines", "Machines", rows,
-                     "As the job describes them. Columns without a value are left out.");
+  return table_block(
+      "machines", "Machines", rows,
+      "CPU and memory as the workers reported them, the rest as the job describes it. Columns without a "
+      "value are left out.");
 }
 
 void add_changes(Json& section, const Changes& changes) {

@@ -214,6 +214,14 @@ class RunReader::Lines {
     events_.push_back({text, process, at});
   }
 
+  // -1 if the line has no such number.
+  static float number_at(const Json& line, const char* list, std::size_t i) {
+    const auto found = line.find(list);
+    const bool known =
+        found != line.end() && found->is_array() && i < found->size() && (*found)[i].is_number();
+    return known ? (*found)[i].get<float>() : -1;
+  }
+
   void add_parts(const Json& line, RunRound& round) {
     const Json none = Json::array();
     const Json &names = line.value("workers", none), &shares = line.value("shares", none),
@@ -225,7 +233,8 @@ class RunReader::Lines {
       const auto next = static_cast<std::uint32_t>(slots_.size());
       const auto [slot, fresh] = slots_.try_emplace(names[i].get<std::string>(), next);
       if (fresh) record_.workers.push_back(slot->first);
-      round.parts.push_back({slot->second, shares[i].get<std::uint64_t>(), times[i].get<double>() / 1e3});
+      round.parts.push_back({slot->second, shares[i].get<std::uint64_t>(), times[i].get<double>() / 1e3,
+                             number_at(line, "cpu", i), number_at(line, "memory_mb", i)});
     }
   }
 

@@ -19,7 +19,8 @@ namespace steelyard {
 struct RunPart {
   std::uint32_t worker = 0;  // of RunRecord::workers
   std::uint64_t share = 0;
-  double seconds = 0;  // of computing
+  double seconds = 0;           // of computing
+  float cpu = -1, memory = -1;  // as in RoundRecord::Part
 };
 
 struct RunRound {

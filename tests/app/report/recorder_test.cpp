@@ -194,6 +194,20 @@ TEST_F(RecorderTest, PiecesOfOneWorkerAreOneShare) {
   EXPECT_EQ(lines().at(0)["compute_ms"], nlohmann::json({100.0, 150.0}));
 }
 
+TEST_F(RecorderTest, MeasuredCpuAndMemoryAreInTheLine) {
+  Recorder recorder(file_, run(), bar_);
+  RoundRecord r = a_round(0);
+  r.parts = {{0, "fast", 75, 0.1}, {1, "slow", 25, 0.1}};
+  recorder.handle(r, at(1));
+  r.parts[1].cpu = 0.75;
+  r.parts[1].memory = 1500.4;
+  recorder.handle(r, at(2));
+  recorder.handle(Ended{}, at(3));
+  EXPECT_FALSE(lines().at(0).contains("cpu")) << "no worker measures";
+  EXPECT_EQ(lines().at(1)["cpu"], nlohmann::json({nullptr, 0.75}));
+  EXPECT_EQ(lines().at(1)["memory_mb"], nlohmann::json({nullptr, 1500.0}));
+}
+
 // Slots are assigned in the order of joining.
 TEST_F(RecorderTest, WorkersAreInTheOrderOfTheirNames) {
   RoundRecord r = a_round(0);

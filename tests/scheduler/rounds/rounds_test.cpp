@@ -120,7 +120,10 @@ TEST_F(RoundsTest, LatePiecesMoveToTheNextRound) {
   first.opened = true;
   EXPECT_THAT(first.open().skipped, ElementsAre(Interval{10, 20}));
   ASSERT_TRUE(is<Rounds::FinishOldest>(rounds.next(at(2), false)));
-  EXPECT_EQ(rounds.record(at(2), first, members).samples(), 30U);
+  members.workers.at(0).cpu = 0.5;
+  const RoundRecord record = rounds.record(at(2), first, members);
+  EXPECT_EQ(record.samples(), 30U);
+  EXPECT_EQ(record.parts.at(0).cpu, 0.5) << "as the worker reported it";
   rounds.finish(at(2), first);
   EXPECT_FALSE(rounds.can_be_saved()) << "a position before it is left over";
   const RoundState& second = rounds.begin(at(3), false);

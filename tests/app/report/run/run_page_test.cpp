@@ -132,6 +132,37 @@ TEST(RunPage, WhileItWaitsItListsTheWorkers) {
   EXPECT_TRUE(block_of(document, "cards").is_null());
 }
 
+TEST(RunPage, MachinesShowWhatWorkersMeasured) {
+  MadeRun made;
+  made.line({{"round", 0},
+             {"purpose", "train"},
+             {"begin", 0},
+             {"end", 30},
+             {"workers", {"a", "b"}},
+             {"shares", {10, 20}},
+             {"compute_ms", {5, 6}},
+             {"round_ms", 8},
+             {"at_ms", 8},
+             {"cpu", {0.5, nullptr}},
+             {"memory_mb", {1200, nullptr}}});
+  made.line({{"round", 1},
+             {"purpose", "train"},
+             {"begin", 30},
+             {"end", 60},
+             {"workers", {"a", "b"}},
+             {"shares", {10, 20}},
+             {"compute_ms", {5, 6}},
+             {"round_ms", 8},
+             {"at_ms", 16},
+             {"cpu", {1, nullptr}},
+             {"memory_mb", {1300, nullptr}}});
+  ReportedRun run = reported(made);
+  run.machines = {{"b", {{"device", "cuda:0"}}}};
+  const Json machines = block_of(run_document({run}), "machines");
+  EXPECT_EQ(machines["rows"][0], Json({"a", "75 %", "50 %", "1,200 MB", "-"}));
+  EXPECT_EQ(machines["rows"][1], Json({"b", "-", "-", "-", "cuda:0"}));
+}
+
 TEST(RunPage, WithoutRoundsForLongItIsPaused) {
   ReportedRun run = reported(made_run());
   run.record = made_run().record();

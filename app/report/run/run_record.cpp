@@ -215,7 +215,7 @@ class RunReader::Lines {
   }
 
   // -1 if the line has no such number.
-  static float number_at(const Json& line, const char* list, std::size_t i) {
+  static float list_number(const Json& line, const char* list, std::size_t i) {
     const auto found = line.find(list);
     const bool known =
         found != line.end() && found->is_array() && i < found->size() && (*found)[i].is_number();
@@ -234,7 +234,7 @@ class RunReader::Lines {
       const auto [slot, fresh] = slots_.try_emplace(names[i].get<std::string>(), next);
       if (fresh) record_.workers.push_back(slot->first);
       round.parts.push_back({slot->second, shares[i].get<std::uint64_t>(), times[i].get<double>() / 1e3,
-                             number_at(line, "cpu", i), number_at(line, "memory_mb", i)});
+                             list_number(line, "cpu", i), list_number(line, "memory_mb", i)});
     }
   }
 

@@ -30,7 +30,7 @@ void check_end(test::World& world, Ends& ends) {
   }
   EXPECT_NE(world.parameters(), world.expected(version)) << "this version was complete";
   EXPECT_NE(world.parameters(), world.expected(version + 1)) << "the round had closed";
-  const bool replaced = stop.text.find("replaced") != std::string::npos;
+  const bool replaced = stop.text.find("superseded") != std::string::npos;
   if (!replaced) {
     EXPECT_THAT(stop.text, HasSubstr("no worker is left to finish the round"));
   }

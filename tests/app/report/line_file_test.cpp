@@ -43,7 +43,7 @@ TEST_F(LineFileTest, WritesAtMostTwiceASecond) {
 }
 
 // Very short rounds: a megabyte within one moment, and none of it is lost.
-TEST_F(LineFileTest, ManyLinesGoOutInBlocks) {
+TEST_F(LineFileTest, ManyLinesAreWrittenInBlocks) {
   LineFile file(path_);
   const std::string line(999, 'x');
   for (int i = 0; i < 2000; ++i) file.add(line, at(0));
@@ -52,14 +52,14 @@ TEST_F(LineFileTest, ManyLinesGoOutInBlocks) {
   EXPECT_EQ(std::filesystem::file_size(path_), 2'000'000U);
 }
 
-TEST_F(LineFileTest, GoesOnBehindHalfALine) {
+TEST_F(LineFileTest, StartsANewLineAfterATruncatedOne) {
   std::ofstream(path_) << "whole\nhal";
   LineFile file(path_);
   file.add("next", at(0));
   EXPECT_EQ(contents(), "whole\nhal\nnext\n");
 }
 
-TEST_F(LineFileTest, AFullDiskCostsLinesAndNothingElse) {
+TEST_F(LineFileTest, AFullDiskOnlyDropsLines) {
   LineFile file("/dev/full");
   file.add("one", at(0));
   EXPECT_EQ(file.trouble(), "No space left on device");
@@ -70,7 +70,7 @@ TEST_F(LineFileTest, AFullDiskCostsLinesAndNothingElse) {
   EXPECT_LT(file.dropped(), 1000U);
 }
 
-TEST_F(LineFileTest, FollowsNoLinkWhereItIsToldNotTo) {
+TEST_F(LineFileTest, RefusesSymbolicLinksOnRequest) {
   std::ofstream(root_ + "/other") << "mine\n";
   std::filesystem::create_symlink(root_ + "/other", path_);
   EXPECT_THAT(complaint_of([&] { const LineFile file(path_, LineFile::Links::refuse); }),
@@ -80,7 +80,7 @@ TEST_F(LineFileTest, FollowsNoLinkWhereItIsToldNotTo) {
   EXPECT_EQ(std::filesystem::file_size(root_ + "/other"), 11U);
 }
 
-TEST_F(LineFileTest, WhatCannotBeOpenedIsNamed) {
+TEST_F(LineFileTest, OpenErrorsNameTheFile) {
   try {
     const LineFile file(root_ + "/none/rounds.jsonl");
     ADD_FAILURE() << "opened";

@@ -31,7 +31,7 @@ ProgressView a_view() {
 Time at(long ms) { return Time{milliseconds(ms)}; }
 long lines_in(const std::string& text) { return std::ranges::count(text, '\n'); }
 
-TEST(ProgressBar, WideEnoughForEverything) {
+TEST(ProgressBar, AWideTerminalShowsEverything) {
   EXPECT_EQ(progress_line(a_view(), {true, false, 200}),
             "[###.........]  epoch 3/10  round 240  loss 0.4321  accuracy 86.12%  11480 samples/s  "
             "shares 300+140+72  92% of ideal  1:02 left");
@@ -58,7 +58,7 @@ TEST(ProgressBar, EachWidthHasItsLayout) {
 }
 
 // Also late in a long training, of many fast workers.
-TEST(ProgressBar, SharesAndTimeLeftStayOnAnUsualTerminal) {
+TEST(ProgressBar, AnOrdinaryTerminalShowsSharesAndTimeLeft) {
   ProgressView v = a_view();
   v.shares = {43, 43, 43, 43, 43, 43, 43, 43, 42, 42, 42, 42};
   EXPECT_EQ(progress_line(v, {true, false, 120}),
@@ -82,7 +82,7 @@ TEST(ProgressBar, SharesAndTimeLeftStayOnAnUsualTerminal) {
   EXPECT_THAT(progress_line(v, {true, false, 80}), HasSubstr("  30 workers 8  "));
 }
 
-TEST(ProgressBar, ColourTakesNoColumns) {
+TEST(ProgressBar, ColourCodesTakeNoColumns) {
   const std::string plain = progress_line(a_view(), {true, false, 150});
   std::string colored = progress_line(a_view(), {true, true, 150});
   EXPECT_THAT(colored, HasSubstr("\033[32m[###.........]\033[0m  epoch"));
@@ -91,7 +91,7 @@ TEST(ProgressBar, ColourTakesNoColumns) {
   EXPECT_EQ(colored, plain);
 }
 
-TEST(ProgressBar, WhatIsNotKnownIsLeftOut) {
+TEST(ProgressBar, UnknownValuesAreOmitted) {
   EXPECT_EQ(plain_line({}), "epoch 1  round 0");
   ProgressView v;
   v.rounds = 50;
@@ -107,7 +107,7 @@ TEST(ProgressBar, WhatIsNotKnownIsLeftOut) {
   EXPECT_THAT(plain_line(v), HasSubstr("  347368 samples/s  1000 workers 2  "));
 }
 
-TEST(ProgressBar, Durations) {
+TEST(ProgressBar, DurationsHaveMinutesAndSeconds) {
   EXPECT_EQ(duration_text(0), "0:00");
   EXPECT_EQ(duration_text(59.6), "1:00");
   EXPECT_EQ(duration_text(754), "12:34");
@@ -131,7 +131,7 @@ TEST(ProgressBar, TheEnvironmentDecidesTheStyle) {
   EXPECT_EQ(progress_style(true, 123, "xterm", nullptr, nullptr).width, 123U);
 }
 
-TEST(ProgressBar, OnATerminalOneLineIsDrawnAgain) {
+TEST(ProgressBar, OnATerminalOneLineIsRedrawn) {
   std::ostringstream out;
   ProgressBar bar(out, {true, false, 25});
   bar.show(a_view(), at(0));
@@ -150,7 +150,7 @@ TEST(ProgressBar, OnATerminalOneLineIsDrawnAgain) {
   EXPECT_EQ(out.str().back(), '\n');
 }
 
-TEST(ProgressBar, OnAPipeLinesComeNowAndThen) {
+TEST(ProgressBar, OnAPipeALineIsPrintedEveryFiveSeconds) {
   std::ostringstream out;
   ProgressBar bar(out, {false, false, 30});
   ProgressView v = a_view();
@@ -175,7 +175,7 @@ TEST(ProgressBar, OnAPipeLinesComeNowAndThen) {
 }
 
 // A note may hold a name or a reason from another process.
-TEST(ProgressBar, NotesCannotDoAnythingButBeRead) {
+TEST(ProgressBar, ControlCharactersInNotesAreEscaped) {
   std::ostringstream out;
   ProgressBar bar(out, {true, false, 80});
   bar.note(
@@ -199,7 +199,7 @@ TEST(ProgressBar, LongNotesAreWrappedOnATerminalOnly) {
   EXPECT_EQ(log.str(), note + "\n");
 }
 
-TEST(ProgressBar, NothingShownNothingLeft) {
+TEST(ProgressBar, WithoutAViewNothingIsPrinted) {
   std::ostringstream out;
   ProgressBar bar(out, {true, false, 80});
   bar.finish();

@@ -76,7 +76,7 @@ class RecorderTest : public ::testing::Test {
   std::optional<RunDirectory> run_;
 };
 
-TEST_F(RecorderTest, OneLineARound) {
+TEST_F(RecorderTest, EachRoundIsOneLine) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(12, 0.3), at(1));
   recorder.handle(an_evaluation(13, 0.75), at(2));
@@ -104,7 +104,7 @@ TEST_F(RecorderTest, OneLineARound) {
 }
 
 // Its gradients counted, but all of its workers were lost before their reports.
-TEST_F(RecorderTest, OfARoundThatNobodyToldOfNothingIsSaid) {
+TEST_F(RecorderTest, ARoundWithoutReportsHasNullMeasurements) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(12), at(1));
   RoundRecord silent = a_round(13);
@@ -124,7 +124,7 @@ TEST_F(RecorderTest, OfARoundThatNobodyToldOfNothingIsSaid) {
 }
 
 // A recorder that receives the messages of another again makes the same files, and continues.
-TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
+TEST_F(RecorderTest, ReplayedMessagesMakeTheSameFiles) {
   std::string events, rounds;
   {
     Recorder first(file_, run(), bar_);
@@ -148,7 +148,7 @@ TEST_F(RecorderTest, TakesThePlaceOfOneThatWasKilled) {
 }
 
 // Its state is passed to another recorder, which may have another clock.
-TEST_F(RecorderTest, GoesOnFromWhatOneHasSaved) {
+TEST_F(RecorderTest, ContinuesFromASavedState) {
   std::string saved;
   Recorder whole(file_, run(), bar_);
   for (Round round = 0; round < 14; ++round) {
@@ -173,7 +173,7 @@ TEST_F(RecorderTest, GoesOnFromWhatOneHasSaved) {
     EXPECT_THROW(second.restore(other, at(0)), Failure);
 }
 
-TEST_F(RecorderTest, ABoardHasTheSameNumbers) {
+TEST_F(RecorderTest, TensorboardReceivesTheSameNumbers) {
   Recorder recorder(file_, run(), bar_);
   recorder.show_on(std::make_unique<TensorboardFile>(run().tensorboard(), 1e9));
   recorder.handle(a_round(12, 0.3), at(1));
@@ -184,7 +184,7 @@ TEST_F(RecorderTest, ABoardHasTheSameNumbers) {
     EXPECT_THAT(events, testing::HasSubstr(tag));
 }
 
-TEST_F(RecorderTest, PiecesOfOneWorkerAreOneShare) {
+TEST_F(RecorderTest, PiecesOfOneWorkerAreSummedToOneShare) {
   RoundRecord r = a_round(0);
   r.parts = {{1, "slow", 20, 0.1}, {0, "fast", 75, 0.1}, {1, "slow", 5, 0.05}};
   Recorder recorder(file_, run(), bar_);
@@ -194,7 +194,7 @@ TEST_F(RecorderTest, PiecesOfOneWorkerAreOneShare) {
   EXPECT_EQ(lines().at(0)["compute_ms"], nlohmann::json({100.0, 150.0}));
 }
 
-TEST_F(RecorderTest, MeasuredCpuAndMemoryAreInTheLine) {
+TEST_F(RecorderTest, ALineHasMeasuredCpuAndMemory) {
   Recorder recorder(file_, run(), bar_);
   RoundRecord r = a_round(0);
   r.parts = {{0, "fast", 75, 0.1}, {1, "slow", 25, 0.1}};
@@ -209,7 +209,7 @@ TEST_F(RecorderTest, MeasuredCpuAndMemoryAreInTheLine) {
 }
 
 // Slots are assigned in the order of joining.
-TEST_F(RecorderTest, WorkersAreInTheOrderOfTheirNames) {
+TEST_F(RecorderTest, WorkersAreSortedByName) {
   RoundRecord r = a_round(0);
   r.parts = {{0, "box-10", 25, 0.1}, {1, "box-9", 40, 0.1}, {2, "anvil", 35, 0.1}};
   Recorder recorder(file_, run(), bar_);
@@ -225,7 +225,7 @@ TEST_F(RecorderTest, WorkersAreInTheOrderOfTheirNames) {
 }
 
 // Names and reasons come from other processes.
-TEST_F(RecorderTest, NothingInTheSummaryIsWiderThanATerminalOrActsUponIt) {
+TEST_F(RecorderTest, TheSummaryFitsTheTerminalAndHasNoControlCharacters) {
   RoundRecord r = a_round(0);
   r.parts[0].name = "\033[2J\n" + std::string(3000, 'x');
   r.staleness = {50, 30, 20, 10};
@@ -247,7 +247,7 @@ TEST_F(RecorderTest, NothingInTheSummaryIsWiderThanATerminalOrActsUponIt) {
   EXPECT_THAT(recorder.summary(), HasSubstr(": worker '\\x1b[1mx\\x7f' said: "));
 }
 
-TEST_F(RecorderTest, WhateverHappensTheLinesAreJson) {
+TEST_F(RecorderTest, LinesAreValidJsonDespiteNanAndInvalidNames) {
   RoundRecord r = a_round(0);
   r.loss = std::numeric_limits<double>::quiet_NaN();
   r.parts[0].name = "\xff\"\n";
@@ -262,7 +262,7 @@ TEST_F(RecorderTest, WhateverHappensTheLinesAreJson) {
 }
 
 // A thousand notes a second.
-TEST_F(RecorderTest, EventsOfAMinuteAreLessThanAMegabyte) {
+TEST_F(RecorderTest, EventsAreLimitedToAMegabytePerMinute) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(0));
   const std::string text(500, '\x01');  // six letters each in JSON
@@ -282,7 +282,7 @@ TEST_F(RecorderTest, EventsOfAMinuteAreLessThanAMegabyte) {
   EXPECT_LT(events.back().size(), 5000U);
 }
 
-TEST_F(RecorderTest, ProgressHasAnEndInSight) {
+TEST_F(RecorderTest, ProgressShowsTheTimeLeft) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(100));
   EXPECT_EQ(out_.str(), "epoch 1/4  round 1  loss 1.5000  800 samples/s  shares 75+25  100% of ideal\n");
@@ -296,7 +296,7 @@ TEST_F(RecorderTest, ProgressHasAnEndInSight) {
   EXPECT_THAT(out_.str(), HasSubstr("worker slow is lost\n"));
 }
 
-TEST_F(RecorderTest, TheSummaryKnowsTheFirstTenRoundsApart) {
+TEST_F(RecorderTest, TheSteadyRateExcludesTheFirstTenRounds) {
   Recorder recorder(file_, run(), bar_);
   for (Round k = 0; k < 10; ++k) recorder.handle(a_round(k, 0.975), at(static_cast<double>(k)));
   recorder.handle(an_evaluation(10, 0.75), at(10));
@@ -322,7 +322,7 @@ TEST_F(RecorderTest, TheSummaryKnowsTheFirstTenRoundsApart) {
 }
 
 // Equal work for unequal workers, long enough for the curves to be known: 0.3 s where 0.15 would do.
-TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
+TEST_F(RecorderTest, PercentOfIdealComesFromMeasuredCurves) {
   Recorder recorder(file_, run(), bar_);
   for (Round k = 0; k < 60; ++k) {
     RoundRecord r = a_round(k);
@@ -343,7 +343,7 @@ TEST_F(RecorderTest, ThePercentageOfTheIdealComesFromTheCurvesMeasured) {
 }
 
 // Without a barrier the ideal is undefined, as docs/benchmarks.md says.
-TEST_F(RecorderTest, WherePushesAreAppliedAtOnceThereIsNoPercentage) {
+TEST_F(RecorderTest, WithoutABarrierThereIsNoPercentOfIdeal) {
   file_.job.sync = parse_sync("asp");
   Recorder recorder(file_, run(), bar_);
   for (Round k = 0; k < 20; ++k) recorder.handle(a_round(k), at(static_cast<double>(k)));
@@ -365,7 +365,7 @@ TEST_F(RecorderTest, FewRoundsHaveNoSteadyRate) {
               AllOf(HasSubstr("not ended"), HasSubstr("few rounds"), Not(HasSubstr("tenth"))));
 }
 
-TEST_F(RecorderTest, NamesTheNewestCheckpoint) {
+TEST_F(RecorderTest, TheVerdictNamesTheNewestCheckpoint) {
   Recorder recorder(file_, run(), bar_);
   Snapshot s;
   append(s.layout, "w", {2});
@@ -381,7 +381,7 @@ TEST_F(RecorderTest, NamesTheNewestCheckpoint) {
               AllOf(HasSubstr("interrupted: ended on request\n"), HasSubstr("/checkpoints/10\n")));
 }
 
-TEST_F(RecorderTest, AFullDiskIsOneWarning) {
+TEST_F(RecorderTest, AFullDiskCausesOneWarning) {
   const RunDirectory full = run();
   fs::create_symlink("/dev/full", full.rounds());
   Recorder recorder(file_, full, bar_);

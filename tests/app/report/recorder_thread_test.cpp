@@ -64,7 +64,7 @@ class RecorderThreadTest : public ::testing::Test {
 };
 
 // 1,000 rounds are some 200 KB of lines: if all are sent, the sender does not block.
-TEST_F(RecorderThreadTest, WhoeverTellsNeverWaitsAndNothingIsLost) {
+TEST_F(RecorderThreadTest, SendersNeverBlockAndNoRoundIsLost) {
   Recorder recorder(file_, run_, bar_);
   RecorderThread thread(recorder);
   for (Round k = 0; k < 1000; ++k) thread.tell(a_round(k), at(k));
@@ -78,7 +78,7 @@ TEST_F(RecorderThreadTest, WhoeverTellsNeverWaitsAndNothingIsLost) {
   EXPECT_THAT(recorder.summary(), Not(HasSubstr("warning")));
 }
 
-TEST_F(RecorderThreadTest, WhoeverLooksSeesAllThatWasToldAndNothingMore) {
+TEST_F(RecorderThreadTest, AViewContainsAllMessagesSentBeforeIt) {
   Recorder recorder(file_, run_, bar_);
   RecorderThread thread(recorder);
   const auto rounds_recorded = [&] {
@@ -100,7 +100,7 @@ TEST_F(RecorderThreadTest, WhoeverLooksSeesAllThatWasToldAndNothingMore) {
   EXPECT_EQ(look(), 4);
 }
 
-TEST_F(RecorderThreadTest, NobodyWaitsForWhatIsSeenOnADiskThatHangs) {
+TEST_F(RecorderThreadTest, ViewsDoNotBlockOnAHungDisk) {
   Recorder recorder(file_, run_, bar_);
   RecorderThread thread(recorder);
   for (Round k = 0; k < 1000; ++k) thread.tell(a_round(k), at(k));
@@ -108,7 +108,7 @@ TEST_F(RecorderThreadTest, NobodyWaitsForWhatIsSeenOnADiskThatHangs) {
   EXPECT_EQ(read_rounds(999).size(), 1000U);
 }
 
-TEST_F(RecorderThreadTest, BeyondTheLimitRoundsAreLeftOutAndTheSummarySaysSo) {
+TEST_F(RecorderThreadTest, RoundsBeyondTheLimitAreDroppedAndReported) {
   Recorder recorder(file_, run_, bar_);
   RecorderThread thread(recorder, 100);  // rounds with a worker each count two
   for (Round k = 0; k < 2000; ++k) thread.tell(a_round(k), at(k));

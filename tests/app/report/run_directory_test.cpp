@@ -46,7 +46,7 @@ TEST_F(RunDirectoryTest, TakesTheFirstFreeNumber) {
   EXPECT_EQ(RunDirectory::next(runs, "job").path(), runs + "/job-4");
 }
 
-TEST_F(RunDirectoryTest, KnowsWhereEverythingIs) {
+TEST_F(RunDirectoryTest, HasPathsOfFilesAndDirectories) {
   const RunDirectory run = RunDirectory::create(root_ + "/x/y");
   EXPECT_EQ(run.job(), root_ + "/x/y/job.toml");
   EXPECT_EQ(run.rounds(), root_ + "/x/y/rounds.jsonl");
@@ -56,13 +56,13 @@ TEST_F(RunDirectoryTest, KnowsWhereEverythingIs) {
   EXPECT_TRUE(fs::is_directory(root_ + "/x/y/log"));
 }
 
-TEST_F(RunDirectoryTest, AnEmptyOneMayBeThere) {
+TEST_F(RunDirectoryTest, AnExistingEmptyDirectoryIsUsed) {
   EXPECT_EQ(RunDirectory::create(root_).path(), root_);
   EXPECT_THAT(refusal([&] { RunDirectory::create(root_); }),
               AllOf(HasSubstr(root_ + ": it is not empty"), HasSubstr("--resume")));
 }
 
-TEST_F(RunDirectoryTest, ADirectoryForSeveralRunsIsNewOrEmpty) {
+TEST_F(RunDirectoryTest, ADirectoryForSeveralRunsMustBeNewOrEmpty) {
   const std::string given = folder_.path("several");
   EXPECT_EQ(fresh_directory(given, "compare-job"), given);
   EXPECT_EQ(fresh_directory(given, "compare-job"), given) << "it is still empty";
@@ -71,14 +71,14 @@ TEST_F(RunDirectoryTest, ADirectoryForSeveralRunsIsNewOrEmpty) {
             "run directory " + given + ": it is not empty: give --run-dir a new name");
 }
 
-TEST_F(RunDirectoryTest, OpensWhatIsARun) {
+TEST_F(RunDirectoryTest, OpensOnlyDirectoriesOfRuns) {
   EXPECT_THAT(refusal([&] { RunDirectory::open(root_); }), HasSubstr(root_ + ": it has no run"));
   EXPECT_THAT(refusal([&] { RunDirectory::open(root_ + "/none"); }), HasSubstr("it has no run"));
   write_text(root_ + "/job.toml", "[[worker]]\n");
   EXPECT_EQ(RunDirectory::open(root_).path(), root_);
 }
 
-TEST_F(RunDirectoryTest, SaysWhyNot) {
+TEST_F(RunDirectoryTest, ErrorsNameTheCauseAndTheRemedy) {
   const std::string file = root_ + "/file";
   std::ofstream(file) << "text";
   EXPECT_THAT(refusal([&] { RunDirectory::create(file); }), HasSubstr(file + ": a file has this name"));
@@ -89,7 +89,7 @@ TEST_F(RunDirectoryTest, SaysWhyNot) {
               AllOf(HasSubstr("/proc/steelyard: "), HasSubstr("give --run-dir a place where you may write")));
 }
 
-TEST_F(RunDirectoryTest, TextsAreReplacedWhole) {
+TEST_F(RunDirectoryTest, TextsAreReplacedAtomically) {
   const std::string path = root_ + "/job.toml";
   write_text(path, "one");
   write_text(path, "two");
@@ -123,7 +123,7 @@ TEST(Verdict, IsWrittenWithTheExitCode) {
   EXPECT_TRUE(nlohmann::json::accept(verdict_json(v)));
 }
 
-TEST(Verdict, EveryOutcomeHasItsCode) {
+TEST(Verdict, EachOutcomeHasItsExitCode) {
   EXPECT_EQ(exit_code(Outcome::finished), ExitCode::ok);
   EXPECT_EQ(exit_code(Outcome::interrupted), ExitCode::temporary);
   EXPECT_EQ(exit_code(Outcome::server_lost), ExitCode::unreachable);

@@ -5,7 +5,7 @@
 namespace steelyard::staleness_text_test {
 namespace {
 
-TEST(StalenessText, CountsMeansAndQuantiles) {
+TEST(StalenessText, ShowsMeanAndQuantiles) {
   const Staleness staleness{4, 3, 2, 1};  // 4 pushes in time, 3 one step late, ...
   EXPECT_EQ(pushes(staleness), 10U);
   EXPECT_DOUBLE_EQ(mean_of(staleness), (3 * 1 + 2 * 2 + 1 * 3) / 10.0);
@@ -15,13 +15,13 @@ TEST(StalenessText, CountsMeansAndQuantiles) {
   EXPECT_EQ(staleness_text(staleness), "1.0 updates on average, half within 1, 95 % within 3, all within 3");
 }
 
-TEST(StalenessText, NothingPushedIsNothingSaid) {
+TEST(StalenessText, WithoutPushesTheTextIsEmpty) {
   EXPECT_EQ(staleness_text({}), "");
   EXPECT_EQ(staleness_text(Staleness(staleness_places)), "");
   EXPECT_EQ(mean_of({}), -1);
 }
 
-TEST(StalenessText, TheLastPlaceIsSoManyOrMore) {
+TEST(StalenessText, TheLastBucketReadsOrMore) {
   Staleness staleness(staleness_places);
   staleness.back() = 1;
   EXPECT_EQ(staleness_text(staleness),

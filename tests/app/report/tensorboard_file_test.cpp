@@ -42,13 +42,13 @@ std::vector<std::string> records(std::string_view bytes) {
 }
 
 // RFC 3720, B.4.
-TEST(TensorboardFile, ChecksumsAreCastagnolis) {
+TEST(TensorboardFile, ChecksumsAreCrc32c) {
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);
   EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62a8ab43U);
   EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
 }
 
-TEST(TensorboardFile, HoldsScalarsByRound) {
+TEST(TensorboardFile, StoresScalarsByRound) {
   const TemporaryFolder folder;
   {
     TensorboardFile file(folder.path("tensorboard"), 1e9);
@@ -64,7 +64,7 @@ TEST(TensorboardFile, HoldsScalarsByRound) {
                                   9 + 3 + 15));
 }
 
-TEST(TensorboardFile, WhereNothingCanBeWrittenItSaysSo) {
+TEST(TensorboardFile, AnUnwritablePathIsNamed) {
   const TemporaryFolder folder;
   const std::string blocked = folder.write("file", "").string() + "/tensorboard";
   EXPECT_THAT([&] { TensorboardFile(blocked, 0); }, testing::ThrowsMessage<Failure>(HasSubstr(blocked)));

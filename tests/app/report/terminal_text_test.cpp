@@ -5,14 +5,14 @@
 namespace steelyard::terminal_text_test {
 namespace {
 
-TEST(TerminalText, NumbersAreAsPrintfHasThem) {
+TEST(TerminalText, NumbersAreFormattedAsByPrintf) {
   EXPECT_EQ(printed("%.2f %%, %s", 12.375, "twelve"), "12.38 %, twelve");
   EXPECT_EQ(printed("%s", std::string(5000, 'a').c_str()), std::string(5000, 'a'));
   EXPECT_EQ(fixed(0.125, 1), "0.1");
   EXPECT_EQ(count_of(1, "core") + ", " + count_of(2, "core"), "1 core, 2 cores");
 }
 
-TEST(TerminalText, PlainTextStaysAsItIs) {
+TEST(TerminalText, PlainTextIsUnchanged) {
   EXPECT_EQ(shown_line("worker 'box-7' is lost (±3 %): größer, 東京"),
             "worker 'box-7' is lost (±3 %): größer, 東京");
   EXPECT_EQ(shown_line(""), "");
@@ -20,7 +20,7 @@ TEST(TerminalText, PlainTextStaysAsItIs) {
 }
 
 // Escape codes, fake lines, the title of the window, an 8-bit CSI, and text that runs backwards.
-TEST(TerminalText, WhatATerminalWouldActUponIsSpelt) {
+TEST(TerminalText, ControlCharactersAreEscaped) {
   EXPECT_EQ(shown_line("a\033[2Jb"), "a\\x1b[2Jb");
   EXPECT_EQ(shown_line("lost\nsteelyard: all is well\r\tx"), "lost\\nsteelyard: all is well\\x0d\\tx");
   EXPECT_EQ(shown_line("\033]0;title\a\x7f"), "\\x1b]0;title\\x07\\x7f");
@@ -39,7 +39,7 @@ TEST(TerminalText, WhatATerminalWouldActUponIsSpelt) {
 }
 
 // Cut off, too long for what it says, of surrogates, beyond the last character.
-TEST(TerminalText, BytesThatAreNoUtf8) {
+TEST(TerminalText, BytesThatAreNotUtf8AreEscaped) {
   EXPECT_EQ(shown_line("\xE2\x82"), "\\xe2\\x82");
   EXPECT_EQ(shown_line("\xC0\x9B"), "\\xc0\\x9b");
   EXPECT_EQ(shown_line("\xE0\x82\x9B"), "\\xe0\\x82\\x9b");
@@ -51,7 +51,7 @@ TEST(TerminalText, BytesThatAreNoUtf8) {
             "\\xc3A");
 }
 
-TEST(TerminalText, LongTextsAreCut) {
+TEST(TerminalText, LongTextsAreTruncated) {
   EXPECT_EQ(shown_line("abcdef", 6), "abcdef");
   EXPECT_EQ(shown_line("abcdefg", 6), "abcde…");
   EXPECT_EQ(shown_line("ääääää", 6), "ääääää");
@@ -61,7 +61,7 @@ TEST(TerminalText, LongTextsAreCut) {
   EXPECT_EQ(columns_of(shown_line(std::string(100'000, 'x'))), 2000U);
 }
 
-TEST(TerminalText, WrappedAtBlanksAndShares) {
+TEST(TerminalText, TextWrapsAtBlanksAndBetweenShares) {
   EXPECT_EQ(wrapped("one two three", 20, 2), "one two three");
   EXPECT_EQ(wrapped("one two three", 8, 2), "one two\n  three");
   EXPECT_EQ(wrapped("  one  two three", 8, 2), "  one\n  two\n  three");

@@ -51,7 +51,7 @@ class TerminalWriterTest : public ::testing::Test {
 };
 
 // 100 lines of 100 letters do not fit the pipe: if this continues, the caller does not block.
-TEST_F(TerminalWriterTest, LinesWaitForTheReaderAndFramesDoNot) {
+TEST_F(TerminalWriterTest, LinesAreQueuedAndFramesAreDropped) {
   TerminalWriter writer(ends_[1]);
   TerminalStream stream(writer);
   std::ostream out(&stream);
@@ -66,7 +66,7 @@ TEST_F(TerminalWriterTest, LinesWaitForTheReaderAndFramesDoNot) {
   EXPECT_EQ(read_while_it_settles(writer), lines + "last\n");
 }
 
-TEST_F(TerminalWriterTest, WhoReadsSeesFramesToo) {
+TEST_F(TerminalWriterTest, AReaderReceivesFramesToo) {
   TerminalWriter writer(ends_[1]);
   TerminalStream stream(writer);
   std::ostream out(&stream);
@@ -74,7 +74,7 @@ TEST_F(TerminalWriterTest, WhoReadsSeesFramesToo) {
   EXPECT_EQ(read_while_it_settles(writer), "\rframe1");
 }
 
-TEST_F(TerminalWriterTest, TooManyLinesAreCounted) {
+TEST_F(TerminalWriterTest, DroppedLinesAreCounted) {
   TerminalWriter writer(ends_[1]);
   TerminalStream stream(writer);
   std::ostream out(&stream);
@@ -87,7 +87,7 @@ TEST_F(TerminalWriterTest, TooManyLinesAreCounted) {
                             " lines were not shown here: the reader was too slow)\n"));
 }
 
-TEST_F(TerminalWriterTest, WhereTheOtherEndIsGoneNothingHappens) {
+TEST_F(TerminalWriterTest, AClosedTerminalIsIgnored) {
   TerminalWriter writer(-1);
   TerminalStream stream(writer);
   std::ostream out(&stream);
@@ -110,7 +110,7 @@ TEST_F(TerminalWriterTest, AnyThreadMayWriteLines) {
 }
 
 // A process that ends does not wait for a reader that has stopped.
-TEST_F(TerminalWriterTest, NobodyWaitsForEverWhereNobodyReads) {
+TEST_F(TerminalWriterTest, ShutdownDoesNotWaitForAStalledReader) {
   {
     TerminalWriter writer(ends_[1]);
     for (int i = 0; i < 200; ++i) writer.line(std::string(100, 'x'));
@@ -121,7 +121,7 @@ TEST_F(TerminalWriterTest, NobodyWaitsForEverWhereNobodyReads) {
   EXPECT_GT(::read(ends_[0], part.data(), part.size()), 0) << "what fitted was written";
 }
 
-TEST_F(TerminalWriterTest, ALineTakesThePlaceOfAFrame) {
+TEST_F(TerminalWriterTest, ALineReplacesTheFrame) {
   TerminalWriter writer(ends_[1]);
   writer.write("\rframe");
   EXPECT_TRUE(writer.settle());

@@ -37,7 +37,7 @@ class TimelineTest : public testing::Test {
   const TemporaryFolder folder_;
 };
 
-TEST_F(TimelineTest, HasWhoWasBusyWhoWaitedAndWhoToldWhom) {
+TEST_F(TimelineTest, ShowsBusyAndWaitingTimesAndMessages) {
   {
     TraceFile of_worker(folder() + "/trace", worker, "fast"), of_shard(folder() + "/trace", shard, "hub");
     of_worker.computed("round 0", 96, at(10), at(30));
@@ -75,7 +75,7 @@ TEST_F(TimelineTest, HasWhoWasBusyWhoWaitedAndWhoToldWhom) {
   EXPECT_EQ(heard[0]["pid"], names[0]["pid"]);
 }
 
-TEST_F(TimelineTest, TheNthOfANameIsTheNthAtBothEnds) {
+TEST_F(TimelineTest, MessagesOfOneNameArePairedInOrder) {
   {
     TraceFile of_worker(folder(), worker, "fast"), of_shard(folder(), shard, "hub");
     for (const long ms : {1, 11}) of_worker.said("pull 3", shard, at(ms));
@@ -109,7 +109,7 @@ TEST_F(TimelineTest, ClocksOfMachinesAreAligned) {
   EXPECT_GT(heard[0]["ts"].get<double>(), 1'000) << "no message arrives before it is sent";
 }
 
-TEST_F(TimelineTest, WhatIsCutOffCountsUntilThere) {
+TEST_F(TimelineTest, ATruncatedTraceIsReadUpToTheCut) {
   const std::string path = folder_
                                .write("a.jsonl",
                                       "{\"node\":\"worker-7\",\"name\":\"fast\",\"machine\":\"one\"}\n"
@@ -120,7 +120,7 @@ TEST_F(TimelineTest, WhatIsCutOffCountsUntilThere) {
   EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("a.jsonl:3: cut off there")));
 }
 
-TEST_F(TimelineTest, WhereNoTraceIsItSaysHowToHaveOne) {
+TEST_F(TimelineTest, WithoutATraceTheErrorNamesTheOption) {
   folder_.write("rounds.jsonl", "{}\n");
   EXPECT_THAT([&] { timeline_of({folder()}); },
               testing::ThrowsMessage<Failure>(HasSubstr("train with --trace")));

@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(TraceFile, IsMadeWithItsDirectory) {
+TEST(TraceFile, CreatesItsDirectory) {
   const TemporaryFolder folder;
   const NodeId worker{Role::worker, 0x3f};
   const std::string directory = (folder.path() / "a" / "b").string();

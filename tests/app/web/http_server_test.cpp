@@ -38,7 +38,7 @@ class Http : public testing::Test {
   HttpServer server{{"127.0.0.1", "0"}, "--web"};
 };
 
-TEST_F(Http, AnswersWithThePage) {
+TEST_F(Http, GetReturnsThePage) {
   EXPECT_THAT(get("/a?b=c"),
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("Content-Type: text/html"),
                     HasSubstr("script-src 'self'"), HasSubstr("nosniff"), HasSubstr("\r\n\r\n<p>/a")));
@@ -111,7 +111,7 @@ TEST_F(Http, RangeRequestsAreIgnored) {
 }
 
 // A request is not stored beyond a limit.
-TEST_F(Http, LongRequestsAreCutOff) {
+TEST_F(Http, LongRequestsAreDisconnected) {
   const RawClient line(server.port()), lines(server.port());
   line.say("GET /");
   lines.say("GET / HTTP/1.1\r\nHost: localhost\r\n");
@@ -127,7 +127,7 @@ TEST_F(Http, LongRequestsAreCutOff) {
 }
 
 // Silent clients delay neither other clients for long nor the shutdown.
-TEST(HttpEnd, WaitsForNobody) {
+TEST(HttpShutdown, DoesNotWaitForSilentClients) {
   std::vector<std::unique_ptr<RawClient>> silent;
   auto server = std::make_unique<HttpServer>(HostPort{"127.0.0.1", "0"}, "--web");
   server->serve([](const std::string&) { return HttpAnswer{}; });

@@ -46,7 +46,7 @@ TEST(RunWeb, ShowsTheRecordAndNewLines) {
 }
 
 // A page is made once a second at most, whatever the number of requests.
-TEST(RunWeb, IsNotMadeAgainForEachRequest) {
+TEST(RunWeb, APageIsCachedForASecond) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   const std::string first = page_of(web, "/status");
@@ -75,7 +75,7 @@ TEST(RunWeb, ServesTheLastStateUntilABrowserHasIt) {
   EXPECT_THAT(page_of(web, "/status"), HasSubstr("\"state\": \"finished\""));
 }
 
-TEST(RunWeb, WithoutABrowserTheEndDoesNotWait) {
+TEST(RunWeb, WithoutABrowserFinishDoesNotWait) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   EXPECT_THAT(page_of(web, "/status"), HasSubstr("running"));
@@ -83,7 +83,7 @@ TEST(RunWeb, WithoutABrowserTheEndDoesNotWait) {
   EXPECT_THAT(page_of(web, "/status"), HasSubstr("running")) << "it returned before it took the result";
 }
 
-TEST(RunWeb, NamesItsPages) {
+TEST(RunWeb, UnknownPathsListThePages) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
   const auto port = static_cast<unsigned>(std::stoul(asked_place(web.url()).port));

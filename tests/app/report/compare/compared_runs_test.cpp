@@ -21,23 +21,23 @@ std::vector<std::string> labels(const std::vector<Contender>& contenders) {
   return texts;
 }
 
-TEST(CompareEntrants, EachPolicyMeetsEachSyncMode) {
+TEST(CompareEntrants, EachPolicyRunsWithEachSyncMode) {
   EXPECT_THAT(labels(read_entrants("equal,lbb", "bsp,asp", known, "bsp")),
               ElementsAre("equal bsp", "equal asp", "lbb bsp", "lbb asp"));
 }
 
-TEST(CompareEntrants, APolicyMayBringItsOwnModeAndNobodyComesTwice) {
+TEST(CompareEntrants, APolicyMayNameItsModeAndDuplicatesAreDropped) {
   EXPECT_THAT(labels(read_entrants("equal,equal/ssp:2,lbb,equal/bsp", "", known, "bsp")),
               ElementsAre("equal bsp", "equal ssp:2", "lbb bsp"));
 }
 
-TEST(CompareEntrants, EqualBspAlwaysTakesPart) {
+TEST(CompareEntrants, EqualBspIsAlwaysIncluded) {
   EXPECT_THAT(labels(read_entrants("lbb", "asp", known, "bsp")), ElementsAre("equal bsp", "lbb asp"));
   EXPECT_THAT(labels(read_entrants("", "", known, "local:4")),
               ElementsAre("equal bsp", "equal local:4", "lb-bsp local:4", "lbb local:4"));
 }
 
-TEST(CompareEntrants, MistakesAreNamed) {
+TEST(CompareEntrants, InvalidListsAreRejected) {
   EXPECT_THAT(complaint_of([] { read_entrants("equal,lbbb", "", known, "bsp"); }),
               HasSubstr("did you mean \"lbb\"?"));
   EXPECT_THAT(complaint_of([] { read_entrants(",", "", known, "bsp"); }), HasSubstr("--policies is empty"));
@@ -79,7 +79,7 @@ TEST(CompareOrder, RepeatsAreInterleavedAndTheBestAloneComesLast) {
   EXPECT_FALSE(script.comparison.interrupted);
 }
 
-TEST(CompareOrder, AFailureCostsNobodyElseAndAWrongSetUpIsTriedOnce) {
+TEST(CompareOrder, FailuresAreIsolatedAndHopelessMethodsRunOnce) {
   Script script(3);
   script.contest.run = [&](const Contender& contender, std::uint64_t) {
     script.runs.push_back(label(contender));
@@ -93,7 +93,7 @@ TEST(CompareOrder, AFailureCostsNobodyElseAndAWrongSetUpIsTriedOnce) {
   EXPECT_EQ(script.comparison.entries[1].trials.size(), 3U);
 }
 
-TEST(CompareOrder, AnInterruptionKeepsWhatIsDone) {
+TEST(CompareOrder, AnInterruptionKeepsFinishedRuns) {
   Script script(2);
   bool asked = false;
   script.contest.interrupted = [&] { return asked; };

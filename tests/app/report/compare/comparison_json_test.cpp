@@ -11,7 +11,7 @@
 namespace steelyard::json_test {
 namespace {
 
-TEST(CompareJson, HasEveryRunAndAgreesWithTheTable) {
+TEST(CompareJson, ContainsAllRunsAndTheNumbersOfTheTable) {
   const auto json = nlohmann::json::parse(comparison_json({made_comparison()}));
   EXPECT_EQ(json["format"], 2);
   const auto& it = json["comparisons"][0];

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-TEST(CompareTable, RanksByTimeToTargetAndSaysByHowMuch) {
+TEST(CompareTable, RanksByTimeToTargetAndShowsTheGains) {
   const std::string table = comparison_table(made_comparison());
   EXPECT_THAT(table, StartsWith("job made: 3 repeats, seeds 7 to 9; target: 80.0 % test accuracy"));
   EXPECT_LT(table.find("equal asp"), table.find("lb-bsp bsp"));
@@ -33,7 +33,7 @@ TEST(CompareTable, RanksByTimeToTargetAndSaysByHowMuch) {
   }
 }
 
-TEST(CompareTable, GainsHaveASpreadLikeAllElse) {
+TEST(CompareTable, GainsHaveASpread) {
   const Comparison comparison = made_comparison();
   const std::vector<Row> rows = summarise(comparison);
   EXPECT_EQ(cells(comparison, rows[1])[5], "2.00 ±29%") << "12/9 to 2.5";
@@ -41,7 +41,7 @@ TEST(CompareTable, GainsHaveASpreadLikeAllElse) {
   EXPECT_EQ(cells(comparison, rows[1])[6], "1.50 ±17%") << "1 to 1.5";
 }
 
-TEST(CompareTable, SaysWhatIsMissing) {
+TEST(CompareTable, MissedTargetsAreShown) {
   Comparison comparison = made_comparison();
   comparison.target = 0.95;
   EXPECT_THAT(comparison_table(comparison), AllOf(HasSubstr("not reached"), Not(HasSubstr("is first"))));
@@ -50,13 +50,13 @@ TEST(CompareTable, SaysWhatIsMissing) {
   EXPECT_THAT(comparison_table(comparison), HasSubstr("(2/3)"));
 }
 
-TEST(CompareTable, WithoutATargetItShowsTheWholeTime) {
+TEST(CompareTable, WithoutATargetItShowsTheTotalTime) {
   Comparison comparison = made_comparison();
   comparison.target = 0;
   EXPECT_THAT(comparison_table(comparison), AllOf(Not(HasSubstr("target")), HasSubstr("seconds")));
 }
 
-TEST(CompareTable, WhatNobodyHasIsNoColumn) {
+TEST(CompareTable, EmptyColumnsAreOmitted) {
   Comparison comparison = made_comparison();
   comparison.target = 0;
   EXPECT_THAT(comparison_table(comparison), HasSubstr("accuracy"));
@@ -66,14 +66,14 @@ TEST(CompareTable, WhatNobodyHasIsNoColumn) {
   EXPECT_THAT(comparison_table(comparison), AllOf(Not(HasSubstr("accuracy")), HasSubstr("best alone")));
 }
 
-TEST(CompareTable, ShowsWhatAnInterruptionLeft) {
+TEST(CompareTable, AnInterruptedComparisonShowsFinishedRuns) {
   Comparison comparison = made_comparison();
   comparison.interrupted = true;
   comparison.entries[1].trials.clear();
   EXPECT_THAT(comparison_table(comparison), AllOf(HasSubstr("interrupted"), Not(HasSubstr("lb-bsp"))));
 }
 
-TEST(CompareTable, WhoIsFastAndLearnsLittleIsNotFirst) {
+TEST(CompareTable, AFastMethodWithLowAccuracyIsNotFirst) {
   Comparison comparison = made_comparison();
   comparison.target = 0;
   for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.44;

@@ -30,7 +30,7 @@ void clear_evaluations(Comparison& comparison) {
   }
 }
 
-TEST(ComparePage, NeedsNothingFromOutsideAndEscapesNames) {
+TEST(ComparePage, IsSelfContainedAndEscapesNames) {
   Comparison comparison = made_comparison();
   comparison.name = "a<b";
   std::string text = page(comparison_document({comparison}));
@@ -49,7 +49,7 @@ TEST(ComparePage, BeginsWithTheVerdictAndCards) {
       AllOf(HasSubstr("first at the target"), HasSubstr("gain on equal bsp"), HasSubstr("test accuracy")));
 }
 
-TEST(ComparePage, LinesAndBarsOfAMethodHaveItsColour) {
+TEST(ComparePage, LinesAndBarsHaveTheColourOfTheirMethod) {
   const Json lines = accuracy_of(made_comparison())["series"];
   EXPECT_EQ(lines[0]["name"], "equal bsp");
   EXPECT_EQ(lines[0]["colour"], method_colour("equal", "bsp"));
@@ -61,7 +61,7 @@ TEST(ComparePage, LinesAndBarsOfAMethodHaveItsColour) {
 }
 
 // In the second repeat asp failed; in the first and the third all have a line.
-TEST(ComparePage, AllLinesHaveOneSeed) {
+TEST(ComparePage, AllLinesComeFromOneRepeat) {
   Comparison comparison = made_comparison();
   EXPECT_EQ(drawn_repeat(comparison), 0U);
   EXPECT_EQ(accuracy_of(comparison)["series"].size(), 4U);
@@ -81,7 +81,7 @@ TEST(ComparePage, WithoutEvaluationsThereIsNoChart) {
   EXPECT_TRUE(block_in(Comparison{}, "ideal").is_null());
 }
 
-TEST(ComparePage, ABarBeyondTheIdealStaysInside) {
+TEST(ComparePage, BarsAreClippedAtTheIdeal) {
   Comparison comparison = made_comparison();
   comparison.entries[1].trials = {made_trial(6, 125)};
   EXPECT_THAT(block_in(comparison, "ideal").dump(),

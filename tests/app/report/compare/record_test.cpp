@@ -41,7 +41,7 @@ TEST(CompareRecord, ReadsARunWithoutTheTimeOfEvaluations) {
 }
 
 // A line that is JSON, and no round.
-TEST(CompareRecord, WhatIsNoListIsNone) {
+TEST(CompareRecord, FieldsThatAreNotListsAreIgnored) {
   for (const char* workers : {"7", "\"ab\"", "null", "{\"a\":1}"}) {
     const std::string line = std::string(R"({"purpose":"train","end":8,"at_ms":5,"workers":)") + workers +
                              R"(,"shares":7,"compute_ms":{"a":1,"b":2}})";
@@ -49,7 +49,7 @@ TEST(CompareRecord, WhatIsNoListIsNone) {
   }
 }
 
-TEST(CompareRecord, WhereNobodyWaitsEachPieceIsAnUpdateAndThereIsNoIdeal) {
+TEST(CompareRecord, WithoutABarrierEachPieceIsAnUpdate) {
   for (const char* sync : {"asp", "ssp:3"}) {
     const Trial trial = trial_of(rounds, finished, sync);
     EXPECT_EQ(trial.updates, 5U);
@@ -60,14 +60,14 @@ TEST(CompareRecord, WhereNobodyWaitsEachPieceIsAnUpdateAndThereIsNoIdeal) {
     EXPECT_TRUE(has_barrier(sync)) << sync;
 }
 
-TEST(CompareRecord, ARunThatDidNotFinishSaysWhy) {
+TEST(CompareRecord, AFailedRunHasAReason) {
   EXPECT_EQ(trial_of(rounds, R"({"outcome":"non-finite","text":"loss is nan"})", "bsp").failure,
             "non-finite: loss is nan");
   EXPECT_THAT(trial_of(rounds, "", "bsp").failure, HasSubstr("no result"));
   EXPECT_THAT(trial_of("", finished, "bsp").failure, HasSubstr("nothing was trained"));
 }
 
-TEST(CompareRecord, TheFastestComputesMostSamplesASecond) {
+TEST(CompareRecord, TheFastestWorkerComputesMostSamplesPerSecond) {
   Comparison comparison;
   comparison.entries = {{equal_bsp, {trial_of(rounds, finished, "bsp")}}};
   EXPECT_EQ(fastest_worker(comparison), "a");

@@ -9,7 +9,7 @@
 namespace steelyard::summary_test {
 namespace {
 
-TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
+TEST(CompareSummary, GainsAreMediansOverPairedRepeats) {
   const std::vector<Row> rows = summarise(made_comparison());
   // Twice, two and a half times and 12/9 as fast as equal shares in the same repeat.
   EXPECT_DOUBLE_EQ(rows[1].gain_on_equal->median, 2);
@@ -28,7 +28,7 @@ TEST(CompareSummary, GainsAreMediansOfRepeatsSideBySide) {
   EXPECT_DOUBLE_EQ(rows[2].gain_on_equal->median, 3) << "(4 + 2) / 2: the repeat that failed has no gain";
 }
 
-TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
+TEST(CompareSummary, MostlyMissingTheTargetLeavesNoTime) {
   Comparison comparison = made_comparison();
   for (std::size_t run : {0, 1}) comparison.entries[1].trials[run].evaluations.resize(1);
   const std::vector<Row> rows = summarise(comparison);
@@ -47,7 +47,7 @@ TEST(CompareSummary, WhoMissesTheTargetMostlyHasNoTime) {
   EXPECT_FALSE(summarise(comparison)[1].gain_on_equal) << "2 and none have no middle";
 }
 
-TEST(CompareSummary, OverABaseThatMissesTheTargetMostlyThereIsNoGain) {
+TEST(CompareSummary, GainsNeedABaseThatReachesTheTarget) {
   Comparison comparison = made_comparison();
   for (Trial& trial : comparison.entries[0].trials) trial.evaluations.clear();
   const std::vector<Row> rows = summarise(comparison);
@@ -55,7 +55,7 @@ TEST(CompareSummary, OverABaseThatMissesTheTargetMostlyThereIsNoGain) {
   EXPECT_DOUBLE_EQ(rows[1].gain_on_alone->median, 1.5);
 }
 
-TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
+TEST(CompareSummary, WithoutATargetGainsCompareTimePerSample) {
   Comparison comparison = made_comparison();
   comparison.target = 0;
   comparison.entries[1].trials[0].samples = 2000;  // in the same time
@@ -65,7 +65,7 @@ TEST(CompareSummary, WithoutATargetTheTimeOfASampleCounts) {
 }
 
 // Fast, and of no use: 44 % where others have 90.
-TEST(CompareSummary, WhoLearnsLittleComesAfterWhoLearns) {
+TEST(CompareSummary, MethodsWithLowAccuracyRankLast) {
   Comparison comparison = made_comparison();
   comparison.target = 0;
   for (Trial& trial : comparison.entries[2].trials) trial.accuracy = 0.44;

@@ -23,7 +23,7 @@ RunCounters counted(const MadeRun& made) {
 
 const RunLabels labels{"made", "equal", "bsp", true};
 
-TEST(Counters, AddUpRoundsAndWorkers) {
+TEST(Counters, SumOverRoundsAndWorkers) {
   MadeRun made;
   made.process(0).round({"fast", "slow"}, {60, 40}, {20, 35}).round({"fast", "slow"}, {60, 40}, {20, 85}, 50);
   made.evaluation(0.75).round({"fast"}, {100}, {35});
@@ -45,7 +45,7 @@ TEST(Counters, AddUpRoundsAndWorkers) {
   }
 }
 
-TEST(Counters, AreInTheFormatOfPrometheus) {
+TEST(Counters, HaveThePrometheusFormat) {
   MadeRun made = made_run();
   made.round({"a \"quoted\" \\ name\nof two lines\x01"}, {1}, {1});
   const std::string text = metrics_text(counted(made), {"job \"x\"", "equal", "bsp", true}, 1.5e9);
@@ -55,12 +55,12 @@ TEST(Counters, AreInTheFormatOfPrometheus) {
   EXPECT_THAT(metrics_text({}, labels, 0), AllOf(Not(HasSubstr("worker_")), Not(HasSubstr("loss"))));
 }
 
-TEST(Counters, SayNothingOfWaitingWhereNobodyWaits) {
+TEST(Counters, OmitWaitingTimesWithoutABarrier) {
   const std::string text = metrics_text(counted(made_run()), {"made", "equal", "asp", false}, 0);
   EXPECT_THAT(text, AllOf(Not(HasSubstr("waiting")), Not(HasSubstr("exchange")), HasSubstr("computing")));
 }
 
-TEST(Counters, HaveALimitOfNames) {
+TEST(Counters, LimitTheNumberOfWorkerNames) {
   RunCounters counters;
   RunRound round;
   round.parts = {{0, 5, 0.1}};
@@ -71,7 +71,7 @@ TEST(Counters, HaveALimitOfNames) {
 }
 
 // The rules that the other tests go by are not blind.
-TEST(Exposition, TroublesAreFound) {
+TEST(Exposition, FormatErrorsAreFound) {
   const std::string good = "# HELP steelyard_a A thing.\n# TYPE steelyard_a gauge\nsteelyard_a{x=\"y\"} 1\n";
   EXPECT_EQ(exposition_troubles(good), "");
   for (const char* bad :

@@ -34,14 +34,14 @@ TEST_F(Live, ShowsTheReportOfTheRecord) {
   EXPECT_EQ(live.document(1.5e9 + 2)["sections"][0]["state"]["last"], 2);
 }
 
-TEST_F(Live, BeforeTheFirstRound) {
+TEST_F(Live, WaitsBeforeTheFirstRound) {
   EXPECT_THAT(live.document(0).dump(),
               AllOf(HasSubstr("waiting"), HasSubstr("no round has ended"), HasSubstr("made")));
   EXPECT_FALSE(live.document(0)["sections"][0]["state"].contains("last"));
   EXPECT_THAT(live.status(), HasSubstr("no round has ended"));
 }
 
-TEST_F(Live, ItsLastStateIsThatOfTheResult) {
+TEST_F(Live, TheFinalStateComesFromTheResult) {
   feed(made_run());
   EXPECT_FALSE(live.has_ended());
   live.ended(R"({"outcome": "finished", "accuracy": 0.75})");
@@ -54,7 +54,7 @@ TEST_F(Live, ItsLastStateIsThatOfTheResult) {
 }
 
 // Line by line or all at once: the same.
-TEST_F(Live, GrowsLineByLine) {
+TEST_F(Live, LineByLineGivesTheSameDocument) {
   const MadeRun made = made_run();
   LiveRun other("runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n");
   feed(made);
@@ -69,7 +69,7 @@ TEST_F(Live, GrowsLineByLine) {
   EXPECT_EQ(other.metrics(), live.metrics());
 }
 
-TEST_F(Live, TellsItsStatusAsJson) {
+TEST_F(Live, ReportsItsStatusAsJson) {
   feed(made_run());
   const nlohmann::json status = nlohmann::json::parse(live.status());
   EXPECT_EQ(status["state"], "running");
@@ -81,7 +81,7 @@ TEST_F(Live, TellsItsStatusAsJson) {
 }
 
 // The record is bounded; counters cover the whole run.
-TEST_F(Live, LongRunsLoseTheirOldestRounds) {
+TEST_F(Live, LongRunsDropTheirOldestRounds) {
   LiveRun small("runs/made-1", "", 200);
   MadeRun made;
   made.process(0).evaluation(0.25);

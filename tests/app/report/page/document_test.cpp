@@ -35,7 +35,7 @@ TEST(Document, AValueThatIsNotFiniteIsAGap) {
   EXPECT_TRUE(chart_block(a_chart({"a", 0, {}, {}})).is_null());
 }
 
-TEST(Document, SeriesWithOtherTimesHaveTheirOwn) {
+TEST(Document, SeriesWithDifferentTimesHaveTheirOwnX) {
   Chart chart = a_chart({"a", 0, {0, 2, 5}, {1, 1, 2}});
   chart.series.push_back({"b", 1, {1, 9}, {3, 4}});
   const Json block = chart_block(chart);
@@ -55,7 +55,7 @@ TEST(Document, BucketsKeepMinimumMeanAndMaximum) {
   EXPECT_THAT(thinned({"a", 0, {1, 2}, {3, 4}}, 2).low, IsEmpty());
 }
 
-TEST(Document, NumbersAreBrief) {
+TEST(Document, NumbersAreRoundedToFourDigits) {
   EXPECT_EQ(brief(0.0123456).dump(), "0.01235");
   EXPECT_EQ(brief(1234.56).dump(), "1235");
   EXPECT_EQ(brief(25558.3).dump(), "25558");
@@ -64,7 +64,7 @@ TEST(Document, NumbersAreBrief) {
   EXPECT_TRUE(brief(NAN).is_null());
 }
 
-TEST(Document, AMethodHasOneColour) {
+TEST(Document, EachMethodHasItsColour) {
   EXPECT_EQ(method_colour("equal", "bsp"), 0);
   EXPECT_EQ(method_colour("equal", "ssp:2"), method_colour("equal", "ssp:4"));
   std::set<int> looks;

@@ -48,18 +48,18 @@ TEST(Page, IsOneFileWithStyleScriptsAndData) {
 }
 
 // The policy of the server forbids scripts in the page.
-TEST(Page, OfARunningJobHasItsScriptsInFiles) {
+TEST(Page, TheLivePageLoadsScriptsFromFiles) {
   EXPECT_THAT(
       live_page(a_document()),
       AllOf(HasSubstr("<script src=\"dygraph.js\" defer>"), HasSubstr("<script src=\"page.js\" defer>"),
             HasSubstr(live_part(a_document())), HasSubstr("<style>"), Not(HasSubstr("<script>"))));
 }
 
-TEST(Page, NamesAndReasonsAreText) {
+TEST(Page, TextIsEscaped) {
   EXPECT_EQ(escaped("<b>\"&\033[2J\xC2\x9B"), "&lt;b&gt;&quot;&amp;\\x1b[2J\\x9b");
 }
 
-TEST(Page, NumbersHaveTheDigitsThatCountAndSeparators) {
+TEST(Page, NumbersHaveThreeDigitsOrSeparators) {
   EXPECT_EQ(short_number(0), "0");
   EXPECT_EQ(short_number(0.01234), "0.0123");
   EXPECT_EQ(short_number(4.5678), "4.57");

@@ -30,7 +30,7 @@ TEST(Changes, WithoutABarrierNoWorkIsMoved) {
 }
 
 // An evaluation has more samples than any round of training.
-TEST(Changes, AfterAnEvaluationMovesAreStillTold) {
+TEST(Changes, MovesAfterAnEvaluationAreListed) {
   MadeRun made;
   made.round({"a", "b"}, {50, 50}, {20, 20});
   made.line({{"round", 1},
@@ -45,7 +45,7 @@ TEST(Changes, AfterAnEvaluationMovesAreStillTold) {
   EXPECT_THAT(changes_of(made.record()).list, SizeIs(1));
 }
 
-TEST(Changes, AWorkerThatComesOrGoesMovesWork) {
+TEST(Changes, JoiningAndLeavingWorkersMoveWork) {
   MadeRun made;
   made.round({"a", "b"}, {50, 50}, {20, 20}).round({"a"}, {100}, {40}).round({"a", "c"}, {60, 40}, {20, 20});
   const Changes changes = changes_of(made.record());
@@ -54,7 +54,7 @@ TEST(Changes, AWorkerThatComesOrGoesMovesWork) {
   EXPECT_THAT(changes.list[1].what, HasSubstr("c none to 40.0 %"));
 }
 
-TEST(Changes, SmallMovesAndShortRoundsAreNotTold) {
+TEST(Changes, SmallMovesAndShortRoundsAreNotListed) {
   MadeRun made;
   for (std::uint64_t i = 0; i < 4; ++i) made.round({"a", "b"}, {500 + i, 500 - i}, {20, 20});
   made.round({"a", "b"}, {9, 1}, {1, 1});  // the rest of an epoch
@@ -64,7 +64,7 @@ TEST(Changes, SmallMovesAndShortRoundsAreNotTold) {
   EXPECT_THAT(changes_of(made.record()).list, SizeIs(1));
 }
 
-TEST(Changes, AreNotMoreThanAPageBears) {
+TEST(Changes, ListsAreLimited) {
   MadeRun made;
   for (int i = 0; i < 300; ++i) {
     const std::uint64_t more = i % 2 == 0 ? 0 : 100;

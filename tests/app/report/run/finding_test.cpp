@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // Workers: 0 is eighth, 1 half, 2 quarter.
-TEST(Finding, TheSlowestIsWhoTheOthersWaitFor) {
+TEST(Finding, TheCulpritIsTheWorkerThatOthersWaitFor) {
   MadeRun made;
   for (int i = 0; i < 20; ++i) made.round({"eighth", "half", "quarter"}, {100, 100, 100}, {80, 20, 40}, 50);
   const Finding it = finding_of(made.record(), {});
@@ -42,7 +42,7 @@ TEST(Finding, ABetterSplitIsInProportionToSpeed) {
   EXPECT_THAT(it.better->seconds_better, DoubleNear(0.0344 + 0.005, 1e-3));
 }
 
-TEST(Finding, ABetterSplitKeepsWithinMemoryAndGrains) {
+TEST(Finding, ABetterSplitRespectsMemoryAndGrains) {
   MadeRun made;
   for (int i = 0; i < 20; ++i) made.round({"a", "b"}, {100, 100}, {10, 80});
   const Finding room = finding_of(made.record(), {.most = {{"a", 120}}});
@@ -54,7 +54,7 @@ TEST(Finding, ABetterSplitKeepsWithinMemoryAndGrains) {
   EXPECT_FALSE(finding_of(made.record(), {.most = {{"a", 10}, {"b", 10}}}).better) << "there is no room";
 }
 
-TEST(Finding, WhenTheWorkerChangesTheStretchDoes) {
+TEST(Finding, AnotherSlowestWorkerStartsANewStretch) {
   MadeRun made;
   for (int i = 0; i < 60; ++i) made.round({"a", "b"}, {50, 50}, {20, 40});
   for (int i = 0; i < 60; ++i) made.round({"a", "b"}, {50, 50}, {20, 20});
@@ -70,7 +70,7 @@ TEST(Finding, WhenTheWorkerChangesTheStretchDoes) {
 }
 
 // The first rounds of a run are like no others.
-TEST(Finding, AFewRoundsSayNothingAboutASplit) {
+TEST(Finding, AFewSlowRoundsAreIgnored) {
   MadeRun made;
   for (int i = 0; i < 4; ++i) made.round({"a", "b"}, {50, 50}, {20, 300});
   for (int i = 0; i < 300; ++i) made.round({"a", "b"}, {50, 51}, {20, 20.4}, 99);
@@ -78,7 +78,7 @@ TEST(Finding, AFewRoundsSayNothingAboutASplit) {
   EXPECT_FALSE(finding_of(made.record(), {}).better);
 }
 
-TEST(Finding, ABalancedRunHasNobodyToBlame) {
+TEST(Finding, ABalancedRunHasNoCulprit) {
   MadeRun made;
   for (int i = 0; i < 20; ++i) made.round({"a", "b"}, {50, 51}, {20, 20.4}, 99);
   const Finding it = finding_of(made.record(), {});
@@ -87,7 +87,7 @@ TEST(Finding, ABalancedRunHasNobodyToBlame) {
   EXPECT_FALSE(it.better);
 }
 
-TEST(Finding, WithoutABarrierNobodyWaits) {
+TEST(Finding, WithoutABarrierNoWorkerWaits) {
   MadeRun made;
   for (int i = 0; i < 20; ++i) made.round({"a", "b"}, {50, 50}, {20, 80});
   const Finding it = finding_of(made.record(), {.barrier = false});
@@ -97,7 +97,7 @@ TEST(Finding, WithoutABarrierNobodyWaits) {
   EXPECT_THAT(it.workers[0].speed(), DoubleNear(2500, 1e-6));
 }
 
-TEST(Finding, OneWorkerOrNone) {
+TEST(Finding, OneWorkerOrNoneHasNoCulprit) {
   MadeRun made;
   EXPECT_FALSE(finding_of(made.record(), {}).culprit());
   made.round({"a"}, {50}, {20});

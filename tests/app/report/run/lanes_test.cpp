@@ -28,7 +28,7 @@ TEST(Lanes, ARoundHasSharesAndTimesOfEachWorker) {
       << "the table of the slowest rounds";
 }
 
-TEST(Lanes, AWorkerWithoutSamplesRests) {
+TEST(Lanes, AWorkerWithoutSamplesHasNoTime) {
   MadeRun made;
   made.round({"a", "b"}, {50, 50}, {20, 20}).round({"a"}, {100}, {45}).round({"a", "b"}, {100, 0}, {45, 0});
   EXPECT_EQ(block_of(made, {1})["times"].dump(), "[[20,null,null]]");
@@ -60,7 +60,7 @@ TEST(Lanes, LastSlowestAndViewedRoundsAreExact) {
   EXPECT_EQ(next, seconds.size());
 }
 
-TEST(Lanes, OfNoRoundAreNull) { EXPECT_TRUE(block_of(MadeRun(), {0}).is_null()); }
+TEST(Lanes, WithoutRoundsTheBlockIsNull) { EXPECT_TRUE(block_of(MadeRun(), {0}).is_null()); }
 
 }  // namespace
 }  // namespace steelyard::lanes_test

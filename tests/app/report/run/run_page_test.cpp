@@ -30,7 +30,7 @@ std::string finding_in(const Json& document) {
   return text_at(block, "lead") + text_at(block, "text");
 }
 
-TEST(RunPage, SaysWhichWorkerHeldTheOthersUpAndTheBetterSplit) {
+TEST(RunPage, NamesTheSlowestWorkerAndABetterSplit) {
   const Json document = run_document({reported(made_run())});
   EXPECT_THAT(
       finding_in(document),
@@ -56,7 +56,7 @@ TEST(RunPage, LossAndAccuracyComeFirst) {
                                              "speed"));
 }
 
-TEST(RunPage, NeedsNothingFromOutsideAndEscapesRecordedText) {
+TEST(RunPage, IsSelfContainedAndEscapesRecordedText) {
   MadeRun made;
   made.process(0).said("<b>bold</b>").round({"<i>", "b"}, {50, 50}, {20, 10}).said("\033[2J</script>");
   ReportedRun run = reported(made);
@@ -71,7 +71,7 @@ TEST(RunPage, NeedsNothingFromOutsideAndEscapesRecordedText) {
                           Not(HasSubstr("@import"))));
 }
 
-TEST(RunPage, OfSeveralRunsBeginsWithATable) {
+TEST(RunPage, SeveralRunsBeginWithATable) {
   ReportedRun other = reported(made_run());
   other.path = "runs/other-2";
   Json document = run_document({reported(made_run()), other});
@@ -85,7 +85,7 @@ TEST(RunPage, OfSeveralRunsBeginsWithATable) {
   EXPECT_THAT(block_of(document, "accuracy")["note"].get<std::string>(), HasSubstr("cannot be compared"));
 }
 
-TEST(RunPage, ARunsColourIsThatOfItsMethod) {
+TEST(RunPage, ARunHasTheColourOfItsMethod) {
   ReportedRun other = reported(made_run());
   other.path = "runs/other-2";
   other.policy = "lb-bsp";
@@ -94,7 +94,7 @@ TEST(RunPage, ARunsColourIsThatOfItsMethod) {
   EXPECT_EQ(lines[1]["colour"], method_colour("lb-bsp", "bsp"));
 }
 
-TEST(RunPage, ARunThatJustBeganHasAPage) {
+TEST(RunPage, ARunWithoutRoundsHasAPage) {
   MadeRun made;
   ReportedRun run = reported(made);
   run.record = made.record();
@@ -105,7 +105,7 @@ TEST(RunPage, ARunThatJustBeganHasAPage) {
   EXPECT_THAT(finding_in(run_document({run})), HasSubstr("One worker computed alone"));
 }
 
-TEST(RunPage, StatesAreShownAsSuch) {
+TEST(RunPage, ShowsTheStateOfTheRun) {
   ReportedRun run = reported(made_run());
   const auto state = [&] { return run_document({run})["sections"][0]["state"]; };
   EXPECT_EQ(state()["name"], "finished");
@@ -119,7 +119,7 @@ TEST(RunPage, StatesAreShownAsSuch) {
   EXPECT_EQ(state()["name"], "running");
 }
 
-TEST(RunPage, WhileItWaitsItListsTheWorkers) {
+TEST(RunPage, AWaitingJobListsItsWorkers) {
   ReportedRun run = reported(MadeRun());
   run.machines = {{"a", {}}, {"b", {}}, {"c", {}}};
   MadeRun made;
@@ -163,14 +163,14 @@ TEST(RunPage, MachinesShowWhatWorkersMeasured) {
   EXPECT_EQ(machines["rows"][1], Json({"b", "-", "-", "-", "cuda:0"}));
 }
 
-TEST(RunPage, WithoutRoundsForLongItIsPaused) {
+TEST(RunPage, AJobWithoutRecentRoundsIsPaused) {
   ReportedRun run = reported(made_run());
   run.record = made_run().record();
   EXPECT_EQ(live_document(run, 2)["sections"][0]["state"]["name"], "running");
   EXPECT_EQ(live_document(run, 60)["sections"][0]["state"]["name"], "paused");
 }
 
-TEST(RunPage, WorkersThatTakeTurnsAreNotNamedAlone) {
+TEST(RunPage, AlternatingSlowWorkersAreNamedTogether) {
   MadeRun made;
   for (int i = 0; i < 60; ++i)
     made.round({"a", "b"}, {50, 50}, {i % 2 == 0 ? 20. : 60., i % 2 == 0 ? 60. : 20.});
@@ -178,7 +178,7 @@ TEST(RunPage, WorkersThatTakeTurnsAreNotNamedAlone) {
               AllOf(HasSubstr("took turns in holding each other up"), HasSubstr("1.2 s for a, 1.2 s for b")));
 }
 
-TEST(RunPage, SmallGainsAreNoAdvice) {
+TEST(RunPage, SmallGainsCauseNoAdvice) {
   MadeRun made;
   for (int i = 0; i < 60; ++i) made.round({"a", "b"}, {50, 50}, {20, 20.8});
   const Json document = run_document({reported(made)});
@@ -198,7 +198,7 @@ TEST(RunPage, WithoutABarrierNoWorkerIsNamed) {
   EXPECT_TRUE(block_of(document, "lanes").is_null());
 }
 
-TEST(RunPage, AWorkerWithoutSamplesRests) {
+TEST(RunPage, AWorkerWithoutSamplesIsResting) {
   MadeRun made;
   for (int i = 0; i < 20; ++i)
     made.round({"a", "b", "idle"}, {50, 50, i == 0 ? 1U : 0U}, {20, 20, i == 0 ? 1. : 0.});
@@ -214,7 +214,7 @@ TEST(RunPage, AShortRunHasNoPercentOfIdeal) {
 }
 
 // As long as the demo's, and far longer and wider.
-TEST(RunPage, IsSmallHoweverLongTheRun) {
+TEST(RunPage, PagesOfLongRunsStaySmall) {
   Random random(7);
   for (const auto& [rounds, workers] : {std::pair<int, int>{1180, 3}, {100'000, 3}, {2000, 100}}) {
     std::vector<std::string> names;

@@ -31,7 +31,7 @@ TEST(RunRecord, HasRoundsWithTheirTimes) {
   EXPECT_EQ(record.rounds[1].accuracy, 0.5);
 }
 
-TEST(RunRecord, WorkersAreInTheOrderInWhichPeopleCount) {
+TEST(RunRecord, NumbersInWorkerNamesSortByValue) {
   MadeRun made;
   made.round({"box-10", "box-9"}, {1, 2}, {1, 1});
   const RunRecord record = made.record();
@@ -40,7 +40,7 @@ TEST(RunRecord, WorkersAreInTheOrderInWhichPeopleCount) {
 }
 
 // Each process has a clock of its own.
-TEST(RunRecord, AResumedRunGoesOnInTime) {
+TEST(RunRecord, TimesContinueAfterAResumption) {
   MadeRun made;
   made.process(0).said("hello").round({"a"}, {1}, {95}).round({"a"}, {1}, {95}).said("worker 'b' is lost");
   made.process(1).said("back").round({"a"}, {1}, {45}).said("all is well");
@@ -63,7 +63,7 @@ TEST(RunRecord, AResumedRunGoesOnInTime) {
                                  DoubleNear(0.2, 1e-9), DoubleNear(0.25, 1e-9)));
 }
 
-TEST(RunRecord, WhatCannotBeReadIsCountedAndLeftOut) {
+TEST(RunRecord, UnreadableLinesAreCountedAndIgnored) {
   MadeRun made;
   made.round({"a"}, {1}, {1});
   const std::string good = made.rounds;
@@ -76,7 +76,7 @@ TEST(RunRecord, WhatCannotBeReadIsCountedAndLeftOut) {
   EXPECT_FALSE(record.result.known);
 }
 
-TEST(RunReader, ForgetsOldRoundsAndEvaluationsLast) {
+TEST(RunReader, ForgetsTheOldestRoundsAndKeepsEvaluations) {
   MadeRun made;
   made.process(0).evaluation(0.25);
   for (int i = 0; i < 30; ++i) made.round({"b", "a"}, {1, 2}, {95, 95});
@@ -101,7 +101,7 @@ TEST(RunReader, ForgetsOldRoundsAndEvaluationsLast) {
   EXPECT_LE(reader.so_far().rounds.size(), 60U);
 }
 
-TEST(RunRecord, OfNothingIsNothing) {
+TEST(RunRecord, EmptyFilesGiveAnEmptyRecord) {
   const RunRecord record = run_record("", "", "");
   EXPECT_THAT(record.rounds, SizeIs(0));
   EXPECT_EQ(record.unreadable, 0U);

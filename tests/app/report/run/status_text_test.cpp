@@ -15,7 +15,7 @@ using testing::DoubleNear;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(StatusText, SaysWhoWorksAndWhoHoldsTheOthersUp) {
+TEST(StatusText, NamesTheWorkersAndTheSlowestOne) {
   MadeRun made;
   for (int i = 0; i < 30; ++i) made.round({"eighth", "half", "quarter"}, {100, 100, 100}, {80, 20, 40}, 50);
   ReportedRun run = reported(made);
@@ -29,7 +29,7 @@ TEST(StatusText, SaysWhoWorksAndWhoHoldsTheOthersUp) {
 }
 
 // The status covers the last rounds only.
-TEST(StatusText, IsOfTheLastRounds) {
+TEST(StatusText, CoversTheLastRoundsOnly) {
   MadeRun made = made_run();
   for (int i = 0; i < 20; ++i)
     made.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34.4, 34.2, 34.4}, 99);
@@ -37,11 +37,11 @@ TEST(StatusText, IsOfTheLastRounds) {
               AllOf(HasSubstr("the split is good"), HasSubstr("75.00 %"), ContainsRegex("half +171.0")));
 }
 
-TEST(StatusText, OfARunThatJustBegan) {
+TEST(StatusText, ARunWithoutRoundsHasAText) {
   EXPECT_THAT(status_text(reported(MadeRun()), "running"), HasSubstr("no round has ended"));
 }
 
-TEST(StatusText, TheNearestLimitSaysHowMuchIsDone) {
+TEST(StatusText, TheNearestLimitDeterminesTheShareDone) {
   MadeRun made;
   for (int i = 0; i < 10; ++i) made.round({"a"}, {100}, {95});
   ReportedRun run = reported(made);

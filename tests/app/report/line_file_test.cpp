@@ -42,7 +42,7 @@ TEST_F(LineFileTest, WritesAtMostTwiceASecond) {
   EXPECT_EQ(file.trouble(), "");
 }
 
-// Very short rounds: a megabyte within one moment, and none of it is lost.
+// Very short rounds: 2 MB of lines at one time, and none is lost.
 TEST_F(LineFileTest, ManyLinesAreWrittenInBlocks) {
   LineFile file(path_);
   const std::string line(999, 'x');

@@ -57,7 +57,7 @@ TEST(ProgressBar, EachWidthHasItsLayout) {
   }
 }
 
-// Also late in a long training, of many fast workers.
+// Even late in a long run with many fast workers.
 TEST(ProgressBar, AnOrdinaryTerminalShowsSharesAndTimeLeft) {
   ProgressView v = a_view();
   v.shares = {43, 43, 43, 43, 43, 43, 43, 43, 42, 42, 42, 42};
@@ -107,7 +107,7 @@ TEST(ProgressBar, UnknownValuesAreOmitted) {
   EXPECT_THAT(plain_line(v), HasSubstr("  347368 samples/s  1000 workers 2  "));
 }
 
-TEST(ProgressBar, DurationsHaveMinutesAndSeconds) {
+TEST(ProgressBar, DurationsAreClockTimes) {
   EXPECT_EQ(duration_text(0), "0:00");
   EXPECT_EQ(duration_text(59.6), "1:00");
   EXPECT_EQ(duration_text(754), "12:34");
@@ -163,7 +163,7 @@ TEST(ProgressBar, OnAPipeALineIsPrintedEveryFiveSeconds) {
   EXPECT_EQ(lines_in(out.str()), 4);
   EXPECT_THAT(out.str(), HasSubstr("epoch 4/10"));
   v.epoch = 4;
-  bar.show(v, at(12'100));  // too short a one
+  bar.show(v, at(12'100));  // an epoch this short gets no line
   EXPECT_EQ(lines_in(out.str()), 4);
   bar.note("saved");
   EXPECT_EQ(lines_in(out.str()), 5);

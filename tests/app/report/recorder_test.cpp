@@ -103,7 +103,7 @@ TEST_F(RecorderTest, EachRoundIsOneLine) {
   EXPECT_EQ(all[1]["accuracy"], 0.75);
 }
 
-// Its gradients counted, but all of its workers were lost before their reports.
+// Its gradients were added, but all of its workers were lost before they reported.
 TEST_F(RecorderTest, ARoundWithoutReportsHasNullMeasurements) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(12), at(1));
@@ -123,7 +123,7 @@ TEST_F(RecorderTest, ARoundWithoutReportsHasNullMeasurements) {
   EXPECT_THAT(out_.str(), Not(HasSubstr("loss 0.0000")));
 }
 
-// A recorder that receives the messages of another again makes the same files, and continues.
+// A recorder that replaces a killed one and receives the same messages writes the same files.
 TEST_F(RecorderTest, ReplayedMessagesMakeTheSameFiles) {
   std::string events, rounds;
   {
@@ -147,7 +147,7 @@ TEST_F(RecorderTest, ReplayedMessagesMakeTheSameFiles) {
   EXPECT_EQ(second.verdict().rounds, 1U);
 }
 
-// Its state is passed to another recorder, which may have another clock.
+// Another recorder, with another clock, restores the saved state.
 TEST_F(RecorderTest, ContinuesFromASavedState) {
   std::string saved;
   Recorder whole(file_, run(), bar_);
@@ -203,7 +203,7 @@ TEST_F(RecorderTest, ALineHasMeasuredCpuAndMemory) {
   r.parts[1].memory = 1500.4;
   recorder.handle(r, at(2));
   recorder.handle(Ended{}, at(3));
-  EXPECT_FALSE(lines().at(0).contains("cpu")) << "no worker measures";
+  EXPECT_FALSE(lines().at(0).contains("cpu")) << "no worker measured it";
   EXPECT_EQ(lines().at(1)["cpu"], nlohmann::json({nullptr, 0.75}));
   EXPECT_EQ(lines().at(1)["memory_mb"], nlohmann::json({nullptr, 1500.0}));
 }
@@ -214,7 +214,7 @@ TEST_F(RecorderTest, WorkersAreSortedByName) {
   r.parts = {{0, "box-10", 25, 0.1}, {1, "box-9", 40, 0.1}, {2, "anvil", 35, 0.1}};
   Recorder recorder(file_, run(), bar_);
   recorder.handle(r, at(1));
-  r.parts[2].name = "box-11";  // comes for anvil, and anvil comes back
+  r.parts[2].name = "box-11";  // a new worker in the slot of anvil
   recorder.handle(r, at(2));
   recorder.handle(Ended{}, at(3));
   EXPECT_THAT(out_.str(), HasSubstr("shares 35+40+25"));
@@ -224,7 +224,7 @@ TEST_F(RecorderTest, WorkersAreSortedByName) {
               ::testing::ContainsRegex("anvil +35.0[^\n]*\n +box-9 +40[^\n]*\n +box-10 +25[^\n]*\n +box-11"));
 }
 
-// Names and reasons come from other processes.
+// Names and reasons come from other processes and are not trusted.
 TEST_F(RecorderTest, TheSummaryFitsTheTerminalAndHasNoControlCharacters) {
   RoundRecord r = a_round(0);
   r.parts[0].name = "\033[2J\n" + std::string(3000, 'x');
@@ -261,15 +261,15 @@ TEST_F(RecorderTest, LinesAreValidJsonDespiteNanAndInvalidNames) {
   EXPECT_THAT(out_.str(), HasSubstr("loss not finite"));
 }
 
-// A thousand notes a second.
+// 1000 notes per second.
 TEST_F(RecorderTest, EventsAreLimitedToAMegabytePerMinute) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(0));
-  const std::string text(500, '\x01');  // six letters each in JSON
+  const std::string text(500, '\x01');  // six characters each in JSON
   for (int i = 0; i < 20'000; ++i) recorder.handle(Note{text}, at(i / 1000.0));
   recorder.flush(at(20));
   EXPECT_LT(fs::file_size(run().events()), 1'000'000U);
-  EXPECT_LT(out_.str().size(), 3'000'000U) << "nor is a terminal flooded";
+  EXPECT_LT(out_.str().size(), 3'000'000U) << "the terminal output is limited too";
   recorder.handle(Note{"a quiet word"}, at(100));
   recorder.handle(Note{std::string(1'000'000, 'x')}, at(101));
   recorder.flush(at(102));
@@ -321,7 +321,7 @@ TEST_F(RecorderTest, TheSteadyRateExcludesTheFirstTenRounds) {
                     HasSubstr(root_ + "/run"), Not(HasSubstr("warning"))));
 }
 
-// Equal work for unequal workers, long enough for the curves to be known: 0.3 s where 0.15 would do.
+// Equal shares for unequal workers, until the speed curves are known: 0.3 s instead of the possible 0.15 s.
 TEST_F(RecorderTest, PercentOfIdealComesFromMeasuredCurves) {
   Recorder recorder(file_, run(), bar_);
   for (Round k = 0; k < 60; ++k) {
@@ -334,15 +334,16 @@ TEST_F(RecorderTest, PercentOfIdealComesFromMeasuredCurves) {
   }
   EXPECT_THAT(recorder.verdict().percent_of_ideal, DoubleNear(50, 3));
   EXPECT_THAT(recorder.verdict().efficiency, DoubleNear(0.5, 0.03))
-      << "500 and 167 samples a second, and 333 come out";
-  EXPECT_THAT(recorder.verdict().computing, DoubleNear(1, 1e-9)) << "the slow one computes all the time";
+      << "333 of the possible 500 + 167 samples per second";
+  EXPECT_THAT(recorder.verdict().computing, DoubleNear(1, 1e-9))
+      << "the slow worker computes for the whole round";
   recorder.handle(Ended{Outcome::finished, "", {}}, at(60));
   EXPECT_THAT(lines().back()["efficiency"].get<double>(), DoubleNear(0.15 / 0.288, 1e-9))
-      << "of the last round";
+      << "efficiency of the last round";
   EXPECT_THAT(recorder.summary(), HasSubstr("efficiency          50 %   (computing: 100 % of a round)"));
 }
 
-// Without a barrier the ideal is undefined, as docs/benchmarks.md says.
+// Without a barrier the ideal is undefined (docs/benchmarks.md).
 TEST_F(RecorderTest, WithoutABarrierThereIsNoPercentOfIdeal) {
   file_.job.sync = parse_sync("asp");
   Recorder recorder(file_, run(), bar_);
@@ -387,11 +388,11 @@ TEST_F(RecorderTest, AFullDiskCausesOneWarning) {
   Recorder recorder(file_, full, bar_);
   for (Round k = 0; k < 20; ++k) recorder.handle(a_round(k), at(static_cast<double>(k)));
   recorder.handle(Ended{}, at(30));
-  const std::string told = out_.str();
+  const std::string shown = out_.str();
   const std::size_t first =
-      told.find("warning: " + full.rounds() + " cannot be written (No space left on device)");
+      shown.find("warning: " + full.rounds() + " cannot be written (No space left on device)");
   ASSERT_NE(first, std::string::npos);
-  EXPECT_EQ(told.find("warning", first + 1), std::string::npos);
+  EXPECT_EQ(shown.find("warning", first + 1), std::string::npos);
   EXPECT_THAT(recorder.summary(), HasSubstr(full.rounds() + " is not complete: No space left on device"));
   EXPECT_EQ(recorder.verdict().rounds, 20U);
 }

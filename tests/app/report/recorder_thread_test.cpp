@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// A file system that hangs: rounds.jsonl is a pipe, and takes 64 KB until it is read.
+// Simulates a hung file system: rounds.jsonl is a pipe that buffers 64 KB until the test reads it.
 class RecorderThreadTest : public ::testing::Test {
  protected:
   RecorderThreadTest() {
@@ -39,7 +39,7 @@ class RecorderThreadTest : public ::testing::Test {
   }
   static Time at(Round round) { return Time{from_seconds(static_cast<double>(round))}; }
 
-  // As they come, up to this one.
+  // The rounds in the pipe, in order, up to `last`.
   [[nodiscard]] std::vector<Round> read_rounds(Round last) const {
     const std::string sought = "\"round\":" + std::to_string(last) + ",";
     std::string text;
@@ -63,7 +63,7 @@ class RecorderThreadTest : public ::testing::Test {
   ProgressBar bar_{out_, {false, false, 80}};
 };
 
-// 1,000 rounds are some 200 KB of lines: if all are sent, the sender does not block.
+// 1,000 rounds are about 200 KB of lines, more than the pipe holds.
 TEST_F(RecorderThreadTest, SendersNeverBlockAndNoRoundIsLost) {
   Recorder recorder(file_, run_, bar_);
   RecorderThread thread(recorder);
@@ -96,7 +96,7 @@ TEST_F(RecorderThreadTest, AViewContainsAllMessagesSentBeforeIt) {
   for (Round k = 0; k < 3; ++k) thread.tell(a_round(k), at(k));
   (void)thread.seen_by(rounds_recorded);
   thread.tell(a_round(3), at(3));
-  EXPECT_EQ(look(), 4) << "what it may have seen meanwhile is not the whole any more";
+  EXPECT_EQ(look(), 4) << "a view from before round 3 is outdated";
   EXPECT_EQ(look(), 4);
 }
 
@@ -110,7 +110,7 @@ TEST_F(RecorderThreadTest, ViewsDoNotBlockOnAHungDisk) {
 
 TEST_F(RecorderThreadTest, RoundsBeyondTheLimitAreDroppedAndReported) {
   Recorder recorder(file_, run_, bar_);
-  RecorderThread thread(recorder, 100);  // rounds with a worker each count two
+  RecorderThread thread(recorder, 100);  // each round with one worker counts as two
   for (Round k = 0; k < 2000; ++k) thread.tell(a_round(k), at(k));
   RoundRecord evaluation = a_round(2000);
   evaluation.purpose = Purpose::evaluate;

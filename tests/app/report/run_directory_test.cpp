@@ -97,7 +97,7 @@ TEST_F(RunDirectoryTest, TextsAreReplacedAtomically) {
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), {}), 1);
   EXPECT_THAT(refusal([&] { write_text(root_ + "/none/job.toml", "x"); }),
               AllOf(HasSubstr(root_ + "/none/job.toml: cannot be written"), HasSubstr("No such file")));
-  // A directory of that name cannot be replaced by a file; the old state stays.
+  // A file cannot replace a directory of the same name; the directory stays.
   fs::create_directories(root_ + "/result.json/x");
   EXPECT_THAT(refusal([&] { write_text(root_ + "/result.json", "x"); }), HasSubstr("cannot be written"));
   EXPECT_FALSE(fs::exists(root_ + "/result.json.new"));

@@ -6,7 +6,7 @@ namespace steelyard::staleness_text_test {
 namespace {
 
 TEST(StalenessText, ShowsMeanAndQuantiles) {
-  const Staleness staleness{4, 3, 2, 1};  // 4 pushes in time, 3 one step late, ...
+  const Staleness staleness{4, 3, 2, 1};  // 4 pushes with staleness 0, 3 with staleness 1, ...
   EXPECT_EQ(pushes(staleness), 10U);
   EXPECT_DOUBLE_EQ(mean_of(staleness), (3 * 1 + 2 * 2 + 1 * 3) / 10.0);
   EXPECT_EQ(quantile_of(staleness, 0.4), 0U);

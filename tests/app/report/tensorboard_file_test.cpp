@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The records of a file; their lengths and checksums must be right.
+// The records of a file, after checking their lengths and checksums.
 std::vector<std::string> records(std::string_view bytes) {
   std::vector<std::string> found;
   const auto take = [&](std::size_t count) {
@@ -24,19 +24,19 @@ std::vector<std::string> records(std::string_view bytes) {
     bytes.remove_prefix(part.size());
     return part;
   };
-  const auto right = [&](std::string_view part) {
-    std::uint32_t told = 0;
-    std::memcpy(&told, take(4).data(), 4);
+  const auto expect_checksum_of = [&](std::string_view part) {
+    std::uint32_t stored = 0;
+    std::memcpy(&stored, take(4).data(), 4);
     const std::uint32_t crc = crc32c(part);
-    EXPECT_EQ(told, ((crc >> 15) | (crc << 17)) + 0xa282ead8U);
+    EXPECT_EQ(stored, ((crc >> 15) | (crc << 17)) + 0xa282ead8U);
   };
   while (!bytes.empty()) {
     const std::string_view length = take(8);
-    right(length);
+    expect_checksum_of(length);
     std::uint64_t size = 0;
     std::memcpy(&size, length.data(), 8);
     found.emplace_back(take(size));
-    right(found.back());
+    expect_checksum_of(found.back());
   }
   return found;
 }

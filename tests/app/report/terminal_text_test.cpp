@@ -19,7 +19,7 @@ TEST(TerminalText, PlainTextIsUnchanged) {
   EXPECT_EQ(shown_lines("one\ntwo\n"), "one\ntwo\n");
 }
 
-// Escape codes, fake lines, the title of the window, an 8-bit CSI, and text that runs backwards.
+// Escape codes, fake lines, the window title, an 8-bit CSI and right-to-left overrides.
 TEST(TerminalText, ControlCharactersAreEscaped) {
   EXPECT_EQ(shown_line("a\033[2Jb"), "a\\x1b[2Jb");
   EXPECT_EQ(shown_line("lost\nsteelyard: all is well\r\tx"), "lost\\nsteelyard: all is well\\x0d\\tx");
@@ -38,7 +38,7 @@ TEST(TerminalText, ControlCharactersAreEscaped) {
   EXPECT_EQ(shown_lines("one\033[A\ntwo\r"), "one\\x1b[A\ntwo\\x0d");
 }
 
-// Cut off, too long for what it says, of surrogates, beyond the last character.
+// Truncated sequences, overlong encodings, surrogates, and values beyond U+10FFFF.
 TEST(TerminalText, BytesThatAreNotUtf8AreEscaped) {
   EXPECT_EQ(shown_line("\xE2\x82"), "\\xe2\\x82");
   EXPECT_EQ(shown_line("\xC0\x9B"), "\\xc0\\x9b");
@@ -56,7 +56,7 @@ TEST(TerminalText, LongTextsAreTruncated) {
   EXPECT_EQ(shown_line("abcdefg", 6), "abcde…");
   EXPECT_EQ(shown_line("ääääää", 6), "ääääää");
   EXPECT_EQ(shown_line("äääääää", 6), "äääää…");
-  EXPECT_EQ(shown_line("abcd\033\033", 6), "abcd…") << "no half of an escape";
+  EXPECT_EQ(shown_line("abcd\033\033", 6), "abcd…") << "an escape is not split";
   EXPECT_EQ(shown_lines("abcdefg\nabc\nabcdefgh", 6), "abcde…\nabc\nabcde…");
   EXPECT_EQ(columns_of(shown_line(std::string(100'000, 'x'))), 2000U);
 }

@@ -15,7 +15,7 @@
 namespace steelyard::terminal_writer_test {
 namespace {
 
-// A pipe that holds a page and is read when the test wants to.
+// A pipe that buffers 4096 bytes; the test decides when it is read.
 class TerminalWriterTest : public ::testing::Test {
  protected:
   TerminalWriterTest() {
@@ -29,7 +29,7 @@ class TerminalWriterTest : public ::testing::Test {
   void close_writing() {
     if (ends_[1] >= 0) ::close(std::exchange(ends_[1], -1));
   }
-  // Until the other end is closed.
+  // Reads until the writing end is closed.
   std::string read_all() const {
     std::string all;
     std::array<char, 4096> part{};
@@ -50,7 +50,7 @@ class TerminalWriterTest : public ::testing::Test {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// 100 lines of 100 letters do not fit the pipe: if this continues, the caller does not block.
+// 100 lines of 100 characters exceed the pipe: the test ends only if the caller does not block.
 TEST_F(TerminalWriterTest, LinesAreQueuedAndFramesAreDropped) {
   TerminalWriter writer(ends_[1]);
   TerminalStream stream(writer);
@@ -109,16 +109,16 @@ TEST_F(TerminalWriterTest, AnyThreadMayWriteLines) {
   EXPECT_EQ(read_while_it_settles(writer), expected);
 }
 
-// A process that ends does not wait for a reader that has stopped.
+// A process that exits does not wait for a reader that has stopped.
 TEST_F(TerminalWriterTest, ShutdownDoesNotWaitForAStalledReader) {
   {
     TerminalWriter writer(ends_[1]);
     for (int i = 0; i < 200; ++i) writer.line(std::string(100, 'x'));
     EXPECT_FALSE(writer.settle(milliseconds(20)));
   }
-  // The thread that was left in write() ends with its reader.
+  // The thread that is still in write() ends when its reader closes the pipe.
   std::array<char, 4096> part{};
-  EXPECT_GT(::read(ends_[0], part.data(), part.size()), 0) << "what fitted was written";
+  EXPECT_GT(::read(ends_[0], part.data(), part.size()), 0) << "the pipe was filled";
 }
 
 TEST_F(TerminalWriterTest, ALineReplacesTheFrame) {

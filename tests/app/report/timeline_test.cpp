@@ -46,7 +46,7 @@ TEST_F(TimelineTest, ShowsBusyAndWaitingTimesAndMessages) {
     of_shard.heard("push 4/1", worker, at(32));
     of_shard.busy("Push", at(32), at(35));
   }
-  const Timeline timeline = timeline_of({folder()});  // as a run directory has it
+  const Timeline timeline = timeline_of({folder()});  // the layout of a run directory
   EXPECT_THAT(timeline.notes, IsEmpty());
   const auto names = events(timeline, "M", "process_name");
   ASSERT_THAT(names, SizeIs(2));
@@ -66,20 +66,20 @@ TEST_F(TimelineTest, ShowsBusyAndWaitingTimesAndMessages) {
   EXPECT_EQ(busy[0]["pid"], names[0]["pid"]);
   EXPECT_EQ(busy[0]["dur"], 3'000);
 
-  const auto said = events(timeline, "s"), heard = events(timeline, "f");
-  ASSERT_THAT(said, SizeIs(1));
-  ASSERT_THAT(heard, SizeIs(1));
-  EXPECT_EQ(said[0]["id"], heard[0]["id"]);
-  EXPECT_EQ(said[0]["ts"], 31'000);
-  EXPECT_EQ(heard[0]["ts"], 32'000);
-  EXPECT_EQ(heard[0]["pid"], names[0]["pid"]);
+  const auto sent = events(timeline, "s"), received = events(timeline, "f");
+  ASSERT_THAT(sent, SizeIs(1));
+  ASSERT_THAT(received, SizeIs(1));
+  EXPECT_EQ(sent[0]["id"], received[0]["id"]);
+  EXPECT_EQ(sent[0]["ts"], 31'000);
+  EXPECT_EQ(received[0]["ts"], 32'000);
+  EXPECT_EQ(received[0]["pid"], names[0]["pid"]);
 }
 
 TEST_F(TimelineTest, MessagesOfOneNameArePairedInOrder) {
   {
     TraceFile of_worker(folder(), worker, "fast"), of_shard(folder(), shard, "hub");
     for (const long ms : {1, 11}) of_worker.said("pull 3", shard, at(ms));
-    of_worker.said("pull 4", shard, at(21));  // is lost
+    of_worker.said("pull 4", shard, at(21));  // this message is lost
     for (const long ms : {2, 12}) of_shard.heard("pull 3", worker, at(ms));
   }
   const auto timeline = timeline_of({folder()});
@@ -89,7 +89,7 @@ TEST_F(TimelineTest, MessagesOfOneNameArePairedInOrder) {
   EXPECT_THAT(took, ElementsAre(testing::Pair(testing::_, 1000), testing::Pair(testing::_, 1000)));
 }
 
-// The other machine's clock is 5 s ahead; words take 1 ms there and 3 ms back, at the least.
+// The other machine's clock is 5 s ahead; messages take at least 1 ms there and 3 ms back.
 TEST_F(TimelineTest, ClocksOfMachinesAreAligned) {
   folder_.write("a.jsonl",
                 "{\"node\":\"scheduler\",\"name\":\"scheduler\",\"machine\":\"one\"}\n"
@@ -103,10 +103,10 @@ TEST_F(TimelineTest, ClocksOfMachinesAreAligned) {
                 "{\"said\":\"report 1\",\"peer\":\"scheduler\",\"at\":5005000}\n");
   const Timeline timeline = timeline_of({folder() + "/a.jsonl", folder() + "/b.jsonl"});
   EXPECT_THAT(timeline.notes, ElementsAre("the machine of 'far': its clock is aligned within 2.000 ms"));
-  const auto heard = events(timeline, "f", "start 1");
-  ASSERT_THAT(heard, SizeIs(1));
-  EXPECT_NEAR(heard[0]["ts"].get<double>(), 2'000, 2'000);
-  EXPECT_GT(heard[0]["ts"].get<double>(), 1'000) << "no message arrives before it is sent";
+  const auto received = events(timeline, "f", "start 1");
+  ASSERT_THAT(received, SizeIs(1));
+  EXPECT_NEAR(received[0]["ts"].get<double>(), 2'000, 2'000);
+  EXPECT_GT(received[0]["ts"].get<double>(), 1'000) << "no message arrives before it is sent";
 }
 
 TEST_F(TimelineTest, ATruncatedTraceIsReadUpToTheCut) {

@@ -64,7 +64,7 @@ TEST_F(Http, OnlyGetAndHeadAreAllowed) {
               AllOf(StartsWith("HTTP/1.1 200"), Not(HasSubstr("<p>"))));
 }
 
-// DNS rebinding: a page of another site that lets its name point here gets nothing.
+// DNS rebinding: another site whose name resolves to this address receives nothing.
 TEST_F(Http, OtherHostNamesAreRefused) {
   for (const char* host : {"Host: evil.example\r\n", "Host: evil.example:7080\r\n", "Host: \r\n", "",
                            "Host: 127.0.0.1.evil.example\r\n", "Host: localhost.evil.example\r\n"}) {
@@ -92,7 +92,7 @@ TEST_F(Http, MalformedRequestsGetNoPage) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
-// The library's parser of ranges is recursive, and it would answer each range.
+// The HTTP library parses ranges recursively and would answer each of them.
 TEST_F(Http, ManyRangesAreNotParsed) {
   std::string ranges = "Range: bytes=0-";
   for (int i = 0; i < 3000; ++i) ranges += ",-";
@@ -101,7 +101,7 @@ TEST_F(Http, ManyRangesAreNotParsed) {
   EXPECT_THAT(get("/still-there"), HasSubstr("<p>/still-there"));
 }
 
-// Every response is sent whole, refusals too: the library would send parts that do not exist.
+// Every response is complete, errors too: the HTTP library would send ranges that do not exist.
 TEST_F(Http, RangeRequestsAreIgnored) {
   for (const char* host : {"Host: localhost\r\n", "Host: elsewhere\r\n", ""}) {
     const std::string whole = get("/a", host);
@@ -110,8 +110,8 @@ TEST_F(Http, RangeRequestsAreIgnored) {
   }
 }
 
-// A request is not stored beyond a limit.
-TEST_F(Http, LongRequestsAreDisconnected) {
+// The size of a stored request is limited.
+TEST_F(Http, ClientsWithLongRequestsAreDisconnected) {
   const RawClient line(server.port()), lines(server.port());
   line.say("GET /");
   lines.say("GET / HTTP/1.1\r\nHost: localhost\r\n");
@@ -135,7 +135,7 @@ TEST(HttpShutdown, DoesNotWaitForSilentClients) {
     silent.push_back(std::make_unique<RawClient>(server->port()));
     silent.back()->say("GET / HT");
   }
-  // With 10 s for each of the 16, four at a time, it would take 40 s.
+  // A timeout of 10 s for each of the 16 clients, four at a time, would take 40 s.
   auto ended = std::async(std::launch::async, [&] { server.reset(); });
   EXPECT_EQ(ended.wait_for(std::chrono::seconds(30)), std::future_status::ready);
 }

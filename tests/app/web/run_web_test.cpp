@@ -45,7 +45,7 @@ TEST(RunWeb, ShowsTheRecordAndNewLines) {
   EXPECT_TRUE(eventually([&] { return page_of(web, "/status").find("round 100") != std::string::npos; }));
 }
 
-// A page is made once a second at most, whatever the number of requests.
+// A page is generated at most once a second, regardless of the number of requests.
 TEST(RunWeb, APageIsCachedForASecond) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
@@ -61,7 +61,7 @@ TEST(RunWeb, APageIsCachedForASecond) {
   EXPECT_TRUE(eventually([&] { return page_of(web, "/status") != first; }));
 }
 
-// A browser gets the last state; then the server may end at once.
+// The server may exit as soon as a browser has received the final state.
 TEST(RunWeb, ServesTheLastStateUntilABrowserHasIt) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", made_run().rounds, ""});
@@ -80,7 +80,8 @@ TEST(RunWeb, WithoutABrowserFinishDoesNotWait) {
   web.begin({"runs/made-1", "", "", ""});
   EXPECT_THAT(page_of(web, "/status"), HasSubstr("running"));
   web.finish(R"({"outcome": "finished"})");
-  EXPECT_THAT(page_of(web, "/status"), HasSubstr("running")) << "it returned before it took the result";
+  EXPECT_THAT(page_of(web, "/status"), HasSubstr("running"))
+      << "finish() returns before the result is processed";
 }
 
 TEST(RunWeb, UnknownPathsListThePages) {

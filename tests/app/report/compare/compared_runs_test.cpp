@@ -1,4 +1,4 @@
-// The contenders of a comparison, and their order.
+// The methods of a comparison and the order of their runs.
 #include "app/report/compare/compared_runs.h"
 
 #include <gmock/gmock.h>
@@ -75,7 +75,7 @@ TEST(CompareOrder, RepeatsAreInterleavedAndTheBestAloneComesLast) {
   EXPECT_THAT(script.runs, ElementsAre("equal-bsp-1", "lb-bsp-bsp-1", "fast-alone-1", "equal-bsp-2",
                                        "lb-bsp-bsp-2", "fast-alone-2"));
   EXPECT_THAT(counts, ElementsAre("0/6", "1/6", "2/6", "3/6", "4/6", "5/6"));
-  EXPECT_EQ(seen, 1U) << "the best is chosen by the first repeat";
+  EXPECT_EQ(seen, 1U) << "the best single device is chosen after the first repeat";
   EXPECT_FALSE(script.comparison.interrupted);
 }
 
@@ -103,7 +103,7 @@ TEST(CompareOrder, AnInterruptionKeepsFinishedRuns) {
   };
   run_all(script.comparison, script.contest);
   EXPECT_TRUE(script.comparison.interrupted);
-  EXPECT_EQ(script.comparison.entries[0].trials.size(), 1U) << "the run that was cut short does not count";
+  EXPECT_EQ(script.comparison.entries[0].trials.size(), 1U) << "the interrupted run does not count";
   EXPECT_EQ(script.comparison.entries[1].trials.size(), 1U);
 }
 

@@ -1,4 +1,4 @@
-// The same numbers as JSON.
+// Comparisons as JSON.
 #include "app/report/compare/comparison_table.h"
 
 #include <gmock/gmock.h>

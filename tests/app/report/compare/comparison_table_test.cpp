@@ -1,4 +1,4 @@
-// The table for people.
+// The table as text.
 #include "app/report/compare/comparison_table.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ TEST(CompareTable, GainsHaveASpread) {
   const Comparison comparison = made_comparison();
   const std::vector<Row> rows = summarise(comparison);
   EXPECT_EQ(cells(comparison, rows[1])[5], "2.00 ±29%") << "12/9 to 2.5";
-  EXPECT_EQ(cells(comparison, rows[0])[5], "1.00") << "over itself";
+  EXPECT_EQ(cells(comparison, rows[0])[5], "1.00") << "the gain on itself";
   EXPECT_EQ(cells(comparison, rows[1])[6], "1.50 ±17%") << "1 to 1.5";
 }
 
@@ -93,10 +93,10 @@ TEST(CompareTable, AFastMethodWithLowAccuracyIsNotFirst) {
               HasSubstr("equal bsp is first, 0.75 times (0.60 to 0.75) as fast as the best "
                         "device alone; ranked behind all"));
   for (Trial& trial : comparison.entries[0].trials) trial.accuracy = 0.45;
-  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("is first"))) << "only the device alone keeps it";
+  EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("is first")))
+      << "only the single device keeps the accuracy";
 }
 
-// The lines of a table, each no wider than that.
 std::vector<std::string> lines_of(const std::string& table) {
   std::vector<std::string> lines;
   std::istringstream in(table);
@@ -117,13 +117,13 @@ TEST(CompareTable, FitsTheTerminal) {
       EXPECT_LE(columns_of(line), width) << line;
       EXPECT_TRUE(line.find_first_of("\033\r") == std::string::npos) << line;
     }
-    // Nothing is left out.
+    // Nothing is omitted.
     for (const std::string word : {"seconds to", "updates", "samples", "% of", "equal bsp", "best alone",
                                    "accuracy", "4.00 ±25%", "90.00 %", "2.00 ±29%", "room for"}) {
       EXPECT_THAT(table, HasSubstr(word)) << width;
     }
   }
-  // In a file it is one table.
+  // Without a width the table is not split.
   comparison.entries.pop_back();
   const std::string table = comparison_table(comparison);
   EXPECT_EQ(table.find("\n\n"), std::string::npos);

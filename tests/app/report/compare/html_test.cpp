@@ -1,4 +1,4 @@
-// The document of comparisons.
+// Comparisons as an HTML document.
 #include "app/report/compare/html.h"
 
 #include <gmock/gmock.h>
@@ -56,11 +56,11 @@ TEST(ComparePage, LinesAndBarsHaveTheColourOfTheirMethod) {
   EXPECT_EQ(lines[1]["colour"], method_colour("lb-bsp", "bsp"));
   EXPECT_EQ(lines[3]["colour"], "alone");
   const Json bars = block_in(made_comparison(), "ideal");
-  EXPECT_EQ(bars["rows"].size(), 2U) << "asp and the worker alone have none";
+  EXPECT_EQ(bars["rows"].size(), 2U) << "asp and the single worker have no bar";
   EXPECT_THAT(bars.dump(), AllOf(HasSubstr("[[\"hue-2\",0.92]]"), HasSubstr("92.0 %"), HasSubstr("94.0 %")));
 }
 
-// In the second repeat asp failed; in the first and the third all have a line.
+// asp failed in the second repeat; in the first and the third every method has a line.
 TEST(ComparePage, AllLinesComeFromOneRepeat) {
   Comparison comparison = made_comparison();
   EXPECT_EQ(drawn_repeat(comparison), 0U);
@@ -68,7 +68,7 @@ TEST(ComparePage, AllLinesComeFromOneRepeat) {
   EXPECT_EQ(accuracy_of(comparison)["target"], 80);
   EXPECT_EQ(accuracy_of(comparison)["series"][0]["mean"], Json({50, 80, 90})) << "a dot for each evaluation";
   comparison.entries[1].trials[0] = failed_trial("it broke");
-  EXPECT_EQ(drawn_repeat(comparison), 2U) << "there more methods have a line";
+  EXPECT_EQ(drawn_repeat(comparison), 2U) << "more methods have a line in the third repeat";
   EXPECT_THAT(accuracy_of(comparison)["note"].get<std::string>(), HasSubstr("seed 9"));
 }
 

@@ -1,4 +1,4 @@
-// Runs that never were, for the tests of what is made of them.
+// Made-up runs for tests of comparisons.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace steelyard {
 
-// A run over 1000 samples that is at 50, 80 and 90 % after each third.
+// A run over 1000 samples; the test accuracy after each third is 50, 80 and 90 %.
 inline Trial made_trial(double seconds, double percent = -1) {
   Trial trial;
   trial.seconds = seconds;

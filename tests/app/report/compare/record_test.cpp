@@ -1,4 +1,4 @@
-// A run directory, read as a trial.
+// Reads the files of a run as a trial.
 #include "app/report/compare/record.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST(CompareRecord, ReadsARunWithoutTheTimeOfEvaluations) {
   EXPECT_DOUBLE_EQ(trial.workers[0].samples / trial.workers[0].seconds, 512 / 0.04);
 }
 
-// A line that is JSON, and no round.
+// The line is valid JSON, but not a valid round.
 TEST(CompareRecord, FieldsThatAreNotListsAreIgnored) {
   for (const char* workers : {"7", "\"ab\"", "null", "{\"a\":1}"}) {
     const std::string line = std::string(R"({"purpose":"train","end":8,"at_ms":5,"workers":)") + workers +

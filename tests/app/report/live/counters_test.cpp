@@ -1,4 +1,4 @@
-// What monitors read.
+// Prometheus metrics of a running job.
 #include "app/report/live/live_run.h"
 
 #include <gmock/gmock.h>
@@ -70,7 +70,7 @@ TEST(Counters, LimitTheNumberOfWorkerNames) {
   EXPECT_EQ(counters.workers.at(RunCounters::others).samples, 5 * RunCounters::most_workers);
 }
 
-// The rules that the other tests go by are not blind.
+// exposition_troubles(), which the tests above use, detects each of these errors.
 TEST(Exposition, FormatErrorsAreFound) {
   const std::string good = "# HELP steelyard_a A thing.\n# TYPE steelyard_a gauge\nsteelyard_a{x=\"y\"} 1\n";
   EXPECT_EQ(exposition_troubles(good), "");

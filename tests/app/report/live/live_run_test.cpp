@@ -1,4 +1,4 @@
-// A running job, as its page and its numbers show it.
+// The page, status and metrics of a running job.
 #include "app/report/live/live_run.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,6 @@ TEST_F(Live, TheFinalStateComesFromTheResult) {
   EXPECT_EQ(nlohmann::json::parse(live.status())["state"], "finished");
 }
 
-// Line by line or all at once: the same.
 TEST_F(Live, LineByLineGivesTheSameDocument) {
   const MadeRun made = made_run();
   LiveRun other("runs/made-1", "[job]\nname = \"made\"\n[cluster]\npolicy = \"equal\"\n");

@@ -21,7 +21,7 @@ TEST(Document, AChartHasItsValuesAndATable) {
   const Json block = chart_block(a_chart({"a<b", 3, {0, 5, 10}, {1, 2, 4.00004}}));
   EXPECT_EQ(block["type"], "chart");
   EXPECT_EQ(block["x"], Json({0, 5, 10}));
-  EXPECT_EQ(block["series"][0]["mean"], Json({1, 2, 4})) << "with four digits";
+  EXPECT_EQ(block["series"][0]["mean"], Json({1, 2, 4})) << "four significant digits";
   EXPECT_EQ(block["series"][0]["colour"], 3);
   EXPECT_FALSE(block["series"][0].contains("min")) << "each point is one round";
   EXPECT_EQ(block["columns"], Json({"seconds", "a<b"}));
@@ -55,7 +55,7 @@ TEST(Document, BucketsKeepMinimumMeanAndMaximum) {
   EXPECT_THAT(thinned({"a", 0, {1, 2}, {3, 4}}, 2).low, IsEmpty());
 }
 
-TEST(Document, NumbersAreRoundedToFourDigits) {
+TEST(Document, NumbersAreRounded) {
   EXPECT_EQ(brief(0.0123456).dump(), "0.01235");
   EXPECT_EQ(brief(1234.56).dump(), "1235");
   EXPECT_EQ(brief(25558.3).dump(), "25558");

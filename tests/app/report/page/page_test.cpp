@@ -44,10 +44,10 @@ TEST(Page, IsOneFileWithStyleScriptsAndData) {
   const std::string begin = "id=\"data\" data-keep>";
   const std::size_t from = text.find(begin) + begin.size();
   const Json data = parse_json(text.substr(from, text.find("</script>", from) - from));
-  EXPECT_EQ(data, a_document()) << "no name in it ends the element";
+  EXPECT_EQ(data, a_document()) << "a name must not close the script element";
 }
 
-// The policy of the server forbids scripts in the page.
+// The server's content security policy forbids inline scripts.
 TEST(Page, TheLivePageLoadsScriptsFromFiles) {
   EXPECT_THAT(
       live_page(a_document()),

@@ -1,4 +1,4 @@
-// Events of a run, in groups.
+// The events of a run, in groups.
 #include "app/report/run/changes.h"
 
 #include <gmock/gmock.h>
@@ -57,9 +57,9 @@ TEST(Changes, JoiningAndLeavingWorkersMoveWork) {
 TEST(Changes, SmallMovesAndShortRoundsAreNotListed) {
   MadeRun made;
   for (std::uint64_t i = 0; i < 4; ++i) made.round({"a", "b"}, {500 + i, 500 - i}, {20, 20});
-  made.round({"a", "b"}, {9, 1}, {1, 1});  // the rest of an epoch
+  made.round({"a", "b"}, {9, 1}, {1, 1});  // the short last round of an epoch
   EXPECT_THAT(changes_of(made.record()).list, IsEmpty());
-  // But many small ones in a row are one.
+  // Many small moves in a row are listed as one.
   for (std::uint64_t i = 0; i < 20; ++i) made.round({"a", "b"}, {500 + 5 * i, 500 - 5 * i}, {20, 20});
   EXPECT_THAT(changes_of(made.record()).list, SizeIs(1));
 }
@@ -68,7 +68,7 @@ TEST(Changes, ListsAreLimited) {
   MadeRun made;
   for (int i = 0; i < 300; ++i) {
     const std::uint64_t more = i % 2 == 0 ? 0 : 100;
-    made.round({"a", "b"}, {500 + more, 500 - more}, {20, 20}).said("hello");
+    made.round({"a", "b"}, {500 + more, 500 - more}, {20, 20}).note("hello");
   }
   const Changes changes = changes_of(made.record(), true, 30);
   EXPECT_THAT(changes.list, SizeIs(60)) << "30 of each kind";

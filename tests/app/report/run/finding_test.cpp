@@ -51,7 +51,8 @@ TEST(Finding, ABetterSplitRespectsMemoryAndGrains) {
   const Finding grains = finding_of(made.record(), {.grain = 25});
   ASSERT_TRUE(grains.better);
   EXPECT_THAT(grains.better->better, ElementsAre(175, 25));
-  EXPECT_FALSE(finding_of(made.record(), {.most = {{"a", 10}, {"b", 10}}}).better) << "there is no room";
+  EXPECT_FALSE(finding_of(made.record(), {.most = {{"a", 10}, {"b", 10}}}).better)
+      << "the limits leave no room";
 }
 
 TEST(Finding, AnotherSlowestWorkerStartsANewStretch) {
@@ -69,7 +70,7 @@ TEST(Finding, AnotherSlowestWorkerStartsANewStretch) {
   EXPECT_EQ(it.culprit(), 0U) << "the others waited longer for it";
 }
 
-// The first rounds of a run are like no others.
+// The first rounds of a run are not typical.
 TEST(Finding, AFewSlowRoundsAreIgnored) {
   MadeRun made;
   for (int i = 0; i < 4; ++i) made.round({"a", "b"}, {50, 50}, {20, 300});

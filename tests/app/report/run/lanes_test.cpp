@@ -1,4 +1,4 @@
-// The rounds one by one.
+// The chart of single rounds.
 #include "app/report/run/lanes.h"
 
 #include <gmock/gmock.h>
@@ -41,10 +41,10 @@ TEST(Lanes, FewRoundsAreAllExact) {
   EXPECT_EQ(block["round"].size(), 700U);
   EXPECT_EQ(block["view"], 300);
   EXPECT_EQ(block["label"], "the longest wait");
-  EXPECT_EQ(block_of(made, {0}, 9999)["view"], 688) << "the last twelve";
+  EXPECT_EQ(block_of(made, {0}, 9999)["view"], 688) << "the last twelve rounds";
 }
 
-// Of 10,000 rounds those that matter are exact, and the items cover all.
+// With 10,000 rounds, the important ones have their own items, and the items cover all rounds.
 TEST(Lanes, LastSlowestAndViewedRoundsAreExact) {
   std::vector<double> seconds(10'000, 1);
   seconds[0] = seconds[4321] = 50;

@@ -1,4 +1,4 @@
-// Runs that never were, as a recorder would have written them.
+// Made-up runs, in the files that a recorder would write.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,8 +9,8 @@
 
 namespace steelyard {
 
-// A round of which a worker computes `shares[i]` samples in `ms[i]`, and that takes 5 ms longer than the
-// slowest.
+// In each round, worker i computes `shares[i]` samples in `ms[i]`; the round takes 5 ms longer than its
+// slowest worker.
 struct MadeRun {
   std::string rounds, events;
   double at = 0;  // ms
@@ -62,7 +62,7 @@ struct MadeRun {
     events += it.dump() + "\n";
     return *this;
   }
-  MadeRun& said(const std::string& text) { return event({{"at_ms", at}, {"text", text}}); }
+  MadeRun& note(const std::string& text) { return event({{"at_ms", at}, {"text", text}}); }
   void line(const nlohmann::json& it) { rounds += it.dump() + "\n"; }
 
   [[nodiscard]] RunRecord record(const std::string& result = "") const {
@@ -70,15 +70,15 @@ struct MadeRun {
   }
 };
 
-// 40 rounds of three workers of speeds 4:2:1 with equal shares, then 40 with the right ones, in which "half"
-// computes.
+// 40 rounds with equal shares for three workers, whose speeds are 1:4:2, then 40 with shares in proportion to
+// their speeds.
 inline MadeRun made_run() {
   MadeRun run;
   run.process(0);
   for (int i = 0; i < 40; ++i) run.round({"eighth", "half", "quarter"}, {100, 100, 100}, {80, 20, 40}, 52);
   for (int i = 0; i < 40; ++i) {
     run.round({"eighth", "half", "quarter"}, {43, 171, 86}, {34.4, 34.2, 34.4}, 99);
-    if (i == 5) run.said("worker 'quarter' continues");
+    if (i == 5) run.note("worker 'quarter' continues");
   }
   run.evaluation(0.75);
   return run;

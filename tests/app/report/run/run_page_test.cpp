@@ -1,4 +1,4 @@
-// The document of runs: what it says, and how large its page is.
+// The document of runs: its content, and the size of its page.
 #include "app/report/run/run_page.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST(RunPage, LossAndAccuracyComeFirst) {
 
 TEST(RunPage, IsSelfContainedAndEscapesRecordedText) {
   MadeRun made;
-  made.process(0).said("<b>bold</b>").round({"<i>", "b"}, {50, 50}, {20, 10}).said("\033[2J</script>");
+  made.process(0).note("<b>bold</b>").round({"<i>", "b"}, {50, 50}, {20, 10}).note("\033[2J</script>");
   ReportedRun run = reported(made);
   run.job = "a = \"<script>\"\nb = 1\n";
   run.name = run.about = run.path = "<u>";
@@ -114,7 +114,7 @@ TEST(RunPage, ShowsTheStateOfTheRun) {
   EXPECT_EQ(state()["name"], "failed");
   EXPECT_THAT(state()["text"].get<std::string>(), HasSubstr("server lost: it broke"));
   run.record = made_run().record();
-  EXPECT_EQ(state()["name"], "stopped") << "it left no result";
+  EXPECT_EQ(state()["name"], "stopped") << "there is no result";
   run.state = "running";
   EXPECT_EQ(state()["name"], "running");
 }
@@ -123,7 +123,7 @@ TEST(RunPage, AWaitingJobListsItsWorkers) {
   ReportedRun run = reported(MadeRun());
   run.machines = {{"a", {}}, {"b", {}}, {"c", {}}};
   MadeRun made;
-  made.said("worker 'b' joined");
+  made.note("worker 'b' joined");
   run.record = made.record();
   const Json document = live_document(run, -1);
   EXPECT_EQ(document["sections"][0]["state"]["name"], "waiting");
@@ -213,7 +213,7 @@ TEST(RunPage, AShortRunHasNoPercentOfIdeal) {
   EXPECT_THAT(block_of(run_document({run}), "cards").dump(), HasSubstr("too short to tell"));
 }
 
-// As long as the demo's, and far longer and wider.
+// A run as long as the demo, one far longer, and one with 100 workers.
 TEST(RunPage, PagesOfLongRunsStaySmall) {
   Random random(7);
   for (const auto& [rounds, workers] : {std::pair<int, int>{1180, 3}, {100'000, 3}, {2000, 100}}) {

@@ -1,4 +1,4 @@
-// A run, read back from its files.
+// Reads a run from its files.
 #include "app/report/run/run_record.h"
 
 #include <gmock/gmock.h>
@@ -39,11 +39,11 @@ TEST(RunRecord, NumbersInWorkerNamesSortByValue) {
   EXPECT_EQ(record.rounds[0].parts[0].worker, 1U);
 }
 
-// Each process has a clock of its own.
+// Each process has its own clock.
 TEST(RunRecord, TimesContinueAfterAResumption) {
   MadeRun made;
-  made.process(0).said("hello").round({"a"}, {1}, {95}).round({"a"}, {1}, {95}).said("worker 'b' is lost");
-  made.process(1).said("back").round({"a"}, {1}, {45}).said("all is well");
+  made.process(0).note("hello").round({"a"}, {1}, {95}).round({"a"}, {1}, {95}).note("worker 'b' is lost");
+  made.process(1).note("back").round({"a"}, {1}, {45}).note("all is well");
   const RunRecord record = made.record();
   ASSERT_THAT(record.rounds, SizeIs(3));
   EXPECT_THAT(record.rounds[1].end, DoubleNear(0.2, 1e-9));
@@ -84,10 +84,10 @@ TEST(RunReader, ForgetsTheOldestRoundsAndKeepsEvaluations) {
   reader.event_lines(made.events);
   reader.round_lines(made.rounds);
   reader.forget(91);
-  EXPECT_EQ(reader.so_far().left_out, 0U) << "the limit";
+  EXPECT_EQ(reader.so_far().left_out, 0U) << "91 is exactly the limit";
   reader.forget(60);
   const RunRecord record = reader.record();
-  ASSERT_THAT(record.rounds, SizeIs(10)) << "an evaluation and 9 rounds of two workers: half of 60, or less";
+  ASSERT_THAT(record.rounds, SizeIs(10)) << "an evaluation and 9 rounds of two workers: at most half of 60";
   EXPECT_FALSE(record.rounds[0].train);
   EXPECT_EQ(record.rounds[1].round, 21U);
   EXPECT_EQ(record.left_out, 21U);

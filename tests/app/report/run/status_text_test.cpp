@@ -1,4 +1,4 @@
-// Where a run stands.
+// The status of a run as text.
 #include "app/report/run/status_text.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,6 @@ TEST(StatusText, NamesTheWorkersAndTheSlowestOne) {
   EXPECT_THAT(status_text(run, "finished"), Not(HasSubstr("left")));
 }
 
-// The status covers the last rounds only.
 TEST(StatusText, CoversTheLastRoundsOnly) {
   MadeRun made = made_run();
   for (int i = 0; i < 20; ++i)
@@ -52,7 +51,7 @@ TEST(StatusText, TheNearestLimitDeterminesTheShareDone) {
   EXPECT_THAT(share_done(run), DoubleNear(0.25, 1e-9));
   run.seconds = 2;
   EXPECT_THAT(share_done(run), DoubleNear(0.5, 1e-9));
-  for (std::size_t i = 6; i < 10; ++i) run.record.rounds[i].epoch = 1;  // 4 of its 6
+  for (std::size_t i = 6; i < 10; ++i) run.record.rounds[i].epoch = 1;  // 4 of its 6 rounds
   run.rounds = 0;
   run.seconds = 0;
   EXPECT_THAT(share_done(run), DoubleNear((1 + 4.0 / 6) / 4, 1e-9));

@@ -9,8 +9,8 @@
 //    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
 //    "percent_of_ideal":97.2,"computing":0.82,"efficiency":0.8,"loss":1.84,"accuracy":0.31}
 //
-// "cpu", "memory_mb" (if a worker measures them): for each worker the part of its processor that is available to
-// it, 0 to 1, and its available memory; null: unknown.
+// "cpu", "memory_mb" (if a worker measures them): for each worker the part of its processor that is
+// available to it, 0 to 1, and its available memory; null: unknown.
 // "holes" (backup workers): the number of positions from "begin" to "end" that belong to other rounds.
 // "staleness" (modes that apply pushes at once): mean delay of all earlier pushes of the run, in updates.
 //

@@ -56,7 +56,7 @@ TEST(Policies, RefusalsListValidNames) {
               AllOf(HasSubstr("lbbsp"), HasSubstr("boa, cannikin, "), HasSubstr(", steelyard")));
   EXPECT_THAT(refusal("lb-bsp", {{"rapid", "1"}}),
               AllOf(HasSubstr("rapid"), HasSubstr("predictor, dead_band")));
-  EXPECT_THAT(refusal("equal", {{"rapid", "1"}}), AllOf(HasSubstr("rapid"), HasSubstr("none")));
+  EXPECT_THAT(refusal("equal", {{"rapid", "1"}}), AllOf(HasSubstr("rapid"), HasSubstr("no options")));
   EXPECT_THAT(refusal("lb-bsp", {{"predictor", "oracle"}}),
               AllOf(HasSubstr("oracle"), HasSubstr("last, ema, arima, rnn, narx")));
   for (const char* value : {"1", "-0.1", "3 %", "", "nan"}) {

@@ -35,7 +35,7 @@ class Liveness : public testing::Test {
       waitpid(child, nullptr, 0);
     }
   }
-  // Forks a process that sends one message to the scheduler, then calls `then`. Must precede any use of libzmq.
+  // Forks a process that sends one message to the scheduler, then calls `then`. Call it before using libzmq.
   pid_t start(NodeId self, const std::function<void(ZmqLink&)>& then) {
     const pid_t child = fork();
     if (child == 0) {

@@ -32,7 +32,7 @@ struct ZipError {
 
 ZipArchive::ZipArchive(FileBytes bytes) : bytes_(std::move(bytes)) {
   if (bytes_.size() == 0)
-    refuse_archive(bytes_, "it is no zip archive, but empty");  // libzip would create one
+    refuse_archive(bytes_, "it is empty, not a zip archive");  // libzip would create one
   ZipError failed;
   source_ = zip_source_buffer_create(bytes_.bytes.data(), bytes_.size(), 0, &failed.error);
   if (source_ == nullptr) refuse_archive(bytes_, "it cannot be read (" + failed.text() + ')');

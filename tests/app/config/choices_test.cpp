@@ -109,7 +109,7 @@ TEST(Choices, ErrorsInModelsAndDataSetsHaveTheirPlace) {
       refusal_of(good, {"data.samples=abc"}),
       "--set data.samples=abc: data set 'ours', option samples = 'abc': give a whole number from 1 to 100");
   EXPECT_THAT(refusal_of("[model]\nname = \"mlb\"\n"),
-              AllOf(HasSubstr("j.toml:2:8: there is no model 'mlb'; did you mean \"mlp\"? (valid: computed, "
+              AllOf(HasSubstr("j.toml:2:8: unknown model 'mlb'; did you mean \"mlp\"? (valid: computed, "
                               "external, mine, albert, "),
                     HasSubstr("lenet5, mlp, resnet101")));
   EXPECT_THAT(refusal_of("[data]\nname = \"mnist\"\n"), HasSubstr("j.toml:2:8: unknown data set 'mnist'"));

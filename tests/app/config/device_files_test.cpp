@@ -107,7 +107,7 @@ TEST_F(DeviceFiles, InvalidRecordsAreRefused) {
   EXPECT_THAT(trouble("\n", read), HasSubstr("no training round"));
   EXPECT_THAT(
       trouble(R"({"purpose":"train","workers":["fast"],"shares":[1],"compute_ms":[1],"round_ms":1})", read),
-      AllOf(HasSubstr("\"fats\" has no round"), HasSubstr("did you mean \"fast\"?")));
+      AllOf(HasSubstr("has no round of worker \"fats\""), HasSubstr("did you mean \"fast\"?")));
   EXPECT_THROW(read_exchange_ms(folder_.path("nowhere")), Failure);
 }
 

@@ -92,7 +92,7 @@ TEST_F(ReplayTest, PredictsOtherPoliciesAndWorkers) {
 }
 
 TEST_F(ReplayTest, UnsupportedRunsAreRefusedWithARemedy) {
-  EXPECT_THAT(trouble({"c"}), AllOf(HasSubstr("no worker of"), HasSubstr("(valid: a, b)")));
+  EXPECT_THAT(trouble({"c"}), AllOf(HasSubstr("has no such worker"), HasSubstr("(valid: a, b)")));
   EXPECT_THAT(trouble({"a", "b"}), HasSubstr("no worker of " + run() + " is left"));
   folder_.write("job.toml", "[train]\nrounds = 8\n[cluster]\nsync = \"local:4\"\n[[worker]]\n");
   EXPECT_THAT(trouble(), AllOf(HasSubstr("local:4"), HasSubstr("under bsp, ssp or asp")));

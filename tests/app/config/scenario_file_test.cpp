@@ -250,7 +250,7 @@ TEST(ScenarioFile, MeaninglessEventsAreRefused) {
               HasSubstr("is drawn per round"));
   EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
   EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
-  EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"), AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest means")));
+  EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"), AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest has no effect")));
   EXPECT_THAT(event("scale = 2\nshape = \"bursty\"\nmean_gap = 3\nmean_length = 3\nhighest = 2\n"),
               HasSubstr("highest has no effect with shape \"bursty\""));
   EXPECT_THAT(event("memory = 0.5\n"), AllOf(HasSubstr("odd.toml:4"), HasSubstr("memory_mb")));
@@ -275,7 +275,7 @@ TEST(ScenarioFile, OneTimeEventsHaveNoShapeAndNoEnd) {
     }
   }
   EXPECT_EQ(event("from_round = 3\nto_round = 9\nkill = true\n"), "");
-  EXPECT_THAT(event("join = true\n"), HasSubstr("give from_round"));
+  EXPECT_THAT(event("join = true\n"), HasSubstr("join needs from_round"));
 }
 
 TEST(ScenarioFile, TheExchangeIsSpecifiedInOneWay) {

@@ -118,7 +118,7 @@ TEST_F(Npy, NamesTheArraysOfAnArchive) {
   const std::string mnist = file("mnist.npz", zipped({{"x_train.npy", one}, {"x_test.npy", one}}));
   EXPECT_THAT(refusal(mnist + ":x_trian"),
               HasSubstr("mnist.npz: there is no array 'x_trian' in it; did you mean \"x_train\"? "
-                        "(there are: x_train, x_test)"));
+                        "(valid: x_train, x_test)"));
   EXPECT_THAT(refusal(file("none.npz", zipped({}))), HasSubstr("none.npz: there is no array (.npy) in it"));
   EXPECT_THAT(refusal(folder_.path("absent.npz:x")), HasSubstr("absent.npz does not exist"));
   EXPECT_THAT(refusal(file("plain.npz", one).string() + ":x"),

@@ -223,7 +223,7 @@ FileBytes open_array(const std::filesystem::path& path) {
   throw Failure(ExitCode::io,
                 file + (names.empty()  ? ": there is no array (.npy) in it: give another file"
                         : name.empty() ? ": there are several arrays in it: name one, as in " + file + ":" +
-                                             names[0] + " (there are: " + joined(names) + ")"
+                                             names[0] + " (valid: " + joined(names) + ")"
                                        : ": there is no array '" + name + "' in it" + among(name, names)));
 }
 

@@ -165,7 +165,7 @@ struct BeginRound {
   Round round = 0;
   std::uint64_t epoch = 0;
   Interval positions;
-  std::uint64_t quorum = 0;   // number of positions that close a slice
+  std::uint64_t quorum = 0;   // number of positions, `skipped` included, that close a slice; in every mode
   bool clip_barrier = false;  // a covered slice waits for Commit
   bool save = false;          // keep the version that this round makes until its checkpoint is saved
   LocalSteps local{};         // if set, pushes are differences made by local steps, not gradients
@@ -304,8 +304,8 @@ struct Closed {
   void serialize(auto& fields) { fields(term, version, bounded(staleness, limits::staleness)); }
 };
 
-// Scheduler -> worker: shards lack these positions, which the worker has reported; push them again. Follows
-// from ShardBeat::gaps (Assignments::repair_gap).
+// Scheduler -> worker: shards lack this whole piece, which the worker has reported; push it again, to all
+// shards. Follows from ShardBeat::gaps (Assignments::repair_gap).
 struct Resend {
   Term term = 0;
   Round round = 0;
@@ -335,8 +335,10 @@ struct ShardBeat {
   Version version = 0;  // the lowest of its slices
   Round opened = 0;     // the shard has received BeginRound of all rounds below this number
   bool loaded = false;  // it has its initial state
-  // The first gaps of single slices in its oldest open round, each listed once. They are not merged: a push
-  // that overlaps covered positions is dropped, so the union of two slices' gaps would repair neither.
+  // The first gaps of single slices in its oldest open round, each listed once. Pieces still being computed
+  // are gaps, too; the scheduler decides which gaps are lost pushes (Assignments::repair_gap). Gaps are not
+  // merged: a push that overlaps covered positions is dropped, so the union of two slices' gaps would repair
+  // neither.
   std::vector<Interval> gaps;
   bool covered = false;     // with a clip barrier: waiting for Commit
   std::uint64_t added = 0;  // pushes added since the process started: shows that pushes arrive

@@ -1,7 +1,9 @@
 // Sync modes: when a round may begin, its length, and how pushes become the next version.
 //
 // A mode is a set of numbers. The mode's file in protocol/modes parses its text ("ssp:2"). Scheduler, shards
-// and workers use only the numbers, never the name.
+// and workers use only the numbers, never the name: scheduler/rounds/rounds.h (when a round begins and is
+// done), server/shard/close_rule.h (when a slice steps and closes), worker/pull_rule.h (parameters to compute
+// from).
 //
 // See docs/protocol.md, "Sync modes".
 #pragma once
@@ -84,7 +86,8 @@ struct SyncMode {
   bool steals_work = false;
   // A round does not wait for the last `backup` workers. Their positions go to the next round.
   std::uint64_t backup = 0;
-  // On arrival: a slice steps when this share of a global batch has arrived since its last step.
+  // On arrival: a slice steps when this share of a global batch has arrived since its last step. Unrelated to
+  // BeginRound::quorum, which closes a round.
   Quorum quorum = {};
   // A push that is tau > 1 steps late is divided by tau (n-softsync; Zhang et al., IJCAI 2016).
   bool damped = false;

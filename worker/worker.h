@@ -1,9 +1,9 @@
 // Worker: pulls a version, sends pieces to the compute node, pushes their gradients and reports.
 //
 // It holds two versions of the parameters: the one that it computes from, and the next one as it arrives. It
-// keeps its pushes for a version until all of the next version has arrived, which proves that every slice was
-// closed; until then a push may have to be resent. A pseudo-node computes (worker/compute/compute_node.h), so
-// the worker can answer messages meanwhile.
+// keeps its pushes for a version (HeldPiece, worker/pull_rule.h) until all of the next version has arrived,
+// which proves that every slice was closed; until then a push may have to be resent. A pseudo-node computes
+// (worker/compute/compute_node.h), so the worker can answer messages meanwhile.
 //
 // The sync mode's PullRule chooses the versions (worker/pull_rule.h).
 #pragma once

@@ -70,7 +70,10 @@ class Assignments {
   // assignment or the report was lost. If `doubtful`, does not wait for the timeout.
   [[nodiscard]] Orders repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held,
                                    bool doubtful = false);
-  // A shard lacks these positions of a round, although their pieces were reported: requests resends.
+  // A shard lacks these positions of a round. Their pushes count as lost if their piece was reported, and
+  // neither its report nor another push to this shard is more recent than push_timeout(). If the whole piece
+  // is missing and its owner is present, first requests a resend, and reissues it after 4 * push_timeout().
+  // Otherwise reissues the missing part.
   [[nodiscard]] Orders repair_gap(Time now, RoundState& round, const Interval& gap, const ShardMember& shard);
 
   // How long the shards waited for the last push of a round after its report.

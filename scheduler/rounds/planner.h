@@ -41,7 +41,7 @@ class Planner {
   Planner(const Job& job, const Progress& from, std::unique_ptr<balancing::Policy> policy,
           const Members& members);
 
-  struct Share {
+  struct Share {  // the policy's number, as an interval; Assignments makes it a piece
     std::uint32_t slot = 0;
     Interval positions;
     HubNumber hub = whole_model;

@@ -2,7 +2,8 @@
 //
 // A slice covers a round when it has all pushes that the round needs (server/shard/slice_memory.h). A round
 // is done when the scheduler has all its reports, and closed when every shard has made the next version
-// (confirm()).
+// (confirm()). With backup workers, next() returns OpenOldest when all but SyncMode::backup workers have
+// reported. The unreported positions then move to the next round.
 //
 // Round k may begin when reports cover all rounds below k - slack. Within the slack, a round begins early
 // only for a worker that would be idle. An evaluation, a checkpoint and the end need one whole version, so

@@ -2,12 +2,16 @@
 // that a sync mode changes in a shard. Whether a round is covered does not depend on the mode:
 // Shard::close_covered() compares the slice's ledger with BeginRound::quorum and then calls close().
 //
-//  exact versions      The slice sums pushes. When the round is covered, it takes one step with their
-//                      average, which makes the next version.
-//  applied on arrival  Several rounds are open. The slice takes a step with each push, or gathers pushes
-//                      until the mode's number of positions is in and takes a step with their average. Its
-//                      version is the first round that its parameters do not contain completely.
-//  hubs                like exact versions, with parameters and average for each hub: hub_rule(), below
+//  exact versions      bsp, flexrr, backup and modes with local steps. The slice sums pushes. When the round
+//                      is covered, it takes one step with their average, which makes the next version.
+//  applied on arrival  ssp, asp, dc-asgd: the slice takes a step with each push. nsoft, ksoft, eager: it
+//                      gathers pushes until SyncMode::quorum is in, and takes a step with their average.
+//                      Steps and closing are independent: several rounds are open, and the slice's version is
+//                      the first round that its parameters do not contain completely.
+//  hubs                mll. Like exact versions, with parameters and average for each hub: hub_rule(), below
+//
+// Under backup, the scheduler removes the last workers' positions from the round before it sends BeginRound
+// (Rounds::OpenOldest). The slice counts them as covered (cover_holes()).
 #pragma once
 
 #include <cstdint>
@@ -79,9 +83,11 @@ class CloseRule {
   [[nodiscard]] virtual bool is_in_slices(std::span<const SliceMemory>) const { return true; }
   // Whether a push of an open round can be added to this slice now.
   [[nodiscard]] virtual bool takes(const Push& push, const SliceMemory& slice) const = 0;
-  // Adds a push. Returns false, without a change, if any of its positions is covered already.
+  // Adds a push; if pushes are applied on arrival, also takes the step that has become due. Returns false,
+  // without a change, if any of its positions is covered already.
   virtual bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) = 0;
-  // All open rounds are complete in this slice: takes a step with the pushes gathered so far.
+  // Takes a step with the pushes gathered so far, although they are fewer than SyncMode::quorum. Called when
+  // all open rounds are covered, or the oldest is and no push arrives (Shard::close_covered()).
   virtual void settle(const BeginRound&, SliceMemory&) const {}
   // The slice's current version is sent to this worker; or the worker has disconnected.
   virtual void answered(NodeId, const SliceMemory&) {}

@@ -75,7 +75,8 @@ class Shard {
   [[nodiscard]] std::optional<IdleTick> due_quiet(Time now) const;
   // Sets ShardBeat::mirror.
   void set_mirror(const MirrorState& mirror) { mirror_ = mirror; }
-  void beat(Outbox& out);  // only once joined
+  // Sends ShardBeat, with first_gaps() of the oldest open round. Only once joined.
+  void beat(Outbox& out);
 
  private:
   struct WaitingPull {

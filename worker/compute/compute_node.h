@@ -7,7 +7,8 @@
 //                        and hold the distance moved (worker/compute/local_stepper.h).
 //  Compute, to evaluate  Answered by Computed.
 //  Compute without parameters
-//                        An announcement: the first micro-batches are prepared before the parameters arrive.
+//                        An announcement: the feed (worker/compute/feed.h) reads the first micro-batches
+//                        before the parameters arrive.
 //                        The Compute with parameters may or may not follow.
 //  Cut                   With hand-over: the piece ends there, if no later micro-batch has begun; CutTried
 //                        reports the actual end. Not answered once the last micro-batch has begun: Computed

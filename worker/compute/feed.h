@@ -69,7 +69,8 @@ class BatchBuffer {
   // `labels`: per sample; `sizes`: of micro-batches, largest first.
   BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes);
 
-  // Fills the first micro-batch of `positions`, which must not be empty and must lie inside the data set.
+  // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read().
+  // `positions` must not be empty and must lie inside the data set.
   const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
   [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
 

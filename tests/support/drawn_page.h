@@ -1,4 +1,4 @@
-// Renders pages in a headless browser, with a script that inspects the result.
+// Renders pages in a headless browser, with a script that reports the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace steelyard {
 
-// Skipped if no browser is installed.
+// Skips itself where there is no browser.
 class DrawnPage : public ProcessTest {
  protected:
   void SetUp() override {
@@ -19,7 +19,7 @@ class DrawnPage : public ProcessTest {
     if (!std::filesystem::exists(browser)) GTEST_SKIP() << browser << " is not installed (script/setup)";
   }
 
-  // Renders the page with the script `probe`; returns the JSON that it writes into <pre id="probe">.
+  // What `probe`, a script, writes into a <pre id="probe"> as JSON.
   nlohmann::json drawn(std::string page, int width, bool dark, const std::string& probe = usual_probe) {
     page.insert(
         page.find("<meta"),
@@ -28,12 +28,12 @@ class DrawnPage : public ProcessTest {
     const std::string file = write("page.html", page);
     const std::string dom = dom_of("file://" + file, width, dark), begin = "<pre id=\"probe\">";
     const std::size_t from = dom.find(begin);
-    if (from == std::string::npos) return {{"troubles", {"nothing was rendered: " + dom.substr(0, 2000)}}};
+    if (from == std::string::npos) return {{"troubles", {"nothing was drawn: " + dom.substr(0, 2000)}}};
     const std::size_t at = from + begin.size();
     return nlohmann::json::parse(dom.substr(at, dom.find("</pre>", at) - at));
   }
 
-  // The DOM of the page at `url` after `ms` of virtual time.
+  // What the page at a place has become; `ms` of its time are let pass.
   std::string dom_of(const std::string& url, int width, bool dark, int ms = 20'000) {
     Process browsing(path("browser.log"),
                      {"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
@@ -48,31 +48,34 @@ class DrawnPage : public ProcessTest {
   static constexpr const char* browser = "/usr/bin/chromium";
   // clang-format off
   static constexpr const char* usual_probe = R"js(<script>
-    const key = (frame, key) => frame?.dispatchEvent(new KeyboardEvent("keydown", {key}));
-    const tips = kind => {
-      const frame = document.querySelector(kind);
-      key(frame, "ArrowRight");
-      key(frame, "ArrowRight");
-      return frame?.querySelector(".tip")?.innerText ?? "";
-    };
-    const view = kind => document.querySelector(kind)?.querySelector("svg").getAttribute("viewBox");
     const all = kind => [...document.querySelectorAll(kind)];
+    const key = (frame, key) => frame?.dispatchEvent(new KeyboardEvent("keydown", {key}));
+    const plot = document.querySelector(".is-chart .frame"), lanes = document.querySelector(".lanes");
+    const labelled = ".dygraph-axis-label-x, .along span";
+    const textsIn = it => [...(it?.querySelectorAll(labelled) ?? [])].map(of => of.textContent).join();
+    const edges = () => [plot, lanes].map(textsIn);
     const found = {width: innerWidth, dark: matchMedia("(prefers-color-scheme: dark)").matches,
                    paper: getComputedStyle(document.body).backgroundColor,
                    wide: document.documentElement.scrollWidth > innerWidth,
-                   plot: tips(".plot"), lanes: tips(".lanes"), plots: all(".plot").length,
-                   controls: all(".controls:not([hidden])").length, before: [view(".plot"), view(".lanes")]};
-    for (const kind of [".plot", ".lanes"]) key(document.querySelector(kind), "+");
-    found.after = [view(".plot"), view(".lanes")];
-    const slider = document.querySelector(".controls input");
+                   plots: all(".is-chart .frame").length, before: edges(),
+                   drawn: +document.documentElement.dataset.drawn};
+    for (const it of [plot, lanes]) { key(it, "ArrowRight"); key(it, "ArrowRight"); }
+    found.plot = plot?.querySelector(".legend").innerText;
+    found.lanes = document.querySelector(".readout")?.innerText;
+    for (const it of [plot, lanes]) key(it, "+");
+    found.after = edges();
+    const slider = document.querySelector("input[type=range]");
     if (slider) { slider.value = 60; slider.dispatchEvent(new Event("input")); }
-    found.slid = view(".lanes");
-    const kept = it => it.closest(".wide, pre, svg, .tip, details:not([open])");
+    found.slid = document.querySelector("output")?.textContent;
+    const kept = it => it.closest(".wide, pre, .plot, .names, details:not([open])");
     found.beyond = all("body *").filter(it => !kept(it) && it.getBoundingClientRect().right > innerWidth + 1)
                                 .map(it => it.outerHTML.slice(0, 80));
-    found.lines = all(".plot").map(it => Math.max(...[...it.querySelectorAll("path.line")].map(
-                                                   line => line.getBoundingClientRect().width)));
-    found.heights = all(".plot svg, .lanes svg").map(it => it.getBoundingClientRect().height);
+    const pixels = it => it.getContext("2d").getImageData(0, 0, it.width, it.height).data;
+    const inked = it => pixels(it).some(value => value > 0);
+    found.empty = all(".plot").filter(it => ![...it.querySelectorAll("canvas")].some(inked)).length +
+                  all(".view canvas").filter(it => !inked(it)).length;
+    const labels = all(".along").map(it => [...it.children].map(of => of.getBoundingClientRect()));
+    found.overlap = labels.some(boxes => boxes.some((box, i) => i > 0 && box.left < boxes[i - 1].right));
     found.troubles = troubles;
     const out = document.createElement("pre");
     out.id = "probe";

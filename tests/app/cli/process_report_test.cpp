@@ -39,7 +39,7 @@ TEST_F(ProcessReport, MistakesAreReported) {
   folder_.write("run/rounds.jsonl", made_run().rounds);
   EXPECT_EQ(run({"report", path("run"), "-o", path("no/such/folder.html")}), 74);
   EXPECT_EQ(run({"report", path("run")}), 0) << "what the job alone tells is left out";
-  EXPECT_THAT(said_, AllOf(HasSubstr("future"), HasSubstr("less to say")));
+  EXPECT_THAT(said_, AllOf(HasSubstr("future"), HasSubstr("the page is incomplete")));
   EXPECT_THAT(text_of(path("run/report.html")), HasSubstr("Worker eighth held the others up"));
 }
 

@@ -250,7 +250,8 @@ TEST(ScenarioFile, MeaninglessEventsAreRefused) {
               HasSubstr("is drawn per round"));
   EXPECT_THAT(event("scale = 2\nshape = \"random_walk\"\ndeviation = 0.1\n"), HasSubstr("no other"));
   EXPECT_THAT(event("scale = 2\nshape = \"wave\"\n"), HasSubstr("random_walk"));
-  EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"), AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest has no effect")));
+  EXPECT_THAT(event("scale = 2\nlowest = 0.5\n"),
+              AllOf(HasSubstr("odd.toml:5"), HasSubstr("lowest has no effect")));
   EXPECT_THAT(event("scale = 2\nshape = \"bursty\"\nmean_gap = 3\nmean_length = 3\nhighest = 2\n"),
               HasSubstr("highest has no effect with shape \"bursty\""));
   EXPECT_THAT(event("memory = 0.5\n"), AllOf(HasSubstr("odd.toml:4"), HasSubstr("memory_mb")));

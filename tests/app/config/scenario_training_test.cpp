@@ -149,7 +149,8 @@ TEST(ScenarioTraining, InvalidKeysAreRefused) {
   EXPECT_THAT(trouble(train + "[model]\nwings = 2\n"), HasSubstr("wings"));
   EXPECT_THAT(trouble(train + "[data]\nwings = 2\n"), HasSubstr("no option 'wings'"));
   EXPECT_THAT(trouble(train + "global_batch = 20000\n"), HasSubstr("has only 10000 training samples"));
-  EXPECT_THAT(trouble("[job]\ntrain = true\ndata = \"synthtic\"\n"), HasSubstr("unknown data set 'synthtic'"));
+  EXPECT_THAT(trouble("[job]\ntrain = true\ndata = \"synthtic\"\n"),
+              HasSubstr("unknown data set 'synthtic'"));
   EXPECT_THAT(trouble("[job]\ntrian = true\n"), HasSubstr("did you mean \"train\"?"));
 }
 

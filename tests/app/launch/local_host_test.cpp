@@ -123,7 +123,7 @@ TEST_F(LocalHostTest, AMissingScriptIsReported) {
   host.tell(missing);
   const std::vector<FromHost> all = until_ended(host);
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_THAT(std::get<Said>(all[1]).text, HasSubstr("there is no program ./nowhere.sh"));
+  EXPECT_THAT(std::get<Said>(all[1]).text, HasSubstr("has no executable program ./nowhere.sh"));
   EXPECT_EQ(std::get<ProcessEnded>(all[2]).status, 78 << 8);
 }
 

@@ -80,10 +80,10 @@ TEST_F(ProcessSimulate, ARunIsReplayedUnderItsOwnAndOtherPolicies) {
   ASSERT_EQ(run(train("run")), 0);
   EXPECT_EQ(run({"replay", path("run"), "--policies", "equal,lb-bsp", "--output", path("again.toml")}), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("rounds under"), HasSubstr("replayed, they take"),
-                           HasSubstr("lb-bsp bsp"), HasSubstr("run again: seed 1")));
+                           HasSubstr("lb-bsp bsp"), HasSubstr("run replayed: seed 1")));
   EXPECT_EQ(run({"simulate", path("again.toml")}), 0) << "it goes on from there as any scenario";
   EXPECT_EQ(run({"replay", path("run"), "--without", "ada"}), 0);
-  EXPECT_THAT(said_, HasSubstr("run again, without ada"));
+  EXPECT_THAT(said_, HasSubstr("run replayed, without ada"));
 }
 
 TEST_F(ProcessSimulate, MistakesGetTheirCodeAndTheNextStep) {

@@ -114,7 +114,7 @@ TEST_F(Npy, NamesTheArraysOfAnArchive) {
   EXPECT_EQ(rows(twice + ":a"), 2U);
   EXPECT_EQ(rows(twice + ":a/b"), 1U);
   EXPECT_THAT(refusal(twice), HasSubstr("twice.npz: there are several arrays in it: name one, as in "));
-  EXPECT_THAT(refusal(twice), HasSubstr("twice.npz:a (there are: a, a/b, a)"));
+  EXPECT_THAT(refusal(twice), HasSubstr("twice.npz:a (valid: a, a/b, a)"));
   const std::string mnist = file("mnist.npz", zipped({{"x_train.npy", one}, {"x_test.npy", one}}));
   EXPECT_THAT(refusal(mnist + ":x_trian"),
               HasSubstr("mnist.npz: there is no array 'x_trian' in it; did you mean \"x_train\"? "

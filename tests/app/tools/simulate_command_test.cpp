@@ -81,7 +81,7 @@ TEST_F(ProcessSimulate, ARunIsReplayedUnderItsOwnAndOtherPolicies) {
   EXPECT_EQ(run({"replay", path("run"), "--policies", "equal,lb-bsp", "--output", path("again.toml")}), 0);
   EXPECT_THAT(said_, AllOf(HasSubstr("rounds under"), HasSubstr("replayed, they take"),
                            HasSubstr("lb-bsp bsp"), HasSubstr("run replayed: seed 1")));
-  EXPECT_EQ(run({"simulate", path("again.toml")}), 0) << "it goes on from there as any scenario";
+  EXPECT_EQ(run({"simulate", path("again.toml")}), 0) << "the output file is a scenario";
   EXPECT_EQ(run({"replay", path("run"), "--without", "ada"}), 0);
   EXPECT_THAT(said_, HasSubstr("run replayed, without ada"));
 }

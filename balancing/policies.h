@@ -2,11 +2,12 @@
 //
 // Each file FILE.cpp in balancing/policy has its rows in a function:
 //
-//   PolicyTable FILE_rows(const PredictorTable&) { return {{"name", make, "one plain sentence", {options}}};
+//   PolicyTable FILE_rows(const PredictorTable&) {
+//     return {{"name", make, "one plain sentence", {options}}};
 //   }
 //
-// CMake collects the functions (steelyard_table); nothing else is needed. The sentence of a published method
-// ends with its source.
+// CMake collects the functions (steelyard_table); no list or declaration is needed. The sentence of a
+// published method ends with its source. Built-in policies derive from Saved (balancing/state.h).
 #pragma once
 
 #include <steelyard/policy.h>

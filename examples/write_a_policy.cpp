@@ -5,6 +5,8 @@
 //   write_a_policy train examples/jobs/quick.toml --set cluster.policy=mean-speed
 //   write_a_policy help policy
 //
+// To build a copy in your own repository: docs/tutorial.md, "Build in your own repository".
+//
 // The first command prints 81.6 % of ideal for mean-speed and 98.9 for steelyard: a mean over all rounds
 // adapts too slowly when machines change. The option --set policy.mean-speed.keep=0.5 makes it adapt faster.
 #include <map>

@@ -29,6 +29,8 @@ namespace steelyard::balancing {
 // A live worker at the time of a plan. cpu and memory come from its last report, at the latest from the end
 // of the previous round.
 struct WorkerView {
+  // Its index in the job, kept for its name. Slots of workers that left are reused only after dozens have
+  // left.
   std::uint32_t slot = 0;
   DeviceKind kind = DeviceKind::cpu;
   std::uint64_t least = 1, most = UINT64_MAX;  // bounds of its share
@@ -40,6 +42,11 @@ struct WorkerView {
 
 // One finished share and its compute time, without waiting and communication. A share that ends within a
 // grain is reported with the estimated time of whole grains, or not at all.
+//
+// A worker may have several samples of one round (after a reassignment), or none. Samples may arrive after
+// the plan of a later round if the sync mode lets rounds overlap. If a round ends without a worker
+// (sync = "backup:B"), `seconds` is a lower bound: the time since the round began, without that of the
+// worker's finished shares.
 struct Sample {
   std::uint32_t slot = 0;
   std::uint64_t round = 0;
@@ -87,6 +94,9 @@ class Policy {
   //
   // May be called several times for one round: the pieces of a lost worker are divided by a separate request.
   // Also called for evaluations, whose samples are never observed.
+  //
+  // If it throws, or if its shares do not sum to the positions or exceed a `most`, the scheduler divides the
+  // round equally, and the job prints one warning.
   virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
 
   // Non-null if this policy also decides how long rounds are. Owned by the policy.

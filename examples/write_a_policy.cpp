@@ -9,6 +9,7 @@
 //
 // The first command prints 81.6 % of ideal for mean-speed and 98.9 for steelyard: a mean over all rounds
 // adapts too slowly when machines change. The option --set policy.mean-speed.keep=0.5 makes it adapt faster.
+#include <cmath>
 #include <map>
 #include <memory>
 
@@ -24,7 +25,7 @@ class MeanSpeed final : public balancing::Policy {
   explicit MeanSpeed(double keep) : keep_(keep) {}
 
   void observe(const balancing::Sample& it) override {
-    if (!(it.seconds > 0)) return;  // policies must ignore invalid samples
+    if (it.samples == 0 || !(it.seconds > 0 && it.seconds < INFINITY)) return;  // ignore invalid samples
     Work& work = work_[it.slot];
     work.samples = keep_ * work.samples + static_cast<double>(it.samples);
     work.seconds = keep_ * work.seconds + it.seconds;

@@ -76,7 +76,7 @@ TEST_F(ProcessCheckpoint, PredictReadsSamplesFromAFile) {
   EXPECT_THAT(said_,
               AllOf(HasSubstr("sample,class,probability\n0,"), HasSubstr("\n2,"), Not(HasSubstr("\n3,"))));
   EXPECT_EQ(run({"predict", path("run"), "--input", write("odd.npy", npy(3, {1, 2, 3}))}), 78);
-  EXPECT_THAT(said_, AllOf(HasSubstr("odd.npy: is 3 x 1"), HasSubstr("28 x 28 x 1")));
+  EXPECT_THAT(said_, AllOf(HasSubstr("odd.npy: has shape 3 x 1"), HasSubstr("28 x 28 x 1")));
   EXPECT_EQ(run({"predict", path("run"), "--input", path("none.npy")}), 74);
 }
 
@@ -112,7 +112,7 @@ TEST_F(ProcessCheckpoint, PredictOnAFileDoesNotOpenTheDataSet) {
   EXPECT_NE(run({"predict", path("own")}), 0) << "the test samples are in the removed files";
   EXPECT_NE(run(of_early), 0) << "only the data set gives the sample shape";
   EXPECT_EQ(run({"predict", path("own"), "--input", input, "--set", "model.name=softmax"}), 78);
-  EXPECT_THAT(said_, HasSubstr("of another model than 'softmax'"));
+  EXPECT_THAT(said_, HasSubstr("does not fit model 'softmax'"));
 }
 
 TEST_F(ProcessCheckpoint, InspectListsTheContentsOfACheckpoint) {
@@ -133,7 +133,7 @@ TEST_F(ProcessCheckpoint, DamageAndWrongPathsAreReportedWithARemedy) {
   EXPECT_THAT(said_, HasSubstr("--job"));
   EXPECT_EQ(run({"eval", alone, "--job", path("run/job.toml")}), 0) << said_;
   EXPECT_EQ(run({"eval", alone, "--job", path("run/job.toml"), "--set", "model.name=mlp"}), 78);
-  EXPECT_THAT(said_, HasSubstr("of another model than 'mlp'"));
+  EXPECT_THAT(said_, HasSubstr("does not fit model 'mlp'"));
 
   std::fstream file(alone + "/model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(-1, std::ios::end);

@@ -3,7 +3,7 @@
 //
 // If possible, all parts of one version lie in one buffer, each at its own offset, so that a holder of all
 // parts has the version flat without a copy. Otherwise a part goes into an unused buffer, at the same offset.
-// If there is none, a buffer is added, up to four. After that the part goes into any buffer where its offset
+// If all are used, a buffer is added, up to four. After that the part goes into any buffer where its offset
 // is free; a fifth or later buffer is added only if it is free nowhere.
 //
 // Any thread: all shards of a process share one pool.

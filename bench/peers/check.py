@@ -21,7 +21,7 @@ from side import Broken, Side
 
 
 # If a number is so close to the kink of a ReLU that rounding decides its side, gradients before it differ by percents.
-# So one of several random draws must agree.
+# Therefore one of several random draws must agree.
 SEEDS = (2, 3, 4)
 # With images of 224 x 224 every draw contains such numbers.
 KINKED = {'shufflenet_v2', 'densenet121', 'inception_v3', 'resnet101'}

@@ -33,7 +33,7 @@ class DrawnPage : public ProcessTest {
     return nlohmann::json::parse(dom.substr(at, dom.find("</pre>", at) - at));
   }
 
-  // What the page at a place has become; `ms` of its time are let pass.
+  // Returns the page at this address after `ms` of its virtual time.
   std::string dom_of(const std::string& url, int width, bool dark, int ms = 20'000) {
     Process browsing(path("browser.log"),
                      {"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",

@@ -1,5 +1,5 @@
-// Plain English, as a ratchet: patterns of sentences that readers stumble over, counted by kind of place. The
-// rule for language is in CONTRIBUTING.md. A pattern is only a detector: rewrite the sentence by its meaning.
+// Plain English: patterns of sentences that readers stumble over must not come back. The rule for language is
+// in CONTRIBUTING.md. A pattern is only a detector: rewrite the sentence by its meaning.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -105,9 +105,8 @@ TEST(Language, UsersReadPlainEnglish) {
   EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
-// The number may only fall: lower it with each rewriting.
+// Comments, and texts of tests, benchmarks and scripts.
 TEST(Language, DevelopersReadPlainEnglish) {
-  constexpr std::size_t limit = 100;
   Findings findings;
   for (const SourceFile& file : source_tree()) {
     if (file.path == "tests/tidy/language_test.cpp") continue;  // it plants what it looks for
@@ -118,7 +117,7 @@ TEST(Language, DevelopersReadPlainEnglish) {
       count(findings, file, script_text_of(file));
     }
   }
-  EXPECT_LE(findings.size(), limit) << listed(findings);
+  EXPECT_THAT(findings, IsEmpty()) << listed(findings);
 }
 
 const std::regex odd_name(

@@ -123,7 +123,7 @@ std::pair<std::size_t, std::string> first_in_view(const RunRecord& record, const
 
 using Columns = std::vector<std::pair<std::string, std::string>>;
 
-// What a worker reported of its machine: mean and minimum over its rounds. Empty values: not reported.
+// A worker's reports about its machine: mean and minimum over its rounds. Empty values: not reported.
 Columns measured(const RunRecord& record, std::uint32_t worker) {
   double sum = 0, least_cpu = 1, least_memory = INFINITY;
   std::size_t rounds = 0;

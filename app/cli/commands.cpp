@@ -112,7 +112,8 @@ void add_train(Commands& all) {
   add_trace_flag(app, it);
   app.footer(
       "Ctrl-C saves a checkpoint and stops all processes; a second Ctrl-C stops them at once.\nExamples:\n"
-      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --web :7080\n"
+      "  steelyard train examples/jobs/demo.toml --web :7080\n"
+      "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick\n"
       "  steelyard train examples/jobs/quick.toml --run-dir /tmp/quick --resume --set train.epochs=6");
 }
 

@@ -136,7 +136,7 @@ const parts = (() => {
       const reason = shown === count() ? "all" : first <= block.view && block.view < first + shown ? block.label : first + shown >= count() ? "the last rounds" : "";
       const means = block.count.slice(first, first + shown).some(it => it > 1) ? ", means of several" : "";
       says.textContent = `rounds ${number(block.round[first], 12)} to ${number(lastOf(first + shown - 1), 12)}` + means + (reason ? ": " + reason : "") +
-                         (inView.some(it => it > cap) ? "; red: a slow round, cut short" : "");
+                         (inView.some(it => it > cap) ? "; red marks: slow rounds, drawn shorter than they were" : "");
       slider.setAttribute("aria-valuetext", says.textContent);
     };
     const tell = (k, r) => {

@@ -66,7 +66,8 @@ std::string advice(const ReportedRun& run, const Finding& finding) {
   std::string text;
   if (finding.better && (run.policy == "equal" || run.policy == "static"))
     text = "Policy " + run.policy +
-           " never moves work. To find such a split automatically: --set cluster.policy=steelyard. ";
+           " never moves work. To find a better split automatically, train with --set "
+           "cluster.policy=steelyard. ";
   if (finding.barrier && finding.exchange > much_exchange) {
     text += percent(finding.exchange) +
             " of the time is exchange of parameters and gradients, which no split makes shorter. A larger "

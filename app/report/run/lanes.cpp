@@ -118,7 +118,7 @@ Json lanes_block(const RunRecord& record, const std::vector<std::uint32_t>& work
   view = std::min(view, rounds.size() - 1);
   const std::vector<LaneItem> items =
       lane_items(seconds, view, exact, std::max(most_cells / workers.size(), 2 * exact));
-  std::string note = "How the workers spent each round. A round is as wide as it took.";
+  std::string note = "How the workers spent each round. The width of a round is its duration.";
   if (items.size() < rounds.size()) {
     note += " The last " + std::to_string(exact) + " rounds and the slowest " + std::to_string(exact / 5) +
             " are exact; the others are means of neighbouring rounds. rounds.jsonl has all " +

@@ -95,11 +95,14 @@ std::vector<Json> run_charts(const ReportedRun& run, const std::vector<std::uint
     return series_by_worker(run.record, workers, points, value);
   };
   const auto loss = [](const RunRound& round) { return round.loss; };
-  add({.id = "loss", .title = "Loss", .note = "Mean over the samples of a round.", .unit = ""},
+  add({.id = "loss",
+       .title = "Loss",
+       .note = "Mean over the samples of a round, and over the test set.",
+       .unit = ""},
       {rounds("training", "work", loss), rounds("test", "stand", loss, false)});
   add({.id = "accuracy",
        .title = "Accuracy",
-       .note = "Correct answers, of the samples of a round and of the test set.",
+       .note = "Correct answers among the samples of a round, and in the test set.",
        .unit = " %",
        .span = accuracy_span},
       {rounds("training", "work", accuracy_percent), rounds("test", "stand", accuracy_percent, false)});
@@ -118,7 +121,7 @@ std::vector<Json> run_charts(const ReportedRun& run, const std::vector<std::uint
   if (run.terms.barrier) {
     add({.id = "use",
          .title = "Use of the time",
-         .note = "100 %: the best split of the round, without waiting.",
+         .note = "100 % of ideal: the best split of each round. Waiting, exchange: of its time.",
          .unit = " %",
          .zero = true,
          .span = 100},

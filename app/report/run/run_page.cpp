@@ -68,7 +68,7 @@ Json cards(const ReportedRun& run, const Finding& finding) {
 }
 
 TextRows worker_rows(const RunRecord& record, const Finding& finding) {
-  TextRows rows{{"worker", "samples a round", "samples/s, computing", "ms a round", "rounds",
+  TextRows rows{{"worker", "samples a round", "samples/s while computing", "ms a round", "rounds",
                  "last to finish", "others waited for it"}};
   if (!finding.barrier) rows[0].resize(5);
   for (std::size_t i = 0; i < std::min(finding.workers.size(), most_rows); ++i) {
@@ -101,10 +101,10 @@ Json waiting_block(const RunRecord& record, const Finding& finding,
                                            Json::array({"resting", brief(rest)})})},
                     {"value", rest > 0.995 ? "rests" : "waits " + percent(it.waiting / all)}});
   }
-  std::string note = "Each worker's time. The others wait for the worker that waits least.";
+  std::string note = "How each worker spent its time. The worker that waits least delays the others.";
   if (rests) note += " A worker rests while it has no samples.";
   if (workers.size() < finding.workers.size())
-    note += " The pictures have the " + std::to_string(workers.size()) + " of " +
+    note += " The bars and charts show the " + std::to_string(workers.size()) + " of " +
             std::to_string(finding.workers.size()) + " workers that the others waited for longest.";
   Json legend = Json::array({"computing", "waiting", "exchange"});
   if (rests) legend.push_back("resting");
@@ -136,9 +136,9 @@ Columns measured(const RunRecord& record, std::uint32_t worker) {
     least_cpu = std::min<double>(least_cpu, part->cpu);
     ++rounds;
   }
-  return {{"CPU available", rounds > 0 ? percent(sum / static_cast<double>(rounds)) : ""},
-          {"at least", rounds > 0 ? percent(least_cpu) : ""},
-          {"memory available, at least", std::isfinite(least_memory) ? grouped(least_memory) + " MB" : ""}};
+  return {{"CPU available, mean", rounds > 0 ? percent(sum / static_cast<double>(rounds)) : ""},
+          {"CPU available, minimum", rounds > 0 ? percent(least_cpu) : ""},
+          {"memory available, minimum", std::isfinite(least_memory) ? grouped(least_memory) + " MB" : ""}};
 }
 
 Json machine_block(const ReportedRun& run) {
@@ -176,10 +176,10 @@ void add_changes(Json& section, const Changes& changes) {
                                                                  {ChangeKind::checkpoint, "Checkpoints"},
                                                                  {ChangeKind::job, "Job"}};
   std::string note = changes.list.empty() ? "None: shares stayed as they were, and no worker joined or left."
-                                          : "Groups unfold.";
+                                          : "Click a group to see its events.";
   if (changes.left_out > 0)
     note += " " + grouped(static_cast<double>(changes.left_out)) +
-            " smaller ones are left out; events.jsonl has all notes.";
+            " smaller events are left out; events.jsonl has all.";
   section["blocks"].push_back({{"type", "facts"},
                                {"id", "events"},
                                {"title", "Events"},
@@ -213,9 +213,9 @@ Json facts(const ReportedRun& run) {
          it.date + " on " + it.machine + ", steelyard " + it.version);
   }
   if (record.origins.empty()) fact("began", "date, machine and version were not recorded");
-  fact("ended", record.result.known
-                    ? record.result.outcome + (record.result.text.empty() ? "" : ": " + record.result.text)
-                    : "not yet");
+  fact("outcome", record.result.known
+                      ? record.result.outcome + (record.result.text.empty() ? "" : ": " + record.result.text)
+                      : "none yet");
   fact("checkpoint", record.result.checkpoint);
   fact("job.toml", run.trouble);
   if (record.unreadable > 0)

@@ -107,8 +107,9 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
                              summary_width, 2) +
                      "\n";
   if (finding.rounds == 0) return text;
-  text += "  samples per second  " + fixed(status.samples_per_second(), 0) + "\n";
-  if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + "\n";
+  const std::string rounds = "   (last " + count_of(finding.rounds, "round") + ")\n";
+  text += "  samples per second  " + fixed(status.samples_per_second(), 0) + rounds;
+  if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + rounds;
   if (status.accuracy >= 0) text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
   return text + workers_table(status.record, finding) +
          wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";

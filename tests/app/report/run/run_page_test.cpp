@@ -99,7 +99,7 @@ TEST(RunPage, ARunWithoutRoundsHasAPage) {
   ReportedRun run = reported(made);
   run.record = made.record();
   EXPECT_EQ(finding_in(run_document({run})), "No round of training has ended.");
-  EXPECT_THAT(block_of(run_document({run}), "about").dump(), HasSubstr("not yet"));
+  EXPECT_THAT(block_of(run_document({run}), "about").dump(), HasSubstr("none yet"));
   made.round({"a"}, {50}, {20});
   run.record = made.record();
   EXPECT_THAT(finding_in(run_document({run})), HasSubstr("One worker computed alone"));

@@ -22,9 +22,9 @@ TEST(StatusText, NamesTheWorkersAndTheSlowestOne) {
   run.rounds = 60;
   EXPECT_THAT(status_text(run, "running"),
               AllOf(HasSubstr("runs/made-1: running, epoch 1, round 30, 0:03 left"),
-                    HasSubstr("percent of ideal    50.0"), ContainsRegex("half +100.0 +5000 +71 %"),
-                    HasSubstr("eighth holds the others up"), HasSubstr("2.16"),
-                    HasSubstr("cluster.policy=steelyard")));
+                    HasSubstr("percent of ideal    50.0   (last 30 rounds)"),
+                    ContainsRegex("half +100.0 +5000 +71 %"), HasSubstr("eighth holds the others up"),
+                    HasSubstr("2.16"), HasSubstr("cluster.policy=steelyard")));
   EXPECT_THAT(status_text(run, "finished"), Not(HasSubstr("left")));
 }
 

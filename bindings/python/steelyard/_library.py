@@ -2,8 +2,9 @@
 functions.
 
 The library is $STEELYARD_LIBRARY; otherwise lib/libsteelyard.so inside the package, where the wheel
-puts it; otherwise the one beside the program `steelyard` on PATH. The program is
-$STEELYARD_PROGRAM; otherwise bin/steelyard inside the package; otherwise the one on PATH.
+puts it; otherwise the one in ../lib or in the folder of the program `steelyard` on PATH. The program
+is $STEELYARD_PROGRAM; otherwise bin/steelyard inside the package; otherwise the one on PATH.
+STEELYARD_PROGRAM alone does not determine the library.
 
 Calls release the GIL. An error becomes a Failure with the library's text.
 """

@@ -70,7 +70,8 @@ class _Body:
 
 
 class TorchJob(BaseJob):
-    """Iterate over it once: `for x, y in job: job.backward(loss)`, or call `job.run(step)`.
+    """Iterate over it once: `for x, y in job: job.backward(loss)`, or call `job.run(step)`. Either runs
+    all epochs.
 
     job.main     after the loop: True in the one process that should save the results
     job.epoch    epoch of the current batch, from 0

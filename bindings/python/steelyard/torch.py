@@ -88,7 +88,7 @@ def join(
     fp16          scales the loss, for torch.autocast in float16. bfloat16 does not need it
     overlap       sends gradients during backward
     seed          of the order of samples and of dropout
-    name          of the job; run directories are named after it
+    name          of the job; run directories are named after it. Default: the script's file name
     resume, run_dir  for a private cluster: whether to resume from a checkpoint, and the directory
                   of results. In other clusters the command line sets these
     job           further keys of a job file: {"cluster.policy": "equal"}

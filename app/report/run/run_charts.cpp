@@ -57,6 +57,12 @@ std::vector<Series> series_by_worker(const RunRecord& record, const std::vector<
   return series;
 }
 
+// The workers of a script do not count correct answers in training.
+bool counts_correct_answers(const RunRecord& record) {
+  return std::ranges::any_of(record.rounds,
+                             [](const RunRound& round) { return round.train && round.accuracy > 0; });
+}
+
 // Over several rounds: where pushes are applied at once, rounds end in bursts.
 Series speed_of(const RunRecord& record, std::size_t points) {
   Series it{"samples/s", "work", {}};
@@ -100,12 +106,15 @@ std::vector<Json> run_charts(const ReportedRun& run, const std::vector<std::uint
        .note = "Mean over the samples of a round, and over the test set.",
        .unit = ""},
       {rounds("training", "work", loss), rounds("test", "stand", loss, false)});
+  std::vector<Series> accuracies;
+  if (counts_correct_answers(run.record)) accuracies.push_back(rounds("training", "work", accuracy_percent));
+  accuracies.push_back(rounds("test", "stand", accuracy_percent, false));
   add({.id = "accuracy",
        .title = "Accuracy",
        .note = "Correct answers among the samples of a round, and in the test set.",
        .unit = " %",
        .span = accuracy_span},
-      {rounds("training", "work", accuracy_percent), rounds("test", "stand", accuracy_percent, false)});
+      accuracies);
   add({.id = "shares",
        .title = "Shares",
        .note = "Samples of a round. The last round of an epoch may be short.",

@@ -9,6 +9,7 @@
 #include "app/config/hosts_file.h"
 #include "app/config/job_file.h"
 #include "app/config/job_source.h"
+#include "app/config/prepare_job.h"
 #include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -84,9 +85,11 @@ void take_job(ReportedRun& run) try {
   run.name = job.name;
   run.policy = job.policy;
   run.sync = sync_text(job.sync);
-  run.data = job.data;
-  run.about = job.model + " on " + job.data + ", " + std::to_string(job.global_batch) + " samples a batch, " +
-              count_of(file.servers, "server") + ", mode " + run.sync + ", policy " + run.policy;
+  // An external model brings its data; the job's key has a default that means nothing then.
+  if (job.model != external_model) run.data = job.data;
+  run.about = job.model + (run.data.empty() ? "" : " on " + run.data) + ", " +
+              std::to_string(job.global_batch) + " samples a batch, " + count_of(file.servers, "server") +
+              ", mode " + run.sync + ", policy " + run.policy;
   run.terms.barrier = job.sync.has_versions();
   run.terms.grain = job.grain;
   run.epochs = job.epochs;

@@ -56,6 +56,30 @@ TEST(RunPage, LossAndAccuracyComeFirst) {
                                              "speed"));
 }
 
+// The job's data set is a default then, and training rounds have no count of correct answers.
+TEST(RunPage, AScriptHasNeitherDataSetNorTrainingAccuracy) {
+  MadeRun made;
+  made.line({{"round", 0},
+             {"purpose", "train"},
+             {"begin", 0},
+             {"end", 30},
+             {"workers", {"a"}},
+             {"shares", {30}},
+             {"compute_ms", {5}},
+             {"round_ms", 8},
+             {"at_ms", 8},
+             {"loss", 1},
+             {"accuracy", 0}});
+  made.evaluation(0.5);
+  const ReportedRun run =
+      reported_run("runs/made-1", "[model]\nname = \"external\"\n[[worker]]\nname = \"a\"\n", made.record());
+  EXPECT_EQ(run.trouble, "");
+  EXPECT_THAT(run.about, testing::StartsWith("external, "));
+  const Json chart = block_of(run_document({run}), "accuracy");
+  ASSERT_EQ(chart["series"].size(), 1U);
+  EXPECT_EQ(chart["series"][0]["name"], "test");
+}
+
 TEST(RunPage, IsSelfContainedAndEscapesRecordedText) {
   MadeRun made;
   made.process(0).note("<b>bold</b>").round({"<i>", "b"}, {50, 50}, {20, 10}).note("\033[2J</script>");

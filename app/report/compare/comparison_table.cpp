@@ -58,6 +58,7 @@ Json method_json(const Row& row, const Entry& entry, std::uint64_t seed) {
 }
 
 constexpr double as_soon = 0.01;           // closer times are called equal
+constexpr double no_gain = 0.95;           // gain on the best device below which more machines do not pay
 constexpr std::size_t behind_named = 4;    // of methods that learn less
 constexpr std::size_t longest_label = 32;  // columns of a method
 
@@ -241,6 +242,8 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
   if (first.gain_on_equal && first.contender != equal_bsp)
     text += ", " + times_as_fast(*first.gain_on_equal) + "equal bsp";
   if (first.gain_on_alone) text += ", " + times_as_fast(*first.gain_on_alone) + "the best device alone";
+  if (first.gain_on_alone && first.gain_on_alone->median < no_gain)
+    text += " (more machines gain nothing for this job)";
   if (methods.size() > 1) {
     const double lead = *number(*methods[1]) / *number(first);
     text += "; " + label(methods[1]->contender) +

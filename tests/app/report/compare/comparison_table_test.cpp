@@ -91,7 +91,7 @@ TEST(CompareTable, AFastMethodWithLowAccuracyIsNotFirst) {
   comparison.entries.erase(comparison.entries.begin() + 1);
   EXPECT_THAT(comparison_table(comparison),
               HasSubstr("equal bsp is first, 0.75 times (0.60 to 0.75) as fast as the best "
-                        "device alone; ranked behind all"));
+                        "device alone (more machines gain nothing for this job); ranked behind all"));
   for (Trial& trial : comparison.entries[0].trials) trial.accuracy = 0.45;
   EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("is first")))
       << "only the single device keeps the accuracy";

@@ -26,7 +26,8 @@ install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/stee
 # Licence, documents, examples. The program itself generates the man pages and the completion, so they are made during
 # installation, on machines that can run it.
 install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg"
+  PATTERN "*.png")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
 if(CMAKE_CROSSCOMPILING)
   message(STATUS "man pages and completion are not installed: the program cannot run on this machine")

@@ -60,8 +60,7 @@ Json ideal_block(const std::vector<Row>& ranking) {
     const Json colour = colour_of(row.contender);
     const std::string kind =
         colour.is_number() ? "hue-" + std::to_string(colour.get<int>() % 10) : "hue-alone";
-    const std::string value =
-        it.median > 100.5 ? "too short to tell" : fixed(std::min(it.median, 100.0), 1) + " %";
+    const std::string value = ideal_text(it.median);
     rows.push_back(
         {{"name", label(row.contender)},
          {"parts", Json::array({Json::array({kind, brief(std::clamp(it.median / 100, 0.0, 1.0))})})},

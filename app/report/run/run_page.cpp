@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t most_lanes = 24, most_rows = 200;
 constexpr std::ptrdiff_t few_marks = 12;               // of a kind: more uprights hide the lines
-constexpr double ideal_limit = 100.5;                  // percent; a larger value is noise of a short run
 constexpr std::uint64_t short_run = 10;                // rounds, for which nothing can be said of the ideal
 constexpr double pause_after = 10, pause_factor = 10;  // seconds, and times a usual round
 
@@ -32,11 +31,6 @@ std::vector<std::uint32_t> most_interesting(const Finding& finding, std::size_t 
   workers.resize(std::min(workers.size(), most));
   std::ranges::sort(workers);
   return workers;
-}
-
-std::string ideal_text(double percent_of_ideal, std::uint64_t rounds) {
-  if (percent_of_ideal > ideal_limit || rounds <= short_run) return "too short to tell";
-  return fixed(std::min(percent_of_ideal, 100.0), 1) + " %";
 }
 
 Json cards(const ReportedRun& run, const Finding& finding) {
@@ -59,7 +53,8 @@ Json cards(const ReportedRun& run, const Finding& finding) {
        grouped(static_cast<double>(finding.rounds)) + " rounds, without evaluations");
   if (rate >= 0) card("samples/s", grouped(rate), "all workers together");
   if (ideal >= 0)
-    card("percent of ideal", ideal_text(ideal, finding.rounds), "100 %: the best split of every round");
+    card("percent of ideal", ideal_text(ideal, finding.rounds <= short_run),
+         "100 %: the best split of every round");
   if (finding.barrier && finding.workers.size() > 1) {
     card("waiting", percent(finding.waiting), "of a worker's time, on average");
     card("exchange", percent(finding.exchange), "of the time: parameters and gradients");
@@ -123,30 +118,39 @@ std::pair<std::size_t, std::string> first_in_view(const RunRecord& record, const
 
 using Columns = std::vector<std::pair<std::string, std::string>>;
 
-// A worker's reports about its machine: mean and minimum over its rounds. Empty values: not reported.
-Columns measured(const RunRecord& record, std::uint32_t worker) {
-  double sum = 0, least_cpu = 1, least_memory = INFINITY;
-  std::size_t rounds = 0;
+// Each worker's reports about its machine: mean and minimum over its rounds. Empty values: not reported.
+std::vector<Columns> measured(const RunRecord& record) {
+  struct Sums {
+    double cpu = 0, rounds = 0, least_cpu = 1, least_memory = INFINITY;
+  };
+  std::vector<Sums> workers(record.workers.size());
   for (const RunRound& round : record.rounds) {
-    const auto part = std::ranges::find(round.parts, worker, &RunPart::worker);
-    if (part == round.parts.end()) continue;
-    if (part->memory >= 0) least_memory = std::min<double>(least_memory, part->memory);
-    if (part->cpu < 0) continue;
-    sum += part->cpu;
-    least_cpu = std::min<double>(least_cpu, part->cpu);
-    ++rounds;
+    for (const RunPart& part : round.parts) {
+      Sums& it = workers[part.worker];
+      if (part.memory >= 0) it.least_memory = std::min<double>(it.least_memory, part.memory);
+      if (part.cpu < 0) continue;
+      it.cpu += part.cpu;
+      it.least_cpu = std::min<double>(it.least_cpu, part.cpu);
+      ++it.rounds;
+    }
   }
-  return {{"CPU available, mean", rounds > 0 ? percent(sum / static_cast<double>(rounds)) : ""},
-          {"CPU available, minimum", rounds > 0 ? percent(least_cpu) : ""},
-          {"memory available, minimum", std::isfinite(least_memory) ? grouped(least_memory) + " MB" : ""}};
+  std::vector<Columns> columns;
+  for (const Sums& it : workers) {
+    columns.push_back({{"CPU available, mean", it.rounds > 0 ? percent(it.cpu / it.rounds) : ""},
+                       {"CPU available, minimum", it.rounds > 0 ? percent(it.least_cpu) : ""},
+                       {"memory available, minimum",
+                        std::isfinite(it.least_memory) ? grouped(it.least_memory) + " MB" : ""}});
+  }
+  return columns;
 }
 
 Json machine_block(const ReportedRun& run) {
   TextRows rows{{"worker"}};
+  std::vector<Columns> reports = measured(run.record);
   std::set<std::size_t> differs;  // columns with a value other than that of a plain machine
   for (std::uint32_t slot = 0; slot < run.record.workers.size() && rows.size() <= most_rows; ++slot) {
     const std::string& worker = run.record.workers[slot];
-    Columns columns = measured(run.record, slot);
+    Columns& columns = reports[slot];
     if (const auto found = run.machines.find(worker); found != run.machines.end())
       columns.insert(columns.end(), found->second.begin(), found->second.end());
     rows.push_back({worker});
@@ -321,7 +325,7 @@ Json overview(const std::vector<ReportedRun>& runs) {
     data.insert(run.data);
     rows.push_back({short_path(run, runs), run.policy, run.sync,
                     finding.seconds > 0 ? grouped(finding.samples / finding.seconds) : "-",
-                    known(it.percent_of_ideal, ideal_text(it.percent_of_ideal, finding.rounds)),
+                    known(it.percent_of_ideal, ideal_text(it.percent_of_ideal, finding.rounds <= short_run)),
                     known(it.accuracy, percent(it.accuracy, 2)), at_text(finding.seconds),
                     culprit ? run.record.workers[*culprit] : "-"});
   }

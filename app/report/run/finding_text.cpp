@@ -42,12 +42,13 @@ Json took_turns(const ReportedRun& run, const Finding& finding, double held) {
   for (std::uint32_t i = 0; i < finding.workers.size(); ++i) workers.push_back(i);
   std::ranges::stable_sort(workers, std::greater{},
                            [&](std::uint32_t it) { return finding.workers[it].held; });
-  std::string text = " In " + at_text(finding.seconds) + " of training they waited " + at_text(held) + ": ";
+  std::string text = " In " + at_text(finding.seconds) + " of training the others waited " + at_text(held) +
+                     " for the last to finish: ";
   for (std::size_t i = 0; i < std::min(workers.size(), workers_told); ++i) {
     text += (i > 0 ? ", " : "") + at_text(finding.workers[workers[i]].held) + " for " +
             run.record.workers[workers[i]];
   }
-  return text_block("finding", "The workers took turns in holding each other up.",
+  return text_block("finding", "No single worker held the others up.",
                     text + (workers.size() > workers_told ? ", and less for each of the others." : ".") +
                         better_text(run.record, finding));
 }

@@ -84,7 +84,8 @@ class BaseJob:
         """Yields tasks to compute. A task that is not done when the next one is requested is
         abandoned. At the end the final parameters are loaded; raises Failure if the job failed."""
         if self._loop_began:
-            raise refuse('a job can be iterated over only once: call join() for another one')
+            raise refuse('a job can be iterated over only once: remove the loop over epochs, '
+                         'or call join() for another job')
         self._loop_began = True
         try:
             while not self._over:

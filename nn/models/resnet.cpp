@@ -40,17 +40,23 @@ Value stage(Value x, std::uint32_t number, std::uint32_t count, std::uint32_t wi
   return x;
 }
 
-// For pictures of 32 x 32, section 4.2: three stages with `blocks` blocks each.
-Model for_cifar(Shape input, std::uint32_t classes, std::uint32_t blocks) {
+// For pictures of 32 x 32, section 4.2: three stages with `blocks` blocks each; the first has `width` channels,
+// and each of the others twice as many as the one before.
+Model for_cifar(Shape input, std::uint32_t classes, const Options& options, std::uint32_t blocks) {
+  const auto width = static_cast<std::uint32_t>(options.whole("width"));
   Model model(input, classes);
-  Value x = model.input_value().conv2d("conv1", conv(16, 3)).batch_norm("bn1").relu();
-  for (const std::uint32_t number : {1U, 2U, 3U}) x = stage(x, number, blocks, 8U << number, basic);
+  Value x = model.input_value().conv2d("conv1", conv(width, 3)).batch_norm("bn1").relu();
+  for (const std::uint32_t number : {0U, 1U, 2U}) x = stage(x, number + 1, blocks, width << number, basic);
   x.global_average_pool().linear("fc", classes);
   return model;
 }
 
-Model resnet20(Shape input, std::uint32_t classes, const Options&) { return for_cifar(input, classes, 3); }
-Model resnet32(Shape input, std::uint32_t classes, const Options&) { return for_cifar(input, classes, 5); }
+Model resnet20(Shape input, std::uint32_t classes, const Options& options) {
+  return for_cifar(input, classes, options, 3);
+}
+Model resnet32(Shape input, std::uint32_t classes, const Options& options) {
+  return for_cifar(input, classes, options, 5);
+}
 
 // The usual variant for pictures of 32 x 32: a stem of one 3 x 3 convolution.
 Model resnet18(Shape input, std::uint32_t classes, const Options&) {
@@ -70,12 +76,14 @@ Model resnet101(Shape input, std::uint32_t classes, const Options&) {
   return model;
 }
 
+Option width() { return whole_option("width", 16, 1, 1024, "channels of the first stage"); }
+
 }  // namespace
 
 ModelTable resnet_rows() {
   return {{"resnet18", resnet18, "blocks with shortcuts, wide; for 32 x 32 pixels (He 2016)"},
-          {"resnet20", resnet20, "blocks with shortcuts, narrow; for 32 x 32 pixels (He 2016)"},
-          {"resnet32", resnet32, "resnet20, deeper"},
+          {"resnet20", resnet20, "blocks with shortcuts, narrow; for 32 x 32 pixels (He 2016)", {width()}},
+          {"resnet32", resnet32, "resnet20, deeper", {width()}},
           {"resnet101", resnet101, "bottlenecks with shortcuts; for 224 x 224 pixels (He 2016)"}};
 }
 

@@ -41,8 +41,10 @@ Model transformer_of_patches(Shape input, std::uint32_t classes, const Sizes& si
   return model;
 }
 
-Model vit(Shape input, std::uint32_t classes, const Options&) {
-  return transformer_of_patches(input, classes, {4, 512, 6, 8, 512});
+Model vit(Shape input, std::uint32_t classes, const Options& options) {
+  const auto size = [&](const char* name) { return static_cast<std::uint32_t>(options.whole(name)); };
+  const std::uint32_t width = size("width");
+  return transformer_of_patches(input, classes, {4, width, size("layers"), size("heads"), width});
 }
 
 Model vit_b16(Shape input, std::uint32_t classes, const Options&) {
@@ -157,7 +159,8 @@ std::vector<Option> with(std::vector<Option> options, Option one) {
 }  // namespace
 
 ModelTable transformer_models_rows() {
-  return {{"vit", vit, "a transformer of patches of 4 x 4 pixels; for 32 x 32 pixels (Dosovitskiy 2021)"},
+  return {{"vit", vit, "a transformer of patches of 4 x 4 pixels; for 32 x 32 pixels (Dosovitskiy 2021)",
+           sizes(512, 6, 8)},
           {"vit_b16", vit_b16, "vit in size B, with patches of 16 x 16; for 224 x 224 pixels"},
           {"transformer", transformer, "an encoder for text classification (Vaswani 2017)",
            with(sizes(256, 4, 4), vocabulary(1000))},

@@ -20,6 +20,34 @@ void check(const DataSets& sets) {
   }
 }
 
+// The first `size` samples of a set, which it shares.
+class FirstSamples final : public DataSet {
+ public:
+  FirstSamples(std::shared_ptr<const DataSet> all, std::uint64_t size) : all_(std::move(all)), size_(size) {}
+
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
+  [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
+  [[nodiscard]] std::uint32_t labels() const override { return all_->labels(); }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    all_->read(index, into, labels);
+  }
+
+ private:
+  std::shared_ptr<const DataSet> all_;
+  std::uint64_t size_;
+};
+
+void shorten(std::shared_ptr<const DataSet>& set, const Options& options, const char* key) {
+  if (!options.has(key)) return;
+  const std::uint64_t size = options.whole(key);
+  if (size > set->size()) {
+    refuse_setup(std::string(key) + " = " + std::to_string(size) + ": the set has " +
+                 std::to_string(set->size()) + " samples: give at most as many, or leave it out");
+  }
+  set = std::make_shared<const FirstSamples>(std::move(set), size);
+}
+
 }  // namespace
 
 const DataTable& built_in_data_sets() {
@@ -63,10 +91,15 @@ std::vector<Option> picture_options(std::vector<Option> options) {
       whole_option("crop", 0, 0, longest_side,
                    "shift training pictures at random, by up to this many pixels (4 is usual)"));
   options.push_back(flag_option("flip", false, "mirror half of the training pictures, at random"));
+  options.push_back(whole_option("train_samples", std::nullopt, 1, UINT32_MAX,
+                                 "use only the first training samples, as many as given"));
+  options.push_back(whole_option("test_samples", std::nullopt, 1, UINT32_MAX, "likewise for testing"));
   return options;
 }
 
 DataSets with_picture_options(DataSets sets, const Options& options) {
+  shorten(sets.train, options, "train_samples");
+  shorten(sets.test, options, "test_samples");
   const std::vector<float> black = zero_inputs(sets.normalization, sets.train->shape().channels);
   if (options.has("pad")) {
     const auto side = static_cast<std::uint32_t>(options.whole("pad"));

@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "core/options.h"
-#include "tests/worker/data/data_files.h"
+#include "tests/worker/data/data_checks.h"
 #include "worker/data/sets/synthetic.h"
 
 namespace steelyard::data_sets_test {
@@ -94,7 +94,8 @@ TEST(OpenData, RefusesInvalidOptions) {
   EXPECT_THAT(refusal("synthetic", {{"size", "3"}}),
               AllOf(HasSubstr("no option 'size'"),
                     HasSubstr("valid: train, test, classes, height, width, channels, noise, seed")));
-  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}), HasSubstr("valid: dir, pad, crop, flip"));
+  EXPECT_THAT(refusal("fashion-mnist", {{"folder", "/"}}),
+              HasSubstr("valid: dir, pad, crop, flip, train_samples, test_samples"));
   for (const char* bad : {"", "0", "-1", "12x", "1e3", "99999999999999999999"}) {
     EXPECT_THAT(refusal("synthetic", {{"train", bad}}),
                 HasSubstr("train = '" + std::string(bad) + "': give"));
@@ -105,6 +106,16 @@ TEST(OpenData, RefusesInvalidOptions) {
   }
   EXPECT_THAT(refusal("synthetic", {{"height", "16384"}, {"width", "16384"}}),
               HasSubstr("make the pictures smaller"));
+}
+
+TEST(OpenData, PictureSetsCanBeShortened) {
+  const DataSets all = open_data("fashion-mnist", {});
+  const DataSets few = open_data("fashion-mnist", {{"train_samples", "100"}, {"test_samples", "20"}});
+  EXPECT_EQ(few.train->size(), 100U);
+  EXPECT_EQ(few.test->size(), 20U);
+  EXPECT_EQ(sample_of(*few.train, 99).values, sample_of(*all.train, 99).values);
+  EXPECT_THAT(refusal("fashion-mnist", {{"test_samples", "10001"}}),
+              HasSubstr("test_samples = 10001: the set has 10000 samples: give at most as many"));
 }
 
 TEST(OpenData, IdxTakesAFolderOrSingleFiles) {

@@ -14,7 +14,10 @@ void RunResults::told(const ToRecorder& message) {
   const auto* done = std::get_if<RoundRecord>(&message);
   if (done == nullptr) return;
   if (done->purpose == Purpose::train) return record(*done);
-  if (trained_) evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss, tally_.updates});
+  if (trained_) {
+    const std::uint64_t epochs = rounds_.empty() ? 0 : rounds_.back().epoch + 1;
+    evaluations_.push_back({done->round, trained_s_, done->accuracy, done->loss, tally_.updates, epochs});
+  }
 }
 
 void RunResults::record(const RoundRecord& done) {

@@ -41,7 +41,8 @@ struct Evaluation {
   Round round = 0;
   double seconds = 0;  // virtual time of training until then
   double accuracy = 0, loss = 0;
-  std::uint64_t updates = 0;  // made these parameters, counted as in Result; not in the JSON
+  // Not in the JSON: updates that made these parameters, counted as in Result, and finished epochs.
+  std::uint64_t updates = 0, epochs = 0;
 };
 
 struct Result {

@@ -1,7 +1,9 @@
 #include "app/tools/compare_scenarios.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "core/error.h"
 #include "sim/simulation.h"
@@ -17,13 +19,13 @@ Trial trial_of(const sim::Result& result) {
   trial.percent_of_ideal = result.percent_of_ideal();
   trial.efficiency = result.work().efficiency();
   for (const sim::Evaluation& it : result.evaluations) {
-    trial.evaluations.push_back({it.seconds, it.updates, it.accuracy});
+    trial.evaluations.push_back({it.seconds, it.updates, it.accuracy, it.epochs});
     trial.accuracy = it.accuracy;
   }
   return trial;
 }
 
-// Simulates contenders; caches the ideal time of each seed.
+// Simulates contenders; caches ideal times.
 class Simulator {
  public:
   Simulator(sim::Scenario scenario, std::uint64_t seed) : scenario_(std::move(scenario)), seed_(seed) {}
@@ -36,6 +38,7 @@ class Simulator {
     // A simulation is deterministic: after a failure, repeats would fail too.
     try {
       if (!contender.alone.empty()) return run_alone(scenario, contender.alone);
+      if (learns_like_equal(contender)) return run_timed(scenario);
       Trial trial = trial_of(sim::simulate(scenario, ideal(scenario)));
       if (contender == equal_bsp) equal_ = trial;
       return trial;
@@ -56,6 +59,30 @@ class Simulator {
   }
 
  private:
+  // Under bsp every update is the weighted sum over one global batch, however it was divided: any split makes
+  // the parameters of equal bsp, but for rounding. So the training is run once, and other policies only for
+  // their times.
+  [[nodiscard]] bool learns_like_equal(const Contender& contender) const {
+    return scenario_.training && contender.sync == equal_bsp.sync && contender != equal_bsp &&
+           !equal_.evaluations.empty();
+  }
+
+  Trial run_timed(sim::Scenario scenario) {
+    scenario.training = nullptr;
+    scenario.target_accuracy = 0;
+    scenario.rounds = equal_.updates;  // fewer than the job's if the target ended the training
+    const sim::Result result = sim::simulate(scenario, ideal(scenario));
+    Trial trial = trial_of(result);
+    trial.accuracy = equal_.accuracy;
+    trial.evaluations = equal_.evaluations;
+    for (Evaluation& it : trial.evaluations) {
+      it.seconds = 0;
+      for (std::size_t i = 0; i < std::min<std::size_t>(it.updates, result.rounds.size()); ++i)
+        it.seconds += result.rounds[i].round_ms / 1000;
+    }
+    return trial;
+  }
+
   // A device alone makes the same updates from the same samples as all together under bsp, in a different
   // time. So the results of equal bsp are reused with new times.
   [[nodiscard]] Trial run_alone(const sim::Scenario& scenario, const std::string& name) const {
@@ -72,15 +99,16 @@ class Simulator {
   }
 
   double ideal(const sim::Scenario& scenario) {
-    const auto known = ideals_.find(scenario.seed);
+    const std::pair key(scenario.seed, scenario.rounds);
+    const auto known = ideals_.find(key);
     if (known != ideals_.end()) return known->second;
-    return ideals_[scenario.seed] = sim::ideal_seconds(scenario);
+    return ideals_[key] = sim::ideal_seconds(scenario);
   }
 
   const sim::Scenario scenario_;
   const std::uint64_t seed_;
-  std::map<std::uint64_t, double> ideals_;  // by seed
-  Trial equal_;                             // the last trial of equal bsp, which is always a contender
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> ideals_;  // by seed and rounds
+  Trial equal_;  // the last trial of equal bsp, which is always a contender
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ std::string plain_label(const Contender& contender);  // the same as a part of f
 struct Evaluation {
   double seconds = 0;  // of training before it
   std::uint64_t updates = 0;
-  double accuracy = 0;  // 0..1
+  double accuracy = 0;       // 0..1
+  std::uint64_t epochs = 0;  // finished before it; 0: unknown
 };
 
 // Computing of a worker, without the exchange.

@@ -22,14 +22,22 @@ Json colour_of(const Contender& contender) {
   return method_colour(contender.policy, contender.sync);
 }
 
-Json accuracy_block(const Comparison& comparison) {
+// The class of a bar.
+std::string kind_of(const Contender& contender) {
+  const Json colour = colour_of(contender);
+  return colour.is_number() ? "hue-" + std::to_string(colour.get<int>() % 10) : "hue-alone";
+}
+
+// Against seconds, and against epochs: the second shows what a method learns from a sample.
+Json accuracy_block(const Comparison& comparison, bool epochs) {
   const auto repeat = drawn_repeat(comparison);
   if (!repeat) return {};
-  Chart chart{.id = "accuracy",
-              .title = "Test accuracy",
-              .note = "Against seconds of training",
+  Chart chart{.id = epochs ? "learning" : "accuracy",
+              .title = epochs ? "Test accuracy by epochs" : "Test accuracy",
+              .note = epochs ? "Against passes over the data" : "Against seconds of training",
               .unit = " %",
-              .axis = "training time",
+              .axis = epochs ? "epochs" : "training time",
+              .epochs = epochs,
               .span = narrowest_axis};
   if (comparison.repeats > 1) chart.note += ", runs with seed " + std::to_string(comparison.seed + *repeat);
   if (comparison.target > 0) {
@@ -38,16 +46,66 @@ Json accuracy_block(const Comparison& comparison) {
   }
   chart.note += ".";
   for (const Entry& entry : comparison.entries) {
-    if (!has_line(entry, *repeat)) continue;
+    if (!has_line(entry, *repeat) || (epochs && !entry.contender.alone.empty())) continue;
     Series line{label(entry.contender), colour_of(entry.contender), {}};
     line.dots = true;
     for (const Evaluation& it : entry.trials[*repeat].evaluations) {
-      line.x.push_back(it.seconds);
+      if (epochs && it.epochs == 0) continue;
+      line.x.push_back(epochs ? static_cast<double>(it.epochs) : it.seconds);
       line.y.push_back(100 * it.accuracy);
     }
-    chart.series.push_back(std::move(line));
+    if (!line.x.empty()) chart.series.push_back(std::move(line));
   }
   return chart_block(chart);
+}
+
+// Bars from 0 to the largest value; a method without a value has no bar.
+struct Measure {
+  const char *id, *title, *note;
+  std::optional<Spread> (*of)(const Row&);
+  std::string (*text)(double);
+};
+
+std::optional<Spread> time_of_update(const Row& row) {
+  if (!row.seconds || !row.updates || row.updates->median <= 0) return std::nullopt;
+  const double seconds = row.seconds->median / row.updates->median;
+  return Spread{seconds, seconds, seconds};
+}
+
+std::string update_text(double seconds) { return short_number(1e3 * seconds) + " ms"; }
+std::string count_text(double count) { return grouped(count); }
+
+// Time to the target = time of an update * updates to the target.
+constexpr Measure measures[] = {
+    {"update-time", "Time of an update", "Computing, waiting and exchange.", time_of_update, update_text},
+    {"target-updates", "Updates to the target", "More if an update teaches less.",
+     [](const Row& row) { return row.updates_to_target; }, count_text},
+    {"target-time", "Time to the target", "Time of an update times updates.",
+     [](const Row& row) { return row.seconds_to_target; }, at_text},
+};
+
+Json measure_block(const Measure& measure, const std::vector<Row>& ranking) {
+  double most = 0;
+  for (const Row& row : ranking) {
+    if (const auto value = measure.of(row)) most = std::max(most, value->median);
+  }
+  if (most <= 0) return {};
+  Json rows = Json::array();
+  TextRows table{{"method", "median", "least", "most"}};
+  for (const Row& row : ranking) {
+    if (row.good == 0) continue;
+    const auto value = measure.of(row);
+    const std::string text = value ? measure.text(value->median) : "not reached";
+    Json parts = Json::array();
+    if (value) parts.push_back(Json::array({kind_of(row.contender), brief(value->median / most)}));
+    rows.push_back({{"name", label(row.contender)}, {"parts", parts}, {"value", text}});
+    table.push_back({label(row.contender), text, value ? measure.text(value->least) : "",
+                     value ? measure.text(value->most) : ""});
+  }
+  return {{"type", "bars"},         {"id", measure.id},
+          {"title", measure.title}, {"note", measure.note},
+          {"third", true},          {"legend", Json::array()},
+          {"rows", rows},           {"table", table_block(measure.id, "", table, "", true)}};
 }
 
 // A bar for each method with a percent of ideal.
@@ -57,13 +115,11 @@ Json ideal_block(const std::vector<Row>& ranking) {
   for (const Row& row : ranking) {
     if (!row.percent_of_ideal) continue;
     const Spread& it = *row.percent_of_ideal;
-    const Json colour = colour_of(row.contender);
-    const std::string kind =
-        colour.is_number() ? "hue-" + std::to_string(colour.get<int>() % 10) : "hue-alone";
     const std::string value = ideal_text(it.median);
     rows.push_back(
         {{"name", label(row.contender)},
-         {"parts", Json::array({Json::array({kind, brief(std::clamp(it.median / 100, 0.0, 1.0))})})},
+         {"parts",
+          Json::array({Json::array({kind_of(row.contender), brief(std::clamp(it.median / 100, 0.0, 1.0))})})},
          {"value", value}});
     table.push_back({label(row.contender), value, fixed(it.least, 1) + " %", fixed(it.most, 1) + " %"});
   }
@@ -139,7 +195,11 @@ Json section_for(const Comparison& comparison) {
   if (!verdict.empty())
     add_block(section, text_block("verdict", verdict.substr(0, cut), verdict.substr(cut) + "."));
   add_block(section, cards_block(comparison, ranking));
-  add_block(section, accuracy_block(comparison));
+  add_block(section, accuracy_block(comparison, false));
+  add_block(section, accuracy_block(comparison, true));
+  if (comparison.target > 0) {
+    for (const Measure& measure : measures) add_block(section, measure_block(measure, ranking));
+  }
   add_block(section, ideal_block(ranking));
   add_block(section, numbers_block(comparison, ranking));
   TextRows failures{{"method", "failed runs", "reason"}};

@@ -28,10 +28,11 @@ class RunRecordReader {
       const double accuracy = number_at(line, "accuracy", -1);
       if (accuracy < 0) return;
       trial_.accuracy = accuracy;
-      trial_.evaluations.push_back({at - evaluating_, trial_.updates, accuracy});
+      trial_.evaluations.push_back({at - evaluating_, trial_.updates, accuracy, epochs_});
     } else {
       trial_.seconds = at - evaluating_;
       trial_.samples += number_at(line, "end", 0) - number_at(line, "begin", 0) - number_at(line, "holes", 0);
+      epochs_ = static_cast<std::uint64_t>(std::max(number_at(line, "epoch", -1), -1.0) + 1);
       add_workers(line);
     }
   }
@@ -58,7 +59,8 @@ class RunRecordReader {
 
   const bool barrier_;
   Trial trial_;
-  double evaluating_ = 0;  // seconds
+  double evaluating_ = 0;     // seconds
+  std::uint64_t epochs_ = 0;  // up to that of the last round
   std::map<std::string, WorkerSpeed> speeds_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "app/report/page/page.h"
@@ -26,8 +27,29 @@ int place_in(const auto& names, const std::string& name) {
   return static_cast<int>(std::size(names)) + std::accumulate(name.begin(), name.end(), 0) % 97;
 }
 
+// A row for each x.
+TextRows rows_by_epoch(const Chart& chart) {
+  TextRows rows{{"epochs"}};
+  std::map<double, std::vector<std::string>> found;
+  for (std::size_t k = 0; k < chart.series.size(); ++k) {
+    const Series& it = chart.series[k];
+    rows[0].push_back(it.name);
+    for (std::size_t i = 0; i < it.x.size(); ++i) {
+      std::vector<std::string>& row = found[it.x[i]];
+      row.resize(chart.series.size());
+      row[k] = short_number(it.y[i]) + chart.unit;
+    }
+  }
+  for (auto& [x, row] : found) {
+    row.insert(row.begin(), short_number(x));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 // The mean of each series in equal parts of the time.
 TextRows rows_behind(const Chart& chart, double from, double to) {
+  if (chart.epochs) return rows_by_epoch(chart);
   TextRows rows{{"seconds"}};
   const double step = std::max(to - from, 1e-9) / table_rows;
   for (std::size_t i = 0; i < table_rows; ++i) {
@@ -120,6 +142,7 @@ Json chart_block(const Chart& chart) {
                 {"zero", chart.zero},
                 {"span", chart.span}});
   if (chart.target >= 0) block["target"] = chart.target;
+  if (chart.epochs) block["epochs"] = true;
   return block;
 }
 

@@ -12,12 +12,13 @@
 //     facts   {"title", "facts": [[name, value]]}
 //     code    {"title", "text"}
 //     bars    {"title", "note", "legend": [kind], "rows": [{"name", "parts": [[kind, 0..1]], "value"}],
-//              "table"}
+//              "table", "third"?: three such blocks stand side by side}
 //     chart   {"title", "note", "unit", "x": [..], "series": [{"name", "colour", "dots"?, "x"?, "mean": [..],
-//              "min"?, "max"?}], "marks": [[x, text]], "axis", "zero", "span", "target"?, table}
+//              "min"?, "max"?}], "marks": [[x, text]], "axis", "zero", "span", "target"?, "epochs"?,
+//              table}
 //     lanes   {"title", "note", ...} (app/report/run/lanes.h)
 //
-// x is in seconds. `zero`: the axis begins at 0; `span`: it covers at least this much. A series without "x"
+// x is in seconds, or in epochs if `epochs`. `zero`: the axis begins at 0; `span`: it covers at least this much. A series without "x"
 // has that of the chart; null is a gap; "min" and "max" are those of the rounds behind each mean. `colour` is
 // an index of the palette (page.js, style.css) or the name of one of its special colours. Every picture has a
 // table behind it.
@@ -45,7 +46,7 @@ struct Chart {
   std::string id, title, note, unit, axis = "time since the first round began";
   std::vector<Series> series{};
   std::vector<std::pair<double, std::string>> marks{};
-  bool zero = false;
+  bool zero = false, epochs = false;
   double span = 0, target = -1;
 };
 

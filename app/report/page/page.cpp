@@ -101,11 +101,14 @@ std::string block_html(const Json& block, const std::string& id) {
     const bool fold = block.value("fold", false);
     text = fold ? folded(block, text_in(block, "title")) : title + note + table_html(block);
   } else if (type == "bars") {
-    text = title + note + bars_html(block) + table_html(block["table"]);
+    const bool folds = block["table"].value("fold", false);
+    text = title + note + bars_html(block) +
+           (folds ? folded(block["table"], "as a table") : table_html(block["table"]));
   } else {  // page.js fills the picture
     text = title + note + "<div class=\"picture\" data-keep></div>\n" + folded(block, "as a table");
   }
-  return "<div class=\"is-" + type + "\" id=\"" + id + "\">\n" + text + "</div>\n";
+  const std::string third = block.value("third", false) ? " third" : "";
+  return "<div class=\"is-" + type + third + "\" id=\"" + id + "\">\n" + text + "</div>\n";
 }
 
 std::string state_html(const Json& state) {

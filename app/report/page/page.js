@@ -16,6 +16,7 @@ const steelyard = (() => {
     for (let v = Math.max(0, Math.ceil(from / step) * step); v <= to; v += step) ticks.push({v, label: clock(v)});
     return ticks;
   };
+  const wholeTicks = (...of) => Dygraph.numericTicks(...of).filter(it => Number.isInteger(it.v));
   const counted = (n, what) => n + " " + what + (n === 1 ? "" : "s");
 
   // ---- charts
@@ -90,7 +91,7 @@ const steelyard = (() => {
     const when = make("span", "when"), clipped = make("span", "clipped");
     frame.tabIndex = 0;
     frame.setAttribute("role", "group");
-    frame.setAttribute("aria-label", block.title + " against time");
+    frame.setAttribute("aria-label", block.title + (block.epochs ? " against epochs" : " against time"));
     legend.setAttribute("aria-live", "polite");
     frame.append(plot, make("p", "axis", block.axis), legend);
     box.append(tools, frame);
@@ -110,7 +111,7 @@ const steelyard = (() => {
         out.textContent = best < 0 ? "" : number(it.mean[best], block.unit === " %" ? 3 : 4) + block.unit + (x !== null && apart ? ` (${number(it.min[best], 3)} to ${number(it.max[best], 3)})` : "");
       });
       const mark = x === null ? null : block.marks.find(it => Math.abs(it[0] - x) < 0.006 * (graph.xAxisRange()[1] - graph.xAxisRange()[0]));
-      when.textContent = x === null ? "last values" : "at " + clock(x) + (mark ? ": " + mark[1] : "");
+      when.textContent = x === null ? "last values" : block.epochs ? "after epoch " + number(x) : "at " + clock(x) + (mark ? ": " + mark[1] : "");
     };
     const window_ = () => (graph?.isZoomed("x") ? graph.xAxisRange() : null);
     const ranged = () => {
@@ -160,7 +161,7 @@ const steelyard = (() => {
         ...options, valueRange: ranged(), customBars: true, connectSeparatedPoints: true, legend: "never", strokeWidth: 1.8, fillAlpha: 0.14,
         highlightCircleSize: 3.5, axisLabelFontSize: 12, rightGap: 10, labelsKMB: false,
         xRangePad: 2, visibility: visible,
-        axes: {x: {ticker: timeTicks, axisLabelFormatter: x => number(x) + " s", axisLabelWidth: 56, pixelsPerLabel: 70},
+        axes: {x: {ticker: block.epochs ? wholeTicks : timeTicks, axisLabelFormatter: x => number(x) + (block.epochs ? "" : " s"), axisLabelWidth: 56, pixelsPerLabel: 70},
                y: {axisLabelFormatter: y => number(y) + block.unit, axisLabelWidth: 58, pixelsPerLabel: 34}},
         interactionModel: matchMedia("(pointer: coarse)").matches ? {} : Dygraph.defaultInteractionModel,
         highlightCallback: (event, x) => read(x), unhighlightCallback: () => read(null),
@@ -258,8 +259,9 @@ const steelyard = (() => {
         if (!box || (block.type !== "chart" && block.type !== "lanes")) continue;
         if (drawn.has(id)) { drawn.get(id).update(block); continue; }
         if (block.type === "lanes") { drawn.set(id, lanesOf(box, block, live)); continue; }
-        if (!charts.some(it => it.group === s)) chartTools(box.parentElement, s);
-        drawn.set(id, chartOf(box, block, s));
+        const group = block.epochs ? s + "-epochs" : s;  // charts of a group zoom together
+        if (!block.epochs && !charts.some(it => it.group === group)) chartTools(box.parentElement, group);
+        drawn.set(id, chartOf(box, block, group));
       }
     });
     return data;

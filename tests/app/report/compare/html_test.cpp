@@ -60,6 +60,45 @@ TEST(ComparePage, LinesAndBarsHaveTheColourOfTheirMethod) {
   EXPECT_THAT(bars.dump(), AllOf(HasSubstr("[[\"hue-2\",0.92]]"), HasSubstr("92.0 %"), HasSubstr("94.0 %")));
 }
 
+// LB-BSP's three measures: the time to the target is the product of the other two.
+TEST(ComparePage, ThreeFiguresSplitTheTimeToTheTarget) {
+  Comparison comparison = made_comparison();
+  for (Evaluation& it : comparison.entries[2].trials[0].evaluations) it.accuracy = 0.1;
+  for (Evaluation& it : comparison.entries[2].trials[2].evaluations) it.accuracy = 0.1;
+  const auto values = [&](const char* id) {
+    const Json block = block_in(comparison, id);
+    std::vector<std::string> texts;
+    for (const Json& row : block["rows"])
+      texts.push_back(row["name"].get<std::string>() + " " + row["value"].get<std::string>());
+    return texts;
+  };
+  EXPECT_THAT(values("update-time"), testing::UnorderedElementsAre("lb-bsp bsp 200 ms", "equal bsp 400 ms",
+                                                                   "fast alone 300 ms", "equal asp 150 ms"));
+  EXPECT_THAT(values("target-updates"),
+              testing::UnorderedElementsAre("lb-bsp bsp 20", "equal bsp 20", "fast alone 20",
+                                            "equal asp not reached"));
+  EXPECT_THAT(values("target-time"),
+              testing::UnorderedElementsAre("lb-bsp bsp 4.0 s", "equal bsp 8.0 s", "fast alone 6.0 s",
+                                            "equal asp not reached"));
+  comparison.target = 0;
+  EXPECT_TRUE(block_in(comparison, "target-time").is_null()) << "there is no target";
+}
+
+TEST(ComparePage, AccuracyIsAlsoDrawnByEpochs) {
+  Comparison comparison = made_comparison();
+  EXPECT_TRUE(block_in(comparison, "learning").is_null()) << "the epochs are unknown";
+  for (Entry& entry : comparison.entries) {
+    for (Trial& trial : entry.trials) {
+      for (std::size_t i = 0; i < trial.evaluations.size(); ++i) trial.evaluations[i].epochs = i + 1;
+    }
+  }
+  const Json block = block_in(comparison, "learning");
+  EXPECT_EQ(block["series"].size(), 3U) << "a worker alone learns like equal bsp";
+  EXPECT_EQ(block["x"], Json({1, 2, 3}));
+  EXPECT_EQ(block["columns"][0], "epochs");
+  EXPECT_EQ(block["rows"].size(), 3U);
+}
+
 // asp failed in the second repeat; in the first and the third every method has a line.
 TEST(ComparePage, AllLinesComeFromOneRepeat) {
   Comparison comparison = made_comparison();

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::Eq;
 using testing::Optional;
 
-constexpr int success = 0, not_supported = 3, not_found = 6, no_driver = 9;  // nvmlReturn_t
+constexpr int success = 0, not_supported = 3, not_found = 6, too_small = 7, no_driver = 9;  // nvmlReturn_t
 
 // A driver with one GPU, at address "0000:65:00.0".
 struct Driver {
@@ -20,6 +20,9 @@ struct Driver {
   unsigned percent = 35;
   NvmlMemory memory{1000, 600, 400};
   std::string name = "Some Card";
+  unsigned mhz = 1500, most_mhz = 2000, celsius = 61;
+  int knows_processes = success;
+  std::vector<NvmlProcessUtilization> processes{};  // samples of use, the older ones first
 } driver;
 
 NvmlCalls calls() {
@@ -43,6 +46,19 @@ NvmlCalls calls() {
   it.utilization = [](void* device, NvmlUtilization* utilization) {
     utilization->gpu = static_cast<Driver*>(device)->percent;
     return driver.knows_utilization;
+  };
+  it.clock = [](void*, int, unsigned* mhz) { return *mhz = driver.mhz, success; };
+  it.most_clock = [](void*, int, unsigned* mhz) { return *mhz = driver.most_mhz, success; };
+  it.temperature = [](void*, int, unsigned* celsius) { return *celsius = driver.celsius, success; };
+  it.processes = [](void*, NvmlProcessUtilization* list, unsigned* count, unsigned long long since) {
+    std::vector<NvmlProcessUtilization> newer = driver.processes;
+    std::erase_if(newer, [&](const auto& sample) { return sample.time <= since; });
+    const bool fits = list != nullptr && *count >= newer.size();
+    if (fits) std::ranges::copy(newer, list);
+    *count = static_cast<unsigned>(newer.size());
+    return driver.knows_processes != success ? driver.knows_processes
+           : fits || newer.empty()           ? success
+                                             : too_small;
   };
   return it;
 }
@@ -98,6 +114,72 @@ TEST(Nvml, ImpossibleValuesAreClamped) {
   EXPECT_THAT(it->utilization, Optional(1.0));
   EXPECT_EQ(it->memory_free(), 0U);
   EXPECT_LT(it->name.size(), 96U);
+}
+
+constexpr unsigned own = 4711;
+
+std::unique_ptr<GpuMonitor> monitor() { return GpuMonitor::open(calls(), "0000:65:00.0", own); }
+
+TEST(GpuMonitor, ReportsWhatSlowsAGpuDown) {
+  driver = {.starts = success};
+  {
+    const auto it = monitor();
+    ASSERT_NE(it, nullptr);
+    const GpuCondition first = it->read();
+    EXPECT_THAT(first.clock, Optional(0.75));
+    EXPECT_THAT(first.temperature, Optional(61.0));
+    EXPECT_THAT(first.memory_free, Optional(600U));
+    EXPECT_THAT(first.others, Optional(0.0)) << "no process used it";
+    driver.mhz = 600;
+    EXPECT_THAT(it->read().clock, Optional(0.3)) << "hot";
+    EXPECT_EQ(driver.users, 1) << "the library stays open between readings";
+  }
+  EXPECT_EQ(driver.users, 0);
+}
+
+// Per process the mean of its new samples.
+TEST(GpuMonitor, CountsOtherProcessesOnly) {
+  driver = {.starts = success};
+  const auto it = monitor();
+  driver.processes = {{own, 10, 90}, {1, 10, 20}, {1, 20, 40}, {2, 20, 10}};
+  EXPECT_THAT(it->read().others, Optional(testing::DoubleEq(0.4)));
+  EXPECT_THAT(it->read().others, Optional(0.0)) << "no new samples";
+  driver.processes.push_back({1, 30, 80});
+  driver.processes.push_back({own, 30, 80});
+  EXPECT_THAT(it->read().others, Optional(testing::DoubleEq(0.8)));
+  driver.processes.push_back({1, 40, 4'000'000'000U});
+  driver.processes.push_back({2, 40, 70});
+  driver.processes.push_back({own, 40, 10});
+  EXPECT_THAT(it->read().others, Optional(1.0)) << "at most all of it";
+}
+
+TEST(GpuMonitor, DoesNotTakeItsOwnUseForThatOfOthers) {
+  driver = {.starts = success};
+  const auto it = monitor();
+  driver.processes = {{99, 10, 90}};  // in a container the driver reports another number for this process
+  EXPECT_EQ(it->read().others, std::nullopt);
+}
+
+TEST(GpuMonitor, LeavesOutWhatADriverDoesNotKnow) {
+  driver = {.starts = success, .mhz = 0, .knows_processes = not_supported};
+  EXPECT_EQ(monitor()->read().clock, std::nullopt);
+  EXPECT_EQ(monitor()->read().others, std::nullopt);
+  NvmlCalls old = calls();
+  old.clock = old.most_clock = nullptr, old.temperature = nullptr, old.processes = nullptr;
+  const GpuCondition it = GpuMonitor::open(old, "0000:65:00.0", own)->read();
+  EXPECT_EQ(it.clock, std::nullopt);
+  EXPECT_EQ(it.temperature, std::nullopt);
+  EXPECT_EQ(it.others, std::nullopt);
+  EXPECT_THAT(it.memory_free, Optional(600U));
+}
+
+TEST(GpuMonitor, IsNullForAnUnknownGpu) {
+  driver = {.starts = success};
+  EXPECT_EQ(GpuMonitor::open(calls(), "0000:01:00.0", own), nullptr);
+  EXPECT_EQ(GpuMonitor::open(calls(), "", own), nullptr);
+  EXPECT_EQ(driver.users, 0);
+  driver = {};
+  EXPECT_EQ(monitor(), nullptr) << "no driver";
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ def train(policy):
         optimizer.step()
         dist.all_gather(seconds, torch.tensor([ready[0] - start]))
         if rank == 0:
-            balancer.observe(seconds)
+            balancer.observe_round(seconds)
     took, loss = time.perf_counter() - begin, cross_entropy(net(inputs), labels).item()
     say(f'{policy}: shares {" and ".join(map(str, shares.tolist()))}, {took:.2f} s, loss {loss:.4f}')
     return took

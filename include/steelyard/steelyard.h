@@ -142,19 +142,43 @@ typedef struct steelyard_policy steelyard_policy;
 
 /* Makes a policy, to be used by one thread. `setup` is a JSON object:
  *
- *   workers         a list with one object for each worker: {"name", "kind", "max_batch"}, all optional.
- *                   kind: "cpu" (the default) or "gpu"; max_batch: the largest share in samples
+ *   workers         a list with one object for each worker: {"name", "kind", "max_batch", "may_rest"}, all
+ *                   optional. kind: "cpu" (the default) or "gpu"; max_batch: the largest share in samples;
+ *                   may_rest: true if the worker may get a share of 0 where rounds are faster without it.
+ *                   The default is false: an all-reduce needs every worker in every round
  *   policy          "steelyard" (the default), "lb-bsp", ...; `steelyard help policy` lists them
  *   options         options of the policy: {"key": value}; the help lists names and defaults
- *   grain           shares are multiples of this number of samples; default 1 */
+ *   grain           shares are multiples of this number of samples; default 1
+ *
+ * Workers have numbers: 0, 1, ... in the order of the list, then of joining. Numbers of workers that left are
+ * not used again. */
 steelyard_policy* steelyard_policy_new(const char* setup);
-/* Writes the shares of the next round in samples, one for each worker in the order of `workers`; they sum to
- * `batch`. A share is 0 only if there are fewer grains than workers. All shares are multiples of the grain,
- * except the last that is not 0, if `batch` is not a multiple. */
+/* Adds a worker to the following plans: `worker` is a JSON object as in the list above. Returns its number,
+ * or -1 after an error. */
+int64_t steelyard_policy_join(steelyard_policy* policy, const char* worker);
+/* Removes a worker from the following plans. One must remain. */
+int steelyard_policy_leave(steelyard_policy* policy, uint32_t worker);
+/* Announces that the next plan begins a new epoch. Only policies that decide once per epoch need it (dlb). */
+int steelyard_policy_epoch(steelyard_policy* policy);
+/* Writes the shares of the next round in samples, one for each present worker in the order of their numbers;
+ * they sum to `batch`. A share is 0 only if there are fewer grains than workers, or if the worker may rest.
+ * All shares are multiples of the grain, except the last that is not 0, if `batch` is not a multiple. */
 int steelyard_policy_plan(steelyard_policy* policy, uint64_t batch, uint64_t* shares);
-/* Reports a round that used the last plan: each worker's compute time in seconds, without waiting for others;
- * negative: unknown. May be called for several rounds of one plan. */
+/* Reports that a worker computed `samples` samples in `seconds`, without waiting for others: in the round of
+ * the last plan. Then `cpu` and `memory_mb` describe its machine at present: the share of the processor that
+ * other programs leave, 0 to 1, and the free memory in MB; negative: unknown. The next plan uses them. */
+int steelyard_policy_sample(steelyard_policy* policy, uint32_t worker, uint64_t samples, double seconds,
+                            double cpu, double memory_mb);
+/* Reports a whole round that used the last plan: the compute time in seconds of each worker of that plan, in
+ * its order; negative: unknown. May be called for several rounds of one plan. */
 int steelyard_policy_observe(steelyard_policy* policy, const double* seconds);
+/* Returns all that the policy has learned, with its workers, as text; valid until the next call with this
+ * policy. NULL after an error. */
+const char* steelyard_policy_save(steelyard_policy* policy);
+/* Continues from a saved text: all later plans are those of the saved policy. `policy` must have been made
+ * with the same policy, options and grain; its workers become the saved ones. After an error nothing has
+ * changed. */
+int steelyard_policy_restore(steelyard_policy* policy, const char* state);
 /* NULL is allowed. */
 void steelyard_policy_free(steelyard_policy* policy);
 

@@ -61,6 +61,15 @@ _PROTOTYPES = {
     'steelyard_free': (None, [_POINTER]),
     'steelyard_policy_new': (_POINTER, [_TEXT]),
     'steelyard_policy_plan': (_INT, [_POINTER, _U64, ctypes.POINTER(_U64)]),
+    'steelyard_policy_join': (ctypes.c_int64, [_POINTER, _TEXT]),
+    'steelyard_policy_leave': (_INT, [_POINTER, ctypes.c_uint32]),
+    'steelyard_policy_epoch': (_INT, [_POINTER]),
+    'steelyard_policy_sample': (
+        _INT,
+        [_POINTER, ctypes.c_uint32, _U64, ctypes.c_double, ctypes.c_double, ctypes.c_double],
+    ),
+    'steelyard_policy_save': (_TEXT, [_POINTER]),
+    'steelyard_policy_restore': (_INT, [_POINTER, _TEXT]),
     'steelyard_policy_observe': (_INT, [_POINTER, ctypes.POINTER(ctypes.c_double)]),
     'steelyard_policy_free': (None, [_POINTER]),
 }

@@ -143,5 +143,52 @@ TEST(BridgePolicy, AnUnshareableBatchIsRefusedAndTheNextIsNot) {
   steelyard_policy_free(nullptr);
 }
 
+// Reports every share of a plan one by one; each worker takes `each` seconds a sample.
+void report(const Held& it, const std::vector<std::uint32_t>& workers, const Shares& shares,
+            const std::vector<double>& each) {
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const double seconds = each[i] * static_cast<double>(shares[i]);
+    EXPECT_EQ(steelyard_policy_sample(it.get(), workers[i], shares[i], seconds, -1, -1), 0)
+        << steelyard_error();
+  }
+}
+
+TEST(BridgePolicy, WorkersReportJoinAndLeaveOneByOne) {
+  const Held it = policy(R"({"workers": [{}, {}]})");
+  for (int round = 0; round < 30; ++round) report(it, {0, 1}, plan(it, 2, 64), {0.001, 0.003});
+  EXPECT_EQ(plan(it, 2, 64), (Shares{48, 16}));
+  EXPECT_EQ(steelyard_policy_join(it.get(), R"({"name": "late", "kind": "gpu"})"), 2);
+  EXPECT_THAT(plan(it, 3, 64), Each(Ge(1U)));
+  EXPECT_EQ(steelyard_policy_leave(it.get(), 0), 0);
+  for (int round = 0; round < 30; ++round) report(it, {1, 2}, plan(it, 2, 64), {0.003, 0.001});
+  EXPECT_EQ(plan(it, 2, 64), (Shares{16, 48}));
+  EXPECT_EQ(steelyard_policy_sample(it.get(), 0, 1, 1, -1, -1), 78);
+  EXPECT_THAT(steelyard_error(), HasSubstr("there is no worker 0"));
+  EXPECT_EQ(steelyard_policy_join(it.get(), "{"), -1);
+  EXPECT_EQ(steelyard_policy_leave(it.get(), 1), 0);
+  EXPECT_EQ(steelyard_policy_leave(it.get(), 2), 78);
+  EXPECT_THAT(steelyard_error(), HasSubstr("worker 2 is the last one"));
+}
+
+TEST(BridgePolicy, ASavedPolicyPlansTheSame) {
+  const Held one = policy(three), other = policy(three);
+  after(20, one, 90, {0.001, 0.002, 0.004});
+  const char* text = steelyard_policy_save(one.get());
+  ASSERT_NE(text, nullptr) << steelyard_error();
+  ASSERT_EQ(steelyard_policy_restore(other.get(), text), 0) << steelyard_error();
+  EXPECT_EQ(after(5, one, 90, {0.002, 0.001, 0.004}), after(5, other, 90, {0.002, 0.001, 0.004}));
+}
+
+TEST(BridgePolicy, ADamagedTextChangesNothing) {
+  const Held one = policy(three), other = policy(three);
+  after(20, one, 90, {0.001, 0.002, 0.004});
+  const Shares before = after(20, other, 90, {0.004, 0.002, 0.001});
+  const std::string text = steelyard_policy_save(one.get());
+  for (std::size_t cut = 0; cut < text.size(); cut += 7) {
+    EXPECT_NE(steelyard_policy_restore(other.get(), text.substr(0, cut).c_str()), 0) << cut;
+  }
+  EXPECT_EQ(plan(other, 3, 90), before);
+}
+
 }  // namespace
 }  // namespace steelyard::test::policy_test

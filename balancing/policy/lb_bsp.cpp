@@ -13,10 +13,10 @@
 namespace steelyard::balancing {
 namespace {
 
-constexpr std::uint64_t all_cpus = UINT64_MAX - 1;  // id of the CPUs' party in the search
+constexpr std::uint32_t all_cpus = UINT32_MAX - 1;  // id of the CPUs' party in the search; no slot
 
 bool is_gpu(const WorkerView& worker) { return worker.kind == DeviceKind::gpu; }
-std::uint64_t party(const WorkerView& worker) { return is_gpu(worker) ? worker.slot : all_cpus; }
+std::uint32_t party(const WorkerView& worker) { return is_gpu(worker) ? worker.slot : all_cpus; }
 
 // Bounds in a search: removed workers have nothing, and CPUs that may rest can have nothing.
 std::vector<Bound> search_bounds(const Request& request, const std::set<std::uint32_t>& removed) {

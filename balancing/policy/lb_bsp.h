@@ -48,7 +48,7 @@ struct LbBspOptions {
 
 class LbBsp final : public Saved<Policy, LbBsp> {
  public:
-  static constexpr char title[] = "lb-bsp.2";
+  static constexpr char title[] = "lb-bsp.3";
   explicit LbBsp(LbBspOptions options = {});
 
   void observe(const Sample& sample) override;

@@ -52,7 +52,7 @@ TEST(LbBspMixed, CpusAndGpusReachTheIdealTogether) {
     EXPECT_LT(of_the_cpus(rounds.back()), of_the_cpus(rounds[1]));
     EXPECT_GT(of_the_cpus(rounds.back()), 20u);
     EXPECT_LT(rounds.back().straggler_effect(), rounds[1].straggler_effect() / 2);
-    EXPECT_GE(total_ms(ideal, 150) / total_ms(rounds, 150), 0.95) << "measured: 99.6 and 100.0 %";
+    EXPECT_GE(total_ms(ideal, 150) / total_ms(rounds, 150), 0.95) << "measured: 99.6 and 99.0 %";
   }
 }
 

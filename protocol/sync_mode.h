@@ -59,6 +59,12 @@ struct SyncMode {
     std::uint64_t of = 0;     // 0: the job's number of workers
     friend bool operator==(const Quorum&, const Quorum&) = default;
   };
+  // Once `ready` pushes wait in a slice, a step applies the average of the `applied` oldest.
+  struct Wait {
+    std::uint64_t ready = 0;    // 0: no push waits
+    std::uint64_t applied = 0;  // 1 to `ready`
+    friend bool operator==(const Wait&, const Wait&) = default;
+  };
 
   // Round k may begin when the scheduler has all reports of the rounds below k - slack.
   std::uint64_t slack = 0;
@@ -89,6 +95,8 @@ struct SyncMode {
   // On arrival: a slice steps when this share of a global batch has arrived since its last step. Unrelated to
   // BeginRound::quorum, which closes a round.
   Quorum quorum = {};
+  // On arrival: pushes wait in the slice, and each worker waits for the step that applies its push.
+  Wait wait = {};
   // A push that is tau > 1 steps late is divided by tau (n-softsync; Zhang et al., IJCAI 2016).
   bool damped = false;
   // Corrects a push for the change of the parameters since they were pulled, with factor `lambda`
@@ -107,7 +115,8 @@ struct SyncMode {
   [[nodiscard]] bool has_fixed_rounds() const { return span == Span::batch && !paced; }
   [[nodiscard]] bool has_hubs() const { return hubs.count > 0; }
   // Whether a step may combine several pushes.
-  [[nodiscard]] bool gathers() const { return quorum.parts > 0; }
+  [[nodiscard]] bool gathers() const { return quorum.parts > 0 || waits(); }
+  [[nodiscard]] bool waits() const { return wait.ready > 0; }
   friend bool operator==(const SyncMode&, const SyncMode&) = default;
 };
 

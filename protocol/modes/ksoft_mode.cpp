@@ -1,5 +1,5 @@
-// k-of-n gradients (K-async, Dutta et al., AISTATS 2018): a step for each K workers' shares of a global
-// batch.
+// k-of-n gradients for which no worker waits (K-batch-async, Dutta et al., AISTATS 2018): a step for each K
+// workers' shares of a global batch.
 #include "protocol/modes/mode_entry.h"
 
 namespace steelyard {

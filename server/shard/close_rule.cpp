@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -46,7 +48,7 @@ class OnArrival final : public CloseRule {
         staleness_(staleness_places) {}
 
   [[nodiscard]] bool is_in_slices(std::span<const SliceMemory>) const override {
-    return compensation_.knows_nobody();
+    return compensation_.knows_nobody() && workers_.empty();
   }
   [[nodiscard]] bool takes(const Push& push, const SliceMemory&) const override {
     return push.piece.hub == whole_model;
@@ -54,14 +56,26 @@ class OnArrival final : public CloseRule {
 
   bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) override {
     if (!slice.cover(push.piece.round, push.piece.positions)) return false;
-    const std::uint64_t late = slice.steps() - std::min(push.steps, slice.steps());
-    ++staleness_[std::min<std::uint64_t>(late, staleness_places - 1)];
+    if (mode_.waits()) {
+      slice.wait({{push.piece.round, push.piece.positions}, push.weight, push.steps, push.values});
+      step_if_due(open, slice);
+      return true;
+    }
+    const std::uint64_t late = count_late(push.steps, slice);
     slice.gather(push.piece.positions, push.weight, adjusted(worker, push, slice, late));
     if (slice.gathered() >= need_) step(push, open, slice);
     return true;
   }
-  void settle(const BeginRound& newest, SliceMemory& slice) const override {
+  void settle(const BeginRound& newest, SliceMemory& slice) override {
+    gather_oldest(slice.waiting().size(), slice);
     slice.step(optimizer_, rate(newest));
+  }
+  void step_if_due(const BeginRound& open, SliceMemory& slice) override {
+    const std::uint64_t ready = std::clamp<std::uint64_t>(workers_.size(), 1, mode_.wait.ready);
+    while (slice.waiting().size() >= ready) {
+      gather_oldest(std::max<std::uint64_t>(1, mode_.wait.applied), slice);
+      slice.step(optimizer_, rate(open));
+    }
   }
   void close(std::span<SliceMemory> slices, const BeginRound&, double) override { slices[0].next_version(); }
   [[nodiscard]] bool answers_each_push() const override { return true; }
@@ -69,12 +83,18 @@ class OnArrival final : public CloseRule {
   // Requires that version or a later one, with all of the worker's own pushes.
   [[nodiscard]] bool has(const Pull& pull, const SliceMemory& slice) const override {
     return slice.version() >= pull.version && std::ranges::all_of(pull.own, [&](const Contribution& it) {
-             return slice.covers(it.round, it.positions);
+             return slice.covers(it.round, it.positions) && !slice.waits(it.round, it.positions);
            });
   }
   [[nodiscard]] bool will_have(const Pull&, const SliceMemory&) const override { return true; }
-  void answered(NodeId worker, const SliceMemory& slice) override { compensation_.answered(worker, slice); }
-  void gone(NodeId worker) override { compensation_.forget(worker); }
+  void answered(NodeId worker, const SliceMemory& slice) override {
+    compensation_.answered(worker, slice);
+    if (mode_.waits()) workers_.insert(worker);
+  }
+  void gone(NodeId worker) override {
+    compensation_.forget(worker);
+    workers_.erase(worker);
+  }
   [[nodiscard]] Staleness staleness() const override { return staleness_; }
   [[nodiscard]] std::uint64_t uncompensated() const override { return compensation_.missed(); }
 
@@ -84,6 +104,18 @@ class OnArrival final : public CloseRule {
     const SyncMode::Quorum& quorum = job.sync.quorum;
     return job.global_batch * quorum.parts /
            std::max<std::uint64_t>(1, quorum.of > 0 ? quorum.of : job.workers);
+  }
+
+  std::uint64_t count_late(std::uint64_t pulled_at, const SliceMemory& slice) {
+    const std::uint64_t late = slice.steps() - std::min(pulled_at, slice.steps());
+    ++staleness_[std::min<std::uint64_t>(late, staleness_places - 1)];
+    return late;
+  }
+
+  void gather_oldest(std::size_t count, SliceMemory& slice) {
+    for (const auto& push : std::span(slice.waiting()).first(std::min(count, slice.waiting().size())))
+      count_late(push.steps, slice);
+    slice.gather_oldest(count);
   }
 
   // The values to gather. Values other than gradients (Rule in include/steelyard/parameters.h) are not
@@ -110,6 +142,7 @@ class OnArrival final : public CloseRule {
   const std::uint64_t need_;  // positions that make a step
   DelayCompensation compensation_;
   Staleness staleness_;
+  std::set<NodeId> workers_;  // if pushes wait: those connected that have parameters
 };
 
 struct HubCopy {

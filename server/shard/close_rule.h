@@ -6,6 +6,10 @@
 //                      is covered, it takes one step with their average, which makes the next version.
 //  applied on arrival  ssp, asp, dc-asgd: the slice takes a step with each push. nsoft, ksoft, eager: it
 //                      gathers pushes until SyncMode::quorum is in, and takes a step with their average.
+//                      ksoft-wait: pushes wait until SyncMode::wait.ready of them are in, fewer if fewer
+//                      workers are connected. A pull is answered only after a step has applied its own
+//                      pushes. If a worker repeats a push that waits, a step applies all that wait: workers
+//                      that wait at different slices or shards could otherwise wait for each other.
 //                      Steps and closing are independent: several rounds are open, and the slice's version is
 //                      the first round that its parameters do not contain completely.
 //  hubs                mll. Like exact versions, with parameters and average for each hub: hub_rule(), below
@@ -86,12 +90,15 @@ class CloseRule {
   // Adds a push; if pushes are applied on arrival, also takes the step that has become due. Returns false,
   // without a change, if any of its positions is covered already.
   virtual bool add(NodeId worker, const Push& push, const BeginRound& open, SliceMemory& slice) = 0;
-  // Takes a step with the pushes gathered so far, although they are fewer than SyncMode::quorum. Called when
-  // all open rounds are covered, or the oldest is and no push arrives (Shard::close_covered()).
-  virtual void settle(const BeginRound&, SliceMemory&) const {}
+  // Takes a step with the pushes gathered so far, although they are fewer than SyncMode::quorum or
+  // SyncMode::wait. Called when all open rounds are covered, or the oldest is and no push arrives
+  // (Shard::close_covered()), or when a worker repeats a push that waits.
+  virtual void settle(const BeginRound&, SliceMemory&) {}
   // The slice's current version is sent to this worker; or the worker has disconnected.
   virtual void answered(NodeId, const SliceMemory&) {}
   virtual void gone(NodeId) {}
+  // Takes the steps that waiting pushes make due. Called after gone().
+  virtual void step_if_due(const BeginRound&, SliceMemory&) {}
   // Makes the next version from the oldest round, which is covered in all of these slices: a single slice, or
   // all of a norm group.
   virtual void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) = 0;

@@ -67,7 +67,8 @@ std::optional<std::vector<Envelope>> Shard::snapshot() const {
 
 std::optional<IdleTick> Shard::due_quiet(Time now) const {
   const auto gathers = [](const SliceMemory& slice) { return slice.gathered() > 0; };
-  if (!session_.joined() || now < session_.deadline() || std::ranges::none_of(slices_, gathers))
+  if (!session_.joined() || now < session_.deadline() || job_.sync.waits() ||
+      std::ranges::none_of(slices_, gathers))
     return std::nullopt;
   return IdleTick{told_added_ == counts_.added};
 }
@@ -252,9 +253,14 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
     return out.send<ToScheduler>(scheduler_node,
                                  GradientRejected{term_, push.piece, push.slice, from, *excess});
   }
-  if (!rule_->add(from, *plain, open->second, *slice)) return repeated();
-  ++counts_.added;
-  counts_.uncompensated = rule_->uncompensated();
+  if (rule_->add(from, *plain, open->second, *slice)) {
+    ++counts_.added;
+    counts_.uncompensated = rule_->uncompensated();
+  } else {
+    repeated();
+    if (!slice->waits(push.piece.round, push.piece.positions)) return;
+    rule_->settle(open->second, *slice);
+  }
   close_covered(*slice, out);
   if (rule_->answers_each_push()) answer_waiting(*slice, out);
 }
@@ -264,7 +270,7 @@ void Shard::close_covered(SliceMemory& slice, Outbox& out, bool quiet) {
   const auto is_in = [&](const auto& it) { return slice.covers(it.first, it.second.positions); };
   if (slice.gathered() > 0 && (quiet ? is_in(*open_.begin()) : std::ranges::all_of(open_, is_in)))
     rule_->settle(open_.rbegin()->second, slice);
-  while (slice.gathered() == 0) {
+  while (!slice.owes_a_step()) {
     const auto oldest = open_.find(slice.version());
     if (oldest == open_.end()) return;
     const BeginRound open = oldest->second;  // closed() erases it when the last slice is done
@@ -395,6 +401,12 @@ void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out)
   if (to_scheduler) handle(now, from, SchedulerBeat{term_}, out);
   pulls_.erase(lost.node);
   if (rule_) rule_->gone(lost.node);
+  for (SliceMemory& slice : slices_) {
+    if (slice.waiting().empty()) continue;
+    rule_->step_if_due(open_.rbegin()->second, slice);
+    close_covered(slice, out);
+    answer_waiting(slice, out);
+  }
   if (lost.node == checkpointer_ && loading_) loading_->restart();
 }
 

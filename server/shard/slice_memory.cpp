@@ -199,6 +199,33 @@ void SliceMemory::gather(Interval positions, double weight, const Blob& values) 
   accumulate(values);
 }
 
+void SliceMemory::wait(WaitingPush push) {
+  waiting_positions_ += push.piece.positions.size();
+  waiting_pushes_.push_back(std::move(push));
+}
+
+void SliceMemory::gather_oldest(std::size_t count) {
+  const auto end =
+      waiting_pushes_.begin() + static_cast<std::ptrdiff_t>(std::min(count, waiting_pushes_.size()));
+  for (auto push = waiting_pushes_.begin(); push != end; ++push) {
+    waiting_positions_ -= push->piece.positions.size();
+    gather(push->piece.positions, push->weight, push->values);
+  }
+  waiting_pushes_.erase(waiting_pushes_.begin(), end);
+}
+
+bool SliceMemory::waits(std::uint64_t round, Interval positions) const {
+  return std::ranges::any_of(waiting_pushes_, [&](const WaitingPush& push) {
+    return push.piece.round == round && push.piece.positions.overlaps(positions);
+  });
+}
+
+bool SliceMemory::owes_a_step() const {
+  return gathered_ > 0 || std::ranges::any_of(waiting_pushes_, [&](const WaitingPush& push) {
+           return push.piece.round == version_;
+         });
+}
+
 void SliceMemory::step(const nn::Optimizer& optimizer, double rate, std::optional<double> whole) {
   current_ = stepped(optimizer, sum(), last_.floats(), rate, 1, weight_, whole.value_or(weight_));
   forget_sum();
@@ -225,7 +252,7 @@ void SliceMemory::advance(Blob next) {
 }
 
 bool SliceMemory::untouched() const {
-  return coverage_.count() == 0 && gathered_ == 0 && waiting_.empty() &&
+  return coverage_.count() == 0 && gathered() == 0 && waiting_.empty() &&
          std::ranges::all_of(ahead_, [](const auto& round) { return round.second.count() == 0; });
 }
 

@@ -62,7 +62,23 @@ class SliceMemory {
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
   void gather(Interval positions, double weight, const Blob& values);
-  [[nodiscard]] std::uint64_t gathered() const { return gathered_; }  // positions since the last step
+  // Positions that have arrived and that no step has applied.
+  [[nodiscard]] std::uint64_t gathered() const { return gathered_ + waiting_positions_; }
+  // Where pushes wait (SyncMode::wait), wait() keeps a push, and gather_oldest() moves the `count` oldest into
+  // the sum, or all. The caller has added them to the ledger.
+  struct WaitingPush {
+    Contribution piece;
+    double weight = 0;
+    std::uint64_t steps = 0;  // Push::steps
+    Blob values;
+  };
+  void wait(WaitingPush push);
+  [[nodiscard]] const std::vector<WaitingPush>& waiting() const { return waiting_pushes_; }
+  void gather_oldest(std::size_t count);
+  // Whether a push that overlaps these positions waits.
+  [[nodiscard]] bool waits(std::uint64_t round, Interval positions) const;
+  // Whether a push that no step has applied may belong to the oldest open round.
+  [[nodiscard]] bool owes_a_step() const;
   // Whether neither a ledger nor a sum contains a part of an open round.
   [[nodiscard]] bool untouched() const;
   void step(const nn::Optimizer& optimizer, double rate, std::optional<double> whole = {});
@@ -133,7 +149,9 @@ class SliceMemory {
   IntervalSet coverage_;
   std::map<Position, Blob> waiting_;            // if ordered: pushes by their first position
   std::map<std::uint64_t, IntervalSet> ahead_;  // of later open rounds
-  std::uint64_t gathered_ = 0;
+  std::vector<WaitingPush> waiting_pushes_;     // oldest first
+  std::uint64_t waiting_positions_ = 0;         // of waiting_pushes_
+  std::uint64_t gathered_ = 0;                  // positions in the sum
   double weight_ = 0;
   Blob first_, last_;
   std::shared_ptr<FloatBuffer> sum_;

@@ -37,10 +37,10 @@ void expect_as_undisturbed(World& world, const Job& job, const std::string& what
 
 Job small_job(const std::string& sync, std::uint64_t epochs = 1) { return job_for(sync, 60, 24, epochs); }
 
-const std::vector<std::string> modes{"bsp",       "flexrr",        "ssp:2",       "asp",
-                                     "dc-asgd:0", "nsoft:2",       "eager",       "ksoft:2",
-                                     "local:3",   "diloco:2",      "diloco:4",    "local:1",
-                                     "nsoft:1",   "oneshot:epoch", "oneshot:end", "local:1:equal"};
+const std::vector<std::string> modes{
+    "bsp",     "flexrr",        "ssp:2",       "asp",           "dc-asgd:0",    "nsoft:2",
+    "eager",   "ksoft:2",       "local:3",     "diloco:2",      "diloco:4",     "local:1",
+    "nsoft:1", "oneshot:epoch", "oneshot:end", "local:1:equal", "ksoft-wait:2", "ksoft-wait:3:first"};
 
 std::uint64_t messages_of(const Job& job) {
   World quiet(job, {});

@@ -36,6 +36,12 @@ TEST(SyncMode, EachNameParsesToItsParameters) {
   EXPECT_EQ(parse_sync("ksoft:3"), gathers);
   gathers.quorum = {1, 4}, gathers.damped = true;
   EXPECT_EQ(parse_sync("nsoft:4"), gathers);
+  SyncMode waits = asp;
+  waits.wait = {3, 3};
+  EXPECT_EQ(parse_sync("ksoft-wait:3"), waits);
+  waits.wait = {3, 1};
+  EXPECT_EQ(parse_sync("ksoft-wait:3:first"), waits);
+  EXPECT_TRUE(waits.waits() && waits.gathers());
   EXPECT_EQ(parse_sync("local:8"), (SyncMode{.local = 8}));
   EXPECT_EQ(parse_sync("local:8:equal"), (SyncMode{.local = 8, .equal_weights = true}));
   EXPECT_EQ(parse_sync("oneshot:epoch"), (SyncMode{.local = 1, .span = SyncMode::Span::epoch}));
@@ -64,6 +70,9 @@ TEST(SyncMode, IsWrittenAsItWasParsed) {
                            "nsoft:1",
                            "ksoft:4",
                            "eager",
+                           "ksoft-wait:1",
+                           "ksoft-wait:4",
+                           "ksoft-wait:4:first",
                            "local:1",
                            "local:8:equal",
                            "oneshot:epoch",
@@ -101,6 +110,7 @@ TEST(SyncMode, SharesAndHubsAreLimitedByTheWorkers) {
   EXPECT_EQ(sync_trouble(parse_sync("ksoft:3"), 3), "");
   EXPECT_EQ(sync_trouble(parse_sync("nsoft:9"), 3), "");
   EXPECT_THAT(sync_trouble(parse_sync("ksoft:4"), 3), HasSubstr("give ksoft:3 at most"));
+  EXPECT_THAT(sync_trouble(parse_sync("ksoft-wait:4:first"), 3), HasSubstr("give ksoft-wait:3 at most"));
   EXPECT_EQ(sync_trouble(parse_sync("mll:8:4:3"), 3), "");
   EXPECT_THAT(sync_trouble(parse_sync("mll:8:4:4"), 3), HasSubstr("give 3 hubs at most"));
 }
@@ -136,6 +146,11 @@ TEST(SyncMode, InvalidModesAreRefusedWithTheChoices) {
                            "nsoft:10001",
                            "ksoft:0",
                            "eager:2",
+                           "ksoft-wait",
+                           "ksoft-wait:",
+                           "ksoft-wait:0",
+                           "ksoft-wait::first",
+                           "ksoft-wait:2:last",
                            "local",
                            "local:0",
                            "local:1048577",

@@ -7,7 +7,8 @@
 
 namespace steelyard::test {
 
-std::span<const float> GatheredSums::in(NodeId shard, const SliceMemory& slice, const Envelope* message) {
+std::span<const float> GatheredSums::in(NodeId shard, std::uint64_t added, const SliceMemory& slice,
+                                        const Envelope* message) {
   const auto [at, is_new] = seen_.try_emplace({shard, slice.place().begin});
   Seen& seen = at->second;
   const std::span current = slice.current().floats();
@@ -21,12 +22,13 @@ std::span<const float> GatheredSums::in(NodeId shard, const SliceMemory& slice, 
     const auto* push = content != nullptr ? std::get_if<Push>(content) : nullptr;
     seen.known &= push != nullptr && slice.steps() == seen.steps + 1;
     if (seen.known) {
-      const auto weight = static_cast<float>(seen.gathered + push->piece.positions.size());
+      const std::uint64_t pushed = added > seen.added ? push->piece.positions.size() : 0;  // 0: repeated
+      const auto weight = static_cast<float>(seen.gathered + pushed - slice.gathered());
       for (std::size_t i = 0; i < current.size(); ++i) seen.in[i] += (current[i] - seen.values[i]) * weight;
     }
   }
   seen.values.assign(current.begin(), current.end());
-  seen.steps = slice.steps(), seen.gathered = slice.gathered();
+  seen.steps = slice.steps(), seen.gathered = slice.gathered(), seen.added = added;
   return seen.known ? std::span<const float>(seen.in) : std::span<const float>();
 }
 
@@ -100,13 +102,15 @@ void VersionChecks::ordered(NodeId worker, const Compute& order) {
 
 void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
   if (node.id.role != Role::shard) return;
-  for (const SliceMemory& slice : sim::machine_of<Replica>(node).shard().slices()) {
+  const Shard& shard = sim::machine_of<Replica>(node).shard();
+  for (const SliceMemory& slice : shard.slices()) {
     if (!slice.loaded()) continue;
     const std::span current = slice.current().floats();
     if (mode_.on_arrival) {
-      const std::string trouble = mode_.gathers() ? footprints_.look(gathered_.in(node.id, slice, in),
-                                                                     mode_.damped ? 0 : slice.version())
-                                                  : footprints_.look(current, slice.version());
+      const std::string trouble =
+          mode_.gathers() ? footprints_.look(gathered_.in(node.id, shard.counts().added, slice, in),
+                                             mode_.damped ? 0 : slice.version())
+                          : footprints_.look(current, slice.version());
       if (!trouble.empty()) complain("a shard: " + trouble);
     } else if (mode_.has_hubs()) {
       complain(hubs_.look(slice.version(), whole_model, slice.place().begin, current));

@@ -26,12 +26,14 @@ class GatheredSums {
  public:
   GatheredSums(const Job& job, Version first) : job_(job), first_(first) {}
   // Called after a shard's step. Returns the sums as Footprints::look needs them; empty if unknown.
-  std::span<const float> in(NodeId shard, const SliceMemory& slice, const Envelope* message);
+  // `added`: pushes that the shard has added so far.
+  std::span<const float> in(NodeId shard, std::uint64_t added, const SliceMemory& slice,
+                            const Envelope* message);
 
  private:
   struct Seen {
     std::vector<float> values, in;
-    std::uint64_t steps = 0, gathered = 0;
+    std::uint64_t steps = 0, gathered = 0, added = 0;
     bool known = true;
   };
   const Job& job_;

@@ -411,5 +411,34 @@ TEST_F(ReplicasWithHubs, AreNotFilledWhileHubsDiffer) {
   EXPECT_FALSE(mirror.is_mirror());
 }
 
+struct ReplicasWithWaitingPushes : Replicas {
+  ReplicasWithWaitingPushes() : Replicas(with_waiting()) {}
+  static Job with_waiting() {
+    Job job = shard_job(10, 4);
+    job.sync = parse_sync("ksoft-wait:2");
+    return job;
+  }
+};
+
+TEST_F(ReplicasWithWaitingPushes, AreEqualFromTheStart) {
+  primary.load();
+  pair();
+  for (const std::uint64_t number : {1U, 2U, 3U}) deliver(worker_node(number), Pull{primary.term, 0, 1});
+  open(0, {0, 8});
+  for (const Interval part : {Interval{0, 2}, {2, 4}, {4, 8}}) {
+    push(0, part);
+    deliver_all();
+    EXPECT_EQ(parameters(primary.shard), parameters(mirror.shard()));
+  }
+  EXPECT_EQ(version(), 1u);
+}
+
+TEST_F(ReplicasWithWaitingPushes, AreNotFilledOnceWorkersHaveParameters) {
+  primary.load();
+  deliver(worker_node(1), Pull{primary.term, 0, 1});
+  pair();
+  EXPECT_FALSE(mirror.is_mirror());
+}
+
 }  // namespace
 }  // namespace steelyard::test::replica_test

@@ -136,6 +136,59 @@ TEST(CloseRule, AQuorumOfPositionsMakesAStepOfTheirAverage) {
   }
 }
 
+// A step of ksoft-wait:2 averages two pushes, and a worker's pull waits for the step that applies its push.
+TEST(CloseRule, WaitingPushesAreAppliedTogether) {
+  const auto rule = rule_for("ksoft-wait:2", sgd);
+  SliceMemory slice = made_slice();
+  EXPECT_TRUE(rule->is_in_slices({&slice, 1}));
+  for (const std::uint64_t number : {1U, 2U, 3U}) rule->answered({Role::worker, number}, slice);
+  EXPECT_FALSE(rule->is_in_slices({&slice, 1})) << "the number of workers decides when a step is due";
+  const Pull first{.version = 3, .own = {{3, {0, 2}}}}, second{.version = 3, .own = {{3, {2, 3}}}};
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 2}, 4), open_round, slice));
+  EXPECT_FALSE(rule->add(worker, push(3, {0, 2}, 4), open_round, slice));
+  EXPECT_EQ(value_of(slice), 1);
+  EXPECT_EQ(slice.gathered(), 2U);
+  EXPECT_FALSE(rule->has(first, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {2, 3}, 2), open_round, slice));
+  EXPECT_EQ(value_of(slice), 1 - 0.5F * 6 / 3);
+  EXPECT_TRUE(rule->has(first, slice) && rule->has(second, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {3, 4}, 8), open_round, slice));
+  EXPECT_EQ(slice.steps(), 1U);
+  EXPECT_TRUE(rule->has(first, slice)) << "the next step concerns other workers";
+  rule->settle(open_round, slice);
+  EXPECT_EQ(value_of(slice), 0 - 0.5F * 8);
+  EXPECT_EQ(slice.gathered(), 0U);
+}
+
+TEST(CloseRule, OnlyTheOldestWaitingPushIsApplied) {
+  const auto rule = rule_for("ksoft-wait:2:first", sgd);
+  SliceMemory slice = made_slice();
+  for (const std::uint64_t number : {1U, 2U, 3U}) rule->answered({Role::worker, number}, slice);
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 2}, 4), open_round, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {2, 4}, 8), open_round, slice));
+  EXPECT_EQ(value_of(slice), 1 - 0.5F * 4 / 2);
+  EXPECT_TRUE(rule->has({.version = 3, .own = {{3, {0, 2}}}}, slice));
+  EXPECT_FALSE(rule->has({.version = 3, .own = {{3, {2, 4}}}}, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {4, 6}, 6), open_round, slice));
+  EXPECT_EQ(value_of(slice), 0 - 0.5F * 8 / 2);
+  EXPECT_EQ(slice.gathered(), 2U);
+  EXPECT_EQ(rule->staleness()[0], 1U);
+  EXPECT_EQ(rule->staleness()[1], 1U) << "counted when the push is applied";
+}
+
+TEST(CloseRule, ALostWorkerIsNotWaitedFor) {
+  const auto rule = rule_for("ksoft-wait:3", sgd);
+  SliceMemory slice = made_slice();
+  for (const std::uint64_t number : {1U, 2U, 3U}) rule->answered({Role::worker, number}, slice);
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 1}, 4), open_round, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {1, 2}, 4), open_round, slice));
+  rule->step_if_due(open_round, slice);
+  EXPECT_EQ(slice.steps(), 0U);
+  rule->gone({Role::worker, 3});
+  rule->step_if_due(open_round, slice);
+  EXPECT_EQ(value_of(slice), 1 - 0.5F * 8 / 2);
+}
+
 // alpha(tau) of Zhang et al. (IJCAI 2016) is 1 for tau = 0, else 1 / tau. With one share per worker,
 // n-softsync steps at each push like asp, except for this factor.
 TEST(CloseRule, SoftsyncDampsLatePushes) {

@@ -270,6 +270,67 @@ TEST(ShardOnArrival, ARoundClosesOnceItsGatheredPushesAreApplied) {
   EXPECT_EQ(it.parameters()[0], -2.0F);
 }
 
+// Three workers have parameters, and two rounds of 32 positions are open.
+struct ThreeWorkers : ShardCase {
+  explicit ThreeWorkers(const std::string& sync) : ShardCase(on_arrival_job(sync, 4)) {
+    opened(*this, 2);
+    for (const std::uint64_t number : {1U, 2U, 3U}) deliver(worker_node(number), Pull{term, 0, number});
+  }
+};
+
+TEST(ShardOnArrival, AWorkerWaitsForTheStepThatAppliesItsPush) {
+  ThreeWorkers it("ksoft-wait:2");
+  it.deliver(worker_node(1), ones(it, 0, {0, 12}, 0));
+  it.deliver(worker_node(1), Pull{it.term, 0, 7, {{0, {0, 12}}}});
+  EXPECT_THAT(it.sent<Parameters>(), IsEmpty());
+  it.wake(10);
+  EXPECT_EQ(it.parameters()[0], 0) << "a heartbeat without pushes changes nothing";
+  it.deliver(worker_node(2), ones(it, 0, {12, 24}, 0));
+  ASSERT_EQ(it.sent<Parameters>().size(), 1U);
+  EXPECT_EQ(it.output.at(0).to, worker_node(1));
+  EXPECT_EQ(it.parameters()[0], -0.5F);
+}
+
+// Workers that wait at different slices could otherwise wait for each other.
+TEST(ShardOnArrival, ARepeatedPushEndsTheWait) {
+  ThreeWorkers it("ksoft-wait:3");
+  for (const std::uint64_t number : {1U, 2U}) {
+    const Interval own{12 * (number - 1), 12 * number};
+    it.deliver(worker_node(number), ones(it, 0, own, 0));
+    it.deliver(worker_node(number), Pull{it.term, 0, 7, {{0, own}}});
+    EXPECT_THAT(it.sent<Parameters>(), IsEmpty());
+  }
+  it.deliver(worker_node(2), ones(it, 0, {12, 24}, 0));
+  EXPECT_EQ(it.sent<Parameters>().size(), 2U);
+  EXPECT_EQ(it.shard.counts().repeated, 1U);
+  EXPECT_EQ(it.parameters()[0], -0.5F);
+  it.deliver(worker_node(2), ones(it, 0, {12, 24}, 0));
+  EXPECT_EQ(it.parameters()[0], -0.5F) << "it counts once";
+}
+
+TEST(ShardOnArrival, TheOthersDoNotWaitForALostWorker) {
+  ThreeWorkers it("ksoft-wait:3");
+  for (const std::uint64_t number : {1U, 2U})
+    it.deliver(worker_node(number), ones(it, 0, {12 * (number - 1), 12 * number}, 0));
+  it.deliver(worker_node(2), Pull{it.term, 0, 7, {{0, {12, 24}}}});
+  it.deliver(worker_node(3), Disconnected{worker_node(3)});
+  EXPECT_EQ(it.parameters()[0], -0.5F);
+  EXPECT_EQ(it.sent<Parameters>().size(), 1U);
+}
+
+TEST(ShardOnArrival, ARoundClosesWhilePushesOfLaterRoundsWait) {
+  ThreeWorkers it("ksoft-wait:2:first");
+  it.deliver(worker_node(1), ones(it, 0, {0, 16}, 0));
+  it.deliver(worker_node(2), ones(it, 0, {16, 32}, 0));
+  EXPECT_EQ(it.parameters()[0], -0.5F) << "the first is applied";
+  EXPECT_EQ(it.shard.version(), 0U);
+  it.deliver(worker_node(3), ones(it, 1, {32, 48}, 0));
+  EXPECT_EQ(it.parameters()[0], -1.0F);
+  EXPECT_EQ(it.shard.version(), 1U);
+  it.deliver(worker_node(1), ones(it, 1, {48, 64}, 0));
+  EXPECT_EQ(it.shard.version(), 2U) << "no open round has anything to come";
+}
+
 TEST(ShardLocal, TheStepIsPlainSgdWithoutDecayAndMomentum) {
   Job job = shard_job(4, 4, nn::Optimizer::Kind::momentum);
   job.optimizer.weight_decay = 0.5;

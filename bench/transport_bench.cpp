@@ -6,6 +6,7 @@
 
 #include "bench/sections.h"
 #include "bench/transport/exchange.h"
+#include "bench/transport/server_rates.h"
 #include "core/layout.h"
 
 namespace steelyard::bench {
@@ -65,6 +66,19 @@ void in_one_host(const Effort& effort, Table& table, const std::string& name, co
   table.add({name, "GB/s", spreads[0], "the same through ipc", spreads[1], false, target});
 }
 
+// A model of 44.7 MB, as ResNet-18 has.
+void server_alone(const Effort& effort, Table& table) {
+  constexpr std::uint64_t model = 11'173'962;
+  const auto milliseconds_of = [&](double (*measured)(std::uint64_t, Duration)) {
+    return [&effort, measured] { return 1000 * measured(model, 10 * effort.reading); };
+  };
+  const auto spreads = alternate(
+      effort.pairs,
+      {milliseconds_of(push_seconds), milliseconds_of(update_seconds), milliseconds_of(copy_seconds)});
+  table.add({"a push of 44.7 MB added", "ms", spreads[0], "a copy of it", spreads[2], true, {}});
+  table.add({"a step with momentum", "ms", spreads[1], "a copy of it", spreads[2], true, {}});
+}
+
 void coalescing(const Effort& effort, Table& table) {
   constexpr std::uint64_t keys = 1024, key = kb * 4;  // 4 KB each
   const Exchange coalesced{64 * key, keys / 64}, single{key, keys};
@@ -101,6 +115,9 @@ void transport_section(const Effort& effort, Table& table) {
   as_slices(effort, table, "64 KB values, 64 in flight", {64 * kb, 64, 1, false});
   as_model(effort, table, "1 MB values, 16 in flight", {mb, 16, 1, false}, 0.9);
   as_model(effort, table, "16 MB value, one in flight", {16 * mb, 1, 1, false}, {});
+
+  table.section("a server's thread alone: processor time");
+  server_alone(effort, table);
 
   table.section("key operations (a push, the sum and a pull of 4 KB), thousands per second");
   coalescing(effort, table);

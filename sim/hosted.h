@@ -10,7 +10,10 @@
 
 namespace steelyard::sim {
 
-// Computes for all workers of a world: the time of an order, and its answers.
+struct Hosted;
+
+// Computes for all workers of a world: the time of an order, and its answers. Also the time of the other
+// nodes, which is zero by default.
 class ComputeModel {
  public:
   struct Order {
@@ -33,6 +36,12 @@ class ComputeModel {
   // Passes the answers for the worker to `say`, in order. Not called for abandoned orders or dead workers;
   // the worker may be killed during the call.
   virtual void finish(const Order& done, const Say& say) = 0;
+
+  // Seconds that a node needs before it can handle this message. Later messages wait meanwhile.
+  [[nodiscard]] virtual double seconds_before(const Hosted&, const Envelope&) { return 0; }
+  // Called when a node has handled a message or was woken: seconds until it sends its answers and handles the
+  // next message.
+  [[nodiscard]] virtual double seconds_after(const Hosted&) { return 0; }
 };
 
 struct Hosted {
@@ -54,6 +63,7 @@ struct Hosted {
   Time armed = Time::max();            // the earliest timer set for it
   Time paused_until{};                 // the origin: not paused
   std::vector<Envelope> waiting{};     // arrived while it was paused
+  bool prepared = false;               // seconds_before() of the first of `waiting` have begun
   std::vector<Computation> computing;  // ordered, and not abandoned
 };
 

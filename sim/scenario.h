@@ -47,6 +47,12 @@ struct Device {
   }
 };
 
+// Times of one server that has the whole model. Each of n servers has 1/n of the model and takes 1/n of them.
+struct ServerTimes {
+  double push_ms = 0;    // to receive a worker's push and to add it
+  double update_ms = 0;  // of one step of the optimizer
+};
+
 struct Scenario {
   std::string name = "scenario";
   std::uint64_t global_batch = 512;
@@ -63,6 +69,7 @@ struct Scenario {
 
   NetworkOptions network;
   std::uint32_t servers = 1;
+  ServerTimes server_times;
   double heartbeat_s = 0;  // 0: half a second, longer for many workers
 
   std::vector<Device> workers;

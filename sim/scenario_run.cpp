@@ -52,6 +52,7 @@ ScenarioRun::ScenarioRun(const Scenario& scenario, const MakePolicy& make_policy
       devices_(scenario, scenario.seed),
       job_(job_of(scenario, options.alone.has_value(), options.trains && scenario.training)),
       batches_(job_, devices_, count_rounds(scenario)),
+      servers_(scenario.server_times, job_, scenario.servers),
       world_(Network(scenario.network, first_shard + job_.shards, slices(job_.layout).size()), *this),
       next_number_(first_shard + job_.shards),
       node_of_(scenario.workers.size(), 0),

@@ -21,6 +21,7 @@
 #include "sim/invariants_watch.h"
 #include "sim/run_results.h"
 #include "sim/scenario.h"
+#include "sim/server_clock.h"
 #include "sim/simulated_device.h"
 #include "sim/world.h"
 
@@ -59,6 +60,10 @@ class ScenarioRun final : ComputeModel, Observer {
   [[nodiscard]] std::uint64_t micro_batch(const Compute& order) const override;
   [[nodiscard]] double seconds_until(const Order& order, std::uint64_t done) override;
   void finish(const Order& done, const Say& say) override;
+  [[nodiscard]] double seconds_before(const Hosted&, const Envelope& in) override {
+    return servers_.seconds_before(in);
+  }
+  [[nodiscard]] double seconds_after(const Hosted& node) override { return servers_.seconds_after(node); }
   void stepped(const Hosted& node, const Envelope* in) override;
 
   void begin_rounds(const Scheduler& scheduler);
@@ -72,6 +77,7 @@ class ScenarioRun final : ComputeModel, Observer {
   const Devices devices_;
   const Job job_;
   const Batches batches_;
+  ServerClock servers_;
   World world_;
   std::unique_ptr<Trainer> trainer_;  // null: no training
   Time begun_;                        // begin of the first round

@@ -162,6 +162,7 @@ void World::deliver(const Envelope& envelope) {
     node->waiting.push_back(envelope);
     return;
   }
+  if (must_prepare(*node, envelope)) return;
   if (!faults_.empty() && !passes(envelope)) return;
   for (Observer* observer : observers_) {
     if (!observer->arrives(envelope)) return;
@@ -174,6 +175,17 @@ void World::deliver(const Envelope& envelope) {
   take(*node, out);
   arm(*node);
   for (Observer* observer : observers_) observer->stepped(*node, &envelope);
+}
+
+// The node is paused until it has prepared the message. The message stays the first of those that wait.
+bool World::must_prepare(Hosted& node, const Envelope& envelope) {
+  if (std::exchange(node.prepared, false)) return false;
+  const double takes_s = computing_model_.seconds_before(node, envelope);
+  if (takes_s <= 0) return false;
+  node.prepared = true;
+  node.waiting.push_back(envelope);
+  pause(node.id, from_seconds(takes_s));
+  return true;
 }
 
 bool World::passes(const Envelope& envelope) {
@@ -203,6 +215,8 @@ bool World::passes(const Envelope& envelope) {
 }
 
 void World::take(Hosted& node, Outbox& out) {
+  const Duration busy = from_seconds(computing_model_.seconds_after(node));
+  if (busy > Duration::zero()) pause(node.id, busy);
   std::vector<Envelope> said = out.take();
   for (Envelope& envelope : said) {
     if (const auto* order = std::get_if<ToCompute>(&envelope.message)) {
@@ -215,17 +229,17 @@ void World::take(Hosted& node, Outbox& out) {
     } else if (const auto* told = std::get_if<ToRecorder>(&envelope.message)) {
       for (Observer* observer : observers_) observer->told(*told);
     } else if (!std::holds_alternative<ToLink>(envelope.message)) {
-      post(std::move(envelope));
+      send(std::move(envelope), now_ + busy);
     }
   }
   spare_ = std::move(said);
 }
 
-void World::post(Envelope envelope) {
+void World::send(Envelope envelope, Time at) {
   const Duration late = faults_.empty() ? Duration{} : faults_.delay(envelope, now_);
-  const Time at = network_.arrival(now_, envelope, late);
+  const Time arrival = network_.arrival(at, envelope, late);
   const std::uint32_t stamp = network_.stamp(envelope.from, envelope.to);
-  messages_.push(at, {std::move(envelope), stamp});
+  messages_.push(arrival, {std::move(envelope), stamp});
 }
 
 // ---- computing

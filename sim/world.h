@@ -47,7 +47,7 @@ class World {
   void tell(NodeId node, Receiver message) {
     messages_.push(now_, {{link_node, node, Message(std::in_place_type<Receiver>, std::move(message))}});
   }
-  void post(Envelope envelope);  // as if its sender sent it now
+  void post(Envelope envelope) { send(std::move(envelope), now_); }  // as if its sender sent it now
   void watch(Observer& observer) { observers_.push_back(&observer); }
 
   // Processes the next event. Returns false without events.
@@ -85,7 +85,9 @@ class World {
   [[nodiscard]] bool died_with_sender(const Envelope& envelope);
   void deliver(const Envelope& envelope);
   [[nodiscard]] bool passes(const Envelope& envelope);
+  [[nodiscard]] bool must_prepare(Hosted& node, const Envelope& envelope);
   void take(Hosted& node, Outbox& out);
+  void send(Envelope envelope, Time at);
   void compute(Hosted& node, const Compute& order);
   void ask_to_cut(const Hosted& node, const Cut& cut);
   [[nodiscard]] Hosted::Computation* awaited(const Computing& event);

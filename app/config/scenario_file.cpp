@@ -27,6 +27,7 @@ class ScenarioReader {
     check_sections();
     read_job();
     read_network();
+    section("servers").read();
     read_policies();
     for (const TomlSection& it : TomlSection::all_of(source_, schema_, "worker")) read_worker(it);
     for (const TomlSection& it : TomlSection::all_of(source_, schema_, "event")) read_event(it);

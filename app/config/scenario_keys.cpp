@@ -55,6 +55,16 @@ std::vector<Key> keys_of_the_network(ScenarioDraft& draft) {
   };
 }
 
+std::vector<Key> keys_of_the_servers(ScenarioDraft& draft) {
+  sim::ServerTimes& it = draft.scenario.server_times;
+  return {
+      {"push_ms", &it.push_ms, Limits::wide(0, most_count),
+       "time to receive and add one push of the whole model; n servers take 1/n of it each"},
+      {"update_ms", &it.update_ms, Limits::wide(0, most_count),
+       "time of one optimizer step over the whole model; n servers take 1/n of it each"},
+  };
+}
+
 std::vector<Key> keys_of_a_worker(ScenarioDraft::Worker& it) {
   return {
       {"name", &it.device.name, Limits::text(valid_name, name_expected()), "default: worker-0, worker-1, ...",
@@ -172,6 +182,7 @@ Schema schema_of(ScenarioDraft& draft) {
        {"policy", "options of a policy, as in a job file: steelyard help policy", std::move(policy),
         Kind::named},
        {"network", "network between workers and servers", keys_of_the_network(draft)},
+       {"servers", "time that the servers take, one message after the other", keys_of_the_servers(draft)},
        {"worker", "one [[worker]] for each worker, at least one", keys_of_a_worker(draft.worker), Kind::list,
         true},
        {"event", "one [[event]] for each disturbance of a worker, or of all", std::move(event), Kind::list}}};

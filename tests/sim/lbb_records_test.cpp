@@ -87,9 +87,8 @@ TEST(LbbRecords, EpochTimesOfSyncModesMatchFigure4) {
 }
 
 // The cubics that the authors published beside their logs (warmupRecord/batchVStime1.csv), fitted to batches
-// of 2 to 129: they decrease beyond 217 to 224, the M40's beyond 175. An epoch takes 62.44 s under SSGD and
-// 22.12 s under LBB in Figure 4, and 63.3 and 22.2 s here.
-TEST(LbbRecords, ThePublishedCubicsGiveTheEpochTimesOfFigure4) {
+// of 2 to 129: they decrease beyond 217 to 224, the M40's beyond 175.
+Scenario published_cubics(const std::string& sync = "bsp") {
   Scenario scenario = made(512, {{8.04397, 0.786382, 1.97117e-4, -5.84948e-6},
                                  {8.34252, 0.770366, 4.01887e-4, -6.72254e-6},
                                  {9.72166, 0.708865, 2.433624e-3, -1.699315e-5},
@@ -98,6 +97,13 @@ TEST(LbbRecords, ThePublishedCubicsGiveTheEpochTimesOfFigure4) {
   scenario.samples_per_epoch = 97 * 512;
   scenario.network.step_ms = 97;
   for (Device& device : scenario.workers) device.max_batch = 190;
+  scenario.sync = sync;
+  return scenario;
+}
+
+// An epoch takes 62.44 s under SSGD and 22.12 s under LBB in Figure 4, and 63.3 and 22.2 s here.
+TEST(LbbRecords, ThePublishedCubicsGiveTheEpochTimesOfFigure4) {
+  Scenario scenario = published_cubics();
   const double equal = simulate(scenario, 1.0).total_s();
   EXPECT_GT(equal, 61.5);
   EXPECT_LT(equal, 65.5);
@@ -107,6 +113,24 @@ TEST(LbbRecords, ThePublishedCubicsGiveTheEpochTimesOfFigure4) {
     scenario.policy = policy;
     EXPECT_NEAR(simulate(scenario, 1.0).total_s(), 22.12, 1) << policy << ": LBB in the same figure";
   }
+}
+
+// Figure 4, k-soft: 39.57, 23.4 and 35.16 s for 391 / k updates. The authors' program waits until k of the
+// four gradients are ready and applies only the first; the update takes the time of one server
+// (docs/decisions/56-k-soft-in-lbb.md). The simulation lasts for all samples, which are k times as many
+// updates.
+TEST(LbbRecords, TheTimesOfKSoftMatchFigure4) {
+  for (const auto& [k, printed] : {std::pair(1, 39.57), {2, 23.4}, {4, 35.16}}) {
+    Scenario scenario = published_cubics("ksoft-wait:" + std::to_string(k) + ":first");
+    scenario.server_times.push_ms = 86;
+    EXPECT_NEAR(simulate(scenario, 1.0).total_s() / k / printed, 1, 0.15) << k;
+  }
+}
+
+// If each update waited for the gradients of all four workers, 4-soft could not take less than 97 times the
+// slowest worker's 556 ms, however fast the server is.
+TEST(LbbRecords, FourSoftIsFasterThanWaitingForFourGradients) {
+  EXPECT_GT(simulate(published_cubics("ksoft-wait:4"), 1.0).total_s(), 1.5 * 35.16);
 }
 
 // The static split of LBB under Local SGD: 17.9 s at H = 4, 15.2 at 8, and 13.3 with one average per epoch.

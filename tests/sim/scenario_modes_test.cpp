@@ -164,10 +164,16 @@ std::uint64_t quiet_samples(const std::string& sync, Scenario scenario) {
 // once, except for pieces of equal weights. Records may contain fewer samples: a killed worker may have
 // pushed a piece that it never reported.
 TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
-  for (const char* sync :
-       {"bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive", "nsoft:2", "ksoft:2", "eager",
-        "local:4", "local:4:equal", "oneshot:epoch", "oneshot:epoch:equal", "oneshot:end",
-        "oneshot:end:equal", "diloco:4", "mll:4:2:2"}) {
+  for (const char* sync : {"bsp",           "flexrr",
+                           "ssp:2",         "asp",
+                           "dc-asgd",       "dc-asgd:adaptive",
+                           "nsoft:2",       "ksoft:2",
+                           "eager",         "ksoft-wait:2",
+                           "ksoft-wait:4",  "ksoft-wait:3:first",
+                           "local:4",       "local:4:equal",
+                           "oneshot:epoch", "oneshot:epoch:equal",
+                           "oneshot:end",   "oneshot:end:equal",
+                           "diloco:4",      "mll:4:2:2"}) {
     Scenario scenario = lbb_table_2("steelyard");
     scenario.rounds = 40;
     scenario.epochs = 2;

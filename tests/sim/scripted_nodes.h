@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/world.h"
@@ -82,8 +83,16 @@ class ScriptedWorld : ComputeModel {
   }
 
   World world;
+  double before_ms = 0;  // the server's time before each message,
+  double after_ms = 0;   // and once, after the next message or timer
 
  private:
+  [[nodiscard]] double seconds_before(const Hosted& node, const Envelope&) override {
+    return node.id == server ? before_ms / 1000 : 0;
+  }
+  [[nodiscard]] double seconds_after(const Hosted& node) override {
+    return node.id == server ? std::exchange(after_ms, 0) / 1000 : 0;
+  }
   [[nodiscard]] double seconds_for(NodeId, const Compute& order, Time) override {
     return 0.001 * static_cast<double>(order.piece.positions.size());
   }

@@ -95,6 +95,38 @@ TEST(World, APausedNodeHandlesEverythingLater) {
   EXPECT_THAT(at_worker.received, ElementsAre("29 pong 9 from shard-1")) << "its own timers wait too";
 }
 
+TEST(World, ABusyNodeHandlesMessagesInOrder) {
+  ScriptedWorld nodes;
+  nodes.before_ms = 4;
+  const ScriptedNode& at_server = nodes.start(server);
+  nodes.start(ann, {ping(1, 1), ping(3, 2), ping(30, 3)});
+  nodes.start(bob, {ping(2, 4)});
+  nodes.run();
+  EXPECT_THAT(at_server.received, ElementsAre("15 ping 1 from worker-2", "19 ping 4 from worker-3",
+                                              "23 ping 2 from worker-2", "44 ping 3 from worker-2"));
+}
+
+TEST(World, APauseOfABusyNodeKeepsTheOrder) {
+  ScriptedWorld nodes;
+  nodes.before_ms = 4;
+  const ScriptedNode& at_server = nodes.start(server);
+  nodes.start(ann, {ping(1, 1), ping(2, 2)});
+  nodes.run_until(12);
+  nodes.world.pause(server, milliseconds(8));
+  nodes.run();
+  EXPECT_THAT(at_server.received, ElementsAre("20 ping 1 from worker-2", "24 ping 2 from worker-2"));
+}
+
+TEST(World, AnswersLeaveWhenTheNodeHasFinished) {
+  ScriptedWorld nodes;
+  nodes.after_ms = 5;
+  const ScriptedNode& at_server = nodes.start(server, {pong(14, 9, ann)});
+  const ScriptedNode& at_worker = nodes.start(ann, {ping(6, 1)});
+  nodes.run();
+  EXPECT_THAT(at_worker.received, ElementsAre("29 pong 9 from shard-1"));
+  EXPECT_THAT(at_server.received, ElementsAre("19 ping 1 from worker-2"));
+}
+
 TEST(World, AHostNotifiesItsNodeImmediately) {
   ScriptedWorld nodes;
   ScriptedNode& at_server = nodes.start(server);

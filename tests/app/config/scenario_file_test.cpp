@@ -50,6 +50,14 @@ scale = 2
 cpu = 0.3
 )";
 
+TEST(ScenarioFile, ServersTakeTheTimeGiven) {
+  EXPECT_EQ(parse_scenario(smallest, "s.toml").server_times.push_ms, 0);
+  const sim::Scenario it =
+      parse_scenario(std::string(smallest) + "[servers]\npush_ms = 86\nupdate_ms = 2.5\n", "s.toml");
+  EXPECT_EQ(it.server_times.push_ms, 86);
+  EXPECT_EQ(it.server_times.update_ms, 2.5);
+}
+
 TEST(ScenarioFile, BasicKeysAreRead) {
   const sim::Scenario it = parse_scenario(contract, "some/where/contract.toml");
   EXPECT_EQ(it.name, "contract");

@@ -1,8 +1,8 @@
 // The time that a scenario's servers take (ServerTimes in sim/scenario.h).
 //
 // A server is one thread: it handles its messages one after the other, in order of arrival. It works for
-// `push_ms` before it has added a push, and for `update_ms` after a step of the optimizer, before it sends its
-// answers. docs/simulation.md has measured times.
+// `push_ms` before it has added a push, and for `update_ms` after a step of the optimizer, before it sends
+// its answers. docs/simulation.md has measured times.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 //                      round takes its longest compute + both transfers + two latencies, for any number of
 //                      slices. All slices of a push arrive with the last of them; otherwise workers that push
 //                      early would pull some slices while others still push, and the last to push would seem
-//                      to have the slower link. The links of servers and scheduler are never the bottleneck. A
-//                      worker may have its own link settings.
+//                      to have the slower link. The links of servers and scheduler are never the bottleneck.
+//                      A worker may have its own link settings.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A server's thread alone: the processor time of a Shard for pushes and for steps of the optimizer, without a
-// transport. These are `push_ms` and `update_ms` of a scenario (sim/server_clock.h), for a model of this size.
+// A server's thread alone: the processor time of a Shard for pushes and for steps of the optimizer, without
+// a transport. They are `push_ms` and `update_ms` of a scenario (sim/server_clock.h).
 #include "bench/transport/server_rates.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// k-of-n gradients for which workers wait (K-async, Dutta et al., AISTATS 2018): each worker waits for the step
-// that applies its gradient. With `:first`, the baseline that LBB's authors published as k-soft
+// k-of-n gradients for which workers wait (K-async, Dutta et al., AISTATS 2018): each worker waits for the
+// step that applies its gradient. With `:first`, the baseline that LBB's authors published as k-soft
 // (docs/decisions/56-k-soft-in-lbb.md).
 #include "protocol/modes/mode_entry.h"
 

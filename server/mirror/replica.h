@@ -21,8 +21,8 @@
 // A shard that was declared lost but still runs rejoins empty, as if its process had just started.
 //
 // This works in all sync modes. But a mirror cannot be filled during training if hubs differ, if delay
-// compensation keeps workers' versions, if pushes wait for others (CloseRule::is_in_slices), or if a NormLimit
-// has a history.
+// compensation keeps workers' versions, if pushes wait for others (CloseRule::is_in_slices), or if a
+// NormLimit has a history.
 //
 // Owned and used by one thread.
 #pragma once

@@ -64,8 +64,8 @@ class SliceMemory {
   void gather(Interval positions, double weight, const Blob& values);
   // Positions that have arrived and that no step has applied.
   [[nodiscard]] std::uint64_t gathered() const { return gathered_ + waiting_positions_; }
-  // Where pushes wait (SyncMode::wait), wait() keeps a push, and gather_oldest() moves the `count` oldest into
-  // the sum, or all. The caller has added them to the ledger.
+  // Where pushes wait (SyncMode::wait), wait() keeps a push, and gather_oldest() moves the `count` oldest
+  // into the sum, or all. The caller has added them to the ledger.
   struct WaitingPush {
     Contribution piece;
     double weight = 0;

@@ -122,6 +122,12 @@ TEST(SyncMode, BackupLeavesAtLeastOneWorkerToWaitFor) {
   EXPECT_THAT(sync_trouble(parse_sync("backup:1"), 1), HasSubstr("give bsp"));
 }
 
+TEST(SyncMode, WaitsNeedANumberOfGradients) {
+  for (const char* text :
+       {"ksoft-wait", "ksoft-wait:", "ksoft-wait:0", "ksoft-wait::first", "ksoft-wait:2:last"})
+    EXPECT_FALSE(is_sync(text)) << text;
+}
+
 TEST(SyncMode, InvalidModesAreRefusedWithTheChoices) {
   for (const char* text : {"",
                            "BSP",
@@ -146,11 +152,6 @@ TEST(SyncMode, InvalidModesAreRefusedWithTheChoices) {
                            "nsoft:10001",
                            "ksoft:0",
                            "eager:2",
-                           "ksoft-wait",
-                           "ksoft-wait:",
-                           "ksoft-wait:0",
-                           "ksoft-wait::first",
-                           "ksoft-wait:2:last",
                            "local",
                            "local:0",
                            "local:1048577",

@@ -103,6 +103,13 @@ Model& Model::compute_at_once(std::uint32_t samples) {
   return *this;
 }
 
+Model& Model::normalize_shares(std::uint32_t most) {
+  CHECK(most > 0 && most <= largest_share, "there are no shares of this size");
+  micro_batch_ = most;
+  normalizes_shares_ = true;
+  return *this;
+}
+
 Model& Model::then_op(std::string name, OpKind kind) {
   add(std::move(name), std::move(kind), {static_cast<std::uint32_t>(nodes_.size() - 1)});
   return *this;
@@ -193,7 +200,7 @@ std::uint32_t Model::labels() const { return nodes_.back().shape.width; }
 std::uint32_t Model::grain() const {
   const bool mixes = std::any_of(nodes_.begin() + 1, nodes_.end(),
                                  [](const Node& n) { return std::holds_alternative<BatchNorm>(n.kind); });
-  return mixes ? largest_micro_batch : 1;
+  return mixes && !normalizes_shares_ ? micro_batch_ : 1;
 }
 
 Layout Model::layout() const {

@@ -10,10 +10,10 @@ namespace {
 
 void check_batch(const Model& model, std::span<const float> parameters, const MicroBatch& batch) {
   CHECK(parameters.size() == model.parameters(), "the parameters do not have the size of the model");
-  CHECK(
-      std::find(micro_batch_sizes.begin(), micro_batch_sizes.end(), batch.size) != micro_batch_sizes.end() &&
-          batch.size <= model.micro_batch(),
-      "a micro-batch has a size that networks are not made for");
+  const bool known =
+      std::find(micro_batch_sizes.begin(), micro_batch_sizes.end(), batch.size) != micro_batch_sizes.end();
+  CHECK((known || model.normalizes_shares()) && batch.size <= model.micro_batch(),
+        "a micro-batch has a size that networks are not made for");
   CHECK(batch.count <= batch.size, "a micro-batch has more real samples than samples");
 }
 

@@ -93,7 +93,8 @@ class Planner {
   }
 
   void visit(std::uint32_t i, const Conv2d& op) {
-    if (!cpu::suits_direct(op, place(i).inputs[0])) return append(i);
+    const bool many = micro_batch_ > largest_micro_batch;  // more lanes than direct kernels have
+    if (many || !cpu::suits_direct(op, place(i).inputs[0])) return append(i);
     // The ReLU is merged into the convolution; if a max pool follows, it does the backward of the ReLU in its
     // own sweep, which then touches each gradient once instead of twice.
     const std::uint32_t relu = is_relu(only_reader(i)) ? only_reader(i) : nobody;

@@ -3,8 +3,8 @@
 //
 // Activations are plain float buffers in one of two orders; each op is made for one:
 //  samples  [sample][row][column][channel]: as data sets deliver it; `size` samples of the micro-batch
-//  lanes    [channel][row][column][sample]: 16 or 32 samples in the lanes of a vector; lanes from `size`
-//           on are padding
+//  lanes    [channel][row][column][sample]: a multiple of 16 samples in the lanes of vectors; lanes from
+//           `size` on are padding
 // A flat vector in lanes is [feature][sample].
 //
 // Samples from `batch.count` on are padding, in both orders: finite in activations, zero in gradients. An op
@@ -29,7 +29,9 @@ namespace steelyard::nn {
 enum class Order : std::uint8_t { samples, lanes };
 
 // Lanes for this many samples.
-constexpr std::uint32_t lanes_of(std::uint32_t samples) { return samples > 16 ? 32 : 16; }
+constexpr std::uint32_t lanes_of(std::uint32_t samples) {
+  return samples == 0 ? 16 : (samples + 15) / 16 * 16;
+}
 
 constexpr std::uint64_t pixels_of(Shape shape) { return std::uint64_t{shape.height} * shape.width; }
 

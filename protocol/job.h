@@ -21,6 +21,9 @@ namespace steelyard {
 // bit for bit, but waiting pushes take memory. Modes that apply pushes on arrival allow only `arrival`.
 enum class SumOrder : std::uint8_t { arrival, positions };
 
+// Job::statistics: batch norm takes its statistics over a worker's whole share.
+inline constexpr std::uint32_t whole_share = UINT32_MAX;
+
 // Reaction to a rejected gradient, which is not finite or far too long.
 enum class BadGradient : std::uint8_t {
   recompute,  // another worker computes the piece
@@ -42,6 +45,9 @@ struct Job {
   // Pieces begin and end at multiples of this number of positions in their round. Batch norm is computed over
   // these grains, so the division of a round does not change its result. 1: no restriction.
   std::uint32_t grain = 1;
+  // Positions over which the batch norm of a model made of layers takes its statistics, one of
+  // nn::micro_batch_sizes; 0: the model decides; whole_share: over a share, and `grain` is 1.
+  std::uint32_t statistics = 0;
   Layout layout;
 
   // Training. Learning rates are functions of position, so every process has the schedule.
@@ -93,9 +99,9 @@ struct Job {
     fields(bounded(name, limits::name), seed, bounded(model, limits::label),
            bounded(model_options, limits::options, limits::label), bounded(data, limits::label),
            bounded(data_options, limits::options, limits::value), train_samples, test_samples,
-           positive(labels), positive(grain), layout, global_batch, optimizer, outer_rate, outer_momentum,
-           schedule, clip_norm, epochs, rounds, seconds, target_accuracy, evaluate_every, checkpoint_every,
-           checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
+           positive(labels), positive(grain), statistics, layout, global_batch, optimizer, outer_rate,
+           outer_momentum, schedule, clip_norm, epochs, rounds, seconds, target_accuracy, evaluate_every,
+           checkpoint_every, checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
            upto(sum_order, SumOrder::positions), upto(push_encoding, FloatCode::int4),
            upto(pull_encoding, FloatCode::int4), bounded(policy, limits::label),
            bounded(policy_options, limits::options, limits::value), heartbeat, heartbeat_timeout,

@@ -117,6 +117,7 @@ class JobReader {
     cluster.demand_none(sync_trouble(mode, draft_.file.worker_specs.size()), "sync");
     cluster.demand_none(length_trouble(mode, job.epochs, job.rounds), "sync");
     cluster.demand_none(order_trouble(job.sum_order, mode), "sum_order");
+    section("model").demand_none(grain_trouble(draft_.file), "grain");
     if (draft_.reproducible) {
       cluster.demand_none(reproducible_trouble(draft_.file, draft_.sync), "reproducible");
       job.sum_order = SumOrder::positions;

@@ -1,6 +1,9 @@
 #include "app/config/job_keys.h"
 
+#include <steelyard/micro_batch.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "protocol/sync_mode.h"
 
@@ -86,6 +89,16 @@ const std::vector<std::string>& optimizer_names() {
   return names;
 }
 
+// Job::statistics; nothing if the text is not a value of `grain`.
+std::optional<std::uint32_t> statistics_in(std::string_view text) {
+  if (text == "auto") return 0;
+  if (text == "share") return whole_share;
+  for (const std::uint32_t size : nn::micro_batch_sizes) {
+    if (text == std::to_string(size)) return size;
+  }
+  return std::nullopt;
+}
+
 // In the order of nn::Schedule::Kind.
 const std::vector<std::string>& schedule_names() {
   static const std::vector<std::string> names{"constant", "step", "cosine", "table"};
@@ -116,6 +129,16 @@ void TrainingWords::put_into(Job& job) const {
   job.optimizer.kind = static_cast<nn::Optimizer::Kind>(kind);
   const auto course = std::ranges::find(schedule_names(), schedule) - schedule_names().begin();
   job.schedule.kind = static_cast<nn::Schedule::Kind>(course);
+  job.statistics = *statistics_in(grain);
+}
+
+Key grain_key(TrainingWords& words) {
+  return {
+      "grain", &words.grain,
+      Limits::text_or_number([](std::string_view text) { return statistics_in(text).has_value(); },
+                             "1, 2, 4, 8, 16, 32, \"share\" or \"auto\""),
+      "samples over which batch norm takes its statistics; shares are multiples of it. auto: 32; share: a "
+      "worker's whole share, so that shares have any size, and results depend on how rounds are divided"};
 }
 
 std::vector<Key> training_keys(Job& job, TrainingWords& words) {
@@ -165,6 +188,7 @@ Schema schema_of(JobDraft& draft) {
       {"seed", &job.seed, Limits::at_least(0), "seed of initial parameters, sample order and dropout"}};
   std::vector<Key> model{
       {"name", &job.model, Limits::plain_name(), "name of the model: steelyard help model"},
+      grain_key(draft.training),
       {"", &job.model_options, {}, "options of this model: steelyard help model"}};
   std::vector<Key> data{
       {"name", &job.data, Limits::plain_name(), "name of the data set: steelyard help data"},

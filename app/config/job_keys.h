@@ -14,6 +14,7 @@ FloatCode float_code(const std::string& name);
 struct TrainingWords {
   std::string optimizer = "momentum";
   std::string schedule = "constant";
+  std::string grain = "auto";
 
   void put_into(Job& job) const;
 };
@@ -41,6 +42,8 @@ Schema schema_of(JobDraft& draft);
 
 // The keys of [train] that scenarios also have: optimizer, learning rate, evaluation.
 std::vector<Key> training_keys(Job& job, TrainingWords& words);
+// `grain` of [model], which scenarios also have.
+Key grain_key(TrainingWords& words);
 
 // The draft as TOML, with all keys of the schema.
 std::string resolved_text(JobDraft draft);

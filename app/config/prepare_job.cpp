@@ -1,5 +1,7 @@
 #include "app/config/prepare_job.h"
 
+#include <algorithm>
+
 #include "app/config/registry.h"
 #include "balancing/policies.h"
 #include "core/error.h"
@@ -18,6 +20,9 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
     return place + "encoded values are not reproducible: leave push_encoding and pull_encoding out";
   if (job.model == "external")
     return place + "workers with an external model may compute different bits: choose a built-in model";
+  if (job.statistics == whole_share || job.statistics == 1)
+    return place + "every grain is a separate piece, of 2 to " + std::to_string(nn::largest_micro_batch) +
+           " samples: give [model] such a grain, or leave grain out";
   for (const WorkerSpec& worker : file.worker_specs) {
     if (worker.device != "cpu" || worker.precision != "float32")
       return place + "worker \"" + worker.name +
@@ -25,6 +30,52 @@ std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
   }
   return {};
 }
+
+std::string grain_trouble(const JobFile& file) {
+  const Job& job = file.job;
+  if (job.statistics == 0) return {};
+  if (job.model == external_model)
+    return "grain in [model]: the workers bring this model, and set micro_batch in their script: leave grain "
+           "out";
+  if (job.statistics != whole_share) return {};
+  const std::string place = "grain = \"share\" in [model]: ";
+  if (job.sync.steals_work)
+    return place +
+           "a share is computed as a whole, so no part of it can be handed over: give a number, or "
+           "sync = \"bsp\"";
+  for (const WorkerSpec& worker : file.worker_specs) {
+    if (worker.threads != "1")
+      return place + "one thread computes a share, and worker \"" + worker.name +
+             "\" has threads = " + worker.threads + ": leave threads out";
+  }
+  return {};
+}
+
+namespace {
+
+// Sets the grain that the job gives its model.
+void set_grain(nn::Model& model, const Job& job, std::uint64_t max_batch) {
+  if (job.statistics == 0) return;
+  const bool share = job.statistics == whole_share;
+  const std::string place =
+      "grain = " + (share ? "\"share\"" : std::to_string(job.statistics)) + " in [model]: ";
+  if (model.grain() == 1)
+    refuse_setup(place + "model \"" + job.model + "\" has no batch norm: leave grain out");
+  if (!share) {
+    if (std::ranges::find(nn::micro_batch_sizes, job.statistics) == nn::micro_batch_sizes.end())
+      refuse_setup(place + "give a power of two up to " + std::to_string(nn::largest_micro_batch));
+    model.compute_at_once(job.statistics);
+    return;
+  }
+  const std::uint64_t most = max_batch == 0 ? job.global_batch : std::min(max_batch, job.global_batch);
+  if (most > nn::largest_share)
+    refuse_setup(place + "a share is one micro-batch of at most " + std::to_string(nn::largest_share) +
+                 " samples, and batch = " + std::to_string(job.global_batch) +
+                 " in [train] allows more: give at most that");
+  model.normalize_shares(static_cast<std::uint32_t>(most));
+}
+
+}  // namespace
 
 Workload workload_of(const Job& job, const Computing& computing) {
   if (job.model == external_model) {
@@ -35,12 +86,16 @@ Workload workload_of(const Job& job, const Computing& computing) {
   }
   DataSets data = open_data(job.data, job.data_options, registry().data_sets);
   if (!is_made_of_layers(job)) {
+    if (job.statistics != 0)
+      refuse_setup("grain in [model]: model \"" + job.model +
+                   "\" has its own engine, which sets it: leave it out");
     Workload workload =
         make_choice("model", job.model, nn::texts_of(job.model_options), registry().engines, {}, data);
     workload.data = std::move(data);
     return workload;
   }
   nn::Model model = model_of(job, data.train->shape(), data.train->classes());
+  set_grain(model, job, computing.max_batch);
   return model_workload(std::move(model), std::move(data), computing);
 }
 

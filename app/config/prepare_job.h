@@ -20,11 +20,15 @@ namespace steelyard {
 // mode as written in the file.
 std::string reproducible_trouble(const JobFile& file, const std::string& sync);
 
+// Why this job cannot have the `grain` of its [model], and the remedy. Empty: it can.
+std::string grain_trouble(const JobFile& file);
+
 // The model name of jobs with a model that the workers bring (Registry::workload).
 inline constexpr char external_model[] = "external";
 
 // Opens the data and builds the model that the job names. Throws Failure (configuration) for an external
-// model if this program has none. `computing` applies to built-in engines only.
+// model if this program has none, or for a grain that the model cannot have. `computing` applies to built-in
+// engines only.
 Workload workload_of(const Job& job, const Computing& computing = {});
 
 // Whether the model is made of layers (nn) and so can be built without the data.

@@ -167,7 +167,8 @@ std::vector<Key> simulated_training_keys(ScenarioDraft& draft) {
 
 Schema schema_of(ScenarioDraft& draft) {
   using Kind = Section::Kind;
-  std::vector<Key> model{{"", &draft.job.model_options, {}, "options of this model: steelyard help model"}};
+  std::vector<Key> model{grain_key(draft.training),
+                         {"", &draft.job.model_options, {}, "options of this model: steelyard help model"}};
   std::vector<Key> data{{"", &draft.job.data_options, {}, "options of this data set: steelyard help data"}};
   std::vector<Key> policy{{"", &draft.policy_options, {}, ""}};
   std::vector<Key> event = joined({keys_of_an_event(draft.event), keys_of_a_shape(draft.event)});
@@ -177,7 +178,7 @@ Schema schema_of(ScenarioDraft& draft) {
       "relative to the scenario.\n",
       {{"job", "the job: length, sync mode, policy",
         joined({keys_of_the_job(draft), simulated_training_keys(draft)})},
-       {"model", "model options, with train = true", std::move(model)},
+       {"model", "grain and options of the model, with train = true", std::move(model)},
        {"data", "data options, with train = true", std::move(data)},
        {"policy", "options of a policy, as in a job file: steelyard help policy", std::move(policy),
         Kind::named},

@@ -37,6 +37,7 @@ void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSec
   }
   const char* what =
       "[model] and [data] are valid only with train = true in [job]: add that, or leave them out";
+  model.demand(!model.given("grain"), "grain", what);
   for (const auto& [name, value] : draft.job.model_options) model.demand(false, name, what);
   for (const auto& [name, value] : draft.job.data_options) data.demand(false, name, what);
 }
@@ -83,8 +84,9 @@ void make_training(ScenarioDraft& draft, const TomlSection& section, const TomlS
   if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
   Workload workload = workload_of(job);
   const ModelDescription description = described(workload);
-  section.demand(!section.given("grain"), "grain",
-                 "grain in [job]: with train = true the model sets it: leave it out");
+  section.demand(
+      !section.given("grain"), "grain",
+      "grain in [job]: with train = true the model sets it: leave it out, or give grain in [model]");
   scenario.grain = description.grain;
   workload.data.train = part_of(workload.data.train, draft, section);
   set_samples(job, workload.data.train->size(), workload.data.test->size());

@@ -30,7 +30,8 @@ Job localised(Job job, const std::vector<std::string>& data_options) {
 Workload own_workload(const WorkerOptions& options, const Job& job, const Device& device) {
   return workload_of(localised(job, options.data_options), {.device = device,
                                                             .threads = thread_count(options.spec.threads),
-                                                            .precision = precision(options.spec.precision)});
+                                                            .precision = precision(options.spec.precision),
+                                                            .max_batch = options.spec.max_batch});
 }
 
 Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t fingerprint) {

@@ -149,6 +149,7 @@ void run_profile(const ProfileCommand& command) {
   const Computing computing{device, thread_count(spec.threads), precision(spec.precision)};
   check_output("--output", command.output);
   Job job = job_of(command);
+  job.global_batch = std::clamp<std::uint64_t>(command.max_batch, 1, nn::largest_share);  // its largest share
   const Workload workload = workload_of(job, computing);
   const ModelDescription description = described(workload);
   job.global_batch = description.grain;  // so that any data set has a round

@@ -90,7 +90,7 @@ std::optional<nn::Model> model_alone(const SavedModel& saved) {
 }
 
 void open_workload(SavedModel& it) {
-  it.workload = workload_of(it.job);
+  it.workload = workload_of(it.job, {.max_batch = nn::largest_micro_batch});
   require_tensors(it, it.workload.layout);
   if (!it.workload.data.test) {
     refuse_setup("data set '" + it.job.data + "' has no test samples: give another with --data");

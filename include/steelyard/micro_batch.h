@@ -9,13 +9,15 @@ namespace steelyard::nn {
 // Sizes are fixed because oneDNN takes 0.1-0.2 ms to create each primitive for a new size.
 inline constexpr std::array<std::uint32_t, 6> micro_batch_sizes{32, 16, 8, 4, 2, 1};
 inline constexpr std::uint32_t largest_micro_batch = micro_batch_sizes.front();
+// With batch norm over whole shares, a micro-batch has any size up to this.
+inline constexpr std::uint32_t largest_share = 4096;
 
 struct MicroBatch {
   // Pointers are not owned. `size` samples of the model's input shape, contiguous.
   const float* inputs = nullptr;
   const std::uint32_t* labels = nullptr;     // size * labels per sample, contiguous
   const std::uint64_t* positions = nullptr;  // `size` positions in the epoch; keys of dropout
-  std::uint32_t size = 0;                    // one of micro_batch_sizes
+  std::uint32_t size = 0;                    // one of Engine::micro_batch_sizes()
   std::uint32_t count = 0;  // the first `count` samples are real; the rest is padding and changes no sum
   std::uint64_t seed = 0;   // of the job
   std::uint64_t epoch = 0;

@@ -132,8 +132,11 @@ class Model : public Builder<Model, Model&> {
   // (Szegedy et al. 2016).
   Model& smooth_labels(double share);
   // Sets the largest micro-batch, one of micro_batch_sizes. Use a small one for large models, so that
-  // activations stay in the caches.
+  // activations stay in the caches. Batch norm takes its statistics over one micro-batch.
   Model& compute_at_once(std::uint32_t samples);
+  // Batch norm takes its statistics over a whole share, which is one micro-batch of any size up to `most`
+  // samples, 1 to largest_share. They then depend on how a round is divided.
+  Model& normalize_shares(std::uint32_t most);
   // Sets the precision of matrix products (device_kind.h).
   Model& multiply_in(Precision precision) { return precision_ = precision, *this; }
 
@@ -153,9 +156,11 @@ class Model : public Builder<Model, Model&> {
   [[nodiscard]] double smoothing() const { return smoothing_; }
   // Labels per sample: the number of tokens of the output.
   [[nodiscard]] std::uint32_t labels() const;
-  // Positions that must be computed together for the statistics of batch norm; 1 without batch norm.
+  // Positions that must be computed together for the statistics of batch norm; 1 without batch norm, or if
+  // shares are normalised.
   [[nodiscard]] std::uint32_t grain() const;
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
+  [[nodiscard]] bool normalizes_shares() const { return normalizes_shares_; }
   [[nodiscard]] Precision precision() const { return precision_; }
   // In topological order: node 0 is the input, the last one the output.
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
@@ -181,7 +186,7 @@ class Model : public Builder<Model, Model&> {
   double smoothing_ = 0;
   std::uint32_t micro_batch_;
   Precision precision_ = Precision::float32;
-  bool sharing_ = false;
+  bool sharing_ = false, normalizes_shares_ = false;
   std::vector<Node> nodes_;
   std::vector<Tensor> tensors_;  // in the order of the graph
   std::uint64_t parameters_ = 0;

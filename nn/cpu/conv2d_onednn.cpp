@@ -58,6 +58,9 @@ struct Primitives {
   }
 };
 
+// Primitives are kept for this many sizes; shares may have any size.
+constexpr std::size_t most_sizes = 16;
+
 class OnednnConv2d final : public Op {
  public:
   OnednnConv2d(const Conv2d& options, const OpPlace& place)
@@ -129,6 +132,8 @@ class OnednnConv2d final : public Op {
   Primitives& primitives(std::uint32_t size) {
     const auto found = primitives_.find(size);
     if (found != primitives_.end()) return found->second;
+    if (primitives_.size() >= most_sizes)
+      std::erase_if(primitives_, [&](auto& it) { return it.first != largest_; });
     onednn::use_this_thread_only();  // a primitive keeps the number of threads at its creation
     return primitives_.emplace(size, make(size)).first->second;
   }

@@ -33,7 +33,7 @@ void check(const Pool& p) {
 }
 
 void check(std::uint32_t lanes, std::uint32_t count) {
-  check_lanes(lanes);
+  CHECK(lanes > 0 && lanes % 16 == 0, "lanes are a multiple of 16");
   CHECK(count <= lanes, "more samples than lanes");
 }
 

@@ -57,7 +57,7 @@ void average_pool_backward(const Pool& shape, const float* d_output, float* d_in
                            Level level = cpu_level());
 
 // Converts `count` samples of the given shape, contiguous and channels last, to lanes (the other lanes are
-// zero); and back, writing only `count` samples. count <= lanes.
+// zero); and back, writing only `count` samples. count <= lanes, which are any multiple of 16 here.
 void to_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* samples, float* picture,
               Level level = cpu_level());
 void from_lanes(Shape shape, std::uint32_t lanes, std::uint32_t count, const float* picture, float* samples,

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -143,18 +142,18 @@ class DropoutOp final : public DirectOp {
   [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
-  void drop(const Pass& pass, const float* from, bool add, float* to) const {
+  void drop(const Pass& pass, const float* from, bool add, float* to) {
     const std::uint32_t places = pass.places(order_);
     if (!pass.training) {
       if (to != from) std::copy_n(from, shape_.size() * places, to);
       return;
     }
-    std::array<std::uint64_t, largest_micro_batch> keys{};
+    keys_.assign(places, 0);
     for (std::uint32_t s = 0; s < pass.size(); ++s) {
-      keys[s] = hash(pass.batch.seed, pass.batch.epoch, pass.batch.positions[s], key_);
+      keys_[s] = hash(pass.batch.seed, pass.batch.epoch, pass.batch.positions[s], key_);
     }
     const std::uint64_t pixels = pixels_of(shape_);
-    const DropoutSweep sweep{pixels, shape_.channels, places, keys.data(), dropped_, scale_};
+    const DropoutSweep sweep{pixels, shape_.channels, places, keys_.data(), dropped_, scale_};
     if (order_ == Order::lanes) return drop_in_lanes(sweep, from, add, to);
     drop_in_samples(sweep, from, add, to);
   }
@@ -164,6 +163,7 @@ class DropoutOp final : public DirectOp {
   Order order_;
   std::uint32_t dropped_;  // of 65536
   float scale_;
+  std::vector<std::uint64_t> keys_;  // of the samples of this call
 };
 
 }  // namespace

@@ -128,7 +128,7 @@ STEELYARD_LEVELED(ColumnsTable, columns)
 // Shared by the sweeps of dropout and their kernels.
 struct DropoutSweep {
   std::uint64_t pixels, channels;  // of a sample
-  std::uint32_t places;            // samples that the buffers hold; in lanes 16 or 32
+  std::uint32_t places;            // samples that the buffers hold; in lanes a multiple of 16
   const std::uint64_t* keys;       // one per place
   std::uint32_t dropped;           // of 65536
   float scale;                     // of the features kept

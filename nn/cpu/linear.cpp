@@ -71,7 +71,7 @@ class LinearOp final : public Op {
         outputs_(options.outputs),
         lanes_(place.order == Order::lanes),
         bias_(options.bias),
-        turned_(lanes_ ? inputs_ * largest_micro_batch : 0),
+        turned_(lanes_ ? inputs_ * place.micro_batch : 0),
         products_(place.precision) {
     const Shape in = place.inputs[0];
     CHECK(lanes_ || in.channels == 1 || in.height * in.width == 1,

@@ -51,8 +51,9 @@ class Network::Impl {
         micro_batch_(micro_batch),
         products_(compute_, model.precision()),
         staging_(model.input().size(), model.labels(), micro_batch),
-        context_{compute_,          products_,    staging_.numbers(), staging_.positions(),
-                 staging_.labels(), model.grain()},
+        context_{compute_,           products_,
+                 staging_.numbers(), staging_.positions(),
+                 staging_.labels(),  model.normalizes_shares() ? 0 : model.grain()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         parameters_(model.parameters()),
@@ -256,7 +257,8 @@ class Network::Impl {
 
 Network::Network(const Model& model, unsigned index, std::uint32_t max_samples) {
   use_device(index);
-  const std::uint32_t min_samples = model.grain();
+  const bool shares = model.normalizes_shares();
+  const std::uint32_t min_samples = shares ? std::bit_ceil(model.micro_batch()) : model.grain();
   for (std::uint32_t size = std::max(std::bit_floor(max_samples), min_samples); !impl_; size /= 2) {
     try {
       impl_ = std::make_unique<Impl>(model, index, size);
@@ -264,7 +266,8 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples) 
       if (size / 2 < min_samples) {
         throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +
                                                    std::to_string(size) +
-                                                   " samples at once: " + trouble.what());
+                                                   " samples at once: " + trouble.what() +
+                                                   (shares ? "; give the worker a smaller max_batch" : ""));
       }
     }
   }

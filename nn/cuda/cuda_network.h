@@ -11,7 +11,8 @@
 // forward needs them, while it runs; after the last micro-batch, gradients are copied back as they become
 // final, while the backward runs.
 //
-// Micro-batches may be larger than the grain of a batch norm: statistics are per grain.
+// Micro-batches may be larger than the grain of a batch norm: statistics are per grain. If the model
+// normalises shares, statistics are over the whole micro-batch, which holds a whole share.
 #pragma once
 
 #include <steelyard/micro_batch.h>
@@ -34,7 +35,7 @@ class Network {
  public:
   // On device `index`. Computes up to `max_samples` samples at once; if the device has too little memory,
   // halves this until it fits. Throws Failure (configuration) if the device does not exist, or if it cannot
-  // hold a single sample (or grain).
+  // hold a single sample (or grain, or share).
   Network(const Model& model, unsigned index, std::uint32_t max_samples = 256);
   ~Network();
 

@@ -19,9 +19,11 @@ struct Case {
   std::map<std::string, double> options;
   std::map<std::string, std::string> data;
   double rate = 0.05;
+  bool shares = false;  // batch norm is over whole shares, which are then equal
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.model; }  // NOLINT: GoogleTest's name
+std::string title(const Case& c) { return c.model + (c.shares ? "_by_share" : ""); }
+void PrintTo(const Case& c, std::ostream* out) { *out << title(c); }  // NOLINT: GoogleTest's name
 
 class DeviceCluster : public testing::TestWithParam<Case> {
  protected:
@@ -67,8 +69,9 @@ TEST_P(DeviceCluster, EqualsACpuCluster) {
 #endif
   Job job = job_for(GetParam());
   const DataSets data = open_data("synthetic", GetParam().data);
-  const nn::Model model =
+  nn::Model model =
       nn::make_model(job.model, {data.train->shape(), data.train->classes(), job.model_options});
+  if (GetParam().shares) model.normalize_shares(96), job.policy = "equal";
   job.grain = model.grain();
   const Snapshot from = fresh(job, model, data);
   const ClusterResult cpus = run_cluster(job, model, data, {.initial = from});
@@ -87,8 +90,9 @@ INSTANTIATE_TEST_SUITE_P(Models, DeviceCluster,
                          testing::Values(Case{"mlp", {}, pictures("8", "1")},
                                          Case{"lenet5", {}, pictures("28", "1")},
                                          // At a learning rate at which two CPU clusters agree as well.
-                                         Case{"resnet20", {}, pictures("8", "3"), 0.001}),
-                         [](const auto& of) { return of.param.model; });
+                                         Case{"resnet20", {}, pictures("8", "3"), 0.001},
+                                         Case{"resnet20", {}, pictures("8", "3"), 0.001, true}),
+                         [](const auto& of) { return title(of.param); });
 
 }  // namespace
 }  // namespace steelyard::test::device_cluster_test

@@ -70,6 +70,14 @@ TEST(Models, BatchNormModelsHaveGrains) {
   EXPECT_EQ(make_model("lenet5", mnist).labels(), 1U);
 }
 
+// Batch norm is over a micro-batch, so the grain is its size; a share of any size is one.
+TEST(Models, TheGrainFollowsTheMicroBatch) {
+  Model model = make_model("resnet20", {{32, 32, 3}, 10, {}});
+  EXPECT_EQ(model.compute_at_once(4).grain(), 4U);
+  EXPECT_EQ(model.normalize_shares(167).grain(), 1U);
+  EXPECT_EQ(model.micro_batch(), 167U);
+}
+
 TEST(Models, SvmHasTheHingeLoss) {
   EXPECT_EQ(make_model("svm", mnist).loss(), Loss::hinge);
   EXPECT_EQ(make_model("softmax", mnist).loss(), Loss::softmax_cross_entropy);

@@ -44,6 +44,54 @@ TEST(Network, FastKernelsMatchTheReference) {
   }
 }
 
+// One micro-batch of any size, more than the 32 lanes of direct kernels too, with batch norm over all of it.
+TEST(Network, WholeSharesMatchTheReference) {
+  std::vector<std::pair<std::string, Model>> all = models();
+  for (auto& one : models_with_grains()) all.push_back(std::move(one));
+  for (auto& [name, model] : all) {
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 70, 4);
+    for (const std::uint32_t most : {20U, 70U}) {
+      model.normalize_shares(most);
+      Network fast(model), reference(model, Backend::reference);
+      for (const std::uint32_t size : {1U, 13U, 20U, 33U, 41U, 70U}) {
+        if (size > most) continue;
+        SCOPED_TRACE(testing::Message() << name << ", size " << size << " of " << most);
+        const MicroBatch batch = data.batch(0, size, size);
+        std::vector<float> actual(parameters.size(), 1), expected(parameters.size(), 1);
+        const Sums sums = fast.train(parameters, batch, actual, true, nullptr);
+        const Sums wanted = reference.train(parameters, batch, expected, true, nullptr);
+        EXPECT_NEAR(sums.loss, wanted.loss, 1e-4 * (1 + wanted.loss));
+        expect_near(actual, expected, 2e-4);
+      }
+    }
+  }
+}
+
+// Written out for one norm: mean and unbiased variance of each channel over all pixels of the 41 samples.
+TEST(Network, StatisticsOfAShareAreOverAllItsSamples) {
+  constexpr std::uint32_t share = 41, pixels = 4, channels = 2;
+  Model model = graph({2, 2, channels}, 3, [](Value x) { x.batch_norm("n").linear("f", 3); });
+  model.normalize_shares(share);
+  const Data data(model, share, 4);
+  std::vector<float> gradient(model.parameters());
+  Network(model).train(initial(model), data.batch(0, share, share), gradient, false, nullptr);
+  const auto statistic = [&](const std::string& name, std::uint32_t channel) {
+    for (const Tensor& tensor : model.tensors())
+      if (tensor.spec.name == name) return gradient[tensor.offset + channel] / share;
+    return NAN;
+  };
+  for (std::uint32_t c = 0; c < channels; ++c) {
+    double sum = 0, squares = 0;
+    for (std::uint32_t i = 0; i < share * pixels; ++i) sum += data.inputs[i * channels + c];
+    const double mean = sum / (share * pixels);
+    for (std::uint32_t i = 0; i < share * pixels; ++i)
+      squares += std::pow(data.inputs[i * channels + c] - mean, 2);
+    EXPECT_NEAR(statistic("n.running_mean", c), mean, 1e-5);
+    EXPECT_NEAR(statistic("n.running_var", c), squares / (share * pixels - 1), 1e-4);
+  }
+}
+
 TEST(Network, MicroBatchesAddUpToTheWholeBatch) {
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);

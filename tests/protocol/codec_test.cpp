@@ -60,6 +60,7 @@ TEST(Codec, AJobArrivesWithAllItsFields) {
   job.data = "synthetic";
   job.data_options = {{"path", "/somewhere"}};
   job.train_samples = 3, job.test_samples = 4;
+  job.statistics = 16;
   append(job.layout, "w", {2, 3}, Rule::mean, 0.5, 0.25, 0.75);
   job.layout.slice_size = 5;
   job.global_batch = 6;
@@ -82,9 +83,9 @@ TEST(Codec, AJobArrivesWithAllItsFields) {
   EXPECT_EQ(back.slot, 3U);
   const Job& it = back.job;
   EXPECT_EQ(std::tie(it.name, it.seed, it.model, it.model_options, it.data, it.data_options, it.train_samples,
-                     it.test_samples, it.layout, it.global_batch),
+                     it.test_samples, it.statistics, it.layout, it.global_batch),
             std::tie(job.name, job.seed, job.model, job.model_options, job.data, job.data_options,
-                     job.train_samples, job.test_samples, job.layout, job.global_batch));
+                     job.train_samples, job.test_samples, job.statistics, job.layout, job.global_batch));
   EXPECT_EQ(it.optimizer.kind, job.optimizer.kind);
   EXPECT_EQ(it.optimizer.momentum, job.optimizer.momentum);
   EXPECT_EQ(it.optimizer.weight_decay, job.optimizer.weight_decay);
@@ -132,6 +133,7 @@ TEST(Codec, AFingerprintCoversEveryFieldOfAJob) {
   differs([](Job& it) { append(it.layout, "w", {1}); });
   differs([](Job& it) { append(it.layout, "w", {1}, Rule::step, 0.5); });
   differs([](Job& it) { append(it.layout, "w", {1}, Rule::step, 1, 0.9, 0.5); });
+  differs([](Job& it) { it.statistics = whole_share; });
   differs([](Job& it) { it.layout.slice_size = 1; });
   differs([](Job& it) { it.global_batch = 1; });
   differs([](Job& it) { it.optimizer.weight_decay = 1e-9; });

@@ -1,5 +1,6 @@
 #include "tests/support/test_cluster.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "balancing/policies.h"
@@ -197,7 +198,9 @@ void step(const Job& job, Snapshot& at, const std::vector<float>& gradient, doub
     std::vector<float> state;
     for (auto& slot : at.state) state.insert(state.end(), part(slot).begin(), part(slot).end());
     const nn::Update update{part(next), part(at.parameters), part(gradient), scale, at.steps};
-    if (range.norm_group != 0) {
+    if (range.rule == Rule::ema) {
+      nn::ema_step(update, range.keep);
+    } else if (range.norm_group != 0) {
       nn::TensorStep tensor(job.optimizer, range.decay);
       tensor.measure(update, state);
       tensor.finish(update, state, rate * range.rate, tensor.ratio());
@@ -217,28 +220,30 @@ void step(const Job& job, Snapshot& at, const std::vector<float>& gradient, doub
 }  // namespace
 
 Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
-                    std::uint64_t rounds) {
+                    std::uint64_t rounds, const std::vector<std::uint32_t>& shares) {
   Snapshot at = from;
   at.state.resize(nn::state_slots(job.optimizer), std::vector<float>(job.layout.size()));
   nn::Network network(model);
   EpochCursor cursor(job, at.progress);
   const std::uint64_t features = data.train->shape().size();
-  std::vector<float> inputs(features * nn::largest_micro_batch), gradient(job.layout.size());
-  std::vector<std::uint32_t> labels(nn::largest_micro_batch);
-  std::vector<std::uint64_t> positions(nn::largest_micro_batch);
+  const std::uint32_t most = shares.empty() ? nn::largest_micro_batch : *std::ranges::max_element(shares);
+  std::vector<float> inputs(features * most), gradient(job.layout.size());
+  std::vector<std::uint32_t> labels(most);
+  std::vector<std::uint64_t> positions(most);
   for (std::uint64_t round = 0; round < rounds; ++round, cursor.advance()) {
     const Interval batch = cursor.positions();
     const Permutation order(job.train_samples, hash(job.seed, cursor.epoch()));
     std::ranges::fill(gradient, 0.0F);
+    auto share = shares.begin();
     for (Position p = batch.begin; p < batch.end;) {
       std::uint32_t count = 0;
-      for (; count < nn::largest_micro_batch && p < batch.end; ++count, ++p) {
+      const std::uint32_t size = shares.empty() ? most : *share++;
+      for (; count < size && p < batch.end; ++count, ++p) {
         data.train->read(order(p), inputs.data() + count * features, &labels[count]);
         positions[count] = p;
       }
       network.train(at.parameters,
-                    {inputs.data(), labels.data(), positions.data(), nn::largest_micro_batch, count, job.seed,
-                     cursor.epoch()},
+                    {inputs.data(), labels.data(), positions.data(), size, count, job.seed, cursor.epoch()},
                     gradient, true, nullptr);
     }
     step(job, at, gradient, 1.0 / static_cast<double>(batch.size()),

@@ -46,8 +46,9 @@ Snapshot fresh(Job& job, const nn::Model& model, const DataSets& data);
 ClusterResult run_cluster(const Job& job, const nn::Model& model, const DataSets& data,
                           ClusterOptions options);
 
-// Trains in one loop on one thread: parameters and optimizer state after `rounds` more rounds.
+// Trains in one loop on one thread: parameters and optimizer state after `rounds` more rounds. `shares`: the
+// sizes of the micro-batches of every round; empty: 32.
 Snapshot plain_loop(const Job& job, const nn::Model& model, const DataSets& data, const Snapshot& from,
-                    std::uint64_t rounds);
+                    std::uint64_t rounds, const std::vector<std::uint32_t>& shares = {});
 
 }  // namespace steelyard::test

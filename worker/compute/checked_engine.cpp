@@ -24,7 +24,14 @@ constexpr std::uint32_t least_samples = 8;
 
 std::uint32_t samples_to_check(const nn::Model& model) {
   const double affordable = most_flops / 2 / std::max(model.flops_per_sample(), 1.0);
-  return static_cast<std::uint32_t>(std::clamp(affordable, 2.0, 1.0 * model.micro_batch()));
+  return static_cast<std::uint32_t>(std::min(std::max(affordable, 2.0), 1.0 * model.micro_batch()));
+}
+
+// The same model in float32 and for no more samples than a check needs.
+nn::Model for_checks(nn::Model model) {
+  model.multiply_in(Precision::float32);
+  if (model.normalizes_shares()) model.normalize_shares(nn::largest_micro_batch);
+  return model;
 }
 
 struct Rounding {
@@ -88,9 +95,9 @@ std::string percent(double share) {
 CheckedEngine::CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision,
                              std::string name)
     : engine_(std::move(engine)),
-      model_(nn::Model(model).multiply_in(Precision::float32)),
+      model_(for_checks(model)),
       precision_(precision),
-      samples_(samples_to_check(model)),
+      samples_(samples_to_check(model_)),
       name_(std::move(name)) {}
 
 nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,

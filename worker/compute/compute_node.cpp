@@ -166,7 +166,8 @@ void ComputeNode::run() {
     give_up(
         Failure(ExitCode::failed, "model '" + model_name_ + "': not enough memory to compute it: it has " +
                                       std::to_string(parameters_) + " parameters, and a worker needs about " +
-                                      std::to_string(bytes / 1'000'000 + 1) + " MB: make the model smaller"));
+                                      std::to_string(bytes / 1'000'000 + 1) +
+                                      " MB: make the model smaller, or if grain = \"share\", max_batch"));
   } catch (const std::exception& trouble) {
     give_up(Failure(ExitCode::failed,
                     "model '" + model_name_ + "': computing it threw an exception: " + trouble.what()));

@@ -1,5 +1,8 @@
 #include "worker/compute/engines.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "nn/cpu/onednn.h"
 #include "nn/cuda/cuda_network.h"
 #include "worker/compute/checked_engine.h"
@@ -33,7 +36,13 @@ nn::Sums CpuEngine::evaluate(std::span<const float> parameters, Samples& samples
   return sums;
 }
 
+// If shares are normalised, every share is a micro-batch of its own size.
 std::vector<std::uint32_t> CpuEngine::micro_batch_sizes() const {
+  if (model_.normalizes_shares()) {
+    std::vector<std::uint32_t> all(model_.micro_batch());
+    std::iota(all.rbegin(), all.rend(), 1U);
+    return all;
+  }
   std::vector<std::uint32_t> sizes(nn::micro_batch_sizes.begin(), nn::micro_batch_sizes.end());
   std::erase_if(sizes, [&](std::uint32_t size) { return size > model_.micro_batch(); });
   return sizes;

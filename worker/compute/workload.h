@@ -12,6 +12,7 @@ struct Computing {
   Device device{};       // must exist here (worker/compute/device_choice.h)
   unsigned threads = 1;  // if the device is the CPU
   Precision precision = Precision::float32;
+  std::uint64_t max_batch = 0;  // most samples of a share; 0: no limit
 };
 
 // Throws Failure (configuration) if the model does not fit the data.

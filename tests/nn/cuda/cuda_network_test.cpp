@@ -114,6 +114,27 @@ TEST(CudaNetwork, StatisticsAreThoseOfEachGrain) {
   }
 }
 
+// A share is one micro-batch, in which up to half of the places are padding.
+TEST(CudaNetwork, StatisticsMayBeThoseOfAWholeShare) {
+  for (auto& [name, model] : models_with_grains()) {
+    SCOPED_TRACE(name);
+    model.normalize_shares(64);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 64, 6);
+    Network network(model, 0, 16);
+    EXPECT_EQ(network.micro_batch_sizes().front(), 64U) << "although 16 were asked for";
+    for (const std::uint32_t share : thorough ? std::vector{64U, 41U, 20U} : std::vector{41U}) {
+      const MicroBatch batch = data.batch(0, 64, share);
+      Result expected{std::vector<float>(model.parameters()), {}}, actual = expected;
+      expected.sums = nn::Network(model).train(parameters, batch, expected.gradient, false, nullptr);
+      network.begin(parameters);
+      network.train(batch, true);
+      actual.sums = network.finish(actual.gradient, {});
+      expect_same(actual, expected);
+    }
+  }
+}
+
 // A micro-batch size is run directly the first time, captured the second time, and then run as a graph.
 TEST(CudaNetwork, EqualPiecesAlwaysGiveEqualBits) {
   const Model model = models_with_grains().front().second;

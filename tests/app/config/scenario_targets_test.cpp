@@ -48,6 +48,7 @@ const std::vector<Example> examples{
     {"kill_and_join", where_changes_are_rare, true},
     {"lbb_cubics", where_nothing_changes, true},
     {"lbb_disturbance", where_changes_are_rare},
+    {"lbb_resnet18", where_nothing_changes, true},
     {"lbb_table1", where_nothing_changes},
     {"lbb_table2", where_nothing_changes, true},
     {"lbb_table3", where_nothing_changes, true},

@@ -26,36 +26,47 @@ void Boa::observe(const Sample& sample) {
 }
 
 std::vector<std::uint64_t> Boa::plan(const Request& request) {
-  const std::vector<Bound> bounds = share_bounds(request);
-  if (!split_.same_workers(request)) keep_only(slots_of(request), models_);
   if (split_.empty() || !split_.same_workers(request)) {
+    keep_only(slots_of(request), models_);
+    left_out_.forget_all_but(slots_of(request));
     // New workers get a share in proportion and are measured before the program is solved for them.
-    split_ = Split::of(request, split_.adapted(request, bounds));
+    split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
     promised_ = 0;
   } else if (due(request)) {
-    solve(request, bounds);
+    solve(request);
+    start_trials(request);
   }
-  return split_.adapted(request, bounds);
+  return split_.adapted(request, left_out_.bounds(request));
 }
 
 // Called once per measured round: whether to solve again.
 bool Boa::due(const Request& request) {
   if (!last_.take(request, split_) || last_.samples() != request.positions) return false;
-  ++rested_;
-  if (promised_ == 0 || rested_ >= options_.period) return true;
+  ++since_;
+  if (promised_ == 0 || since_ >= options_.period) return true;
   double measured = 0;
   for (const auto& [slot, work] : last_.work()) measured = std::max(measured, work.seconds);
   return std::abs(measured - promised_) > options_.deviation * promised_;
 }
 
-void Boa::solve(const Request& request, const std::vector<Bound>& bounds) {
+void Boa::solve(const Request& request) {
   const std::vector<Affine> models = curves(request);
-  const std::vector<std::uint64_t> now = split_.adapted(request, bounds);
-  const std::vector<std::uint64_t> best = min_max(models, bounds, request.positions);
+  const std::vector<std::uint64_t> now = split_.adapted(request, left_out_.bounds(request));
+  const std::vector<std::uint64_t> best =
+      min_max(models, left_out_.bounds_to_solve(request), request.positions);
   const double stay = longest(models, now), move = longest(models, best);
   split_ = Split::of(request, stay - move > options_.gain * stay ? best : now);
+  left_out_.settle(request, models, split_.shares, options_.period);
   promised_ = longest(models, split_.shares);
-  rested_ = 0;
+  since_ = 0;
+}
+
+void Boa::start_trials(const Request& request) {
+  const std::set<std::uint32_t> started = left_out_.start_trials(request);
+  if (started.empty()) return;
+  for (const std::uint32_t slot : started) models_.erase(slot);
+  split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
+  promised_ = 0;
 }
 
 // A worker without a share in the measured round has no model yet: uses the mean of the others.

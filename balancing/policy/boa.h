@@ -7,8 +7,11 @@
 // Only the abstract is public. Decided here: the program is solved once all workers have been measured, then
 // every `period` rounds, or if the longest measured time is `deviation` off the prediction. A new split is
 // used if it is predicted to be faster by more than `gain`. If a worker needs more than 1.3 times its own
-// model in three rounds in a row (a dynamic straggler), its model is rebuilt from these three. No worker
-// rests.
+// model in three rounds in a row (a dynamic straggler), its model is rebuilt from these three.
+//
+// A worker to which the program gives nothing rests, for at least a period. After a solution the workers whose
+// rest is over get one sample, the program is solved again with a model of this one time, and each of them
+// works on or rests for twice as long (LeftOut).
 #pragma once
 
 #include <steelyard/policy.h>
@@ -17,6 +20,7 @@
 #include <map>
 #include <optional>
 
+#include "balancing/allocate/left_out.h"
 #include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
 #include "balancing/state.h"
@@ -32,7 +36,7 @@ struct BoaOptions {
 
 class Boa final : public Saved<Policy, Boa> {
  public:
-  static constexpr char title[] = "boa.1";
+  static constexpr char title[] = "boa.2";
   explicit Boa(BoaOptions options = {}) : options_(options) {}
 
   void observe(const Sample& sample) override;
@@ -41,7 +45,7 @@ class Boa final : public Saved<Policy, Boa> {
   [[nodiscard]] Boa anew() const { return Boa(options_); }
   void serialize(auto& fields) {
     fields.by_slot(models_, [&](std::uint32_t) { return Model{ForgettingLine(options_.forgetting), {}}; });
-    fields(last_, split_, rested_, promised_);
+    fields(last_, split_, left_out_, since_, promised_);
   }
 
  private:
@@ -56,14 +60,16 @@ class Boa final : public Saved<Policy, Boa> {
 
   [[nodiscard]] std::vector<Affine> curves(const Request& request) const;
   [[nodiscard]] bool due(const Request& request);
-  void solve(const Request& request, const std::vector<Bound>& bounds);
+  void solve(const Request& request);
+  void start_trials(const Request& request);
 
   BoaOptions options_;
   std::map<std::uint32_t, Model> models_;  // by slot, of measured workers
   LastRound last_;
   Split split_;
-  std::uint64_t rested_ = 0;  // rounds since the program was solved
-  double promised_ = 0;       // seconds of the longest share when solved; 0 before the first measurement
+  LeftOut left_out_;
+  std::uint64_t since_ = 0;  // rounds since the program was solved
+  double promised_ = 0;      // seconds of the longest share when solved; 0: solve in the next round
 };
 
 }  // namespace steelyard::balancing

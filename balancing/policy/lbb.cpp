@@ -15,6 +15,18 @@ namespace {
 
 constexpr double most_fixed_share = 0.95;  // of a measured time: the rest belongs to the samples
 constexpr double two_sizes = 0.1;          // relative difference of sizes that shows a slope
+constexpr double much_slower = 1.5;        // times the median time
+
+// Lines near equal shares.
+std::vector<Affine> tangents(const Profile& profile, const Request& request) {
+  const auto share = static_cast<double>(request.positions) / static_cast<double>(request.workers.size());
+  std::vector<Affine> lines;
+  for (const WorkerView& worker : request.workers) {
+    const Cubic curve = profile.of(worker.name, worker.slot).over_grains(request.grain);
+    lines.push_back(curve.near(std::max(share, 1.0), request.walk));
+  }
+  return lines;
+}
 
 }  // namespace
 
@@ -28,42 +40,46 @@ LbbOptions lbb_as_released() {
 Lbb::Lbb(LbbOptions options) : options_(std::move(options)) {}
 
 std::vector<std::uint64_t> Lbb::plan(const Request& request) {
-  const std::vector<Bound> bounds = share_bounds(request);
   if (!split_.same_workers(request)) {
-    start(request, bounds);
+    start(request);
   } else if (last_.take(request, split_) && last_.samples() == request.positions) {
     // Rounds of another length than the split's are tuned from its proportions.
-    split_ = Split::of(request, split_.adapted(request, bounds));
-    tune(request, bounds);
+    split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
+    tune(request);
+    start_trials(request);
   }
-  return split_.adapted(request, bounds);
+  return split_.adapted(request, left_out_.bounds(request));
 }
 
 // The first split among these workers.
-void Lbb::start(const Request& request, const std::vector<Bound>& bounds) {
-  const bool solve = !options_.profile.empty() && options_.profiled_start;
-  split_ =
-      Split::of(request, solve ? profile_split(options_.profile, request) : split_.adapted(request, bounds));
+void Lbb::start(const Request& request) {
   keep_only(slots_of(request), known_);
+  left_out_.forget_all_but(slots_of(request));
+  if (options_.profile.empty() || !options_.profiled_start) {
+    split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
+  } else {
+    split_ = Split::of(request, profile_split(options_.profile, request, left_out_.bounds_to_solve(request)));
+    left_out_.settle(request, tangents(options_.profile, request), split_.shares, options_.window);
+  }
   effects_.clear();
   tuned_ = false;
 }
 
-void Lbb::tune(const Request& request, const std::vector<Bound>& bounds) {
+void Lbb::tune(const Request& request) {
   const double se = straggler_effect();
   effects_.push_back(se);
   if (effects_.size() > remembered) effects_.erase(effects_.begin());
   ++measured_since_;
   if (!options_.balanced_only || se <= options_.fine) ++since_;
 
-  if (se >= options_.rapid && rapid_is_allowed(se)) {
-    rapid_tune(request, bounds);
+  if (left_out_.trying() || (se >= options_.rapid && rapid_is_allowed(se))) {
+    rapid_tune(request);
     before_ = se;
     since_ = measured_since_ = 0;
     tuned_ = true;
     effects_.clear();
   } else if (se >= options_.fine || (options_.balanced_only && tuned_ && since_ <= options_.window)) {
-    fine_tune(bounds);
+    fine_tune(left_out_.bounds(request));
   }
 }
 
@@ -82,24 +98,35 @@ bool Lbb::rapid_is_allowed(double se) const {
 }
 
 void Lbb::fine_tune(const std::vector<Bound>& bounds) {
-  std::size_t slowest = split_.slots.size(), fastest = slowest;
-  double longest = 0, shortest = INFINITY;
-  for (std::size_t i = 0; i < split_.slots.size(); ++i) {
+  const std::size_t none = split_.slots.size();
+  std::vector<double> seconds(none), measured;
+  std::size_t slowest = none, fastest = none;
+  for (std::size_t i = 0; i < none; ++i) {
     const LastRound::Work* work = last_.find(split_.slots[i]);
     if (work == nullptr) continue;
-    if (work->seconds > longest && split_.shares[i] >= bounds[i].least + options_.step) {
-      longest = work->seconds, slowest = i;
-    }
-    if (work->seconds < shortest && split_.shares[i] + options_.step <= bounds[i].most) {
-      shortest = work->seconds, fastest = i;
-    }
+    seconds[i] = work->seconds;
+    measured.push_back(work->seconds);
+    const bool gives = split_.shares[i] >= bounds[i].least + options_.step;
+    const bool takes = split_.shares[i] + options_.step <= bounds[i].most;
+    if (gives && (slowest == none || seconds[i] > seconds[slowest])) slowest = i;
+    if (takes && (fastest == none || seconds[i] < seconds[fastest])) fastest = i;
   }
-  if (slowest == split_.slots.size() || fastest == split_.slots.size() || longest <= shortest) return;
-  split_.shares[slowest] -= options_.step;
-  split_.shares[fastest] += options_.step;
+  if (slowest == none || fastest == none || seconds[slowest] <= seconds[fastest]) return;
+  const auto give = [&](std::size_t to) {
+    split_.shares[slowest] -= options_.step;
+    split_.shares[to] += options_.step;
+  };
+  give(fastest);
+  const double middle = median(measured);
+  if (options_.balanced_only || seconds[slowest] <= much_slower * middle) return;
+  for (std::size_t i = 0; i < none; ++i) {
+    const bool takes = seconds[i] > 0 && seconds[i] <= middle && i != fastest &&
+                       split_.shares[i] + options_.step <= bounds[i].most;
+    if (takes && split_.shares[slowest] >= bounds[slowest].least + options_.step) give(i);
+  }
 }
 
-void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
+void Lbb::rapid_tune(const Request& request) {
   std::vector<double> fixed, per_sample;
   for (const WorkerView& worker : request.workers) {  // the workers of the split
     const std::uint32_t slot = worker.slot;
@@ -114,7 +141,15 @@ void Lbb::rapid_tune(const Request& request, const std::vector<Bound>& bounds) {
   fill_with_mean(per_sample);
   std::vector<Affine> curves;
   for (std::size_t i = 0; i < fixed.size(); ++i) curves.push_back({fixed[i], per_sample[i]});
-  split_.shares = min_max(curves, bounds, request.positions);
+  split_.shares = min_max(curves, left_out_.bounds_to_solve(request), request.positions);
+  left_out_.settle(request, curves, split_.shares, options_.window);
+}
+
+void Lbb::start_trials(const Request& request) {
+  const std::set<std::uint32_t> started = left_out_.start_trials(request);
+  if (started.empty()) return;
+  for (const std::uint32_t slot : started) known_.erase(slot);
+  split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
 }
 
 double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, const Walk& walk) const {

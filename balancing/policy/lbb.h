@@ -18,11 +18,16 @@
 //  - observation window: for `window` rounds after a rapid step only the fine gear is allowed; but the window
 //    opens early if SE is larger than before the step, or still at RT or above two rounds after it;
 //  - without a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes:
-//    then it is the value at 0 of the line through both, if that lies in [0, CT_i).
+//    then it is the value at 0 of the line through both, if that lies in [0, CT_i);
+//  - B_i = 0 (eq. 3): a worker to which a solution gives nothing rests, for at least `window` rounds. It then
+//    gets one sample, and the rapid gear solves again with a0_i = 0, or with the profile's: the worker works
+//    on or rests for twice as long (LeftOut);
+//  - "priority" of fine tuning for workers much slower than the rest (section 3.2.3, not specified): while the
+//    slowest takes more than 1.5 times the median, it alone gives, a step to each worker up to the median.
 //
 // The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while the
-// window is closed; the window counts balanced rounds (SE <= 0.06) and opens after 30; no guard, no early
-// opening.
+// window is closed, and one pair at a time; the window counts balanced rounds (SE <= 0.06) and opens after 30;
+// no guard, no early opening.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -30,6 +35,7 @@
 #include <map>
 #include <vector>
 
+#include "balancing/allocate/left_out.h"
 #include "balancing/allocate/split.h"
 #include "balancing/cost/curves.h"
 #include "balancing/state.h"
@@ -50,7 +56,7 @@ LbbOptions lbb_as_released();
 
 class Lbb final : public Saved<Policy, Lbb> {
  public:
-  static constexpr char title[] = "lbb.1";
+  static constexpr char title[] = "lbb.2";
   explicit Lbb(LbbOptions options = {});
 
   void observe(const Sample& sample) override { last_.add(sample); }
@@ -58,7 +64,8 @@ class Lbb final : public Saved<Policy, Lbb> {
 
   [[nodiscard]] Lbb anew() const { return Lbb(options_); }
   void serialize(auto& fields) {
-    fields(last_, split_, known_, at_most(remembered, effects_), tuned_, since_, measured_since_, before_);
+    fields(last_, split_, left_out_, known_, at_most(remembered, effects_), tuned_, since_, measured_since_,
+           before_);
   }
 
  private:
@@ -70,10 +77,11 @@ class Lbb final : public Saved<Policy, Lbb> {
     void serialize(auto& fields) { fields(samples, seconds, fixed); }
   };
 
-  void start(const Request& request, const std::vector<Bound>& bounds);
-  void tune(const Request& request, const std::vector<Bound>& bounds);
+  void start(const Request& request);
+  void tune(const Request& request);
   void fine_tune(const std::vector<Bound>& bounds);
-  void rapid_tune(const Request& request, const std::vector<Bound>& bounds);
+  void rapid_tune(const Request& request);
+  void start_trials(const Request& request);
   [[nodiscard]] double straggler_effect() const;
   [[nodiscard]] bool rapid_is_allowed(double se) const;
   [[nodiscard]] double fixed_cost(const WorkerView& worker, const LastRound::Work& work,
@@ -82,6 +90,7 @@ class Lbb final : public Saved<Policy, Lbb> {
   LbbOptions options_;
   LastRound last_;
   Split split_;
+  LeftOut left_out_;
   std::map<std::uint32_t, Known> known_;  // by slot
   std::vector<double> effects_;           // SE of the last rounds, newest last
   bool tuned_ = false;                    // a rapid step has been made for these workers

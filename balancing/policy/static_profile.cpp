@@ -8,7 +8,8 @@
 
 namespace steelyard::balancing {
 std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
-  if (!options_.curves.empty()) return profile_split(options_.curves, request);
+  if (!options_.curves.empty())
+    return profile_split(options_.curves, request, with_rest(request, share_bounds(request)));
   std::vector<double> speeds = options_.speeds;
   std::vector<double> weights;
   for (const WorkerView& worker : request.workers) {
@@ -21,7 +22,8 @@ std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
   return largest_remainder(weights, request.positions, share_bounds(request));
 }
 
-std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request) {
+std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request,
+                                         const std::vector<Bound>& bounds) {
   std::vector<Curve> curves;
   for (const WorkerView& worker : request.workers) {
     const Cubic curve = profile.of(worker.name, worker.slot).over_grains(request.grain);
@@ -29,7 +31,7 @@ std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& 
       return curve.over(walk, static_cast<double>(samples));
     });
   }
-  return min_max(curves, share_bounds(request), request.positions);
+  return min_max(curves, bounds, request.positions);
 }
 
 PolicyTable static_profile_rows(const PredictorTable&) {

@@ -4,8 +4,10 @@
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
 // Equivalent to setting shares by hand; suitable while the machines do not change. A worker not listed gets
-// the mean speed (or mean curve) of the others. Without a profile the split is that of `equal`. No worker
-// rests.
+// the mean speed (or mean curve) of the others. Without a profile the split is that of `equal`.
+//
+// With curves, a worker that needs longer for one sample than the others for the round gets nothing. It is
+// never tried again, since measurements change nothing. Speeds show no fixed costs: every worker gets a sample.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -37,7 +39,8 @@ class StaticProfile final : public Saved<Policy, StaticProfile> {
   StaticOptions options_;
 };
 
-// The exact split on the curves of a profile.
-std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request);
+// The exact split on the curves of a profile, within these bounds.
+std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request,
+                                         const std::vector<Bound>& bounds);
 
 }  // namespace steelyard::balancing

@@ -57,7 +57,9 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
   look_up(request);
   const bool complete = last_.take(request, move_.split());
   if (complete) links_.observe(last_, rests_.on_trial());
-  if (workers_.empty() && !options_.profile.empty()) return profile_split(options_.profile, request);
+  if (workers_.empty() && !options_.profile.empty()) {
+    return profile_split(options_.profile, request, share_bounds(request));
+  }
   std::vector<double> link_seconds;
   for (const WorkerView& worker : request.workers) link_seconds.push_back(links_.seconds(worker.slot));
   const std::vector<Affine> costs = curves(request, link_seconds);

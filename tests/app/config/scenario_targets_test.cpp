@@ -38,6 +38,7 @@ struct Example {
 void PrintTo(const Example& it, std::ostream* out) { *out << it.name; }
 
 const std::vector<Example> examples{
+    {"boa_cards", where_nothing_changes},
     {"bursty", where_changes_are_often},
     {"co_tenant", where_changes_are_rare},
     {"dlb_disturbance", where_changes_are_rare},
@@ -61,6 +62,7 @@ const std::vector<Example> examples{
     {"mixed_slow_cpus", where_nothing_changes, true},
     {"mixed_two_gpus", where_nothing_changes, true},
     {"network_slowdown", where_changes_are_rare},
+    {"one_left_out", where_nothing_changes, true},
     {"orchestra_a", where_nothing_changes},
     {"orchestra_b", where_nothing_changes},
     {"orchestra_c", where_nothing_changes},

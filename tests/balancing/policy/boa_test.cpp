@@ -87,6 +87,46 @@ TEST(Boa, SlowRoundsMustBeConsecutive) {
   EXPECT_GT(shares[0], 480u);
 }
 
+// With the third worker a round takes 300 ms, without it 80: the program gives it nothing. It is tried at the
+// end of a period, of two, of four ..
+TEST(Boa, AWorkerThatOnlyDelaysRestsWithRareTrials) {
+  const std::vector<arena::Machine> machines{
+      {{5, 0.5}, DeviceKind::gpu, 0}, {{5, 0.7}, DeviceKind::gpu, 0}, {{300, 0.5}, DeviceKind::gpu, 0}};
+  Boa boa;
+  const std::vector<Round> rounds = arena::play(Scenario("", 256, 1000, machines), boa);
+  std::vector<std::size_t> trials;
+  for (std::size_t k = 10; k < rounds.size(); ++k) {
+    if (rounds[k].share(2) == 0) continue;
+    EXPECT_EQ(rounds[k].share(2), 1u) << "round " << k + 1;
+    trials.push_back(k);
+  }
+  ASSERT_GE(trials.size(), 3u);
+  EXPECT_LE(trials.size(), 4u);
+  for (std::size_t i = 1; i < trials.size(); ++i) EXPECT_GE(trials[i] - trials[i - 1], 100u << (i - 1));
+}
+
+TEST(Boa, AWorkerThatRecoversWorksAgain) {
+  Scenario scenario("", 256, 400, std::vector<arena::Machine>(3, {{5, 0.5}, DeviceKind::gpu, 0.01}));
+  scenario.add(2, 60, 90, 300);
+  Boa boa;
+  const std::vector<Round> rounds = arena::play(scenario, boa);
+  EXPECT_EQ(rounds[85].share(2), 0u);
+  EXPECT_NEAR(static_cast<double>(rounds[399].share(2)), 85, 10);
+}
+
+TEST(Boa, AWorkerThatMayNotRestKeepsASample) {
+  Boa boa;
+  Request request{0, 256, {{.slot = 0}, {.slot = 1}, {.slot = 2, .may_rest = false}}};
+  for (request.round = 1; request.round < 60; ++request.round) {
+    const std::vector<std::uint64_t> shares = boa.plan(request);
+    ASSERT_GE(shares[2], 1u) << "round " << request.round;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const double fixed = i == 2 ? 0.3 : 0.005;
+      boa.observe({i, request.round, shares[i], fixed + 0.0005 * static_cast<double>(shares[i])});
+    }
+  }
+}
+
 TEST(Boa, ASplitThatGainsTooLittleIsNotApplied) {
   Boa boa({.period = 5});
   const Scenario scenario("", 2000, 40, {{{0, 1}, DeviceKind::gpu, 0}, {{0, 1.03}, DeviceKind::gpu, 0}});

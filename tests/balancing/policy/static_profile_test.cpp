@@ -28,6 +28,22 @@ TEST(Static, FindsTheOptimumOfCurves) {
   EXPECT_THAT(policy.plan(request_of(512, 4)), ElementsAre(166, 167, 159, 20));
 }
 
+// Without the third worker the others need 30 ms; it needs 51 for one sample.
+const Profile one_delays({{"", {{0, 0.5}}}, {"", {{0, 0.5}}}, {"", {{50, 1}}}});
+
+TEST(Static, AWorkerThatOnlyDelaysGetsNothing) {
+  StaticProfile policy({.curves = one_delays});
+  EXPECT_THAT(policy.plan(request_of(120, 3)), ElementsAre(60, 60, 0));
+  EXPECT_THAT(policy.plan(request_of(300, 3)), ElementsAre(141, 141, 18)) << "in a longer round it helps";
+}
+
+TEST(Static, AWorkerThatMayNotRestGetsItsMinimum) {
+  StaticProfile policy({.curves = one_delays});
+  Request request = request_of(120, 3);
+  request.workers[2].may_rest = false;
+  EXPECT_THAT(policy.plan(request), ElementsAre(60, 59, 1));
+}
+
 TEST(Static, TimesDoNotMatter) {
   StaticProfile policy({.speeds = {2, 1}});
   policy.observe({0, 1, 20, 100});

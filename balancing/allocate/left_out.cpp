@@ -43,10 +43,10 @@ void LeftOut::settle(const Request& request, const std::vector<Affine>& curves,
       const double speed = 1 / curves[i].per_sample, gain = time * speed / (speeds + speed);
       const double pays = std::min(std::ceil(cost / gain), static_cast<double>(longest_rest));
       const std::uint64_t rounds = std::min(std::max(static_cast<std::uint64_t>(pays), least), longest_rest);
-      rests_[worker.slot] = {.until = request.round + rounds, .rounds = rounds};
+      rests_[worker.slot] = {.until = request.round, .next = rounds};
     } else if (tried) {
-      const std::uint64_t rounds = std::min(2 * known->second.rounds, longest_rest);
-      known->second = {.until = request.round + rounds, .rounds = rounds};
+      const std::uint64_t rounds = known->second.next;
+      known->second = {.until = request.round + rounds, .next = std::min(2 * rounds, longest_rest)};
     }
   }
 }

@@ -1,15 +1,16 @@
 // LeftOut: the workers that a method's own program leaves out of the rounds (B_i = 0), and when each is tried
 // again.
 //
-// A worker rests if the solution gives it nothing. It then sends no times, so it must be tried: it gets one
-// sample in one round, and the program is solved again with the time that it took. The first rest lasts
+// A worker that a solution gives nothing is first tried, as its model may be wrong: it gets one sample in one
+// round, and the program is solved again with the time that it took. If the trial fails, that is if it gets
+// nothing again, it rests. It then sends no times, so it is tried again after
 //
 //   max(least, cost / gain)  rounds,    cost = T_i(1) - T,    gain = T v_i / sum_j v_j,    v = 1 / per_sample
 //
-// and each rest after a trial that failed lasts twice as long. T: longest time of the solution. cost: seconds
-// by which the trial lengthens its round. gain: seconds per round that the worker would save if its fixed
-// cost were gone. So the seconds that a trial costs are at most those that it brings if the worker has
-// recovered and stays for as long as it has rested.
+// and after twice as many whenever a trial fails. T: longest time of the solution. cost: seconds by which the
+// trial lengthens its round. gain: seconds per round that the worker would save if its fixed cost were gone. So
+// a trial costs at most the seconds that it brings if the worker has recovered and stays for as long as it has
+// rested.
 //
 // For LBB and BOA, which are silent about this. `steelyard` has its own rule (policy/steelyard/policy_rests.h).
 #pragma once
@@ -34,8 +35,8 @@ class LeftOut {
   // Bounds of a solution: 0 is allowed for all workers that may rest, and required of those that rest.
   [[nodiscard]] std::vector<Bound> bounds_to_solve(const Request& request) const;
 
-  // Records a solution: which workers rest from now on, and how the trials ended. `curves` and `shares` are
-  // in the request's order; the rounds are counted from request.round.
+  // Records a solution: which workers it leaves out, and how the trials ended. `curves` and `shares` are in the
+  // request's order; the rounds are counted from request.round.
   void settle(const Request& request, const std::vector<Affine>& curves,
               const std::vector<std::uint64_t>& shares, std::uint64_t least);
 
@@ -51,10 +52,10 @@ class LeftOut {
   static constexpr std::uint64_t longest_rest = 1 << 20;  // rounds
 
   struct Rest {
-    std::uint64_t until = 0;   // round of its trial
-    std::uint64_t rounds = 0;  // length of this rest
+    std::uint64_t until = 0;  // round of its trial
+    std::uint64_t next = 0;   // rounds of the next rest
     bool trying = false;
-    void serialize(auto& fields) { fields(until, at_most(longest_rest, rounds), trying); }
+    void serialize(auto& fields) { fields(until, at_most(longest_rest, next), trying); }
   };
 
   std::map<std::uint32_t, Rest> rests_;  // by slot

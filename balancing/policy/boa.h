@@ -9,9 +9,9 @@
 // used if it is predicted to be faster by more than `gain`. If a worker needs more than 1.3 times its own
 // model in three rounds in a row (a dynamic straggler), its model is rebuilt from these three.
 //
-// A worker to which the program gives nothing rests, for at least a period. After a solution the workers whose
-// rest is over get one sample, the program is solved again with a model of this one time, and each of them
-// works on or rests for twice as long (LeftOut).
+// A worker that the program gives nothing gets one sample in the next round, and the program is solved again
+// with a model of this one time. If it gives the worker nothing again, the worker rests for at least a period.
+// It is tried again after a solution, and then works or rests for twice as long (LeftOut).
 #pragma once
 
 #include <steelyard/policy.h>

@@ -19,9 +19,9 @@
 //    opens early if SE is larger than before the step, or still at RT or above two rounds after it;
 //  - without a profile a0_i is 0 until a second rapid step inside a window shows the worker at two sizes:
 //    then it is the value at 0 of the line through both, if that lies in [0, CT_i);
-//  - B_i = 0 (eq. 3): a worker to which a solution gives nothing rests, for at least `window` rounds. It then
-//    gets one sample, and the rapid gear solves again with a0_i = 0, or with the profile's: the worker works
-//    on or rests for twice as long (LeftOut);
+//  - B_i = 0 (eq. 3): a worker that a solution gives nothing gets one sample in the next round, and the rapid
+//    gear solves again with a0_i = 0, or with the profile's. If it gives the worker nothing again, the worker
+//    rests for at least `window` rounds; then it is tried again, and works or rests for twice as long (LeftOut);
 //  - "priority" of fine tuning for workers much slower than the rest (section 3.2.3, not specified): while the
 //    slowest takes more than 1.5 times the median, it alone gives, a step to each worker up to the median.
 //

@@ -19,7 +19,8 @@ using Defaults = std::map<std::string, std::string>;  // by option; empty: none
 std::vector<std::string> parts(const std::string& cell) {
   static const std::regex part("[^`, ]+");
   std::vector<std::string> all;
-  for (std::sregex_iterator it(cell.begin(), cell.end(), part), end; it != end; ++it) all.push_back(it->str());
+  for (std::sregex_iterator it(cell.begin(), cell.end(), part), end; it != end; ++it)
+    all.push_back(it->str());
   return all;
 }
 

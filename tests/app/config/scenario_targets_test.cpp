@@ -39,7 +39,7 @@ struct Example {
 void PrintTo(const Example& it, std::ostream* out) { *out << it.name; }
 
 const std::vector<Example> examples{
-    {"boa_cards", where_nothing_changes},
+    {"boa_cards", where_nothing_changes, true},
     {"bursty", where_changes_are_often},
     {"co_tenant", where_changes_are_rare},
     {"dlb_disturbance", where_changes_are_rare},

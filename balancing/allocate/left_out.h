@@ -8,11 +8,12 @@
 //   max(least, cost / gain)  rounds,    cost = T_i(1) - T,    gain = T v_i / sum_j v_j,    v = 1 / per_sample
 //
 // and after twice as many whenever a trial fails. T: longest time of the solution. cost: seconds by which the
-// trial lengthens its round. gain: seconds per round that the worker would save if its fixed cost were gone. So
-// a trial costs at most the seconds that it brings if the worker has recovered and stays for as long as it has
-// rested.
+// trial lengthens its round. gain: seconds per round that the worker would save if its fixed cost were gone.
+// So a trial costs at most the seconds that it brings if the worker has recovered and stays for as long as
+// it has rested.
 //
-// For LBB and BOA, which are silent about this. `steelyard` has its own rule (policy/steelyard/policy_rests.h).
+// For LBB and BOA, whose sources do not specify it. `steelyard` has its own rule
+// (policy/steelyard/policy_rests.h).
 #pragma once
 
 #include <steelyard/policy.h>
@@ -35,8 +36,8 @@ class LeftOut {
   // Bounds of a solution: 0 is allowed for all workers that may rest, and required of those that rest.
   [[nodiscard]] std::vector<Bound> bounds_to_solve(const Request& request) const;
 
-  // Records a solution: which workers it leaves out, and how the trials ended. `curves` and `shares` are in the
-  // request's order; the rounds are counted from request.round.
+  // Records a solution: which workers it leaves out, and how the trials ended. `curves` and `shares` are in
+  // the request's order; the rounds are counted from request.round.
   void settle(const Request& request, const std::vector<Affine>& curves,
               const std::vector<std::uint64_t>& shares, std::uint64_t least);
 

@@ -10,8 +10,8 @@
 // model in three rounds in a row (a dynamic straggler), its model is rebuilt from these three.
 //
 // A worker that the program gives nothing gets one sample in the next round, and the program is solved again
-// with a model of this one time. If it gives the worker nothing again, the worker rests for at least a period.
-// It is tried again after a solution, and then works or rests for twice as long (LeftOut).
+// with a model of this one time. If it gives the worker nothing again, the worker rests for at least a
+// period. It is tried again after a solution, and then works or rests for twice as long (LeftOut).
 #pragma once
 
 #include <steelyard/policy.h>

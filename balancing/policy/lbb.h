@@ -21,13 +21,15 @@
 //    then it is the value at 0 of the line through both, if that lies in [0, CT_i);
 //  - B_i = 0 (eq. 3): a worker that a solution gives nothing gets one sample in the next round, and the rapid
 //    gear solves again with a0_i = 0, or with the profile's. If it gives the worker nothing again, the worker
-//    rests for at least `window` rounds; then it is tried again, and works or rests for twice as long (LeftOut);
-//  - "priority" of fine tuning for workers much slower than the rest (section 3.2.3, not specified): while the
-//    slowest takes more than 1.5 times the median, it alone gives, a step to each worker up to the median.
+//    rests for at least `window` rounds; then it is tried again, and works or rests for twice as long
+//    (LeftOut);
+//  - "priority" of fine tuning for workers much slower than the rest (section 3.2.3, not specified): while
+//    the slowest takes more than 1.5 times the median, it alone gives, a step to each worker up to the
+//    median.
 //
 // The preset `as-released` follows the code: RT 0.15; fine tuning from 0.06 up, but at any SE while the
-// window is closed, and one pair at a time; the window counts balanced rounds (SE <= 0.06) and opens after 30;
-// no guard, no early opening.
+// window is closed, and one pair at a time; the window counts balanced rounds (SE <= 0.06) and opens after
+// 30; no guard, no early opening.
 #pragma once
 
 #include <steelyard/policy.h>

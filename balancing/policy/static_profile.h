@@ -7,7 +7,8 @@
 // the mean speed (or mean curve) of the others. Without a profile the split is that of `equal`.
 //
 // With curves, a worker that needs longer for one sample than the others for the round gets nothing. It is
-// never tried again, since measurements change nothing. Speeds show no fixed costs: every worker gets a sample.
+// never tried again, since measurements change nothing. Speeds show no fixed costs: every worker gets a
+// sample.
 #pragma once
 
 #include <steelyard/policy.h>

@@ -48,7 +48,7 @@ void expect_at_least(double percent, std::vector<Scenario> (*patterns)(std::uint
       EXPECT_GE(profiled, percent) << scenario.name << ", with a profile, seed " << seed;
       for (const auto make : {profiled_static, profiled_lbb}) {
         const double theirs = 100 * total_ms(ideal) / total_ms(play(scenario, *make(scenario)));
-        // `steelyard` tries a worker that only delays, now and then; `static` trusts the profile for ever.
+        // `steelyard` tries a worker that only delays from time to time; `static` never does.
         const double behind = scenario.name == "one better left out" ? 1 : 0.5;
         EXPECT_GE(profiled, theirs - behind)
             << scenario.name << (make == profiled_lbb ? ", lbb" : ", static");

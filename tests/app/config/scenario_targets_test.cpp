@@ -33,7 +33,7 @@ struct Example {
   bool with_curves = false;
   // The most that `steelyard` with curves may be behind `static`. More for a recording: its curve is a fit to
   // the whole run, and even the oracle, which follows nine rounds, is behind that. More also if a worker
-  // only delays: `steelyard` must try it, now and then, and `static` trusts the curve for ever.
+  // only delays: `steelyard` tries it from time to time, and `static` never does.
   double behind_static = behind_others;
 };
 void PrintTo(const Example& it, std::ostream* out) { *out << it.name; }

@@ -87,8 +87,8 @@ TEST(Boa, SlowRoundsMustBeConsecutive) {
   EXPECT_GT(shares[0], 480u);
 }
 
-// With the third worker a round takes 300 ms, without it 80: the program gives it nothing. It is tried at the
-// end of a period, of two, of four ..
+// With the third worker a round takes 300 ms, without it 80: the program gives it nothing. It is tried
+// again after a period, then after two, then after four.
 TEST(Boa, AWorkerThatOnlyDelaysRestsWithRareTrials) {
   const std::vector<arena::Machine> machines{
       {{5, 0.5}, DeviceKind::gpu, 0}, {{5, 0.7}, DeviceKind::gpu, 0}, {{300, 0.5}, DeviceKind::gpu, 0}};

@@ -17,7 +17,7 @@ using Row = Eigen::RowVectorXd;
 
 constexpr Index inputs = 4, hidden = 32, actions = 3, outputs = actions + 1;  // logits, then the value
 constexpr std::size_t horizon = 5;                                            // decisions between two updates
-constexpr double gamma = 0.9, rate = 1e-3, beta = 0.01, decay = 0.99, tiny = 1e-6;
+constexpr double gamma = 0.5, rate = 3e-3, beta = 0.01, decay = 0.99, tiny = 1e-6;
 constexpr std::size_t most_rows = most_workers;
 
 // Views of the parameters in the flat vector.

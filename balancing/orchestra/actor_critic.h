@@ -7,7 +7,8 @@
 //   loss = sum_k  -log pi(a_k) (R_k - V_k)  -  beta H(pi)  +  (R_k - V_k)^2 / 2
 //
 // with RMSProp (decay 0.99) as in A3C. The network and its numbers are ours, as Orchestra gives none: gamma
-// 0.9, rate 1e-3, beta 0.01.
+// 0.5, rate 3e-3, beta 0.01. A training has one decision per epoch, so gamma is small: a move shows its effect
+// in the next reward.
 //
 // Orchestra has an actor at each worker, a common critic, and one T for all. Each worker is therefore one row
 // x through the same network, and the policy is joint: pi = softmax(mean_n z_n), V = mean_n v_n; the gradient
@@ -25,13 +26,16 @@
 
 namespace steelyard::balancing::orchestra {
 
-class ActorCritic final : public BarrierController {
+class ActorCritic {
  public:
   explicit ActorCritic(std::uint64_t seed);
 
-  int decide(const BarrierView& view, int reward) override;
-  void serialize(StateWriter& fields) override;
-  void serialize(StateReader& fields) override;  // Failure (io) for another network size
+  // Returns -1, 0 or +1 units for the next epoch. `reward` belongs to the previous decision; at the first
+  // one, to the time before it.
+  int decide(const BarrierView& view, int reward);
+
+  void serialize(StateWriter& fields);
+  void serialize(StateReader& fields);  // Failure (io) for another network size
 
   // Probabilities of -1, 0 and +1.
   [[nodiscard]] std::vector<double> chances(const BarrierView& view) const;

@@ -7,6 +7,7 @@ namespace steelyard::balancing::orchestra {
 namespace {
 
 constexpr double as_good = 1e-3;  // distance of a ratio from 1 that counts as equal
+constexpr double kept = 0.9;      // of p*, at each epoch with a gain
 
 }  // namespace
 
@@ -17,6 +18,7 @@ int BarrierReward::operator()(double gain, double seconds, double steps) {
     best_ = p;
     return 0;
   }
+  best_ *= kept;
   const double ratio = p / best_;
   best_ = std::max(best_, p);
   if (std::abs(ratio - 1) < as_good) return 0;

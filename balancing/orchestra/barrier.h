@@ -7,15 +7,15 @@
 //            ratio = p / p*,  p* the best so far               offsets that accuracy flattens
 //            -1, 0, +1 for ratio <, =, > 1
 //
-// Ours, not published: a unit is that of the search, 1 % of the longest mini-batch; T stays within [1, 16]
-// longest mini-batches; a ratio within 1e-3 of 1 counts as 1; falling accuracy counts as no gain; the first
+// Ours, not published: a unit is the longest mini-batch; T stays within [1, 16] longest mini-batches; p* loses
+// a tenth at each epoch with a gain, because gains soon stay below the best one, and a constant reward of -1
+// carries no information; a ratio within 1e-3 of 1 counts as 1; falling accuracy counts as no gain; the first
 // epoch with a gain sets p* and gets reward 0.
 //
-// A BarrierController chooses the action: HillClimb (pace.h) or the paper's actor-critic (actor_critic.h).
+// The actor-critic (actor_critic.h) chooses the action.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "balancing/state.h"
@@ -31,18 +31,6 @@ struct BarrierView {
   std::vector<Worker> workers;  // at least one
   std::uint64_t barriers = 0;   // since the beginning
   double accuracy = 0;          // in [0, 1]
-};
-
-class BarrierController {
- public:
-  virtual ~BarrierController() = default;
-
-  // Returns -1, 0 or +1 units for the next epoch. `reward` belongs to the previous decision; at the first
-  // one, to the time before it.
-  virtual int decide(const BarrierView& view, int reward) = 0;
-
-  virtual void serialize(StateWriter& fields) = 0;
-  virtual void serialize(StateReader& fields) = 0;
 };
 
 class BarrierReward {
@@ -65,7 +53,7 @@ class BarrierPeriod {
   static constexpr double shortest = 1, longest = 16;
 
   // Values outside the band are clamped to its edge.
-  explicit BarrierPeriod(double longest_batches = 1, double unit = 0.01);
+  explicit BarrierPeriod(double longest_batches = 1, double unit = 1);
 
   void move(int units);
   [[nodiscard]] double longest_batches() const { return now_; }

@@ -4,30 +4,13 @@
 #include <cmath>
 
 #include "balancing/no_plan.h"
-#include "balancing/orchestra/actor_critic.h"
 #include "core/check.h"
 
 namespace steelyard::balancing::orchestra {
 
-int HillClimb::decide(const BarrierView&, int reward) {
-  if (reward == 0 && begun_ && turns_ != 1) return 0;
-  if (reward > 0) turns_ = 0;
-  if (reward < 0 && begun_) {
-    upwards_ = !upwards_;
-    turns_ = std::min<std::uint64_t>(turns_ + 1, 2);
-  }
-  begun_ = true;
-  return upwards_ ? 1 : -1;
-}
-
 namespace {
 
 constexpr double rounding = 1e-9;  // relative: smaller differences are rounding errors
-
-std::unique_ptr<BarrierController> made(const PaceOptions& options) {
-  if (options.controller == Controller::actor_critic) return std::make_unique<ActorCritic>(options.seed);
-  return std::make_unique<HillClimb>();
-}
 
 }  // namespace
 
@@ -55,7 +38,7 @@ Period best_period(std::span<const double> batch_seconds, SearchOptions options)
   }
 }
 
-Pace::Pace(PaceOptions options) : options_(options), controller_(made(options)), period_(1, options.unit) {}
+Pace::Pace(PaceOptions options) : options_(options), controller_(options.seed), period_(1, options.unit) {}
 
 void Pace::count_round(double mean_steps) {
   ++barriers_;
@@ -76,7 +59,7 @@ void Pace::next_epoch(const std::vector<BarrierView::Worker>& workers) {
   if (accuracy > 0) {
     const bool gain = before_ > 0 && now_.seconds > 0;
     const int reward = gain ? reward_(accuracy - before_, now_.seconds, steps_) : 0;
-    period_.move(controller_->decide({workers, barriers_, accuracy}, reward));
+    period_.move(controller_.decide({workers, barriers_, accuracy}, reward));
   }
   forget_epoch();
 }

@@ -14,30 +14,14 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "balancing/orchestra/actor_critic.h"
 #include "balancing/orchestra/barrier.h"
 #include "balancing/pacing.h"
 
 namespace steelyard::balancing::orchestra {
-
-// HillClimb: the deterministic stand-in for Orchestra's actor-critic, a greedy hill climb on the same reward
-// with the same three actions (balancing/orchestra/barrier.h). The first step is upwards. It continues while
-// it is rewarded, and reverses after a -1. If the reward is 0 it stays, unless it has just reversed: then it
-// is back at the best so far, and tries the other side once.
-class HillClimb final : public BarrierController {
- public:
-  int decide(const BarrierView& view, int reward) override;
-  void serialize(StateWriter& fields) override { fields(begun_, upwards_, turns_); }
-  void serialize(StateReader& fields) override { fields(begun_, upwards_, at_most(2, turns_)); }
-
- private:
-  bool begun_ = false;
-  bool upwards_ = true;      // of the last step
-  std::uint64_t turns_ = 0;  // since the last +1; at most two are counted
-};
 
 // Orchestra's load balance controller (Du, Huang, Xiang 2022, doi 10.1145/3528416.3530246, section 3.1.1):
 // the time T between two barriers at which all workers have, as nearly as possible, just finished a
@@ -51,7 +35,7 @@ class HillClimb final : public BarrierController {
 // and slow workers together. Ours, not published: M = 16; the unit, 1 % of max t; T at most 16 max t, as the
 // search would never end for equal workers. T = max t is tried however far apart its tau are.
 struct SearchOptions {
-  double unit = 0.01;             // of the longest mini-batch, above 0
+  double unit = 0.01;             // of T, in longest mini-batches, above 0
   double longest = 16;            // of T, in longest mini-batches
   std::uint64_t most_apart = 16;  // M
 };
@@ -68,12 +52,9 @@ std::uint64_t local_steps(double period, double batch_seconds);
 // `batch_seconds` of each worker: positive and finite, at least one entry.
 Period best_period(std::span<const double> batch_seconds, SearchOptions options = {});
 
-enum class Controller : std::uint8_t { hill_climb, actor_critic };
-
 struct PaceOptions {
-  Controller controller = Controller::hill_climb;
   std::uint64_t seed = 1;  // of the actor-critic
-  double unit = 0.01;      // in longest mini-batches
+  double unit = 1;         // of a move, in longest mini-batches
 };
 
 class Pace {
@@ -89,9 +70,6 @@ class Pace {
   void next_epoch(const std::vector<BarrierView::Worker>& workers);
 
   void serialize(auto& fields) {
-    auto kind = static_cast<std::uint64_t>(options_.controller);
-    fields(at_most(1, kind));
-    fields.require(kind == static_cast<std::uint64_t>(options_.controller), "another barrier controller");
     fields(period_, barriers_, steps_, before_, now_, reward_, controller_);
     fields.require(steps_ >= 0 && now_.positions >= 0 && now_.seconds >= 0, "a sum is negative");
   }
@@ -107,7 +85,7 @@ class Pace {
   void forget_epoch() { before_ = now_.accuracy(), now_ = {}; }
 
   PaceOptions options_;
-  std::unique_ptr<BarrierController> controller_;
+  ActorCritic controller_;
   BarrierReward reward_;
   BarrierPeriod period_;
   std::uint64_t barriers_ = 0;

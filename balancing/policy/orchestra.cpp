@@ -107,23 +107,20 @@ PolicyTable orchestra_rows(const PredictorTable&) {
   const OrchestraOptions own;
   const auto make = [](const Options& options) {
     OrchestraOptions chosen;
-    chosen.search.unit = options.number("unit");
+    chosen.unit = options.number("unit");
     chosen.search.most_apart = options.whole("most_apart");
     chosen.rounds = options.whole("rounds");
-    if (options.text("controller") == "actor-critic") chosen.controller = orchestra::Controller::actor_critic;
     chosen.seed = options.whole("seed");
     return std::make_unique<Orchestra>(chosen);
   };
   return {{"orchestra",
            make,
            "once per epoch, by the mini-batches that end before a common barrier (Du et al. 2022)",
-           {number_option("unit", own.search.unit, 0.001, 1,
-                          "step of T, in the search and in a move, in longest mini-batches"),
+           {number_option("unit", own.unit, 0.001, 16,
+                          "step of T once per epoch, in longest mini-batches, under sync = \"orchestra\""),
             whole_option("most_apart", own.search.most_apart, 0, 1'000'000,
                          "largest difference in local steps of two workers (M)"),
             rounds_option("rounds", own.rounds, "length of an epoch if requests do not name theirs"),
-            word_option("controller", "hill-climb", {"hill-climb", "actor-critic"},
-                        "what moves the barrier once per epoch, under sync = \"orchestra\""),
             whole_option("seed", own.seed, 0, UINT32_MAX, "seed of the actor-critic")}}};
 }
 

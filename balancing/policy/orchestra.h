@@ -32,15 +32,15 @@ struct OrchestraOptions {
   orchestra::SearchOptions search;
   // Length of an epoch if requests do not name theirs (the scheduler's always do); at least 1.
   std::uint64_t rounds = 50;
-  orchestra::Controller controller = orchestra::Controller::hill_climb;
+  double unit = 1;         // of a move of T, in longest mini-batches
   std::uint64_t seed = 1;  // for the actor-critic
 };
 
 class Orchestra final : public Saved<Policy, Orchestra>, public Pacing {
  public:
-  static constexpr char title[] = "orchestra.2";
+  static constexpr char title[] = "orchestra.3";
   explicit Orchestra(OrchestraOptions options = {})
-      : options_(options), pace_({options.controller, options.seed, options.search.unit}) {}
+      : options_(options), pace_({options.seed, options.unit}) {}
 
   void observe(const Sample& sample) override { last_.add(sample); }
   std::vector<std::uint64_t> plan(const Request& request) override;

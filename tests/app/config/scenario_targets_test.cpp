@@ -2,8 +2,11 @@
 // policy ahead, and never slower than the best device alone.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -169,8 +172,8 @@ TEST(ScenarioExamples, AllHaveATarget) {
   for (const auto& file : std::filesystem::directory_iterator(folder())) ++there[file.path().stem().string()];
   for (const Example& it : examples) --there[it.name];
   --there["far_labs"];  // another mode, with its own test
-  for (const char* name : {"mll_equal", "mll_tenth_slow", "mll_uniform"}) --there[name];  // these too
-  for (const char* name : {"lbb_accuracy", "ec2_accuracy"}) --there[name];                // and these
+  for (const char* name : {"mll_equal", "mll_tenth_slow", "mll_uniform"}) --there[name];         // these too
+  for (const char* name : {"lbb_accuracy", "ec2_accuracy", "orchestra_barrier"}) --there[name];  // and these
   for (const auto& [name, count] : there) EXPECT_EQ(count, 0) << name;
 }
 
@@ -225,6 +228,53 @@ TEST(ScenarioExamples, RandomStepsDoNotWaitForTheSlowest) {
     EXPECT_GE(alike.total_s(), gain * drawn.total_s()) << name;
     EXPECT_GE(drawn.evaluations.back().accuracy, alike.evaluations.back().accuracy - 0.02) << name;
   }
+}
+
+// The steps of the slowest worker in the longest round of each epoch, and the mean seconds of the last epochs.
+std::vector<std::uint64_t> slowest_steps(const sim::Result& result, std::uint64_t samples,
+                                         std::uint64_t batch) {
+  std::vector<std::uint64_t> steps{0};
+  std::uint64_t done = 0;
+  for (const auto& round : result.rounds) {
+    steps.back() = std::max(steps.back(), std::ranges::min(round.shares) / batch);
+    done = std::accumulate(round.shares.begin(), round.shares.end(), done);
+    if (done >= samples * steps.size()) steps.push_back(0);
+  }
+  steps.pop_back();
+  return steps;
+}
+double seconds_of_last_epochs(const sim::Result& result, std::ptrdiff_t epochs) {
+  const std::vector<double> all = result.epoch_s();
+  return std::accumulate(all.end() - epochs, all.end(), 0.0) / static_cast<double>(epochs);
+}
+double seconds_to(const sim::Result& result, double accuracy) {
+  for (const auto& it : result.evaluations)
+    if (it.accuracy >= accuracy) return it.seconds;
+  return std::numeric_limits<double>::infinity();
+}
+
+// Orchestra (Du, Huang, Xiang 2022, section 3.1.3): rounds become longer while the exchange takes most of the
+// time, and shorter when the accuracy stalls; in the end they are nearly as quick as local steps of the best
+// length known beforehand.
+TEST(ScenarioExamples, TheBarrierMovesWithTheAccuracy) {
+  const sim::Scenario scenario = read_scenario((folder() / "orchestra_barrier.toml").string());
+  const sim::Result moved = sim::simulate(scenario, 1.0);
+  const std::vector<std::uint64_t> steps = slowest_steps(moved, 4096, 8);
+  ASSERT_EQ(steps.size(), 200U);
+  EXPECT_EQ(steps[0], 1U);
+  const auto top = std::ranges::max_element(steps.begin(), steps.begin() + 70);
+  EXPECT_GE(*top, 12U) << "while the accuracy rises";
+  EXPECT_LE(*std::min_element(top, steps.end()), *top / 2) << "when it stalls";
+  double soonest_s = std::numeric_limits<double>::infinity(), epoch_s = 0;
+  for (const char* sync : {"local:16", "local:32", "local:64"}) {
+    sim::Scenario fixed = scenario;
+    fixed.policy = "steelyard";
+    fixed.sync = sync;
+    const sim::Result result = sim::simulate(fixed, 1.0);
+    const double reached_s = seconds_to(result, 0.25);
+    if (reached_s < soonest_s) soonest_s = reached_s, epoch_s = seconds_of_last_epochs(result, 20);
+  }
+  EXPECT_LE(seconds_of_last_epochs(moved, 20), 1.3 * epoch_s);
 }
 
 TEST(ScenarioExamples, BalancingCostsLittleOnEqualWorkers) {

@@ -22,7 +22,7 @@ BarrierView view_of(double period, std::uint64_t epoch) {
 // rewarded if it was closer to the top than the one before, or at the top.
 double distance_after(int epochs, std::uint64_t seed, double start, double top) {
   ActorCritic controller(seed);
-  BarrierPeriod period(start);
+  BarrierPeriod period(start, 0.01);
   double sum = 0, before = std::abs(start - top);
   for (int epoch = 0; epoch < epochs; ++epoch) {
     const double now = std::abs(period.longest_batches() - top);

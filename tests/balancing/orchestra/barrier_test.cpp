@@ -7,14 +7,26 @@ namespace {
 
 // Orchestra, section 3.1.3, computed by hand: p = 0.1 / 10 sqrt(100) = 0.1 sets p*; then 0.1 / 10
 // sqrt(400) = 0.2 is better, and 0.05 / 10 sqrt(400) = 0.1 is half of that.
+// p* loses a tenth at each gain.
 TEST(BarrierReward, ComparesWithTheBestSoFar) {
   BarrierReward reward;
   EXPECT_EQ(reward(0.1, 10, 100), 0) << "the first value sets p*";
   EXPECT_EQ(reward(0.1, 10, 400), 1);
-  EXPECT_EQ(reward(0.05, 10, 400), -1);
-  EXPECT_EQ(reward(0.1, 10, 400), 0) << "p* is still 0.2";
-  EXPECT_EQ(reward(0.10005, 10, 400), 0) << "within a thousandth of p*";
-  EXPECT_EQ(reward(0.1003, 10, 400), 1);
+  EXPECT_EQ(reward(0.05, 10, 400), -1) << "p* is 0.18";
+  EXPECT_EQ(reward(0.081, 10, 400), 0) << "p* is 0.162";
+  EXPECT_EQ(reward(0.07295, 10, 400), 0) << "within a thousandth of p*, 0.1458";
+  EXPECT_EQ(reward(0.0659, 10, 400), 1) << "p* is 0.1313";
+}
+
+// Gains that stay below an early one are compared with each other after a while.
+TEST(BarrierReward, AnEarlyBestIsForgotten) {
+  BarrierReward reward;
+  reward(0.1, 10, 100);
+  int epochs = 0;
+  while (reward(0.01, 10, 100) < 0 && epochs < 100) ++epochs;
+  EXPECT_LT(epochs, 30);
+  EXPECT_EQ(reward(0.005, 10, 100), -1);
+  EXPECT_EQ(reward(0.02, 10, 100), 1);
 }
 
 TEST(BarrierReward, FallingAccuracyGivesNoReward) {
@@ -29,7 +41,7 @@ TEST(BarrierReward, FallingAccuracyGivesNoReward) {
 TEST(BarrierReward, TheRootOffsetsFlattening) {
   BarrierReward reward;
   EXPECT_EQ(reward(0.1, 10, 100), 0);
-  EXPECT_EQ(reward(0.05, 10, 400), 0);
+  EXPECT_EQ(reward(0.9 * 0.05, 10, 400), 0) << "p* has lost a tenth";
   EXPECT_EQ(reward(0.05, 9, 400), 1);
 }
 
@@ -43,19 +55,19 @@ TEST(BarrierReward, RewardIsRestored) {
   EXPECT_EQ(restored(0.05, 10, 100), -1);
 }
 
-TEST(BarrierPeriod, StaysWithinItsRange) {
+TEST(BarrierPeriod, MovesByAMiniBatchWithinItsRange) {
   BarrierPeriod period;
   EXPECT_EQ(period.longest_batches(), 1);
   period.move(-1);
   EXPECT_EQ(period.longest_batches(), 1);
   period.move(1);
-  EXPECT_DOUBLE_EQ(period.longest_batches(), 1.01);
+  EXPECT_DOUBLE_EQ(period.longest_batches(), 2);
   BarrierPeriod end(40);
   EXPECT_EQ(end.longest_batches(), 16);
   end.move(1);
   EXPECT_EQ(end.longest_batches(), 16);
   end.move(-1);
-  EXPECT_DOUBLE_EQ(end.longest_batches(), 15.99);
+  EXPECT_DOUBLE_EQ(end.longest_batches(), 15);
 }
 
 }  // namespace

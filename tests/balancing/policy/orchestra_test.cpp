@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/balancing/arena.h"
 
 namespace steelyard::balancing::orchestra_test {
@@ -20,7 +22,7 @@ Scenario machines(std::uint64_t positions, std::uint64_t rounds, const std::vect
 
 // Orchestra (Du, Huang, Xiang 2022): t = (2, 3) has T* = 6 and tau = (3, 2).
 TEST(Orchestra, SharesFollowTheStepsToTheBarrier) {
-  Orchestra policy({.search = {.unit = 1.0 / 3}});
+  Orchestra policy;
   const std::vector<Round> rounds = arena::play(machines(100, 5, {2, 3}), policy);
   EXPECT_THAT(rounds[0].shares, Each(50u));
   for (std::size_t k = 1; k < 5; ++k) EXPECT_THAT(rounds[k].shares, ElementsAre(60, 40));
@@ -28,7 +30,7 @@ TEST(Orchestra, SharesFollowTheStepsToTheBarrier) {
 
 // Whole mini-batches only approximate speeds: t = (1, 1.9) and M = 2 give T = 2 at best, tau = (2, 1).
 TEST(Orchestra, SharesFollowWholeMiniBatches) {
-  Orchestra policy({.search = {.unit = 0.1 / 1.9, .most_apart = 2}});
+  Orchestra policy({.search = {.most_apart = 2}});
   EXPECT_THAT(arena::play(machines(90, 3, {1, 1.9}), policy).back().shares, ElementsAre(60, 30));
 }
 
@@ -66,7 +68,7 @@ TEST(Orchestra, NewWorkersAreMeasuredFirst) {
 
 // t = (2, 3): T = 6, tau = (3, 2); rounds of any length are divided in that proportion.
 TEST(OrchestraPace, StepsEndBeforeACommonBarrier) {
-  Orchestra policy({.search = {.unit = 1.0 / 3}});
+  Orchestra policy;
   Request request{1, 16, {{.slot = 0}, {.slot = 1}}, 1};
   EXPECT_THAT(policy.steps(request), ElementsAre(1, 1));
   EXPECT_THAT(policy.plan(request), ElementsAre(8, 8));
@@ -79,31 +81,34 @@ TEST(OrchestraPace, StepsEndBeforeACommonBarrier) {
   EXPECT_THAT(policy.plan(request), ElementsAre(9, 6));
 }
 
-// By half a mini-batch: after the first epoch as a trial, after the third and fourth because they were
-// quicker.
-TEST(OrchestraPace, EachEpochMovesTheBarrier) {
+// The workers are alike, so with a unit of one mini-batch every move changes the steps.
+TEST(OrchestraPace, EpochsMoveTheBarrierByWholeSteps) {
   for (const bool with_accuracy : {true, false}) {
-    Orchestra policy({.search = {.unit = 0.5}});
-    std::vector<std::uint64_t> steps;
+    Orchestra policy;
+    std::set<std::uint64_t> seen;
     Request request{0, 16, {{.slot = 0}, {.slot = 1}}, 0};
-    for (std::uint64_t epoch = 1; epoch <= 5; ++epoch) {
+    for (std::uint64_t epoch = 1; epoch <= 30; ++epoch) {
       request.epoch = epoch;
       for (int i = 0; i < 2; ++i, ++request.round) {
-        steps = policy.steps(request);
+        const std::vector<std::uint64_t> steps = policy.steps(request);
+        EXPECT_EQ(steps[0], steps[1]);
+        seen.insert(steps[0]);
         request.positions = 8 * (steps[0] + steps[1]);
         policy.plan(request);
         for (std::uint32_t slot : {0u, 1u})
           policy.observe({slot, request.round, 8 * steps[slot], static_cast<double>(steps[slot])});
-        policy.ended({epoch, request.positions, with_accuracy ? 0.1 * static_cast<double>(epoch) : 0,
-                      1 / static_cast<double>(epoch)});
+        policy.ended({epoch, request.positions, with_accuracy ? 0.03 * static_cast<double>(epoch) : 0,
+                      1 / static_cast<double>(steps[0])});
       }
     }
-    EXPECT_THAT(steps, Each(with_accuracy ? 2u : 1u));
+    EXPECT_EQ(*seen.begin(), 1u);
+    EXPECT_EQ(seen.size(), with_accuracy ? *seen.rbegin() : 1u) << "no step is left out";
+    EXPECT_EQ(seen.size() > 1, with_accuracy);
   }
 }
 
 TEST(OrchestraPace, NewWorkersCountAsTheMeanUntilTheyAreMeasured) {
-  Orchestra policy({.search = {.unit = 1.0 / 3}});
+  Orchestra policy;
   Request request{1, 16, {{.slot = 0}, {.slot = 2}}, 1};
   policy.steps(request), policy.plan(request);
   policy.observe({0, 1, 8, 1}), policy.observe({2, 1, 8, 3});

@@ -221,7 +221,7 @@ TEST(Planner, AsksThePolicyHowLongPacedRoundsAre) {
       << "in this mode all rounds have the same length";
   job.sync = parse_sync("orchestra");
   Members members;
-  Planner planner(job, {}, balancing::make_policy("orchestra", {{"unit", "0.25"}}), members);
+  Planner planner(job, {}, balancing::make_policy("orchestra"), members);
   EXPECT_FALSE(planner.length(0, 0)) << "there are no workers";
   for (int i = 0; i < 2; ++i) join(members, 0);
   EXPECT_EQ(planner.length(1, 0), 32U);

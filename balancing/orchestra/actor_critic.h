@@ -7,8 +7,8 @@
 //   loss = sum_k  -log pi(a_k) (R_k - V_k)  -  beta H(pi)  +  (R_k - V_k)^2 / 2
 //
 // with RMSProp (decay 0.99) as in A3C. The network and its numbers are ours, as Orchestra gives none: gamma
-// 0.5, rate 3e-3, beta 0.01. A training has one decision per epoch, so gamma is small: a move shows its effect
-// in the next reward.
+// 0.5, rate 3e-3, beta 0.01. A training has one decision per epoch, so gamma is small: a move shows its
+// effect in the next reward.
 //
 // Orchestra has an actor at each worker, a common critic, and one T for all. Each worker is therefore one row
 // x through the same network, and the policy is joint: pi = softmax(mean_n z_n), V = mean_n v_n; the gradient

@@ -230,7 +230,7 @@ TEST(ScenarioExamples, RandomStepsDoNotWaitForTheSlowest) {
   }
 }
 
-// The steps of the slowest worker in the longest round of each epoch, and the mean seconds of the last epochs.
+// The steps of the slowest worker in the longest round of each epoch.
 std::vector<std::uint64_t> slowest_steps(const sim::Result& result, std::uint64_t samples,
                                          std::uint64_t batch) {
   std::vector<std::uint64_t> steps{0};

@@ -272,7 +272,7 @@ void serialize(Archive& archive, SyncMode& it) {
   archive(it.slack, it.local, it.balanced, it.paced, upto(it.span, SyncMode::Span::job), it.on_arrival,
           it.divide_by_push, it.on_demand, it.equal_weights, it.steals_work, it.quorum.parts, it.quorum.of,
           it.damped, upto(it.compensation, SyncMode::Compensation::adaptive), it.lambda, it.hubs, it.backup,
-          it.wait.ready, it.wait.applied);
+          it.wait.ready, it.wait.applied, it.slows_late, it.barrier_percent, it.lookahead);
 }
 
 namespace nn {

@@ -4,6 +4,8 @@
 // Plain data. It does not contain where processes run or their names; those belong to each process.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -118,6 +120,17 @@ inline nn::Optimizer server_rule(const Job& job) {
   using Kind = nn::Optimizer::Kind;
   if (!job.sync.is_local()) return job.optimizer;
   return {job.outer_momentum > 0 ? Kind::nesterov : Kind::sgd, job.outer_momentum, 0};
+}
+// The first rounds of the job, which end with a barrier: SyncMode::barrier_percent of its rounds, rounded up.
+// The job's epochs or rounds must be limited (length_trouble() in protocol/sync_limits.h).
+inline std::uint64_t rounds_with_barrier(const Job& job) {
+  if (!(job.sync.barrier_percent > 0)) return 0;
+  const std::uint64_t batch = std::max<std::uint64_t>(1, job.global_batch),
+                      of_epoch = job.train_samples / batch + (job.train_samples % batch > 0 ? 1 : 0);
+  double all = job.rounds > 0 ? static_cast<double>(job.rounds) : 1e18;
+  if (job.epochs > 0) all = std::min(all, static_cast<double>(job.epochs) * static_cast<double>(of_epoch));
+  return static_cast<std::uint64_t>(
+      std::ceil(std::min(all, 1e18) * std::min(job.sync.barrier_percent, 100.0) / 100));
 }
 // The encoding of a slice. Running averages and statistics, which are pushed like gradients, stay uncoded:
 // rounded to few bits, a variance could become 0.

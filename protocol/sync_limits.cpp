@@ -56,9 +56,13 @@ std::string length_trouble(const SyncMode& mode, std::uint64_t epochs, std::uint
   const std::string begin = "sync = \"" + sync_text(mode) + "\": ";
   if (mode.span == SyncMode::Span::job && epochs == 0)
     return begin + "the only round spans the whole job, so the job needs a length: give [train] epochs";
-  if (!mode.paced || rounds == 0) return {};
-  return begin +
-         "the policy decides the length of each round, so a number of rounds does not limit the job: give "
+  if (mode.barrier_percent > 0 && epochs == 0 && rounds == 0)
+    return begin +
+           "the switch comes after a part of the training, whose length must be known: give [train] "
+           "epochs or rounds beside seconds";
+  if (!mode.chooses_length() || rounds == 0) return {};
+  return begin + (mode.paced ? "the policy" : "the scheduler") +
+         " decides the length of each round, so a number of rounds does not limit the job: give "
          "[train] epochs or seconds in place of rounds";
 }
 

@@ -103,6 +103,15 @@ struct SyncMode {
   // (server/shard/close_rule.h).
   Compensation compensation = Compensation::none;
   double lambda = 0;
+  // On arrival: the step of a push that is tau steps late has the rate / (tau + 1) (DynSGD).
+  bool slows_late = false;
+  // On arrival: this part of the training, in percent, has rounds as under bsp: each ends with a barrier and
+  // is one step, and the policy divides it. The other numbers apply to the rest (Sync-Switch). In rounds:
+  // rounds_with_barrier() in protocol/job.h.
+  double barrier_percent = 0;
+  // On arrival: if not 0, the scheduler chooses the length of each round, so that workers end it at nearly
+  // the same time after 1 to `lookahead` pieces each (Elastic BSP; balancing/allocate/elastic_barrier.h).
+  std::uint64_t lookahead = 0;
   // With hubs, the number of local steps of a worker is drawn at random (scheduler/rounds/epoch_cursor.h).
   Hubs hubs = {};
 
@@ -111,8 +120,16 @@ struct SyncMode {
   [[nodiscard]] std::uint64_t batches() const { return local > 0 ? local : 1; }
   // All workers compute a round from one version of the parameters, and the end of a round is a barrier.
   [[nodiscard]] bool has_versions() const { return !on_arrival; }
+  // The length of a round is chosen before it begins, by the policy (paced) or the scheduler (lookahead).
+  [[nodiscard]] bool chooses_length() const { return paced || lookahead > 0; }
   // Rounds have a fixed number of batches.
-  [[nodiscard]] bool has_fixed_rounds() const { return span == Span::batch && !paced; }
+  [[nodiscard]] bool has_fixed_rounds() const { return span == Span::batch && !chooses_length(); }
+  // The slack of this round if the first `barriers` rounds end with a barrier: later ones follow the last of
+  // these, too.
+  [[nodiscard]] std::uint64_t slack_at(std::uint64_t round, std::uint64_t barriers) const {
+    const std::uint64_t after = round < barriers ? 0 : round - barriers;
+    return after < slack ? after : slack;
+  }
   [[nodiscard]] bool has_hubs() const { return hubs.count > 0; }
   // Whether a step may combine several pushes.
   [[nodiscard]] bool gathers() const { return quorum.parts > 0 || waits(); }

@@ -32,8 +32,14 @@ Batches::Range Batches::of(Round round) const {
   return {std::min(first, last), std::min(each, in_an_epoch - before)};
 }
 
+// A round without local steps is one batch, unless its length is chosen.
+Round Batches::first_of(const Compute& order) const {
+  if (mode_.lookahead == 0) return order.piece.round;
+  return std::min(at(order.piece.epoch, order.piece.positions), all_ - 1);
+}
+
 Round Batches::last_of(const Compute& order) const {
-  if (order.piece.local.steps == 0) return order.piece.round;
+  if (order.piece.local.steps == 0) return first_of(order);
   const Round end =
       at(order.piece.epoch, order.piece.whole) + order.piece.local.passes * order.piece.local.steps;
   return std::min<Round>(end, all_) - 1;
@@ -42,7 +48,7 @@ Round Batches::last_of(const Compute& order) const {
 // Each local step takes the time of its own batch.
 double Batches::drawn_ms(std::size_t worker, const Compute& order, double at_s) const {
   if (order.piece.local.steps == 0)
-    return devices_.drawn_ms(worker, order.piece.round, order.piece.positions.size(), at_s);
+    return devices_.drawn_ms(worker, first_of(order), order.piece.positions.size(), at_s);
   double ms = 0;
   const LocalSteps& local = order.piece.local;
   const std::uint64_t steps = steps_of(local, order.piece.positions.size());

@@ -33,6 +33,7 @@ class Batches {
                                std::uint64_t workers) const;
 
  private:
+  [[nodiscard]] Round first_of(const Compute& order) const;  // without local steps
   [[nodiscard]] double balanced_ms(std::size_t worker, Range batches, std::uint64_t share, double at_s,
                                    std::uint64_t workers) const;
 

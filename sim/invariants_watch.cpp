@@ -71,7 +71,8 @@ constexpr std::uint64_t period = 1009;  // of the gradients; a prime, so that no
 
 }  // namespace
 
-CoverageProbe::CoverageProbe(const SyncMode& mode) : mode_(mode), hubs_(mode.hubs) {
+CoverageProbe::CoverageProbe(const SyncMode& mode, std::uint64_t batch)
+    : mode_(mode), batch_(batch), hubs_(mode.hubs) {
   before_.push_back(0);
   for (std::uint64_t p = 0; p < period; ++p) {
     before_.push_back(before_.back() + static_cast<double>(hash(p) % 17) - 8);
@@ -105,9 +106,11 @@ Blob CoverageProbe::pushed(const Compute& order) {
   }
   if (mode_.has_hubs()) hubs_.computed(order.piece);
   float& number = (*numbers_)[used_++];
-  const double part =
-      static_cast<double>(order.piece.positions.size()) / static_cast<double>(order.piece.whole.size());
-  number = static_cast<float>(gradient(order.piece.positions) * (mode_.divide_by_push ? part : 1));
+  const auto whole = static_cast<double>(order.piece.whole.size());
+  double part = 1;
+  if (mode_.divide_by_push) part = static_cast<double>(order.piece.positions.size()) / whole;
+  if (mode_.lookahead > 0) part = static_cast<double>(std::min(batch_, order.piece.whole.size())) / whole;
+  number = static_cast<float>(gradient(order.piece.positions) * part);
   return Blob::of_floats(numbers_, std::span(&number, 1));
 }
 

@@ -68,7 +68,8 @@ class ExpectedHubs {
 // pushes.
 class CoverageProbe {
  public:
-  explicit CoverageProbe(const SyncMode& mode = {});
+  // `batch`: the global batch of the job.
+  explicit CoverageProbe(const SyncMode& mode = {}, std::uint64_t batch = UINT64_MAX);
 
   [[nodiscard]] double gradient(Interval positions) const;  // summed
   Blob pushed(const Compute& order);                        // the same, as a worker pushes it
@@ -88,6 +89,7 @@ class CoverageProbe {
   [[nodiscard]] std::string look_at_average(const SliceMemory& slice, const std::string& where);
 
   const SyncMode mode_;
+  const std::uint64_t batch_;
   ExpectedHubs hubs_;                            // of a mode with hubs
   double all_ = 0;                               // sum of the means over the positions of all rounds begun
   std::shared_ptr<std::vector<float>> numbers_;  // memory of many pushed values

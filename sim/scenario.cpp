@@ -185,14 +185,14 @@ void check_scenario(const Scenario& scenario) {
   }
   check_grain(scenario);
   // Counts batches, since paced rounds contain any number of them.
-  if (mode.paced && scenario.rounds > 0) {
+  if (mode.chooses_length() && scenario.rounds > 0) {
     const std::uint64_t batches = scenario.rounds;
     Scenario epoch = scenario;
     epoch.rounds = 0, epoch.epochs = std::max<std::uint64_t>(1, scenario.epochs);
     if (batches != count_rounds(epoch)) {
-      refuse(scenario,
-             "sync = \"orchestra\" decides as it goes how long rounds are, and can end only with an "
-             "epoch: give job.epochs in place of job.rounds");
+      refuse(scenario, "sync = \"" + scenario.sync +
+                           "\" decides as it goes how long rounds are, and can end only with an "
+                           "epoch: give job.epochs in place of job.rounds");
     }
   }
   if (count_rounds(scenario) > most_rounds) {

@@ -57,7 +57,7 @@ ScenarioRun::ScenarioRun(const Scenario& scenario, const MakePolicy& make_policy
       next_number_(first_shard + job_.shards),
       node_of_(scenario.workers.size(), 0),
       calendar_(calendar_of(scenario, options.alone.has_value())),
-      probe_(job_.sync),
+      probe_(job_.sync, job_.global_batch),
       invariants_(options.checks, [this](const std::string& trouble) { break_off(trouble); }),
       results_(job_, batches_, scenario.workers.size(), worker_in_, options.trains && scenario.training) {
   world_.watch(*this);
@@ -255,7 +255,9 @@ void ScenarioRun::begin_rounds(const Scheduler& scheduler) {
 void ScenarioRun::begin_round(const BeginRound& open) {
   if (open.round == 0) begun_ = world_.now();
   const Round first = batches_.at(open.epoch, open.positions);
-  const Round end = first + std::max<std::uint64_t>(1, open.local.steps * open.local.passes);
+  const std::uint64_t batches =
+      job_.sync.lookahead > 0 ? batches_.in(open.positions.size()) : open.local.steps * open.local.passes;
+  const Round end = first + std::max<std::uint64_t>(1, batches);
   for (; next_batch_ < std::min<Round>(end, calendar_.begins.size()); ++next_batch_) {
     for (const Event* event : calendar_.begins[next_batch_]) {
       if (event->kill) lose(*event->worker);
@@ -287,7 +289,7 @@ Job job_of(const Scenario& scenario, bool alone, bool trains) {
   if (job.rounds == 0 && job.epochs == 0) job.epochs = 1;
   job.shards = shards_of(scenario);
   job.sync = parse_sync(scenario.sync);
-  if (!trains) job.sync.lambda = 0;  // pushed values are not gradients
+  if (!trains) job.sync.lambda = 0, job.sync.slows_late = false;  // pushed values are not gradients
   job.policy = scenario.policy;
   job.push_encoding = scenario.network.push_encoding;
   job.pull_encoding = scenario.network.pull_encoding;

@@ -56,7 +56,7 @@ class ExactVersions final : public PullRule {
 
 class OnArrival final : public PullRule {
  public:
-  explicit OnArrival(std::uint64_t slack) : slack_(slack) {}
+  OnArrival(const SyncMode& mode, Round barriers) : mode_(mode), barriers_(barriers) {}
 
   [[nodiscard]] Version version_for(const Start& start) const override { return start.least; }
 
@@ -74,7 +74,7 @@ class OnArrival final : public PullRule {
     Version ahead = view.current.version;
     for (const HeldPiece& piece : view.pieces) {
       const Round round = piece.round();
-      if (round + 1 > slack_) ahead = std::max(ahead, round + 1 - slack_);
+      ahead = std::max(ahead, round + 1 - mode_.slack_at(round + 1, barriers_));
       if (piece.stage != HeldPiece::Stage::waiting) continue;
       if (first == nullptr || round < first->piece.round) first = &piece.start;
     }
@@ -127,13 +127,14 @@ class OnArrival final : public PullRule {
   }
 
  private:
-  const std::uint64_t slack_;
+  const SyncMode mode_;
+  const Round barriers_;
 };
 
 }  // namespace
 
-std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode) {
-  if (mode.on_arrival) return std::make_unique<OnArrival>(mode.slack);
+std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode, Round barriers) {
+  if (mode.on_arrival) return std::make_unique<OnArrival>(mode, barriers);
   return std::make_unique<ExactVersions>(mode.has_hubs());
 }
 

@@ -127,6 +127,7 @@ class PullRule {
   [[nodiscard]] virtual std::uint64_t steps(const VersionBuffer& current, std::uint32_t slice) const = 0;
 };
 
-std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode);
+// `barriers`: rounds_with_barrier() of the job.
+std::unique_ptr<const PullRule> pull_rule(const SyncMode& mode, Round barriers = 0);
 
 }  // namespace steelyard

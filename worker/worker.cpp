@@ -82,7 +82,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   model_.reset();  // no longer needed
   options_.prepare(welcome);
   job_ = welcome.job;
-  rule_ = pull_rule(job_.sync);
+  rule_ = pull_rule(job_.sync, rounds_with_barrier(job_));
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());

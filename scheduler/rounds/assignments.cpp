@@ -274,7 +274,8 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
   // Time that the worker waited for parameters. Unknown if a push was requested again, or if the piece may
   // have been queued behind others of its owner.
   const double waited = std::max(0.0, seconds(now - found.piece->since) - report.seconds);
-  const bool unknown = late || found.piece->asked_again || found.piece->handed || mode_.slack > 0;
+  const bool unknown =
+      late || found.piece->asked_again || found.piece->handed || mode_.slack > 0 || mode_.lookahead > 0;
   if (!found.piece->handed) longest_wait_ = std::max(longest_wait_, from_seconds(waited));
   // The gradient may still be finite: that of a hinge loss is zero at NaN.
   if (!std::isfinite(report.loss)) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "balancing/allocate/elastic_barrier.h"
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/allocate/split.h"
 #include "balancing/pacing.h"
@@ -52,7 +53,8 @@ Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing
       paced_(job.sync.paced),
       grain_by_grain_(job.sum_order == SumOrder::positions && job.grain > 1 && job.sync == SyncMode{}),
       policy_(std::move(policy)),
-      members_(members) {
+      members_(members),
+      lookahead_(job.sync.lookahead) {
   CHECK(!paced_ || policy_->pacing() != nullptr,
         "the policy of a job with paced rounds decides their length");
   if (!from.policy_state.empty()) policy_->restore(from.policy_state);
@@ -62,6 +64,7 @@ std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval po
   balancing::Request wanted = request(round, positions);
   if (wanted.workers.empty()) return {};
   if (round.batch > 0) return divide_in_batches(round, positions, wanted, hub);
+  if (!pieces_.empty() && round.purpose() == Purpose::train) return elastic_shares(positions);
   std::vector<Share> shares;
   shares.reserve(wanted.workers.size());
   const std::uint64_t hold = capacity(wanted);
@@ -76,6 +79,42 @@ std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval po
     }
   }
   return by_grain(round, std::move(shares));
+}
+
+std::uint64_t Planner::elastic_length(Round round, std::uint64_t epoch) {
+  const RoundState batch({.round = round, .epoch = epoch, .positions = {0, global_batch_}}, Purpose::train,
+                         {});
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> shares;
+  std::vector<double> seconds;
+  for (const auto& [slot, quota] : quotas(batch)) {
+    if (quota == 0) continue;
+    shares.emplace_back(slot, quota);
+    seconds.push_back(grain_seconds_[slot] * static_cast<double>(quota / grain_));
+  }
+  const std::vector<std::uint64_t> counts = balancing::pieces_before_barrier(seconds, lookahead_);
+  std::vector<std::pair<double, std::size_t>> ends;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    for (std::uint64_t turn = 1; turn <= counts[i]; ++turn)
+      ends.emplace_back(static_cast<double>(turn) * seconds[i], i);
+  }
+  std::ranges::stable_sort(ends);
+  std::uint64_t length = 0;
+  pieces_.clear();
+  for (const auto& [end, i] : ends) pieces_.push_back(shares[i]), length += shares[i].second;
+  return length;
+}
+
+// The round may end before all pieces, with its epoch.
+std::vector<Planner::Share> Planner::elastic_shares(Interval positions) {
+  std::vector<Share> shares;
+  Position at = positions.begin;
+  for (const auto& [slot, length] : std::exchange(pieces_, {})) {
+    const Position end = at + std::min(length, positions.end - at);
+    if (at < end) shares.push_back({slot, {at, end}});
+    at = end;
+  }
+  CHECK(at == positions.end, "the pieces are as long as the round or longer");
+  return shares;
 }
 
 std::vector<Planner::Share> Planner::by_grain(const RoundState& round, std::vector<Share> shares) const {
@@ -123,6 +162,10 @@ std::vector<std::uint64_t> Planner::batches(std::uint64_t count, const balancing
 }
 
 std::optional<std::uint64_t> Planner::length(Round round, std::uint64_t epoch) {
+  if (lookahead_ > 0) {
+    const std::uint64_t length = elastic_length(round, epoch);
+    return length > 0 ? std::optional(length) : std::nullopt;
+  }
   if (!paced_) return std::nullopt;
   const std::uint64_t batch = batch_of(global_batch_, 1);
   if (batch == 0) return std::nullopt;
@@ -147,6 +190,8 @@ void Planner::ended(const RoundState& round, double seconds, double accuracy) {
 }
 
 void Planner::observe(const balancing::Sample& sample) {
+  if (lookahead_ > 0 && sample.samples > 0 && sample.seconds > 0)
+    grain_seconds_[sample.slot] = sample.seconds / static_cast<double>(sample.samples);
   (void)asked([&] { return policy_->observe(sample), true; });
 }
 

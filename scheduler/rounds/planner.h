@@ -10,6 +10,10 @@
 // (scheduler/rounds/epoch_cursor.h), hub after hub. Positions that already belong to a hub go only to workers
 // of that hub, if it has any.
 //
+// Under elastic-bsp (SyncMode::lookahead) the policy divides a global batch, and a worker computes its share
+// of it once or several times in a round, each time as a piece of its own, in the order in which the pieces
+// are predicted to end. The prediction is the compute time of the worker's last sample.
+//
 // If sums are ordered (SumOrder::positions) and grains are longer than one position, every grain of a
 // training round is a separate share. Then neither the pushes nor the order in which they are added depend on
 // how a round is split (docs/decisions/40-grain-by-grain.md). The policy still receives a worker's part of a
@@ -51,8 +55,8 @@ class Planner {
   // shares. `hub`: the hub that the positions already belong to; its workers come first.
   [[nodiscard]] std::vector<Share> divide(const RoundState& round, Interval positions,
                                           HubNumber hub = whole_model);
-  // Length in positions of the next round, which is in this epoch; std::nullopt if the policy does not decide
-  // it or no worker works. Call once for each round.
+  // Length in positions of the next round, which is in this epoch; std::nullopt if neither the policy nor the
+  // lookahead decides it, or no worker works. Call once for each round, before it is divided.
   [[nodiscard]] std::optional<std::uint64_t> length(Round round, std::uint64_t epoch);
   // RoundState::batch for the available workers, each of which can hold it; 0 without workers.
   [[nodiscard]] std::uint64_t batch_for(const RoundState& round) const;
@@ -81,6 +85,8 @@ class Planner {
   [[nodiscard]] std::string take_doubt() { return std::exchange(doubt_, {}); }
 
  private:
+  [[nodiscard]] std::uint64_t elastic_length(Round round, std::uint64_t epoch);
+  [[nodiscard]] std::vector<Share> elastic_shares(Interval positions);
   [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
   // In grains, like all input of the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
@@ -108,11 +114,16 @@ class Planner {
   bool doubted_ = false;
   std::string doubt_;
 
+  // Under elastic-bsp.
+  const std::uint64_t lookahead_;
+  std::map<std::uint32_t, double> grain_seconds_;                // of each slot's last sample
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> pieces_;  // of the next round: slots and positions
+
  public:
   void serialize(auto& fields) {
     const bool loads = std::remove_cvref_t<decltype(fields)>::is_loading::value;
     std::string state = loads ? std::string() : policy_->save();
-    fields(state, doubted_);
+    fields(state, doubted_, grain_seconds_);
     if (loads && !state.empty()) policy_->restore(state);
   }
 };

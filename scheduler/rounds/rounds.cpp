@@ -20,6 +20,7 @@ std::size_t shards_with_slices(const Job& job) {
 Rounds::Rounds(const Job& job, const Progress& from)
     : job_(job),
       mode_(job.sync),
+      barriers_(rounds_with_barrier(job)),
       term_(from.term),
       shards_telling_(shards_with_slices(job)),
       seconds_before_(from.seconds),
@@ -105,7 +106,7 @@ bool Rounds::may_run_ahead(Time now) const {
       !states_.back().untaken().empty()) {
     return false;
   }
-  const std::uint64_t slack = std::min(mode_.slack, most_open_rounds - 1);
+  const std::uint64_t slack = std::min(mode_.slack_at(ahead_.round(), barriers_), most_open_rounds - 1);
   return ahead_.round() - done_.round() <= slack && states_.size() < most_open_rounds &&
          !ahead_.over(trained_seconds(now));
 }
@@ -118,9 +119,10 @@ RoundState& Rounds::begin(Time now, bool save) {
   const BeginRound open{term_,        ahead_.round(), ahead_.epoch(), positions, positions.size(),
                         clip_barrier, save,           ahead_.local(), skipped};
   pause_ = save || (ahead_.evaluates_after_next() && job_.test_samples > 0);
-  const Version least = open.round > mode_.slack ? std::max(barrier_, open.round - mode_.slack) : barrier_;
+  const Version least = std::max(barrier_, open.round - mode_.slack_at(open.round, barriers_));
   ahead_.advance();
-  RoundState& round = states_.emplace_back(open, Purpose::train, now, least, mode_.on_demand);
+  RoundState& round =
+      states_.emplace_back(open, Purpose::train, now, least, mode_.on_demand && open.round >= barriers_);
   round.opened = mode_.backup == 0;
   return round;
 }
@@ -140,7 +142,7 @@ void Rounds::finish(Time now, RoundState& round) {
   round.done = true;
   left_over_ = round.left_over();
   last_done_ = now;
-  if (mode_.paced) done_.take(round.open().positions.size());
+  if (mode_.chooses_length()) done_.take(round.open().positions.size());
   evaluation_due_ = evaluation_due_ || done_.evaluates_after_next();
   done_.advance();
   evaluated_last_ = false;

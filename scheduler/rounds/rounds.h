@@ -6,8 +6,9 @@
 // reported. The unreported positions then move to the next round.
 //
 // Round k may begin when reports cover all rounds below k - slack. Within the slack, a round begins early
-// only for a worker that would be idle. An evaluation, a checkpoint and the end need one whole version, so
-// each is a barrier: all rounds before it are done first, and rounds after it compute from no older version.
+// only for a worker that would be idle. Under sync-switch the first rounds have no slack. An evaluation, a
+// checkpoint and the end need one whole version, so each is a barrier: all rounds before it are done first,
+// and rounds after it compute from no older version.
 //
 // Decides and keeps the state; sends nothing. Assignments handles the pieces of a round.
 #pragma once
@@ -54,7 +55,7 @@ class Rounds {
   // Whether the next round may begin although others are open.
   [[nodiscard]] bool may_run_ahead(Time now) const;
 
-  // Paced rounds: sets the length of the next round, cut at the end of its epoch.
+  // If the length of rounds is chosen: sets the length of the next round, cut at the end of its epoch.
   void pace(std::uint64_t positions) { ahead_.take(positions); }
   RoundState& begin(Time now, bool save);
   RoundState& begin_evaluation(Time now);
@@ -94,6 +95,7 @@ class Rounds {
 
   const Job& job_;
   const SyncMode mode_;
+  const Round barriers_;  // rounds below end with a barrier, and are divided when they begin
   const Term term_;
   const std::size_t shards_telling_;  // shards that hold slices: only they report squares
   const double seconds_before_;       // of training, before a resume

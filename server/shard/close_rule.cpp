@@ -44,6 +44,8 @@ class OnArrival final : public CloseRule {
       : CloseRule(job),
         mode_(job.sync),
         need_(needed(job)),
+        batch_(job.global_batch),
+        barriers_(rounds_with_barrier(job)),
         compensation_(job.sync),
         staleness_(staleness_places) {}
 
@@ -63,7 +65,12 @@ class OnArrival final : public CloseRule {
     }
     const std::uint64_t late = count_late(push.steps, slice);
     slice.gather(push.piece.positions, push.weight, adjusted(worker, push, slice, late));
-    if (slice.gathered() >= need_) step(push, open, slice);
+    const bool barrier = push.piece.round < barriers_;
+    if (barrier && slice.gathered() == open.positions.size()) {
+      slice.step(optimizer_, rate(open));
+    } else if (!barrier && slice.gathered() >= need_) {
+      step(push, open, slice, late);
+    }
     return true;
   }
   void settle(const BeginRound& newest, SliceMemory& slice) override {
@@ -130,16 +137,19 @@ class OnArrival final : public CloseRule {
   }
 
   // Weight decay is per update, so a push that is a part of an update gets its part of the decay.
-  void step(const Push& push, const BeginRound& open, SliceMemory& slice) const {
-    if (mode_.divide_by_push) return slice.step(optimizer_, rate(open));
-    const auto whole = static_cast<double>(open.positions.size());
+  void step(const Push& push, const BeginRound& open, SliceMemory& slice, std::uint64_t late) const {
+    const double share = mode_.slows_late ? 1 / static_cast<double>(late + 1) : 1;
+    if (mode_.divide_by_push) return slice.step(optimizer_, share * rate(open));
+    const auto whole = static_cast<double>(std::min(batch_, open.positions.size()));
     nn::Optimizer optimizer = optimizer_;
     optimizer.weight_decay *= push.weight / whole;
-    slice.step(optimizer, rate(open), whole);
+    slice.step(optimizer, share * rate(open), whole);
   }
 
   const SyncMode mode_;
-  const std::uint64_t need_;  // positions that make a step
+  const std::uint64_t need_;   // positions that make a step
+  const std::uint64_t batch_;  // global
+  const Round barriers_;       // in rounds below, all of the round makes a step
   DelayCompensation compensation_;
   Staleness staleness_;
   std::set<NodeId> workers_;  // if pushes wait: those connected that have parameters

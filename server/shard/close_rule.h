@@ -4,14 +4,17 @@
 //
 //  exact versions      bsp, flexrr, backup and modes with local steps. The slice sums pushes. When the round
 //                      is covered, it takes one step with their average, which makes the next version.
-//  applied on arrival  ssp, asp, dc-asgd: the slice takes a step with each push. nsoft, ksoft, eager: it
+//  applied on arrival  ssp, asp, dc-asgd, ...: the slice takes a step with each push. nsoft, ksoft, eager: it
 //                      gathers pushes until SyncMode::quorum is in, and takes a step with their average.
 //                      ksoft-wait: pushes wait until SyncMode::wait.ready of them are in, fewer if fewer
 //                      workers are connected. A pull is answered only after a step has applied its own
 //                      pushes. If a worker repeats a push that waits, a step applies all that wait: workers
 //                      that wait at different slices or shards could otherwise wait for each other.
 //                      Steps and closing are independent: several rounds are open, and the slice's version is
-//                      the first round that its parameters do not contain completely.
+//                      the first round that its parameters do not contain completely. dynsgd: the rate of a
+//                      push's step is divided by staleness + 1. sync-switch: in its first rounds a slice
+//                      gathers the whole round and takes one step with the average, as under bsp; then, and
+//                      under elastic-bsp, a push is its part of a global batch's update.
 //  hubs                mll. Like exact versions, with parameters and average for each hub: hub_rule(), below
 //
 // Under backup, the scheduler removes the last workers' positions from the round before it sends BeginRound

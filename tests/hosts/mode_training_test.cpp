@@ -83,9 +83,10 @@ TEST_P(ModeTraining, ClipsLongGradients) {
 
 INSTANTIATE_TEST_SUITE_P(All, ModeTraining,
                          ::testing::Values("bsp", "flexrr", "ssp:2", "asp", "dc-asgd", "dc-asgd:adaptive",
-                                           "nsoft:2", "ksoft:2", "eager", "ksoft-wait:2", "local:3",
-                                           "local:3:equal", "oneshot:epoch", "oneshot:end", "diloco:3",
-                                           "mll:3:2:2", "orchestra"),
+                                           "dynsgd", "sync-switch:25", "elastic-bsp:4", "nsoft:2", "ksoft:2",
+                                           "eager", "ksoft-wait:2", "local:3", "local:3:equal",
+                                           "oneshot:epoch", "oneshot:end", "diloco:3", "mll:3:2:2",
+                                           "orchestra"),
                          [](const auto& at) {
                            std::string name = at.param;
                            std::ranges::replace_if(

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "protocol/job.h"
 #include "protocol/modes/mode_entry.h"
+#include "protocol/terms.h"
 
 namespace steelyard::sync_mode_test {
 namespace {
@@ -42,6 +44,13 @@ TEST(SyncMode, EachNameParsesToItsParameters) {
   waits.wait = {3, 1};
   EXPECT_EQ(parse_sync("ksoft-wait:3:first"), waits);
   EXPECT_TRUE(waits.waits() && waits.gathers());
+  SyncMode slows = asp;
+  slows.slows_late = true;
+  EXPECT_EQ(parse_sync("dynsgd"), slows);
+  SyncMode switches = asp;
+  switches.divide_by_push = false, switches.barrier_percent = 6.25;
+  EXPECT_EQ(parse_sync("sync-switch:6.25"), switches);
+  EXPECT_EQ(parse_sync("elastic-bsp:4"), (SyncMode{.on_arrival = true, .lookahead = 4}));
   EXPECT_EQ(parse_sync("local:8"), (SyncMode{.local = 8}));
   EXPECT_EQ(parse_sync("local:8:equal"), (SyncMode{.local = 8, .equal_weights = true}));
   EXPECT_EQ(parse_sync("oneshot:epoch"), (SyncMode{.local = 1, .span = SyncMode::Span::epoch}));
@@ -67,6 +76,11 @@ TEST(SyncMode, IsWrittenAsItWasParsed) {
                            "dc-asgd:2",
                            "dc-asgd:adaptive",
                            "dc-asgd:adaptive:0.04",
+                           "dynsgd",
+                           "sync-switch:25",
+                           "sync-switch:6.25",
+                           "elastic-bsp:1",
+                           "elastic-bsp:1000",
                            "nsoft:1",
                            "ksoft:4",
                            "eager",
@@ -104,6 +118,34 @@ TEST(SyncMode, EveryModeEntryIsComplete) {
     for (const char* text : {"", ":", "none", "bsp:"})
       EXPECT_FALSE(entry.parse(text)) << form << ": " << text;
   }
+}
+
+// Ten rounds an epoch; the first limit of the job counts.
+TEST(SyncMode, APartOfTheRoundsHasABarrier) {
+  Job job;
+  job.train_samples = 95, job.global_batch = 10;
+  job.epochs = 4, job.rounds = 0;
+  const auto rounds = [&](const char* sync) {
+    job.sync = parse_sync(sync);
+    return rounds_with_barrier(job);
+  };
+  EXPECT_EQ(rounds("bsp"), 0U) << "other modes have no such part";
+  EXPECT_EQ(rounds("sync-switch:25"), 10U);
+  EXPECT_EQ(rounds("sync-switch:26"), 11U) << "rounded up";
+  EXPECT_EQ(rounds("sync-switch:0.1"), 1U);
+  job.rounds = 20;
+  EXPECT_EQ(rounds("sync-switch:25"), 5U);
+  job.epochs = 0;
+  EXPECT_EQ(rounds("sync-switch:25"), 5U);
+}
+
+TEST(SyncMode, SlackBeginsAfterTheRoundsWithABarrier) {
+  const SyncMode mode{.slack = 3};
+  for (Round round = 0; round < 3; ++round) EXPECT_EQ(mode.slack_at(round, 3), 0U);
+  EXPECT_EQ(mode.slack_at(3, 3), 0U) << "it follows the last barrier";
+  EXPECT_EQ(mode.slack_at(4, 3), 1U);
+  EXPECT_EQ(mode.slack_at(9, 3), 3U);
+  EXPECT_EQ(mode.slack_at(2, 0), 2U) << "no version is below 0";
 }
 
 TEST(SyncMode, SharesAndHubsAreLimitedByTheWorkers) {
@@ -147,6 +189,17 @@ TEST(SyncMode, InvalidModesAreRefusedWithTheChoices) {
                            "dc-asgd:nan",
                            "dc-asgdx",
                            "dc-asgd:adaptive:",
+                           "dynsgd:1",
+                           "sync-switch",
+                           "sync-switch:",
+                           "sync-switch:0",
+                           "sync-switch:-5",
+                           "sync-switch:100",
+                           "sync-switch:nan",
+                           "sync-switch:25%",
+                           "elastic-bsp",
+                           "elastic-bsp:0",
+                           "elastic-bsp:1001",
                            "nsoft",
                            "nsoft:0",
                            "nsoft:10001",

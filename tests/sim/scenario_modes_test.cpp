@@ -52,6 +52,30 @@ TEST(SimulatedModes, AspKeepsAllWorkersBusy) {
   EXPECT_EQ(samples(result), 1200U);
 }
 
+// Shares of 60 take 60 and 120 ms. The first round is measured; then the fast worker has two pieces in each
+// round of 120 ms, so the remaining 1080 samples take six rounds.
+TEST(SimulatedModes, ElasticBspPlacesTheBarrierWhereWorkersWaitLeast) {
+  Scenario scenario = made(120, {{0, 1}, {0, 2}});
+  EXPECT_NEAR(under("elastic-bsp:1", scenario).total_s(), under("bsp", scenario).total_s(), 1e-3);
+  const Result result = under("elastic-bsp:4", scenario);
+  ASSERT_EQ(result.rounds.size(), 7U);
+  EXPECT_THAT(result.rounds[0].shares, testing::ElementsAre(60, 60));
+  for (std::size_t round = 1; round < 7; ++round)
+    EXPECT_THAT(result.rounds[round].shares, testing::ElementsAre(120, 60)) << round;
+  EXPECT_NEAR(result.total_s(), 7 * 0.12, 1e-3);
+  EXPECT_EQ(samples(result), 1200U);
+}
+
+// Five of ten rounds wait for the slow worker, 120 ms each; the others keep both workers busy.
+TEST(SimulatedModes, SyncSwitchWaitsOnlyBeforeTheSwitch) {
+  const Scenario scenario = made(120, {{0, 1}, {0, 2}});
+  const Result result = under("sync-switch:50", scenario);
+  EXPECT_EQ(samples(result), 1200U);
+  EXPECT_NEAR(result.rounds.at(4).round_ms, 120, 1);
+  EXPECT_LT(result.total_s(), 5 * 0.12 + 0.5);
+  EXPECT_GT(result.total_s(), under("asp", scenario).total_s() + 0.1);
+}
+
 // Two equal workers push at the same times: the second push always meets a slice that the first has updated.
 TEST(SimulatedModes, StalenessIsCountedPerPush) {
   const Scenario scenario = made(120, {{0, 1}, {0, 1}});
@@ -164,16 +188,29 @@ std::uint64_t quiet_samples(const std::string& sync, Scenario scenario) {
 // once, except for pieces of equal weights. Records may contain fewer samples: a killed worker may have
 // pushed a piece that it never reported.
 TEST(SimulatedModes, TheSameSeedGivesTheSameText) {
-  for (const char* sync : {"bsp",           "flexrr",
-                           "ssp:2",         "asp",
-                           "dc-asgd",       "dc-asgd:adaptive",
-                           "nsoft:2",       "ksoft:2",
-                           "eager",         "ksoft-wait:2",
-                           "ksoft-wait:4",  "ksoft-wait:3:first",
-                           "local:4",       "local:4:equal",
-                           "oneshot:epoch", "oneshot:epoch:equal",
-                           "oneshot:end",   "oneshot:end:equal",
-                           "diloco:4",      "mll:4:2:2"}) {
+  for (const char* sync : {"bsp",
+                           "flexrr",
+                           "ssp:2",
+                           "asp",
+                           "dc-asgd",
+                           "dc-asgd:adaptive",
+                           "dynsgd",
+                           "sync-switch:30",
+                           "elastic-bsp:4",
+                           "nsoft:2",
+                           "ksoft:2",
+                           "eager",
+                           "ksoft-wait:2",
+                           "ksoft-wait:4",
+                           "ksoft-wait:3:first",
+                           "local:4",
+                           "local:4:equal",
+                           "oneshot:epoch",
+                           "oneshot:epoch:equal",
+                           "oneshot:end",
+                           "oneshot:end:equal",
+                           "diloco:4",
+                           "mll:4:2:2"}) {
     Scenario scenario = lbb_table_2("steelyard");
     scenario.rounds = 40;
     scenario.epochs = 2;

@@ -13,7 +13,11 @@ constexpr double slip = 1e-4;  // tolerance of a share; one position is far more
 }  // namespace
 
 Footprints::Footprints(const Job& job)
-    : mode_(job.sync), slices_(slices(job.layout)), rate_(job.schedule.base) {}
+    : mode_(job.sync),
+      slices_(slices(job.layout)),
+      rate_(job.schedule.base),
+      batch_(static_cast<double>(job.global_batch)),
+      barriers_(rounds_with_barrier(job)) {}
 
 void Footprints::started(NodeId worker, const Start& start) {
   owed_[worker][start.piece.id] = start;
@@ -48,7 +52,10 @@ std::vector<float> Footprints::gradient(const Compute& order, const Slice& slice
   std::vector<float> values(slice.size());
   const auto count = static_cast<double>(order.piece.positions.size()),
              all = static_cast<double>(order.piece.whole.size());
-  const double part = mode_.gathers() ? count / all : mode_.divide_by_push ? count * count / all : count;
+  const double part = mode_.lookahead > 0    ? count * std::min(batch_, all) / all
+                      : mode_.gathers()      ? count / all
+                      : mode_.divide_by_push ? count * count / all
+                                             : count;
   if (order.piece.round < values.size()) values[order.piece.round] = static_cast<float>(part);
   return values;
 }
@@ -65,9 +72,8 @@ std::string Footprints::look(std::span<const float> slice, Version whole, Versio
 }
 
 std::string Footprints::look(NodeId worker, const Compute& order) const {
-  const Version whole = order.piece.purpose == Purpose::evaluate ? order.piece.round
-                        : order.piece.round > mode_.slack        ? order.piece.round - mode_.slack
-                                                                 : 0;
+  const Round its = order.piece.round;
+  const Version whole = order.piece.purpose == Purpose::evaluate ? its : its - mode_.slack_at(its, barriers_);
   const bool exact =
       order.piece.purpose == Purpose::evaluate && !given_up_.contains({worker, order.piece.id});
   const Version none = exact ? order.piece.round : UINT64_MAX;
@@ -77,6 +83,7 @@ std::string Footprints::look(NodeId worker, const Compute& order) const {
     const auto own = own_.find(worker);
     if (own == own_.end()) continue;
     for (const auto& [round, positions] : own->second) {
+      if (round == its && its < barriers_) continue;  // gathered until the round is complete
       const double share = -static_cast<double>(given[round]) / rate_;
       const auto wrote = static_cast<double>(surely_in(worker, round, positions));
       const double mine = wrote / static_cast<double>(sizes_.at(round));

@@ -44,7 +44,8 @@ class Footprints {
 
   const SyncMode mode_;
   const std::vector<Slice> slices_;
-  const double rate_;
+  const double rate_, batch_;
+  const Round barriers_;
   std::map<NodeId, std::map<Round, IntervalSet>> own_;
   std::map<NodeId, std::map<PieceId, Start>> owed_;
   std::set<std::pair<NodeId, PieceId>> given_up_;

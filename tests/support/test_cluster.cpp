@@ -112,6 +112,7 @@ void note(ClusterResult& result, const Envelope& envelope) {
   if (const auto* it = std::get_if<Note>(message)) result.notes.push_back(it->text);
   const auto* record = std::get_if<RoundRecord>(message);
   if (record != nullptr && record->purpose == Purpose::evaluate) result.accuracy = record->accuracy;
+  if (record != nullptr && record->purpose == Purpose::train) result.rounds.push_back(*record);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct ClusterResult {
   std::vector<Snapshot> stored;  // all checkpoints, oldest first; the last is the final state
   double accuracy = -1;          // of the last evaluation
   std::vector<std::string> notes;
+  std::vector<RoundRecord> rounds;  // of training
 };
 
 struct ClusterOptions {

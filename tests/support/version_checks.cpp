@@ -82,7 +82,8 @@ bool VersionChecks::arrives(const Envelope& envelope) {
 
 void VersionChecks::ordered(NodeId worker, const Compute& order) {
   const std::string round = std::to_string(order.piece.round);
-  if (mode_.gathers()) return;  // the worker's own pushes need not be included
+  if (mode_.gathers()) return;   // the worker's own pushes need not be included
+  if (mode_.slows_late) return;  // they are included in part
   if (mode_.has_hubs()) {
     const std::string trouble = hubs_.look(order.piece.round, order.piece.hub, 0, order.parameters.floats());
     return complain(trouble.empty() ? trouble : "computed from wrong parameters: " + trouble);
@@ -110,7 +111,7 @@ void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
       const std::string trouble =
           mode_.gathers() ? footprints_.look(gathered_.in(node.id, shard.counts().added, slice, in),
                                              mode_.damped ? 0 : slice.version())
-                          : footprints_.look(current, slice.version());
+                          : footprints_.look(current, mode_.slows_late ? 0 : slice.version());
       if (!trouble.empty()) complain("a shard: " + trouble);
     } else if (mode_.has_hubs()) {
       complain(hubs_.look(slice.version(), whole_model, slice.place().begin, current));
@@ -125,7 +126,7 @@ void VersionChecks::stepped(const sim::Hosted& node, const Envelope* in) {
 }
 
 void VersionChecks::stored(const Snapshot& snapshot) {
-  if (!mode_.on_arrival || mode_.gathers()) return;
+  if (!mode_.on_arrival || mode_.gathers() || mode_.slows_late) return;
   const Version version = snapshot.progress.version;
   for (const Slice& slice : slices(job_.layout)) {
     const std::span stored(snapshot.parameters.data() + slice.begin, slice.size());

@@ -76,6 +76,22 @@ TEST_F(PullRuleTest, ExactRulePullsTheOldestNeededThenTheNext) {
   EXPECT_EQ(exact_->next(view()), std::nullopt) << "no version follows from an evaluation";
 }
 
+// Up to the last barrier, a worker pulls what the barrier makes; then it pulls what there is.
+TEST_F(PullRuleTest, SyncSwitchPullsTheNextVersionUntilItSwitches) {
+  const auto rule = pull_rule(parse_sync("sync-switch:50"), 6);
+  have(4, true);
+  hold(4, {0, 8}, Stage::done);
+  EXPECT_EQ(rule->next(view()), 5U);
+  pieces_.clear();
+  have(5, true);
+  hold(5, {0, 8}, Stage::done);
+  EXPECT_EQ(rule->next(view()), 6U);
+  pieces_.clear();
+  have(6, true);
+  hold(9, {0, 8}, Stage::done);
+  EXPECT_EQ(rule->next(view()), 6U) << "any later version will do";
+}
+
 TEST_F(PullRuleTest, ExactAnswersAcknowledgeEarlierRounds) {
   pulling(5, 9);
   EXPECT_TRUE(exact_->serves(5, view()));

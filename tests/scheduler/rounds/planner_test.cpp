@@ -114,6 +114,36 @@ TEST(Planner, BalancedSharesAreWholeBatches) {
   EXPECT_EQ(planner.batch_for(next), 100U) << "the smallest memory";
 }
 
+// Elastic BSP: shares of 20 take 1, 2 and 3 s, so all workers end after 6 s with 6, 3 and 2 pieces.
+TEST(Planner, UnderElasticBspFastWorkersHaveMorePieces) {
+  Job job = test::toy_job(1000, 60, 1, 3, 1);
+  job.sync = parse_sync("elastic-bsp:6");
+  Members members;
+  for (int i = 0; i < 3; ++i) join(members, 0);
+  Planner planner(job, {}, balancing::make_policy("equal"), members);
+  EXPECT_EQ(planner.length(0, 0), 60U) << "no time is known yet";
+  for (const Planner::Share& share : planner.divide(round_of({0, 60}), {0, 60})) {
+    EXPECT_EQ(share.positions.size(), 20U);
+    planner.observe({.slot = share.slot, .samples = 20, .seconds = 1.0 + share.slot});
+  }
+  EXPECT_EQ(planner.length(1, 0), 11 * 20U);
+  const auto pieces = [&](Interval positions) {
+    std::map<std::uint32_t, std::uint64_t> counts;
+    Position at = positions.begin;
+    for (const Planner::Share& share : planner.divide(round_of(positions), positions)) {
+      EXPECT_EQ(share.positions.begin, at);
+      at = share.positions.end;
+      ++counts[share.slot];
+    }
+    EXPECT_EQ(at, positions.end);
+    return counts;
+  };
+  EXPECT_THAT(pieces({60, 280}), ElementsAre(Pair(0, 6), Pair(1, 3), Pair(2, 2)));
+  EXPECT_THAT(pieces({60, 120}), ElementsAre(Pair(0, 1), Pair(1, 1), Pair(2, 1))) << "issued again";
+  EXPECT_EQ(planner.length(2, 0), 11 * 20U);
+  EXPECT_THAT(pieces({970, 1000}), ElementsAre(Pair(0, 2))) << "the first to end, at the end of the epoch";
+}
+
 // MLL-SGD (Castiglia, Das, Patterson, ICLR 2021, section 3): steps are drawn, and a hub's positions follow
 // one another. With equal speeds the draw changes nothing.
 TEST(Planner, WithHubsStepsAreDrawnHubByHub) {

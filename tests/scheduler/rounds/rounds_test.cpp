@@ -59,6 +59,27 @@ TEST_F(RoundsTest, RoundsFollowOneAnotherUntilAllEpochsAreDone) {
   EXPECT_THAT(std::get<EndJob>(end).text, IsEmpty());
 }
 
+// Four rounds, of which two have a barrier.
+TEST_F(RoundsTest, UnderSyncSwitchRoundsOverlapAfterTheSwitch) {
+  job.sync = parse_sync("sync-switch:50");
+  Rounds rounds(job, {});
+  rounds.begin_training(at(1));
+  for (Round round = 0; round < 2; ++round) {
+    RoundState& state = rounds.begin(at(1), false);
+    EXPECT_TRUE(state.untaken().empty()) << "the policy divides it";
+    EXPECT_EQ(state.least(), round);
+    state.add(1, {state.open().positions, 0});
+    EXPECT_FALSE(rounds.may_run_ahead(at(1)));
+    finish_oldest(rounds, 2);
+  }
+  RoundState& first = rounds.begin(at(2), false);
+  EXPECT_EQ(first.untaken(), first.open().positions) << "workers take pieces";
+  EXPECT_EQ(first.least(), 2U);
+  first.add(1, {first.take(40, 40), 0});
+  EXPECT_TRUE(rounds.may_run_ahead(at(2)));
+  EXPECT_EQ(rounds.begin(at(2), false).least(), 2U) << "not older than the last barrier";
+}
+
 TEST_F(RoundsTest, AnOpenRoundIsFinishedBeforeARequestedEnd) {
   Rounds rounds(job, {});
   rounds.begin(at(1), false).add(1, {{0, 40}, 0});

@@ -34,6 +34,7 @@ std::unique_ptr<CloseRule> rule_for(const std::string& sync, const nn::Optimizer
   job.train_samples = 1024;
   job.schedule.base = 0.5;
   job.global_batch = 8;
+  job.epochs = 1;
   job.workers = 3;
   return close_rule(job);
 }
@@ -203,6 +204,75 @@ TEST(CloseRule, SoftsyncDampsLatePushes) {
     EXPECT_EQ(slice.steps(), plain.steps());
   }
   EXPECT_EQ(soft->staleness(), asp->staleness());
+}
+
+// lambda(tau) = 1 / (tau + 1). The gradient is 8 / 2 = 4 and the rate 0.5, so an undelayed step is 2.
+TEST(CloseRule, DynsgdStepsLessForLatePushes) {
+  const auto rule = rule_for("dynsgd", sgd);
+  SliceMemory slice = made_slice();
+  for (const float value : {1 - 2.0F, -1 - 1.0F, -2 - 2.0F / 3}) {
+    const Position at = 2 * slice.steps();
+    EXPECT_TRUE(rule->add(worker, push(3, {at, at + 2}, 8), open_round, slice));
+    EXPECT_FLOAT_EQ(value_of(slice), value);
+  }
+  EXPECT_TRUE(rule->add(worker, push(3, {6, 8}, 8, 3), open_round, slice));
+  EXPECT_FLOAT_EQ(value_of(slice), -2 - 2.0F / 3 - 2) << "pulled after the third step";
+  EXPECT_THAT(rule->staleness(), ::testing::Contains(2U)) << "two pushes were on time";
+}
+
+// The rate is divided, not the gradient: the velocity is that of asp, and so is the direction of rules that
+// divide by the size of gradients.
+TEST(CloseRule, DynsgdKeepsTheOptimizersState) {
+  const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.5, 0};
+  const auto rule = rule_for("dynsgd", momentum);
+  SliceMemory slice({0, 1, 0}, {0, 1}, 1);
+  for (const std::uint32_t slot : {0U, 1U})
+    EXPECT_TRUE(slice.load(slot, 3, 0, Blob::copy_of(std::vector<float>{0})));
+  EXPECT_TRUE(rule->add(worker, push(3, {0, 2}, 8), open_round, slice));
+  EXPECT_TRUE(rule->add(worker, push(3, {2, 4}, 8), open_round, slice));
+  EXPECT_FLOAT_EQ(slice.copy_of(1).floats()[0], 6) << "0.5 * 4 + 4";
+  EXPECT_FLOAT_EQ(value_of(slice), -0.5F * 4 - 0.25F * 6);
+}
+
+// 1024 samples in batches of 8: 128 rounds an epoch, so in the one epoch of the job 64 have a barrier.
+TEST(CloseRule, SyncSwitchIsBspUntilItSwitches) {
+  const nn::Optimizer momentum{nn::Optimizer::Kind::momentum, 0.9, 0.1};
+  const auto hybrid = rule_for("sync-switch:50", momentum), bsp = rule_for("bsp", momentum);
+  SliceMemory gathered({0, 1, 0}, {0, 1}, 1), summed({0, 1, 0}, {0, 1}, 1);
+  for (SliceMemory* slice : {&gathered, &summed}) {
+    for (const std::uint32_t slot : {0U, 1U})
+      EXPECT_TRUE(slice->load(slot, 62, 0, Blob::copy_of(std::vector<float>{1})));
+  }
+  for (const Round round : {Round{62}, Round{63}}) {
+    const BeginRound open{.round = round, .positions = {0, 8}, .quorum = 8};
+    for (const Interval share : {Interval{0, 3}, {3, 6}, {6, 8}}) {
+      EXPECT_EQ(value_of(gathered), value_of(summed)) << "parameters change only after the last share";
+      for (const auto& [rule, slice] : {std::pair(hybrid.get(), &gathered), {bsp.get(), &summed}})
+        EXPECT_TRUE(rule->add(
+            worker, push(round, share, 0.1F * static_cast<float>(share.begin + round), slice->steps()), open,
+            *slice));
+    }
+    hybrid->close({&gathered, 1}, open, 1), bsp->close({&summed, 1}, open, 1);
+    EXPECT_EQ(value_of(gathered), value_of(summed));
+  }
+  EXPECT_THAT(hybrid->staleness(), ::testing::Each(::testing::AnyOf(0U, 6U)));
+  EXPECT_EQ(hybrid->staleness()[0], 6U);
+  const BeginRound open{.round = 64, .positions = {0, 8}, .quorum = 8};
+  EXPECT_TRUE(hybrid->add(worker, push(64, {0, 4}, 8, 2), open, gathered));
+  EXPECT_EQ(gathered.steps(), 3U) << "now each push is a step";
+  EXPECT_TRUE(hybrid->add(worker, push(64, {4, 8}, 8, 2), open, gathered));
+  EXPECT_EQ(hybrid->staleness()[1], 1U);
+}
+
+// After the switch, and under elastic-bsp, a push of 2 positions is 2 / 8 of an update, also in long rounds.
+TEST(CloseRule, PartsOfAGlobalBatchArePartsOfAnUpdate) {
+  for (const char* sync : {"sync-switch:1", "elastic-bsp:4"}) {
+    const auto rule = rule_for(sync, sgd);
+    SliceMemory slice = made_slice();
+    const BeginRound open{.round = 3, .positions = {0, 24}, .quorum = 24};
+    EXPECT_TRUE(rule->add(worker, push(3, {0, 2}, 8), open, slice));
+    EXPECT_FLOAT_EQ(value_of(slice), 1 - 0.5F * 8 / 8) << sync;
+  }
 }
 
 TEST(CloseRule, OnArrivalPullsWaitForTheWorkersOwnPushes) {

@@ -9,8 +9,8 @@
 //
 // Ours, not published: a unit is the longest mini-batch; T stays within [1, 16] longest mini-batches; p*
 // loses a tenth at each epoch with a gain, because gains soon stay below the best one, and a constant reward
-// of -1 carries no information; a ratio within 1e-3 of 1 counts as 1; falling accuracy counts as no gain; the first
-// epoch with a gain sets p* and gets reward 0.
+// of -1 carries no information; a ratio within 1e-3 of 1 counts as 1; falling accuracy counts as no gain; the
+// first epoch with a gain sets p* and gets reward 0.
 //
 // The actor-critic (actor_critic.h) chooses the action.
 #pragma once

@@ -10,7 +10,6 @@
 #include "balancing/policy/steelyard_policy.h"
 #include "bench/sections.h"
 #include "tests/balancing/clusters.h"
-#include "tests/balancing/late_signals.h"
 #include "tests/balancing/patterns.h"
 
 namespace steelyard::bench {
@@ -85,12 +84,9 @@ class Judge {
     return times_[key] = times;
   }
 
-  [[nodiscard]] double ours(const Scenario& scenario, std::uint64_t from, bool late) const {
+  [[nodiscard]] double ours(const Scenario& scenario, std::uint64_t from) const {
     balancing::Steelyard policy({.rules = rules_});
-    if (!late) return total_ms(play(scenario, policy), from);
-    arena::LateSignals late_policy(
-        std::make_unique<balancing::Steelyard>(balancing::SteelyardOptions{.rules = rules_}));
-    return total_ms(play(scenario, late_policy), from);
+    return total_ms(play(scenario, policy), from);
   }
 
   void patterns(std::vector<Scenario> (*make)(std::uint64_t), std::uint64_t from) {
@@ -99,12 +95,15 @@ class Judge {
       for (const Scenario& scenario : make(100 * seed)) {
         const double ideal =
             times_without_us(scenario.name + ' ' + std::to_string(seed), scenario, from).ideal;
-        const auto add = [&](const std::string& name, bool late) {
+        const auto add = [&](const std::string& name, const Scenario& its) {
           sums[name].ideal += ideal;
-          sums[name].alone += ours(scenario, from, late);
+          sums[name].alone += ours(its, from);
         };
-        add(scenario.name, false);
-        if (scenario.name.starts_with("co-tenant")) add(scenario.name + ", known late", true);
+        add(scenario.name, scenario);
+        if (!scenario.name.starts_with("co-tenant")) continue;
+        Scenario late = scenario;
+        late.readings = sim::Readings::late;
+        add(scenario.name + ", known late", late);
       }
     }
     for (const auto& [name, sum] : sums) figures_[name] = 100 * sum.ideal / sum.alone;
@@ -115,7 +114,7 @@ class Judge {
     for (std::uint64_t draw = 0; draw < program_.clusters; ++draw) {
       const Scenario scenario = arena::random_cluster(draw, disturbed);
       const Times other = times_without_us(scenario.name + (disturbed ? " disturbed" : ""), scenario, 1);
-      const double time = ours(scenario, 1, false), percent = 100 * other.ideal / time;
+      const double time = ours(scenario, 1), percent = 100 * other.ideal / time;
       sum += percent;
       percents_.push_back(percent);
       worst = std::min(worst, percent);

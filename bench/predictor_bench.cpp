@@ -3,11 +3,12 @@
 //
 // Traces: six synthetic ones with 3 % of noise, and two recorded in real runs (bench/traces). An error is 100
 // times the root mean square of ln(predicted / measured speed), from the 40th round on, because predictors
-// start with different rules (NARX: EMA until 32 samples). Small errors are approximately percent of the
+// start with different rules (NARX: simple ones until 32 samples). Small errors are approximately percent of the
 // speed.
 //
-// The co-tenant trace exists twice: as LB-BSP assumes, with the CPU share of a round known before the round,
-// and as in the scheduler, which knows only the share of the last report.
+// The co-tenant trace exists three times, as sim::Readings. A co-tenant comes or goes inside a round; before
+// the round is known: the mean share of the round (oracle), the share at the end of the round before
+// (barrier, as real workers read it), or the mean of the round before (late).
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -22,8 +23,9 @@ namespace {
 
 struct Point {
   double speed;
-  double cpu = -1;   // measured in the round; -1: not measured
-  double told = -1;  // known before the round; -1: unknown
+  double cpu = -1;     // mean of the round; -1: not measured
+  double before = -1;  // at the end of the round before
+  double told = -1;    // known before the round; -1: unknown
 };
 // The speeds of several workers; each worker has its own predictor.
 struct Trace {
@@ -61,18 +63,23 @@ std::vector<Trace> made_up_traces(std::uint64_t seed) {
     level = k == 0 ? 1000 : std::clamp(level * std::exp(0.05 * random.normal()), 300.0, 3000.0);
     return level;
   }));
-  // The CPU share is known before the round, and the speed is proportional to it.
+  // The speed is proportional to the CPU share, which changes after a random part of the work.
   all.push_back(
-      made_up("co-tenant", seed, [share = 1.0](std::size_t k, Random& random, Point& point) mutable {
-        if (k == 0 || random.below(10) == 0) share = random.below(2) == 0 ? 1 : 0.3 + 0.6 * random.uniform();
-        point.cpu = point.told = share;
-        return 1000 * share;
+      made_up("co-tenant, oracle", seed, [share = 1.0](std::size_t, Random& random, Point& point) mutable {
+        point.before = share;
+        if (random.below(10) == 0) share = random.below(2) == 0 ? 1 : 0.3 + 0.6 * random.uniform();
+        const double done = random.uniform();
+        point.cpu = point.told = 1 / (done / point.before + (1 - done) / share);
+        return 1000 * point.cpu;
       }));
-  Trace late = all.back();
-  late.name += ", known late";
-  for (std::vector<Point>& points : late.workers) {
+  Trace barrier = all.back(), late = all.back();
+  barrier.name = "co-tenant, barrier", late.name = "co-tenant, late";
+  for (std::size_t worker = 0; worker < late.workers.size(); ++worker) {
+    for (Point& point : barrier.workers[worker]) point.told = point.before;
+    std::vector<Point>& points = late.workers[worker];
     for (std::size_t k = points.size(); k-- > 0;) points[k].told = k == 0 ? -1 : points[k - 1].cpu;
   }
+  all.push_back(std::move(barrier));
   all.push_back(std::move(late));
   return all;
 }
@@ -110,7 +117,7 @@ double error(const std::string& predictor, const Trace& trace, std::uint64_t see
                "predictors: " + predictor + " gives a prediction that is not positive and finite");
         squares += std::pow(std::log(predicted / points[k].speed), 2), ++count;
       }
-      it->observe(points[k].speed, points[k].cpu, -1);
+      it->observe(points[k].speed, points[k].told, -1);
     }
   }
   return 100 * std::sqrt(squares / static_cast<double>(count));
@@ -126,7 +133,7 @@ double cost(const std::string& predictor, const Trace& trace, std::uint64_t seed
   for (; rounds % length != 0 || rounds == 0 || thread_cpu_time() - begin < duration; ++rounds) {
     const Point& point = trace.workers[0][rounds % length];
     sum += it->predict(point.told, -1);
-    it->observe(point.speed, point.cpu, -1);
+    it->observe(point.speed, point.told, -1);
   }
   expect(sum > 0, "predictors: " + predictor + " predicts only zeros");
   return seconds(thread_cpu_time() - begin) * 1e6 / static_cast<double>(rounds);

@@ -27,6 +27,14 @@
 
 namespace steelyard {
 
+// What other programs leave of a worker's machine. Worker -> scheduler, inside other messages. Also a message
+// by itself, compute -> worker, while the compute node waits for its next task.
+struct MachineReading {
+  double cpu = -1;     // share of the processor, 0..1; -1: unknown
+  double memory = -1;  // MB; -1: unknown
+  void serialize(auto& fields) { fields(measured(cpu), measured(memory)); }
+};
+
 // ---- joining
 
 // Worker, shard -> scheduler: the first message of each, repeated until answered.
@@ -258,11 +266,12 @@ struct Report {
   double seconds = 0;  // forward and backward only
   double loss = 0;     // summed over the positions
   std::uint64_t correct = 0;
-  double cpu = -1;     // share of the processor available to this worker, 0..1; -1: unknown
-  double memory = -1;  // available, MB
+  double cpu = -1;       // mean share of the processor available to this worker, 0..1; -1: unknown
+  double memory = -1;    // available, MB
+  MachineReading now{};  // at the end of the piece, over about the last 100 ms
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
-    fields(term, piece, seconds, anything(loss), correct, measured(cpu), measured(memory));
+    fields(term, piece, seconds, anything(loss), correct, measured(cpu), measured(memory), now);
   }
 };
 
@@ -317,17 +326,20 @@ struct Resend {
 // ---- at all times
 
 // Heartbeats report the state of their sender. Messages may be lost: their sender resends all that a
-// heartbeat does not confirm.
+// heartbeat does not confirm. A worker that owes nothing also sends one as soon as it has read its machine
+// after a report, so that the next plan has a recent reading.
 struct WorkerBeat {
   Term term = 0;
   std::vector<PieceId> held;        // pieces received and not yet reported
   std::uint64_t roster = 0;         // Roster::number of the roster in use; 0: none yet
   std::vector<NodeId> unreached{};  // shards and mirrors that have not answered the worker
   std::uint64_t progress = 0;       // grows with every slice received and every micro-batch computed
-  double left = -1;  // MachineLeft::share of a background worker; -1: unknown, or another worker
+  double left = -1;      // MachineLeft::share of a background worker; -1: unknown, or another worker
+  MachineReading now{};  // the latest
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
-    fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left);
+    fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left,
+           now);
   }
 };
 struct ShardBeat {
@@ -466,7 +478,7 @@ using ToShard =
 using ToWorker =
     std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
                  Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried, Computed,
-                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft>;
+                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading>;
 using ToCheckpointer = std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, SchedulerBeat,
                                     Stop, Disconnected, VersionMismatch, Unreachable>;
 using ToStandby = std::variant<Following, JournalPart, LeaderGrant, Stop, Disconnected, VersionMismatch,

@@ -221,6 +221,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
   if (lost_roster && admission_.has_all_shards()) dispatch_.roster(from, out);
   worker->progress.heard(now, beat);
   worker->room.heard(now, beat.left);
+  worker->reading = plausible(beat.now);
   if (ProgressMonitor::gets_on_again(now, *worker, beat)) {
     worker->stalled = false;
     Dispatch::note("worker '" + worker->name + "' makes progress again", out);

@@ -53,6 +53,18 @@ struct ServerTimes {
   double update_ms = 0;  // of one step of the optimizer
 };
 
+// What the plan of a round knows about the load of the workers' machines.
+enum class Readings : std::uint8_t {
+  late,     // the mean over the previous round
+  barrier,  // the load at the end of the previous round, as real workers read it
+  oracle,   // the mean over the coming round, which no worker can read: the limit of what readings can give
+};
+
+inline const std::vector<std::string>& readings_names() {
+  static const std::vector<std::string> names{"late", "barrier", "oracle"};
+  return names;
+}
+
 struct Scenario {
   std::string name = "scenario";
   std::uint64_t global_batch = 512;
@@ -70,6 +82,7 @@ struct Scenario {
   NetworkOptions network;
   std::uint32_t servers = 1;
   ServerTimes server_times;
+  Readings readings = Readings::barrier;
   double heartbeat_s = 0;  // 0: half a second, longer for many workers
 
   std::vector<Device> workers;

@@ -226,6 +226,8 @@ void ScenarioRun::finish(const Order& done, const Say& say) {
     const Round batch = batches_.last_of(order);
     report.cpu = devices_.cpu(worker, batch, since_begin(done.begun), report.seconds);
     report.memory = devices_.memory_mb(worker, batch, since_begin(done.begun));
+    const Devices::Reading now = devices_.reading(worker, batch, since_begin(done.begun), report.seconds);
+    report.now = {now.cpu, now.memory_mb};
   }
   say(Computed{report});
 }

@@ -9,6 +9,9 @@
 // A recording multiplies p by the recorded round's factor (true time: by its trend). Under a trace, p is
 // computed at the speed of the current time; `at_s` counts from the beginning of the first round.
 //
+// A bursty event begins and ends inside a round, after a random part (uniform, 0 to 1) of the worker's work
+// in it: scale, cpu and add are the means over the work. So no reading before the round shows it.
+//
 // All random values are functions of (seed, worker, round), never of share, policy or the order of calls: all
 // policies, the oracle, and a worker that runs alone get the same draws.
 #pragma once
@@ -29,10 +32,18 @@ class Devices {
   [[nodiscard]] double drawn_ms(std::size_t worker, Round round, std::uint64_t samples,
                                 double at_s = 0) const;
 
-  // Free share of the processor, (0, 1]; under a trace, the mean over a computation begun at `at_s`.
+  // Free share of the processor, (0, 1]: the mean over the worker's computation of the round, begun at
+  // `at_s`.
   [[nodiscard]] double cpu(std::size_t worker, Round round, double at_s = 0, double took_s = 0) const;
-  // Free memory, MB; -1 if the scenario does not give its memory.
+  // Free memory, MB, the mean over the computation; -1 if the scenario does not give its memory.
   [[nodiscard]] double memory_mb(std::size_t worker, Round round, double at_s = 0) const;
+  // The reading with which the round after this one is planned, as Scenario::readings says. The computation
+  // of this round began at `at_s`; `waited_s` seconds have passed since its end.
+  struct Reading {
+    double cpu = 1, memory_mb = -1;
+  };
+  [[nodiscard]] Reading reading(std::size_t worker, Round round, double at_s = 0, double took_s = 0,
+                                double waited_s = 0) const;
   // Factor on its exchange time.
   [[nodiscard]] double network(std::size_t worker, Round round, double at_s = 0) const;
   [[nodiscard]] bool present_at_start(std::size_t worker) const;
@@ -40,13 +51,24 @@ class Devices {
  private:
   struct State {
     double scale = 1, add_ms = 0, cpu = 1, memory = 1, network = 1;
+    [[nodiscard]] double slowdown() const { return scale / cpu; }
   };
   // An event's effect on one worker. Random shapes are drawn in advance, round by round.
   struct Stroke {
     const Event* event = nullptr;
-    std::vector<float> levels;
+    std::vector<float> levels{};
+    std::uint64_t draws = 0;  // seed of the instants at which a bursty event changes
+    [[nodiscard]] bool changes_in(Round round) const;
+    // The part of the worker's work in this round after which the event begins or ends, [0, 1).
+    [[nodiscard]] double instant(Round round) const;
+    // Strength once this part of the work is done.
+    [[nodiscard]] double strength(Round round, double done) const;
   };
-  [[nodiscard]] State state(std::size_t worker, Round round, double at_s, bool foreseen_only) const;
+  // The state once the worker has done this part of its work in the round.
+  [[nodiscard]] State state(std::size_t worker, Round round, double at_s, bool foreseen_only,
+                            double done = 1) const;
+  // The mean over the computation, in time; add_ms and network over the work.
+  [[nodiscard]] State mean(std::size_t worker, Round round, double at_s, bool foreseen_only) const;
   [[nodiscard]] double noise(std::size_t worker, Round round) const;
   [[nodiscard]] double batch_ms(std::size_t worker, Round round, std::uint64_t samples, double at_s,
                                 bool foreseen_only) const;

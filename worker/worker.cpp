@@ -48,7 +48,7 @@ void Worker::wake(Time now, Outbox& out) {
 }
 
 void Worker::beat(Outbox& out) {
-  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_, left_};
+  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_, left_, reading_};
   for (const HeldPiece& piece : pieces_) {
     if (piece.stage != Stage::done) beat.held.push_back(piece.id());
   }
@@ -308,6 +308,8 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     piece->report->term = term_;
     out.send<ToScheduler>(scheduler_node, *piece->report);
     recent_.add(*piece->report);
+    reading_ = piece->report->now;
+    reading_due_ = true;
     // An evaluation pushes nothing: if its report is lost, it can be computed again.
     if (piece->purpose() == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {
@@ -315,6 +317,13 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
   }
   compute_next(out);
   choose_next(now, out);
+}
+
+// The next round is not planned yet if this worker owes nothing. Later readings go with heartbeats.
+void Worker::handle(Time, NodeId, const MachineReading& now, Outbox& out) {
+  reading_ = now;
+  const bool owes = std::ranges::any_of(pieces_, [](const HeldPiece& it) { return it.stage != Stage::done; });
+  if (!owes && std::exchange(reading_due_, false)) beat(out);
 }
 
 void Worker::handle(Time, NodeId, const Resend& again, Outbox& out) {

@@ -89,6 +89,7 @@ class Worker {
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
   void handle(Time, NodeId, const MachineLeft& left, Outbox&) { left_ = left.share; }
+  void handle(Time, NodeId, const MachineReading& now, Outbox& out);
 
   void beat(Outbox& out);
   void ping(Outbox& out);  // shards that have not answered
@@ -127,6 +128,8 @@ class Worker {
   Reach reach_;
   std::uint64_t progress_ = 0;  // WorkerBeat::progress
   double left_ = -1;            // WorkerBeat::left
+  MachineReading reading_;      // WorkerBeat::now
+  bool reading_due_ = false;    // not sent since the last report
 
   VersionBuffer current_, next_;  // next_.begun is false while nothing is being pulled
   std::uint64_t last_ticket_ = 0;

@@ -51,6 +51,9 @@ class ScenarioReader {
   void read_job() {
     const TomlSection job = section("job"), model = section("model"), data = section("data");
     for (const TomlSection* it : {&job, &model, &data}) it->read();
+    const auto& readings = sim::readings_names();
+    scenario_.readings =
+        static_cast<sim::Readings>(std::ranges::find(readings, draft_.readings) - readings.begin());
     const bool by_rounds = job.given("rounds");
     if (by_rounds && !job.given("epochs")) scenario_.epochs = 0;
     // If only rounds are given, the training is one epoch, and all rounds have the same length.

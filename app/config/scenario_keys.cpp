@@ -27,6 +27,10 @@ std::vector<Key> keys_of_the_job(ScenarioDraft& draft) {
        "sync mode, that is when a round ends: steelyard help sync"},
       {"policy", &it.policy, Limits::one_of(draft.policies),
        "policy that divides the batch: steelyard help policy; oracle knows the true curves"},
+      {"readings", &draft.readings, Limits::one_of(sim::readings_names()),
+       "which CPU share and free memory of a CPU worker are known before a round: late: the mean of the "
+       "round "
+       "before; barrier: at the end of the round before; oracle: the mean of the coming round"},
       {"train", &draft.train, Limits::any(),
        "true: compute real gradients, to get accuracy against virtual time"},
   };

@@ -21,6 +21,7 @@ struct ScenarioDraft {
   TrainingWords training;
 
   std::string recorded;  // of [network]
+  std::string readings = sim::readings_names().at(1);
   std::string push_encoding = "float32", pull_encoding = "float32";
   std::vector<std::string> policies;  // valid names of policies
   OptionTexts policy_options;         // of the [policy.NAME] being read

@@ -185,22 +185,23 @@ void Level::follow(double seconds, double rounds) {
   if (averages_[1 - believed_].error < clear_lead * averages_[believed_].error) believed_ = 1 - believed_;
 }
 
-CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, bool believe) {
+CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& before, const Signals& during,
+                                        bool believe) {
   ++rounds_;
   jumped_ = false;
   if (profile_) adopt_profile(batch.samples);
   const double per_sample = batch.seconds / batch.samples;
   const bool was_cold = rounds_ == 2 && rules_.cold_start && per_sample < cold * level_.seconds() / unit_;
   if (empty() || was_cold) {
-    first(batch, told);
+    first(batch, during);
     return Verdict::none;
   }
   go_to(batch.samples / unit_);
-  // The change predicted by the signals is not a surprise.
-  const double known = signals_.foretold(told), growth = std::log(batch.seconds / level_.seconds());
+  // The change that the load explains is not a surprise.
+  const double known = signals_.explained(during), growth = std::log(batch.seconds / level_.seconds());
   const double surprise = growth - known, deviation = level_.deviation(static_cast<double>(rounds_));
-  const bool explained = signals_.explain(surprise, told);
-  signals_.learn(growth, deviation, told);
+  const bool explained = signals_.explain(surprise, during);
+  signals_.learn(growth, deviation, before, during);
   level_.shift(known, 0);
   shape_->scale(std::exp(known));
   jumped_ = std::abs(known) > clear_step;
@@ -212,13 +213,13 @@ CostFilter::Verdict CostFilter::observe(TimedBatch batch, const Signals& told, b
   return answer.verdict;
 }
 
-void CostFilter::first(TimedBatch batch, const Signals& told) {
+void CostFilter::first(TimedBatch batch, const Signals& during) {
   unit_ = batch.samples;
   units_ = 1;
   shape_ = CostLine(1, batch.seconds);
   level_ = Level(batch.seconds, rules_);
   followed_ = 1;
-  signals_.start(told);
+  signals_.start(during);
 }
 
 // Acts as if a batch of this size had been measured, with the profile's time.

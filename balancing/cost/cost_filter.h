@@ -155,8 +155,9 @@ class CostFilter {
   // Seconds over samples, known before any batch.
   CostFilter(const Rules& rules, const Affine& profile) : rules_(rules), profile_(profile) {}
 
-  // `batch` must be possible() (allocate/split.h). `believe`: sudden changes have lasted so far.
-  Verdict observe(TimedBatch batch, const Signals& told, bool believe);
+  // `batch` must be possible() (allocate/split.h). `before`: the load with which it was planned; `during`:
+  // its mean over the batch. `believe`: sudden changes have lasted so far.
+  Verdict observe(TimedBatch batch, const Signals& before, const Signals& during, bool believe);
 
   [[nodiscard]] bool empty() const { return !shape_; }
 
@@ -180,7 +181,7 @@ class CostFilter {
   }
 
  private:
-  void first(TimedBatch batch, const Signals& told);
+  void first(TimedBatch batch, const Signals& during);
   void adopt_profile(double samples);
   void go_to(double units);
   void follow(double seconds);

@@ -31,31 +31,31 @@ bool LeadingSignal::explains(double growth, double load_growth) {
   return needed > least_match && needed < 1 / least_match;
 }
 
-double MachineSignals::load_growth(const Signals& now) const {
-  if (now.cpu < 0 || last_.cpu < 0) return 0;
-  return LeadingSignal::load(now.cpu) - LeadingSignal::load(last_.cpu);
+MachineSignals::Growth MachineSignals::growth_to(const Signals& now) const {
+  Growth growth;
+  if (now.cpu >= 0 && last_.cpu >= 0)
+    growth.load = LeadingSignal::load(now.cpu) - LeadingSignal::load(last_.cpu);
+  if (now.memory >= 0 && last_.memory >= 0)
+    growth.pressure = LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(last_.memory);
+  return growth;
 }
 
-double MachineSignals::pressure_growth(const Signals& now) const {
-  if (now.memory < 0 || last_.memory < 0) return 0;
-  return LeadingSignal::pressure(now.memory) - LeadingSignal::pressure(last_.memory);
+bool MachineSignals::explain(double growth, const Signals& during) const {
+  const Growth by = growth_to(during);
+  return LeadingSignal::explains(growth, by.load) || LeadingSignal::explains(growth, by.pressure);
 }
 
-double MachineSignals::foretold(const Signals& now) const {
-  return cpu_.gain() * load_growth(now) + memory_.gain() * pressure_growth(now);
+void MachineSignals::Gains::learn(double growth, const Growth& by, double variance) {
+  cpu.observe(growth, by.load, variance);
+  memory.observe(growth - cpu.gain() * by.load, by.pressure, variance);
 }
 
-bool MachineSignals::explain(double growth, const Signals& told) const {
-  return LeadingSignal::explains(growth, load_growth(told)) ||
-         LeadingSignal::explains(growth, pressure_growth(told));
-}
-
-void MachineSignals::learn(double growth, double deviation, const Signals& told) {
-  const double load = load_growth(told), pressure = pressure_growth(told), variance = deviation * deviation;
-  cpu_.observe(growth, load, variance);
-  memory_.observe(growth - cpu_.gain() * load, pressure, variance);
-  if (told.cpu >= 0) last_.cpu = told.cpu;
-  if (told.memory >= 0) last_.memory = told.memory;
+void MachineSignals::learn(double growth, double deviation, const Signals& before, const Signals& during) {
+  const double variance = deviation * deviation;
+  ahead_.learn(growth, growth_to(before), variance);
+  meanwhile_.learn(growth, growth_to(during), variance);
+  if (during.cpu >= 0) last_.cpu = during.cpu;
+  if (during.memory >= 0) last_.memory = during.memory;
 }
 
 }  // namespace steelyard::balancing

@@ -1,9 +1,12 @@
-// The load that a worker reports of its machine, and its effect on the worker's time.
+// The load of a worker's machine, and its effect on the worker's time.
 //
 //   ln T(now) = ln T(then) + gain_cpu * load growth + gain_memory * pressure growth
 //
-// Each gain is learned on line (LeadingSignal). The memory signal is fitted to what the CPU share leaves
-// unexplained, because a co-tenant usually takes both.
+// `then` is the last measured round, with the mean load over it. Two pairs of gains are learned on line
+// (LeadingSignal): one for the load read before the round, which predicts its time; one for the mean load
+// over the round, which explains its time afterwards. A load that changes inside rounds may predict little
+// and explain much. The memory signal is fitted to what the CPU share leaves unexplained, because a co-tenant
+// usually takes both.
 #pragma once
 
 namespace steelyard::balancing {
@@ -45,26 +48,37 @@ struct Signals {
 
 class MachineSignals {
  public:
-  void start(const Signals& told) { last_ = told; }  // with the first measurement
+  void start(const Signals& during) { last_ = during; }  // with the first measurement
 
-  // The logarithm of the factor by which a batch takes longer now than the last one did.
-  [[nodiscard]] double foretold(const Signals& now) const;
+  // The logarithm of the factor by which a batch takes longer than the last one did: predicted from the load
+  // read before it, or explained by the load during it.
+  [[nodiscard]] double foretold(const Signals& before) const { return ahead_.effect(growth_to(before)); }
+  [[nodiscard]] double explained(const Signals& during) const { return meanwhile_.effect(growth_to(during)); }
 
-  // Whether the reported signals explain this growth of the logarithm of the time.
-  [[nodiscard]] bool explain(double growth, const Signals& told) const;
+  // Whether the load explains this growth of the logarithm of the time.
+  [[nodiscard]] bool explain(double growth, const Signals& during) const;
 
   // A measurement: growth of the logarithm of the time since the last one, and its standard deviation.
-  void learn(double growth, double deviation, const Signals& told);
+  void learn(double growth, double deviation, const Signals& before, const Signals& during);
 
-  void serialize(auto& fields) { fields(last_.cpu, last_.memory, cpu_, memory_); }
+  void serialize(auto& fields) { fields(last_.cpu, last_.memory, ahead_, meanwhile_); }
 
  private:
-  // Since the last measurement; 0 if unknown.
-  [[nodiscard]] double load_growth(const Signals& now) const;
-  [[nodiscard]] double pressure_growth(const Signals& now) const;
+  struct Growth {
+    double load = 0, pressure = 0;
+  };
+  struct Gains {
+    LeadingSignal cpu, memory;
+    [[nodiscard]] double effect(const Growth& by) const {
+      return cpu.gain() * by.load + memory.gain() * by.pressure;
+    }
+    void learn(double growth, const Growth& by, double variance);
+    void serialize(auto& fields) { fields(cpu, memory); }
+  };
+  [[nodiscard]] Growth growth_to(const Signals& now) const;  // since the last measurement; 0 if unknown
 
-  Signals last_;  // reported with the last measurement
-  LeadingSignal cpu_, memory_;
+  Signals last_;  // during the last measurement
+  Gains ahead_, meanwhile_;
 };
 
 }  // namespace steelyard::balancing

@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::uint32_t all_cpus = UINT32_MAX - 1;  // id of the CPUs' party in the search; no slot
 
+// Of GPUs, whose speeds only start the search.
+constexpr const char* gpu_predictor = "ema";
+
 bool is_gpu(const WorkerView& worker) { return worker.kind == DeviceKind::gpu; }
 std::uint32_t party(const WorkerView& worker) { return is_gpu(worker) ? worker.slot : all_cpus; }
 
@@ -37,13 +40,14 @@ void LbBsp::observe(const Sample& sample) {
   if (!possible(sample)) return;
   last_.add(sample);
   const double speed = static_cast<double>(sample.samples) / sample.seconds;
-  predictor(sample.slot).observe(speed, sample.cpu, sample.memory);
+  predictor(sample.slot).observe(speed, sample.planned_cpu, sample.planned_memory);
 }
 
 std::vector<std::uint64_t> LbBsp::plan(const Request& request) {
   // Bounds memory by the number of present workers; a late sample of an absent worker is dropped at the next
   // plan.
   keep_only(slots_of(request), predictors_);
+  note_kinds(request);
   const bool any_gpu = std::ranges::any_of(request.workers, is_gpu);
   return any_gpu ? plan_searched(request) : plan_predicted(request);
 }
@@ -61,6 +65,17 @@ std::vector<std::uint64_t> LbBsp::plan_predicted(const Request& request) {
   return split_.shares;
 }
 
+// A slot may have gone to a worker of another kind.
+void LbBsp::note_kinds(const Request& request) {
+  std::set<std::uint32_t> gpus;
+  for (const WorkerView& worker : request.workers) {
+    if (is_gpu(worker)) gpus.insert(worker.slot);
+  }
+  std::erase_if(predictors_,
+                [&](const auto& it) { return gpus.contains(it.first) != gpus_.contains(it.first); });
+  gpus_ = std::move(gpus);
+}
+
 // Seeded by the slot: workers learn independently, and every run learns alike.
 Predictor& LbBsp::predictor(std::uint32_t slot) {
   std::unique_ptr<Predictor>& found = predictors_[slot];
@@ -69,6 +84,7 @@ Predictor& LbBsp::predictor(std::uint32_t slot) {
 }
 
 std::unique_ptr<Predictor> LbBsp::made_predictor(std::uint32_t slot) const {
+  if (gpus_.contains(slot)) return make_predictor(gpu_predictor, slot);
   return make_predictor(options_.predictor, slot, options_.own_predictors);
 }
 

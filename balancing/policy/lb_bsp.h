@@ -4,7 +4,8 @@
 //   t_i = x_i / v_i,   minimise max t_i   =>   x_i = X v_i / sum_j v_j,
 //
 // rounded by largest remainder under the bounds. v_i is predicted from measured speeds (samples / seconds)
-// and from the CPU share and memory that the worker reports before the round; the paper's predictor is NARX.
+// and from the CPU share and memory that the worker reads before the round; the paper's predictor is NARX.
+// It is trained with the readings that it was asked with (Sample::planned_cpu).
 //
 // Decided here, as the sources leave it open:
 //  - a worker never measured counts as the mean of the measured ones; the first plan is an equal split;
@@ -56,6 +57,7 @@ class LbBsp final : public Saved<Policy, LbBsp> {
 
   [[nodiscard]] LbBsp anew() const { return LbBsp(options_); }
   void serialize(auto& fields) {
+    fields(gpus_);  // before the predictors: it decides their kind
     fields.by_slot(predictors_, [&](std::uint32_t slot) { return made_predictor(slot); });
     fields(split_, rested_, search_, last_, searching_, removed_);
   }
@@ -73,11 +75,13 @@ class LbBsp final : public Saved<Policy, LbBsp> {
   // The predictor of this slot; made if it does not exist yet.
   Predictor& predictor(std::uint32_t slot);
   [[nodiscard]] std::unique_ptr<Predictor> made_predictor(std::uint32_t slot) const;
+  void note_kinds(const Request& request);
   [[nodiscard]] std::vector<double> speeds(const Request& request) const;
   [[nodiscard]] bool may_stay(const Request& request, const std::vector<Bound>& bounds,
                               const std::vector<double>& speeds) const;
 
   LbBspOptions options_;
+  std::set<std::uint32_t> gpus_;                                    // slots, as in the last plan
   std::map<std::uint32_t, std::unique_ptr<Predictor>> predictors_;  // by slot; only of measured workers
   Split split_;               // the last plan for a round of the usual length
   std::uint64_t rested_ = 0;  // rounds since it was solved

@@ -39,7 +39,8 @@ void Steelyard::observe(const Sample& sample) {
             .first;
   }
   const CostFilter::Verdict verdict =
-      worker->second.observe(batch, heard(sample.cpu, sample.memory), changes_last());
+      worker->second.observe(batch, heard(sample.planned_cpu, sample.planned_memory),
+                             heard(sample.cpu, sample.memory), changes_last());
   if (verdict == CostFilter::Verdict::lasted) ++lasted_;
   if (verdict == CostFilter::Verdict::accident) ++accidents_;
 }

@@ -14,7 +14,7 @@ constexpr std::size_t first_exam = 16;   // rounds before errors are compared
 constexpr std::size_t first_answer = 32;
 constexpr std::size_t steps = 4, batch = 16;  // of training per observation
 // Most of what the network could learn from 128 noisy rounds is noise; a strong decay keeps it simple.
-constexpr TanhNetwork::Training training{.rate = 0.01, .decay = 0.3};
+constexpr TanhNetwork::Training training{.rate = 0.01, .decay = 0.3, .linear_from = 0.25};
 constexpr double exam_memory = 0.95;  // per round
 constexpr double farthest = 4;        // deviations; larger ones are outliers
 // A channel with a smaller deviation counts as constant: relative for values and memory, absolute for CPU
@@ -33,14 +33,16 @@ Narx::Narx(std::uint64_t seed) : seed_(seed), network_(inputs, hidden, seed) {
 
 void Narx::observe(double value, double cpu_then, double memory_then) {
   if (!(value > 0 && std::isfinite(value))) return;
-  if (seen_ >= first_exam) {
-    // Both predict this value before they learn it, so that their errors are comparable.
-    const auto follow = [&](double& error, double answer) {
-      error = exam_memory * error + (1 - exam_memory) * (answer - value) * (answer - value);
-    };
-    follow(network_error_, network_answer(cpu_then, memory_then));
+  // All predict this value before they learn it, so that their errors are comparable.
+  const auto follow = [&](double& error, double answer) {
+    error = exam_memory * error + (1 - exam_memory) * (answer - value) * (answer - value);
+  };
+  if (seen_ > 0) {
     follow(average_error_, average_.predict(cpu_then, memory_then));
+    follow(last_error_, history_.back()[speed]);
   }
+  if (seen_ == first_exam) network_error_ = std::min(average_error_, last_error_);
+  if (seen_ >= first_exam) follow(network_error_, network_answer(cpu_then, memory_then));
   ++seen_;
   average_.observe(value, cpu_then, memory_then);
   const auto known = [](double signal) { return std::isfinite(signal) && signal >= 0 ? signal : -1; };
@@ -112,12 +114,16 @@ double Narx::network_answer(double cpu_now, double memory_now) const {
   return std::clamp(answer, lowest_step * last, highest_step * last);
 }
 
+double Narx::simple_answer() const {
+  const double last = history_.back()[speed];
+  if (last_error_ < average_error_) return last;
+  return std::clamp(average_.predict(-1, -1), lowest_step * last, highest_step * last);
+}
+
 double Narx::predict(double cpu_now, double memory_now) const {
   if (history_.empty()) return 0;
-  const bool network_leads = seen_ >= first_answer && network_error_ <= average_error_;
-  if (network_leads) return network_answer(cpu_now, memory_now);
-  const double last = history_.back()[speed];
-  return std::clamp(average_.predict(cpu_now, memory_now), lowest_step * last, highest_step * last);
+  const bool leads = seen_ >= first_answer && network_error_ <= std::min(average_error_, last_error_);
+  return leads ? network_answer(cpu_now, memory_now) : simple_answer();
 }
 
 }  // namespace steelyard::balancing

@@ -67,7 +67,9 @@ void TanhNetwork::learn(std::span<const double> inputs, std::span<const double> 
 
   // Forward, one row per sample; then back through the chain rule, tanh' = 1 - tanh^2.
   const MatrixXd h = ((x * p.w1).rowwise() + p.b1).array().tanh();
-  const VectorXd dy = ((h * p.w2 - wanted).array() + p.b2) / static_cast<double>(rows);
+  const ArrayXd error = (h * p.w2 - wanted).array() + p.b2;
+  const double most = training.linear_from;
+  const VectorXd dy = error.cwiseMax(-most).cwiseMin(most) / static_cast<double>(rows);
   const MatrixXd dz = (dy * p.w2.transpose()).array() * (1 - h.array().square());
 
   std::vector<double> gradient(parameters_.size());

@@ -1,5 +1,5 @@
 // The small network inside NARX: one hidden layer of tanh units and a linear output, trained by Adam on
-// squared error.
+// Huber's loss.
 //
 //   y = w2 . tanh(W1 x + b1) + b2
 //
@@ -8,6 +8,7 @@
 // copyable.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,8 @@ class TanhNetwork {
   struct Training {
     double rate = 0.01;
     double decay = 0;  // of every parameter per step, times the rate
+    // Larger errors count linearly, smaller ones by their square (Huber, Ann. Math. Statist. 1964).
+    double linear_from = HUGE_VAL;
   };
 
   // The hidden layer starts at random values from the seed, the output layer at 0, so an untrained network
@@ -30,7 +33,7 @@ class TanhNetwork {
 
   [[nodiscard]] double operator()(std::span<const double> input) const;
 
-  // One Adam step on the mean of (y - target)^2 / 2; `inputs` holds one row of inputs per target.
+  // One Adam step on the mean loss of (y - target); `inputs` holds one row of inputs per target.
   void learn(std::span<const double> inputs, std::span<const double> targets, Training training);
 
   void serialize(auto& fields) {

@@ -26,8 +26,8 @@
 
 namespace steelyard::balancing {
 
-// A live worker at the time of a plan. cpu and memory come from its last report, at the latest from the end
-// of the previous round.
+// A live worker at the time of a plan. cpu and memory are its last reading: taken at the end of its last
+// share or later, while it waited for the others.
 struct WorkerView {
   // Its index in the job, kept for its name. Slots of workers that left are reused only after dozens have
   // left.
@@ -52,11 +52,16 @@ struct Sample {
   std::uint64_t round = 0;
   std::uint64_t samples = 0;
   double seconds = 0;
-  double cpu = -1;  // as reported with this sample
-  double memory = -1;
+  double cpu = -1;     // mean available share of the machine over this computation; -1: unknown
+  double memory = -1;  // available MB at its end; -1: unknown
   // Seconds from start to report beyond compute time, spent waiting for parameters. -1: unknown.
   double exchange = -1;
-  void serialize(auto& fields) { fields(slot, round, samples, seconds, cpu, memory, exchange); }
+  // WorkerView::cpu and memory with which this share was planned. A predictor is trained with these, because
+  // it sees nothing later when it predicts.
+  double planned_cpu = -1, planned_memory = -1;
+  void serialize(auto& fields) {
+    fields(slot, round, samples, seconds, cpu, memory, exchange, planned_cpu, planned_memory);
+  }
 };
 
 // Local steps: a worker computes its share `passes` times, each time in `steps` batches. Every batch has a

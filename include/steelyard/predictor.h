@@ -1,7 +1,7 @@
 // Predictor: forecasts one positive quantity of one worker for the next round, usually its speed in samples
 // per second.
 //
-// The worker's CPU share (0..1) and available memory (MB) are leading signals: they are known when a round
+// The worker's CPU share (0..1) and available memory (MB) are leading signals: they are read before a round
 // begins, while the value is known only after it. -1 means unknown. Like policies, predictors are pure and
 // are used by one thread.
 #pragma once
@@ -21,8 +21,8 @@ class Predictor {
  public:
   virtual ~Predictor() = default;
 
-  // Adds one round: its measured value, and the signals when it began. A value that is not positive and
-  // finite is ignored.
+  // Adds one round: its measured value, and the signals read before it, with which it was planned. A value
+  // that is not positive and finite is ignored.
   virtual void observe(double value, double cpu, double memory) = 0;
 
   // Positive; 0 if nothing has been observed.

@@ -20,6 +20,8 @@ constexpr Duration full_for = std::chrono::seconds(2);
 constexpr Duration first_trial = std::chrono::seconds(3), longest_trial = std::chrono::minutes(5),
                    soon = std::chrono::minutes(1);
 
+constexpr double most_memory = 1e12;  // MB; a reading above this is meaningless
+
 template <class Member>
 Member* of_node(std::map<std::uint32_t, Member>& members, NodeId node) {
   const auto it = std::ranges::find_if(members, [&](const auto& entry) { return entry.second.node == node; });
@@ -27,6 +29,11 @@ Member* of_node(std::map<std::uint32_t, Member>& members, NodeId node) {
 }
 
 }  // namespace
+
+MachineReading plausible(const MachineReading& told) {
+  const auto known = [](double value, double most) { return value >= 0 && value <= most; };  // false for NaN
+  return {known(told.cpu, 1) ? told.cpu : -1, known(told.memory, most_memory) ? told.memory : -1};
+}
 
 void WorkerProgress::heard(Time now, const WorkerBeat& beat) {
   if (beat.held.empty()) {

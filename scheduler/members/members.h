@@ -101,7 +101,8 @@ struct WorkerMember {
   bool ready = false;      // it has model and data
   bool present = true;     // connected and not silent
   Time last_heard;
-  double cpu = -1, memory = -1;  // as last reported
+  double cpu = -1, memory = -1;  // over its last piece, as reported
+  MachineReading reading{};      // the latest: plans use it
   WorkerProgress progress{};
   bool stalled = false;                // it makes no progress, and other workers got its pieces
   bool cut_off_said = false;           // users were notified that some server does not answer it
@@ -118,10 +119,14 @@ struct WorkerMember {
 
   [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
   void serialize(auto& fields) {
-    fields(node, slot, name, kind, most, ready, present, last_heard, cpu, memory, progress, stalled,
+    fields(node, slot, name, kind, most, ready, present, last_heard, cpu, memory, reading, progress, stalled,
            cut_off_said, rests_until, doubtful, contest, longest_silence, room);
   }
 };
+
+// The plausible values of a reading; the others become -1, so that policies do not plan with meaningless
+// numbers.
+[[nodiscard]] MachineReading plausible(const MachineReading& told);
 
 struct ShardMember {
   NodeId node;

@@ -72,7 +72,9 @@ void Assignments::issue(Time now, RoundState& round, const ToDo& what, Orders& o
 
 void Assignments::give(Time now, RoundState& round, const ToDo& what, std::uint32_t slot, Orders& orders) {
   const PieceId id = next_piece_++;
-  round.add(id, {what.positions, slot, false, now, false, what.refusals, what.hub});
+  OwedPiece piece{what.positions, slot, false, now, false, what.refusals, what.hub};
+  piece.planned = members_.workers.at(slot).reading;
+  round.add(id, std::move(piece));
   orders.emplace_back(assign(round, id));
 }
 
@@ -282,11 +284,12 @@ std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, 
     return compute_elsewhere(
         now, found, id, {worker.slot, "the loss that worker '" + worker.name + "' computed is not finite"});
   }
+  const MachineReading planned = found.piece->planned;
   found.round->report(id, report, now);
   if (report.piece.purpose != Purpose::train) return orders;
   if (mode_.steals_work) work_stealing_.observe(worker.slot, report);
   if (!planner_.tells(*found.round, worker.slot)) return orders;
-  const auto sample = planner_.sample(worker, report, unknown ? -1 : waited, found.round);
+  const auto sample = planner_.sample(worker, report, planned, unknown ? -1 : waited, found.round);
   if (!sample) return orders;
   // Policies compare the workers of one round. If assigned rounds overlap, the policy receives all samples of
   // a round together, when the round is done.

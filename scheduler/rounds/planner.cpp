@@ -226,7 +226,8 @@ std::uint64_t Planner::most(const WorkerMember& worker, const RoundState& round)
 }
 
 std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, const Report& report,
-                                                 double waited, const RoundState* round) const {
+                                                 const MachineReading& planned, double waited,
+                                                 const RoundState* round) const {
   std::uint64_t positions = report.piece.positions.size();
   double seconds = report.seconds;
   if (grain_by_grain_ && round != nullptr) {
@@ -238,8 +239,9 @@ std::optional<balancing::Sample> Planner::sample(const WorkerMember& worker, con
   const std::uint64_t grains = grains_in(positions, grain_);
   const double whole = static_cast<double>(grains * grain_) / static_cast<double>(positions);
   if (whole > 1 + little_missing) return std::nullopt;
-  return balancing::Sample{worker.slot, report.piece.round, grains, seconds * whole,
-                           report.cpu,  report.memory,      waited};
+  return balancing::Sample{worker.slot,     report.piece.round, grains,
+                           seconds * whole, report.cpu,         report.memory,
+                           waited,          planned.cpu,        planned.memory};
 }
 
 // Memory has to hold one local step at a time, which is whole grains.
@@ -278,7 +280,8 @@ std::vector<balancing::WorkerView> Planner::workers(const RoundState* round) con
   for (const auto& [slot, worker] : members_.workers) {
     if (!worker.working()) continue;
     const std::uint64_t most = round == nullptr ? UINT64_MAX : most_grains(worker, *round);
-    views.push_back({slot, worker.kind, 1, most, worker.cpu, worker.memory, true, worker.name});
+    views.push_back(
+        {slot, worker.kind, 1, most, worker.reading.cpu, worker.reading.memory, true, worker.name});
   }
   return views;
 }
@@ -341,21 +344,27 @@ std::vector<Planner::Share> shares_between_holes(Planner& planner, const RoundSt
 // minus the time of reported pieces, on the pieces that it had from the start. The start of later pieces is
 // unknown.
 void leave_unreported(Time now, RoundState& round, Planner& planner, const Members& members) {
-  std::map<std::uint32_t, std::uint64_t> late;  // by owner, positions
+  struct Late {
+    std::uint64_t positions = 0;
+    MachineReading planned{};
+  };
+  std::map<std::uint32_t, Late> late;  // by owner
   for (const PieceId id : round.select([](const OwedPiece& piece) { return !piece.reported; })) {
     const OwedPiece piece = *round.find(id);
     round.leave_over(id);
-    if (piece.owner && piece.since == round.started()) late[*piece.owner] += piece.positions.size();
+    if (!piece.owner || piece.since != round.started()) continue;
+    late[*piece.owner].positions += piece.positions.size();
+    late[*piece.owner].planned = piece.planned;
   }
   std::map<std::uint32_t, double> reported;
   for (const RoundState::Part& part : round.parts()) reported[part.slot] = part.seconds;
-  for (const auto& [slot, positions] : late) {
+  for (const auto& [slot, its] : late) {
     const auto owner = members.workers.find(slot);
     if (owner == members.workers.end()) continue;
-    Report so_far{.piece = {.round = round.round(), .positions = {0, positions}}};
+    Report so_far{.piece = {.round = round.round(), .positions = {0, its.positions}}};
     so_far.seconds = seconds(now - round.started()) - reported[slot];
     so_far.cpu = owner->second.cpu, so_far.memory = owner->second.memory;
-    if (const auto sample = planner.sample(owner->second, so_far, -1)) planner.observe(*sample);
+    if (const auto sample = planner.sample(owner->second, so_far, its.planned, -1)) planner.observe(*sample);
   }
 }
 

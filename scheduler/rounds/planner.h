@@ -72,9 +72,10 @@ class Planner {
   }
   // The sample for the policy, made from a report. If shares are single grains, it includes the worker's
   // earlier reports of the round. std::nullopt if the share ends inside a grain, so that its time does not
-  // represent whole grains. `waited`: for the parameters, in seconds; -1: unknown.
+  // represent whole grains. `planned`: OwedPiece::planned. `waited`: for the parameters, in seconds; -1:
+  // unknown.
   [[nodiscard]] std::optional<balancing::Sample> sample(const WorkerMember& worker, const Report& report,
-                                                        double waited,
+                                                        const MachineReading& planned, double waited,
                                                         const RoundState* round = nullptr) const;
   void observe(const balancing::Sample& sample);
   // A training round is done. `accuracy`: share of its labels predicted correctly, 0 to 1.

@@ -50,12 +50,13 @@ struct OwedPiece {
   std::optional<PieceTold> told{};  // std::nullopt if it was closed without a report
   PieceUnderway underway{};
   std::optional<PieceCut> cut{};
-  bool handed = false;      // handed over: the rest of another worker's piece
-  PieceId before = 0;       // for RoundState: the owner's previous piece; 0: none
-  bool owner_gone = false;  // the process that owned it is lost, so it cannot resend the push
+  bool handed = false;       // handed over: the rest of another worker's piece
+  PieceId before = 0;        // for RoundState: the owner's previous piece; 0: none
+  bool owner_gone = false;   // the process that owned it is lost, so it cannot resend the push
+  MachineReading planned{};  // the owner's reading when the piece was planned
   void serialize(auto& fields) {
     fields(positions, owner, reported, since, asked_again, owner_gone, refusals, hub, told, underway, cut,
-           handed, before);
+           handed, before, planned);
   }
 };
 

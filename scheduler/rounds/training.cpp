@@ -8,9 +8,8 @@
 namespace steelyard {
 namespace {
 
-// Limits of plausible measurements, so that policies do not plan with meaningless numbers.
+// The limit of a plausible measurement, so that policies do not plan with meaningless numbers.
 constexpr double longest_compute = 1e8;  // seconds of one piece: three years
-constexpr double most_memory = 1e12;     // MB
 
 // False for NaN.
 bool is_within(double value, double most) { return value >= 0 && value <= most; }
@@ -159,12 +158,13 @@ bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
     return false;
   }
   Report report = told;
-  if (!is_within(report.cpu, 1)) report.cpu = -1;
-  if (!is_within(report.memory, most_memory)) report.memory = -1;
+  const MachineReading over_all = plausible({report.cpu, report.memory});
+  report.cpu = over_all.cpu, report.memory = over_all.memory;
   const auto orders = assignments_.report(now, *worker, report);
   if (!orders) return false;
   worker->cpu = report.cpu;
   worker->memory = report.memory;
+  worker->reading = plausible(report.now);
   if (report.piece.purpose == Purpose::train) worker->room.did(report.piece.positions.size());
   apply(now, *orders, out);
   apply(now, assignments_.steal_work(now), out);

@@ -20,6 +20,11 @@ double link_ms(const Scenario& scenario, const sim::Devices& devices, std::uint3
   return (devices.network(slot, round) - 1) * scenario.network.exchange_ms();
 }
 
+// Free memory varies by up to 1 %, with or without a co-tenant.
+double memory_wander(const Scenario& scenario, std::uint32_t slot, std::uint64_t round) {
+  return 1 - 0.01 * unit(hash(scenario.seed, 0x3E30, slot, round));
+}
+
 }  // namespace
 
 Scenario::Scenario(std::string its_name, std::uint64_t positions, std::uint64_t last_round,
@@ -151,10 +156,9 @@ Request Scenario::request(std::uint64_t round, const sim::Devices& devices) cons
     const sim::Device& device = workers[slot];
     WorkerView worker{.slot = slot, .kind = device.kind};
     if (device.max_batch > 0) worker.most = device.max_batch;
-    if (device.kind == DeviceKind::cpu) worker.cpu = devices.cpu(slot, round);
-    // Free memory varies by up to 1 %, with or without a co-tenant.
-    const double wander = 0.01 * unit(hash(seed, 0x3E30, slot, round));
-    if (device.memory_mb > 0) worker.memory = devices.memory_mb(slot, round) * (1 - wander);
+    const sim::Devices::Reading reading = devices.reading(slot, round - 1);
+    if (device.kind == DeviceKind::cpu) worker.cpu = reading.cpu;
+    if (device.memory_mb > 0) worker.memory = reading.memory_mb * memory_wander(*this, slot, round);
     request.workers.push_back(worker);
   }
   return request;
@@ -216,8 +220,13 @@ std::vector<Round> play(const Scenario& scenario, Policy& policy) {
       if (share == 0) continue;
       const double link = link_ms(scenario, devices, worker.slot, k), pull = (link + exchange_ms) / 2;
       round.ms = std::max(round.ms, round.compute_ms.back() + link + exchange_ms);
-      policy.observe({worker.slot, k, share, round.compute_ms.back() / 1000, worker.cpu, worker.memory,
-                      (last_push + pull) / 1000});
+      Sample sample{worker.slot, k, share, round.compute_ms.back() / 1000};
+      sample.exchange = (last_push + pull) / 1000;
+      sample.planned_cpu = worker.cpu, sample.planned_memory = worker.memory;
+      if (worker.cpu >= 0) sample.cpu = devices.cpu(worker.slot, k);
+      if (worker.memory >= 0)
+        sample.memory = devices.memory_mb(worker.slot, k) * memory_wander(scenario, worker.slot, k + 1);
+      policy.observe(sample);
     }
     played.push_back(std::move(round));
   }

@@ -3,7 +3,8 @@
 //
 // A round takes the longest of its workers' compute times plus a fixed exchange; a slow link adds to the
 // compute time. Times come from the scenario's devices, so a policy and the oracle get the same draws. Rounds
-// are counted from 1; round 0 of the scenario is not played.
+// are counted from 1; round 0 of the scenario is not played. Scenario::readings sets what a plan knows of the
+// machines' load.
 #pragma once
 
 #include <steelyard/policy.h>
@@ -41,9 +42,9 @@ class Scenario : public sim::Scenario {
   Scenario& bursts(std::uint32_t slot, double mean_gap, double mean_length, double factor);
   // Adds `ms` to the worker's exchange; the scenario must have an exchange time.
   Scenario& link(std::uint32_t slot, std::uint64_t from, std::uint64_t to, double ms);
-  // The worker reports the CPU share that the co-tenant leaves.
+  // The worker reads the CPU share that the co-tenant leaves.
   Scenario& co_tenant(std::uint32_t slot, double mean_gap, double mean_length, double cpu);
-  // The worker is `factor` times as slow and reports the share of memory that is left.
+  // The worker is `factor` times as slow and reads the share of memory that is left.
   Scenario& memory_tenant(std::uint32_t slot, double mean_gap, double mean_length, double left,
                           double factor);
   Scenario& outlier(std::uint32_t slot, std::uint64_t round, double factor);  // noise: unknown to the oracle

@@ -56,6 +56,7 @@ TEST(Arena, DisturbancesHaveTheirDocumentedEffects) {
 TEST(Arena, RequestsShowTheCoTenant) {
   Scenario s("", 100, 200, {{{0, 1}, DeviceKind::cpu, 0}, {{0, 1}, DeviceKind::gpu, 0}}, 3);
   s.co_tenant(0, 10, 5, 0.4);
+  s.readings = sim::Readings::oracle;
   int busy = 0;
   for (std::uint64_t k = 1; k <= s.last_round(); ++k) {
     const Request request = s.request(k);
@@ -63,6 +64,18 @@ TEST(Arena, RequestsShowTheCoTenant) {
     EXPECT_NEAR(s.time(0, k, 10, false), 10 / request.workers[0].cpu, 1e-9);
     busy += request.workers[0].cpu < 1;
   }
+  // No reading at the barrier shows a co-tenant that arrives in the coming round.
+  Scenario barrier = s, late = s;
+  barrier.readings = sim::Readings::barrier, late.readings = sim::Readings::late;
+  int unseen = 0;
+  for (std::uint64_t k = 2; k <= s.last_round(); ++k) {
+    const double before = s.request(k - 1).workers[0].cpu, coming = s.request(k).workers[0].cpu;
+    const double seen = barrier.request(k).workers[0].cpu;
+    EXPECT_TRUE(seen == 1 || seen == 0.4) << "the load of one instant, round " << k;
+    EXPECT_EQ(late.request(k).workers[0].cpu, before);
+    unseen += seen == 1 && coming < 1;
+  }
+  EXPECT_GT(unseen, 5);
   EXPECT_GT(busy, 20);
   EXPECT_LT(busy, 120);
 }

@@ -126,8 +126,15 @@ struct World {
 
   Sample sample(const WorkerView& worker, std::uint64_t share) {
     const double speed = static_cast<double>(1 + worker.slot) * 100 * (0.5 + random.uniform());
-    return {worker.slot, round,         share,           static_cast<double>(share) / speed,
-            worker.cpu,  worker.memory, random.uniform()};
+    return {worker.slot,
+            round,
+            share,
+            static_cast<double>(share) / speed,
+            worker.cpu,
+            worker.memory,
+            random.uniform(),
+            worker.cpu,
+            worker.memory};
   }
 };
 

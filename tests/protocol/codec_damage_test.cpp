@@ -149,9 +149,9 @@ TEST(CodecDamage, UnknownAndLocalKindsAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(local, 3U + 3U + 9U + 3U + 4U)
+  EXPECT_EQ(local, 3U + 3U + 10U + 3U + 4U)
       << "Disconnected, VersionMismatch and Interrupt for each; workers also have "
-         "GradientReady, ComputeProgress, CutTried, Computed and MachineLeft; "
+         "GradientReady, ComputeProgress, CutTried, Computed, MachineLeft and MachineReading; "
          "workers, the checkpointer and a standby have Unreachable";
   const std::size_t known = std::variant_size_v<ToScheduler> + std::variant_size_v<ToShard> +
                             std::variant_size_v<ToWorker> + std::variant_size_v<ToCheckpointer> +

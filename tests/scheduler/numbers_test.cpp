@@ -108,6 +108,7 @@ class Members {
     report.loss = 1;
     report.cpu = 0.5;
     report.memory = 1000;
+    report.now = {0.4, 950};
     return make(worker, report);
   }
   Envelope next_message() {
@@ -129,7 +130,9 @@ class Members {
       case 5:
         return make(shard, Covered{1, round, 0, {1.0, 2.0}});
       case 6:
-        return make(worker, WorkerBeat{1, {1, 2, 3}});
+        return make(worker, WorkerBeat{.term = 1,
+                                       .held = {1, 2, 3},
+                                       .now = {0.25 * static_cast<double>(worker.number), 900}});
       case 7:
         return owed_.empty() ? make(worker, Ready{})
                              : make(worker, PieceProgress{1, owed_.front().second.id, 1, 1});

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 
 #include "balancing/policies.h"
@@ -208,6 +209,43 @@ TEST(ScenarioRun, CpuWorkersReportTheirMemory) {
     EXPECT_EQ(request.workers[0].memory, request.round == 0 ? -1 : struck ? 2000 : 8000) << request.round;
     EXPECT_EQ(request.workers[1].memory, -1);
   }
+}
+
+// A predictor learns from the readings that it was asked with.
+TEST(ScenarioRun, SamplesContainTheReadingsOfTheirPlan) {
+  Scenario scenario = made(100, {{10, 1}, {10, 1}});
+  scenario.workers[0].kind = scenario.workers[1].kind = DeviceKind::cpu;
+  scenario.rounds = 60;
+  scenario.samples_per_epoch = 6000;
+  Event& event = scenario.events.emplace_back();
+  event.shape = Shape::bursty;
+  event.mean_gap = event.mean_length = 4;
+  event.cpu = 0.5;
+  std::map<Readings, std::vector<double>> known;
+  for (const Readings readings : {Readings::late, Readings::barrier, Readings::oracle}) {
+    scenario.readings = readings;
+    const RecordingPolicy::Seen seen = recorded(scenario);
+    std::map<std::pair<Round, std::uint32_t>, double> planned, measured;
+    for (const balancing::Request& request : seen.requests) {
+      for (const auto& worker : request.workers) planned[{request.round, worker.slot}] = worker.cpu;
+    }
+    for (const balancing::Sample& sample : seen.samples) {
+      EXPECT_EQ(sample.planned_cpu, planned.at({sample.round, sample.slot}));
+      measured[{sample.round, sample.slot}] = sample.cpu;
+      known[readings].push_back(sample.planned_cpu);
+    }
+    for (const auto& [of, cpu] : planned) {
+      if (of.first == 0) continue;
+      if (readings == Readings::barrier) {
+        EXPECT_TRUE(cpu == 1 || cpu == 0.5) << cpu;
+      } else {
+        const Round round = readings == Readings::late ? of.first - 1 : of.first;
+        EXPECT_EQ(cpu, measured.at({round, of.second}));
+      }
+    }
+  }
+  EXPECT_NE(known[Readings::late], known[Readings::barrier]);
+  EXPECT_NE(known[Readings::barrier], known[Readings::oracle]);
 }
 
 // Events count batches of global_batch samples: a round of local steps reports the signals of its last batch.

@@ -103,7 +103,7 @@ TEST(Devices, MemoryEventsHaveShapes) {
   const Devices bursty(scenario, 1);
   int struck = 0;
   for (Round round = 0; round < 1000; ++round) {
-    EXPECT_DOUBLE_EQ(bursty.memory_mb(0, round), 1000 * bursty.cpu(0, round)) << round;
+    EXPECT_NEAR(bursty.memory_mb(0, round), 1000 * bursty.cpu(0, round), 1e-9) << round;
     EXPECT_EQ(bursty.memory_mb(0, round) < 1000, bursty.true_ms(0, round, 50) > 60) << round;
     struck += bursty.memory_mb(0, round) < 1000;
   }
@@ -111,6 +111,39 @@ TEST(Devices, MemoryEventsHaveShapes) {
   scenario.events[0].shape = Shape::ramp;
   scenario.events[0].to = 15;
   EXPECT_DOUBLE_EQ(Devices(scenario, 1).memory_mb(0, 10), 750) << "half of the ramp to one half";
+}
+
+// The mean over a round in which an event begins lies between the two states; a reading at its end shows the
+// new one, and none before it does.
+TEST(Devices, BurstyEventsBeginAndEndInsideARound) {
+  Event event = on(0, 5, UINT64_MAX);
+  event.shape = Shape::bursty;
+  event.mean_gap = 10;
+  event.mean_length = 5;
+  event.cpu = 0.5;
+  Scenario scenario = with(event), late = scenario, oracle = scenario;
+  late.readings = Readings::late, oracle.readings = Readings::oracle;
+  const Devices devices(scenario, 1), later(late, 1), knowing(oracle, 1);
+  double part = 0;
+  int changes = 0;
+  for (Round round = 1; round < 900; ++round) {
+    const double before = devices.reading(0, round - 1).cpu, after = devices.reading(0, round).cpu;
+    const double mean = devices.cpu(0, round);
+    EXPECT_EQ(later.reading(0, round).cpu, mean);
+    EXPECT_EQ(knowing.reading(0, round - 1).cpu, mean);
+    EXPECT_NEAR(devices.true_ms(0, round, 50), 60 / mean, 1e-9) << "of work at two speeds";
+    if (before == after) {
+      EXPECT_EQ(mean, after);
+      continue;
+    }
+    EXPECT_GT(mean, 0.5) << round;
+    EXPECT_LT(mean, 1) << round;
+    // 1 / mean = done / before + (1 - done) / after.
+    part += (1 / mean - 1 / after) / (1 / before - 1 / after);
+    ++changes;
+  }
+  EXPECT_GT(changes, 50);
+  EXPECT_NEAR(part / changes, 0.5, 0.12) << "uniform in the round";
 }
 
 TEST(Devices, RampsGrowAndKeepTheirFinalValue) {

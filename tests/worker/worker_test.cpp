@@ -147,6 +147,36 @@ TEST_F(WorkerTest, PushesSlicesAsTheyAreFinalThenReports) {
   EXPECT_EQ(sent_of<Report>()[0].term, term) << "the compute node does not know it";
 }
 
+// So that the next round is planned with a recent reading; not while the worker owes a piece, whose report
+// will bring one.
+TEST_F(WorkerTest, TheFirstReadingAfterAReportIsSentAtOnce) {
+  join();
+  deliver(compute_node, MachineReading{0.9, 100});
+  EXPECT_THAT(sent, IsEmpty()) << "nothing was reported";
+  deliver(scheduler_node, start(0, 5, {2, 8}));
+  arrive_all(0);
+  deliver(compute_node, Computed{Report{.piece = {5, 0, Purpose::train, 0, {2, 8}}, .now = {0.8, 100}}});
+  EXPECT_EQ(sent_of<Report>().at(0).now.cpu, 0.8);
+  deliver(compute_node, MachineReading{0.3, 90});
+  ASSERT_EQ(sent_of<WorkerBeat>().size(), 1U);
+  EXPECT_EQ(sent_of<WorkerBeat>()[0].now.cpu, 0.3);
+  EXPECT_EQ(sent_of<WorkerBeat>()[0].now.memory, 90);
+  deliver(compute_node, MachineReading{0.4, 90});
+  EXPECT_THAT(sent, IsEmpty()) << "later readings go with heartbeats";
+  wake(10);
+  EXPECT_EQ(sent_of<WorkerBeat>().at(0).now.cpu, 0.4);
+}
+
+TEST_F(WorkerTest, AWorkerThatOwesAPieceSendsNoReading) {
+  join();
+  deliver(scheduler_node, start(0, 5, {2, 8}));
+  arrive_all(0);
+  computed(0, 5, {2, 8});
+  deliver(scheduler_node, start(1, 6, {2, 8}));
+  deliver(compute_node, MachineReading{0.3, 90});
+  EXPECT_THAT(sent_of<WorkerBeat>(), IsEmpty());
+}
+
 TEST_F(WorkerTest, ARepeatedStartRepeatsTheReport) {
   join();
   deliver(scheduler_node, start(0, 1, {0, 8}));

@@ -19,7 +19,7 @@ constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then bl
 // Further announcements have no effect: limits of announced pieces, and of unfinished pieces.
 constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration progress_every = milliseconds(200);
-const Duration reading_ages = milliseconds(100);  // up to this age, the meter's last reading is used again
+const Duration idle_reading_every = milliseconds(500);  // as often as heartbeats
 
 std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
   if (throttle.full_speed()) return engine;
@@ -61,6 +61,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       stepper_(job),
       feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
       inbox_(most_tasks) {
+  throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
   thread_ = std::thread([this] { run(); });
 }
 
@@ -182,12 +183,25 @@ void ComputeNode::give_up(const Failure& failure) {
 }
 
 void ComputeNode::work_on_tasks() {
-  while (const std::optional<Task> task = inbox_.pop()) {
+  while (const std::optional<Task> task = next_task()) {
     if (task->compute.piece.local.steps > 0) {
       compute_locally(*task);
     } else {
       compute(*task);
     }
+  }
+}
+
+// Returns nothing once the queue is closed.
+std::optional<ComputeNode::Task> ComputeNode::next_task() {
+  if (!reported_) return inbox_.pop();
+  for (Duration wait = LoadWindow::shortest;; wait = idle_reading_every) {
+    const Time deadline = steady_now() + wait;
+    std::optional<Task> task = inbox_.pop(deadline);
+    const Time now = steady_now();
+    if (task || now < deadline) return task;
+    load_.look(now);
+    post_({reading(now)});
   }
 }
 
@@ -204,6 +218,7 @@ class ComputeNode::PieceSamples final : public Samples {
   const nn::MicroBatch* next() override {
     if (node_.steals_work_ && left_ > 0) cut();
     if (start_) tell();
+    node_.load_.look(steady_now());
     if (left_ == 0 || abandoned_) return nullptr;
     const nn::MicroBatch* batch = node_.feed_.next(task_.request);
     abandoned_ = batch == nullptr;
@@ -308,6 +323,7 @@ void ComputeNode::compute_locally(const Task& task) {
 void ComputeNode::begin_to_measure() {
   (void)engine_->take_share();  // resets it: excludes abandoned work
   progress_told_ = steady_now();
+  load_.begin(progress_told_);
 }
 
 double ComputeNode::weight_of(std::uint64_t positions) const {
@@ -337,21 +353,32 @@ void ComputeNode::tell_progress(PieceId piece, std::uint64_t done) {
   post_({ComputeProgress{piece, done, micro_batch_}});
 }
 
+// A throttle knows the share that it simulates. Elsewhere than on the processor, only the engine knows it.
+MachineReading ComputeNode::reading(Time now) {
+  const bool far = engine_->work_place() == WorkPlace::other_device;
+  MachineReading reading{far ? -1 : load_.latest().cpu, load_.latest().memory};
+  std::optional<double> share = own_share_;
+  if (throttled_ != nullptr && throttled_->share_at(now)) share = throttled_->share_at(now);
+  if (share) reading.cpu = *share * (reading.cpu < 0 ? 1 : reading.cpu);
+  return reading;
+}
+
 Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums& sums) {
   const Time now = steady_now();
-  if (now - measured_ >= reading_ages) {
-    reading_ = meter_.measure();
-    measured_ = now;
-  }
-  double cpu = engine_->work_place() == WorkPlace::other_device ? -1 : reading_.cpu;
-  if (const auto share = engine_->take_share()) cpu = *share * (cpu < 0 ? 1 : cpu);
+  load_.look(now);
+  reported_ = true;
+  const Reading over_all = load_.over_all();
+  double cpu = engine_->work_place() == WorkPlace::other_device ? -1 : over_all.cpu;
+  own_share_ = engine_->take_share();
+  if (own_share_) cpu = *own_share_ * (cpu < 0 ? 1 : cpu);
   return Computed{Report{.term = 0,
                          .piece = piece,
                          .seconds = seconds,
                          .loss = sums.loss,
                          .correct = sums.correct,
                          .cpu = cpu,
-                         .memory = reading_.memory}};
+                         .memory = over_all.memory,
+                         .now = reading(now)}};
 }
 
 }  // namespace steelyard

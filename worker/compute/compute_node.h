@@ -13,6 +13,8 @@
 //  Cut                   With hand-over: the piece ends there, if no later micro-batch has begun; CutTried
 //                        reports the actual end. Not answered once the last micro-batch has begun: Computed
 //                        is the answer.
+//  (waiting)             While no task follows a report, this node reads its machine's load: first after 100
+//                        ms, then twice a second. Each MachineReading covers the last 100 ms (load_window.h).
 //  Abandon               Drops all earlier work for older rounds; a piece that is being computed is dropped
 //                        between two micro-batches. Never answered.
 //
@@ -44,8 +46,8 @@
 #include "core/error.h"
 #include "protocol/messages.h"
 #include "worker/compute/feed.h"
+#include "worker/compute/load_window.h"
 #include "worker/compute/local_stepper.h"
-#include "worker/compute/meter.h"
 #include "worker/compute/throttle.h"
 #include "worker/compute/workload.h"
 
@@ -91,6 +93,7 @@ class ComputeNode {
   // On the computing thread.
   void run();
   void work_on_tasks();
+  [[nodiscard]] std::optional<Task> next_task();
   void give_up(const Failure& failure);
   void compute(const Task& task);
   void compute_locally(const Task& task);
@@ -101,6 +104,7 @@ class ComputeNode {
   class PieceSamples;
   void begin_to_measure();
   void tell_progress(PieceId piece, std::uint64_t done);
+  [[nodiscard]] MachineReading reading(Time now);
   [[nodiscard]] Computed answer(const Piece& piece, double seconds, const nn::Sums& sums);
 
   // Constant after construction.
@@ -121,14 +125,16 @@ class ComputeNode {
   std::uint64_t ignored_ = 0;
 
   // The computing thread.
-  std::unique_ptr<Engine> engine_;   // made on the worker's thread
-  const std::uint64_t micro_batch_;  // the engine's largest
+  std::unique_ptr<Engine> engine_;              // made on the worker's thread
+  const ThrottledEngine* throttled_ = nullptr;  // engine_, if it is throttled
+  const std::uint64_t micro_batch_;             // the engine's largest
   BufferPool gradients_;
   FinalSlices finals_{slices_};
   LocalStepper stepper_;
-  Meter meter_;
-  Reading reading_;
-  Time measured_{}, progress_told_{};
+  LoadWindow load_;
+  std::optional<double> own_share_;  // that the engine reported with its last piece
+  bool reported_ = false;            // at least one piece
+  Time progress_told_{};
   std::optional<Failure> failure_;  // written before Interrupt is posted
 
   // Shared by both threads.

@@ -107,38 +107,45 @@ std::optional<double> parse_available_memory(std::string_view meminfo) {
 }
 
 Meter::Meter(std::filesystem::path proc, std::vector<unsigned> processors)
-    : proc_(std::move(proc)), processors_(std::move(processors)), last_(ticks()) {}
+    : proc_(std::move(proc)), processors_(std::move(processors)), last_(counters()) {}
 
 unsigned Meter::cores() const {
   return processors_.empty() ? online() : static_cast<unsigned>(processors_.size());
 }
 
-std::optional<Meter::Ticks> Meter::ticks() const {
+Meter::Counters Meter::counters() const {
+  Counters now{std::nullopt, parse_available_memory(contents(proc_ / "meminfo")).value_or(-1)};
   const std::optional<MachineTicks> machine = parse_machine_ticks(contents(proc_ / "stat"), processors_);
   const std::optional<ProcessTicks> ours = parse_process_ticks(contents(proc_ / "self" / "stat"));
-  if (!machine || !ours) return std::nullopt;
-  return Ticks{*machine, *ours};
+  if (machine && ours) now.ticks = {*machine, *ours};
+  return now;
+}
+
+Reading Meter::between(const Counters& before, const Counters& after) {
+  Reading reading{.cpu = -1, .memory = after.memory, .left = -1};
+  if (!before.ticks || !after.ticks || after.ticks->machine.all <= before.ticks->machine.all) return reading;
+  const auto grown = [](std::uint64_t from, std::uint64_t to) {
+    return to > from ? static_cast<double>(to - from) : 0;  // idle has been observed to decrease
+  };
+  const MachineTicks &from = before.ticks->machine, &to = after.ticks->machine;
+  const ProcessTicks &our_from = before.ticks->ours, &our_to = after.ticks->ours;
+  const double all = grown(from.all, to.all), idle = grown(from.idle, to.idle);
+  reading.cpu = std::min(1.0, (idle + grown(our_from.all, our_to.all)) / all);
+  reading.left =
+      std::min(1.0, (idle + grown(from.nice, to.nice) + grown(our_from.system, our_to.system)) / all);
+  return reading;
 }
 
 Reading Meter::measure() {
-  // A difference needs a begin and an end; without a tick between them, the last result is kept.
-  const std::optional<Ticks> now = ticks();
-  if (!now || !last_) {
-    cpu_ = left_ = -1;
-    last_ = now;
-  } else if (now->machine.all > last_->machine.all) {
-    const auto grown = [](std::uint64_t before, std::uint64_t after) {
-      return after > before ? static_cast<double>(after - before) : 0;  // idle has been observed to decrease
-    };
-    const double all = grown(last_->machine.all, now->machine.all);
-    const double idle = grown(last_->machine.idle, now->machine.idle);
-    const double nice = grown(last_->machine.nice, now->machine.nice);
-    cpu_ = std::min(1.0, (idle + grown(last_->ours.all, now->ours.all)) / all);
-    left_ = std::min(1.0, (idle + nice + grown(last_->ours.system, now->ours.system)) / all);
+  const Counters now = counters();
+  const bool same =
+      now.ticks && last_.ticks && now.ticks->machine.all <= last_.ticks->machine.all;  // keep the last result
+  if (!same) {
+    const Reading since = between(last_, now);
+    cpu_ = since.cpu, left_ = since.left;
     last_ = now;
   }
-  const std::optional<double> memory = parse_available_memory(contents(proc_ / "meminfo"));
-  return {.cpu = cpu_, .memory = memory.value_or(-1), .left = left_};
+  return {.cpu = cpu_, .memory = now.memory, .left = left_};
 }
 
 }  // namespace steelyard

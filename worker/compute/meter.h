@@ -55,22 +55,28 @@ std::optional<double> parse_available_memory(std::string_view meminfo);         
 // Keeps the counters of the last call and returns differences.
 class Meter {
  public:
+  // All that a reading is made of, at one time; std::nullopt, or -1: unknown.
+  struct Ticks {
+    MachineTicks machine;
+    ProcessTicks ours;
+  };
+  struct Counters {
+    std::optional<Ticks> ticks;
+    double memory = -1;
+  };
   Meter() : Meter("/proc", bound_to()) {}
   explicit Meter(std::filesystem::path proc, std::vector<unsigned> processors = {});
 
   [[nodiscard]] unsigned cores() const;  // of what counts as the machine
   Reading measure();                     // since the last call, or since the meter was made
+  [[nodiscard]] Counters counters() const;
+  // The shares between two times, and the memory of the later one. Unknown if no tick has passed.
+  static Reading between(const Counters& before, const Counters& after);
 
  private:
-  struct Ticks {
-    MachineTicks machine;
-    ProcessTicks ours;
-  };
-  [[nodiscard]] std::optional<Ticks> ticks() const;
-
   std::filesystem::path proc_;
   std::vector<unsigned> processors_;
-  std::optional<Ticks> last_;
+  Counters last_;
   double cpu_ = -1, left_ = -1;  // of the last call: returned again if no tick has passed since
 };
 

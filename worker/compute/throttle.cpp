@@ -1,5 +1,6 @@
 #include "worker/compute/throttle.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -100,6 +101,17 @@ std::optional<double> ThrottleClock::take_share() {
   const double left = std::exchange(left_, 0), time = std::exchange(time_, 0);
   if (throttle_.cpu.is_always(1)) return std::nullopt;
   return time > 0 ? left / time : 1;
+}
+
+std::optional<double> ThrottleClock::share_at(Time now) const {
+  if (throttle_.cpu.is_always(1)) return std::nullopt;
+  constexpr int parts = 10;
+  double sum = 0;
+  for (int part = 0; part < parts; ++part) {
+    const double before = 0.01 * part;
+    sum += throttle_.cpu.at(first_ ? std::max(0.0, seconds(now - *first_) - before) : 0);
+  }
+  return sum / parts;
 }
 
 // Runs the engine without sleeps, then reports its final ranges with delays.

@@ -54,6 +54,9 @@ class ThrottleClock {
   // The mean of `cpu` over the working time since the last call; std::nullopt if `cpu` is always 1.
   std::optional<double> take_share();
 
+  // The mean of `cpu` over the 100 ms before this time; std::nullopt if `cpu` is always 1.
+  [[nodiscard]] std::optional<double> share_at(Time now) const;
+
  private:
   const Throttle throttle_;
   std::optional<Time> first_;   // begin of all work
@@ -79,6 +82,7 @@ class ThrottledEngine final : public Engine {
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override;
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
+  [[nodiscard]] std::optional<double> share_at(Time now) const { return clock_.share_at(now); }
 
  private:
   nn::Sums held_back(const FinalRange& on_final, const std::function<nn::Sums(const FinalRange&)>& work);

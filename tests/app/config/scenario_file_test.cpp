@@ -66,6 +66,7 @@ TEST(ScenarioFile, BasicKeysAreRead) {
   EXPECT_EQ(it.epochs, 1U);
   EXPECT_EQ(it.rounds, 0U);
   EXPECT_EQ(it.seed, 3U);
+  EXPECT_EQ(it.readings, sim::Readings::barrier);
   EXPECT_EQ(it.policy, "lbb");
   EXPECT_EQ(it.policy_options.at("lbb"), (balancing::PolicyOptions{{"rapid", "0.3"}, {"preset", "paper"}}));
   EXPECT_EQ(it.network.step_ms, 95);
@@ -92,6 +93,7 @@ TEST(ScenarioFile, FurtherKeysAreRead) {
   const sim::Scenario it = parse_scenario(R"([job]
 rounds = 40
 global_batch = 10
+readings = "late"
 [network]
 latency_ms = 2
 bandwidth_gbps = 10
@@ -123,6 +125,7 @@ highest = 2
                                           "a.toml");
   EXPECT_EQ(it.epochs, 0U);
   EXPECT_EQ(it.samples_per_epoch, 400U) << "all rounds have the same length";
+  EXPECT_EQ(it.readings, sim::Readings::late);
   EXPECT_EQ(it.network.latency_ms, 2);
   EXPECT_EQ(it.network.bandwidth_gbps, 10);
   EXPECT_EQ(it.network.model_mb, 44);

@@ -20,7 +20,8 @@ struct Feed {
 
   Verdict one(double factor = 1, double samples = 0, double cpu = -1, bool believe = false) {
     const double b = samples > 0 ? samples : 80 + 40 * random.uniform();
-    return filter.observe({b, (fixed + slope * b) * factor * (1 + noise * random.normal())}, {cpu}, believe);
+    return filter.observe({b, (fixed + slope * b) * factor * (1 + noise * random.normal())}, {cpu}, {cpu},
+                          believe);
   }
   void many(int rounds, double factor = 1) {
     for (int i = 0; i < rounds; ++i) one(factor);
@@ -57,7 +58,7 @@ TEST(CostFilter, LearnsTheNoise) {
       feed.many(200);
       const double before = feed.predicted(100);
       const double growth = far ? std::max(0.12, 6 * noise) : 2 * noise;
-      feed.filter.observe({100, before * std::exp(growth)}, {}, false);
+      feed.filter.observe({100, before * std::exp(growth)}, {}, {}, false);
       if (far) {
         EXPECT_NEAR(feed.predicted(100), before, 1e-12 * before) << noise;
       } else {

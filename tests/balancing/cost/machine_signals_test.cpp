@@ -19,10 +19,10 @@ MachineSignals taught(bool memory_matters) {
     const Signals now{0.2 + 0.8 * random.uniform(), 4000 + 8000 * random.uniform()};
     double growth = std::log(last.cpu / now.cpu) + 0.02 * random.normal();
     if (memory_matters) growth += std::log(last.memory / now.memory) / 2;
-    signals.learn(growth, 0.02, now);
+    signals.learn(growth, 0.02, now, now);
     last = now;
   }
-  signals.learn(0, 0.02, last);
+  signals.learn(0, 0.02, last, last);
   return signals;
 }
 
@@ -49,6 +49,22 @@ TEST(MachineSignals, IrrelevantMemoryPredictsNothing) {
 TEST(MachineSignals, MissingSignalsPredictNothing) {
   EXPECT_EQ(taught(true).foretold({}), 0);
   EXPECT_FALSE(taught(true).explain(1, {}));
+}
+
+// The load changes inside the rounds: what is read before one says nothing about it.
+TEST(MachineSignals, LoadThatOnlyExplainsDoesNotPredict) {
+  Random random(4);
+  MachineSignals signals;
+  double last = 1;
+  signals.start({last});
+  for (int k = 0; k < 200; ++k) {
+    const double before = 0.2 + 0.8 * random.uniform(), during = 0.2 + 0.8 * random.uniform();
+    signals.learn(std::log(last / during), 0.02, {before}, {during});
+    last = during;
+  }
+  signals.learn(std::log(last), 0.02, {1}, {1});
+  EXPECT_NEAR(signals.explained({0.5}), std::log(2.0), 0.05);
+  EXPECT_NEAR(signals.foretold({0.5}), 0, 0.2);
 }
 
 // No gain has been learned: a gain of about 1 explains the growth.

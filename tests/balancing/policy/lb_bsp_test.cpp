@@ -7,6 +7,7 @@
 
 #include "balancing/allocate/largest_remainder.h"
 #include "balancing/cost/curves.h"
+#include "balancing/predict/averages.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
@@ -123,8 +124,12 @@ TEST(LbBsp, NarxReactsToTheCpuShareBeforeTheRound) {
     Request request = request_of(round, 400, {0, 1});
     request.workers[0].cpu = cpu, request.workers[1].cpu = 1;
     const Shares shares = policy.plan(request);
-    policy.observe({0, round, shares[0], static_cast<double>(shares[0]) / (200 * cpu), cpu});
-    policy.observe({1, round, shares[1], static_cast<double>(shares[1]) / 200, 1});
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const double share = request.workers[i].cpu, samples = static_cast<double>(shares[i]);
+      Sample sample{i, round, shares[i], samples / (200 * share)};
+      sample.planned_cpu = share;
+      policy.observe(sample);
+    }
   }
   // 200 : 200 without the co-tenant, 80 : 200 with it; the plan must follow the share of the request.
   for (const auto& [share, expected] : {std::pair{1.0, 200.0}, std::pair{0.4, 400 * 80.0 / 280}}) {
@@ -134,6 +139,42 @@ TEST(LbBsp, NarxReactsToTheCpuShareBeforeTheRound) {
     request.workers[0].cpu = share, request.workers[1].cpu = 1;
     EXPECT_NEAR(static_cast<double>(what_if.plan(request)[0]), expected, 20) << "cpu " << share;
   }
+}
+
+class CountingPredictor final : public Predictor {
+ public:
+  explicit CountingPredictor(int& count) : count_(count) {}
+  void observe(double value, double cpu, double memory) override {
+    ++count_;
+    last_.observe(value, cpu, memory);
+  }
+  [[nodiscard]] double predict(double cpu, double memory) const override {
+    return last_.predict(cpu, memory);
+  }
+  [[nodiscard]] std::string save() const override { return last_.save(); }
+  void restore(const std::string& text) override { last_.restore(text); }
+
+ private:
+  int& count_;
+  Last last_;
+};
+
+// The speeds of GPUs only start the search, so their predictors need no training.
+TEST(LbBsp, ThePredictorIsTrainedForCpusOnly) {
+  int count = 0;
+  LbBspOptions options{.predictor = "counting"};
+  options.own_predictors.push_back(
+      {"counting", [&](std::uint64_t, const Options&) { return std::make_unique<CountingPredictor>(count); },
+       ""});
+  LbBsp policy(options);
+  Request request = request_of(0, 300, {0, 1, 2});
+  request.workers[0].kind = request.workers[1].kind = DeviceKind::gpu;
+  for (request.round = 1; request.round <= 20; ++request.round) {
+    const Shares shares = policy.plan(request);
+    for (std::uint32_t i = 0; i < 3; ++i)
+      policy.observe({i, request.round, shares[i], static_cast<double>(shares[i]) / 100});
+  }
+  EXPECT_EQ(count, 20) << "one sample of the CPU in each round";
 }
 
 TEST(LbBsp, ANewcomerCountsAsTheMeanOfTheOthers) {

@@ -139,8 +139,9 @@ TEST(Steelyard, IgnoresASignalWithoutInfluence) {
     const auto shares = policy.plan(request);
     for (std::uint32_t i = 0; i < 2; ++i) {
       const double noise = 1 + 0.04 * (unit(hash(request.round, i, 7)) - 0.5);
-      policy.observe(
-          {i, request.round, shares[i], static_cast<double>(shares[i]) * noise, request.workers[i].cpu});
+      Sample sample{i, request.round, shares[i], static_cast<double>(shares[i]) * noise};
+      sample.cpu = sample.planned_cpu = request.workers[i].cpu;
+      policy.observe(sample);
       if (request.round <= 20) continue;
       EXPECT_NEAR(static_cast<double>(shares[i]), 300, 12) << request.round;
     }

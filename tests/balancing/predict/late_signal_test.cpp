@@ -1,5 +1,5 @@
-// The CPU share as the scheduler knows it when it plans: from the last report, one round late. LB-BSP (Chen
-// et al., SoCC 2020) has it in time; narx_test.cpp tests that case.
+// A CPU share known one round late (sim::Readings::late): trained and asked with the share of the round
+// before. LB-BSP (Chen et al., SoCC 2020) has it in time; narx_test.cpp tests that case.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,9 @@ double rmse(const std::string& name, std::uint64_t seed, bool late) {
     const double before = cpu;
     if (random.below(12) == 0) cpu = 0.25 + 0.7 * random.uniform();
     const double speed = 400 * cpu * (1 + 0.03 * random.normal());
-    if (k >= warm_up) squares += std::pow(predictor->predict(late ? before : cpu, -1) - speed, 2);
-    predictor->observe(speed, cpu, -1);
+    const double known = late ? before : cpu;
+    if (k >= warm_up) squares += std::pow(predictor->predict(known, -1) - speed, 2);
+    predictor->observe(speed, known, -1);
   }
   return std::sqrt(squares / (length - warm_up));
 }

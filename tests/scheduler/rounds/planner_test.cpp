@@ -71,7 +71,7 @@ TEST(Planner, SharesTileTheRoundBetweenGrains) {
         EXPECT_LE(share.positions.size(), planner.most(members.workers.at(share.slot), round));
         at = share.positions.end;
         const auto sample =
-            planner.sample(members.workers.at(share.slot), report_of(share, number, random), -1);
+            planner.sample(members.workers.at(share.slot), report_of(share, number, random), {}, -1);
         if (sample) planner.observe(*sample);
       }
       EXPECT_EQ(at, part.end);
@@ -170,7 +170,7 @@ TEST(Planner, WithHubsStepsAreDrawnHubByHub) {
         }
         at = share.positions.end, last = share.hub;
         const auto sample =
-            planner.sample(members.workers.at(share.slot), report_of(share, number, random), 0);
+            planner.sample(members.workers.at(share.slot), report_of(share, number, random), {}, 0);
         if (sample) planner.observe(*sample);
       }
       EXPECT_EQ(at, 1000U);
@@ -234,7 +234,7 @@ TEST(Planner, APolicySeesWholeGrains) {
     Report report;
     report.piece.positions = {0, positions};
     report.seconds = 3;
-    return planner.sample(members.workers.at(0), report, 0.5);
+    return planner.sample(members.workers.at(0), report, {}, 0.5);
   };
   EXPECT_EQ(sample(64)->samples, 2U);
   EXPECT_EQ(sample(64)->seconds, 3);

@@ -317,6 +317,31 @@ TEST_F(ComputeNodeTest, TheCpuShareLeftByOthersIsReported) {
   }
 }
 
+// While it waits for its next task, in time for the plan of the next round.
+TEST_F(ComputeNodeTest, TheMachineIsReadAfterAReport) {
+  BoundedQueue<ToWorker> all(1 << 10);
+  const auto post = [&](std::vector<ToWorker> messages) {
+    for (ToWorker& message : messages) all.push(std::move(message));
+  };
+  ComputeNode node(post, model_workload(model_, data_), job_, Throttle::parse("1", "0.5"));
+  give(node, compute(1, 1, {0, 100}));
+  bool reported = false;
+  while (true) {
+    const ToWorker message = all.pop().value();
+    if (const auto* computed = std::get_if<Computed>(&message)) {
+      reported = true;
+      EXPECT_GE(computed->report.now.cpu, 0);
+      EXPECT_LE(computed->report.now.cpu, 0.5);
+    }
+    const auto* reading = std::get_if<MachineReading>(&message);
+    if (reading == nullptr) continue;
+    EXPECT_TRUE(reported);
+    EXPECT_GE(reading->cpu, 0) << "the throttle knows the share, whatever the counters show";
+    EXPECT_LE(reading->cpu, 0.5);
+    break;
+  }
+}
+
 std::string refusal(Mail& mail, const nn::Model& model, const DataSets& data, const Job& job) {
   try {
     const ComputeNode node(post_to(mail), model_workload(model, data), job);

@@ -59,6 +59,8 @@ TEST(Throttle, ASimulatedCpuShareSlowsAndIsReported) {
   EXPECT_GE(seconds(steady_now() - start), 8 * 0.002);
   EXPECT_NEAR(clock.take_share().value_or(-1), 0.25, 1e-9);
   EXPECT_EQ(clock.take_share(), 1) << "of the time since the last call";
+  EXPECT_EQ(ThrottleClock(Throttle::parse("2", "1")).share_at(steady_now()), std::nullopt);
+  EXPECT_DOUBLE_EQ(clock.share_at(steady_now()).value_or(-1), 0.25);
   EXPECT_EQ(ThrottleClock(Throttle::parse("2", "1")).take_share(), std::nullopt);
 }
 

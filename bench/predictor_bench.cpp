@@ -3,8 +3,8 @@
 //
 // Traces: six synthetic ones with 3 % of noise, and two recorded in real runs (bench/traces). An error is 100
 // times the root mean square of ln(predicted / measured speed), from the 40th round on, because predictors
-// start with different rules (NARX: simple ones until 32 samples). Small errors are approximately percent of the
-// speed.
+// start with different rules (NARX: simple ones until 32 samples). Small errors are approximately percent of
+// the speed.
 //
 // The co-tenant trace exists three times, as sim::Readings. A co-tenant comes or goes inside a round; before
 // the round is known: the mean share of the round (oracle), the share at the end of the round before

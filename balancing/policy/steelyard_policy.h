@@ -39,7 +39,7 @@ struct SteelyardOptions {
 
 class Steelyard final : public Saved<Policy, Steelyard> {
  public:
-  static constexpr char title[] = "steelyard.5";
+  static constexpr char title[] = "steelyard.6";
   explicit Steelyard(SteelyardOptions options = {});
 
   void observe(const Sample& sample) override;

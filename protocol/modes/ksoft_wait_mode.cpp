@@ -6,13 +6,13 @@
 namespace steelyard {
 namespace {
 
-constexpr std::string_view name = "ksoft-wait:", first = ":first";
+constexpr std::string_view waiting_name = "ksoft-wait:", only_oldest = ":first";
 constexpr std::uint64_t max_ready = 10'000;
 
 std::optional<SyncMode> parse_waiting(std::string_view text) {
-  auto number = after(name, text).value_or("");
-  const bool only_first = number.ends_with(first);
-  if (only_first) number.remove_suffix(first.size());
+  auto number = after(waiting_name, text).value_or("");
+  const bool only_first = number.ends_with(only_oldest);
+  if (only_first) number.remove_suffix(only_oldest.size());
   const auto ready = number_from(number, 1, max_ready);
   if (!ready) return std::nullopt;
   SyncMode mode = asynchronous();
@@ -22,7 +22,8 @@ std::optional<SyncMode> parse_waiting(std::string_view text) {
 
 std::string write_waiting(const SyncMode& mode) {
   const bool only_first = mode.wait.applied < mode.wait.ready;
-  return std::string(name) + std::to_string(mode.wait.ready) + std::string(only_first ? first : "");
+  return std::string(waiting_name) + std::to_string(mode.wait.ready) +
+         std::string(only_first ? only_oldest : "");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ bool built_with_cuda();
 // Whether this build includes the host executor, which runs the same kernels on the processor: builds with
 // tests do.
 bool built_with_host_cuda();
+
+// Reads device number `device` repeatedly through NVML; null if it cannot be read.
+std::unique_ptr<GpuMonitor> monitor_of(unsigned device);
 
 // The speed of device number `device`, measured in about a second; std::nullopt if it cannot be measured.
 std::optional<DeviceSpeed> measure_cuda(unsigned device);

@@ -119,4 +119,9 @@ std::optional<double> GpuMonitor::used_by_others() {
   return std::min(percent / 100, 1.0);
 }
 
+std::optional<double> speed_share(const GpuCondition& it) {
+  if (!it.clock && !it.others) return std::nullopt;
+  return it.clock.value_or(1) * (1 - it.others.value_or(0));
+}
+
 }  // namespace steelyard::nn

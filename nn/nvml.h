@@ -64,6 +64,10 @@ struct GpuCondition {
   std::optional<std::uint64_t> memory_free;  // bytes
 };
 
+// The part of its full speed that a process can have: the clock times what other processes leave. Empty if
+// neither is known.
+std::optional<double> speed_share(const GpuCondition& it);
+
 // Reads one GPU repeatedly, and keeps the library initialized meanwhile. For one thread.
 class GpuMonitor {
  public:

@@ -142,7 +142,14 @@ void observe_one(steelyard_policy& it, const balancing::WorkerView& told, std::u
   if (samples == 0 || !(seconds >= 0)) return;
   // Extrapolates the time of a partial grain to the whole grain.
   const double whole = static_cast<double>(grains * grain) / static_cast<double>(samples);
-  it.policy->observe({told.slot, it.request.round, grains, seconds * whole, told.cpu, told.memory});
+  it.policy->observe({.slot = told.slot,
+                      .round = it.request.round,
+                      .samples = grains,
+                      .seconds = seconds * whole,
+                      .cpu = told.cpu,
+                      .memory = told.memory,
+                      .planned_cpu = told.cpu,
+                      .planned_memory = told.memory});
 }
 
 void require_plan(const steelyard_policy& it) {

@@ -48,6 +48,12 @@ using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 // or a device uses no processor time. For other_device, the machine's processor counters are ignored.
 enum class WorkPlace : std::uint8_t { this_thread, other_threads, other_device };
 
+// What slows a device down: other programs, heat, too little memory.
+struct DeviceReading {
+  std::optional<double> share{};      // of its full speed that this process can have, 0..1
+  std::optional<double> memory_mb{};  // free
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -76,6 +82,9 @@ class Engine {
   // The share of its device that the engine had since the last call, 0..1. If std::nullopt (unknown), the
   // worker measures the CPU share of the machine instead.
   virtual std::optional<double> take_share() { return std::nullopt; }
+
+  // The present state of a device other than the processor; unknown by default.
+  virtual DeviceReading read_device() { return {}; }
 };
 
 // The training task of a job: parameters, the engine that computes with them, and the data.

@@ -153,6 +153,13 @@ TEST(GpuMonitor, CountsOtherProcessesOnly) {
   EXPECT_THAT(it->read().others, Optional(1.0)) << "at most all of it";
 }
 
+TEST(GpuMonitor, TheShareOfItsSpeedIsTheClockTimesWhatOthersLeave) {
+  EXPECT_THAT(speed_share({.clock = 0.5, .others = 0.2}), Optional(testing::DoubleEq(0.4)));
+  EXPECT_THAT(speed_share({.clock = 0.5}), Optional(0.5));
+  EXPECT_THAT(speed_share({.others = 1}), Optional(0.0));
+  EXPECT_EQ(speed_share({.temperature = 60}), std::nullopt);
+}
+
 TEST(GpuMonitor, DoesNotTakeItsOwnUseForThatOfOthers) {
   driver = {.starts = success};
   const auto it = monitor();

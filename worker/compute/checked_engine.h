@@ -42,6 +42,7 @@ class CheckedEngine final : public Engine {
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
   std::optional<double> take_share() override { return engine_->take_share(); }
+  DeviceReading read_device() override { return engine_->read_device(); }
 
  private:
   void check(std::span<const float> parameters, const nn::MicroBatch& batch);

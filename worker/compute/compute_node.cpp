@@ -356,7 +356,9 @@ void ComputeNode::tell_progress(PieceId piece, std::uint64_t done) {
 // A throttle knows the share that it simulates. Elsewhere than on the processor, only the engine knows it.
 MachineReading ComputeNode::reading(Time now) {
   const bool far = engine_->work_place() == WorkPlace::other_device;
-  MachineReading reading{far ? -1 : load_.latest().cpu, load_.latest().memory};
+  const DeviceReading device = engine_->read_device();
+  MachineReading reading{far ? device.share.value_or(-1) : load_.latest().cpu,
+                         device.memory_mb.value_or(load_.latest().memory)};
   std::optional<double> share = own_share_;
   if (throttled_ != nullptr && throttled_->share_at(now)) share = throttled_->share_at(now);
   if (share) reading.cpu = *share * (reading.cpu < 0 ? 1 : reading.cpu);
@@ -368,7 +370,8 @@ Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums&
   load_.look(now);
   reported_ = true;
   const Reading over_all = load_.over_all();
-  double cpu = engine_->work_place() == WorkPlace::other_device ? -1 : over_all.cpu;
+  const bool far = engine_->work_place() == WorkPlace::other_device;
+  double cpu = far ? engine_->read_device().share.value_or(-1) : over_all.cpu;
   own_share_ = engine_->take_share();
   if (own_share_) cpu = *own_share_ * (cpu < 0 ? 1 : cpu);
   return Computed{Report{.term = 0,

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/time.h"
 #include "nn/cpu/onednn.h"
 #include "nn/cuda/cuda_network.h"
+#include "nn/cuda_devices.h"
 #include "worker/compute/checked_engine.h"
 
 namespace steelyard {
@@ -58,7 +60,8 @@ namespace {
 
 class CudaEngine final : public Engine {
  public:
-  CudaEngine(const nn::Model& model, unsigned index) : network_(model, index) {}
+  CudaEngine(const nn::Model& model, unsigned index)
+      : network_(model, index), monitor_(nn::monitor_of(index)) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
@@ -79,8 +82,23 @@ class CudaEngine final : public Engine {
   [[nodiscard]] std::uint64_t bytes() const override { return network_.bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
 
+  DeviceReading read_device() override {
+    const Time now = steady_now();
+    if (!monitor_ || now < next_reading_) return reading_;
+    next_reading_ = now + reading_age;
+    const nn::GpuCondition it = monitor_->read();
+    reading_.share = nn::speed_share(it);
+    if (it.memory_free) reading_.memory_mb = static_cast<double>(*it.memory_free) / (1 << 20);
+    return reading_;
+  }
+
  private:
+  static constexpr Duration reading_age = std::chrono::milliseconds(100);
+
   nn::cuda::Network network_;
+  const std::unique_ptr<nn::GpuMonitor> monitor_;  // may be null
+  DeviceReading reading_;
+  Time next_reading_{};
 };
 
 }  // namespace

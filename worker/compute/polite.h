@@ -106,6 +106,7 @@ class PoliteEngine final : public Engine {
   [[nodiscard]] std::optional<double> weight() const override { return engine_->weight(); }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override { return engine_->take_share(); }
+  DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
 
  private:

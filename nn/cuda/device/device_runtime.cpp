@@ -1,5 +1,7 @@
 #include "nn/cuda/runtime.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <string>
 #include <utility>
@@ -164,6 +166,14 @@ std::vector<CudaDevice> cuda_devices() {
     for (std::size_t i = 0; i < devices.size(); ++i) devices[i].state = states[i];
   }
   return devices;
+}
+
+std::unique_ptr<GpuMonitor> monitor_of(unsigned device) {
+  std::array<char, 32> bus{};
+  const auto nvml = load_nvml();
+  if (!nvml || cudaDeviceGetPCIBusId(bus.data(), bus.size(), static_cast<int>(device)) != cudaSuccess)
+    return nullptr;
+  return GpuMonitor::open(*nvml, bus.data(), static_cast<unsigned>(getpid()));
 }
 
 bool built_with_cuda() { return true; }

@@ -213,6 +213,7 @@ std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& 
 namespace steelyard::nn {
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
+std::unique_ptr<GpuMonitor> monitor_of(unsigned) { return nullptr; }
 bool built_with_cuda() { return false; }
 bool built_with_host_cuda() { return true; }
 

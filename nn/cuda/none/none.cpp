@@ -6,6 +6,7 @@
 namespace steelyard::nn {
 
 std::vector<CudaDevice> cuda_devices() { return {}; }
+std::unique_ptr<GpuMonitor> monitor_of(unsigned) { return nullptr; }
 bool built_with_cuda() { return false; }
 bool built_with_host_cuda() { return false; }
 std::optional<DeviceSpeed> measure_cuda(unsigned) { return std::nullopt; }

@@ -109,9 +109,11 @@ TEST(ComputeNodeEngines, UserEnginesGetTheirOwnMicroBatchSizes) {
   }
 }
 
-// Computes on another device, and reports no share.
+// Computes on another device.
 class FarEngine final : public Engine {
  public:
+  explicit FarEngine(DeviceReading reading) : reading_(reading) {}
+
   nn::Sums train(std::span<const float>, Samples&, std::span<float>, const FinalRange&) override {
     return {};
   }
@@ -123,24 +125,46 @@ class FarEngine final : public Engine {
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {1}; }
   [[nodiscard]] std::uint64_t bytes() const override { return 0; }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
+  DeviceReading read_device() override { return reading_; }
+
+ private:
+  const DeviceReading reading_;
 };
 
-TEST(ComputeNodeEngines, TheCpuShareIsUnknownForOtherDevices) {
+std::vector<Report> reports_from(DeviceReading reading) {
+  std::vector<Report> reports;
   Mail mail;
   Job job;
   append(job.layout, "w", {1});
   const auto data = std::make_shared<NumberedData>(60);
   Workload workload{.layout = job.layout, .data = {data, data, "numbers"}};
   job.layout.slice_size = 1;
-  workload.make_engine = [] { return std::make_unique<FarEngine>(); };
+  workload.make_engine = [=] { return std::make_unique<FarEngine>(reading); };
   ComputeNode node(post_to(mail), workload, job);
   const auto parameters = std::make_shared<FloatBuffer>(1);
   for (PieceId piece = 1; piece <= 3; ++piece) {
     node.give(Compute{{.id = piece, .round = 1, .purpose = Purpose::evaluate, .positions = {0, 60}},
                       Blob::of_floats(parameters, parameters->span())});
     std::optional<ToWorker> message = mail.pop();
-    while (message && std::holds_alternative<ComputeProgress>(*message)) message = mail.pop();
-    EXPECT_EQ(std::get<Computed>(message.value()).report.cpu, -1);
+    while (message && !std::holds_alternative<Computed>(*message)) message = mail.pop();
+    reports.push_back(std::get<Computed>(message.value()).report);
+  }
+  return reports;
+}
+
+TEST(ComputeNodeEngines, TheCpuShareIsUnknownForOtherDevices) {
+  for (const Report& report : reports_from({})) {
+    EXPECT_EQ(report.cpu, -1);
+    EXPECT_EQ(report.now.cpu, -1);
+    EXPECT_GE(report.now.memory, 0) << "of the machine, as that of the device is unknown";
+  }
+}
+
+TEST(ComputeNodeEngines, ADeviceThatCanBeReadReportsItsOwnShareAndMemory) {
+  for (const Report& report : reports_from({.share = 0.25, .memory_mb = 5000})) {
+    EXPECT_EQ(report.cpu, 0.25);
+    EXPECT_EQ(report.now.cpu, 0.25);
+    EXPECT_EQ(report.now.memory, 5000);
   }
 }
 

@@ -63,8 +63,10 @@ std::vector<double> numbers_option(const Options& options, const std::string& ke
 }
 
 Profile curves_option(const Options& options, const std::string& key) {
-  if (!options.has(key)) return {};
-  const std::string& text = options.text(key);
+  return options.has(key) ? Profile(curves_in(options.text(key), key)) : Profile();
+}
+
+std::vector<Profile::Line> curves_in(const std::string& text, const std::string& key) {
   std::vector<Profile::Line> lines;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ';');) {
@@ -89,7 +91,7 @@ Profile curves_option(const Options& options, const std::string& key) {
   }
   if (lines.empty())
     refuse_option(key, text, "give at least one curve, as in \"half: 5.9 0.59; slow: 8.3 0.6\"");
-  return Profile(lines);
+  return lines;
 }
 
 }  // namespace steelyard::balancing

@@ -49,5 +49,7 @@ std::vector<double> numbers_option(const Options& options, const std::string& ke
 // Polynomials of the time in ms over the share, low order first: "half: 5.9 0.59; slow: 8.3 0.6 0 1e-7", or
 // by slot "5.9 0.59; 8.3 0.6 0 1e-7".
 Profile curves_option(const Options& options, const std::string& key);
+// The same of a text that is not an option; at least one. Messages name `key`.
+std::vector<Profile::Line> curves_in(const std::string& text, const std::string& key);
 
 }  // namespace steelyard::balancing

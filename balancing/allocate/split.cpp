@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "balancing/allocate/largest_remainder.h"
+#include "balancing/policy/static_profile.h"
 #include "core/check.h"
 #include "core/text.h"
 
@@ -72,6 +73,10 @@ bool Split::fits(const Request& request, const std::vector<Bound>& bounds) const
 
 std::vector<std::uint64_t> Split::adapted(const Request& request, const std::vector<Bound>& bounds) const {
   if (fits(request, bounds)) return shares;
+  if (empty()) {
+    const std::vector<Cubic> curves = profiled_curves({}, request);
+    if (!curves.empty()) return profile_split(curves, request, bounds);
+  }
   std::vector<double> weights;
   std::size_t next = 0;
   for (const WorkerView& worker : request.workers) {

@@ -47,7 +47,8 @@ struct Split {
   // Whether it answers the request unchanged: same workers, same positions, within the bounds.
   [[nodiscard]] bool fits(const Request& request, const std::vector<Bound>& bounds) const;
 
-  // Its proportions for another round; a new worker gets the mean of the known ones.
+  // Its proportions for another round; a new worker gets the mean of the known ones. An empty split is the
+  // first one of a policy: it follows from the workers' profiles or, without them, is equal.
   [[nodiscard]] std::vector<std::uint64_t> adapted(const Request& request,
                                                    const std::vector<Bound>& bounds) const;
 

@@ -211,8 +211,9 @@ Cubic fit_cubic(std::span<const TimedBatch> batches) {
   Eigen::VectorXd t(rows);
   // In units of the largest size, so that the cubes do not dominate.
   for (Eigen::Index row = 0; row < rows; ++row) {
-    for (Eigen::Index k = 0; k < terms; ++k) x(row, k) = std::pow(good[row].samples / largest, powers[k]);
-    t(row) = good[row].seconds;
+    const auto& [samples, seconds] = good[row];
+    for (Eigen::Index k = 0; k < terms; ++k) x(row, k) = std::pow(samples / largest, powers[k]) / seconds;
+    t(row) = 1;
   }
   const Eigen::VectorXd solution = x.colPivHouseholderQr().solve(t);
   Cubic curve;

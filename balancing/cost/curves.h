@@ -128,9 +128,11 @@ struct Cubic {
   // The same time over grains of this many samples: p(g b) as a polynomial of b.
   [[nodiscard]] Cubic over_grains(std::uint64_t grain) const;
   friend bool operator==(const Cubic&, const Cubic&) = default;
+  void serialize(auto& fields) { fields(terms); }
 };
 
-// Least squares through measured batches (LBB, Alg. 1). Unusable ones are ignored; at least one must be
+// Least squares through measured batches (LBB, Alg. 1), of the relative errors: noise grows with the time,
+// and a slow worker's share is one of the small sizes. Unusable batches are ignored; at least one must be
 // usable. The degree follows from the number of different sizes; one size gives the line through the origin.
 Cubic fit_cubic(std::span<const TimedBatch> batches);
 
@@ -148,6 +150,7 @@ class Profile {
   [[nodiscard]] bool empty() const { return by_name_.empty() && by_slot_.empty(); }
   // The worker's own curve; for a worker not listed, the mean of all. The profile must not be empty.
   [[nodiscard]] const Cubic& of(const std::string& name, std::uint32_t slot) const;
+  [[nodiscard]] const Cubic& mean() const { return mean_; }  // of all curves; 0 if empty
 
  private:
   std::map<std::string, Cubic> by_name_;

@@ -16,8 +16,10 @@ void Dlb::observe(const Sample& sample) {
 std::vector<std::uint64_t> Dlb::plan(const Request& request) {
   const std::vector<Bound> bounds = share_bounds(request);
   if (split_.empty() || epoch_over(request)) {
-    // Before any measurement all speeds are equal: the first epoch.
-    split_ = Split::of(request, largest_remainder(speeds(request), request.positions, bounds));
+    // Before any measurement all speeds are equal, unless the workers have profiles: the first epoch.
+    split_ =
+        Split::of(request, work_.empty() ? split_.adapted(request, bounds)
+                                         : largest_remainder(speeds(request), request.positions, bounds));
     epoch_ = request.epoch;
     rounds_ = 0;
     work_.clear();

@@ -61,7 +61,8 @@ std::vector<std::uint64_t> LbBsp::plan_predicted(const Request& request) {
     return split_.shares;
   }
   rested_ = 0;
-  split_ = Split::of(request, largest_remainder(v, request.positions, bounds));
+  split_ = Split::of(request, predictors_.empty() ? Split().adapted(request, bounds)
+                                                  : largest_remainder(v, request.positions, bounds));
   return split_.shares;
 }
 

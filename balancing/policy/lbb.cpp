@@ -18,12 +18,11 @@ constexpr double two_sizes = 0.1;          // relative difference of sizes that 
 constexpr double much_slower = 1.5;        // times the median time
 
 // Lines near equal shares.
-std::vector<Affine> tangents(const Profile& profile, const Request& request) {
+std::vector<Affine> tangents(const std::vector<Cubic>& curves, const Request& request) {
   const auto share = static_cast<double>(request.positions) / static_cast<double>(request.workers.size());
   std::vector<Affine> lines;
-  for (const WorkerView& worker : request.workers) {
-    const Cubic curve = profile.of(worker.name, worker.slot).over_grains(request.grain);
-    lines.push_back(curve.near(std::max(share, 1.0), request.walk));
+  for (const Cubic& curve : curves) {
+    lines.push_back(curve.over_grains(request.grain).near(std::max(share, 1.0), request.walk));
   }
   return lines;
 }
@@ -55,11 +54,14 @@ std::vector<std::uint64_t> Lbb::plan(const Request& request) {
 void Lbb::start(const Request& request) {
   keep_only(slots_of(request), known_);
   left_out_.forget_all_but(slots_of(request));
-  if (options_.profile.empty() || !options_.profiled_start) {
-    split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
+  const std::vector<Cubic> curves = profiled_curves(options_.profile, request);
+  if (curves.empty() || !options_.profiled_start) {
+    Request unprofiled = request;
+    for (WorkerView& worker : unprofiled.workers) worker.profile = {};
+    split_ = Split::of(request, split_.adapted(unprofiled, left_out_.bounds(request)));
   } else {
-    split_ = Split::of(request, profile_split(options_.profile, request, left_out_.bounds_to_solve(request)));
-    left_out_.settle(request, tangents(options_.profile, request), split_.shares, options_.window);
+    split_ = Split::of(request, profile_split(curves, request, left_out_.bounds_to_solve(request)));
+    left_out_.settle(request, tangents(curves, request), split_.shares, options_.window);
   }
   effects_.clear();
   tuned_ = false;
@@ -127,14 +129,17 @@ void Lbb::fine_tune(const std::vector<Bound>& bounds) {
 }
 
 void Lbb::rapid_tune(const Request& request) {
+  const std::vector<Cubic> profile = profiled_curves(options_.profile, request);
   std::vector<double> fixed, per_sample;
-  for (const WorkerView& worker : request.workers) {  // the workers of the split
-    const std::uint32_t slot = worker.slot;
+  for (std::size_t i = 0; i < request.workers.size(); ++i) {  // the workers of the split
+    const std::uint32_t slot = request.workers[i].slot;
     const LastRound::Work* work = last_.find(slot);
     fixed.push_back(0), per_sample.push_back(0);
     if (work == nullptr) continue;
     const auto samples = static_cast<double>(work->samples);
-    fixed.back() = fixed_cost(worker, *work, request.walk);
+    fixed.back() = profile.empty()
+                       ? fixed_cost(slot, *work)
+                       : std::min(profile[i].over(request.walk, 0), most_fixed_share * work->seconds);
     per_sample.back() = (work->seconds - fixed.back()) / samples;
     known_[slot] = {samples, work->seconds, fixed.back()};
   }
@@ -152,12 +157,8 @@ void Lbb::start_trials(const Request& request) {
   split_ = Split::of(request, split_.adapted(request, left_out_.bounds(request)));
 }
 
-double Lbb::fixed_cost(const WorkerView& worker, const LastRound::Work& work, const Walk& walk) const {
-  if (!options_.profile.empty()) {
-    return std::min(options_.profile.of(worker.name, worker.slot).over(walk, 0),
-                    most_fixed_share * work.seconds);
-  }
-  const auto found = known_.find(worker.slot);
+double Lbb::fixed_cost(std::uint32_t slot, const LastRound::Work& work) const {
+  const auto found = known_.find(slot);
   if (found == known_.end()) return 0;
   const Known& then = found->second;
   const double more = static_cast<double>(work.samples) - then.samples;

@@ -6,8 +6,8 @@
 //   otherwise      rapid-tune: T_i(b) = (CT_i - a0_i) / CB_i * b + a0_i, and solve again
 //
 // with CT_i and CB_i the last time and share, and a0_i the constant term of the profile (Alg. 1: a cubic per
-// worker, clamped here so that it never falls). With a profile, the first split is solved on it; otherwise it
-// is equal.
+// worker, clamped here so that it never falls). With a profile, from the option or measured before training
+// (WorkerView::profile), the first split is solved on it; otherwise it is equal.
 //
 // Decided here, as the paper is silent or differs from the released code:
 //  - max T is minimised, not max T - min T: slowing fast workers makes nothing faster;
@@ -51,7 +51,7 @@ struct LbbOptions {
   bool guard = true;                // against single outliers
   bool balanced_only = false;       // the window counts balanced rounds, with fine tuning meanwhile
   bool profiled_start = true;       // false: the first split is equal even with a profile
-  Profile profile{};                // may be empty
+  Profile profile{};                // if not empty, used instead of WorkerView::profile
 };
 
 LbbOptions lbb_as_released();
@@ -86,8 +86,7 @@ class Lbb final : public Saved<Policy, Lbb> {
   void start_trials(const Request& request);
   [[nodiscard]] double straggler_effect() const;
   [[nodiscard]] bool rapid_is_allowed(double se) const;
-  [[nodiscard]] double fixed_cost(const WorkerView& worker, const LastRound::Work& work,
-                                  const Walk& walk) const;
+  [[nodiscard]] double fixed_cost(std::uint32_t slot, const LastRound::Work& work) const;  // unprofiled
 
   LbbOptions options_;
   LastRound last_;

@@ -8,8 +8,10 @@
 
 namespace steelyard::balancing {
 std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
-  if (!options_.curves.empty())
-    return profile_split(options_.curves, request, with_rest(request, share_bounds(request)));
+  if (!options_.curves.empty() || options_.speeds.empty()) {
+    const std::vector<Cubic> curves = profiled_curves(options_.curves, request);
+    if (!curves.empty()) return profile_split(curves, request, with_rest(request, share_bounds(request)));
+  }
   std::vector<double> speeds = options_.speeds;
   std::vector<double> weights;
   for (const WorkerView& worker : request.workers) {
@@ -22,16 +24,30 @@ std::vector<std::uint64_t> StaticProfile::plan(const Request& request) {
   return largest_remainder(weights, request.positions, share_bounds(request));
 }
 
-std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request,
-                                         const std::vector<Bound>& bounds) {
-  std::vector<Curve> curves;
+std::vector<Cubic> profiled_curves(const Profile& given, const Request& request) {
+  std::vector<Profile::Line> measured;
   for (const WorkerView& worker : request.workers) {
-    const Cubic curve = profile.of(worker.name, worker.slot).over_grains(request.grain);
-    curves.push_back([curve, walk = request.walk](std::uint64_t samples) {
+    if (const Cubic curve{worker.profile}; curve != Cubic{}) measured.push_back({"", curve});
+  }
+  if (given.empty() && measured.empty()) return {};
+  const Cubic mean = Profile(measured).mean();
+  std::vector<Cubic> curves;
+  for (const WorkerView& worker : request.workers) {
+    const Cubic own{worker.profile};
+    curves.push_back(!given.empty() ? given.of(worker.name, worker.slot) : own != Cubic{} ? own : mean);
+  }
+  return curves;
+}
+
+std::vector<std::uint64_t> profile_split(const std::vector<Cubic>& curves, const Request& request,
+                                         const std::vector<Bound>& bounds) {
+  std::vector<Curve> times;
+  for (const Cubic& curve : curves) {
+    times.push_back([curve = curve.over_grains(request.grain), walk = request.walk](std::uint64_t samples) {
       return curve.over(walk, static_cast<double>(samples));
     });
   }
-  return min_max(curves, bounds, request.positions);
+  return min_max(times, bounds, request.positions);
 }
 
 PolicyTable static_profile_rows(const PredictorTable&) {

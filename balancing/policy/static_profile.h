@@ -3,6 +3,7 @@
 //   speeds v_i:  x_i = X v_i / sum_j v_j, rounded by largest remainder
 //   curves T_i:  the exact integer min-max of T_i(x_i)
 //
+// The curves are those of the option or, without options, those that the workers measured before training.
 // Equivalent to setting shares by hand; suitable while the machines do not change. A worker not listed gets
 // the mean speed (or mean curve) of the others. Without a profile the split is that of `equal`.
 //
@@ -40,8 +41,12 @@ class StaticProfile final : public Saved<Policy, StaticProfile> {
   StaticOptions options_;
 };
 
-// The exact split on the curves of a profile, within these bounds.
-std::vector<std::uint64_t> profile_split(const Profile& profile, const Request& request,
+// The curve of each worker of the request, over samples: of `given`, or if that is empty of
+// WorkerView::profile, where a worker without one counts as the mean of the others. Empty without any curve.
+std::vector<Cubic> profiled_curves(const Profile& given, const Request& request);
+
+// The exact split on the curves of the request's workers, which are over samples, within these bounds.
+std::vector<std::uint64_t> profile_split(const std::vector<Cubic>& curves, const Request& request,
                                          const std::vector<Bound>& bounds);
 
 }  // namespace steelyard::balancing

@@ -58,9 +58,8 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
   look_up(request);
   const bool complete = last_.take(request, move_.split());
   if (complete) links_.observe(last_, rests_.on_trial());
-  if (workers_.empty() && !options_.profile.empty()) {
-    return profile_split(options_.profile, request, share_bounds(request));
-  }
+  if (workers_.empty() && !profiled_.empty())
+    return profile_split(profiled_curves(options_.profile, request), request, share_bounds(request));
   std::vector<double> link_seconds;
   for (const WorkerView& worker : request.workers) link_seconds.push_back(links_.seconds(worker.slot));
   const std::vector<Affine> costs = curves(request, link_seconds);
@@ -79,18 +78,18 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
 void Steelyard::forget_absent(const Request& request) {
   const std::set<std::uint32_t> present = slots_of(request);
   keep_only(present, workers_);
-  keep_only(present, profiled_);
   links_.forget_all_but(present);
   waits_.forget_all_but(present);
   rests_.forget_all_but(present);
 }
 
 void Steelyard::look_up(const Request& request) {
-  if (options_.profile.empty()) return;
   walk_ = request.walk;
+  profiled_.clear();
   for (const WorkerView& worker : request.workers) {
-    profiled_.try_emplace(worker.slot,
-                          options_.profile.of(worker.name, worker.slot).over_grains(request.grain));
+    const Cubic curve =
+        options_.profile.empty() ? Cubic{worker.profile} : options_.profile.of(worker.name, worker.slot);
+    if (curve != Cubic{}) profiled_[worker.slot] = curve.over_grains(request.grain);
   }
 }
 

@@ -33,7 +33,7 @@ namespace steelyard::balancing {
 
 struct SteelyardOptions {
   MoveOptions move{};
-  Profile profile{};  // used until a time has been measured; may be empty
+  Profile profile{};  // if not empty, used instead of WorkerView::profile
   Rules rules{};      // for the ablation bench
 };
 
@@ -48,7 +48,8 @@ class Steelyard final : public Saved<Policy, Steelyard> {
   [[nodiscard]] Steelyard anew() const { return Steelyard(options_); }
   void serialize(auto& fields) {
     fields.by_slot(workers_, [&](std::uint32_t) { return CostFilter(options_.rules); });
-    fields(last_, links_, waits_, rests_, move_, lasted_, accidents_);
+    fields(last_, links_, waits_, rests_, move_, lasted_, accidents_, profiled_, walk_.passes, walk_.steps,
+           walk_.batch);
   }
 
  private:
@@ -65,7 +66,7 @@ class Steelyard final : public Saved<Policy, Steelyard> {
   SteelyardOptions options_;
   std::map<std::uint32_t, CostFilter> workers_;  // by slot, of measured workers
   Walk walk_;                                    // of the last plan
-  std::map<std::uint32_t, Cubic> profiled_;      // by slot; part of the job, not of a checkpoint
+  std::map<std::uint32_t, Cubic> profiled_;      // by slot, over grains
   LastRound last_;
   Links links_;
   Waits waits_;

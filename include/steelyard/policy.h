@@ -18,6 +18,7 @@
 #include <steelyard/failure.h>
 #include <steelyard/predictor.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -38,6 +39,9 @@ struct WorkerView {
   double memory = -1;                          // available MB; -1: unknown
   bool may_rest = true;                        // a policy may give it a share of 0, if `least` is at most 1
   std::string name{};                          // for display; may be empty
+  // Its time for b samples as measured before training, in seconds: the terms of a cubic, low order first.
+  // Over samples also if the counts here are grains. All 0: not measured.
+  std::array<double, 4> profile{};
 };
 
 // One finished share and its compute time, without waiting and communication. A share that ends within a

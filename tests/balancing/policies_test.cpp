@@ -98,6 +98,70 @@ TEST(Policies, ProfilesReachTheirPolicies) {
               ElementsAre(128, 128, 128, 128));
 }
 
+Request profiled_request() {
+  return {1,
+          512,
+          {{.slot = 0, .profile = {0.005896, 0.00059308}},
+           {.slot = 1, .profile = {0.007151, 0.00058077}},
+           {.slot = 2, .profile = {0.008291, 0.00060233}},
+           {.slot = 3, .profile = {0.050982, 0.00267139}}}};
+}
+
+// Before a policy has learned anything, it divides by what the workers measured. `equal` stays equal.
+TEST(Policies, TheFirstSplitFollowsTheWorkersProfiles) {
+  for (const std::string& name : policy_names()) {
+    for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::gpu}) {
+      Request request = profiled_request();
+      for (WorkerView& worker : request.workers) worker.kind = kind;
+      const std::vector<std::uint64_t> shares = make_policy(name)->plan(request);
+      if (name == "equal") {
+        EXPECT_THAT(shares, ElementsAre(128, 128, 128, 128));
+      } else {
+        EXPECT_THAT(shares, ElementsAre(166, 167, 159, 20)) << name;
+      }
+    }
+  }
+}
+
+TEST(Policies, AWorkerWithoutAProfileCountsAsTheMeanOfTheOthers) {
+  for (const char* name : {"lbb", "static", "boa", "steelyard"}) {
+    const Request request{
+        1, 110, {{.slot = 0, .profile = {0, 1}}, {.slot = 1, .profile = {0, 3}}, {.slot = 2}}};
+    EXPECT_THAT(make_policy(name)->plan(request), ElementsAre(60, 20, 30)) << name;
+  }
+}
+
+TEST(Policies, OptionsComeBeforeTheWorkersProfiles) {
+  const Request request = profiled_request();
+  EXPECT_THAT(make_policy("lbb", {{"start", "equal"}})->plan(request), ElementsAre(128, 128, 128, 128));
+  EXPECT_THAT(make_policy("static", {{"speeds", "1 1 1 1"}})->plan(request), ElementsAre(128, 128, 128, 128));
+  for (const char* name : {"lbb", "steelyard"}) {
+    EXPECT_THAT(make_policy(name, {{"profile_ms", "0 1; 0 1; 0 1; 0 1"}})->plan(request),
+                ElementsAre(128, 128, 128, 128))
+        << name;
+  }
+}
+
+// The rapid step of LBB takes a0 from the profile, and a policy restored between plan and times learns the
+// same as one that was not (a journal may be condensed at any time).
+TEST(Policies, AProfileSurvivesARestore) {
+  for (const std::string& name : policy_names()) {
+    const auto policy = make_policy(name), twin = make_policy(name);
+    Request request = profiled_request();
+    for (std::uint64_t round = 1; round < 6; ++round) {
+      request.round = round;
+      const std::vector<std::uint64_t> shares = policy->plan(request);
+      twin->restore(policy->save());
+      for (std::uint32_t slot = 0; slot < 4; ++slot) {
+        const Sample sample{slot, round, shares[slot],
+                            0.001 * (slot + 2) * static_cast<double>(shares[slot])};
+        policy->observe(sample), twin->observe(sample);
+      }
+      EXPECT_EQ(policy->save(), twin->save()) << name << ", round " << round;
+    }
+  }
+}
+
 // Contract of every policy, under changing random clusters, random bounds and random times.
 class EveryPolicy : public testing::TestWithParam<std::string> {};
 

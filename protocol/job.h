@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
@@ -31,6 +32,21 @@ enum class BadGradient : std::uint8_t {
   recompute,  // another worker computes the piece
   rest,       // besides, the worker that computed it gets no pieces for some rounds
   stop,       // the job ends
+};
+
+// The compute time of one batch, measured before training.
+struct BatchTime {
+  std::uint64_t samples = 0;
+  double seconds = 0;
+  friend bool operator==(const BatchTime&, const BatchTime&) = default;
+  void serialize(auto& fields) { fields(samples, seconds); }
+};
+
+// The compute time of a worker as a function of its batch b, in seconds: a0 + a1 b + a2 b^2 + a3 b^3.
+struct WorkerCurve {
+  std::string name;           // of the worker
+  std::vector<double> terms;  // a0 first, at most four
+  void serialize(auto& fields) { fields(bounded(name, limits::name), bounded(terms, limits::curve_terms)); }
 };
 
 struct Job {
@@ -90,6 +106,10 @@ struct Job {
   FloatCode push_encoding = FloatCode::float32, pull_encoding = FloatCode::float32;
   std::string policy = "steelyard";
   std::map<std::string, std::string> policy_options;
+  // Workers measure their compute time by batch size before training, and the first split follows from it
+  // (worker/profiler.h). Those in `curves` were measured before the job and are not measured again.
+  bool profile = false;
+  std::vector<WorkerCurve> curves;
 
   // Timeouts, in seconds.
   double heartbeat = 0.5;
@@ -107,7 +127,8 @@ struct Job {
            upto(sum_order, SumOrder::positions), upto(push_encoding, FloatCode::int4),
            upto(pull_encoding, FloatCode::int4), bounded(policy, limits::label),
            bounded(policy_options, limits::options, limits::value), heartbeat, heartbeat_timeout,
-           gradient_limit, upto(bad_gradient, BadGradient::stop), server_wait);
+           gradient_limit, upto(bad_gradient, BadGradient::stop), server_wait, profile,
+           bounded(curves, limits::members));
   }
 };
 

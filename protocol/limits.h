@@ -13,6 +13,7 @@ inline constexpr std::size_t members = 131'072;    // of a job; the scheduler ad
 inline constexpr std::size_t names = 2 * members;  // by slot: of members, and of former ones that may return
 inline constexpr std::size_t shards = 65'536;      // a job has at most 20,000
 inline constexpr std::size_t staleness = 65;       // staleness_places in protocol/terms.h
+inline constexpr std::size_t batch_times = 65;     // in Ready: the doublings of a 64-bit number
 
 // ---- a round
 
@@ -32,6 +33,7 @@ inline constexpr std::size_t ranges = 2 * tensors + 1;  // at most two per tenso
 inline constexpr std::size_t dimensions = 64;           // of a tensor
 inline constexpr std::size_t channels = 65'536;         // of inputs, if normalized separately
 inline constexpr std::size_t options = 1024;            // of a model, data set or policy
+inline constexpr std::size_t curve_terms = 4;           // WorkerCurve::terms
 
 // ---- in bytes
 

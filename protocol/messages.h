@@ -144,8 +144,12 @@ struct StateChunk {  // checkpointer or primary -> shard: a part of the initial 
 };
 
 // Worker -> scheduler: it has opened data and model, and every shard has answered; pieces can be assigned.
+// Sent again after each Roster, which a worker that is not ready receives with every heartbeat.
 struct Ready {
+  std::vector<BatchTime> times{};  // Job::profile: compute times, in ascending order of the samples
+  std::uint64_t most = 0;  // the largest batch that fitted in memory when a larger one did not; 0: all fitted
   static constexpr Roles senders{Role::worker};
+  void serialize(auto& fields) { fields(bounded(times, limits::batch_times), most); }
 };
 
 // ---- a round
@@ -450,7 +454,8 @@ struct Interrupt {
 // message with parameters follows.
 struct Compute {
   Piece piece;
-  Blob parameters{};  // the whole flat buffer
+  Blob parameters{};   // the whole flat buffer
+  bool trial = false;  // measures the time only: no gradient is sent (worker/profiler.h)
 };
 struct Abandon {  // worker -> compute: drop the pieces of all rounds below this
   Round before = 0;
@@ -465,6 +470,7 @@ struct GradientReady {  // compute -> worker: the gradient of this slice is fina
 struct Computed {  // compute -> worker
   Report report;   // the worker fills in `term`
 };
+struct TrialTooLarge {};  // compute -> worker: the memory does not hold the trial
 
 // ---- one variant per receiver
 using ToScheduler =
@@ -475,10 +481,10 @@ using ToShard =
     std::variant<Welcome, Refuse, StateOffer, StateChunk, Ping, BeginRound, Pull, PullAck, Push, Commit,
                  Fetch, Saved, Mirror, MirrorOf, Promote, Replicate, ReplicateAck, IdleTick, Arbitrate,
                  LeaderClaim, SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
-using ToWorker =
-    std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
-                 Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress, CutTried, Computed,
-                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading>;
+using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
+                              VersionExpired, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress,
+                              CutTried, Computed, TrialTooLarge, Disconnected, VersionMismatch, Unreachable,
+                              Interrupt, MachineLeft, MachineReading>;
 using ToCheckpointer = std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, SchedulerBeat,
                                     Stop, Disconnected, VersionMismatch, Unreachable>;
 using ToStandby = std::variant<Following, JournalPart, LeaderGrant, Stop, Disconnected, VersionMismatch,

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "protocol/archive.h"
 #include "scheduler/members/liveness.h"
+#include "scheduler/members/worker_profile.h"
 
 namespace steelyard {
 namespace {
@@ -135,10 +136,12 @@ void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
              admission_.answer(now, from, hello, phase()));
 }
 
-void Scheduler::handle(Time now, NodeId from, const Ready&, Outbox& out) {
+void Scheduler::handle(Time now, NodeId from, const Ready& ready, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (worker == nullptr || worker->ready) return ignore();
   worker->ready = true;
+  std::string profile = adopt_profile(job_, ready, *worker);
+  if (!profile.empty()) Dispatch::note(std::move(profile), out);
   training_.may_be_idle(worker->slot);
   training_.adopt_orphans(now, out);
 }

@@ -245,13 +245,15 @@ void World::send(Envelope envelope, Time at) {
 // ---- computing
 
 void World::compute(Hosted& node, const Compute& order) {
-  for (Observer* observer : observers_) observer->ordered(node.id, order);
+  if (!order.trial) {
+    for (Observer* observer : observers_) observer->ordered(node.id, order);
+  }
   const double takes_s = computing_model_.seconds_for(node.id, order, now_);
   const Piece& piece = order.piece;
   node.computing.push_back({++computations_, piece.round, piece.id, piece.positions.end});
   const Computing whole{{node.id, order, now_, takes_s}, computations_};
   computing_.push(now_ + from_seconds(takes_s), whole);
-  const std::uint64_t micro_batch = computing_model_.micro_batch(order);
+  const std::uint64_t micro_batch = order.trial ? 0 : computing_model_.micro_batch(order);
   if (micro_batch == 0) return;
   divisible_.emplace(computations_, whole.order);
   computing_.push(now_, {whole.order, computations_, Computing::What::part, 0});
@@ -324,9 +326,13 @@ void World::cut(const Computing& event) {
 
 void World::finish(const Computing& done) {
   const NodeId worker = done.order.worker;
-  computing_model_.finish(done.order, [&](ToWorker said) {
-    if (awaited(done) != nullptr) answer(done, std::move(said));
-  });
+  if (done.order.compute.trial) {
+    answer(done, Computed{Report{.piece = done.order.compute.piece, .seconds = done.order.seconds}});
+  } else {
+    computing_model_.finish(done.order, [&](ToWorker said) {
+      if (awaited(done) != nullptr) answer(done, std::move(said));
+    });
+  }
   divisible_.erase(done.number);
   if (Hosted* node = living(worker); node != nullptr)
     std::erase_if(node->computing, [&](const auto& it) { return it.number == done.number; });

@@ -86,6 +86,11 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
+  const auto is_own = [&](const WorkerCurve& it) { return it.name == options_.hello.name; };
+  if (job_.profile && std::ranges::none_of(job_.curves, is_own)) {
+    const std::uint64_t own = options_.hello.max_batch > 0 ? options_.hello.max_batch : UINT64_MAX;
+    profiler_.emplace(job_.grain, std::min({own, job_.global_batch, job_.train_samples}));
+  }
   session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.heartbeat_timeout));
 }
 
@@ -94,7 +99,7 @@ void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
   exit_reason_.refused(refuse);
 }
 
-void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
+void Worker::handle(Time now, NodeId, const Roster& roster, Outbox& out) {
   if (!session_.joined() || roster.number < reach_.roster()) return ignore();
   if (roster.shards.empty()) return;  // not all shards have joined yet
   if (!covers(roster, slices_.size())) return ignore();
@@ -105,7 +110,7 @@ void Worker::handle(Time, NodeId, const Roster& roster, Outbox& out) {
     ping(out);
     repeat_to_newcomers(former, out);
   } else if (reach_.ready()) {
-    out.send<ToScheduler>(scheduler_node, Ready{});  // the first one was lost
+    get_ready(now, out);  // the first Ready was lost, or is still to come
   }
 }
 
@@ -138,14 +143,39 @@ void Worker::ping(Outbox& out) {
   for (const NodeId shard : reach_.awaited()) out.send<ToShard>(shard, Ping{term_});
 }
 
-void Worker::handle(Time, NodeId from, const Pong& pong, Outbox& out) {
+void Worker::handle(Time now, NodeId from, const Pong& pong, Outbox& out) {
   if (pong.term != term_) return ignore();
-  answered(from, out);
+  answered(now, from, out);
   if (std::erase(tried_, from) > 0) out.send<ToLink>(link_node, Disconnect{from});
 }
 
-void Worker::answered(NodeId shard, Outbox& out) {
-  if (reach_.answered(shard)) out.send<ToScheduler>(scheduler_node, Ready{});
+void Worker::answered(Time now, NodeId shard, Outbox& out) {
+  if (reach_.answered(shard)) get_ready(now, out);
+}
+
+// A trial is a piece of no round: positions from the begin of the data set, in one local step if the job has
+// them. Stop and Interrupt abandon it.
+void Worker::get_ready(Time now, Outbox& out) {
+  if (measuring_ || stop_) return;
+  if (profiler_) {
+    if (const std::optional<std::uint64_t> size = profiler_->next(now)) {
+      if (trial_parameters_.empty()) trial_parameters_ = trial_parameters(job_.layout);
+      Piece piece{.positions = {0, *size}, .whole = {0, *size}};
+      if (job_.sync.is_local()) piece.local.steps = 1;
+      measuring_ = true;
+      return out.send<ToCompute>(compute_node, Compute{piece, trial_parameters_, true});
+    }
+    ready_ = profiler_->result();
+    profiler_.reset();
+    trial_parameters_ = {};
+  }
+  if (reach_.ready()) out.send<ToScheduler>(scheduler_node, ready_);
+}
+
+void Worker::handle(Time now, NodeId, const TrialTooLarge&, Outbox& out) {
+  if (!std::exchange(measuring_, false)) return ignore();
+  profiler_->did_not_fit();
+  get_ready(now, out);
 }
 
 // ---- a round
@@ -206,7 +236,7 @@ void Worker::acknowledge(NodeId shard, Outbox& out) {
 
 void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox& out) {
   if (parameters.term != term_) return ignore();
-  answered(from, out);
+  answered(now, from, out);
   if (!next_.begun || !rule_->answers(parameters, next_)) return ignore();  // answers another pull
   const bool is_new = next_.take(
       parameters.difference ? added(job_, slices_, parameters, current_) : parameters, slices_, *pool_);
@@ -301,6 +331,10 @@ void Worker::handle(Time, NodeId, const GradientReady& final, Outbox& out) {
 
 void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
   ++progress_;
+  if (std::exchange(measuring_, false)) {
+    profiler_->took(computed.report.seconds);
+    return get_ready(now, out);
+  }
   if (computing_ == computed.report.piece.id) computing_.reset();
   if (HeldPiece* piece = find(computed.report.piece.id)) {
     piece->stage = Stage::done;

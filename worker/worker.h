@@ -21,6 +21,7 @@
 #include "protocol/session.h"
 #include "protocol/terms.h"
 #include "worker/contact.h"
+#include "worker/profiler.h"
 #include "worker/pull_rule.h"
 #include "worker/version_buffer.h"
 
@@ -80,10 +81,11 @@ class Worker {
   void handle(Time, NodeId, const ComputeProgress& advance, Outbox& out) {
     ++progress_;
     const PieceProgress told{term_, advance.piece_id, advance.done, advance.micro_batch};
-    if (job_.sync.steals_work) out.send<ToScheduler>(scheduler_node, told);
+    if (job_.sync.steals_work && !measuring_) out.send<ToScheduler>(scheduler_node, told);
   }
   void handle(Time now, NodeId from, const CutTried& tried, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
+  void handle(Time now, NodeId from, const TrialTooLarge& trial, Outbox& out);
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
@@ -95,7 +97,8 @@ class Worker {
   void ping(Outbox& out);  // shards that have not answered
   void try_mirrors(Outbox& out);
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);
-  void answered(NodeId shard, Outbox& out);
+  void answered(Time now, NodeId shard, Outbox& out);
+  void get_ready(Time now, Outbox& out);    // measures what is left of the profile, then sends Ready
   void choose_next(Time now, Outbox& out);  // starts the next pull, if one is needed
   [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
   void begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out);
@@ -130,6 +133,11 @@ class Worker {
   double left_ = -1;            // WorkerBeat::left
   MachineReading reading_;      // WorkerBeat::now
   bool reading_due_ = false;    // not sent since the last report
+
+  std::optional<Profiler> profiler_;  // until the profile is measured, in a job that has one
+  Blob trial_parameters_;
+  bool measuring_ = false;  // the compute node has a trial
+  Ready ready_;
 
   VersionBuffer current_, next_;  // next_.begun is false while nothing is being pulled
   std::uint64_t last_ticket_ = 0;

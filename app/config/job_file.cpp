@@ -110,6 +110,7 @@ class JobReader {
     const SyncMode& mode = job.sync;
     job.push_encoding = float_code(draft_.push_encoding);
     job.pull_encoding = float_code(draft_.pull_encoding);
+    cluster.demand_none(profile_trouble(), "profile_ms");
     train.demand_none(optimizer_trouble(draft_.training.optimizer, job.optimizer, mode), "optimizer");
     train.demand_none(outer_trouble(job, mode), "outer_rate");
     cluster.demand_none(code_trouble("push_encoding", job.push_encoding, mode), "push_encoding");
@@ -135,6 +136,21 @@ class JobReader {
         "one server: give servers = 2 or more, or leave replicas out");
     job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
     draft_.file.resolved = resolved_text(draft_);
+  }
+
+  // Fills Job::curves. Returns why the text is invalid; empty: it is valid.
+  std::string profile_trouble() {
+    if (draft_.profile_ms.empty()) return {};
+    try {
+      for (const balancing::Profile::Line& line : balancing::curves_in(draft_.profile_ms, "profile_ms")) {
+        if (line.name.empty())
+          return "profile_ms: a curve has no name: give \"WORKER: NUMBERS\", separated by semicolons";
+        draft_.file.job.curves.push_back({line.name, {line.curve.terms.begin(), line.curve.terms.end()}});
+      }
+    } catch (const Failure& failure) {
+      return failure.what();
+    }
+    return {};
   }
 
   void check_lengths() {

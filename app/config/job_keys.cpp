@@ -62,6 +62,16 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
           "encoding of parameter changes in messages; rounding errors are added to the next change"}
           .formerly("pull"),
       {"policy", &job.policy, Limits::plain_name(), "how the batch is divided: steelyard help policy"},
+      {"profile",
+       &job.profile,
+       {},
+       "workers measure their time by batch size for some seconds before training; the first round is "
+       "divided "
+       "accordingly"},
+      {"profile_ms", &draft.profile_ms, Limits::text([](std::string_view) { return true; }, "a text", false),
+       "time curves measured before the job, by worker, as polynomials of the batch in ms; these workers are "
+       "not measured again",
+       "\"half: 5.9 0.59; slow: 8.3 0.6\""},
       {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between heartbeats"},
       Key{"heartbeat_timeout", &job.heartbeat_timeout, Limits::above(0, 86400),
           "seconds without a message until a process is declared lost; more than two heartbeats"}

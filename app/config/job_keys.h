@@ -36,6 +36,7 @@ struct JobDraft {
   bool reproducible = false;
   std::string push_encoding = "float32", pull_encoding = "float32";
   std::uint32_t shards_per_server = 1;
+  std::string profile_ms;  // Job::curves
 };
 
 Schema schema_of(JobDraft& draft);

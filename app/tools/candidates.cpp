@@ -8,7 +8,9 @@
 #include "app/config/schema.h"
 #include "app/launch/children.h"
 #include "app/report/run_directory.h"
+#include "app/report/terminal_text.h"
 #include "app/tools/child_run.h"
+#include "app/tools/profile_command.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -254,6 +256,22 @@ double steady_rate(const RunRecord& run) {
     seconds += rounds[i]->seconds();
   }
   return seconds > 0 ? samples / seconds : 0;
+}
+
+std::string profile_ms_of(const std::vector<MeasuredWorker>& measured,
+                          const std::vector<std::string>& workers) {
+  std::string text;
+  for (const MeasuredWorker& it : measured) {
+    if (std::ranges::find(workers, it.name) == workers.end()) continue;
+    std::vector<ProfilePoint> points;
+    for (const sim::MeasuredTime& time : it.curve)
+      points.push_back({static_cast<std::uint64_t>(time.samples), time.ms, 0});
+    const ProfileLine line = profile_line(points);
+    if (line.constant + line.per_sample <= 0) continue;
+    text +=
+        printed("%s%s: %.6g %.6g", text.empty() ? "" : "; ", it.name.c_str(), line.constant, line.per_sample);
+  }
+  return text;
 }
 
 std::string measurements_text(const std::vector<MeasuredWorker>& workers) {

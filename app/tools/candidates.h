@@ -54,6 +54,10 @@ std::string measurements_text(const std::vector<MeasuredWorker>& workers);
 // Throws Failure (configuration) with `place`, the error and the remedy.
 std::vector<MeasuredWorker> parse_measurements(const std::string& text, const std::string& place);
 
+// The compute times of these workers as lines, for cluster.profile_ms: "half: 5.9 0.59; slow: 8.3 0.6".
+std::string profile_ms_of(const std::vector<MeasuredWorker>& measured,
+                          const std::vector<std::string>& workers);
+
 // Short runs of a job on some of its hosts, each started with `steelyard launch`.
 class Trials {
  public:

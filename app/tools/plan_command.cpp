@@ -198,10 +198,12 @@ class PlanSession {
   const Trials trials_;
 };
 
-std::string launch_line(const PlanCommand& command, const std::string& hosts, const PlanMode& mode) {
+std::string launch_line(const PlanCommand& command, const std::string& hosts, const PlanMode& mode,
+                        const std::string& profile_ms) {
   std::vector<std::string> words{"steelyard", "launch", hosts, command.job_file};
   for (const std::string& word : launch_options(command)) words.push_back(word);
   for (const std::string& setting : settings_of(mode)) words.insert(words.end(), {"--set", setting});
+  words.insert(words.end(), {"--set", "cluster.profile_ms=" + profile_ms});
   return shell_line(words);
 }
 
@@ -321,7 +323,8 @@ void run_plan(const PlanCommand& command) {
   if (command.check) say(checked_text(best->rate, planner.checked(*best)));
   const std::string chosen = directory + "/hosts.toml";
   write_text(chosen, hosts_text(with_workers(hosts, best->workers)));
-  say(caution(best->mode) + "to start it:\n  " + launch_line(command, chosen, best->mode) + "\n");
+  const std::string profile_ms = profile_ms_of(measured, best->workers);
+  say(caution(best->mode) + "to start it:\n  " + launch_line(command, chosen, best->mode, profile_ms) + "\n");
 }
 
 }  // namespace steelyard

@@ -15,6 +15,8 @@
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
 #include "app/tools/profile_bench.h"
+#include "balancing/cost/correlation.h"
+#include "balancing/cost/curves.h"
 #include "core/check.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -138,6 +140,11 @@ std::string line_text(const char* which, const ProfileLine& line) {
                  line.per_sample, 100 * line.error);
 }
 
+std::string cubic_text(const char* which, const ProfileCubic& cubic) {
+  return printed("  %-9s %.4g %.4g %.4g %.4g, Pearson %.4f, Spearman %.4f\n", which, cubic.ms[0], cubic.ms[1],
+                 cubic.ms[2], cubic.ms[3], cubic.pearson, cubic.spearman);
+}
+
 }  // namespace
 
 void run_profile(const ProfileCommand& command) {
@@ -236,6 +243,19 @@ ProfileLine profile_line(const std::vector<ProfilePoint>& points) {
   return line;
 }
 
+ProfileCubic profile_cubic(const std::vector<ProfilePoint>& points) {
+  std::vector<balancing::TimedBatch> batches;
+  for (const ProfilePoint& it : points) {
+    if (it.ms > 0) batches.push_back({static_cast<double>(it.samples), it.ms});
+  }
+  if (batches.empty()) return {};
+  const balancing::Cubic curve = balancing::fit_cubic(batches);
+  std::vector<double> measured, fitted;
+  for (const balancing::TimedBatch& it : batches)
+    measured.push_back(it.seconds), fitted.push_back(curve(it.samples));
+  return {curve.terms, balancing::pearson(fitted, measured), balancing::spearman(fitted, measured)};
+}
+
 std::string profile_table(const Profile& profile) {
   const bool many = !profile.together.empty();
   std::string head = profile.model + " on " + profile.data + ", " + profile.device + ", ";
@@ -265,6 +285,9 @@ std::string profile_table(const Profile& profile) {
   text += "as a line, for scenarios and for policy.static.curves_ms:\n";
   text += line_text("alone", profile_line(profile.alone));
   if (many) text += line_text("together", profile_line(profile.together));
+  text += "as a cubic, for policy.lbb.profile_ms and cluster.profile_ms:\n";
+  text += cubic_text("alone", profile_cubic(profile.alone));
+  if (many) text += cubic_text("together", profile_cubic(profile.together));
   if (worst > noisy) {
     const std::string advice = printed(
         "The times are noisy: the interquartile range is up to %.0f %% of the median. Stop other programs "

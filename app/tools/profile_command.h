@@ -5,6 +5,7 @@
 // meanwhile does not distort the curve.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,6 +44,14 @@ struct ProfileLine {
   double constant = 0, per_sample = 0, error = 0;
 };
 ProfileLine profile_line(const std::vector<ProfilePoint>& points);
+
+// The cubic of LBB through the points (balancing/cost/curves.h), and the correlations of its times with the
+// measured ones.
+struct ProfileCubic {
+  std::array<double, 4> ms{};  // low order first
+  double pearson = 0, spearman = 0;
+};
+ProfileCubic profile_cubic(const std::vector<ProfilePoint>& points);
 
 std::string profile_table(const Profile& profile);
 std::string profile_json(const Profile& profile);  // the file for profile = "FILE" of a scenario's worker

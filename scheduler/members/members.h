@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -114,13 +115,15 @@ struct WorkerMember {
     void serialize(auto& fields) { fields(since, last); }
   };
   std::optional<Contest> contest{};
-  Duration longest_silence{};  // that ended with a message
-  Room room{};                 // of a background worker
+  Duration longest_silence{};     // that ended with a message
+  Room room{};                    // of a background worker
+  std::array<double, 4> curve{};  // balancing::WorkerView::profile
 
   [[nodiscard]] bool working() const { return ready && present && !stalled && !rests_until && !room.out(); }
   void serialize(auto& fields) {
     fields(node, slot, name, kind, most, ready, present, last_heard, cpu, memory, reading, progress, stalled,
-           cut_off_said, rests_until, doubtful, contest, longest_silence, room);
+           cut_off_said, rests_until, doubtful, contest, longest_silence, room, curve[0], curve[1], curve[2],
+           curve[3]);
   }
 };
 

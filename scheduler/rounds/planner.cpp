@@ -280,8 +280,8 @@ std::vector<balancing::WorkerView> Planner::workers(const RoundState* round) con
   for (const auto& [slot, worker] : members_.workers) {
     if (!worker.working()) continue;
     const std::uint64_t most = round == nullptr ? UINT64_MAX : most_grains(worker, *round);
-    views.push_back(
-        {slot, worker.kind, 1, most, worker.reading.cpu, worker.reading.memory, true, worker.name});
+    views.push_back({slot, worker.kind, 1, most, worker.reading.cpu, worker.reading.memory, true, worker.name,
+                     worker.curve});
   }
   return views;
 }

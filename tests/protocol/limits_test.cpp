@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "protocol/terms.h"
 #include "tests/protocol/made_messages.h"
 
@@ -28,6 +30,16 @@ WorkerBeat holding(std::size_t pieces) {
 TEST(Limits, ABeatListsAtMost65536Pieces) {
   EXPECT_TRUE(accepted_by<ToScheduler>(Role::scheduler, holding(65'536)));
   EXPECT_FALSE(accepted_by<ToScheduler>(Role::scheduler, holding(65'537)));
+}
+
+TEST(Limits, AProfileHasAtMost65FiniteTimes) {
+  const auto ready = [](std::size_t times, double seconds) {
+    return Ready{std::vector<BatchTime>(times, BatchTime{1, seconds}), 0};
+  };
+  EXPECT_TRUE(accepted_by<ToScheduler>(Role::scheduler, ready(65, 0.1)));
+  EXPECT_FALSE(accepted_by<ToScheduler>(Role::scheduler, ready(66, 0.1)));
+  for (const double seconds : {std::nan(""), double{INFINITY}})
+    EXPECT_FALSE(accepted_by<ToScheduler>(Role::scheduler, ready(1, seconds))) << seconds;
 }
 
 TEST(Limits, AListIsRefusedBeforeItsElementsAreRead) {

@@ -122,6 +122,7 @@ void Script::begin(Words words) {
   job_.checkpoint_every = words.count("save", 0);
   job_.checkpoint_rounds = words.count("save_rounds", 0);
   job_.checkpoint_minutes = words.real("save_minutes", 0);
+  job_.profile = words.has("profile");
   job_.policy = words.values.contains("policy") ? words.values.at("policy") : "equal";
   if (words.values.contains("sync")) job_.sync = parse_sync(words.values.at("sync"));
   append(job_.layout, "w", {12});
@@ -166,7 +167,12 @@ void Script::send_words(NodeId from, const std::string& what, Words words) {
     if (words.has("rightly")) hello.fingerprint = fingerprint(job_);
     send(from, hello);
   } else if (what == "Ready") {
-    send(from, Ready{});
+    Ready ready{{}, words.count("most", 0)};
+    for (const std::string& word : words.plain) {
+      const auto time = parts(word, ':');
+      ready.times.push_back({std::stoull(time.at(0)), std::stod(time.at(1))});
+    }
+    send(from, ready);
   } else if (what == "Goodbye") {
     send(from, Goodbye{words.rest(0)});
   } else if (what == "Report") {

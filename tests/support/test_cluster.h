@@ -12,6 +12,7 @@
 
 #include "core/device_name.h"
 #include "protocol/job.h"
+#include "protocol/optional_messages.h"
 #include "server/checkpoint/checkpoint.h"
 
 namespace steelyard::test {

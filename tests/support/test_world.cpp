@@ -268,7 +268,8 @@ void World::killed(NodeId node) {
   if (on_kill) on_kill(node);
 }
 
-double World::seconds_for(NodeId worker, const Compute&, Time) {
+double World::seconds_for(NodeId worker, const Compute& order, Time) {
+  if (takes) return takes(worker, order.piece.positions.size());
   return random_.uniform() * options_.slowest_ms / 1000 * (slowness ? slowness(worker) : 1);
 }
 

@@ -100,6 +100,8 @@ class World final : sim::Observer, sim::ComputeModel {
   std::function<void(NodeId)> on_kill;
   std::function<void(GradientReady&)> on_gradient;  // may change a gradient
   std::function<double(NodeId)> slowness;           // factor on a worker's computing time
+  // Seconds for this number of positions, instead of a random time.
+  std::function<double(NodeId, std::uint64_t)> takes;
 
  private:
   bool arrives(const Envelope& envelope) override;

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "nn/cuda/runtime.h"
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
 #include "worker/compute/same_model.h"
@@ -184,12 +185,26 @@ void ComputeNode::give_up(const Failure& failure) {
 
 void ComputeNode::work_on_tasks() {
   while (const std::optional<Task> task = next_task()) {
-    if (task->compute.piece.local.steps > 0) {
-      compute_locally(*task);
-    } else {
-      compute(*task);
-    }
+    task->compute.trial ? compute_trial(*task) : compute_any(*task);
   }
+}
+
+void ComputeNode::compute_any(const Task& task) {
+  task.compute.piece.local.steps > 0 ? compute_locally(task) : compute(task);
+}
+
+// If not even one grain fits, the worker cannot train at all.
+void ComputeNode::compute_trial(const Task& task) {
+  const bool least = task.compute.piece.positions.size() <= grain_;
+  try {
+    return compute_any(task);
+  } catch (const std::bad_alloc&) {
+    if (least) throw;
+  } catch (const nn::cuda::OutOfMemory&) {
+    if (least) throw;
+  }
+  task.request->cancel();
+  post_({TrialTooLarge{}});
 }
 
 // Returns nothing once the queue is closed.
@@ -285,7 +300,7 @@ void ComputeNode::compute(const Task& task) {
   const Gradient gradient = gradients_.take();
   finals_.begin();
   const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t end) {
-    if (clip_norm_ > 0 || samples.abandoned()) return;
+    if (clip_norm_ > 0 || task.compute.trial || samples.abandoned()) return;
     if (auto messages = messages_of(piece, gradient, finals_.take(begin, end)); !messages.empty())
       post_(std::move(messages));
   };
@@ -293,7 +308,7 @@ void ComputeNode::compute(const Task& task) {
   if (samples.abandoned()) return;
   piece.positions.end = samples.end();
   if (clip_norm_ > 0) shorten(layout_, gradient->span(), weight_of(piece.positions.size()), clip_norm_);
-  post_rest(piece, gradient, answer(piece, samples.seconds_worked(), sums));
+  post_rest(task, piece, gradient, answer(piece, samples.seconds_worked(), sums));
 }
 
 // The time includes the steps. Sums are the average of one pass.
@@ -317,7 +332,7 @@ void ComputeNode::compute_locally(const Task& task) {
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
   sums.correct /= piece.local.passes;
-  post_rest(piece, moved, answer(piece, samples.seconds_worked(), sums));
+  post_rest(task, piece, moved, answer(piece, samples.seconds_worked(), sums));
 }
 
 void ComputeNode::begin_to_measure() {
@@ -342,8 +357,9 @@ std::vector<ToWorker> ComputeNode::messages_of(const Piece& piece, const Gradien
   return messages;
 }
 
-void ComputeNode::post_rest(const Piece& piece, const Gradient& values, Computed computed) {
-  std::vector<ToWorker> messages = messages_of(piece, values, finals_.take_rest());
+void ComputeNode::post_rest(const Task& task, const Piece& piece, const Gradient& values, Computed computed) {
+  std::vector<ToWorker> messages;
+  if (!task.compute.trial) messages = messages_of(piece, values, finals_.take_rest());
   messages.emplace_back(std::move(computed));
   post_(std::move(messages));
 }

@@ -6,6 +6,7 @@
 //                        slices first; then by Computed. With local steps, all GradientReady come at the end
 //                        and hold the distance moved (worker/compute/local_stepper.h).
 //  Compute, to evaluate  Answered by Computed.
+//  Compute, as a trial   Answered by Computed or, if the memory does not hold it, by TrialTooLarge.
 //  Compute without parameters
 //                        An announcement: the feed (worker/compute/feed.h) reads the first micro-batches
 //                        before the parameters arrive.
@@ -95,12 +96,14 @@ class ComputeNode {
   void work_on_tasks();
   [[nodiscard]] std::optional<Task> next_task();
   void give_up(const Failure& failure);
+  void compute_trial(const Task& task);
+  void compute_any(const Task& task);
   void compute(const Task& task);
   void compute_locally(const Task& task);
   [[nodiscard]] std::vector<ToWorker> messages_of(const Piece& piece, const Gradient& values,
                                                   const std::vector<std::uint32_t>& slices) const;
   [[nodiscard]] double weight_of(std::uint64_t positions) const;  // of the engine's last result
-  void post_rest(const Piece& piece, const Gradient& values, Computed computed);
+  void post_rest(const Task& task, const Piece& piece, const Gradient& values, Computed computed);
   class PieceSamples;
   void begin_to_measure();
   void tell_progress(PieceId piece, std::uint64_t done);

@@ -12,7 +12,7 @@ from steelyard._errors import refuse
 # test compares both lists.
 CLUSTER_KEYS = frozenset(
     'servers shards_per_server replicas sync sum_order reproducible push_encoding pull_encoding policy '
-    'heartbeat heartbeat_timeout server_wait'.split()
+    'profile profile_ms heartbeat heartbeat_timeout server_wait'.split()
 )
 _FORMER = frozenset('sums push pull dead_after'.split())
 

@@ -100,6 +100,8 @@ replicas = 1
 sync = "ssp:2"
 sum_order = "arrival"
 policy = "boa"
+profile = true
+profile_ms = "a: 5 0.5; b: 1 0.25 1e-3"
 heartbeat = 0.25
 heartbeat_timeout = 3
 server_wait = 600
@@ -151,6 +153,10 @@ background = true
   EXPECT_EQ(job.replicas, 1U);
   EXPECT_EQ(job.policy, "boa");
   EXPECT_THAT(job.policy_options, ElementsAre(Pair("gain", "0.05"), Pair("period", "5")));
+  EXPECT_TRUE(job.profile);
+  ASSERT_EQ(job.curves.size(), 2U);
+  EXPECT_EQ(job.curves[1].name, "b");
+  EXPECT_THAT(job.curves[1].terms, ElementsAre(0.001, 0.00025, 1e-6, 0));
   EXPECT_EQ(job.heartbeat, 0.25);
   EXPECT_EQ(job.heartbeat_timeout, 3);
   EXPECT_EQ(job.server_wait, 600);
@@ -271,8 +277,8 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(
       refusal("[cluster]\nzzz = 3\n" + one_worker),
       "j.toml:2:1: unknown key \"zzz\" in [cluster] (valid: servers, shards_per_server, replicas, sync, "
-      "sum_order, reproducible, push_encoding, pull_encoding, policy, heartbeat, heartbeat_timeout, "
-      "server_wait)");
+      "sum_order, reproducible, push_encoding, pull_encoding, policy, profile, profile_ms, heartbeat, "
+      "heartbeat_timeout, server_wait)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (valid: job, model, data, "
             "train, cluster, policy, worker)");
@@ -421,6 +427,18 @@ TEST(JobFile, TheHelpNamesEveryKeyOfTheResolvedText) {
   }
   EXPECT_THAT(help, HasSubstr("a number of at least 0 and below 1"));
   EXPECT_THAT(help, EndsWith("\n"));
+}
+
+TEST(JobFile, CurvesOfWorkersAreChecked) {
+  const auto curves = [](const std::string& text) {
+    return refusal("[cluster]\nprofile_ms = \"" + text + "\"\n" + one_worker);
+  };
+  EXPECT_EQ(curves("a: 5 0.5; b: 1"), "");
+  EXPECT_EQ(curves(""), "");
+  EXPECT_THAT(curves("5 0.5"), AllOf(HasSubstr("j.toml:2:"), HasSubstr("a curve has no name")));
+  EXPECT_THAT(curves("a: 5 fast"), AllOf(HasSubstr("j.toml:2:"), HasSubstr("one to four numbers in ms")));
+  EXPECT_THAT(curves("a: 1; a: 2"), HasSubstr("'a' is listed twice"));
+  EXPECT_THAT(curves("a: -1"), HasSubstr("is not a compute time"));
 }
 
 }  // namespace

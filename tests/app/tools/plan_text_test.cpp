@@ -24,6 +24,14 @@ TEST(PlanText, WorkersAreShownWithSpeedAndBandwidth) {
               AllOf(HasSubstr("12800"), HasSubstr("400.0"), HasSubstr("6400"), HasSubstr("no limit")));
 }
 
+// The curves that a job can use: 40 ms for 512 samples are 0.078125 ms each.
+TEST(PlanText, MeasurementsBecomeProfilesOfTheJob) {
+  EXPECT_EQ(profile_ms_of(measured, {"ada", "bob"}), "ada: 0 0.078125; bob: 0 0.15625");
+  EXPECT_EQ(profile_ms_of({{"cid", {{100, 7}, {300, 17}}}, {"dan", {{64, 0}}}}, {"cid", "dan"}),
+            "cid: 2 0.05");
+  EXPECT_EQ(profile_ms_of(measured, {"bob"}), "bob: 0 0.15625");
+}
+
 TEST(PlanText, IdleWorkersAreNamed) {
   EXPECT_THAT(candidate_table(ranked),
               AllOf(HasSubstr("1500"), HasSubstr("90.0 %"), HasSubstr("ada, bob; idle: bob")));

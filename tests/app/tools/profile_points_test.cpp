@@ -72,12 +72,27 @@ TEST(ProfilePoints, ALineHasNoNegativeTerms) {
   EXPECT_EQ(profile_line({}).per_sample, 0);
 }
 
+TEST(ProfilePoints, ACubicIsFitted) {
+  std::vector<ProfilePoint> points;
+  for (const std::uint64_t n : profile_sizes(512)) {
+    const auto b = static_cast<double>(n);
+    points.push_back({n, 2 + 0.5 * b + 1e-6 * b * b * b, 0});
+  }
+  const ProfileCubic cubic = profile_cubic(points);
+  EXPECT_NEAR(cubic.ms[1], 0.5, 1e-6);
+  EXPECT_NEAR(cubic.ms[3], 1e-6, 1e-9);
+  EXPECT_NEAR(cubic.pearson, 1, 1e-9);
+  EXPECT_NEAR(cubic.spearman, 1, 1e-9);
+  EXPECT_EQ(profile_cubic({}).pearson, 0);
+}
+
 TEST(ProfilePoints, TheTableShowsBothAndTheirRatio) {
   const std::string table = profile_table(made());
   EXPECT_THAT(table,
               AllOf(HasSubstr("lenet5 on synthetic, cpu, box: median of 9"), HasSubstr("each of 2 together"),
                     HasSubstr("      32     2.000      16000   2.0 %       3.000      10667   4.0 %"),
-                    HasSubstr("1.50x"), HasSubstr("time_ms = [")));
+                    HasSubstr("1.50x"), HasSubstr("time_ms = ["), HasSubstr("as a cubic"),
+                    HasSubstr("Pearson 1.0000, Spearman 1.0000")));
   EXPECT_THAT(table, Not(HasSubstr("noisy")));
 }
 

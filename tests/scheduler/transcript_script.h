@@ -7,7 +7,8 @@
 //   job samples=64 batch=32 epochs=1 workers=2 shards=1
 //       A job; policy `equal` and sync `bsp` by default. Also save= save_rounds= save_minutes=
 //       (when there are checkpoints), server_wait=, and version= epoch= offset= names=ann,ben (a resume).
-//   w1: Hello ann / Ready / Ready 1:0.5 2:0.7 most=2 (a profile, if the job line has `profile`) / Goodbye / Goodbye why it failed
+//   w1: Hello ann / Ready / Goodbye / Goodbye why it failed
+//   w1: Ready 1:0.5 2:0.7 most=2            with a profile, if the job line has the word `profile`
 //   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= if it does not have the latest;
 //                                           left= the part of its machine left to a background worker
 //   w1: Report 3 loss=1                     piece 3; also seconds= correct=

@@ -51,7 +51,8 @@ double first_round(const World& world) {
     curves.push_back({{slow * 0.004, slow * 5e-4, slow * 1e-7}});
     request.workers.push_back({.slot = slot});
   }
-  const std::vector<std::uint64_t> best_shares = balancing::profile_split(curves, request, balancing::share_bounds(request));
+  const std::vector<std::uint64_t> best_shares =
+      balancing::profile_split(curves, request, balancing::share_bounds(request));
   double best = 0, longest = 0;
   for (std::uint32_t slot = 0; slot < 4; ++slot) best = std::max(best, time_of(slot, best_shares[slot]));
   for (const ToRecorder& message : world.recorded()) {
@@ -186,7 +187,8 @@ TEST(FirstRound, RealWorkersAreDividedByTheirSpeed) {
       run_cluster(job, model, data, {Transport::local, initial, {"1", "1", "2", "8"}, 0});
   ASSERT_EQ(result.stop.outcome, Outcome::finished) << result.stop.text;
   std::map<std::string, double> shares;
-  for (const RoundRecord::Part& part : result.rounds.front().parts) shares[part.name] = static_cast<double>(part.share);
+  for (const RoundRecord::Part& part : result.rounds.front().parts)
+    shares[part.name] = static_cast<double>(part.share);
   const double quick = (shares["worker-0"] + shares["worker-1"]) / 2;
   EXPECT_LT(shares["worker-2"], 0.8 * quick);
   EXPECT_LT(shares["worker-3"], 0.3 * quick);

@@ -174,7 +174,20 @@ TEST(ScenarioExamples, AllHaveATarget) {
   --there["far_labs"];  // another mode, with its own test
   for (const char* name : {"mll_equal", "mll_tenth_slow", "mll_uniform"}) --there[name];         // these too
   for (const char* name : {"lbb_accuracy", "ec2_accuracy", "orchestra_barrier"}) --there[name];  // and these
+  for (const char* name : {"resnet20_accuracy", "vit_accuracy"}) --there[name];
   for (const auto& [name, count] : there) EXPECT_EQ(count, 0) << name;
+}
+
+// Two models, the same machines. Only times are compared.
+TEST(ScenarioExamples, MachinesOfTheAccuracyTableAreBalanced) {
+  for (const auto& [name, grain] : {std::pair{"resnet20_accuracy", 8U}, {"vit_accuracy", 1U}}) {
+    sim::Scenario scenario = read_scenario((folder() / (std::string(name) + ".toml")).string());
+    EXPECT_EQ(scenario.grain, grain) << name;
+    scenario.training = nullptr;
+    EXPECT_GE(sim::simulate(scenario).percent_of_ideal(), where_changes_are_often) << name;
+    scenario.policy = "equal";
+    EXPECT_LE(sim::simulate(scenario).percent_of_ideal(), 50) << name;
+  }
 }
 
 TEST(ScenarioExamples, AccuracyScenariosUseClustersWithTargets) {

@@ -45,7 +45,8 @@ TEST(CodecDamage, EveryTruncationOfEveryMessageIsRefused) {
 bool may_be_infinite(const Message& message) {
   const auto* to_scheduler = std::get_if<ToScheduler>(&message);
   return to_scheduler != nullptr &&
-         (std::holds_alternative<Report>(*to_scheduler) || std::holds_alternative<Covered>(*to_scheduler));
+         (std::holds_alternative<Report>(*to_scheduler) || std::holds_alternative<Covered>(*to_scheduler) ||
+          std::holds_alternative<WorkerBeat>(*to_scheduler));
 }
 
 TEST(CodecDamage, NonFiniteNumbersAreRefused) {
@@ -149,9 +150,9 @@ TEST(CodecDamage, UnknownAndLocalKindsAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(local, 3U + 3U + 10U + 3U + 4U)
+  EXPECT_EQ(local, 3U + 3U + 11U + 3U + 4U)
       << "Disconnected, VersionMismatch and Interrupt for each; workers also have "
-         "GradientReady, ComputeProgress, CutTried, Computed, MachineLeft and MachineReading; "
+         "GradientReady, ComputeProgress, CutTried, Computed, TrialTooLarge, MachineLeft and MachineReading; "
          "workers, the checkpointer and a standby have Unreachable";
   const std::size_t known = std::variant_size_v<ToScheduler> + std::variant_size_v<ToShard> +
                             std::variant_size_v<ToWorker> + std::variant_size_v<ToCheckpointer> +

@@ -179,12 +179,12 @@ class JobReader {
 };
 
 // All keys of a section, also those not in the file, so that a resolved job keeps its meaning if a default
-// changes. Empty lists are left out, since no file can have them.
+// changes. Empty lists and texts are left out, since no file can have them.
 std::string key_lines(const Section& section) {
   std::string text;
   for (const Key& key : section.keys) {
     const std::string value = key.name.empty() ? "" : value_text(key);
-    if (!value.empty()) text += key.name + " = " + value + "\n";
+    if (!value.empty() && value != toml_quoted("")) text += key.name + " = " + value + "\n";
   }
   return text;
 }

@@ -32,8 +32,8 @@ namespace steelyard::sim {
 //
 // Rounds count from 0, as in the records of a run; `to` is the first round without the effect. Events by the
 // clock use seconds from the beginning of the first round instead. The strength at the beginning of a batch,
-// or of a round's exchange, holds for all of it; but bursty events begin and end inside a round, after a
-// random part of the worker's work in it.
+// or of a round's exchange, holds for all of it; but bursty events of more than one round begin and end
+// inside a round, after a random part of the worker's work in it.
 enum class Shape : std::uint8_t {
   step,         // full strength from `from` to `to`
   ramp,         // grows linearly from `from` to `to`, and then stays

@@ -72,7 +72,8 @@ Devices::Devices(const Scenario& scenario, std::uint64_t seed)
 }
 
 bool Devices::Stroke::changes_in(Round round) const {
-  if (event->shape != Shape::bursty || round == 0 || round > levels.size()) return false;
+  if (event->shape != Shape::bursty || event->mean_length <= 1) return false;
+  if (round == 0 || round > levels.size()) return false;
   const auto level = [&](Round at) { return at < levels.size() && at < event->to ? levels[at] : 0; };
   return level(round) != level(round - 1);
 }

@@ -10,7 +10,8 @@
 // computed at the speed of the current time; `at_s` counts from the beginning of the first round.
 //
 // A bursty event begins and ends inside a round, after a random part (uniform, 0 to 1) of the worker's work
-// in it: scale, cpu and add are the means over the work. So no reading before the round shows it.
+// in it: scale, cpu and add are the means over the work. So no reading before the round shows it. If its mean
+// length is one round, it is a single slow round instead, from begin to end.
 //
 // All random values are functions of (seed, worker, round), never of share, policy or the order of calls: all
 // policies, the oracle, and a worker that runs alone get the same draws.

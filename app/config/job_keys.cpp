@@ -66,9 +66,9 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
        &job.profile,
        {},
        "workers measure their time by batch size for some seconds before training; the first round is "
-       "divided "
-       "accordingly"},
-      {"profile_ms", &draft.profile_ms, Limits::text([](std::string_view) { return true; }, "a text", false),
+       "divided accordingly"},
+      {"profile_ms", &draft.profile_ms,
+       Limits::text([](std::string_view) { return true; }, "curves, as in \"half: 5.9 0.59\"", false),
        "time curves measured before the job, by worker, as polynomials of the batch in ms; these workers are "
        "not measured again",
        "\"half: 5.9 0.59; slow: 8.3 0.6\""},

@@ -94,8 +94,8 @@ GpuCondition GpuMonitor::read() {
 }
 
 // The sum over other processes of the mean of their samples. In a container the driver reports the host's
-// numbers of processes, and this one is not among them: then its own use cannot be told from that of others,
-// and nothing is returned.
+// numbers of processes, and this one is not among them: its own use cannot be separated from that of others,
+// so nothing is returned.
 std::optional<double> GpuMonitor::used_by_others() {
   if (!nvml_.processes) return std::nullopt;
   unsigned count = 0;

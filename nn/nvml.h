@@ -1,6 +1,6 @@
 // NVML, the management library of NVIDIA's driver: reports utilisation, clock, temperature and free memory of
-// GPUs without a CUDA context, which would take memory itself. It is loaded at run time, so builds do not need it; its absence on
-// a machine without a driver is not an error.
+// GPUs without a CUDA context, which would take memory itself. It is loaded at run time, so builds do not
+// need it; its absence on a machine without a driver is not an error.
 //
 // The functions are declared here by their documented binary interface ("NVML API Reference"); each returns 0
 // on success. Values that a GPU does not report (MIG devices have no utilisation) are left empty.

@@ -9,8 +9,7 @@
 //
 // and after twice as many whenever a trial fails. T: longest time of the solution. cost: seconds by which the
 // trial lengthens its round. gain: seconds per round that the worker would save if its fixed cost were gone.
-// So a trial costs at most the seconds that it brings if the worker has recovered and stays for as long as
-// it has rested.
+// If the worker has recovered and stays for as long as it has rested, its trial has paid for itself.
 //
 // For LBB and BOA, whose sources do not specify it. `steelyard` has its own rule
 // (policy/steelyard/policy_rests.h).

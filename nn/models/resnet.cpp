@@ -40,8 +40,8 @@ Value stage(Value x, std::uint32_t number, std::uint32_t count, std::uint32_t wi
   return x;
 }
 
-// For pictures of 32 x 32, section 4.2: three stages with `blocks` blocks each; the first has `width` channels,
-// and each of the others twice as many as the one before.
+// For pictures of 32 x 32, section 4.2: three stages with `blocks` blocks each; the first has `width`
+// channels, and each of the others twice as many as the one before.
 Model for_cifar(Shape input, std::uint32_t classes, const Options& options, std::uint32_t blocks) {
   const auto width = static_cast<std::uint32_t>(options.whole("width"));
   Model model(input, classes);

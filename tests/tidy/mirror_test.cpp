@@ -40,8 +40,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/report/run/finding_text.cpp", "tests/app/report/run/run_page_test.cpp: the sentences of the page"},
     {"app/report/run/run_charts.cpp", "tests/app/report/run/run_page_test.cpp: the charts of the page"},
     {"app/report/run_totals.cpp", "tests/app/report/recorder_test.cpp: the summary at the end"},
-    {"app/tools/compare_scenarios.cpp",
-     "tests/app/tools/compare_command_test.cpp: scenarios through the binary"},
     {"app/tools/devices_command.cpp", "tests/app/cli/process_devices_test.cpp: through the binary"},
     {"app/tools/inspect_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/keys_command.cpp", "tests/app/cli/process_trust_test.cpp: through the binary"},

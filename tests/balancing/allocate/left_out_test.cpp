@@ -43,7 +43,7 @@ TEST(LeftOut, AWorkerThatTheSolutionLeavesOutIsTriedFirst) {
   EXPECT_EQ(left_out.bounds(request_of(4))[2], (Bound{1, 1}));
 }
 
-TEST(LeftOut, AWorkerWhoseTrialFailsRests) {
+TEST(LeftOut, AWorkerRestsAfterAFailedTrial) {
   const LeftOut left_out = resting_from_round_5();
   EXPECT_EQ(left_out.bounds(request_of(6))[2], (Bound{0, 0}));
   EXPECT_EQ(left_out.bounds(request_of(6))[0].least, 1u);

@@ -51,8 +51,8 @@ TEST(MachineSignals, MissingSignalsPredictNothing) {
   EXPECT_FALSE(taught(true).explain(1, {}));
 }
 
-// The load changes inside the rounds: what is read before one says nothing about it. What remains is
-// regression to the mean: any reading is nearer to the next load than an extreme last one.
+// The load changes inside the rounds, so a reading before a round does not predict it. Regression to the mean
+// remains: any reading is nearer to the next load than an extreme last one.
 TEST(MachineSignals, LoadThatOnlyExplainsPredictsHalf) {
   Random random(4);
   MachineSignals signals;

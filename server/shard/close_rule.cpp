@@ -102,6 +102,9 @@ class OnArrival final : public CloseRule {
     compensation_.forget(worker);
     workers_.erase(worker);
   }
+  [[nodiscard]] bool all_workers(const std::function<bool(NodeId)>& condition) const override {
+    return !workers_.empty() && std::ranges::all_of(workers_, condition);
+  }
   [[nodiscard]] Staleness staleness() const override { return staleness_; }
   [[nodiscard]] std::uint64_t uncompensated() const override { return compensation_.missed(); }
 

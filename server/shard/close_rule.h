@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -107,6 +108,8 @@ class CloseRule {
   virtual void close(std::span<SliceMemory> slices, const BeginRound& open, double scale) = 0;
   // Whether a slice may answer pulls after every push, not only when it has closed.
   [[nodiscard]] virtual bool answers_each_push() const { return false; }
+  // Whether all workers that a waiting push can wait for satisfy the condition; false if pushes never wait.
+  [[nodiscard]] virtual bool all_workers(const std::function<bool(NodeId)>&) const { return false; }
   // Whether the slice has the version requested, and if not, whether it will.
   [[nodiscard]] virtual bool has(const Pull& pull, const SliceMemory& slice) const {
     return slice.version() == pull.version;

@@ -183,7 +183,23 @@ void Shard::handle(Time, NodeId from, const Pull& pull, Outbox& out) {
   if (pull.term != term_ || pull.hub > job_.sync.hubs.count) return ignore();
   WaitingPull& waiting = pulls_[from] = {pull, {}};
   for (std::uint32_t i = 0; i < slices_.size(); ++i) waiting.slices.push_back(first_ + i);
-  if (loaded()) answer(from, waiting, out);
+  if (!loaded()) return;
+  answer(from, waiting, out);
+  end_waits(out);
+}
+
+// If every worker waits for a slice in which pushes wait, no other push can come: the slice steps.
+void Shard::end_waits(Outbox& out) {
+  for (SliceMemory& slice : slices_) {
+    const auto waits_here = [&](NodeId worker) {
+      const auto found = pulls_.find(worker);
+      return found != pulls_.end() && std::ranges::count(found->second.slices, number(slice)) > 0;
+    };
+    if (slice.waiting().empty() || !rule_->all_workers(waits_here)) continue;
+    rule_->settle(open_.rbegin()->second, slice);
+    close_covered(slice, out);
+    answer_waiting(slice, out);
+  }
 }
 
 void Shard::handle(Time, NodeId from, const PullAck& ack, Outbox& out) {
@@ -407,6 +423,7 @@ void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out)
     close_covered(slice, out);
     answer_waiting(slice, out);
   }
+  if (loaded()) end_waits(out);
   if (lost.node == checkpointer_ && loading_) loading_->restart();
 }
 

@@ -120,6 +120,7 @@ class Shard {
   void close(std::span<SliceMemory> slices, const BeginRound& open, double scale, Outbox& out);
   void closed(SliceMemory& slice, const BeginRound& open, Outbox& out);
   void answer_waiting(const SliceMemory& slice, Outbox& out);
+  void end_waits(Outbox& out);
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
   [[nodiscard]] bool sound(const Push& push);

@@ -58,10 +58,10 @@ std::vector<std::optional<GpuState>> gpu_states(const NvmlCalls& nvml, const std
 
 // What slows a GPU down, from one reading to the next. Values that it does not report are left empty.
 struct GpuCondition {
-  std::optional<double> clock;        // 0..1: clock of the multiprocessors / its maximum; lower when hot
-  std::optional<double> others;       // 0..1: use by other processes since the last reading
-  std::optional<double> temperature;  // degrees Celsius
-  std::optional<std::uint64_t> memory_free;  // bytes
+  std::optional<double> clock{};        // 0..1: clock of the multiprocessors / its maximum; lower when hot
+  std::optional<double> others{};       // 0..1: use by other processes since the last reading
+  std::optional<double> temperature{};  // degrees Celsius
+  std::optional<std::uint64_t> memory_free{};  // bytes
 };
 
 // The part of its full speed that a process can have: the clock times what other processes leave. Empty if

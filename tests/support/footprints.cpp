@@ -19,7 +19,17 @@ Footprints::Footprints(const Job& job)
       batch_(static_cast<double>(job.global_batch)),
       barriers_(rounds_with_barrier(job)) {}
 
+// A piece that is given to another worker is given up by the first, which may still compute it, later.
 void Footprints::started(NodeId worker, const Start& start) {
+  for (const auto& [other, pieces] : owed_) {
+    for (const auto& [id, owed] : pieces) {
+      const Interval &its = owed.piece.positions, &again = start.piece.positions;
+      const bool overlaps = its.begin < again.end && again.begin < its.end;
+      if (other != worker && owed.piece.round == start.piece.round && overlaps &&
+          owed.piece.purpose == start.piece.purpose)
+        given_up_.insert({other, id});
+    }
+  }
   owed_[worker][start.piece.id] = start;
   sizes_[start.piece.round] = start.piece.whole.size();
 }

@@ -20,8 +20,8 @@
 //
 // x is in seconds, or in epochs if `epochs`. `zero`: the axis begins at 0; `span`: it covers at least this
 // much. A series without "x" has that of the chart; null is a gap; "min" and "max" are those of the rounds
-// behind each mean. `colour` is an index of the palette (page.js, style.css) or the name of one of its special
-// colours. Every picture has a table behind it.
+// behind each mean. `colour` is an index of the palette (page.js, style.css) or the name of one of its
+// special colours. Every picture has a table behind it.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "app/config/hosts_file.h"
+#include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
 #include "protocol/sync_mode.h"
@@ -45,7 +46,6 @@ std::string staleness_text(const Staleness& staleness) {
 namespace {
 
 constexpr std::uint64_t warm_up = 10;  // rounds
-constexpr double most_known = 100.5;   // percent of ideal
 constexpr double keep = 0.9;           // of the recent sums, from one round to the next
 
 constexpr std::size_t longest_title = 40;  // columns of the summary
@@ -168,10 +168,9 @@ std::string RunTotals::summary(const Verdict& v) const {
     const std::string steady =
         steady_.rounds > 0 ? "   (" + fixed(steady_.rate(), 0) + " after the tenth round)" : "";
     text += total_row("samples per second", fixed(all_.rate(), 0) + steady);
-    // Noise in short runs can put the value above 100.
-    const double ideal = percent_of_ideal();
-    const std::string known = ideal > most_known ? "too short to tell" : fixed(std::min(ideal, 100.0), 1);
-    if (waits_) text += total_row("percent of ideal", known + "   (" + steadily + ")");
+    if (waits_)
+      text +=
+          total_row("percent of ideal", ideal_text(percent_of_ideal(), false, "") + "   (" + steadily + ")");
     if (const balancing::WorkTime it = work(); it.measured > 0) {
       text += total_row("efficiency", printed("%.0f %%   (computing: %.0f %% of a round)",
                                               100 * it.efficiency(), 100 * it.computing()));

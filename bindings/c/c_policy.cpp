@@ -220,6 +220,10 @@ std::string saved_text(const steelyard_policy& it) {
                     {"policy", it.policy->save()}});
 }
 
+[[noreturn]] void refuse_damaged() {
+  refuse_setup("the saved policy is damaged: give an unchanged text of steelyard_policy_save()");
+}
+
 // All of the text is read before anything changes.
 void restore(steelyard_policy& it, const char* text) {
   const Json json = parse_object(text, "the saved policy", "the text of steelyard_policy_save()");
@@ -241,7 +245,7 @@ void restore(steelyard_policy& it, const char* text) {
     if (json.at("grain").get<std::uint64_t>() != request.grain)
       refuse_setup("the saved policy has another grain: make the policy with the same set-up");
   } catch (const Json::exception&) {
-    refuse_setup("the saved policy is damaged: give an unchanged text of steelyard_policy_save()");
+    refuse_damaged();
   }
   const auto ordered = [&](const std::vector<balancing::WorkerView>& views) {
     const auto late = [](const auto& a, const auto& b) { return a.slot >= b.slot; };
@@ -250,7 +254,7 @@ void restore(steelyard_policy& it, const char* text) {
   };
   if (request.workers.empty() || request.workers.size() > most_workers || told.size() != samples.size() ||
       !ordered(request.workers) || !ordered(told))
-    refuse_setup("the saved policy is damaged: give an unchanged text of steelyard_policy_save()");
+    refuse_damaged();
   it.policy->restore(state);
   it.request = std::move(request);
   it.told = std::move(told);

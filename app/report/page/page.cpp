@@ -174,9 +174,9 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string ideal_text(double percent_of_ideal, bool too_short) {
+std::string ideal_text(double percent_of_ideal, bool too_short, const char* unit) {
   if (too_short || percent_of_ideal > 100.5) return "too short to tell";
-  return fixed(std::min(percent_of_ideal, 100.0), 1) + " %";
+  return fixed(std::min(percent_of_ideal, 100.0), 1) + unit;
 }
 
 std::string percent(double share, int decimals) { return fixed(100 * share, decimals) + " %"; }

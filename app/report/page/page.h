@@ -26,8 +26,8 @@ std::string live_page(const Json& document);
 std::string live_part(const Json& document);  // the contents of <main>
 
 std::string escaped(const std::string& text);  // for HTML, without control characters
-// "97.2 %", at most 100; "too short to tell" if asked for, or if noise puts the value above 100.5.
-std::string ideal_text(double percent_of_ideal, bool too_short = false);
+// "97.2" and the unit, at most 100; "too short to tell" if asked for, or if noise puts the value above 100.5.
+std::string ideal_text(double percent_of_ideal, bool too_short = false, const char* unit = " %");
 std::string percent(double share, int decimals = 0);  // 0.5: "50 %"
 std::string grouped(double value, int decimals = 0);  // 25558: "25,558"
 std::string short_number(double value);               // three digits that count: 0.0123, 4.56, 789, 12,345

@@ -24,6 +24,7 @@
 #include "protocol/local_steps.h"
 #include "protocol/node.h"
 #include "protocol/optional_messages.h"
+#include "protocol/state_messages.h"
 
 namespace steelyard {
 
@@ -112,44 +113,18 @@ struct Pong {  // shard -> worker
   void serialize(auto& fields) { fields(term); }
 };
 
-struct StatePart {  // of a model: slot 0 of a slice holds parameters, 1.. optimizer state
-  std::uint32_t slice = 0;
-  std::uint32_t slot = 0;
-  friend auto operator<=>(const StatePart&, const StatePart&) = default;
-  void serialize(auto& fields) { fields(slice, slot); }
-};
-struct StateOffer {  // checkpointer -> shard: the initial state is available; sent with every roster
-  Term term = 0;
-  static constexpr Roles senders{Role::checkpointer};
-  void serialize(auto& fields) { fields(term); }
-};
-// Shard -> checkpointer: requests these parts, a few at a time. Answers every StateOffer.
-struct StateRequest {
-  Term term = 0;
-  std::vector<StatePart> parts;
-  bool loaded = false;  // all parts have arrived
-  static constexpr Roles senders{Role::shard};
-  void serialize(auto& fields) { fields(term, bounded(parts, limits::parts), loaded); }
-};
-struct StateChunk {  // checkpointer or primary -> shard: a part of the initial state
-  Term term = 0;
-  Version version = 0;
-  std::uint32_t slice = 0;
-  std::uint32_t slot = 0;
-  std::uint64_t steps = 0;  // optimizer steps taken
-  Blob values;
-  bool before = false;  // `values` is the preceding version, which workers may still request
-  static constexpr Roles senders{Role::checkpointer};
-  void serialize(auto& fields) { fields(term, version, slice, slot, steps, values, before); }
-};
-
 // Worker -> scheduler: it has opened data and model, and every shard has answered; pieces can be assigned.
 // Sent again after each Roster, which a worker that is not ready receives with every heartbeat.
 struct Ready {
   std::vector<BatchTime> times{};  // Job::profile: compute times, in ascending order of the samples
   std::uint64_t most = 0;  // the largest batch that fitted in memory when a larger one did not; 0: all fitted
+  // If workers take the steps: false while the worker lacks the model's state (protocol/state_messages.h).
+  bool has_state = true;
+  std::uint64_t loading = 0;  // without it: the attempt that it is loading; 0: none
   static constexpr Roles senders{Role::worker};
-  void serialize(auto& fields) { fields(bounded(times, limits::batch_times), most); }
+  void serialize(auto& fields) {
+    fields(bounded(times, limits::batch_times), most, has_state, loading);
+  }
 };
 
 // ---- a round
@@ -386,41 +361,6 @@ struct SchedulerBeat {
   void serialize(auto& fields) { fields(term, generation); }
 };
 
-// ---- saving
-struct Save {  // scheduler -> checkpointer
-  Progress progress;
-  static constexpr Roles senders{Role::scheduler};
-  void serialize(auto& fields) { fields(progress); }
-};
-struct Fetch {  // checkpointer -> shard: requests these parts of this version, a few at a time
-  Version version = 0;
-  std::vector<StatePart> parts{};
-  static constexpr Roles senders{Role::checkpointer};
-  void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
-};
-// Shard -> checkpointer: the round that makes this version is still open; some requested parts follow later.
-struct NotYet {
-  Version version = 0;
-  static constexpr Roles senders{Role::shard};
-  void serialize(auto& fields) { fields(version); }
-};
-struct State {  // shard -> checkpointer
-  Version version = 0;
-  std::uint32_t slice = 0;
-  std::uint32_t slot = 0;
-  std::uint64_t steps = 0;
-  Blob values;
-  static constexpr Roles senders{Role::shard};
-  void serialize(auto& fields) { fields(version, slice, slot, steps, values); }
-};
-struct Saved {  // checkpointer -> scheduler and shards: the checkpoint is durable, or has failed
-  Version version = 0;
-  bool ok = false;
-  std::string text;  // path, or reason
-  static constexpr Roles senders{Role::checkpointer};
-  void serialize(auto& fields) { fields(version, ok, for_people(text, limits::text)); }
-};
-
 // ---- the end
 
 // Scheduler -> all: the job has ended. Sent to servers after the workers have left, because a worker may
@@ -475,21 +415,24 @@ struct TrialTooLarge {};  // compute -> worker: the memory does not hold the tri
 // ---- one variant per receiver
 using ToScheduler =
     std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, GradientRejected,
-                 Covered, Closed, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Goodbye, Follow, JournalAck,
-                 Arbitrates, LeaderGrant, Disconnected, VersionMismatch, Interrupt>;
+                 Covered, Closed, StateUploaded, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Goodbye,
+                 Follow, JournalAck, Arbitrates, LeaderGrant, Disconnected, VersionMismatch, Interrupt>;
 using ToShard =
     std::variant<Welcome, Refuse, StateOffer, StateChunk, Ping, BeginRound, Pull, PullAck, Push, Commit,
-                 Fetch, Saved, Mirror, MirrorOf, Promote, Replicate, ReplicateAck, IdleTick, Arbitrate,
-                 LeaderClaim, SchedulerBeat, Stop, Disconnected, VersionMismatch, Interrupt>;
-using ToWorker = std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters,
-                              VersionExpired, Resend, SchedulerBeat, Stop, GradientReady, ComputeProgress,
-                              CutTried, Computed, TrialTooLarge, Disconnected, VersionMismatch, Unreachable,
-                              Interrupt, MachineLeft, MachineReading>;
-using ToCheckpointer = std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, SchedulerBeat,
-                                    Stop, Disconnected, VersionMismatch, Unreachable>;
+                 Fetch, Saved, PutState, GetState, Mirror, MirrorOf, Promote, Replicate, ReplicateAck,
+                 IdleTick, Arbitrate, LeaderClaim, SchedulerBeat, Stop, Disconnected, VersionMismatch,
+                 Interrupt>;
+using ToWorker =
+    std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
+                 Resend, UploadState, LoadState, StateStored, WorkerState, SchedulerBeat, Stop, GradientReady,
+                 ComputeProgress, CutTried, Computed, TrialTooLarge, StepTaken, StateWritten, StateLost,
+                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading>;
+using ToCheckpointer = std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, StateStored,
+                                    WorkerState, SchedulerBeat, Stop, Disconnected, VersionMismatch,
+                                    Unreachable>;
 using ToStandby = std::variant<Following, JournalPart, LeaderGrant, Stop, Disconnected, VersionMismatch,
                                Unreachable, Interrupt>;
-using ToCompute = std::variant<Compute, Cut, Abandon>;
+using ToCompute = std::variant<Compute, Cut, Abandon, TakeStep, WriteState, ReadState>;
 using ToRecorder = std::variant<RoundRecord, Note, Ended>;
 using ToLink = std::variant<Connect, Disconnect>;
 

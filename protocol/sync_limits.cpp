@@ -3,6 +3,12 @@
 namespace steelyard {
 
 std::string optimizer_trouble(const std::string& name, const nn::Optimizer& optimizer, const SyncMode& mode) {
+  if (nn::steps_on_workers(optimizer)) {
+    if (mode.has_versions() && !mode.is_local() && !mode.has_hubs()) return {};
+    return "optimizer = \"" + name + "\" cannot be combined with sync = \"" + sync_text(mode) +
+           "\": every worker takes each step on its own copy of the model, so all need the same versions: "
+           "choose sync = \"bsp\"";
+  }
   const bool whole = !mode.is_local() && (mode.has_versions() || mode.divide_by_push);
   if (nn::is_linear(optimizer) || (whole && !(mode.on_arrival && nn::needs_norms(optimizer)))) return {};
   const std::string begin =

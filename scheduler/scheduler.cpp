@@ -40,6 +40,7 @@ void Scheduler::step(Time now, const Envelope& in, Outbox& out) {
   const bool back = hear(now, in.from, out);
   std::visit(
       Overloaded{[&]<OfTraining Said>(const Said& it) { count(training_.hear(now, in.from, it, out)); },
+                 [&](const StateUploaded& it) { count(training_.hear(in.from, it, out)); },
                  [&]<OfStandbyFeed Said>(const Said&) { ignore(); },
                  [&]<OfModelIntake Said>(const Said&) { ignore(); },  // for ModelIntake, which ran before
                  [&](const auto& it) { handle(now, in.from, it, out); }},
@@ -138,7 +139,11 @@ void Scheduler::handle(Time now, NodeId from, const Hello& hello, Outbox& out) {
 
 void Scheduler::handle(Time now, NodeId from, const Ready& ready, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
-  if (worker == nullptr || worker->ready) return ignore();
+  if (worker == nullptr || (worker->ready && ready.has_state)) return ignore();
+  if (!ready.has_state) {
+    if (std::exchange(worker->ready, false)) training_.release(now, worker->slot, out);
+    return training_.lacks_state(now, from, ready, out);
+  }
   worker->ready = true;
   std::string profile = adopt_profile(job_, ready, *worker);
   if (!profile.empty()) Dispatch::note(std::move(profile), out);

@@ -1,5 +1,5 @@
-// A worker's record of its contacts: which shards answer it, and which reports may have been lost with a
-// connection.
+// A worker's record of its contacts: which shards and mirrors answer it, and which reports may have been lost
+// with a connection.
 #pragma once
 
 #include <algorithm>
@@ -52,6 +52,32 @@ class Reach {
   std::uint64_t roster_ = 0;
   bool ready_ = false;
   std::vector<NodeId> awaited_;
+};
+
+// MirrorTrials: checks whether each mirror admits this worker, before the mirror is needed.
+class MirrorTrials {
+ public:
+  // Connects to the mirrors of these shards, until they answer.
+  void try_all(const std::vector<ShardPlace>& shards, Outbox& out) {
+    const auto is_in = [&](NodeId node) {
+      return std::ranges::any_of(shards,
+                                 [&](const ShardPlace& it) { return it.node == node || it.mirror == node; });
+    };
+    for (const NodeId node : std::exchange(tried_, {})) {
+      if (!is_in(node)) out.send<ToLink>(link_node, Disconnect{node});
+    }
+    for (const ShardPlace& shard : shards) {
+      if (!shard.has_mirror()) continue;
+      tried_.push_back(shard.mirror);
+      out.send<ToLink>(link_node, Connect{shard.mirror, shard.mirror_endpoint});
+    }
+  }
+  void answered(NodeId mirror, Outbox& out) {
+    if (std::erase(tried_, mirror) > 0) out.send<ToLink>(link_node, Disconnect{mirror});
+  }
+
+ private:
+  std::vector<NodeId> tried_;
 };
 
 // RecentReports: the worker's latest reports, resent if the connection to the scheduler was lost, since a

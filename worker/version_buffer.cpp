@@ -34,6 +34,12 @@ void VersionBuffer::begin(Version wanted, std::size_t slices, HubNumber of) {
   spent = false;
 }
 
+void VersionBuffer::stand_for(Version it) {
+  begin(it, arrived.size());
+  missing = 0;
+  lowest = it;
+}
+
 void VersionBuffer::drop() {
   begun = false;
   parts_.clear();
@@ -71,6 +77,7 @@ Blob VersionBuffer::values(const std::vector<Slice>& slices) const {
   CHECK(begun && missing == 0, "values() before all slices arrived");
   const std::uint64_t floats = slices.back().end;
   if (copy_) return Blob::of_floats(copy_, copy_->span());
+  if (parts_.empty()) return {};  // as stand_for() left it
   const auto first = std::ranges::min_element(parts_, {}, [](const auto& part) { return part.first.begin; });
   const std::span all(first->second.bytes().data(), floats * sizeof(float));
   return {std::make_shared<const std::vector<std::pair<Slice, Blob>>>(parts_), all};

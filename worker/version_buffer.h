@@ -30,9 +30,11 @@ struct VersionBuffer {
   // Keeps a slice. Returns false if it has arrived already or does not fit. The buffers of `pool` hold all
   // slices.
   bool take(const Parameters& parameters, const std::vector<Slice>& slices, BufferPool& pool);
+  // Counts as complete without values: the worker's program has them.
+  void stand_for(Version it);
   // Releases everything.
   void drop();
-  // All parameters, flat. Only once no slice is missing.
+  // All parameters, flat; empty after stand_for(). Only once no slice is missing.
   [[nodiscard]] Blob values(const std::vector<Slice>& slices) const;
   // Whether it can be the final version of a job with this last version; a single hub's version cannot.
   [[nodiscard]] bool can_be_kept(Version last) const {

@@ -34,6 +34,7 @@ void Worker::wake(Time now, Outbox& out) {
       }
       ping(out);
       beat(out);
+      if (own_steps_) own_steps_->wake(now, shards_, out);
       if (late) {
         timeout_.asked_again(now);
         push_awaited(out);
@@ -86,6 +87,7 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   term_ = welcome.term;
   slices_ = slices(job_.layout);
   pool_.emplace(job_.layout.size());
+  if (nn::steps_on_workers(job_.optimizer)) own_steps_.emplace(term_, options_.state_file);
   const auto is_own = [&](const WorkerCurve& it) { return it.name == options_.hello.name; };
   if (job_.profile && std::ranges::none_of(job_.curves, is_own)) {
     const std::uint64_t own = options_.hello.max_batch > 0 ? options_.hello.max_batch : UINT64_MAX;
@@ -106,7 +108,7 @@ void Worker::handle(Time now, NodeId, const Roster& roster, Outbox& out) {
   if (reach_.adopt(roster)) {
     const std::vector<ShardPlace> former = shards_;
     adopt(roster, shards_, out);
-    try_mirrors(out);
+    mirrors_.try_all(shards_, out);
     ping(out);
     repeat_to_newcomers(former, out);
   } else if (reach_.ready()) {
@@ -123,22 +125,6 @@ void Worker::repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& 
   }
 }
 
-// Checks whether each mirror admits this worker, before the mirror is needed.
-void Worker::try_mirrors(Outbox& out) {
-  const auto is_in = [&](NodeId node) {
-    return std::ranges::any_of(shards_,
-                               [&](const ShardPlace& it) { return it.node == node || it.mirror == node; });
-  };
-  for (const NodeId node : std::exchange(tried_, {})) {
-    if (!is_in(node)) out.send<ToLink>(link_node, Disconnect{node});
-  }
-  for (const ShardPlace& shard : shards_) {
-    if (!shard.has_mirror()) continue;
-    tried_.push_back(shard.mirror);
-    out.send<ToLink>(link_node, Connect{shard.mirror, shard.mirror_endpoint});
-  }
-}
-
 void Worker::ping(Outbox& out) {
   for (const NodeId shard : reach_.awaited()) out.send<ToShard>(shard, Ping{term_});
 }
@@ -146,7 +132,7 @@ void Worker::ping(Outbox& out) {
 void Worker::handle(Time now, NodeId from, const Pong& pong, Outbox& out) {
   if (pong.term != term_) return ignore();
   answered(now, from, out);
-  if (std::erase(tried_, from) > 0) out.send<ToLink>(link_node, Disconnect{from});
+  mirrors_.answered(from, out);
 }
 
 void Worker::answered(Time now, NodeId shard, Outbox& out) {
@@ -169,7 +155,14 @@ void Worker::get_ready(Time now, Outbox& out) {
     profiler_.reset();
     trial_parameters_ = {};
   }
-  if (reach_.ready()) out.send<ToScheduler>(scheduler_node, ready_);
+  if (!reach_.ready()) return;
+  if (own_steps_) {
+    choose_next(now, out);
+    if (!own_steps_->decided()) return;  // the first version is on its way, or superseded
+    ready_.has_state = own_steps_->has_state();
+    ready_.loading = own_steps_->loading();
+  }
+  out.send<ToScheduler>(scheduler_node, ready_);
 }
 
 void Worker::handle(Time now, NodeId, const TrialTooLarge&, Outbox& out) {
@@ -201,7 +194,12 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
 }
 
 void Worker::choose_next(Time now, Outbox& out) {
-  const std::optional<PullRule::Wanted> wanted = rule_->next(view());
+  std::optional<PullRule::Wanted> wanted;
+  if (!own_steps_) {
+    wanted = rule_->next(view());
+  } else if (const std::optional<Version> next = own_steps_->follows()) {
+    wanted = PullRule::Wanted(*next);
+  }
   if (wanted && !rule_->serves(*wanted, view())) begin_pull(now, *wanted, out);
 }
 
@@ -246,10 +244,12 @@ void Worker::handle(Time now, NodeId from, const Parameters& parameters, Outbox&
   timeout_.came(now);
   if (next_.missing > 0) return;
   timeout_.whole(now);
+  const bool was_ready = !own_steps_ || own_steps_->has_state();
   turn_over(out);
-  if (stop_) return leave(out);
+  if (stop_ && (!own_steps_ || !stop_->has_last)) return leave(out);
   compute_next(out);
   choose_next(now, out);
+  if (!was_ready) get_ready(now, out);
 }
 
 // Reuses the memory of a dropped piece's pushes for the next piece.
@@ -267,6 +267,7 @@ void Worker::turn_over(Outbox& out) {
   std::swap(current_, next_);
   next_.drop();
   current_.version = current_.lowest;
+  if (own_steps_) own_steps_->arrived(current_.version, current_.values(slices_), out);
   forget([&](const HeldPiece& piece) { return rule_->acknowledges(piece, current_); });
   if (computing_ && find(*computing_) == nullptr) {
     out.send<ToCompute>(compute_node, Abandon{current_.version});
@@ -280,7 +281,34 @@ void Worker::handle(Time now, NodeId, const VersionExpired& gone, Outbox& out) {
   if (!next_.begun || gone.wanted != next_.version) return ignore();
   forget([&](const HeldPiece& piece) { return piece.round() <= gone.wanted; });
   next_.drop();
+  if (own_steps_) return lose_state(now, out);
   choose_next(now, out);  // a piece of a later round may be waiting
+}
+
+void Worker::heed(Time now, OwnSteps::Change change, Outbox& out) {
+  using Change = OwnSteps::Change;
+  ++progress_;
+  if (change == Change::loads) {
+    next_.drop();
+    choose_next(now, out);
+  } else if (change == Change::lost) {
+    lose_state(now, out);
+  } else if (change == Change::ready) {
+    if (!current_.begun) current_.stand_for(*own_steps_->follows() - 1);
+    get_ready(now, out);
+  } else if (stop_ && stop_->has_last && own_steps_->has_taken(stop_->last)) {
+    leave(out);
+  }
+}
+
+// The scheduler gives the pieces of a worker without state to others.
+void Worker::lose_state(Time now, Outbox& out) {
+  own_steps_->expired(out);
+  forget([](const HeldPiece&) { return true; });
+  current_.drop();
+  if (std::exchange(computing_, std::nullopt))
+    out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  get_ready(now, out);
 }
 
 void Worker::compute_next(Outbox& out) {
@@ -295,7 +323,9 @@ void Worker::compute_next(Outbox& out) {
   computing_ = next->id();
   current_.spent = current_.spent || next->purpose() == Purpose::train;
   if (current_.spent && rule_->outdated_by_training()) next_.drop();
-  out.send<ToCompute>(compute_node, Compute{next->start.piece, current_.values(slices_)});
+  Blob values = current_.values(slices_);
+  if (values.empty()) values = trial_parameters(job_.layout);  // a version that was loaded as state
+  out.send<ToCompute>(compute_node, Compute{next->start.piece, std::move(values)});
 }
 
 // Only the compute node knows whether it is too late. The piece ends where CutTried says; no gradient was
@@ -400,10 +430,12 @@ void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
   stop_ = stop;
   patience_ = now + last_version_timeout;
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
-  const bool here = current_.can_be_kept(stop.last) && current_.version == stop.last && !job_.sync.on_arrival;
+  const bool here = current_.can_be_kept(stop.last) && current_.version == stop.last &&
+                    !job_.sync.on_arrival && (!own_steps_ || own_steps_->has_taken(stop.last));
   if (!options_.last || !stop.has_last || shards_.empty() || here) return leave(out);
   pieces_.clear();
   computing_.reset();
+  if (own_steps_) return own_steps_->has_state() ? choose_next(now, out) : leave(out);
   if (!next_.begun || next_.version != stop.last || next_.hub != whole_model) begin_pull(now, stop.last, out);
 }
 
@@ -424,6 +456,7 @@ void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   }
   if (lost.node.role != Role::shard) return;
   for (const HeldPiece& piece : pieces_) push_again(piece, lost.node, out);
+  if (own_steps_) own_steps_->restart();
   if (!next_.begun) return;
   timeout_.can_come(now);
   pull(lost.node, out);

@@ -21,6 +21,7 @@
 #include "protocol/session.h"
 #include "protocol/terms.h"
 #include "worker/contact.h"
+#include "worker/own_steps.h"
 #include "worker/profiler.h"
 #include "worker/pull_rule.h"
 #include "worker/version_buffer.h"
@@ -44,6 +45,8 @@ class Worker {
     // Receives the last version of the parameters when the job ends, if that version can be pulled. Empty:
     // the worker does not pull it.
     std::function<void(const Blob& parameters)> last{};
+    // Makes an empty file for the state of a worker that takes the optimizer steps.
+    OwnSteps::MakeFile state_file{};
   };
 
   explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}
@@ -86,6 +89,9 @@ class Worker {
   void handle(Time now, NodeId from, const CutTried& tried, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
   void handle(Time now, NodeId from, const TrialTooLarge& trial, Outbox& out);
+  void handle(Time now, NodeId, const OfOwnSteps auto& said, Outbox& out) {
+    own_steps_ ? heed(now, own_steps_->handle(now, said, shards_, out), out) : ignore();
+  }
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
@@ -95,11 +101,12 @@ class Worker {
 
   void beat(Outbox& out);
   void ping(Outbox& out);  // shards that have not answered
-  void try_mirrors(Outbox& out);
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);
   void answered(Time now, NodeId shard, Outbox& out);
   void get_ready(Time now, Outbox& out);    // measures what is left of the profile, then sends Ready
   void choose_next(Time now, Outbox& out);  // starts the next pull, if one is needed
+  void heed(Time now, OwnSteps::Change change, Outbox& out);
+  void lose_state(Time now, Outbox& out);
   [[nodiscard]] PullRule::View view() const { return {pieces_, current_, next_, computing_.has_value()}; }
   void begin_pull(Time now, const PullRule::Wanted& wanted, Outbox& out);
   void pull(std::optional<NodeId> from, Outbox& out);
@@ -127,7 +134,7 @@ class Worker {
   std::vector<Slice> slices_;
   std::optional<BufferPool> pool_;
   std::vector<ShardPlace> shards_;
-  std::vector<NodeId> tried_;  // mirrors connected to until they answer
+  MirrorTrials mirrors_;
   Reach reach_;
   std::uint64_t progress_ = 0;  // WorkerBeat::progress
   double left_ = -1;            // WorkerBeat::left
@@ -138,6 +145,7 @@ class Worker {
   Blob trial_parameters_;
   bool measuring_ = false;  // the compute node has a trial
   Ready ready_;
+  std::optional<OwnSteps> own_steps_;  // if workers take the optimizer steps
 
   VersionBuffer current_, next_;  // next_.begun is false while nothing is being pulled
   std::uint64_t last_ticket_ = 0;

@@ -159,6 +159,17 @@ void require_shards_for(const Job& job) {
   }
 }
 
+void require_steppers(const Job& job) {
+  if (!nn::steps_on_workers(job.optimizer)) return;
+  const std::string place = "optimizer = \"worker\" in [train]: ";
+  if (job.model != external_model)
+    refuse_setup(place + "a script takes the steps, and the model '" + job.model +
+                 "' has none: choose another optimizer, or join the job from a script");
+  if (job.pull_encoding != FloatCode::float32)
+    refuse_setup(place + "workers receive gradients, which have no difference to a version before: leave "
+                         "pull_encoding out");
+}
+
 }  // namespace
 
 void complete(Job& job, const ModelDescription& model) {
@@ -171,6 +182,7 @@ void complete(Job& job, const ModelDescription& model) {
   check_grain(job);
   set_samples(job, model.train_samples, model.test_samples);
   (void)slices(job.layout);
+  require_steppers(job);
   require_shards_for(job);
   nn::validate(job.optimizer);
   nn::validate(job.schedule);

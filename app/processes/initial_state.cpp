@@ -103,6 +103,7 @@ Snapshot completed(Snapshot snapshot, const Job& job, const SampleSource& source
   snapshot.seed = job.seed;
   snapshot.fingerprint = fingerprint(job);
   snapshot.source = source;
+  snapshot.on_workers = nn::steps_on_workers(job.optimizer);
   return snapshot;
 }
 
@@ -198,6 +199,12 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
     refuse_setup("the checkpoint " + path + " is of another model than '" + job.model +
                  "': resume with the job that wrote it");
   }
+  if (checkpoint.on_workers() != nn::steps_on_workers(job.optimizer)) {
+    refuse_setup("optimizer in [train]: in the checkpoint " + path + ", " +
+                 (checkpoint.on_workers() ? "workers took the steps (step=\"here\" in their script)"
+                                          : "servers took the steps") +
+                 ": resume with the same script");
+  }
   if (checkpoint.progress.offset > 0) require_same_order(path, checkpoint, job, source);
   if (checkpoint.progress.offset >= job.train_samples) {
     refuse_setup("the checkpoint " + path + " is at sample " + number(checkpoint.progress.offset) +
@@ -238,6 +245,7 @@ Snapshot resumed_beginning(const std::string& path, const Job& job, const Sample
   (void)check_resumable(path, read_manifest(path), job, source);
   Snapshot snapshot = read_checkpoint(path);
   snapshot.progress.term = later_term(snapshot.progress.term);
+  if (snapshot.on_workers) snapshot.parameters.assign(job.layout.size(), 0.0F);
   if (!keeps_state(snapshot.layout, snapshot.state.size(), job)) {
     snapshot.state.clear();
     snapshot.steps = 0;

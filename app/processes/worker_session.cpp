@@ -35,6 +35,7 @@ Worker::Options WorkerSession::worker_options() {
   };
   options.model = setup_.model;
   options.last = setup_.last;
+  options.state_file = temporary_state_file;
   return options;
 }
 
@@ -91,6 +92,10 @@ void WorkerSession::tell_left(double share) {
 
 void WorkerSession::leave(const std::string& failure) {
   link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, Interrupt{failure})}});
+}
+
+void WorkerSession::lose_state() {
+  link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, StateLost{})}});
 }
 
 }  // namespace steelyard

@@ -37,6 +37,8 @@ class WorkerSession {
   const ExitReason& run();
   // Leaves the job; other workers take over its pieces. `failure`: Interrupt::failure.
   void leave(const std::string& failure = {});
+  // In jobs whose workers take the steps: loads another worker's state in place of its own.
+  void lose_state();
 
   [[nodiscard]] NodeId node() const { return self_; }
 

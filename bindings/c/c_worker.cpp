@@ -80,6 +80,22 @@ void require_same_data(const Job& job, const ModelDescription& model) {
                     model.data_hash + "' instead of '" + found->second + "': use the same on all machines");
 }
 
+std::int32_t kind_of(TaskQueue::Kind kind) {
+  switch (kind) {
+    case TaskQueue::Kind::train:
+      return STEELYARD_TRAIN;
+    case TaskQueue::Kind::evaluate:
+      return STEELYARD_EVALUATE;
+    case TaskQueue::Kind::step:
+      return STEELYARD_STEP;
+    case TaskQueue::Kind::write_state:
+      return STEELYARD_WRITE_STATE;
+    case TaskQueue::Kind::read_state:
+      break;
+  }
+  return STEELYARD_READ_STATE;
+}
+
 std::string told(const Welcome& welcome, const std::string& name) {
   const Job& job = welcome.job;
   return dump_json(Json{{"name", job.name},
@@ -125,6 +141,8 @@ class Worker {
     session_->leave(failure);  // first, so that an abandoned task is not pushed as a gradient
     task_queue_.leave();
   }
+
+  void lose_state() { session_->lose_state(); }
 
   void next(double seconds, steelyard_task& task) {
     task = {};
@@ -230,13 +248,15 @@ class Worker {
   }
 
   static void describe(const TaskQueue::Task& from, steelyard_task& task) {
-    task.kind = from.gradient.empty() ? STEELYARD_EVALUATE : STEELYARD_TRAIN;
+    task.kind = kind_of(from.kind);
     task.parameters = from.parameters.data();
     task.gradient = from.gradient.data();
     task.samples = from.samples.data();
     task.count = from.samples.size();
     task.epoch = from.epoch;
     task.position = from.position;
+    task.version = from.version;
+    task.path = from.path.empty() ? nullptr : from.path.c_str();
   }
 
   void describe_end(steelyard_task& task) {
@@ -318,6 +338,10 @@ int steelyard_wanted(steelyard_worker* worker) { return worker->task_queue().wan
 
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct) {
   return guarded([&] { worker->task_queue().finish({loss, correct}); });
+}
+
+void steelyard_lose_state(steelyard_worker* worker) {
+  guarded([&] { worker->lose_state(); });
 }
 
 void steelyard_leave(steelyard_worker* worker, const char* failure) {

@@ -11,22 +11,33 @@ std::chrono::steady_clock::time_point clock_time(Time time) {
   return std::chrono::steady_clock::time_point(time.since_origin);
 }
 
-class TaskQueueEngine final : public Engine {
+class TaskQueueEngine final : public Engine, public Stepper {
  public:
   explicit TaskQueueEngine(TaskQueue& task_queue) : task_queue_(task_queue) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
-    return work({parameters, gradient, {}}, samples, on_final);
+    return work({TaskQueue::Kind::train, parameters, gradient, {}}, samples, on_final);
   }
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
-    return work({parameters, {}, {}}, samples, [](std::uint64_t, std::uint64_t) {});
+    return work({TaskQueue::Kind::evaluate, parameters, {}, {}}, samples, [](std::uint64_t, std::uint64_t) {});
   }
   // Micro-batches of sample numbers only; the caller chooses its own micro-batches.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {4096, 256, 16, 1}; }
   [[nodiscard]] std::uint64_t bytes() const override { return 0; }
   [[nodiscard]] std::optional<double> weight() const override { return task_queue_.weight(); }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_threads; }
+
+  [[nodiscard]] Stepper* stepper() override { return this; }
+  void take_step(std::uint64_t version, std::span<const float> values) override {
+    task_queue_.run({.kind = TaskQueue::Kind::step, .parameters = values, .version = version});
+  }
+  void write_state(std::uint64_t version, const std::string& path) override {
+    task_queue_.run({.kind = TaskQueue::Kind::write_state, .version = version, .path = path});
+  }
+  void read_state(std::uint64_t version, const std::string& path) override {
+    task_queue_.run({.kind = TaskQueue::Kind::read_state, .version = version, .path = path});
+  }
 
  private:
   nn::Sums work(TaskQueue::Task task, Samples& samples, const FinalRange& on_final) {
@@ -76,6 +87,18 @@ nn::Sums TaskQueue::compute(Task task, Samples& samples, const FinalRange& on_fi
   return std::exchange(sums_, {});
 }
 
+void TaskQueue::run(Task task) {
+  std::unique_lock lock(mutex_);
+  task_ = std::move(task);
+  state_ = closed_ ? State::given_up : State::laid;
+  for_caller_.notify_all();
+  for_engine_.wait(lock, [&] {
+    return state_ == State::done || state_ == State::given_up || (state_ == State::laid && closed_);
+  });
+  const bool lost = std::exchange(state_, State::empty) == State::given_up && !closed_ && !leaving_;
+  if (lost) refuse_usage("the next task was requested before the last one was done: call steelyard_done()");
+}
+
 std::optional<double> TaskQueue::weight() const {
   const std::lock_guard lock(mutex_);
   return weight_;
@@ -117,6 +140,7 @@ void TaskQueue::final(std::uint64_t begin, std::uint64_t end) {
 bool TaskQueue::wanted() {
   const std::lock_guard lock(mutex_);
   if (state_ != State::taken || closed_) return false;
+  if (samples_ == nullptr) return true;
   alive_ = true;
   for_engine_.notify_all();
   return samples_->wanted();

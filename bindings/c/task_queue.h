@@ -13,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,12 +23,16 @@ namespace steelyard::c_api {
 
 class TaskQueue {
  public:
+  enum class Kind : std::uint8_t { train, evaluate, step, write_state, read_state };
   // The spans are valid until finish() or give_up().
   struct Task {
-    std::span<const float> parameters;
-    std::span<float> gradient;  // empty in an evaluation
-    std::vector<std::uint64_t> samples;
+    Kind kind{};
+    std::span<const float> parameters{};
+    std::span<float> gradient{};  // of train
+    std::vector<std::uint64_t> samples{};
     std::uint64_t epoch = 0, position = 0;  // of the first sample
+    std::uint64_t version = 0;              // of the last three kinds
+    std::string path{};                     // of write_state and read_state
   };
 
   // ---- for the compute thread
@@ -36,6 +41,8 @@ class TaskQueue {
   // thread. The result is meaningless if `samples` are not wanted, or after leave() or close(). Throws
   // Failure (usage) if the caller gave up a task that is still wanted.
   nn::Sums compute(Task task, Samples& samples, const FinalRange& on_final);
+  // The same for a task without samples. Returns at once after close().
+  void run(Task task);
   [[nodiscard]] std::optional<double> weight() const;
 
   // ---- for the caller

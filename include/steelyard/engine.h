@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace steelyard {
@@ -52,6 +53,24 @@ enum class WorkPlace : std::uint8_t { this_thread, other_threads, other_device }
 struct DeviceReading {
   std::optional<double> share{};      // of its full speed that this process can have, 0..1
   std::optional<double> memory_mb{};  // free
+};
+
+// Stepper: an engine's own copy of the model, in jobs whose workers take the optimizer steps
+// (train.optimizer = "worker"). Servers then only average gradients.
+//
+// take_step() gets every version once, in order. Version 0 has the initial parameters; version k > 0 has the
+// mean gradient of round k - 1, over all samples of the round, and the means of all ranges that are not
+// parameters. train() and evaluate() then compute with the model after the latest step; `parameters` is
+// meaningless. All functions are called on the compute thread.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+  virtual void take_step(std::uint64_t version, std::span<const float> values) = 0;
+  // Writes the whole state after the latest step to this file, which exists and is empty: model, optimizer,
+  // and all else that a worker needs which joins later.
+  virtual void write_state(std::uint64_t version, const std::string& path) = 0;
+  // Replaces the state by one that another worker has written after `version`.
+  virtual void read_state(std::uint64_t version, const std::string& path) = 0;
 };
 
 class Engine {
@@ -85,6 +104,9 @@ class Engine {
 
   // The present state of a device other than the processor; unknown by default.
   virtual DeviceReading read_device() { return {}; }
+
+  // Null if the engine cannot take optimizer steps. Owned by the engine.
+  [[nodiscard]] virtual Stepper* stepper() { return nullptr; }
 };
 
 // The training task of a job: parameters, the engine that computes with them, and the data.

@@ -20,7 +20,7 @@
  * that return a pointer return NULL on failure. steelyard_error() then returns the cause and the remedy.
  *
  * Threads: one thread calls the functions of a worker, but any thread may call steelyard_final(),
- * steelyard_leave() and steelyard_wanted(). There are no callbacks. After a fork, only the parent process may
+ * steelyard_leave(), steelyard_lose_state() and steelyard_wanted(). There are no callbacks. After a fork, only the parent process may
  * use the worker.
  *
  * Stability: all declarations here keep their meaning as long as STEELYARD_API stays the same.
@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-#define STEELYARD_API 1
+#define STEELYARD_API 2
 
 /* The STEELYARD_API that the loaded library was built with. */
 int steelyard_api(void);
@@ -83,7 +83,12 @@ enum {
   STEELYARD_JOINED = 1,   /* once: the scheduler has admitted this worker; see steelyard_job() */
   STEELYARD_TRAIN = 2,    /* compute the gradient of these training samples, then call steelyard_done() */
   STEELYARD_EVALUATE = 3, /* compute the loss of these test samples, then call steelyard_done() */
-  STEELYARD_END = 4       /* the job has ended, or this worker has left it; later calls also return END */
+  STEELYARD_END = 4,      /* the job has ended, or this worker has left it; later calls also return END */
+  /* Only in jobs with optimizer = "worker" in [train], in which this program takes the optimizer steps; see
+   * below. Each ends with steelyard_done(). */
+  STEELYARD_STEP = 5,        /* take the step of this version */
+  STEELYARD_WRITE_STATE = 6, /* write the state after this version to the file `path` */
+  STEELYARD_READ_STATE = 7   /* replace the state by that in the file `path` */
 };
 
 typedef struct steelyard_task {
@@ -96,7 +101,24 @@ typedef struct steelyard_task {
   uint64_t epoch;          /* from 0 */
   uint64_t position;       /* of the first sample, in the order of this epoch */
   int32_t main;            /* END: 1 for the one worker that should save the results, otherwise 0 */
+  uint64_t version;        /* STEP, WRITE_STATE, READ_STATE: the number of steps, that one included */
+  const char* path;        /* WRITE_STATE, READ_STATE: a file of this machine; otherwise NULL */
 } steelyard_task;
+
+/* Jobs with optimizer = "worker": servers only average, and every worker keeps its own copy of the model and
+ * takes every step on it.
+ *
+ *   STEP         version 0 comes first: `parameters` are the initial parameters of the job. Then each version
+ *                comes once, in order: `parameters` has the mean gradient over all samples of a round, and
+ *                the mean of what workers pushed for tensors with the rule "mean": for these, push values, not
+ *                differences.
+ *   TRAIN        compute with the own copy after the latest step; `parameters` is meaningless. Likewise for
+ *                EVALUATE and END.
+ *   WRITE_STATE  write the whole state to `path`: model, optimizer, and all else that a new worker needs. It
+ *                becomes part of a checkpoint, or another worker reads it.
+ *   READ_STATE   this worker joined late, or the job was resumed. STEP of the next version follows.
+ *
+ * The job ends after the STEP of its last version. */
 
 /* Waits up to `seconds` for a task or a change of state. If the previous task is not done, it is abandoned.
  * Pointers in a task are valid until the task is done or abandoned; those of END, until steelyard_free().
@@ -127,6 +149,10 @@ int steelyard_wanted(steelyard_worker* worker);
 /* Finishes the task. `loss` and `correct` are sums over its samples: of the unweighted loss, and of correct
  * answers. */
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct);
+
+/* In a job with optimizer = "worker": discards this worker's state, for example because it differs from those
+ * of the others. READ_STATE follows, with the state of another worker. */
+void steelyard_lose_state(steelyard_worker* worker);
 
 /* Leaves the job; other workers compute the pieces that this one owes. `failure`: the reason, if other
  * workers would fail in the same way; NULL or empty: no failure. Returns at once; steelyard_next() then

@@ -88,6 +88,7 @@ void validate(const Optimizer& o) {
 std::uint32_t state_slots(const Optimizer& optimizer) {
   switch (optimizer.kind) {
     case Kind::sgd:
+    case Kind::worker:
       return 0;
     case Kind::momentum:
     case Kind::nesterov:
@@ -119,6 +120,7 @@ void step(const Optimizer& optimizer, const Update& u, std::span<float> state, d
     return whole.finish(u, state, rate, 1);
   }
   check(optimizer, u, state);
+  if (steps_on_workers(optimizer)) return blend(u, level, 0, static_cast<float>(u.scale));
   const RuleTable& rules = rule_table(level);
   const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
   const double weight_decay = decay * optimizer.weight_decay;

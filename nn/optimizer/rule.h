@@ -13,6 +13,7 @@
 //   lars       g = scale * sum,  m' = momentum * m + rate * ratio * (g + d * w),  w' = w - m'
 //              ratio = trust * |w| / (|g| + d * |w|)
 //   lamb       g, m', v', u as adamw,  r = u + d * w,  w' = w - rate * ratio * r,  ratio = |w| / |r|
+//   worker     w' = scale * sum: servers only average, and workers take the steps (protocol/state_messages.h)
 //
 // The first five are PyTorch's (torch.optim.SGD without dampening, Adam, AdamW); its parameter groups with
 // separate rates and decays are ranges here. lars is algorithm 1 of You, Gitman, Ginsburg, "Large batch
@@ -25,7 +26,8 @@
 //
 // Ranges with other rules (Range in include/steelyard/parameters.h):
 //
-//   mean       w' = w + scale * sum                      (pushed: differences of parameters)
+//   mean       w' = w + scale * sum                      (pushed: differences of parameters; with the rule
+//                                                        worker: values, and w' = scale * sum)
 //   ema        w' = keep * w + (1 - keep) * scale * sum  (pushed: statistics of batches; PyTorch's batch norm
 //                                                        calls 1 - keep its momentum)
 //
@@ -44,7 +46,7 @@
 namespace steelyard::nn {
 
 struct Optimizer {
-  enum class Kind : std::uint8_t { sgd, momentum, nesterov, adam, adamw, lars, lamb };
+  enum class Kind : std::uint8_t { sgd, momentum, nesterov, adam, adamw, lars, lamb, worker };
 
   Kind kind = Kind::momentum;
   double momentum = 0.9;  // for momentum, nesterov and lars, in [0, 1)
@@ -65,6 +67,8 @@ std::uint32_t state_slots(const Optimizer& optimizer);
 bool is_linear(const Optimizer& optimizer);
 // Whether it needs norms of whole tensors: lars and lamb.
 bool needs_norms(const Optimizer& optimizer);
+// Whether servers make versions of the mean gradient, and workers take the steps.
+inline bool steps_on_workers(const Optimizer& optimizer) { return optimizer.kind == Optimizer::Kind::worker; }
 
 // A model's layout as this optimizer requires it. With norms, each tensor that is stepped and has decay
 // becomes a separate range and norm group.

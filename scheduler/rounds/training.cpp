@@ -26,7 +26,9 @@ Training::Training(const Job& job, const Progress& from, std::unique_ptr<balanci
       dispatch_(dispatch),
       rounds_(job, from),
       assignments_(job, from, std::move(policy), members, rounds_.states()),
-      checkpoints_(job, from.version > 0) {}
+      checkpoints_(job, from.version > 0) {
+  if (nn::steps_on_workers(job.optimizer)) states_.emplace(term_, from.version, members);
+}
 
 void Training::begin(Time now) {
   shutdown_.begin_training();
@@ -98,6 +100,7 @@ void Training::begin_round(Time now, Outbox& out) {
   const auto [save, remark] = checkpoints_.due(now, ahead.round() + 1, ahead.saves_after_next());
   if (!remark.empty()) Dispatch::note(remark, out);
   RoundState& round = rounds_.begin(now, save);
+  if (save) upload_state(round.round() + 1, out);
   end_rests(members_, round.round());
   if (round.opened) dispatch_.open(now, round.open(), out);
   confirm(now);  // the shards may already have the version to compute from
@@ -249,6 +252,39 @@ bool Training::hear(const Saved& saved, Outbox& out) {
   return true;
 }
 
+// ---- the state of workers that take the steps
+
+void Training::upload_state(Version version, Outbox& out) {
+  if (!states_) return;
+  if (const auto order = states_->begin(version)) dispatch_.to_worker(order->slot, order->upload, out);
+}
+
+void Training::lacks_state(Time now, NodeId worker, const Ready& ready, Outbox& out) {
+  if (!states_ || phase() >= Phase::saving) return;
+  const auto answer = states_->lacks(ready, rounds_.ahead().round(), phase() == Phase::gathering);
+  if (answer.order) dispatch_.to_worker(answer.order->slot, answer.order->upload, out);
+  if (answer.load) out.send<ToWorker>(worker, *answer.load);
+  const auto has_state = [](const auto& it) { return it.second.ready; };
+  if (phase() == Phase::running && std::ranges::none_of(members_.workers, has_state))
+    fail(now, {Outcome::worker_failed, "no worker is left that has the model"}, out);
+}
+
+// A checkpoint of that version then fails, because the next attempt replaces it: it is taken after the next
+// round instead.
+bool Training::hear(NodeId from, const StateUploaded& uploaded, Outbox& out) {
+  if (!states_ || uploaded.term != term_ || members_.worker(from) == nullptr) return false;
+  const std::string trouble = states_->uploaded(uploaded);
+  if (trouble.empty()) return true;
+  Dispatch::note("worker '" + members_.worker_name(from) + "' has not uploaded its state: " + trouble, out);
+  upload_state(rounds_.ahead().round(), out);
+  return true;
+}
+
+void Training::lose(Time now, std::uint32_t slot, Outbox& out) {
+  apply(now, assignments_.lose(now, slot), out);
+  if (states_ && states_->lose(slot)) upload_state(rounds_.ahead().round(), out);
+}
+
 // ---- saving and ending
 
 void Training::interrupt(Time now, Outbox& out) {
@@ -272,6 +308,7 @@ void Training::save(Time now, Outbox& out) {
   Progress progress = rounds_.done().progress(term_, rounds_.trained_seconds(now));
   progress.policy_state = assignments_.policy_state();
   progress.workers = members_.names();
+  if (states_ && phase() == Phase::saving) upload_state(progress.version, out);
   checkpoints_.ask(progress);
   dispatch_.save(progress, out);
 }

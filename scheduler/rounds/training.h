@@ -10,6 +10,7 @@
 #include "protocol/machine.h"
 #include "scheduler/members/members.h"
 #include "scheduler/members/shutdown.h"
+#include "scheduler/members/state_transfers.h"
 #include "scheduler/rounds/assignments.h"
 #include "scheduler/rounds/checkpoints.h"
 #include "scheduler/rounds/dispatch.h"
@@ -49,7 +50,10 @@ class Training {
   bool hear(Time now, NodeId from, const Closed& closed, Outbox&);
   bool hear(Time now, NodeId from, const ShardBeat& beat, Outbox& out);
   bool hear(const Saved& saved, Outbox& out);
+  bool hear(NodeId from, const StateUploaded& uploaded, Outbox& out);
 
+  // The worker lacks the state of the model, in a job whose workers take the steps: finds it another worker's.
+  void lacks_state(Time now, NodeId worker, const Ready& ready, Outbox& out);
   // The worker in this slot joined or came back, and may be idle.
   void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }
   // Assigns pieces without an owner, if a worker is available.
@@ -59,7 +63,7 @@ class Training {
     apply(now, assignments_.release(now, slot), out);
   }
   // The same for a worker that is lost.
-  void lose(Time now, std::uint32_t slot, Outbox& out) { apply(now, assignments_.lose(now, slot), out); }
+  void lose(Time now, std::uint32_t slot, Outbox& out);
   // As Assignments::repeat_lost().
   void repeat_lost(Time now, std::uint32_t slot, const std::vector<PieceId>& held, bool doubtful,
                    Outbox& out) {
@@ -89,6 +93,7 @@ class Training {
   void begin_evaluation(Time now, Outbox& out);
   void confirm(Time now);
   void save(Time now, Outbox& out);
+  void upload_state(Version version, Outbox& out);
   void stop(Time now, Outbox& out);
   void apply(Time now, const Orders& orders, Outbox& out);
   [[nodiscard]] bool anybody_works() const { return !members_.working().empty(); }
@@ -103,9 +108,13 @@ class Training {
   Assignments assignments_;
   Checkpoints checkpoints_;
   Shutdown shutdown_;
+  std::optional<StateTransfers> states_;  // if workers take the steps
 
  public:
-  void serialize(auto& fields) { fields(rounds_, assignments_, checkpoints_, shutdown_); }
+  void serialize(auto& fields) {
+    fields(rounds_, assignments_, checkpoints_, shutdown_);
+    if (states_) fields(*states_);
+  }
 };
 
 }  // namespace steelyard

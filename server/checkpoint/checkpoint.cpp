@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* model_file = "model.safetensors";
 constexpr const char* optimizer_file = "optimizer.safetensors";
+constexpr const char* worker_file = "worker_state.bin";
 constexpr const char* unfinished = ".tmp-";  // in names of incomplete or removed checkpoints
 
 std::string state_name(std::size_t slot, const std::string& tensor) {
@@ -164,6 +165,7 @@ class CheckpointWriter final : public CheckpointSink {
   ~CheckpointWriter() override;
 
   void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) override;
+  void put_state(std::uint64_t offset, const Blob& bytes) override;
   std::string finish(std::uint64_t steps) override;
 
  private:
@@ -184,11 +186,13 @@ class CheckpointWriter final : public CheckpointSink {
   const std::string path_;
   std::string made_;  // the temporary directory, until renamed
   std::optional<Values> model_, optimizer_;
+  std::optional<DurableFile> worker_state_;  // instead of both
 };
 
 CheckpointWriter::CheckpointWriter(std::string dir, const Snapshot& about, std::size_t state_slots)
     : dir_(std::move(dir)),
-      about_{about.progress, about.seed, about.fingerprint, about.layout, {}, {}, 0, about.source},
+      about_{about.progress, about.seed,   about.fingerprint, about.layout, {}, {},
+             0,              about.source, about.on_workers},
       slots_(state_slots),
       path_(dir_ + "/" + std::to_string(about.progress.version)) {
   try {
@@ -209,6 +213,7 @@ void CheckpointWriter::begin() {
   if (fs::create_directories(dir_)) sync_directory(fs::absolute(dir_).parent_path().string());
   sweep(dir_);
   made_ = temporary_directory(path_);
+  if (about_.on_workers) return void(worker_state_.emplace(made_ + "/" + worker_file, 0));
   TensorTexts texts{{"steelyard.version", std::to_string(about_.progress.version)}};
   const std::uint64_t floats = about_.layout.size();
   optimizer_.emplace(made_ + "/" + optimizer_file,
@@ -227,12 +232,22 @@ void CheckpointWriter::put(std::size_t slot, std::uint64_t offset, std::span<con
   fail(failure);
 }
 
+void CheckpointWriter::put_state(std::uint64_t offset, const Blob& bytes) try {
+  worker_state_->write_at(offset, bytes.bytes());
+} catch (const Failure& failure) {
+  fail(failure);
+}
+
 std::string CheckpointWriter::finish(std::uint64_t steps) {
   try {
     Manifest manifest{about_.progress, about_.seed,   about_.fingerprint, steps,
                       slots_,          about_.layout, about_.source,      {}};
-    manifest.files[model_file] = model_->file.finish();
-    manifest.files[optimizer_file] = optimizer_->file.finish();
+    if (worker_state_) {
+      manifest.files[worker_file] = worker_state_->finish();
+    } else {
+      manifest.files[model_file] = model_->file.finish();
+      manifest.files[optimizer_file] = optimizer_->file.finish();
+    }
     const std::string text = manifest_text(manifest);
     DurableFile file(made_ + "/" + manifest_file, text.size());
     file.write(std::as_bytes(std::span(text)));
@@ -276,6 +291,11 @@ Snapshot read_checkpoint(const std::string& path) {
   const Manifest manifest = read_manifest(path);
   Snapshot snapshot{manifest.progress, manifest.seed,  manifest.fingerprint, manifest.layout, {}, {},
                     manifest.steps,    manifest.source};
+  if (const auto its = manifest.files.find(worker_file); its != manifest.files.end()) {
+    snapshot.on_workers = true;
+    snapshot.worker_state = open_sealed(path + "/" + worker_file, its->second);
+    return snapshot;
+  }
   read_model(path, manifest, snapshot);
   read_optimizer(path, manifest, snapshot);
   return snapshot;

@@ -2,6 +2,8 @@
 //
 //   checkpoints/1180/model.safetensors      parameters, by the names of the layout
 //                    optimizer.safetensors  state, as "state.<slot>.<name>"; slots count from 1
+//                    worker_state.bin       instead of both, if workers take the optimizer steps: bytes that the
+//                                           workers' program has written (PyTorch: torch.load() reads them)
 //                    MANIFEST.json          progress, seed, layout, and the size and hash of each file
 //
 // The writer fills a temporary directory ("1180.tmp-...") with values in order of arrival, reads the complete
@@ -51,6 +53,9 @@ struct Snapshot {
   std::vector<std::vector<float>> state;  // of the optimizer: one vector per slot, as long as the parameters
   std::uint64_t steps = 0;                // of the optimizer
   SampleSource source = {};               // determines the order of samples, together with the seed
+  // Workers take the optimizer steps: this is the model, and parameters and state above are unused.
+  bool on_workers = false;
+  std::shared_ptr<StateFile> worker_state{};
 };
 
 inline constexpr std::size_t kept_checkpoints = 3;
@@ -63,6 +68,8 @@ class CheckpointSink {
   // Stores `values` at `offset` (in floats) of a slot: 0 holds parameters, 1.. optimizer state. Each float of
   // each slot must be put once.
   virtual void put(std::size_t slot, std::uint64_t offset, std::span<const float> values) = 0;
+  // Stores bytes of the workers' state at this offset; each byte must be put once.
+  virtual void put_state(std::uint64_t offset, const Blob& bytes) = 0;
   // Completes the checkpoint and returns its location, for display. `steps`: of the optimizer.
   virtual std::string finish(std::uint64_t steps) = 0;
 };
@@ -106,6 +113,12 @@ class MemorySink final : public CheckpointSink {
     std::vector<float>& whole = slot == 0 ? snapshot_.parameters : snapshot_.state.at(slot - 1);
     std::ranges::copy(values, whole.begin() + static_cast<std::ptrdiff_t>(offset));
   }
+  void put_state(std::uint64_t offset, const Blob& bytes) override {
+    const std::span<const std::byte> part = bytes.bytes();
+    worker_state_.resize(std::max<std::size_t>(worker_state_.size(), offset + part.size()));
+    std::ranges::copy(part, worker_state_.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+  [[nodiscard]] const std::vector<std::byte>& worker_state() const { return worker_state_; }
   std::string finish(std::uint64_t steps) override {
     snapshot_.steps = steps;
     return store_(snapshot_);
@@ -113,6 +126,7 @@ class MemorySink final : public CheckpointSink {
 
  private:
   Snapshot snapshot_;
+  std::vector<std::byte> worker_state_;
   const Store store_;
 };
 

@@ -19,7 +19,7 @@ constexpr Duration too_long = std::chrono::seconds(60);       // of a shard, bef
 constexpr Duration standstill = std::chrono::minutes(30);     // without a part, although all shards answer
 
 Snapshot without_values(const Snapshot& s) {
-  return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source};
+  return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source, s.on_workers};
 }
 
 std::string in_seconds(Duration duration) {
@@ -34,7 +34,12 @@ Checkpointer::Checkpointer(NodeId self, Snapshot initial, std::uint32_t state_sl
       about_(without_values(*initial_)),
       slices_(slices(about_.layout)),
       slots_(1 + state_slots),
-      open_(std::move(open)) {}
+      open_(std::move(open)) {
+  if (const auto file = initial_->worker_state) {
+    upload_.emplace(about_.progress.term, first_state_attempt, about_.progress.version, file->size(),
+                    [file](std::uint64_t begin, std::uint64_t bytes) { return file->read(begin, bytes); });
+  }
+}
 
 void Checkpointer::step(Time now, const Envelope& in, Outbox& out) {
   now_ = now;
@@ -53,6 +58,7 @@ void Checkpointer::wake(Time now, Outbox& out) {
   now_ = now;
   begin(out);
   ask(out);
+  if (upload_) upload_->send(now, shards_, out);
   CheckpointerBeat beat{{}, roster_};
   for (const ShardPlace& shard : shards_) {
     const Contact& contact = contacts_.at(shard.node);
@@ -146,6 +152,13 @@ void Checkpointer::handle(NodeId, const Save& save, Outbox& out) {
   ask(out);
 }
 
+void Checkpointer::handle(NodeId, const StateStored& stored, Outbox& out) {
+  if (!upload_) return ignore();
+  upload_->stored(now_, stored);
+  upload_->send(now_, shards_, out);
+  if (upload_->complete()) upload_.reset();
+}
+
 void Checkpointer::begin(Outbox& out) {
   if (gathering_ || asked_.empty()) return;
   Gathering gathering;
@@ -157,14 +170,46 @@ void Checkpointer::begin(Outbox& out) {
   about.progress = asked_.begin()->second;
   try {
     gathering.sink = open_(about, slots_ - 1);
-    gathering_ = std::move(gathering);
+    gathering_.emplace(std::move(gathering));
+    if (about_.on_workers) gather_worker_state();
   } catch (const std::exception& trouble) {
     answer({version(), false, trouble.what()}, out);
   }
 }
 
+// Any attempt of this version: another worker may upload it again if the first one is lost.
+void Checkpointer::gather_worker_state() {
+  gathering_->worker_state.emplace(about_.progress.term, 0, gathering_->version,
+                                   [this](std::uint64_t begin, const Blob& bytes) {
+                                     gathering_->sink->put_state(begin, bytes);
+                                   });
+}
+
+void Checkpointer::handle(NodeId, const WorkerState& part, Outbox& out) {
+  if (!gathering_ || !gathering_->worker_state) return ignore();
+  StateDownload& its = *gathering_->worker_state;
+  const Version gathered = version();
+  write(
+      [&] {
+        if (!its.take(now_, part)) return false;
+        gathering_->progress = now_;
+        gathering_->steps = gathered;
+        return its.complete();
+      },
+      out);
+  if (!gathering_ || version() != gathered) return;
+  if (its.superseded() && !its.begun())
+    return answer({gathered, false, "the worker's state was superseded before it was saved"}, out);
+  if (its.superseded()) {  // the worker was lost, and another one uploads the same version: from the start
+    gathering_.reset();
+    begin(out);
+  }
+  ask(out);
+}
+
 void Checkpointer::ask(Outbox& out) {
   if (!gathering_) return;
+  if (gathering_->worker_state) return gathering_->worker_state->ask(now_, shards_, out);
   const std::size_t window =
       std::max<std::size_t>(1, parts_at_once / std::max<std::size_t>(1, shards_.size()));
   for (const ShardPlace& shard : shards_) {
@@ -195,15 +240,23 @@ void Checkpointer::handle(NodeId from, const State& state, Outbox& out) {
 // Writes a part to the checkpoint, and finishes the checkpoint after the last part. That may take long; the
 // next gathering begins in wake(), with the new time.
 void Checkpointer::put(const State& state, Outbox& out) {
-  Saved saved{state.version, false, {}};
+  write(
+      [&] {
+        // Keeps the preceding checkpoint instead.
+        if (state.slot == 0 && !nn::all_finite(state.values.floats()))
+          throw Failure(ExitCode::failed,
+                        "the parameters are not finite; lower train.lr, or set train.clip_norm");
+        gathering_->sink->put(state.slot, slices_[state.slice].begin, state.values.floats());
+        gathering_->steps = std::max(gathering_->steps, state.steps);
+        return --gathering_->missing == 0;
+      },
+      out);
+}
+
+void Checkpointer::write(const std::function<bool()>& write, Outbox& out) {
+  Saved saved{version(), false, {}};
   try {
-    // Keeps the preceding checkpoint instead.
-    if (state.slot == 0 && !nn::all_finite(state.values.floats()))
-      throw Failure(ExitCode::failed,
-                    "the parameters are not finite; lower train.lr, or set train.clip_norm");
-    gathering_->sink->put(state.slot, slices_[state.slice].begin, state.values.floats());
-    gathering_->steps = std::max(gathering_->steps, state.steps);
-    if (--gathering_->missing > 0) return;
+    if (!write()) return;
     saved.text = gathering_->sink->finish(gathering_->steps);
     saved.ok = true;
   } catch (const std::bad_alloc&) {
@@ -260,7 +313,9 @@ void Checkpointer::handle(NodeId, const Disconnected& lost, Outbox&) {
 }
 
 void Checkpointer::restart(const ShardPlace& shard) {
+  if (upload_) upload_->restart();
   if (!gathering_) return;
+  if (gathering_->worker_state) gathering_->worker_state->restart();
   if (const auto it = gathering_->transfers.find(index_of(shard)); it != gathering_->transfers.end())
     it->second.restart();
 }

@@ -2,16 +2,20 @@
 //
 // It runs in the scheduler's process, because the run directory is on that machine, and connects to the
 // shards' bulk ports. In both directions the receiver requests a few parts at a time
-// (server/shard/transfer.h), so only a window of the model is in flight.
+// (protocol/transfer.h), so only a window of the model is in flight.
 //
 // A gathered version is consistent: the same version of every slice, with optimizer state and step counts.
 // Parts are written to the checkpoint as they arrive. Writing is slow and may fail, so the host provides the
 // sink and runs the checkpointer on a separate thread.
 //
+// In jobs whose workers take the optimizer steps (Snapshot::on_workers), a version is the state that a worker
+// has uploaded to the shards; in a resumed job, this class uploads the one from the checkpoint.
+//
 // Each heartbeat names the shards that do not answer. A checkpoint fails if a shard does not answer for a
 // minute.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,8 +23,9 @@
 #include <vector>
 
 #include "protocol/machine.h"
+#include "protocol/state_transfer.h"
 #include "server/checkpoint/checkpoint.h"
-#include "server/shard/transfer.h"
+#include "protocol/transfer.h"
 
 namespace steelyard {
 
@@ -53,7 +58,8 @@ class Checkpointer {
     std::map<std::size_t, Transfer> transfers;  // by the shard's place in the roster
     std::size_t missing = 0;                    // parts
     std::uint64_t steps = 0;
-    Time progress;  // arrival of the last part
+    std::optional<StateDownload> worker_state{};  // instead of parts
+    Time progress;                                // arrival of the last part
   };
 
   void handle(NodeId from, const Roster& roster, Outbox& out);
@@ -62,6 +68,8 @@ class Checkpointer {
   void handle(NodeId from, const State& state, Outbox& out);
   void handle(NodeId, const NotYet&, Outbox&) {}  // the shard answers; nothing else to do
   void handle(NodeId from, const VersionExpired& gone, Outbox& out);
+  void handle(NodeId from, const StateStored& stored, Outbox& out);
+  void handle(NodeId from, const WorkerState& part, Outbox& out);
   void handle(NodeId, const SchedulerBeat&, Outbox&) {}
   void handle(NodeId, const Stop&, Outbox&) { finished_ = true; }
   void handle(NodeId from, const Disconnected& lost, Outbox& out);
@@ -72,6 +80,9 @@ class Checkpointer {
   void begin(Outbox& out);  // the next gathering
   void ask(Outbox& out);
   void put(const State& state, Outbox& out);
+  void gather_worker_state();
+  // Calls `write`, which returns whether the checkpoint is complete; then finishes it. Answers errors.
+  void write(const std::function<bool()>& write, Outbox& out);
   void give_up_waiting(Outbox& out);
   void answer(const Saved& saved, Outbox& out);
   [[nodiscard]] const ShardPlace* place(NodeId shard) const;
@@ -97,6 +108,7 @@ class Checkpointer {
   std::map<NodeId, Contact> contacts_;
   std::map<Version, Saved> answered_;   // the latest, resent if lost
   std::map<Version, Progress> asked_;   // oldest first
+  std::optional<StateUpload> upload_;   // until the shards have it
   std::optional<Gathering> gathering_;  // of the oldest in asked_ when it began
   std::uint64_t ignored_ = 0;
 };

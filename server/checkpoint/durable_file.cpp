@@ -12,6 +12,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/file_io.h"
 
 namespace steelyard {
 namespace {
@@ -59,16 +60,8 @@ void DurableFile::write_at(std::uint64_t offset, std::span<const std::byte> byte
   if (bytes.empty()) return;
   pieces_.push_back({offset, bytes.size(), XXH3_64bits(bytes.data(), bytes.size())});
   size_ = std::max(size_, offset + bytes.size());
-  constexpr std::size_t at_once = std::size_t{1} << 30;  // a call writes at most 2 GB
-  while (!bytes.empty()) {
-    // Signals and nearly full disks cause short writes.
-    const ssize_t written =
-        ::pwrite(file_.get(), bytes.data(), std::min(bytes.size(), at_once), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail(path_, "cannot be written", written < 0 ? errno : ENOSPC);
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-    offset += static_cast<std::uint64_t>(written);
-  }
+  if (const int error = steelyard::write_at(file_.get(), offset, bytes); error != 0)
+    fail(path_, "cannot be written", error);
 }
 
 FileSeal DurableFile::finish() {
@@ -94,12 +87,11 @@ FileSeal DurableFile::read_back() {
     XXH3_64bits_reset(own.state);
     while (at < piece.offset + piece.size) {
       const std::size_t wanted = std::min<std::uint64_t>(buffer.size(), piece.offset + piece.size - at);
-      const ssize_t got = ::pread(file_.get(), buffer.data(), wanted, static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) fail(path_, "cannot be read back", got < 0 ? errno : EIO);
-      XXH3_64bits_update(own.state, buffer.data(), static_cast<std::size_t>(got));
-      XXH3_128bits_update(whole.state, buffer.data(), static_cast<std::size_t>(got));
-      at += static_cast<std::uint64_t>(got);
+      if (const int error = read_at(file_.get(), at, std::span(buffer).first(wanted)); error != 0)
+        fail(path_, "cannot be read back", error);
+      XXH3_64bits_update(own.state, buffer.data(), wanted);
+      XXH3_128bits_update(whole.state, buffer.data(), wanted);
+      at += wanted;
     }
     if (XXH3_64bits_digest(own.state) != piece.hash) {
       throw Failure(ExitCode::io, path_ + ": differs from the data written, from byte " +
@@ -114,6 +106,47 @@ void sync_directory(const std::string& path) {
   if (!directory.there()) fail(path, "cannot be opened", errno);
   // Some network file systems report that a directory cannot be synced.
   if (::fsync(directory.get()) != 0 && errno != EINVAL) fail(path, "did not reach the disk", errno);
+}
+
+namespace {
+
+class SealedFile final : public StateFile {
+ public:
+  SealedFile(std::string path, const FileSeal& wanted)
+      : path_(std::move(path)), size_(wanted.size), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (!file_.there()) fail(path_, "cannot be opened", errno);
+    const Hash whole;
+    XXH3_128bits_reset(whole.state);
+    for (std::uint64_t at = 0; at < size_;) {
+      const Blob part = read(at, std::min<std::uint64_t>(size_ - at, 1 << 20));
+      XXH3_128bits_update(whole.state, part.bytes().data(), part.size());
+      at += part.size();
+    }
+    if (hexadecimal(XXH3_128bits_digest(whole.state)) != wanted.xxh3_128)
+      throw Failure(ExitCode::io, path_ + ": its hash is wrong: it was changed");
+  }
+
+  [[nodiscard]] std::string path() const override { return path_; }
+  [[nodiscard]] std::uint64_t size() const override { return size_; }
+  [[nodiscard]] Blob read(std::uint64_t begin, std::uint64_t bytes) const override {
+    auto into = std::make_shared<std::vector<std::byte>>(bytes);
+    if (const int error = read_at(file_.get(), begin, *into); error != 0)
+      fail(path_, "cannot be read, or was cut off", error);
+    const std::span<const std::byte> view(*into);
+    return {std::move(into), view};
+  }
+  void write(std::uint64_t, const Blob&) override { fail(path_, "is not to be written", EROFS); }
+
+ private:
+  const std::string path_;
+  const std::uint64_t size_;
+  const Descriptor file_;
+};
+
+}  // namespace
+
+std::shared_ptr<StateFile> open_sealed(const std::string& path, const FileSeal& wanted) {
+  return std::make_shared<SealedFile>(path, wanted);
 }
 
 std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most) {

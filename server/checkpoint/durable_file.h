@@ -7,11 +7,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/descriptor.h"
+#include "protocol/state_messages.h"
 
 namespace steelyard {
 
@@ -50,6 +52,10 @@ class DurableFile {
 
 // Syncs a directory, so that files created, renamed and removed in it are durable.
 void sync_directory(const std::string& path);
+
+// A file for reading. Throws Failure (io) if its size or hash is not the expected one; takes a megabyte of
+// memory.
+std::shared_ptr<StateFile> open_sealed(const std::string& path, const FileSeal& wanted);
 
 // Reads a whole file of at most `most` bytes.
 std::vector<std::byte> read_bytes(const std::string& path, std::uint64_t most);

@@ -24,6 +24,9 @@ struct Manifest {
   SampleSource source;
   std::map<std::string, FileSeal> files;  // by name, in the same directory
 
+  // Whether the model is in the workers' state (Snapshot::on_workers).
+  [[nodiscard]] bool on_workers() const { return files.contains("worker_state.bin"); }
+
   static constexpr std::uint64_t format = 1;
   static constexpr std::uint64_t longest = 64 << 20;  // bytes of the text
 };

@@ -25,6 +25,7 @@ bool is_forwarded(const ToShard& message) {
                                [](const PullAck&) { return true; }, [](const Push&) { return true; },
                                [](const Commit&) { return true; }, [](const Fetch&) { return true; },
                                [](const Saved&) { return true; }, [](const IdleTick&) { return true; },
+                               [](const PutState&) { return true; }, [](const GetState&) { return true; },
                                [](const auto&) { return false; }},
                     message);
 }

@@ -62,6 +62,7 @@ std::optional<std::vector<Envelope>> Shard::snapshot() const {
     for (std::uint32_t slot = 0; slot < slice.slots(); ++slot) load(slot, slice.copy_of(slot), false);
   }
   for (const auto& [round, open] : open_) add(scheduler_node, open);
+  for (PutState& put : worker_states_.kept()) add(options_.self, std::move(put));
   return messages;
 }
 
@@ -397,6 +398,16 @@ void Shard::handle(Time, NodeId, const Saved& saved, Outbox&) {
   if (saved_) saved_->forget(saved.version);
 }
 
+void Shard::handle(Time, NodeId from, const PutState& put, Outbox& out) {
+  if (put.term != term_ || !session_.joined()) return ignore();
+  if (!worker_states_.put(from, put, out)) malformed();
+}
+
+void Shard::handle(Time, NodeId from, const GetState& get, Outbox& out) {
+  if (get.term != term_ || !session_.joined()) return ignore();
+  worker_states_.get(from, get, out);
+}
+
 // ---- at all times
 
 void Shard::handle(Time, NodeId, const SchedulerBeat&, Outbox& out) {
@@ -416,6 +427,7 @@ void Shard::handle(Time now, NodeId from, const Disconnected& lost, Outbox& out)
   if (to_scheduler) beat(out);
   if (to_scheduler) handle(now, from, SchedulerBeat{term_}, out);
   pulls_.erase(lost.node);
+  worker_states_.forget(lost.node);
   if (rule_) rule_->gone(lost.node);
   for (SliceMemory& slice : slices_) {
     if (slice.waiting().empty()) continue;

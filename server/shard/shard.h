@@ -23,7 +23,8 @@
 #include "server/shard/held_pushes.h"
 #include "server/shard/saved_versions.h"
 #include "server/shard/slice_memory.h"
-#include "server/shard/transfer.h"
+#include "server/shard/worker_states.h"
+#include "protocol/transfer.h"
 
 namespace steelyard {
 
@@ -97,6 +98,8 @@ class Shard {
   void handle(Time now, NodeId from, const Commit& commit, Outbox& out);
   void handle(Time now, NodeId from, const Fetch& fetch, Outbox& out);
   void handle(Time now, NodeId from, const Saved& saved, Outbox& out);
+  void handle(Time now, NodeId from, const PutState& put, Outbox& out);
+  void handle(Time now, NodeId from, const GetState& get, Outbox& out);
   void handle(Time now, NodeId from, const IdleTick& quiet, Outbox& out);
   void handle(Time now, NodeId from, const SchedulerBeat& beat, Outbox& out);
   void handle(Time now, NodeId from, const Stop& stop, Outbox& out);
@@ -155,6 +158,7 @@ class Shard {
   std::optional<SavedVersions> saved_;  // set on joining
   std::optional<NodeId> checkpointer_;
   std::optional<Transfer> loading_;  // until the initial state is complete
+  WorkerStates worker_states_;
   MirrorState mirror_;
 };
 

@@ -156,8 +156,12 @@ Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float>
       nn::step(optimizer, update, its_state, rate * range_.rate, range_.decay);
       break;
     case Rule::mean:
-      update.scale = 1 / whole;
-      nn::mean_step(update);
+      update.scale = 1 / whole;  // clipping concerns gradients only
+      if (nn::steps_on_workers(optimizer)) {
+        nn::step(optimizer, update, {}, 0, 0);
+      } else {
+        nn::mean_step(update);
+      }
       break;
     case Rule::ema:
       update.scale = 1 / weight;

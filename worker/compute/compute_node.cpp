@@ -63,6 +63,14 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
       inbox_(most_tasks) {
   throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
+  if (nn::steps_on_workers(job.optimizer)) {
+    Stepper* const stepper = engine_->stepper();
+    if (stepper == nullptr)
+      throw Failure(ExitCode::configuration,
+                    "optimizer = \"worker\" in [train]: this worker's program does not take optimizer steps: "
+                    "choose another optimizer, or start the worker from a script that joins with step=\"here\"");
+    own_state_.emplace(*stepper, post_);
+  }
   thread_ = std::thread([this] { run(); });
 }
 
@@ -106,6 +114,22 @@ void ComputeNode::take(const Abandon& abandon) {
     if (request && round < abandon.before) request->cancel();
   }
   std::erase_if(announced_, [&](const Task& task) { return task.compute.piece.round < abandon.before; });
+}
+
+void ComputeNode::take(const TakeStep& step) {
+  if (!own_state_) return void(++ignored_);
+  own_state_->add(step);
+  inbox_.push({{}, nullptr, [](OwnState& own) { own.take_steps(); }});
+}
+
+void ComputeNode::take(const WriteState& order) {
+  if (!own_state_) return void(++ignored_);
+  inbox_.push({{}, nullptr, [order](OwnState& own) { own.write(order); }});
+}
+
+void ComputeNode::take(const ReadState& order) {
+  if (!own_state_) return void(++ignored_);
+  inbox_.push({{}, nullptr, [order](OwnState& own) { own.read(order); }});
 }
 
 bool ComputeNode::possible(const Piece& piece) const {
@@ -185,7 +209,11 @@ void ComputeNode::give_up(const Failure& failure) {
 
 void ComputeNode::work_on_tasks() {
   while (const std::optional<Task> task = next_task()) {
-    task->compute.trial ? compute_trial(*task) : compute_any(*task);
+    if (task->own) {
+      task->own(*own_state_);
+    } else {
+      task->compute.trial ? compute_trial(*task) : compute_any(*task);
+    }
   }
 }
 

@@ -16,6 +16,9 @@
 //                        is the answer.
 //  (waiting)             While no task follows a report, this node reads its machine's load: first after 100
 //                        ms, then twice a second. Each MachineReading covers the last 100 ms (load_window.h).
+//  TakeStep, WriteState, ReadState
+//                        If workers take the optimizer steps: worker/compute/own_state.h. In order with the
+//                        pieces.
 //  Abandon               Drops all earlier work for older rounds; a piece that is being computed is dropped
 //                        between two micro-batches. Never answered.
 //
@@ -49,6 +52,7 @@
 #include "worker/compute/feed.h"
 #include "worker/compute/load_window.h"
 #include "worker/compute/local_stepper.h"
+#include "worker/compute/own_state.h"
 #include "worker/compute/throttle.h"
 #include "worker/compute/workload.h"
 
@@ -77,6 +81,7 @@ class ComputeNode {
   struct Task {
     Compute compute;
     std::shared_ptr<FeedRequest> request;
+    std::function<void(OwnState&)> own{};  // set: this instead of a piece
   };
   using Gradient = std::shared_ptr<FloatBuffer>;
 
@@ -84,6 +89,9 @@ class ComputeNode {
   void take(const Compute& compute);
   void take(const Cut& cut);
   void take(const Abandon& abandon);
+  void take(const TakeStep& step);
+  void take(const WriteState& order);
+  void take(const ReadState& order);
   void announce(const Compute& compute);
   [[nodiscard]] bool possible(const Piece& piece) const;
   [[nodiscard]] bool possible(const LocalSteps& local, Purpose purpose) const;
@@ -134,6 +142,7 @@ class ComputeNode {
   BufferPool gradients_;
   FinalSlices finals_{slices_};
   LocalStepper stepper_;
+  std::optional<OwnState> own_state_;  // if workers take the steps; made on the worker's thread
   LoadWindow load_;
   std::optional<double> own_share_;  // that the engine reported with its last piece
   bool reported_ = false;            // at least one piece

@@ -28,6 +28,10 @@ from steelyard._worker import Task, Worker, WorkerLike
 SLICE = 0.2  # seconds per wait, so that Ctrl-C is handled between waits
 GRACE = 1.0  # seconds after the loop was left in which an uncaught exception is expected to arrive
 
+_TASKS = frozenset(
+    (_worker.TRAIN, _worker.EVALUATE, _worker.STEP, _worker.WRITE_STATE, _worker.READ_STATE)
+)
+
 Factory = Callable[[dict[str, Any], Any], WorkerLike]
 
 
@@ -91,7 +95,8 @@ class BaseJob:
             while not self._over:
                 task = self._step()
                 if task is not None:
-                    self.epoch, self.position = task.epoch, task.position
+                    if task.samples:
+                        self.epoch, self.position = task.epoch, task.position
                     yield task
         except GeneratorExit:
             self._leave_soon()
@@ -146,7 +151,7 @@ class BaseJob:
     def _step(self) -> Optional[Task]:
         self.check_process()
         task = self._worker.next(SLICE)
-        if task.kind in (_worker.TRAIN, _worker.EVALUATE):
+        if task.kind in _TASKS:
             return task
         if task.kind == _worker.JOINED:
             self.about = self._worker.job()

@@ -19,7 +19,7 @@ import shutil
 
 from steelyard._errors import CONFIGURATION, Failure, refuse
 
-API = 1
+API = 2
 PACKAGE = pathlib.Path(__file__).resolve().parent
 
 
@@ -36,6 +36,8 @@ class CTask(ctypes.Structure):
         ('epoch', ctypes.c_uint64),
         ('position', ctypes.c_uint64),
         ('main', ctypes.c_int32),
+        ('version', ctypes.c_uint64),
+        ('path', ctypes.c_char_p),
     ]
 
 
@@ -57,6 +59,7 @@ _PROTOTYPES = {
     'steelyard_final': (_INT, [_POINTER, _U64, _U64]),
     'steelyard_wanted': (_INT, [_POINTER]),
     'steelyard_done': (_INT, [_POINTER, ctypes.c_double, _U64]),
+    'steelyard_lose_state': (None, [_POINTER]),
     'steelyard_leave': (None, [_POINTER, _TEXT]),
     'steelyard_free': (None, [_POINTER]),
     'steelyard_policy_new': (_POINTER, [_TEXT]),

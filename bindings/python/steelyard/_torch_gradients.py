@@ -142,10 +142,7 @@ class Gradients:
             numbers.mul_(unscale)
             if not bool(torch.isfinite(numbers).all()):
                 return False
-        with torch.no_grad():
-            for entry in self._layout.buffers:
-                place, pulled = view_of(self._into, entry), view_of(self._pulled, entry)
-                place.copy_(entry.tensor.detach()).sub_(pulled).mul_(weight)
+        self._layout.write_buffers(self._into, self._pulled, weight)
         return True
 
     def clear(self) -> None:

@@ -109,9 +109,7 @@ class TorchJob(BaseJob):
                 else:
                     yield from self._train(task)
         finally:
-            self._body = None
-            self._gradients.close()
-            self._parts.reader.close()
+            self._close()
 
     def backward(self, loss: torch.Tensor, weight: Any = None) -> None:
         """Computes the gradients of a mean loss and accumulates them, multiplied by `weight`. Call it
@@ -160,6 +158,11 @@ class TorchJob(BaseJob):
             result = loss = weight = batch = None  # frees memory for the next attempt
 
     # ---- training
+
+    def _close(self) -> None:
+        self._body = None
+        self._gradients.close()
+        self._parts.reader.close()
 
     def _begin(self) -> None:
         parts = self._parts

@@ -51,7 +51,10 @@ class Entry:
 class Layout:
     """The layout of a model's flat buffer. `factors`: by id() of each parameter of the optimizer."""
 
-    def __init__(self, model: torch.nn.Module, factors: dict[int, Factors]) -> None:
+    def __init__(
+        self, model: torch.nn.Module, factors: dict[int, Factors], frozen: bool = False
+    ) -> None:
+        """`frozen`: whether parameters that require no gradient are entries, too."""
         _refuse_modules(model)
         stepped: dict[int, Entry] = {}
         averaged: dict[int, Entry] = {}
@@ -60,7 +63,7 @@ class Layout:
         for name, tensor in _named_tensors(model):
             parameter = isinstance(tensor, torch.nn.Parameter)
             unknown.discard(id(tensor))
-            if parameter and tensor.requires_grad and id(tensor) in factors:
+            if parameter and (tensor.requires_grad or frozen) and id(tensor) in factors:
                 _require_real(name, tensor)
                 entry = stepped.setdefault(id(tensor), Entry([], tensor, 0, factors[id(tensor)]))
                 entry.names.append(name)
@@ -127,6 +130,14 @@ class Layout:
                 else:
                     sources = [view_of(there, it) for it in entries]
                 copy_all([it.tensor.detach() for it in entries], sources)
+
+
+    def write_buffers(self, into: torch.Tensor, pulled: torch.Tensor, weight: float) -> None:
+        """Writes the changes of all buffers since load(pulled), times `weight`."""
+        with torch.no_grad():
+            for entry in self.buffers:
+                change = view_of(into, entry).copy_(entry.tensor.detach())
+                change.sub_(view_of(pulled, entry)).mul_(weight)
 
 
 def view_of(flat: torch.Tensor, entry: Entry, first: int = 0) -> torch.Tensor:

@@ -9,11 +9,12 @@ import ctypes
 import dataclasses
 import functools
 import json
+import os
 from typing import Any, Optional, Protocol, Sequence
 
 from steelyard._library import CTask, check, check_pointer, error_text, library
 
-WAIT, JOINED, TRAIN, EVALUATE, END = range(5)
+WAIT, JOINED, TRAIN, EVALUATE, END, STEP, WRITE_STATE, READ_STATE = range(8)
 
 
 @functools.lru_cache(maxsize=None)
@@ -27,7 +28,7 @@ class Task:
     support the buffer protocol (torch.frombuffer, numpy.frombuffer, memoryview). They are valid until
     the task is done or abandoned; those of END, until the worker is freed."""
 
-    kind: int  # WAIT, JOINED, TRAIN, EVALUATE, END
+    kind: int  # WAIT, JOINED, TRAIN, ...: see steelyard_next()
     parameters: Any = None  # TRAIN, EVALUATE: the version to use. END: the last version, or None
     gradient: Any = None  # TRAIN: output buffer; all of it must be written
     samples: Sequence[int] = ()  # sample numbers, in order
@@ -36,6 +37,8 @@ class Task:
     code: int = 0  # END: the exit code
     main: bool = False  # END: True for the one worker that should save the results
     message: str = ''  # END: the reason of a failure
+    version: int = 0  # STEP, WRITE_STATE, READ_STATE: the number of steps
+    path: str = ''  # WRITE_STATE, READ_STATE: a file
 
 
 class WorkerLike(Protocol):
@@ -48,6 +51,7 @@ class WorkerLike(Protocol):
     def final(self, begin: int, end: int) -> None: ...
     def wanted(self) -> bool: ...
     def done(self, loss: float, correct: int) -> None: ...
+    def lose_state(self) -> None: ...
     def leave(self, failure: Optional[str] = None) -> None: ...
     def free(self) -> None: ...
 
@@ -81,6 +85,8 @@ class Worker:
             code=task.code,
             main=bool(task.main),
             message=error_text() if task.kind == END else '',
+            version=task.version,
+            path=os.fsdecode(task.path) if task.path else '',
         )
 
     def job(self) -> dict[str, Any]:
@@ -110,6 +116,11 @@ class Worker:
     def done(self, loss: float, correct: int) -> None:
         """Finishes the task. `loss` (unweighted) and `correct` are sums over its samples."""
         check(self._library.steelyard_done(self._handle, loss, correct))
+
+    def lose_state(self) -> None:
+        """Discards this worker's own copy of the model; READ_STATE follows."""
+        if self._handle:
+            self._library.steelyard_lose_state(self._handle)
 
     def leave(self, failure: Optional[str] = None) -> None:
         """Leaves the job without waiting; other workers compute its open pieces. `failure`: the

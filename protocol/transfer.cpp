@@ -1,4 +1,4 @@
-#include "server/shard/transfer.h"
+#include "protocol/transfer.h"
 
 namespace steelyard {
 

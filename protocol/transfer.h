@@ -6,7 +6,7 @@
 // twice the longest recent time of a part, at least 2 s, and doubles with each repetition, so that few parts
 // are sent twice on a slow or shared connection.
 //
-// Pure; used by the shard (loading) and by the checkpointer (gathering).
+// Pure; used by all that load or gather state.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/time.h"
-#include "protocol/messages.h"
+#include "protocol/state_messages.h"
 
 namespace steelyard {
 

@@ -26,9 +26,8 @@ int in_pieces(std::uint64_t offset, Bytes bytes, int at_end, Move move) {
 }  // namespace
 
 int read_at(int file, std::uint64_t offset, std::span<std::byte> into) {
-  return in_pieces(offset, into, EIO, [&](std::byte* to, std::size_t size, off_t at) {
-    return ::pread(file, to, size, at);
-  });
+  return in_pieces(offset, into, EIO,
+                   [&](std::byte* to, std::size_t size, off_t at) { return ::pread(file, to, size, at); });
 }
 
 int write_at(int file, std::uint64_t offset, std::span<const std::byte> bytes) {

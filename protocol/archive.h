@@ -278,8 +278,8 @@ void serialize(Archive& archive, SyncMode& it) {
 namespace nn {
 template <class Archive>
 void serialize(Archive& archive, Optimizer& it) {
-  archive(upto(it.kind, Optimizer::Kind::worker), it.momentum, it.weight_decay, it.beta1, it.beta2, it.epsilon,
-          it.trust);
+  archive(upto(it.kind, Optimizer::Kind::worker), it.momentum, it.weight_decay, it.beta1, it.beta2,
+          it.epsilon, it.trust);
 }
 template <class Archive>
 void serialize(Archive& archive, Schedule& it) {

@@ -122,9 +122,7 @@ struct Ready {
   bool has_state = true;
   std::uint64_t loading = 0;  // without it: the attempt that it is loading; 0: none
   static constexpr Roles senders{Role::worker};
-  void serialize(auto& fields) {
-    fields(bounded(times, limits::batch_times), most, has_state, loading);
-  }
+  void serialize(auto& fields) { fields(bounded(times, limits::batch_times), most, has_state, loading); }
 };
 
 // ---- a round
@@ -417,19 +415,18 @@ using ToScheduler =
     std::variant<Hello, ModelDescription, Weights, Ready, PieceProgress, CutAnswer, Report, GradientRejected,
                  Covered, Closed, StateUploaded, WorkerBeat, ShardBeat, CheckpointerBeat, Saved, Goodbye,
                  Follow, JournalAck, Arbitrates, LeaderGrant, Disconnected, VersionMismatch, Interrupt>;
-using ToShard =
-    std::variant<Welcome, Refuse, StateOffer, StateChunk, Ping, BeginRound, Pull, PullAck, Push, Commit,
-                 Fetch, Saved, PutState, GetState, Mirror, MirrorOf, Promote, Replicate, ReplicateAck,
-                 IdleTick, Arbitrate, LeaderClaim, SchedulerBeat, Stop, Disconnected, VersionMismatch,
-                 Interrupt>;
+using ToShard = std::variant<Welcome, Refuse, StateOffer, StateChunk, Ping, BeginRound, Pull, PullAck, Push,
+                             Commit, Fetch, Saved, PutState, GetState, Mirror, MirrorOf, Promote, Replicate,
+                             ReplicateAck, IdleTick, Arbitrate, LeaderClaim, SchedulerBeat, Stop,
+                             Disconnected, VersionMismatch, Interrupt>;
 using ToWorker =
     std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
                  Resend, UploadState, LoadState, StateStored, WorkerState, SchedulerBeat, Stop, GradientReady,
                  ComputeProgress, CutTried, Computed, TrialTooLarge, StepTaken, StateWritten, StateLost,
                  Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading>;
-using ToCheckpointer = std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, StateStored,
-                                    WorkerState, SchedulerBeat, Stop, Disconnected, VersionMismatch,
-                                    Unreachable>;
+using ToCheckpointer =
+    std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, StateStored, WorkerState,
+                 SchedulerBeat, Stop, Disconnected, VersionMismatch, Unreachable>;
 using ToStandby = std::variant<Following, JournalPart, LeaderGrant, Stop, Disconnected, VersionMismatch,
                                Unreachable, Interrupt>;
 using ToCompute = std::variant<Compute, Cut, Abandon, TakeStep, WriteState, ReadState>;

@@ -191,7 +191,7 @@ struct ReadState {  // worker -> compute: replace the state by that in the file;
 struct StepTaken {  // compute -> worker: has handled TakeStep or ReadState of this version
   Version version = 0;
 };
-struct StateLost {};  // host -> worker: the program wants another worker's state in place of its own
+struct StateLost {};   // host -> worker: the program wants another worker's state in place of its own
 struct StateWritten {  // compute -> worker
   std::uint64_t attempt = 0;
   std::string trouble{};  // empty: written

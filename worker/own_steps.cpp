@@ -46,10 +46,9 @@ OwnSteps::Change OwnSteps::handle(Time now, const StateWritten& written, std::sp
     out.send<ToScheduler>(scheduler_node, StateUploaded{term_, written.attempt, false, written.trouble});
     return Change::none;
   }
-  upload_.emplace(term_, order_->attempt, order_->version, written_to_->size(),
-                  [file = written_to_](std::uint64_t begin, std::uint64_t bytes) {
-                    return file->read(begin, bytes);
-                  });
+  upload_.emplace(
+      term_, order_->attempt, order_->version, written_to_->size(),
+      [file = written_to_](std::uint64_t begin, std::uint64_t bytes) { return file->read(begin, bytes); });
   upload_->send(now, shards, out);
   return Change::none;
 }
@@ -77,10 +76,9 @@ OwnSteps::Change OwnSteps::handle(Time now, const LoadState& order, std::span<co
                                   Outbox& out) {
   if (order.term != term_ || has_state_ || order.attempt <= loading()) return Change::none;
   loaded_from_ = make_file_();
-  download_.emplace(term_, order.attempt, order.version,
-                    [file = loaded_from_](std::uint64_t begin, const Blob& bytes) {
-                      file->write(begin, bytes);
-                    });
+  download_.emplace(
+      term_, order.attempt, order.version,
+      [file = loaded_from_](std::uint64_t begin, const Blob& bytes) { file->write(begin, bytes); });
   download_->ask(now, shards, out);
   next_ = order.version + 1;
   return Change::loads;

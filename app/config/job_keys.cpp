@@ -95,7 +95,7 @@ std::vector<Key> keys_of_refusals(JobDraft& draft) {
 
 // In the order of nn::Optimizer::Kind.
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> names{"sgd",  "momentum", "nesterov", "adam",
+  static const std::vector<std::string> names{"sgd",   "momentum", "nesterov", "adam",
                                               "adamw", "lars",     "lamb",     "worker"};
   return names;
 }
@@ -156,7 +156,8 @@ std::vector<Key> training_keys(Job& job, TrainingWords& words) {
   return {
       {"target_accuracy", &job.target_accuracy, Limits::at_least(0, 1),
        "stop at this test accuracy (0 to 1); 0: never"},
-      {"optimizer", &words.optimizer, Limits::one_of(optimizer_names()), "update rule of the parameters; worker: servers average gradients, and each worker's script takes the "
+      {"optimizer", &words.optimizer, Limits::one_of(optimizer_names()),
+       "update rule of the parameters; worker: servers average gradients, and each worker's script takes the "
        "steps"},
       {"momentum", &job.optimizer.momentum, Limits::share_below_one(),
        "momentum, nesterov, lars: momentum coefficient"},

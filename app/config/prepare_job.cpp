@@ -166,8 +166,9 @@ void require_steppers(const Job& job) {
     refuse_setup(place + "a script takes the steps, and the model '" + job.model +
                  "' has none: choose another optimizer, or join the job from a script");
   if (job.pull_encoding != FloatCode::float32)
-    refuse_setup(place + "workers receive gradients, which have no difference to a version before: leave "
-                         "pull_encoding out");
+    refuse_setup(place +
+                 "workers receive gradients, which have no difference to a version before: leave "
+                 "pull_encoding out");
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ class TaskQueueEngine final : public Engine, public Stepper {
     return work({TaskQueue::Kind::train, parameters, gradient, {}}, samples, on_final);
   }
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
-    return work({TaskQueue::Kind::evaluate, parameters, {}, {}}, samples, [](std::uint64_t, std::uint64_t) {});
+    return work({TaskQueue::Kind::evaluate, parameters, {}, {}}, samples,
+                [](std::uint64_t, std::uint64_t) {});
   }
   // Micro-batches of sample numbers only; the caller chooses its own micro-batches.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override { return {4096, 256, 16, 1}; }

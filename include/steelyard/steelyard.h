@@ -20,8 +20,8 @@
  * that return a pointer return NULL on failure. steelyard_error() then returns the cause and the remedy.
  *
  * Threads: one thread calls the functions of a worker, but any thread may call steelyard_final(),
- * steelyard_leave(), steelyard_lose_state() and steelyard_wanted(). There are no callbacks. After a fork, only the parent process may
- * use the worker.
+ * steelyard_leave(), steelyard_lose_state() and steelyard_wanted(). There are no callbacks. After a fork, only
+ * the parent process may use the worker.
  *
  * Stability: all declarations here keep their meaning as long as STEELYARD_API stays the same.
  */
@@ -110,8 +110,8 @@ typedef struct steelyard_task {
  *
  *   STEP         version 0 comes first: `parameters` are the initial parameters of the job. Then each version
  *                comes once, in order: `parameters` has the mean gradient over all samples of a round, and
- *                the mean of what workers pushed for tensors with the rule "mean": for these, push values, not
- *                differences.
+ *                the mean of what workers pushed for tensors with the rule "mean": for these, push values,
+ *                not differences.
  *   TRAIN        compute with the own copy after the latest step; `parameters` is meaningless. Likewise for
  *                EVALUATE and END.
  *   WRITE_STATE  write the whole state to `path`: model, optimizer, and all else that a new worker needs. It

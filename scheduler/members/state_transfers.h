@@ -35,7 +35,7 @@ class StateTransfers {
   // A worker has reported that it lacks the state. `next`: the version that the newest begun round makes.
   // Before training begins it loads the version that the job starts from, which the checkpointer uploads.
   struct Answer {
-    std::optional<Order> order{};    // a new attempt
+    std::optional<Order> order{};     // a new attempt
     std::optional<LoadState> load{};  // for that worker; nothing if no worker has the state
   };
   Answer lacks(const Ready& ready, Version next, bool gathering);

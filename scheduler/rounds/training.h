@@ -52,7 +52,7 @@ class Training {
   bool hear(const Saved& saved, Outbox& out);
   bool hear(NodeId from, const StateUploaded& uploaded, Outbox& out);
 
-  // The worker lacks the state of the model, in a job whose workers take the steps: finds it another worker's.
+  // The worker lacks the state of the model, in a job whose workers take the steps: finds another worker's.
   void lacks_state(Time now, NodeId worker, const Ready& ready, Outbox& out);
   // The worker in this slot joined or came back, and may be idle.
   void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }

@@ -191,8 +191,8 @@ class CheckpointWriter final : public CheckpointSink {
 
 CheckpointWriter::CheckpointWriter(std::string dir, const Snapshot& about, std::size_t state_slots)
     : dir_(std::move(dir)),
-      about_{about.progress, about.seed,   about.fingerprint, about.layout, {}, {},
-             0,              about.source, about.on_workers},
+      about_{about.progress, about.seed,      about.fingerprint, about.layout, {}, {}, 0,
+             about.source,   about.on_workers},
       slots_(state_slots),
       path_(dir_ + "/" + std::to_string(about.progress.version)) {
   try {

@@ -2,8 +2,8 @@
 //
 //   checkpoints/1180/model.safetensors      parameters, by the names of the layout
 //                    optimizer.safetensors  state, as "state.<slot>.<name>"; slots count from 1
-//                    worker_state.bin       instead of both, if workers take the optimizer steps: bytes that the
-//                                           workers' program has written (PyTorch: torch.load() reads them)
+//                    worker_state.bin       instead of both, if workers take the optimizer steps: bytes that
+//                                           the workers' program has written (PyTorch: torch.load() reads it)
 //                    MANIFEST.json          progress, seed, layout, and the size and hash of each file
 //
 // The writer fills a temporary directory ("1180.tmp-...") with values in order of arrival, reads the complete

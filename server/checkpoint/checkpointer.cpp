@@ -179,10 +179,9 @@ void Checkpointer::begin(Outbox& out) {
 
 // Any attempt of this version: another worker may upload it again if the first one is lost.
 void Checkpointer::gather_worker_state() {
-  gathering_->worker_state.emplace(about_.progress.term, 0, gathering_->version,
-                                   [this](std::uint64_t begin, const Blob& bytes) {
-                                     gathering_->sink->put_state(begin, bytes);
-                                   });
+  gathering_->worker_state.emplace(
+      about_.progress.term, 0, gathering_->version,
+      [this](std::uint64_t begin, const Blob& bytes) { gathering_->sink->put_state(begin, bytes); });
 }
 
 void Checkpointer::handle(NodeId, const WorkerState& part, Outbox& out) {

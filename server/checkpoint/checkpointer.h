@@ -24,8 +24,8 @@
 
 #include "protocol/machine.h"
 #include "protocol/state_transfer.h"
-#include "server/checkpoint/checkpoint.h"
 #include "protocol/transfer.h"
+#include "server/checkpoint/checkpoint.h"
 
 namespace steelyard {
 

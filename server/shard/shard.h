@@ -18,13 +18,13 @@
 #include "protocol/machine.h"
 #include "protocol/session.h"
 #include "protocol/terms.h"
+#include "protocol/transfer.h"
 #include "server/shard/close_rule.h"
 #include "server/shard/coded_slices.h"
 #include "server/shard/held_pushes.h"
 #include "server/shard/saved_versions.h"
 #include "server/shard/slice_memory.h"
 #include "server/shard/worker_states.h"
-#include "protocol/transfer.h"
 
 namespace steelyard {
 

@@ -36,7 +36,7 @@ class WorkerStates {
 
   std::uint64_t attempt_ = 0;  // 0: none yet
   Version version_ = 0;
-  std::uint32_t number_ = 0;                // of parts, over all shards
+  std::uint32_t number_ = 0;                 // of parts, over all shards
   std::map<std::uint32_t, PutState> parts_;  // by part
   std::vector<Waiting> waiting_;
 };

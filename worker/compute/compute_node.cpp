@@ -66,9 +66,10 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
   if (nn::steps_on_workers(job.optimizer)) {
     Stepper* const stepper = engine_->stepper();
     if (stepper == nullptr)
-      throw Failure(ExitCode::configuration,
-                    "optimizer = \"worker\" in [train]: this worker's program does not take optimizer steps: "
-                    "choose another optimizer, or start the worker from a script that joins with step=\"here\"");
+      throw Failure(
+          ExitCode::configuration,
+          "optimizer = \"worker\" in [train]: this worker's program does not take optimizer steps: "
+          "choose another optimizer, or start the worker from a script that joins with step=\"here\"");
     own_state_.emplace(*stepper, post_);
   }
   thread_ = std::thread([this] { run(); });
@@ -118,8 +119,7 @@ void ComputeNode::take(const Abandon& abandon) {
 
 void ComputeNode::take(const TakeStep& step) {
   if (!own_state_) return void(++ignored_);
-  own_state_->add(step);
-  inbox_.push({{}, nullptr, [](OwnState& own) { own.take_steps(); }});
+  inbox_.push({{}, nullptr, [step](OwnState& own) { own.take(step); }});
 }
 
 void ComputeNode::take(const WriteState& order) {

@@ -62,7 +62,6 @@ class TemporaryFile final : public StateFile {
 std::shared_ptr<StateFile> temporary_state_file() { return std::make_shared<TemporaryFile>(); }
 
 void VersionQueue::add(const TakeStep& step) {
-  const std::lock_guard lock(mutex_);
   steps_.push_back(step);
   if (steps_.size() <= most_in_memory) return;
   if (!file_) file_ = temporary_state_file();
@@ -72,13 +71,11 @@ void VersionQueue::add(const TakeStep& step) {
 }
 
 std::optional<Version> VersionQueue::first() const {
-  const std::lock_guard lock(mutex_);
   return steps_.empty() ? std::nullopt : std::optional(steps_.front().version);
 }
 
 // All versions have the same size, so the file is a queue of records.
 TakeStep VersionQueue::take() {
-  const std::lock_guard lock(mutex_);
   TakeStep step = std::move(steps_.front());
   steps_.pop_front();
   if (begin_ < end_ && steps_.size() >= most_in_memory) {
@@ -89,6 +86,11 @@ TakeStep VersionQueue::take() {
     if (begin_ == end_) begin_ = end_ = 0, file_.reset();
   }
   return step;
+}
+
+void OwnState::take(const TakeStep& step) {
+  queue_.add(step);
+  take_steps();
 }
 
 void OwnState::take_steps() {

@@ -4,7 +4,7 @@
 // While a state is being loaded, versions arrive that follow it. At most `most_in_memory` of them stay in
 // memory; the others wait in a temporary file.
 //
-// Threads: add() on the worker's thread; all other functions on the computing thread.
+// Used on the computing thread.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -13,7 +13,6 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -36,7 +35,6 @@ class VersionQueue {
   TakeStep take();  // the first element
 
  private:
-  mutable std::mutex mutex_;
   std::deque<TakeStep> steps_;  // without values: they are in the file
   std::shared_ptr<StateFile> file_;
   std::uint64_t begin_ = 0, end_ = 0;  // bytes of the file that are waiting
@@ -49,15 +47,14 @@ class OwnState {
   // `stepper` belongs to the engine and outlives this.
   OwnState(Stepper& stepper, Post post) : stepper_(stepper), post_(std::move(post)) {}
 
-  void add(const TakeStep& step) { queue_.add(step); }
-
-  // Takes all steps that follow the present state.
-  void take_steps();
+  // The next version has arrived. Takes all steps that follow the present state.
+  void take(const TakeStep& step);
   // Writes the state of that version now, or after the step that makes it.
   void write(const WriteState& order);
   void read(const ReadState& order);
 
  private:
+  void take_steps();
   void write_if_due();
 
   Stepper& stepper_;

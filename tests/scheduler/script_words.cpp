@@ -49,6 +49,12 @@ std::string words(const Start& it) {
 }
 std::string words(const Resend& it) { return "Resend round " + text(it.round) + ' ' + text(it.positions); }
 std::string words(const Cut& it) { return "Cut piece " + text(it.piece_id) + " at " + text(it.end); }
+std::string words(const UploadState& it) {
+  return "UploadState " + text(it.attempt) + " of version " + text(it.version);
+}
+std::string words(const LoadState& it) {
+  return "LoadState " + text(it.attempt) + " of version " + text(it.version);
+}
 std::string words(const SchedulerBeat&) { return "Beat"; }
 std::string words(const Stop& it) { return "Stop " + text(it.outcome) + quoted(it.text); }
 std::string words(const BeginRound& it) {

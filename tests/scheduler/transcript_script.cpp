@@ -124,6 +124,7 @@ void Script::begin(Words words) {
   job_.checkpoint_minutes = words.real("save_minutes", 0);
   job_.profile = words.has("profile");
   job_.policy = words.values.contains("policy") ? words.values.at("policy") : "equal";
+  if (words.values.contains("optimizer")) job_.optimizer.kind = nn::Optimizer::Kind::worker;
   if (words.values.contains("sync")) job_.sync = parse_sync(words.values.at("sync"));
   append(job_.layout, "w", {12});
   job_.layout.slice_size = 4;
@@ -173,6 +174,10 @@ void Script::send_words(NodeId from, const std::string& what, Words words) {
       ready.times.push_back({std::stoull(time.at(0)), std::stod(time.at(1))});
     }
     send(from, ready);
+  } else if (what == "NoState") {
+    send(from, Ready{{}, 0, false, words.count("loading", 0)});
+  } else if (what == "Uploaded" || what == "NotUploaded") {
+    send(from, StateUploaded{1, words.number(0), what == "Uploaded", words.rest(1)});
   } else if (what == "Goodbye") {
     send(from, Goodbye{words.rest(0)});
   } else if (what == "Report") {

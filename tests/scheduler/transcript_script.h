@@ -9,6 +9,8 @@
 //       (when there are checkpoints), server_wait=, and version= epoch= offset= names=ann,ben (a resume).
 //   w1: Hello ann / Ready / Goodbye / Goodbye why it failed
 //   w1: Ready 1:0.5 2:0.7 most=2            with a profile, if the job line has the word `profile`
+//   w1: NoState loading=2                   a Ready without state, if the job line has optimizer=worker
+//   w1: Uploaded 2 / NotUploaded 2 why      attempt 2
 //   w1: Beat 1,2 progress=3 unreached=s1    pieces it holds; roster= if it does not have the latest;
 //                                           left= the part of its machine left to a background worker
 //   w1: Report 3 loss=1                     piece 3; also seconds= correct=

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/support/heard.h"
+#include "tests/support/memory_file.h"
 #include "worker/worker.h"
 
 namespace steelyard::test {
@@ -83,8 +84,14 @@ class WorkerTest : public ::testing::Test {
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> sent;
   std::function<void(const Blob&)> last_;
-  Worker worker{
-      {self, {0, "ann", "", DeviceKind::cpu, 0}, {}, [this](const Welcome&) { ++prepared; }, {}, last_}};
+  std::vector<std::shared_ptr<MemoryFile>> files;  // for the worker's state, in the order of their creation
+  Worker worker{{self,
+                 {0, "ann", "", DeviceKind::cpu, 0},
+                 {},
+                 [this](const Welcome&) { ++prepared; },
+                 {},
+                 last_,
+                 [this] { return files.emplace_back(std::make_shared<MemoryFile>()); }}};
 };
 
 }  // namespace steelyard::test

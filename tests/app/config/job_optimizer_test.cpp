@@ -29,7 +29,8 @@ TEST(JobOptimizer, KindsAndNumbersAreRead) {
                                    {"adam", Kind::adam},
                                    {"adamw", Kind::adamw},
                                    {"lars", Kind::lars},
-                                   {"lamb", Kind::lamb}}) {
+                                   {"lamb", Kind::lamb},
+                                   {"worker", Kind::worker}}) {
     const JobFile file =
         parse_job("[train]\noptimizer = \"" + std::string(name) +
                       "\"\nbeta1 = 0.5\nbeta2 = 0.25\nepsilon = 1e-3\ntrust = 2\n" + one_worker,
@@ -43,7 +44,7 @@ TEST(JobOptimizer, KindsAndNumbersAreRead) {
 TEST(JobOptimizer, UnknownOptimizersAreRefused) {
   EXPECT_EQ(refusal("[train]\noptimizer = \"adm\"\n" + one_worker),
             "j.toml:2:13: optimizer = \"adm\" in [train]: give one of \"sgd\", \"momentum\", \"nesterov\", "
-            "\"adam\", \"adamw\", \"lars\", \"lamb\"; did you mean \"adam\"?");
+            "\"adam\", \"adamw\", \"lars\", \"lamb\", \"worker\"; did you mean \"adam\"?");
 }
 
 TEST(JobOptimizer, SomeOptimizersExcludeSyncModes) {
@@ -62,6 +63,11 @@ TEST(JobOptimizer, SomeOptimizersExcludeSyncModes) {
                 HasSubstr("choose sgd, momentum or nesterov, or sync = \"bsp\""));
     EXPECT_THAT(refusal_of(optimizer, "oneshot:end"), HasSubstr("local steps"));
   }
+  EXPECT_EQ(refusal_of("worker", "bsp"), "");
+  EXPECT_THAT(refusal_of("worker", "asp"),
+              HasSubstr("j.toml:2:13: optimizer = \"worker\" cannot be combined with sync = \"asp\""));
+  EXPECT_THAT(refusal_of("worker", "ssp:2"), HasSubstr("choose sync = \"bsp\""));
+  EXPECT_THAT(refusal_of("worker", "local:4"), HasSubstr("all need the same versions"));
   EXPECT_EQ(refusal_of("adam", "asp"), "") << "a push is a whole update";
   EXPECT_EQ(
       refusal_of("adam", "ssp:2"),

@@ -168,7 +168,7 @@ TEST(Schema, AJobSchemaHasTypesRangesAndDefaults) {
   EXPECT_EQ(train["momentum"]["exclusiveMaximum"], 1);
   EXPECT_EQ(train["rounds"].count("maximum"), 0U);
   EXPECT_EQ(train["optimizer"]["enum"],
-            (Json{"sgd", "momentum", "nesterov", "adam", "adamw", "lars", "lamb"}));
+            (Json{"sgd", "momentum", "nesterov", "adam", "adamw", "lars", "lamb", "worker"}));
   EXPECT_EQ(keys_in(schema, "cluster")["sync"]["default"], "bsp");
   EXPECT_EQ(keys_in(schema, "worker")["simulate_slowdown"]["type"], (Json{"string", "number"}))
       << "2, or \"2, 6@10\"";

@@ -233,5 +233,17 @@ TEST(SliceMemoryDeathTest, AnUncheckedPushViolatesAnInvariant) {
   EXPECT_DEATH(slice.apply(plain, 1, 1), "has a weight");
 }
 
+// Workers that take the steps push values of ranges with the rule mean, not differences.
+TEST(SliceMemory, WorkersThatTakeTheStepsGetMeansOnly) {
+  const nn::Optimizer on_workers{nn::Optimizer::Kind::worker, 0.9, 0.5};
+  for (const Rule rule : {Rule::step, Rule::mean}) {
+    SliceMemory slice = loaded({10, 20}, rule);
+    EXPECT_TRUE(slice.add({0, 1}, 1, blob({1, 2})));
+    EXPECT_TRUE(slice.add({1, 4}, 3, blob({3, 6})));
+    slice.apply(on_workers, 0.5, 1);
+    EXPECT_THAT(floats(slice.current()), ElementsAre(1, 2));
+  }
+}
+
 }  // namespace
 }  // namespace steelyard::slice_memory_test

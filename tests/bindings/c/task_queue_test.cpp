@@ -85,6 +85,7 @@ TEST_F(TaskQueueTest, ATaskGoesToTheCallerAndItsSumsBack) {
   EXPECT_EQ(task->epoch, 7);
   EXPECT_EQ(task->position, 40);
   EXPECT_EQ(task->parameters.data(), parameters_.data());
+  EXPECT_EQ(task->kind, TaskQueue::Kind::train);
   task->gradient[2] = 5;
   task_queue_.finish({1.5, 4});
   EXPECT_EQ(sums_.get(), (nn::Sums{1.5, 4}));
@@ -185,6 +186,58 @@ TEST_F(TaskQueueTest, AnEvaluationHasNoGradient) {
   EXPECT_THAT(refusal([&] { task_queue_.weigh(1); }), HasSubstr("no gradient"));
   task_queue_.finish({3, 2});
   EXPECT_EQ(sums_.get(), (nn::Sums{3, 2}));
+}
+
+// ---- tasks without samples
+
+TEST_F(TaskQueueTest, AStepGoesToTheCaller) {
+  Stepper* const stepper = engine_->stepper();
+  ASSERT_NE(stepper, nullptr);
+  auto step = std::async(std::launch::async, [&] { stepper->take_step(7, parameters_); });
+  const TaskQueue::Task* task = take();
+  ASSERT_NE(task, nullptr);
+  EXPECT_EQ(task->kind, TaskQueue::Kind::step);
+  EXPECT_EQ(task->version, 7U);
+  EXPECT_EQ(task->parameters.data(), parameters_.data());
+  EXPECT_TRUE(task_queue_.wanted());
+  EXPECT_THAT(refusal([&] { task_queue_.weigh(1); }), HasSubstr("no gradient"));
+  EXPECT_EQ(step.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  task_queue_.finish({});
+  step.get();
+}
+
+TEST_F(TaskQueueTest, StatesHaveAPath) {
+  Stepper* const stepper = engine_->stepper();
+  for (const auto kind : {TaskQueue::Kind::write_state, TaskQueue::Kind::read_state}) {
+    auto done = std::async(std::launch::async, [&] {
+      kind == TaskQueue::Kind::read_state ? stepper->read_state(8, "there") : stepper->write_state(8, "there");
+    });
+    const TaskQueue::Task* task = take();
+    ASSERT_NE(task, nullptr);
+    EXPECT_EQ(task->kind, kind);
+    EXPECT_EQ(task->version, 8U);
+    EXPECT_EQ(task->path, "there");
+    task_queue_.finish({});
+    done.get();
+  }
+}
+
+TEST_F(TaskQueueTest, GivingUpAStepIsAnErrorUnlessTheCallerLeaves) {
+  for (const bool leaves : {false, true}) {
+    auto step = std::async(std::launch::async, [&] { engine_->stepper()->take_step(7, parameters_); });
+    ASSERT_NE(take(), nullptr);
+    if (leaves) task_queue_.leave();
+    task_queue_.give_up();
+    EXPECT_EQ(refusal([&] { step.get(); }).empty(), leaves);
+  }
+}
+
+TEST_F(TaskQueueTest, AStepEndsWhenTheQueueCloses) {
+  auto step = std::async(std::launch::async, [&] { engine_->stepper()->take_step(7, parameters_); });
+  task_queue_.close();
+  step.get();
+  engine_->stepper()->take_step(8, parameters_);
+  EXPECT_EQ(take(), nullptr);
 }
 
 TEST_F(TaskQueueTest, AWaitingCallerCanBeWoken) {

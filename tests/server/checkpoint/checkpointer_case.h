@@ -22,6 +22,11 @@ inline constexpr NodeId checkpointer_self{Role::checkpointer, 1}, left{Role::sha
 // Ten floats in three slices (4, 4, 2) and one state slot; `left` has the first slice, `right` the others.
 class CheckpointerCase : public ::testing::Test {
  protected:
+  explicit CheckpointerCase(Snapshot from = initial(), OpenCheckpoint open = {})
+      : checkpointer(checkpointer_self, std::move(from), 1,
+                     open ? std::move(open)
+                          : in_memory([this](const Snapshot& snapshot) { return store(snapshot); })) {}
+
   static Snapshot initial() {
     Snapshot snapshot;
     append(snapshot.layout, "w", {10});
@@ -98,8 +103,7 @@ class CheckpointerCase : public ::testing::Test {
   std::function<void()> while_storing;
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> output;
-  Checkpointer checkpointer{checkpointer_self, initial(), 1,
-                            in_memory([this](const Snapshot& snapshot) { return store(snapshot); })};
+  Checkpointer checkpointer;
 };
 
 }  // namespace steelyard::test

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <steelyard/steelyard.h>
 
+#include <atomic>
 #include <csignal>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -104,6 +106,36 @@ class CWorker : public ProcessTest {
     }
   }
 
+  // Takes the steps on a copy of its own. Returns that copy after the end; `states` counts the states written.
+  static std::vector<float> work_on_copy(steelyard_worker* worker, std::atomic<int>& states) {
+    std::vector<float> own(3);
+    std::uint64_t steps = 0;
+    for (steelyard_task task{}; task.kind != STEELYARD_END;) {
+      EXPECT_EQ(steelyard_next(worker, 0.2, &task), 0) << steelyard_error();
+      if (task.kind == STEELYARD_STEP) {
+        EXPECT_EQ(task.version, steps++);
+        for (int i = 0; i < 3; ++i)
+          own[i] = task.version == 0 ? task.parameters[i] : own[i] - 0.25F * task.parameters[i];
+      } else if (task.kind == STEELYARD_TRAIN) {
+        for (int i = 0; i < 3; ++i) {
+          double sum = 0;
+          for (std::uint64_t s = 0; s < task.count; ++s) sum += own[i] - static_cast<double>(task.samples[s]);
+          task.gradient[i] = static_cast<float>(sum);
+        }
+      } else if (task.kind == STEELYARD_WRITE_STATE) {
+        std::ofstream(task.path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(float));
+        ++states;
+      }
+      if (task.kind > STEELYARD_JOINED && task.kind != STEELYARD_END && steelyard_wanted(worker) != 0) {
+        EXPECT_EQ(steelyard_done(worker, 0, 0), 0) << steelyard_error();
+      }
+      if (task.kind == STEELYARD_END) EXPECT_EQ(task.code, 0) << steelyard_error();
+    }
+    EXPECT_EQ(steps, epochs * samples / batch + 1) << "every version, the first and the last included";
+    return own;
+  }
+
   // w' = w - rate * (w - mean of the batch), for each batch in the order of each epoch.
   static float expected(steelyard_worker* worker) {
     double w = 0.5;
@@ -151,6 +183,21 @@ TEST_F(CWorker, TheLastParametersEqualThePlainLoop) {
   const Seen of_ada = work(ada.get());
   other.join();
   EXPECT_THAT(of_ada.last, Each(FloatNear(expected(ada.get()), 1e-4F)));
+}
+
+TEST_F(CWorker, WorkersTakeTheSteps) {
+  nlohmann::json own = description("ada"), others = description("bob");
+  own["job"] = others["job"] = "[train]\nbatch = 20\nepochs = 3\noptimizer = \"worker\"\n";
+  Held ada = join(own), bob = join(others);
+  std::atomic<int> states = 0;
+  std::vector<float> of_bob;
+  std::thread other([&] { of_bob = work_on_copy(bob.get(), states); });
+  const std::vector<float> of_ada = work_on_copy(ada.get(), states);
+  other.join();
+  EXPECT_THAT(of_ada, Each(FloatNear(expected(ada.get()), 1e-4F)));
+  EXPECT_EQ(of_ada, of_bob);
+  EXPECT_GE(states, 1) << "for the last checkpoint";
+  ends_clean(*scheduler_, 0);
 }
 
 TEST_F(CWorker, ALaterWorkerWithAnotherModelExits) {

@@ -210,7 +210,8 @@ TEST_F(TaskQueueTest, StatesHaveAPath) {
   Stepper* const stepper = engine_->stepper();
   for (const auto kind : {TaskQueue::Kind::write_state, TaskQueue::Kind::read_state}) {
     auto done = std::async(std::launch::async, [&] {
-      kind == TaskQueue::Kind::read_state ? stepper->read_state(8, "there") : stepper->write_state(8, "there");
+      const bool reads = kind == TaskQueue::Kind::read_state;
+      reads ? stepper->read_state(8, "there") : stepper->write_state(8, "there");
     });
     const TaskQueue::Task* task = take();
     ASSERT_NE(task, nullptr);

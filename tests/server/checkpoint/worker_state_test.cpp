@@ -89,7 +89,7 @@ TEST_F(WorkerStateOnDisk, DamageIsRefused) {
 
 // ---- the checkpointer
 
-const std::vector<std::byte> state = random_bytes(2 * state_part_bytes + 5, 3),
+const std::vector<std::byte> one = random_bytes(2 * state_part_bytes + 5, 3),
                              other = random_bytes(2 * state_part_bytes + 5, 4);
 
 class WorkerStateCheckpointer : public CheckpointerCase {
@@ -103,7 +103,7 @@ class WorkerStateCheckpointer : public CheckpointerCase {
   static Snapshot resumed() {
     Snapshot snapshot = initial();
     snapshot.on_workers = true;
-    snapshot.worker_state = std::make_shared<MemoryFile>(state);
+    snapshot.worker_state = std::make_shared<MemoryFile>(one);
     return snapshot;
   }
   static WorkerState part(std::uint64_t attempt, Version version, std::uint32_t number,
@@ -139,19 +139,19 @@ TEST_F(WorkerStateCheckpointer, SavesTheStateThatAWorkerUploads) {
   deliver(scheduler_node, save(8));
   EXPECT_THAT(sent_parts<GetState>(), ElementsAre(std::tuple(left, 0U, 0U))) << "of any attempt";
   EXPECT_THAT((sent<ToShard, Fetch>()), IsEmpty());
-  deliver(left, part(5, 8, 0, state));
+  deliver(left, part(5, 8, 0, one));
   EXPECT_THAT(sent_parts<GetState>(), ElementsAre(std::tuple(right, 5U, 1U), std::tuple(left, 5U, 2U)));
-  deliver(left, part(5, 8, 2, state));
+  deliver(left, part(5, 8, 2, one));
   EXPECT_THAT(saved(), IsEmpty());
-  deliver(right, part(5, 8, 1, state));
+  deliver(right, part(5, 8, 1, one));
   ASSERT_THAT(saved(), SizeIs(1));
   EXPECT_TRUE(saved()[0].ok) << saved()[0].text;
-  EXPECT_TRUE(state_in(saved()[0].text) == state);
+  EXPECT_TRUE(state_in(saved()[0].text) == one);
 }
 
 TEST_F(WorkerStateCheckpointer, BeginsAgainIfAnotherWorkerUploads) {
   deliver(scheduler_node, save(8));
-  deliver(left, part(5, 8, 0, state));
+  deliver(left, part(5, 8, 0, one));
   deliver(right, WorkerState{2, 5, 8, 1, 0, {}});
   EXPECT_THAT(saved(), IsEmpty());
   EXPECT_THAT(sent_parts<GetState>(), ElementsAre(std::tuple(left, 0U, 0U)));

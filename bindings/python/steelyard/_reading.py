@@ -9,33 +9,61 @@ only costs reading.
 
 from __future__ import annotations
 
+import bisect
 from typing import Any, Callable, Optional, Sequence
 
 Samples = tuple[int, ...]
 Numbers = Callable[[int, int, int], Sequence[int]]  # sample numbers at (epoch, begin, end)
 
 
-def cut(samples: Sequence[int], position: int, size: int, batch: int) -> list[Samples]:
+def cut(
+    samples: Sequence[int],
+    position: int,
+    size: int,
+    batch: int,
+    ends: Optional[Sequence[int]] = None,
+    joins_lone: bool = False,
+) -> list[Samples]:
     """Cuts a piece that begins at `position` of its epoch into micro-batches of `size`, aligned to
-    rounds of `batch` samples."""
-    parts = []
+    rounds of `batch` samples. With `ends`, the positions at which groups end, they are aligned to groups
+    and lie within one. `joins_lone`: a last micro-batch of one sample is joined to the one before."""
+    parts: list[Samples] = []
     at = 0
     while at < len(samples):
-        take = size - (position + at) % batch % size
+        here = position + at
+        if ends is None:
+            take = size - here % batch % size
+        else:
+            number = bisect.bisect_right(ends, here)
+            begin = ends[number - 1] if number else 0
+            take = min(size - (here - begin) % size, ends[number] - here)
         parts.append(tuple(samples[at : at + take]))
         at += take
+    if joins_lone and len(parts) > 1 and len(parts[-1]) == 1:
+        parts[-2:] = [parts[-2] + parts[-1]]
     return parts
 
 
 class Ahead:
-    """Predicts the samples of a worker's next piece from its current one."""
+    """Cuts pieces, and predicts the samples of a worker's next piece from its current one. `ends`: of an
+    epoch's groups, as for cut()."""
 
-    def __init__(self, about: dict[str, Any], numbers: Numbers) -> None:
-        self._numbers = numbers
+    def __init__(
+        self,
+        about: dict[str, Any],
+        numbers: Numbers,
+        ends: Callable[[int], Optional[Sequence[int]]] = lambda epoch: None,
+        joins_lone: bool = False,
+    ) -> None:
+        self._numbers, self._ends, self._joins_lone = numbers, ends, joins_lone
         self._batch = max(1, int(about['batch']))
         self._samples = int(about['train_samples'])
         self._epochs = int(about.get('epochs') or 0)
         self._guesses: dict[tuple[int, int], list[Samples]] = {}  # by (epoch, begin of the round)
+
+    def cut(self, samples: Sequence[int], epoch: int, position: int, size: int) -> list[Samples]:
+        """The micro-batches of a piece."""
+        return cut(samples, position, size, self._batch, self._ends(epoch), self._joins_lone)
 
     def after(self, epoch: int, position: int, count: int, size: int) -> list[Samples]:
         """Micro-batches to prefetch while this piece is computed, in the order of need."""
@@ -48,7 +76,8 @@ class Ahead:
         first = next_begin + round((position - begin) * stretch)
         behind = next_begin + round((position + count - begin) * stretch)
         if behind > first:
-            guess = cut(self._numbers(next_epoch, first, behind), first, size, self._batch)
+            numbers = self._numbers(next_epoch, first, behind)
+            guess = self.cut(numbers, next_epoch, first, size)
             self._guesses.setdefault((next_epoch, next_begin), []).extend(guess)
         return [it for lists in self._guesses.values() for it in lists]
 

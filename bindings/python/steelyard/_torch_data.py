@@ -1,4 +1,4 @@
-"""Reads samples of a map-style data set with DataLoader, on demand or ahead of time.
+"""Reads samples of a data set or a stream with DataLoader, on demand or ahead of time.
 
 DataLoader requests prefetch_factor * workers lists from its sampler before the first batch, and one
 more with each batch. The sampler must not block then: if no samples are needed yet, it returns an
@@ -11,34 +11,48 @@ samples.
 from __future__ import annotations
 
 import collections
+import copy
+import dataclasses
 import multiprocessing
-from typing import Any, Callable, Iterator, Optional, Sequence
+import pickle
+from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence
 
 import torch
-from torch.utils.data import DataLoader, IterableDataset, Sampler, default_collate
+from torch.utils.data import DataLoader, Sampler, default_collate
 
 from steelyard._errors import refuse
 from steelyard._reading import Samples
+from steelyard._torch_pickling import refuse_interactive, unpicklable
+from steelyard._torch_stream import Stream
+
+FIRST_TEST = 2**62  # the number of the first test sample beside a stream
 
 
 class Source:
     """A data set of the training samples followed by the test samples."""
 
     def __init__(self, train: Any, test: Any) -> None:
-        self.train, self.test, self._border = train, test, len(train)
+        self.train, self.test = train, test
+        # The number of the first test sample. Numbers of a stream continue through the epochs.
+        self.border = FIRST_TEST if isinstance(train, Stream) else len(train)
+
+    @property
+    def kind(self) -> str:
+        """The class of the training set."""
+        return type(self.train.items if isinstance(self.train, Stream) else self.train).__name__
 
     def __len__(self) -> int:
-        return self._border + (len(self.test) if self.test is not None else 0)
+        return self.border + (len(self.test) if self.test is not None else 0)
 
     def __getitem__(self, number: int) -> Any:
-        border = self._border
+        border = self.border
         return self.train[number] if number < border else self.test[number - border]
 
     def __getitems__(self, numbers: Sequence[int]) -> list[Any]:
         """`numbers`: all of training or all of test samples; may be empty."""
         if not numbers:
             return []
-        data, first = (self.train, 0) if numbers[0] < self._border else (self.test, self._border)
+        data, first = (self.train, 0) if numbers[0] < self.border else (self.test, self.border)
         several = getattr(data, '__getitems__', None)
         if several is not None:
             return several([it - first for it in numbers])
@@ -46,11 +60,11 @@ class Source:
 
 
 class _CollateSome:
-    def __init__(self, collate: Callable[[list[Any]], Any]) -> None:
-        self._collate = collate
+    def __init__(self, function: Callable[[list[Any]], Any]) -> None:
+        self.function = function
 
     def __call__(self, samples: list[Any]) -> Any:
-        return self._collate(samples) if samples else None
+        return self.function(samples) if samples else None
 
 
 class _Wishes(Sampler):
@@ -92,9 +106,25 @@ class Reader:
             )
 
     def start(self) -> None:
-        """Starts the loader processes. Call it before other threads exist, since a fork loses them."""
-        if self._loader is not None:
-            self._batches = self._begin()
+        """Starts the loader processes and waits until they run. Call it before other threads exist,
+        since a fork loses them."""
+        if self._loader is None:
+            return
+        objects, method = self._objects(), self._method()
+        if method != 'fork':
+            refuse_interactive(objects, method)
+        try:
+            self._batches = iter(self._loader)
+            for _ in range(self._loader.num_workers):  # each process answers the wish for nothing
+                self._receive()
+        except (EOFError, ConnectionError, RuntimeError) as why:
+            raise refuse(
+                f'the loader processes could not be started ({why!r}): {method} starts them, and they '
+                'import the script, so put its main part under `if __name__ == "__main__":`, and '
+                'classes of samples into a file that it imports; or give workers=0'
+            ) from why
+        except (AttributeError, TypeError, pickle.PicklingError) as why:
+            raise unpicklable(objects, method) or why from why
 
     def expect(self, needed: Sequence[Samples], ahead: Sequence[Samples]) -> None:
         """Announces calls of get(): surely for `needed`, in this order; perhaps later for `ahead`."""
@@ -118,8 +148,7 @@ class Reader:
             wishes = self._wishes
             if samples not in wishes.under_way and samples not in wishes.waiting:
                 wishes.waiting.appendleft(samples)
-            batch = next(self._batches)
-            its = wishes.under_way.popleft()
+            its, batch = self._receive()
             if its and (its in self._ahead or its == samples):
                 self._arrived[its] = batch
         return self._arrived.pop(samples)
@@ -129,7 +158,8 @@ class Reader:
         self._arrived.clear()
 
     def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader:
-        options.setdefault('multiprocessing_context', 'forkserver')
+        if options.get('multiprocessing_context') is None:
+            options['multiprocessing_context'] = 'forkserver'
         options.setdefault('pin_memory', pin)
         for key in (
             'dataset',
@@ -145,7 +175,7 @@ class Reader:
             if key in options:
                 raise refuse(
                     f'loader has {key}, which join() sets itself: leave it out; join() has the '
-                    'arguments batch, micro_batch, workers and collate'
+                    'arguments batch_size, sampler, num_workers, collate_fn and others of DataLoader'
                 )
         return DataLoader(
             self._source,
@@ -155,14 +185,27 @@ class Reader:
             **options,
         )
 
-    def _begin(self) -> Iterator[Any]:
-        try:
-            return iter(self._loader)  # type: ignore[arg-type]
-        except (EOFError, ConnectionError, RuntimeError) as why:
-            raise refuse(
-                f'the loader processes could not be started ({why!r}): they import the script, '
-                'so put its main part under `if __name__ == "__main__":`; or give workers=0'
-            ) from why
+    def _receive(self) -> tuple[Samples, Any]:
+        """The next batch from the loader processes, and its samples."""
+        assert self._batches is not None
+        batch = next(self._batches)
+        return self._wishes.under_way.popleft(), batch
+
+    def _method(self) -> str:
+        """How the loader processes are started."""
+        assert self._loader is not None
+        return str(self._loader.multiprocessing_context.get_start_method())
+
+    def _objects(self) -> dict[str, Any]:
+        """What the loader processes get, by the name of the argument."""
+        assert self._loader is not None
+        train = self._source.train
+        return {
+            'train': train.items if isinstance(train, Stream) else train,
+            'test': self._source.test,
+            'collate': self._collate.function,
+            'worker_init_fn': self._loader.worker_init_fn,
+        }
 
 
 def refuse_in_reader() -> None:
@@ -174,36 +217,33 @@ def refuse_in_reader() -> None:
         )
 
 
-def source_of(train: Any, test: Any) -> Source:
-    for name, data in (('train', train), ('test', test)):
-        if data is None:
-            continue
-        if isinstance(data, DataLoader):
-            raise refuse(
-                f'{name} is a DataLoader: give join() its data set, and the options as workers, '
-                'collate and loader'
-            )
-        if isinstance(data, IterableDataset) or not hasattr(data, '__getitem__'):
-            raise refuse(
-                f'{name} has no samples by number: give a data set with __getitem__ and __len__'
-            )
-        try:
-            length = len(data)
-        except TypeError as why:
-            raise refuse(f'{name} has no length: give a data set with __len__') from why
-        if length == 0 and name == 'train':
-            raise refuse('train has no samples')
-    return Source(train, test)
+def arguments_of(batch: Any) -> tuple[Any, ...]:
+    """The arguments of a function of a batch: the fields of a tuple or list; otherwise the batch."""
+    return tuple(batch) if isinstance(batch, (tuple, list)) and not _moves_itself(batch) else (batch,)
 
 
 def moved(batch: Any, device: torch.device) -> Any:
     """Moves all tensors of a batch to the device."""
     if isinstance(batch, torch.Tensor):
         return batch.to(device, non_blocking=True)
-    if isinstance(batch, dict):
-        return type(batch)({key: moved(it, device) for key, it in batch.items()})
+    if _moves_itself(batch):  # as BatchEncoding of transformers, and PackedSequence, which is a tuple
+        return batch.to(device)
+    if isinstance(batch, MutableMapping):
+        into = copy.copy(batch)  # keeps its class, and the factory of a defaultdict
+        for key, it in batch.items():
+            into[key] = moved(it, device)
+        return into
     if isinstance(batch, tuple) and hasattr(batch, '_fields'):
         return type(batch)(*(moved(it, device) for it in batch))
     if isinstance(batch, (list, tuple)):
         return type(batch)(moved(it, device) for it in batch)
-    return batch.to(device) if hasattr(batch, 'to') else batch
+    if dataclasses.is_dataclass(batch) and not isinstance(batch, type):
+        into = copy.copy(batch)
+        for field in dataclasses.fields(batch):
+            object.__setattr__(into, field.name, moved(getattr(batch, field.name), device))
+        return into
+    return batch
+
+
+def _moves_itself(batch: Any) -> bool:
+    return callable(getattr(batch, 'to', None))

@@ -8,6 +8,7 @@ computed again from the start with smaller micro-batches or a smaller loss scale
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from typing import Any, Callable, Iterator, Optional
 
@@ -17,10 +18,11 @@ from steelyard import _worker
 from steelyard._errors import Failure, refuse
 from steelyard._job import BaseJob
 from steelyard._pieces import piece_seed, weight_of
-from steelyard._reading import Ahead, cut
-from steelyard._torch_data import Reader, moved
+from steelyard._reading import Ahead
+from steelyard._torch_data import Reader, arguments_of, moved
 from steelyard._torch_gradients import Gradients
-from steelyard._torch_micro_batch import MicroBatch, out_of_memory
+from steelyard._torch_micro_batch import LONE, MicroBatch, is_lone_sample, out_of_memory
+from steelyard._torch_order import Order
 from steelyard._torch_parameters import Layout
 from steelyard._torch_scale import LossScale
 from steelyard._worker import Task
@@ -40,7 +42,8 @@ class Parts:
     layout: Layout
     device: torch.device
     reader: Reader
-    train_samples: int
+    order: Order
+    first_test: int  # the reader's number of the first test sample
     score: Optional[Score]
     micro_batch: MicroBatch
     one_size: bool  # whether all micro-batches of the job have the same size (batch norm)
@@ -148,7 +151,7 @@ class TorchJob(BaseJob):
             body = self._body
             assert body is not None
             try:
-                result = step(*batch) if isinstance(batch, (tuple, list)) else step(batch)
+                result = step(*arguments_of(batch))
                 loss, weight = result if isinstance(result, tuple) else (result, None)
                 self.backward(loss, weight)
             except Exception as error:
@@ -168,7 +171,8 @@ class TorchJob(BaseJob):
         parts = self._parts
         if parts.one_size:
             parts.micro_batch.size = int(self.about.get('grain') or parts.micro_batch.size)
-        self._ahead = Ahead(self.about, self._worker.samples)
+        ends = functools.partial(parts.order.ends, int(self.about.get('seed', parts.seed)))
+        self._ahead = Ahead(self.about, self._worker.samples, ends, parts.one_size)
 
     def _train(self, task: Task) -> Iterator[Any]:
         if not task.samples:
@@ -190,8 +194,8 @@ class TorchJob(BaseJob):
         self._piece = _Piece(len(task.samples))
         torch.manual_seed(piece_seed(int(self.about.get('seed', parts.seed)), task))
         size = parts.micro_batch.size
-        lists = cut(task.samples, task.position, size, int(self.about['batch']))
         assert self._ahead is not None
+        lists = self._ahead.cut(task.samples, task.epoch, task.position, size)
         self._guesses = self._ahead.after(task.epoch, task.position, len(task.samples), size)
         parts.reader.expect(lists, self._guesses)
         for number, samples in enumerate(lists):
@@ -291,7 +295,7 @@ class TorchJob(BaseJob):
         assert parts.score is not None
         parts.layout.load(torch.frombuffer(task.parameters, dtype=torch.float32))
         size = parts.micro_batch.size
-        numbers = [parts.train_samples + it for it in task.samples]
+        numbers = [parts.first_test + it for it in task.samples]
         lists = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)]
         parts.reader.expect(lists, self._guesses)
         loss, right = 0.0, 0
@@ -301,8 +305,7 @@ class TorchJob(BaseJob):
             with torch.no_grad():
                 for samples in lists:
                     batch = moved(parts.reader.get(samples), parts.device)
-                    whole = isinstance(batch, (tuple, list))
-                    result = parts.score(parts.model, *(batch if whole else (batch,)))
+                    result = parts.score(parts.model, *arguments_of(batch))
                     mean, hits = result if isinstance(result, tuple) else (result, 0)
                     loss += float(mean) * len(samples)
                     right += int(hits)
@@ -323,7 +326,7 @@ class TorchJob(BaseJob):
                 'memory ran out in the body of the loop: use job.run(step), which retries with '
                 'smaller micro-batches, or give a smaller micro_batch to join()'
             )
-        return None
+        return LONE if is_lone_sample(error) else None
 
     def is_own_trouble(self, error: BaseException) -> bool:
         return (

@@ -12,8 +12,14 @@ from typing import Optional
 
 import torch
 
+from steelyard._errors import refuse
+
 FIRST = 32
 MOST_ON_CPU = 256
+LONE = (
+    'batch norm got a micro-batch of one sample, because the last round of an epoch has one: give '
+    'drop_last=True or another batch to join()'
+)
 GAIN = 1.05
 ENOUGH = 3  # micro-batches measured at each size, after one for warm-up
 
@@ -62,6 +68,30 @@ class MicroBatch:
         free, _ = torch.cuda.mem_get_info(self._device)
         there = free + torch.cuda.memory_reserved(self._device)
         return 2 * needed < 0.9 * there
+
+
+def refuse_lone_sample(
+    model: torch.nn.Module, size: int, samples: int, batch: int, rounds: Optional[int]
+) -> None:
+    """Raises Failure if batch norm would get a micro-batch of one sample that no other one can take.
+    Norms over images are accepted, since one image has several values per channel."""
+    norms = torch.nn.BatchNorm1d
+    names = [name for name, it in model.named_modules() if isinstance(it, norms) and it.training]
+    if not names:
+        return
+    if batch == 1 or size == 1:
+        what = 'batch = 1' if batch == 1 else 'micro_batch = 1'
+        raise refuse(f'{what}: the batch norm {names[0]} needs at least two samples: give a larger one')
+    if samples % batch == 1 and not (rounds and rounds <= samples // batch):
+        raise refuse(
+            f'the last round of an epoch has one sample, as {samples} samples are divided by the batch '
+            f'of {batch}, and the batch norm {names[0]} needs at least two: give drop_last=True, or '
+            'another batch'
+        )
+
+
+def is_lone_sample(error: BaseException) -> bool:
+    return isinstance(error, ValueError) and 'more than 1 value per channel' in str(error)
 
 
 def out_of_memory(error: BaseException) -> bool:

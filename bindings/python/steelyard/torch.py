@@ -13,25 +13,25 @@ the global batch of all workers; the script does not depend on the number of wor
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Callable, Mapping, Optional
 
 import torch as _torch
 
 from steelyard import _cluster, _joining
 from steelyard._errors import refuse
-from steelyard._joining import checked_batch, job_keys, placed
+from steelyard._joining import job_keys, placed
+from steelyard._ordered_worker import ordered
 from steelyard._pieces import dividing
 from steelyard._schedule import Length
-from steelyard._torch_copy import OwnLayout
-from steelyard._torch_data import Reader, refuse_in_reader, source_of
+from steelyard._torch_data import Reader, Source, refuse_in_reader
 from steelyard._torch_job import Parts, Score, TorchJob as Job
-from steelyard._torch_micro_batch import FIRST, MicroBatch
+from steelyard._torch_loader import Collate, Given, data_of, either, options_of
+from steelyard._torch_micro_batch import FIRST, MicroBatch, refuse_lone_sample
 from steelyard._torch_optimizer import translate
+from steelyard._torch_order import refuse_uneven_groups
 from steelyard._torch_parameters import Layout, has_batch_norm
-from steelyard._torch_rounds import Round, RoundJob
 
-__all__ = ['Job', 'Round', 'RoundJob', 'device', 'join']
+__all__ = ['Job', 'device', 'join']
 
 
 def device() -> _torch.device:
@@ -48,11 +48,10 @@ def device() -> _torch.device:
 
 def join(
     model: _torch.nn.Module,
-    optimizer: Optional[_torch.optim.Optimizer],
+    optimizer: _torch.optim.Optimizer,
     train: Any,
     *,
-    step: str = 'servers',
-    batch: int,
+    batch: Optional[int] = None,
     epochs: Optional[int] = None,
     rounds: Optional[int] = None,
     test: Any = None,
@@ -61,8 +60,22 @@ def join(
     schedule_per: str = 'epoch',
     clip_norm: float = 0,
     micro_batch: Optional[int] = None,
-    workers: int = 0,
-    collate: Optional[Callable[[list[Any]], Any]] = None,
+    shuffle: Optional[bool] = None,
+    sampler: Any = None,
+    batch_sampler: Any = None,
+    drop_last: Optional[bool] = None,
+    samples: Optional[int] = None,
+    workers: Optional[int] = None,
+    collate: Optional[Collate] = None,
+    batch_size: Optional[int] = None,
+    num_workers: Optional[int] = None,
+    collate_fn: Optional[Collate] = None,
+    generator: Optional[_torch.Generator] = None,
+    pin_memory: Optional[bool] = None,
+    prefetch_factor: Optional[int] = None,
+    persistent_workers: Optional[bool] = None,
+    multiprocessing_context: Any = None,
+    worker_init_fn: Optional[Callable[[int], None]] = None,
     loader: Optional[Mapping[str, Any]] = None,
     fp16: bool = False,
     overlap: bool = True,
@@ -77,11 +90,9 @@ def join(
 
     model         any module; the initial weights of the first worker are used. Frozen parameters,
                   and parameters in no group of the optimizer, must be equal on all workers
-    optimizer     torch.optim.SGD, Adam or AdamW; servers take its steps. With step="here", any optimizer,
-                  or None
-    step          "here": the script takes the optimizer steps, on every worker; iterate over
-                  job.rounds() then (class RoundJob)
-    train, test   data sets with __getitem__ and __len__
+    optimizer     torch.optim.SGD, Adam or AdamW; servers take its steps
+    train, test   data sets with __getitem__ and __len__. train may also be a stream: an iterable that
+                  can be read several times. Both may be a DataLoader, whose options are taken over
     batch         samples in a round, over all workers
     epochs, rounds  length of the job; default 10 epochs
     score         score(model, x, y) returns the mean loss of a micro-batch of `test`, or (mean
@@ -90,8 +101,18 @@ def join(
                   schedule_per: "epoch" or "round"
     clip_norm     the gradient of a round is scaled down to this norm if it is longer; 0: never
     micro_batch   samples per micro-batch; default: tuned automatically, or 32 with batch norm
-    workers       number of loader processes; collate, loader: collate_fn and other options of
-                  DataLoader
+    shuffle       default: True; False: in the order of the data set
+    sampler       a Sampler of torch.utils.data, or a list of sample numbers: the order of an epoch, and
+                  its length. It is drawn from the seed and the epoch
+    batch_sampler  its lists are the rounds if they have one length; with another `batch`, a round has
+                  several lists or parts of them, and a micro-batch lies within one
+    drop_last     leaves out the last round of an epoch if it is shorter than the others
+    samples       of a stream: its samples in an epoch
+    workers       number of loader processes; collate: makes a batch of a list of samples
+    batch_size, num_workers, collate_fn  the names of DataLoader for batch, workers and collate
+    generator, pin_memory, prefetch_factor, persistent_workers, multiprocessing_context, worker_init_fn
+                  as in DataLoader. The order follows from the seed of `generator` and from `seed`
+    loader        further options of DataLoader, such as {'timeout': 60}
     fp16          scales the loss, for torch.autocast in float16. bfloat16 does not need it
     overlap       sends gradients during backward
     seed          of the order of samples and of dropout
@@ -104,26 +125,59 @@ def join(
     Workers that join later must have the same model, sizes and lengths; all other settings are
     those of the first worker."""
     refuse_in_reader()
-    batch, test = _checked(batch, score, test)
-    source = source_of(train, test)
-    length = Length(len(source.train), batch, epochs, rounds)
-    here = _steps_here(optimizer, step, schedule, fp16)
-    if here or optimizer is None:
-        optimizer_keys: dict[str, Any] = {'train.optimizer': 'worker'}
-        layout: Layout = OwnLayout(model)
-    else:
-        translation = translate(optimizer, schedule, schedule_per, length)
-        optimizer_keys, layout = translation.keys, Layout(model, translation.factors)
+    if test is not None and score is None:
+        raise refuse(
+            'test without score: give score(model, x, y), which returns the mean loss, or (mean '
+            'loss, number of correct answers)'
+        )
+    given = Given(
+        either('batch', batch, 'batch_size', batch_size),
+        samples,
+        shuffle,
+        sampler,
+        batch_sampler,
+        drop_last,
+        generator,
+        either('workers', workers, 'num_workers', num_workers),
+        either('collate', collate, 'collate_fn', collate_fn),
+        options_of(
+            loader,
+            pin_memory=pin_memory,
+            prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
+            multiprocessing_context=multiprocessing_context,
+            worker_init_fn=worker_init_fn,
+        ),
+    )
+    data = data_of(train, test, given)
+    batch = data.batch
+    length = Length(data.order.length, batch, epochs, rounds)
+    translation = translate(optimizer, schedule, schedule_per, length)
+    layout = Layout(model, translation.factors)
     place = layout.parameters[0].tensor.device
     one_size = has_batch_norm(model)
     size = _size(micro_batch, batch, one_size, place)
-    reader = Reader(source, collate, workers, place.type == 'cuda', loader)
+    if one_size:
+        refuse_lone_sample(model, size.size, data.order.length, batch, rounds)
+        refuse_uneven_groups(data.order, batch)
+    reader = Reader(data.source, data.collate, data.workers, place.type == 'cuda', data.options)
     reader.start()
     parts = Parts(
-        model, layout, place, reader, len(source.train), score, size, one_size, overlap, fp16, seed
+        model,
+        layout,
+        place,
+        reader,
+        data.order,
+        data.source.border,
+        score,
+        size,
+        one_size,
+        overlap,
+        fp16,
+        seed,
     )
     keys = job_keys(
-        optimizer_keys,
+        translation.keys,
         batch=batch,
         epochs=epochs,
         rounds=rounds,
@@ -133,36 +187,7 @@ def join(
         more=more,
         job=job,
     )
-    kind = functools.partial(RoundJob, parts, optimizer) if here else functools.partial(Job, parts)
-    return _made(kind, parts, source, keys, size.size if one_size else 1, resume, run_dir)
-
-
-def _steps_here(optimizer: Any, step: str, schedule: Any, fp16: bool) -> bool:
-    """Whether the script takes the optimizer steps."""
-    if step not in ('here', 'servers'):
-        raise refuse(f'step = {step!r}: give "here" or "servers"')
-    if step == 'servers' and optimizer is not None:
-        return False
-    if schedule is not None:
-        raise refuse(
-            'schedule= is for servers that take the steps: leave it out, call schedule.step() after '
-            'optimizer.step(), and job.keep(schedule=schedule) once'
-        )
-    if fp16:
-        raise refuse(
-            'fp16=True is for servers that take the steps: use torch.amp.GradScaler, and '
-            'job.keep(scaler=scaler)'
-        )
-    return True
-
-
-def _checked(batch: int, score: Optional[Score], test: Any) -> tuple[int, Any]:
-    if test is not None and score is None:
-        raise refuse(
-            'test without score: give score(model, x, y), which returns the mean loss, or (mean '
-            'loss, number of correct answers)'
-        )
-    return checked_batch(batch), test
+    return _made(parts, data.source, keys, size.size if one_size else 1, resume, run_dir)
 
 
 def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device) -> MicroBatch:
@@ -176,9 +201,8 @@ def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device
 
 
 def _made(
-    kind: Callable[..., Job],
     parts: Parts,
-    source: Any,
+    source: Source,
     keys: dict[str, Any],
     grain: int,
     resume: bool,
@@ -187,20 +211,21 @@ def _made(
     layout = parts.layout
     about = {
         'tensors': layout.described(),
-        'data': type(source.train).__name__,
-        'train_samples': len(source.train),
+        'data': source.kind,
+        'train_samples': parts.order.length,
         'test_samples': len(source.test) if source.test is not None else 0,
         'grain': grain,
     }
-    mark = layout.frozen_hash()
-    if mark:
-        about['data_hash'] = mark
+    marks = [layout.frozen_hash(), parts.order.mark if parts.order.own else '']
+    # Without any mark, a worker with another order would not be noticed.
+    about['data_hash'] = ' '.join(it for it in marks if it) or parts.order.mark
     description, cluster = placed(keys, about, parts.device.type, resume, run_dir)
     weights = layout.flat()
-    return kind(
+    return Job(
+        parts,
         description,
         weights.data_ptr(),
         cluster,
-        factory=_joining.worker_factory,
+        factory=ordered(_joining.worker_factory, parts.order, parts.one_size),
         resume=resume,
     )

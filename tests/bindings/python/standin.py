@@ -224,7 +224,7 @@ class Worker:
         return self.cluster.order(epoch)[begin:end]
 
     def weigh(self, weight):
-        assert self.weight is None and not self.final_ranges, 'weigh() comes once, before final()'
+        assert not self.final_ranges, 'weigh() comes before final()'
         self.weight = weight
 
     def final(self, begin, end):

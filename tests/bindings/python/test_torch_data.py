@@ -4,7 +4,7 @@ import os
 from torch_case import TorchCase, mlp, samples, torch
 import standin
 from steelyard._reading import Ahead, cut
-from steelyard._torch_data import Reader, moved, source_of
+from steelyard._torch_data import Reader, Source, moved
 
 
 class WithReader(torch.utils.data.Dataset):
@@ -31,7 +31,7 @@ def pairs(batch):
 
 class Reading(TorchCase):
     def reader(self, workers, train=None, test=None, **options):
-        reader = Reader(source_of(train or WithReader(1000), test), pairs, workers, options=options)
+        reader = Reader(Source(train or WithReader(1000), test), pairs, workers, options=options)
         self.addCleanup(reader.close)
         return reader
 

@@ -224,7 +224,7 @@ def _refuse_sampler(sampler: Any, name: str) -> None:
             f'{name} has a DistributedSampler, but the job divides each batch among the workers '
             'itself: leave it out; shuffle=False keeps the order of the data set'
         )
-    if not hasattr(sampler, '__iter__') or iter(sampler) is sampler:
+    if not hasattr(sampler, '__iter__') or hasattr(sampler, '__next__'):
         raise refuse(
             f'{name}={type(sampler).__name__} can be read only once: give a Sampler of '
             'torch.utils.data, or a list'

@@ -98,7 +98,7 @@ def is_stream(data: Any) -> bool:
 
 
 def stream_of(items: Any, samples: Optional[int], batch: int) -> Stream:
-    if iter(items) is items and not hasattr(items, '__getitem__'):
+    if hasattr(items, '__next__'):
         raise refuse(
             f'train is a {type(items).__name__}, which can be read only once: give an object whose '
             '__iter__ starts it again, such as an IterableDataset, so that each epoch can read it'

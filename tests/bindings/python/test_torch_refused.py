@@ -87,11 +87,10 @@ class Others(Refused):
         class Stream(torch.utils.data.IterableDataset):
             def __iter__(self):
                 return iter(samples())
-        self.refuse('no samples by number', data=Stream())
-        self.refuse('DataLoader', data=torch.utils.data.DataLoader(samples()))
+        self.refuse('give samples=', data=Stream())
         self.refuse('no samples', data=[])
         self.refuse('without score', test=samples())
-        self.refuse('batch_size', workers=1, loader={'batch_size': 3})
+        self.refuse('loader has batch_size', workers=1, loader={'batch_size': 3})
         self.refuse('workers=1', loader={'prefetch_factor': 3})
 
     def test_numbers(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Optional
@@ -14,7 +15,7 @@ def refuse_interactive(objects: dict[str, Any], method: str) -> None:
     """Raises Failure if one of these objects is defined in a notebook or on standard input, from where
     processes cannot import it. `objects`: by the name of the argument. `method`: that starts them."""
     main = sys.modules['__main__']
-    if hasattr(main, '__file__') or getattr(main, '__spec__', None) is not None:
+    if os.path.exists(getattr(main, '__file__', '')) or getattr(main, '__spec__', None) is not None:
         return
     for name, it in objects.items():
         if getattr(_definition(it), '__module__', '') == '__main__':

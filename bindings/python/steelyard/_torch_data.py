@@ -229,7 +229,7 @@ def moved(batch: Any, device: torch.device) -> Any:
     if _moves_itself(batch):  # as BatchEncoding of transformers, and PackedSequence, which is a tuple
         return batch.to(device)
     if isinstance(batch, MutableMapping):
-        into = copy.copy(batch)  # keeps its class, and the factory of a defaultdict
+        into: Any = copy.copy(batch)  # keeps its class, and the factory of a defaultdict
         for key, it in batch.items():
             into[key] = moved(it, device)
         return into

@@ -212,10 +212,11 @@ def _refuse_unnumbered(name: str, data: Any) -> None:
 
 def _test_set(loader: DataLoader[Any], given: Given) -> Any:
     """The data set of a DataLoader of test samples, if all of them are used once."""
-    plain = type(loader.sampler) is SequentialSampler or (
-        type(loader.sampler) is RandomSampler and len(loader.sampler) == len(loader.dataset)  # type: ignore[arg-type]
-    )
-    if loader.batch_size is None or not plain:
+    sampler: Any = loader.sampler
+    data: Any = loader.dataset
+    _refuse_unnumbered('test', data)
+    plain = type(sampler) in (SequentialSampler, RandomSampler) and len(sampler) == len(data)
+    if loader.batch_size is None or not plain or getattr(sampler, 'replacement', False):
         raise refuse(
             'test is a DataLoader with a sampler: all test samples are used once; give join() the '
             'samples as a data set, such as a Subset'
@@ -228,4 +229,4 @@ def _test_set(loader: DataLoader[Any], given: Given) -> Any:
             'test has another collate_fn than train: give join() one function for both, or a data '
             'set that yields what this one takes'
         )
-    return loader.dataset
+    return data

@@ -18,6 +18,8 @@ from steelyard._errors import Failure, refuse
 from steelyard._joining import checked_batch
 from steelyard._random_states import RandomStates
 
+# The sample numbers of an epoch, and the ends of its groups.
+Drawn = tuple['array.array[int]', 'array.array[int]']
 KEPT = 2  # epochs whose lists are kept: the current one, and the next one for reading ahead
 
 
@@ -82,7 +84,7 @@ class SampledOrder(Order):
     ) -> None:
         self._sampler, self._samples, self._grouped = sampler, samples, grouped
         self._name = f'{name}={type(sampler).__name__}'
-        self._kept: dict[tuple[int, int], tuple[Sequence[int], Sequence[int]]] = {}
+        self._kept: dict[tuple[int, int], Drawn] = {}
         first, self.group_ends = self._draw(0, 0)
         if self._draw(0, 0) != (first, self.group_ends):
             raise refuse(
@@ -93,18 +95,18 @@ class SampledOrder(Order):
         self.drawn = len(first)  # samples of an epoch
         mark = hashlib.blake2b(digest_size=8)
         for numbers in (first, self.group_ends):
-            mark.update(array.array('q', numbers).tobytes())
+            mark.update(numbers.tobytes())
         super().__init__(
             self.drawn if length is None else length, f'{self._name} {mark.hexdigest()}'
         )
 
     def numbers(self, seed: int, epoch: int, begin: int, end: int) -> Sequence[int]:
-        return self._of(seed, epoch)[0][begin:end].tolist()  # type: ignore[attr-defined]
+        return self._of(seed, epoch)[0][begin:end].tolist()
 
     def ends(self, seed: int, epoch: int) -> Optional[Sequence[int]]:
         return self._of(seed, epoch)[1] if self._grouped else None
 
-    def _of(self, seed: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]:
+    def _of(self, seed: int, epoch: int) -> Drawn:
         if (seed, epoch) not in self._kept:
             drawn = self._draw(seed, epoch)
             if len(drawn[0]) != self.drawn:
@@ -117,9 +119,9 @@ class SampledOrder(Order):
             self._kept[seed, epoch] = drawn
         return self._kept[seed, epoch]
 
-    def _draw(self, seed: int, epoch: int) -> tuple[Sequence[int], Sequence[int]]:
+    def _draw(self, seed: int, epoch: int) -> Drawn:
         """The list of an epoch, and the ends of its groups."""
-        numbers, ends = array.array('q'), array.array('q')
+        numbers, ends = array.array('q'), array.array('q')  # 8 bytes a sample
         with RandomStates(f'{seed} {epoch}', self._sampler):
             if hasattr(self._sampler, 'set_epoch'):
                 self._sampler.set_epoch(epoch)

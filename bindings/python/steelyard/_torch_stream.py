@@ -107,7 +107,9 @@ def stream_of(items: Any, samples: Optional[int], batch: int) -> Stream:
         try:
             samples = len(items)
         except TypeError as why:
-            raise refuse('train is a stream without a length: give samples=, the samples of an epoch') from why
+            raise refuse(
+                'train is a stream without a length: give samples=, the samples of an epoch'
+            ) from why
     if int(samples) < 1:
         raise refuse(f'samples = {samples}: give the number of samples of an epoch, at least 1')
     return Stream(items, int(samples), batch)

@@ -1,4 +1,4 @@
-"""Workers of a real cluster use the samples of a stream, a sampler or a batch sampler, each as often as it is drawn."""
+"""Workers of a real cluster use each sample as often as a stream, a sampler or a batch sampler yields it."""
 import itertools
 import os
 import pathlib
@@ -42,8 +42,8 @@ KINDS = {
 
 
 def count(kind, environment, folder, until=None, seconds=0.0):
-    """The process of a worker that counts: each use of a sample moves the sample's row of the weight by -1. It kills
-    itself once the file `until` exists."""
+    """The process of a worker that counts: each use of a sample moves the sample's row of the weight by -1.
+    It kills itself once the file `until` exists."""
     worker = environment['STEELYARD_NAME']
     cluster_jobs.be_worker(environment, f'{folder}/{worker}.log')
     import steelyard.torch
@@ -51,8 +51,8 @@ def count(kind, environment, folder, until=None, seconds=0.0):
     nn.init.zeros_(model.weight)
     data, options = KINDS[kind]()
     options = {'batch': None if 'batch_size' in options else BATCH, **options}
-    job = steelyard.torch.join(model, torch.optim.SGD(model.parameters(), lr=1), data, epochs=EPOCHS, micro_batch=4,
-                               **options)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1)
+    job = steelyard.torch.join(model, optimizer, data, epochs=EPOCHS, micro_batch=4, **options)
     used = []
     for numbers in job:
         pathlib.Path(folder, f'{worker}.began').touch()
@@ -77,8 +77,8 @@ class Counted(ClusterCase):
 
     def expect_uses(self, kept, expected):
         for its in kept:
-            found = its['weight'][:, 0]
-            self.assertLess((found + torch.tensor(expected, dtype=torch.float32)).abs().max().item(), 1e-4, found)
+            off = its['weight'][:, 0] + torch.tensor(expected, dtype=torch.float32)
+            self.assertLess(off.abs().max().item(), 1e-4, off)
 
     def uses(self, kept):
         """How often each sample was yielded, over all workers."""
@@ -155,8 +155,8 @@ def train_normed(environment, folder):
     import steelyard.torch
     torch.manual_seed(1)
     model = nn.Sequential(nn.Linear(10, 20), nn.BatchNorm1d(20), nn.Linear(20, 3))
-    job = steelyard.torch.join(model, torch.optim.SGD(model.parameters(), lr=0.1), cluster_jobs.samples(97), batch=64,
-                               epochs=3, micro_batch=16)
+    optimizer, data = torch.optim.SGD(model.parameters(), lr=0.1), cluster_jobs.samples(97)
+    job = steelyard.torch.join(model, optimizer, data, batch=64, epochs=3, micro_batch=16)
     sizes = []
     for x, y in job:
         sizes.append((job.epoch, job.position, len(x)))

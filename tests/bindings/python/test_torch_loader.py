@@ -39,8 +39,8 @@ class WholeLoader(OrderCase):
         self.assertEqual(self.cluster.train['batch'], 50)
 
     def test_sampler_collate_and_drop_last(self):
-        loader = utils.DataLoader(Numbers(100), 16, sampler=utils.SubsetRandomSampler(range(40)), drop_last=True,
-                                  collate_fn=doubled)
+        some = utils.SubsetRandomSampler(range(40))
+        loader = utils.DataLoader(Numbers(100), 16, sampler=some, drop_last=True, collate_fn=doubled)
         epochs = self.used_by(loader)
         self.assertEqual([len(set(it)) for it in epochs], [32, 32])
         self.assertTrue(all(it % 2 == 0 for it in epochs[0]))
@@ -49,7 +49,8 @@ class WholeLoader(OrderCase):
 
     def test_a_batch_sampler_and_a_stream(self):
         lists = [list(range(10)), list(range(30, 40)), [7]]
-        self.assertEqual(self.used_by(utils.DataLoader(Numbers(100), batch_sampler=lists)), [sum(lists, [])] * 2)
+        loader = utils.DataLoader(Numbers(100), batch_sampler=lists)
+        self.assertEqual(self.used_by(loader), [sum(lists, [])] * 2)
         self.assertEqual(self.cluster.train['batch'], 10)
 
         class Stream(utils.IterableDataset):
@@ -59,7 +60,7 @@ class WholeLoader(OrderCase):
 
     def test_loader_processes_and_their_options(self):
         loader = utils.DataLoader(Numbers(100), 20, num_workers=2, prefetch_factor=3, persistent_workers=True,
-                                  multiprocessing_context='fork', timeout=50, worker_init_fn=print, pin_memory=False)
+                                  multiprocessing_context='fork', timeout=50, worker_init_fn=print)
         given = Given()
         given.complete(loader)
         self.assertEqual(given.workers, 2)
@@ -102,9 +103,9 @@ class WholeLoader(OrderCase):
         def score(model, x, y):
             return mean_loss(model, x, y), 0
 
-        def join(test, **options):
+        def join(test):
             model, cluster = mlp(), standin.Cluster(evaluate=True)
-            job = self.join(cluster, model, sgd(model), samples(), test=test, score=score, epochs=1, **options)
+            job = self.join(cluster, model, sgd(model), samples(), test=test, score=score, epochs=1)
             for x, y in job:
                 job.backward(mean_loss(model, x, y))
             return cluster.description['test_samples']

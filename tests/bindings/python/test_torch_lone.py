@@ -21,8 +21,7 @@ def net():
 
 class Joined(TorchCase):
     def plain_with(self, cluster, model, data, size, batch, epochs):
-        """The usual loop with micro-batches of `size`, of which a lone sample is joined to the one before. The
-        running statistics follow the job's rule: each micro-batch counts by its samples."""
+        """The usual loop with micro-batches of `size`; a lone sample is joined to the one before."""
         optimizer = sgd(model)
         for epoch in range(epochs):
             order = cluster.order(epoch)
@@ -64,7 +63,7 @@ class Joined(TorchCase):
         data = samples(97)
         models = [net(), net()]
         plain = copy.deepcopy(models[0])
-        # Of the 33 samples of the last round, the first worker has two grains and the second the lone sample.
+        # The last round has 33 samples: the first worker has two grains, and the second has the lone sample.
         cluster = standin.Cluster(shares=lambda number: [[1, 1], [32, 1]][number % 2], workers=2)
         found = [None, None]
 
@@ -76,7 +75,7 @@ class Joined(TorchCase):
         for thread in threads:
             thread.join(60)
         last = [it for it in cluster.pieces if it[1] % 2 == 1]
-        self.assertEqual(sorted((begin, end) for _, _, begin, end, _, _ in last), [(64, 96)] * 2 + [(96, 97)] * 2)
+        self.assertEqual(sorted(it[2:4] for it in last), [(64, 96)] * 2 + [(96, 97)] * 2)
         self.assertEqual([it for at, it in found[0] if at == 64], [16, 17] * 2)
         self.assertEqual({at for at, _ in found[1]}, {32})
         self.assertEqual({loss for _, _, begin, _, _, loss in last if begin == 96}, {0.0})
@@ -92,7 +91,8 @@ class Joined(TorchCase):
         self.assertEqual(sorted(cluster.weights), [0.0, 330.0])
 
     def test_in_every_round_if_the_size_leaves_one_of_the_batch(self):
-        sizes = self.sizes(standin.Cluster(shares=lambda number: [3, 1]), net(), samples(66), batch=33, micro_batch=8)
+        cluster = standin.Cluster(shares=lambda number: [3, 1])
+        sizes = self.sizes(cluster, net(), samples(66), batch=33, micro_batch=8)
         self.assertEqual({it for _, it in sizes}, {8, 9})
         self.assertEqual(sum(it for _, it in sizes), 132)
 
@@ -126,7 +126,8 @@ class Refused(TorchCase):
         self.assertEqual(caught.exception.code, 78)
 
     def test_a_round_of_one_sample(self):
-        self.refuse('513 samples are divided by the batch of 64, and the batch norm 1 .*drop_last=True', 513, batch=64)
+        text = '513 samples are divided by the batch of 64, and the batch norm 1 .*drop_last=True'
+        self.refuse(text, 513, batch=64)
         self.refuse('batch = 1', 5, batch=1)
         self.refuse('micro_batch = 1', 64, micro_batch=1)
 

@@ -33,8 +33,8 @@ class Starting(TorchCase):
     def refuse(self, text, **options):
         with self.assertRaisesRegex(Failure, text) as caught:
             self.started(**options)
-        for remedy in ('started by forkserver', 'at the top level of a file', "multiprocessing_context='fork'",
-                       'workers=0'):
+        remedies = 'at the top level of a file', "multiprocessing_context='fork'", 'workers=0'
+        for remedy in ('started by forkserver', *remedies):
             self.assertIn(remedy, str(caught.exception))
 
     def test_all_processes_run_when_start_returns(self):
@@ -77,17 +77,19 @@ SCRIPT = '''
 
 
 class Scripts(TorchCase):
-    def output(self, *arguments, text=''):
-        return subprocess.run([sys.executable, *arguments], input=text, capture_output=True, text=True, timeout=300,
-                              env={'PYTHONPATH': str(MODULES), 'PATH': '/usr/bin:/bin'}).stderr
+    def errors(self, *arguments, text=''):
+        own = {'PYTHONPATH': str(MODULES), 'PATH': '/usr/bin:/bin'}
+        return subprocess.run([sys.executable, *arguments], input=text, capture_output=True, text=True,
+                              timeout=300, env=own).stderr
 
     def test_a_class_of_a_notebook_or_of_standard_input(self):
-        found = self.output('-', text=textwrap.dedent(SCRIPT))
-        self.assertRegex(found, 'Failure: train \\(Cells\\) is defined in a notebook .* forkserver: .*workers=0')
+        found = self.errors('-', text=textwrap.dedent(SCRIPT))
+        text = 'Failure: train \\(Cells\\) is defined in a notebook .* forkserver: .*workers=0'
+        self.assertRegex(found, text)
 
     def test_a_script_without_guard(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, 'train.py')
             path.write_text(textwrap.dedent(SCRIPT))
-            found = self.output(str(path))
+            found = self.errors(str(path))
         self.assertRegex(found, 'Failure: the loader processes could not be started .*forkserver .*__main__')

@@ -1,4 +1,4 @@
-"""Streams are read by position, once by each worker, and again only for samples that fell out of the window."""
+"""Streams are read by position: once by each worker, and again only for samples that it did not keep."""
 import os
 import threading
 import warnings
@@ -39,7 +39,8 @@ class StreamCase(TorchCase):
         """The items of each epoch, in the order of their use."""
         cluster = cluster or standin.Cluster(shares=lambda number: shares)
         model, epochs = torch.nn.Embedding(200, 1), {} if found is None else found
-        job = self.join(cluster, model, torch.optim.SGD(model.parameters(), lr=0.1), items, index=index, **options)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        job = self.join(cluster, model, optimizer, items, index=index, **options)
         for numbers, _ in job:
             epochs.setdefault(job.epoch, []).extend(numbers.tolist())
             job.backward(model(numbers).mean())

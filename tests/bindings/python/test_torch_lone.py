@@ -44,7 +44,10 @@ class Joined(TorchCase):
             self.assertLessEqual((found[name] - expected[name]).abs().max().item(), 1e-5, name)
 
     def sizes(self, cluster, model, data, index=0, **options):
-        job, sizes = self.join(cluster, model, sgd(model), data, index=index, **options), []
+        return self.sizes_of(self.join(cluster, model, sgd(model), data, index=index, **options), model)
+
+    def sizes_of(self, job, model):
+        sizes = []
         for x, y in job:
             sizes.append((job.position, len(x)))
             job.backward(mean_loss(model, x, y))
@@ -66,9 +69,11 @@ class Joined(TorchCase):
         # The last round has 33 samples: the first worker has two grains, and the second has the lone sample.
         cluster = standin.Cluster(shares=lambda number: [[1, 1], [32, 1]][number % 2], workers=2)
         found = [None, None]
+        jobs = [self.join(cluster, models[it], sgd(models[it]), data, index=it, batch=64, micro_batch=16)
+                for it in range(2)]
 
         def work(index):
-            found[index] = self.sizes(cluster, models[index], data, index=index, batch=64, micro_batch=16)
+            found[index] = self.sizes_of(jobs[index], models[index])
         threads = [threading.Thread(target=work, args=(it,), daemon=True) for it in range(2)]
         for thread in threads:
             thread.start()

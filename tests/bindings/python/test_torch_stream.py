@@ -35,17 +35,21 @@ class Sized(Items):
 
 
 class StreamCase(TorchCase):
-    def used(self, items, cluster=None, shares=(1, 7), index=0, found=None, **options):
+    def used(self, items, cluster=None, shares=(1, 7), **options):
         """The items of each epoch, in the order of their use."""
-        cluster = cluster or standin.Cluster(shares=lambda number: shares)
-        model, epochs = torch.nn.Embedding(200, 1), {} if found is None else found
+        self.cluster, epochs = cluster or standin.Cluster(shares=lambda number: shares), {}
+        self.use(*self.joined(items, **options), epochs)
+        return [epochs[it] for it in sorted(epochs)]
+
+    def joined(self, items, index=0, **options):
+        model = torch.nn.Embedding(200, 1)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        job = self.join(cluster, model, optimizer, items, index=index, **options)
+        return self.join(self.cluster, model, optimizer, items, index=index, **options), model
+
+    def use(self, job, model, epochs):
         for numbers, _ in job:
             epochs.setdefault(job.epoch, []).extend(numbers.tolist())
             job.backward(model(numbers).mean())
-        self.cluster = cluster
-        return [epochs[it] for it in sorted(epochs)]
 
 
 class Streams(StreamCase):
@@ -67,11 +71,11 @@ class Streams(StreamCase):
         self.assertEqual(self.used(Plain(), samples=50), [list(range(50))] * 2)
 
     def test_two_workers_share_a_stream_and_each_reads_it_once(self):
-        cluster = standin.Cluster(shares=lambda number: [[1, 3], [3, 1], [0, 1]][number % 3], workers=2)
+        turns = [[1, 3], [3, 1], [0, 1]]
+        self.cluster = standin.Cluster(shares=lambda number: turns[number % 3], workers=2)
         streams, found = [Items(100), Items(100)], {}
-        threads = [threading.Thread(target=self.used, args=(streams[it],), daemon=True,
-                                    kwargs={'samples': 100, 'cluster': cluster, 'index': it, 'found': found})
-                   for it in range(2)]
+        jobs = [self.joined(streams[it], index=it, samples=100) for it in range(2)]
+        threads = [threading.Thread(target=self.use, args=(*it, found), daemon=True) for it in jobs]
         for thread in threads:
             thread.start()
         for thread in threads:

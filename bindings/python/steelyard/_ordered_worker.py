@@ -62,6 +62,9 @@ class OrderedWorker:
     def done(self, loss: float, correct: int) -> None:
         self._worker.done(loss, correct)
 
+    def lose_state(self) -> None:
+        self._worker.lose_state()
+
     def leave(self, failure: Optional[str] = None) -> None:
         self._worker.leave(failure)
 

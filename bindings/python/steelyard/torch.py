@@ -13,6 +13,7 @@ the global batch of all workers; the script does not depend on the number of wor
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, Mapping, Optional
 
 import torch as _torch
@@ -23,6 +24,7 @@ from steelyard._joining import job_keys, placed
 from steelyard._ordered_worker import ordered
 from steelyard._pieces import dividing
 from steelyard._schedule import Length
+from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, Source, refuse_in_reader
 from steelyard._torch_job import Parts, Score, TorchJob as Job
 from steelyard._torch_loader import Collate, Given, data_of, either, options_of
@@ -30,8 +32,9 @@ from steelyard._torch_micro_batch import FIRST, MicroBatch, refuse_lone_sample
 from steelyard._torch_optimizer import translate
 from steelyard._torch_order import refuse_uneven_groups
 from steelyard._torch_parameters import Layout, has_batch_norm
+from steelyard._torch_rounds import Round, RoundJob
 
-__all__ = ['Job', 'device', 'join']
+__all__ = ['Job', 'Round', 'RoundJob', 'device', 'join']
 
 
 def device() -> _torch.device:
@@ -48,9 +51,10 @@ def device() -> _torch.device:
 
 def join(
     model: _torch.nn.Module,
-    optimizer: _torch.optim.Optimizer,
+    optimizer: Optional[_torch.optim.Optimizer],
     train: Any,
     *,
+    step: str = 'servers',
     batch: Optional[int] = None,
     epochs: Optional[int] = None,
     rounds: Optional[int] = None,
@@ -90,7 +94,10 @@ def join(
 
     model         any module; the initial weights of the first worker are used. Frozen parameters,
                   and parameters in no group of the optimizer, must be equal on all workers
-    optimizer     torch.optim.SGD, Adam or AdamW; servers take its steps
+    optimizer     torch.optim.SGD, Adam or AdamW; servers take its steps. With step="here", any optimizer,
+                  or None
+    step          "here": the script takes the optimizer steps, on every worker; iterate over
+                  job.rounds() then (class RoundJob)
     train, test   data sets with __getitem__ and __len__. train may also be a stream: an iterable that
                   can be read several times. Both may be a DataLoader, whose options are taken over
     batch         samples in a round, over all workers
@@ -152,8 +159,13 @@ def join(
     data = data_of(train, test, given)
     batch = data.batch
     length = Length(data.order.length, batch, epochs, rounds)
-    translation = translate(optimizer, schedule, schedule_per, length)
-    layout = Layout(model, translation.factors)
+    here = _steps_here(optimizer, step, schedule, fp16)
+    if here or optimizer is None:
+        optimizer_keys: dict[str, Any] = {'train.optimizer': 'worker'}
+        layout: Layout = OwnLayout(model)
+    else:
+        translation = translate(optimizer, schedule, schedule_per, length)
+        optimizer_keys, layout = translation.keys, Layout(model, translation.factors)
     place = layout.parameters[0].tensor.device
     one_size = has_batch_norm(model)
     size = _size(micro_batch, batch, one_size, place)
@@ -177,7 +189,7 @@ def join(
         seed,
     )
     keys = job_keys(
-        translation.keys,
+        optimizer_keys,
         batch=batch,
         epochs=epochs,
         rounds=rounds,
@@ -187,7 +199,28 @@ def join(
         more=more,
         job=job,
     )
-    return _made(parts, data.source, keys, size.size if one_size else 1, resume, run_dir)
+    kind = functools.partial(RoundJob, parts, optimizer) if here else functools.partial(Job, parts)
+    return _made(kind, parts, data.source, keys, size.size if one_size else 1, resume, run_dir)
+
+
+def _steps_here(optimizer: Any, step: str, schedule: Any, fp16: bool) -> bool:
+    """Whether the script takes the optimizer steps."""
+    if step not in ('here', 'servers'):
+        raise refuse(f'step = {step!r}: give "here" or "servers"')
+    if step == 'servers' and optimizer is not None:
+        return False
+    if schedule is not None:
+        raise refuse(
+            'schedule= is for servers that take the steps: leave it out, call schedule.step() after '
+            'optimizer.step(), and job.keep(schedule=schedule) once'
+        )
+    if fp16:
+        raise refuse(
+            'fp16=True is for servers that take the steps: use torch.amp.GradScaler, and '
+            'job.keep(scaler=scaler)'
+        )
+    return True
+
 
 
 def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device) -> MicroBatch:
@@ -201,6 +234,7 @@ def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device
 
 
 def _made(
+    kind: Callable[..., Job],
     parts: Parts,
     source: Source,
     keys: dict[str, Any],
@@ -221,8 +255,7 @@ def _made(
     about['data_hash'] = ' '.join(it for it in marks if it) or parts.order.mark
     description, cluster = placed(keys, about, parts.device.type, resume, run_dir)
     weights = layout.flat()
-    return Job(
-        parts,
+    return kind(
         description,
         weights.data_ptr(),
         cluster,

@@ -129,8 +129,7 @@ class Logger final : public Stepper {
 class OwnStateTest : public ::testing::Test {
  protected:
   void take(std::initializer_list<Version> versions) {
-    for (const Version version : versions) own.add(step(version));
-    own.take_steps();
+    for (const Version version : versions) own.take(step(version));
   }
   void read(Version version) { own.read({version, std::make_shared<test::MemoryFile>()}); }
   void write(std::uint64_t attempt, Version version) {

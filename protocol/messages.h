@@ -241,14 +241,14 @@ struct Report {
   Term term = 0;
   Piece piece;
   double seconds = 0;  // forward and backward only
-  double loss = 0;     // summed over the positions
+  double loss = 0;     // summed over the positions, each times its weight
   std::uint64_t correct = 0;
-  double cpu = -1;       // mean share of the processor available to this worker, 0..1; -1: unknown
-  double memory = -1;    // available, MB
-  MachineReading now{};  // at the end of the piece, over about the last 100 ms
+  double cpu = -1, memory = -1;  // available: mean share of the processor, 0..1, and MB; -1: unknown
+  MachineReading now{};          // at the end of the piece, over about the last 100 ms
+  double weight = 0;             // summed over the positions; 0: each has a weight of 1
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
-    fields(term, piece, seconds, anything(loss), correct, measured(cpu), measured(memory), now);
+    fields(term, piece, seconds, anything(loss), correct, measured(cpu), measured(memory), now, weight);
   }
 };
 
@@ -303,8 +303,8 @@ struct Resend {
 // ---- at all times
 
 // Heartbeats report the state of their sender. Messages may be lost: their sender resends all that a
-// heartbeat does not confirm. A worker that owes nothing also sends one as soon as it has read its machine
-// after a report, so that the next plan has a recent reading.
+// heartbeat does not confirm. A worker without open pieces also sends one when it has read its machine after
+// a report, for the next plan; any worker sends one when its program requests the end of the job.
 struct WorkerBeat {
   Term term = 0;
   std::vector<PieceId> held;        // pieces received and not yet reported
@@ -313,10 +313,11 @@ struct WorkerBeat {
   std::uint64_t progress = 0;       // grows with every slice received and every micro-batch computed
   double left = -1;      // MachineLeft::share of a background worker; -1: unknown, or another worker
   MachineReading now{};  // the latest
+  EndRequest end{};      // of this worker's program
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) {
     fields(term, bounded(held, limits::pieces), roster, bounded(unreached, limits::shards), progress, left,
-           now);
+           now, upto(end, EndRequest::now));
   }
 };
 struct ShardBeat {
@@ -423,7 +424,8 @@ using ToWorker =
     std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
                  Resend, UploadState, LoadState, StateStored, WorkerState, SchedulerBeat, Stop, GradientReady,
                  ComputeProgress, CutTried, Computed, TrialTooLarge, StepTaken, StateWritten, StateLost,
-                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading>;
+                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading,
+                 EndRequested>;
 using ToCheckpointer =
     std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, StateStored, WorkerState,
                  SchedulerBeat, Stop, Disconnected, VersionMismatch, Unreachable>;

@@ -263,6 +263,13 @@ struct MachineLeft {
   double share = -1;  // -1: unknown
 };
 
+// The end of the job, as a success, that the program of a worker requests for all workers: after the current
+// round, or now: open rounds are dropped.
+enum class EndRequest : std::uint8_t { none, after_round, now };
+struct EndRequested {  // program -> its worker, which repeats it in heartbeats until Stop arrives
+  EndRequest end = EndRequest::after_round;
+};
+
 // Models that workers bring: a job may leave its model and data to the workers. Before any Welcome, the
 // scheduler then requests a description of the model from the first worker that sends Hello (AskModel), and
 // the initial weights part by part (AskWeights).

@@ -235,6 +235,7 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
     Dispatch::note("worker '" + worker->name + "' makes progress again", out);
     training_.may_be_idle(worker->slot);
   }
+  if (beat.end != EndRequest::none) training_.hear(now, *worker, beat.end, out);
   training_.repeat_lost(now, worker->slot, beat.held, std::exchange(worker->doubtful, false), out);
   training_.adopt_orphans(now, out);
 }

@@ -49,7 +49,7 @@ void Worker::wake(Time now, Outbox& out) {
 }
 
 void Worker::beat(Outbox& out) {
-  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_, left_, reading_};
+  WorkerBeat beat{term_, {}, reach_.roster(), reach_.awaited(), progress_, left_, reading_, end_};
   for (const HeldPiece& piece : pieces_) {
     if (piece.stage != Stage::done) beat.held.push_back(piece.id());
   }
@@ -175,7 +175,8 @@ void Worker::handle(Time now, NodeId, const TrialTooLarge&, Outbox& out) {
 
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   const Piece& piece = start.piece;
-  if (stop_ || start.term != term_ || shards_.empty() || !piece.positions.valid() || piece.positions.empty())
+  const bool ends = stop_ || end_ == EndRequest::now;
+  if (ends || start.term != term_ || shards_.empty() || !piece.positions.valid() || piece.positions.empty())
     return ignore();
   const auto place = std::ranges::lower_bound(pieces_, piece.id, {}, &HeldPiece::id);
   if (place != pieces_.end() && place->id() == piece.id) {
@@ -479,13 +480,25 @@ void Worker::handle(Time, NodeId, const Unreachable& it, Outbox& out) {
 // flight would be lost with the process.
 void Worker::handle(Time now, NodeId, const Interrupt& interrupt, Outbox& out) {
   if (stop_) return;  // leaving already
-  out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
-  forget([](const HeldPiece& piece) { return piece.stage != Stage::done; });
-  computing_.reset();
+  drop_open_pieces(out);
   stop_ = Stop{Outcome::interrupted, "asked to leave"};
   if (!interrupt.failure.empty() || pieces_.empty()) return leave(out, interrupt.failure);
   patience_ = now + acknowledgement_timeout;
   choose_next(now, out);
+}
+
+void Worker::drop_open_pieces(Outbox& out) {
+  out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  forget([](const HeldPiece& piece) { return piece.stage != Stage::done; });
+  computing_.reset();
+}
+
+// The heartbeat is sent before the report of the current piece, so the request arrives within this round.
+void Worker::handle(Time, NodeId, const EndRequested& requested, Outbox& out) {
+  if (stop_ || requested.end <= end_) return;
+  end_ = requested.end;
+  if (end_ == EndRequest::now) drop_open_pieces(out);
+  if (session_.joined()) beat(out);
 }
 
 static_assert(Machine<Worker>);

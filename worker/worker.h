@@ -98,6 +98,7 @@ class Worker {
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
   void handle(Time, NodeId, const MachineLeft& left, Outbox&) { left_ = left.share; }
   void handle(Time, NodeId, const MachineReading& now, Outbox& out);
+  void handle(Time, NodeId, const EndRequested& requested, Outbox& out);
 
   void beat(Outbox& out);
   void ping(Outbox& out);  // shards that have not answered
@@ -113,6 +114,7 @@ class Worker {
   void acknowledge(NodeId shard, Outbox& out);
   // On Stop or Interrupt, with or without the last version.
   void leave(Outbox& out, const std::string& failure = {});
+  void drop_open_pieces(Outbox& out);
   void turn_over(Outbox& out);  // the next version is complete: makes it the current one
   void compute_next(Outbox& out);
   // Pushes again to one shard, or to all: on Resend, and to a shard with a new connection or one that
@@ -136,10 +138,11 @@ class Worker {
   std::vector<ShardPlace> shards_;
   MirrorTrials mirrors_;
   Reach reach_;
-  std::uint64_t progress_ = 0;  // WorkerBeat::progress
-  double left_ = -1;            // WorkerBeat::left
-  MachineReading reading_;      // WorkerBeat::now
-  bool reading_due_ = false;    // not sent since the last report
+  std::uint64_t progress_ = 0;         // WorkerBeat::progress
+  double left_ = -1;                   // WorkerBeat::left
+  MachineReading reading_;             // WorkerBeat::now
+  bool reading_due_ = false;           // not sent since the last report
+  EndRequest end_ = EndRequest::none;  // WorkerBeat::end
 
   std::optional<Profiler> profiler_;  // until the profile is measured, in a job that has one
   Blob trial_parameters_;

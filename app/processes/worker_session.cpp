@@ -90,6 +90,10 @@ void WorkerSession::tell_left(double share) {
   link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, MachineLeft{share})}});
 }
 
+void WorkerSession::request_end(EndRequest end) {
+  link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, EndRequested{end})}});
+}
+
 void WorkerSession::leave(const std::string& failure) {
   link_.post({{link_node, self_, Message(std::in_place_type<ToWorker>, Interrupt{failure})}});
 }

@@ -39,6 +39,7 @@ class WorkerSession {
   void leave(const std::string& failure = {});
   // In jobs whose workers take the steps: loads another worker's state in place of its own.
   void lose_state();
+  void request_end(EndRequest end);  // any thread
 
   [[nodiscard]] NodeId node() const { return self_; }
 

@@ -96,6 +96,12 @@ std::int32_t kind_of(TaskQueue::Kind kind) {
   return STEELYARD_READ_STATE;
 }
 
+// Whether each round is one step, from the parameters that the round before it left.
+bool is_synchronous(const SyncMode& mode) {
+  return mode.slack == 0 && mode.backup == 0 && mode.span == SyncMode::Span::batch && !mode.is_local() &&
+         mode.has_versions();
+}
+
 std::string told(const Welcome& welcome, const std::string& name) {
   const Job& job = welcome.job;
   return dump_json(Json{{"name", job.name},
@@ -109,6 +115,7 @@ std::string told(const Welcome& welcome, const std::string& name) {
                         {"workers", job.workers},
                         {"clip_norm", job.clip_norm},
                         {"policy", job.policy},
+                        {"synchronous", is_synchronous(job.sync)},
                         {"worker", name},
                         {"slot", welcome.slot}});
 }
@@ -143,6 +150,10 @@ class Worker {
   }
 
   void lose_state() { session_->lose_state(); }
+  void request_end(EndRequest end) {
+    session_->request_end(end);  // first, as in leave()
+    if (end == EndRequest::now) task_queue_.leave();
+  }
 
   void next(double seconds, steelyard_task& task) {
     task = {};
@@ -207,6 +218,8 @@ class Worker {
       const std::lock_guard lock(mutex_);
       job_text_ = told(welcome, description_.hello.name);
       seed_ = welcome.job->seed;
+      batch_ = welcome.job->global_batch;
+      rounds_per_epoch_ = (description_.model.train_samples + batch_ - 1) / batch_;
       news_ = true;
     }
     std::vector<float>().swap(weights_);  // the servers hold the parameters by now
@@ -220,10 +233,12 @@ class Worker {
   void run() {
     Ending ending;
     bool keeps = false;
+    Version rounds = 0;
     try {
       const ExitReason& reason = session_->run();
       ending = ending_of(reason, description_.options.scheduler);
       keeps = reason.reached() && reason.stop().keeper == session_->node();
+      if (reason.reached()) rounds = reason.stop().last;
     } catch (const Failure& failure) {
       ending = {static_cast<int>(failure.code()), failure.what()};
     } catch (const std::exception& trouble) {
@@ -233,6 +248,7 @@ class Worker {
       const std::lock_guard lock(mutex_);
       ending_ = std::move(ending);
       keeps_ = keeps;
+      rounds_ = rounds;
     }
     task_queue_.close();
   }
@@ -264,7 +280,10 @@ class Worker {
     task.kind = STEELYARD_END;
     task.code = ending_.code;
     task.main = keeps_ ? 1 : 0;
-    if (!last_.empty()) task.parameters = last_.floats().data();
+    if (last_.empty()) return;
+    task.parameters = last_.floats().data();
+    task.epoch = rounds_ / rounds_per_epoch_;
+    task.position = rounds_ % rounds_per_epoch_ * batch_;
   }
 
   const Description description_;
@@ -276,6 +295,8 @@ class Worker {
   std::string job_text_;
   std::optional<std::uint64_t> seed_;
   bool news_ = false, keeps_ = false;
+  Version rounds_ = 0;  // of the job, at its end
+  std::uint64_t batch_ = 1, rounds_per_epoch_ = 1;
   Ending ending_;
   Blob last_;
 
@@ -342,6 +363,12 @@ int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct) {
 
 void steelyard_lose_state(steelyard_worker* worker) {
   guarded([&] { worker->lose_state(); });
+}
+
+void steelyard_stop(steelyard_worker* worker, int now) {
+  guarded([&] {
+    worker->request_end(now != 0 ? steelyard::EndRequest::now : steelyard::EndRequest::after_round);
+  });
 }
 
 void steelyard_leave(steelyard_worker* worker, const char* failure) {

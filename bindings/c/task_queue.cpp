@@ -116,7 +116,7 @@ const TaskQueue::Task* TaskQueue::take(Time deadline) {
 
 void TaskQueue::weigh(double weight) {
   const std::lock_guard lock(mutex_);
-  if (state_ != State::taken || task_.gradient.empty()) refuse_usage("no gradient is being computed");
+  if (state_ != State::taken) refuse_usage("no task is being computed");
   if (begun_final_) refuse_usage("part of the gradient is already final: set the weight before");
   weight_ = weight;
 }

@@ -58,7 +58,7 @@ class TaskQueue {
 
   // ---- for any thread
 
-  // The worker leaves the job, and others compute its pieces; tasks may now be given up.
+  // The worker leaves the job or ends it; tasks may now be given up.
   void leave();
   void close();  // no more tasks; the current one is given up when the caller requests the next
   [[nodiscard]] bool closed() const;

@@ -89,8 +89,9 @@ class Engine {
   // fit; the rest goes into one of the smallest size that holds it, padded.
   [[nodiscard]] virtual std::vector<std::uint32_t> micro_batch_sizes() const = 0;
 
-  // The total weight of the piece, if it is not the number of samples (for example tokens of a text). Called
-  // when the first range is final, and again after train() has returned.
+  // The total weight of the piece, if it is not the number of samples (for example tokens of a text). The sum
+  // of the losses is then weighted, too. Called when the first range is final, and again after train() or
+  // evaluate() has returned.
   [[nodiscard]] virtual std::optional<double> weight() const { return std::nullopt; }
 
   // Memory that the engine uses on its device, in bytes, without parameters and gradient.

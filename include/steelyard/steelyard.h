@@ -20,8 +20,8 @@
  * that return a pointer return NULL on failure. steelyard_error() then returns the cause and the remedy.
  *
  * Threads: one thread calls the functions of a worker, but any thread may call steelyard_final(),
- * steelyard_leave(), steelyard_lose_state() and steelyard_wanted(). There are no callbacks. After a fork, only
- * the parent process may use the worker.
+ * steelyard_leave(), steelyard_lose_state(), steelyard_stop() and steelyard_wanted(). There are no callbacks.
+ * After a fork, only the parent process may use the worker.
  *
  * Stability: all declarations here keep their meaning as long as STEELYARD_API stays the same.
  */
@@ -98,7 +98,7 @@ typedef struct steelyard_task {
   float* gradient;         /* TRAIN: output buffer, uninitialised; write all of it */
   const uint64_t* samples; /* sample numbers, in order */
   uint64_t count;          /* number of samples */
-  uint64_t epoch;          /* from 0 */
+  uint64_t epoch;          /* from 0. END with parameters: where training would go on, in rounds of `batch` */
   uint64_t position;       /* of the first sample, in the order of this epoch */
   int32_t main;            /* END: 1 for the one worker that should save the results, otherwise 0 */
   uint64_t version;        /* STEP, WRITE_STATE, READ_STATE: the number of steps, that one included */
@@ -122,20 +122,21 @@ typedef struct steelyard_task {
 
 /* Waits up to `seconds` for a task or a change of state. If the previous task is not done, it is abandoned.
  * Pointers in a task are valid until the task is done or abandoned; those of END, until steelyard_free().
- * After END, steelyard_error() returns the reason as text for users, empty after success. */
+ * After END, steelyard_error() returns the reason as text for users; empty if the job is complete. */
 int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* task);
 
 /* After STEELYARD_JOINED: a JSON object with the job's name, seed, batch, epochs, rounds, train_samples,
- * test_samples, grain, workers, clip_norm and policy, the name of this worker as "worker", and its slot.
- * Valid until steelyard_free(). */
+ * test_samples, grain, workers, clip_norm and policy; "synchronous": whether each round is one step from the
+ * parameters that the round before it left; the name of this worker as "worker", and its slot. Valid until
+ * steelyard_free(). */
 const char* steelyard_job(steelyard_worker* worker);
 
 /* Writes the numbers of the training samples at positions [begin, end) of an epoch to `into`, which has room
  * for end - begin. For prefetching. Call after STEELYARD_JOINED. */
 int steelyard_samples(steelyard_worker* worker, uint64_t epoch, uint64_t begin, uint64_t end, uint64_t* into);
 
-/* Sets the total weight of this task's gradient; default: its number of samples. Call before the first
- * steelyard_final() of the task. */
+/* Sets the total weight of this task's gradient and loss; default: its number of samples. Call before the
+ * first steelyard_final() of the task. */
 int steelyard_weigh(steelyard_worker* worker, double weight);
 
 /* Marks elements [begin, end) of the gradient as final: the caller must not change them any more. Mark each
@@ -146,13 +147,19 @@ int steelyard_final(steelyard_worker* worker, uint64_t begin, uint64_t end);
  * each micro-batch: each call also counts as progress, and a worker without progress loses its pieces. */
 int steelyard_wanted(steelyard_worker* worker);
 
-/* Finishes the task. `loss` and `correct` are sums over its samples: of the unweighted loss, and of correct
- * answers. */
+/* Finishes the task. `loss` and `correct` are sums over its samples: of the loss, each times its weight if
+ * steelyard_weigh() was called, and of correct answers. The loss of a round is the sum of all losses divided by
+ * the sum of all weights. */
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct);
 
 /* In a job with optimizer = "worker": discards this worker's state, for example because it differs from those
  * of the others. READ_STATE follows, with the state of another worker. */
 void steelyard_lose_state(steelyard_worker* worker);
+
+/* Requests the end of the job for all workers, as a success; steelyard_next() returns END when it is reached.
+ * The first request of a job counts. `now` = 0: after the current round, which is computed as usual. `now` = 1:
+ * at once; open rounds are dropped, and this worker may abandon its task. */
+void steelyard_stop(steelyard_worker* worker, int now);
 
 /* Leaves the job; other workers compute the pieces that this one owes. `failure`: the reason, if other
  * workers would fail in the same way; NULL or empty: no failure. Returns at once; steelyard_next() then

@@ -12,6 +12,12 @@ bool is_good(Outcome outcome) { return outcome == Outcome::finished || outcome =
 
 }  // namespace
 
+bool Shutdown::request(Outcome outcome, std::string text) {
+  if (std::exchange(requested_, true)) return false;
+  if (phase_ < Phase::saving) stop_ = {outcome, std::move(text)};
+  return true;
+}
+
 bool Shutdown::end(Outcome outcome, std::string text) {
   const bool known = phase_ >= Phase::saving;
   if (known && (is_good(outcome) || !is_good(stop_.outcome) || phase_ >= Phase::stopping)) return false;

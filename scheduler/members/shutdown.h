@@ -23,12 +23,13 @@ enum class Phase { gathering, running, saving, stopping, finished };
 class Shutdown {
  public:
   [[nodiscard]] Phase phase() const { return phase_; }
-  [[nodiscard]] const Stop& outcome() const { return stop_; }  // known from `saving` on
+  [[nodiscard]] const Stop& outcome() const { return stop_; }  // final from `stopping` on
 
   void begin_training() { phase_ = Phase::running; }
 
-  // Requests the end of the job. Returns false if the end was requested before.
-  bool request() { return !std::exchange(requested_, true); }
+  // Requests the end of the job, with this outcome unless another one comes first. Returns false if the end
+  // was requested before: the first request counts.
+  bool request(Outcome outcome, std::string text);
   [[nodiscard]] bool requested() const { return requested_; }
 
   // The job ends with this outcome. Until Stop is sent, a failure replaces a good outcome, but no other

@@ -97,7 +97,7 @@ void RoundState::report(PieceId id, const Report& report, Time now) {
   if (std::exchange(piece->reported, true)) return;
   --unreported_;
   piece->since = now;
-  piece->told = {report.seconds, report.loss, report.correct};
+  piece->told = {report.seconds, report.loss, report.correct, report.weight};
 }
 
 void RoundState::owner_gone(std::uint32_t slot) {
@@ -136,18 +136,28 @@ std::vector<RoundState::Part> RoundState::parts() const {
   return parts;
 }
 
-double RoundState::accuracy(std::uint32_t labels) const {
-  return mean([](const OwedPiece& piece) { return static_cast<double>(piece.told->correct); }) / labels;
+double RoundState::loss() const {
+  return mean([](const PieceTold& told) { return told.loss; },
+              [](const OwedPiece& piece) {
+                return piece.told->weight > 0 ? piece.told->weight
+                                              : static_cast<double>(piece.positions.size());
+              });
 }
 
-double RoundState::mean(double (*value)(const OwedPiece&)) const {
-  double sum = 0, samples = 0;
+double RoundState::accuracy(std::uint32_t labels) const {
+  return mean([](const PieceTold& told) { return static_cast<double>(told.correct); },
+              [](const OwedPiece& piece) { return static_cast<double>(piece.positions.size()); }) /
+         labels;
+}
+
+double RoundState::mean(double (*value)(const PieceTold&), double (*weight)(const OwedPiece&)) const {
+  double sum = 0, weights = 0;
   for (const auto& [id, piece] : pieces_) {
     if (!piece.told) continue;
-    sum += value(piece);
-    samples += static_cast<double>(piece.positions.size());
+    sum += value(*piece.told);
+    weights += weight(piece);
   }
-  return samples > 0 ? sum / samples : 0;
+  return weights > 0 ? sum / weights : 0;
 }
 
 }  // namespace steelyard

@@ -20,7 +20,8 @@ namespace steelyard {
 struct PieceTold {
   double seconds = 0, loss = 0;
   std::uint64_t correct = 0;
-  void serialize(auto& fields) { fields(seconds, loss, correct); }
+  double weight = 0;  // Report::weight
+  void serialize(auto& fields) { fields(seconds, loss, correct, weight); }
 };
 
 // With hand-over: the progress that the owner of a piece has reported.
@@ -130,10 +131,8 @@ class RoundState {
     double seconds = 0;
   };
   [[nodiscard]] std::vector<Part> parts() const;
-  // Over all reports: mean loss of a sample, and share of labels predicted correctly.
-  [[nodiscard]] double loss() const {
-    return mean([](const OwedPiece& piece) { return piece.told->loss; });
-  }
+  // Over all reports: the weighted mean loss, and share of labels predicted correctly.
+  [[nodiscard]] double loss() const;
   [[nodiscard]] double accuracy(std::uint32_t labels) const;
 
   // With a clip barrier: the sums of squares that shards have reported, by shard, and the scale once decided.
@@ -153,7 +152,7 @@ class RoundState {
 
  private:
   [[nodiscard]] Pieces::const_iterator place(PieceId id) const;
-  [[nodiscard]] double mean(double (*value)(const OwedPiece&)) const;
+  [[nodiscard]] double mean(double (*value)(const PieceTold&), double (*weight)(const OwedPiece&)) const;
 
   BeginRound open_;
   Purpose purpose_;

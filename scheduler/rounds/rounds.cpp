@@ -54,7 +54,7 @@ Rounds::Next Rounds::next(Time now, bool ending) {
     if (reported) return FinishOldest{};
     return Wait{};
   }
-  if (ending) return EndJob{Outcome::interrupted, "ended on request"};
+  if (ending) return EndAsRequested{};
   const bool over = done_.over(trained_seconds(now));
   const bool evaluates = job_.evaluate_every > 0 && job_.test_samples > 0 && !evaluated_last_;
   if (evaluates && (evaluation_due_ || over)) return BeginEvaluation{};

@@ -49,7 +49,9 @@ class Rounds {
   struct FinishOldest {};
   struct BeginTrainingRound {};
   struct BeginEvaluation {};
-  using Next = std::variant<Wait, OpenOldest, FinishOldest, BeginTrainingRound, BeginEvaluation, EndJob>;
+  struct EndAsRequested {};
+  using Next = std::variant<Wait, OpenOldest, FinishOldest, BeginTrainingRound, BeginEvaluation,
+                            EndAsRequested, EndJob>;
   // `ending`: the end of the job was requested.
   [[nodiscard]] Next next(Time now, bool ending);
   // Whether the next round may begin although others are open.

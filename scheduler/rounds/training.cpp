@@ -11,6 +11,8 @@ namespace {
 // The limit of a plausible measurement, so that policies do not plan with meaningless numbers.
 constexpr double longest_compute = 1e8;  // seconds of one piece: three years
 
+constexpr const char* on_request = "ended on request";
+
 // False for NaN.
 bool is_within(double value, double most) { return value >= 0 && value <= most; }
 
@@ -43,10 +45,9 @@ void Training::advance(Time now, Outbox& out) {
   if (std::string doubt = assignments_.take_doubt(); !doubt.empty()) Dispatch::note(std::move(doubt), out);
   // No worker is left to finish the round, or the round is so long that it is dropped and repeated on resume.
   const bool waits = phase() == Phase::running && shutdown_.requested();
-  if (waits &&
-      (shutdown_.left_alone(now, anybody_works(), timeout_) || mode_.span != SyncMode::Span::batch)) {
-    end(now, Outcome::interrupted, "ended on request", out);
-  }
+  const bool drops =
+      mode_.span != SyncMode::Span::batch && shutdown_.outcome().outcome == Outcome::interrupted;
+  if (waits && (shutdown_.left_alone(now, anybody_works(), timeout_) || drops)) end_as_requested(now, out);
   if (phase() == Phase::saving && checkpoints_.pending().empty()) stop(now, out);
 }
 
@@ -57,6 +58,7 @@ bool Training::go_on(Time now, Outbox& out) {
                         [&](const Rounds::FinishOldest&) { finish_oldest(now, out); },
                         [&](const Rounds::BeginTrainingRound&) { begin_round(now, out); },
                         [&](const Rounds::BeginEvaluation&) { begin_evaluation(now, out); },
+                        [&](const Rounds::EndAsRequested&) { end_as_requested(now, out); },
                         [&](const EndJob& it) { end(now, it.outcome, it.text, out); }},
              next);
   return true;
@@ -288,7 +290,7 @@ void Training::lose(Time now, std::uint32_t slot, Outbox& out) {
 // ---- saving and ending
 
 void Training::interrupt(Time now, Outbox& out) {
-  if (!shutdown_.request() || phase() >= Phase::saving) return;
+  if (!shutdown_.request(Outcome::interrupted, on_request) || phase() >= Phase::saving) return;
   Dispatch::note(mode_.span == SyncMode::Span::batch
                      ? "stop requested: finishing the round and saving"
                      : "stop requested: saving the version before this long round",
@@ -296,11 +298,22 @@ void Training::interrupt(Time now, Outbox& out) {
   if (phase() == Phase::gathering) end(now, Outcome::interrupted, "ended before the training began", out);
 }
 
+void Training::hear(Time now, const WorkerMember& worker, EndRequest request, Outbox& out) {
+  const std::string text = "stopped on request of worker '" + worker.name + "'";
+  if (shutdown_.request(Outcome::finished, text) && phase() < Phase::saving) Dispatch::note(text, out);
+  if (request == EndRequest::now && phase() < Phase::saving) end_as_requested(now, out);
+}
+
+void Training::end_as_requested(Time now, Outbox& out) {
+  const Stop requested = shutdown_.outcome();
+  end(now, requested.outcome, requested.text, out);
+}
+
 void Training::end_if_alone(Time now, const std::string& why, Outbox& out) {
   const bool nobody =
       std::ranges::none_of(members_.workers, [](const auto& it) { return it.second.present; });
   if (phase() != Phase::gathering && !nobody) return;
-  shutdown_.request();  // do not wait for members any more
+  shutdown_.request(Outcome::worker_failed, why);  // do not wait for members any more
   end(now, Outcome::worker_failed, why, out);
 }
 

@@ -70,8 +70,9 @@ class Training {
     apply(now, assignments_.repeat_lost(now, slot, held, doubtful), out);
   }
 
-  // An orderly end of the job was requested.
+  // An orderly end of the job was requested, from outside or by the program of a worker.
   void interrupt(Time now, Outbox& out);
+  void hear(Time now, const WorkerMember& worker, EndRequest request, Outbox& out);
   // A process exited for good. Ends the job if training has not begun, because a member would be missing, or
   // if no worker is present.
   void end_if_alone(Time now, const std::string& why, Outbox& out);
@@ -94,6 +95,7 @@ class Training {
   void confirm(Time now);
   void save(Time now, Outbox& out);
   void upload_state(Version version, Outbox& out);
+  void end_as_requested(Time now, Outbox& out);
   void stop(Time now, Outbox& out);
   void apply(Time now, const Orders& orders, Outbox& out);
   [[nodiscard]] bool anybody_works() const { return !members_.working().empty(); }

@@ -178,10 +178,10 @@ TEST(Codec, RoundMessagesKeepEachField) {
             std::make_tuple(1U, owed, 6.5, 7U, 8U));
   EXPECT_THAT(push.values.floats(), ::testing::ElementsAre(1.0F, 2.0F));
   const auto report =
-      round_trip<ToScheduler>(Role::scheduler, Report{1, owed, 0.5, 1.5, 6, 0.25, 9.0, {0.75, 8.0}});
+      round_trip<ToScheduler>(Role::scheduler, Report{1, owed, 0.5, 1.5, 6, 0.25, 9.0, {0.75, 8.0}, 2.5});
   EXPECT_EQ(std::tie(report.term, report.piece, report.seconds, report.loss, report.correct, report.cpu,
-                     report.memory, report.now.cpu, report.now.memory),
-            std::make_tuple(1U, owed, 0.5, 1.5, 6U, 0.25, 9.0, 0.75, 8.0));
+                     report.memory, report.now.cpu, report.now.memory, report.weight),
+            std::make_tuple(1U, owed, 0.5, 1.5, 6U, 0.25, 9.0, 0.75, 8.0, 2.5));
   const auto beat =
       round_trip<ToScheduler>(Role::scheduler, ShardBeat{1, 2, 3, true, {{4, 5}, {6, 7}}, true, 8, 9, 10});
   EXPECT_EQ(std::tie(beat.term, beat.version, beat.opened, beat.loaded, beat.gaps, beat.covered),

@@ -98,7 +98,7 @@ inline constexpr bool stays_home =
     std::is_same_v<T, Interrupt> || std::is_same_v<T, GradientReady> || std::is_same_v<T, ComputeProgress> ||
     std::is_same_v<T, CutTried> || std::is_same_v<T, Computed> || std::is_same_v<T, MachineLeft> ||
     std::is_same_v<T, MachineReading> || std::is_same_v<T, TrialTooLarge> || std::is_same_v<T, StepTaken> ||
-    std::is_same_v<T, StateWritten> || std::is_same_v<T, StateLost>;
+    std::is_same_v<T, StateWritten> || std::is_same_v<T, StateLost> || std::is_same_v<T, EndRequested>;
 
 struct MadeMessage {
   Role receiver = Role::scheduler;

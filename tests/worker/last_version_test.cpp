@@ -61,6 +61,35 @@ TEST_F(LastVersion, IsWaitedForTenSeconds) {
   EXPECT_THAT(taken, IsEmpty());
 }
 
+TEST_F(LastVersion, ARequestToEndTheJobIsRepeatedAndThePieceIsFinished) {
+  deliver(scheduler_node, start(1, 1, {0, 8}));
+  arrive_all(1);
+  deliver(link_node, EndRequested{EndRequest::after_round});
+  ASSERT_THAT(sent_of<WorkerBeat>(), SizeIs(1)) << "at once";
+  EXPECT_EQ(sent_of<WorkerBeat>()[0].end, EndRequest::after_round);
+  EXPECT_THAT(sent_of<Abandon>(), IsEmpty());
+  computed(1, 1, {0, 8});
+  EXPECT_THAT(sent_of<Report>(), SizeIs(1));
+  wake(1);
+  EXPECT_EQ(sent_of<WorkerBeat>().at(0).end, EndRequest::after_round);
+}
+
+TEST_F(LastVersion, ARequestToEndTheJobNowDropsThePiece) {
+  deliver(scheduler_node, start(1, 1, {0, 8}));
+  arrive_all(1);
+  deliver(link_node, EndRequested{EndRequest::now});
+  EXPECT_THAT(sent_of<Abandon>(), SizeIs(1));
+  ASSERT_THAT(sent_of<WorkerBeat>(), SizeIs(1));
+  EXPECT_EQ(sent_of<WorkerBeat>()[0].end, EndRequest::now);
+  computed(1, 1, {0, 8});
+  EXPECT_THAT(sent_of<Report>(), IsEmpty()) << "its gradient is incomplete";
+  deliver(scheduler_node, start(1, 1, {0, 8}));
+  EXPECT_THAT(sent, IsEmpty()) << "no piece is begun any more";
+  deliver(scheduler_node, stop(1));
+  ASSERT_THAT(taken, SizeIs(1));
+  EXPECT_THAT(taken.front().floats(), Each(1.0F));
+}
+
 TEST_F(LastVersion, AFailedJobHasNoLastVersion) {
   deliver(scheduler_node, Stop{Outcome::server_lost, "gone"});
   EXPECT_TRUE(worker.finished());

@@ -346,6 +346,7 @@ void ComputeNode::compute_locally(const Task& task) {
   stepper_.begin(piece, task.compute.parameters.floats(), moved->span());
   PieceSamples samples(*this, task);
   nn::Sums sums;
+  double weight = 0;
   const std::uint64_t steps = steps_of(piece.local, piece.positions.size());
   for (std::uint64_t at = 0; at < piece.local.passes * steps; ++at) {
     const std::uint64_t pass = at / steps, step = at % steps;
@@ -356,11 +357,14 @@ void ComputeNode::compute_locally(const Task& task) {
         engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
     if (samples.abandoned()) return;
     stepper_.step(gradient->span(), weight_of(size), pass, step);
+    weight += weight_of(size);
   }
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
   sums.correct /= piece.local.passes;
-  post_rest(task, piece, moved, answer(piece, samples.seconds_worked(), sums));
+  Computed computed = answer(piece, samples.seconds_worked(), sums);
+  computed.report.weight = weight / static_cast<double>(piece.local.passes);
+  post_rest(task, piece, moved, std::move(computed));
 }
 
 void ComputeNode::begin_to_measure() {
@@ -425,7 +429,8 @@ Computed ComputeNode::answer(const Piece& piece, double seconds, const nn::Sums&
                          .correct = sums.correct,
                          .cpu = cpu,
                          .memory = over_all.memory,
-                         .now = reading(now)}};
+                         .now = reading(now),
+                         .weight = engine_->weight().value_or(0)}};
 }
 
 }  // namespace steelyard

@@ -235,6 +235,59 @@ TEST_F(CWorker, ALeavingWorkerGetsEndAndTheOtherContinues) {
   EXPECT_THAT(scheduler_->output(), HasSubstr("worker 'bob' left"));
 }
 
+TEST_F(CWorker, AStopEndsTheJobForAllAfterTheRound) {
+  Held ada = join(description("ada")), bob = join(description("bob"));
+  Seen of_bob;
+  std::thread other([&] { of_bob = work(bob.get()); });
+  Seen of_ada;
+  bool stopped = false;
+  steelyard_task task{};
+  while (task.kind != STEELYARD_END) {
+    ASSERT_EQ(steelyard_next(ada.get(), 0.2, &task), 0) << steelyard_error();
+    if (task.kind == STEELYARD_EVALUATE) steelyard_done(ada.get(), 0, task.count);
+    if (task.kind != STEELYARD_TRAIN) continue;
+    if (task.epoch == 1 && !stopped) steelyard_stop(ada.get(), 0), stopped = true;
+    train(ada.get(), task, 1, of_ada);
+  }
+  EXPECT_EQ(task.code, 0);
+  EXPECT_THAT(steelyard_error(), HasSubstr("stopped on request of worker 'ada'"));
+  other.join();
+  EXPECT_EQ(of_bob.code, 0) << of_bob.text;
+  EXPECT_EQ(task.main + of_bob.main, 1) << "one of them keeps the results";
+  ASSERT_NE(task.parameters, nullptr);
+  EXPECT_EQ(std::vector<float>(task.parameters, task.parameters + 3), of_bob.last);
+  const std::size_t trained = of_ada.trained.size() + of_bob.trained.size();
+  EXPECT_EQ(trained % batch, 0U) << "whole rounds";
+  EXPECT_LT(trained, samples * epochs);
+  EXPECT_GT(trained, samples);
+  EXPECT_EQ(scheduler_->code(), 0);
+}
+
+TEST_F(CWorker, AStopNowKeepsTheLastWholeRound) {
+  Held ada = join(description("ada")), bob = join(description("bob"));
+  steelyard_task task{};
+  while (task.kind != STEELYARD_TRAIN) ASSERT_EQ(steelyard_next(bob.get(), 0.2, &task), 0);
+  steelyard_leave(bob.get(), nullptr);
+  Seen seen;
+  std::vector<float> then;
+  while (task.kind != STEELYARD_END) {
+    ASSERT_EQ(steelyard_next(ada.get(), 0.2, &task), 0) << steelyard_error();
+    if (task.kind == STEELYARD_EVALUATE) steelyard_done(ada.get(), 0, task.count);
+    if (task.kind != STEELYARD_TRAIN || !then.empty()) continue;
+    if (task.epoch == 1) {
+      then.assign(task.parameters, task.parameters + 3);
+      steelyard_stop(ada.get(), 1);
+    } else {
+      train(ada.get(), task, 1, seen);
+    }
+  }
+  EXPECT_EQ(task.code, 0) << steelyard_error();
+  EXPECT_EQ(task.main, 1);
+  ASSERT_NE(task.parameters, nullptr);
+  EXPECT_EQ(std::vector<float>(task.parameters, task.parameters + 3), then);
+  EXPECT_EQ(scheduler_->code(), 0);
+}
+
 TEST_F(CWorker, AFailureIsReportedWithTheWorkersName) {
   Held ada = join(description("ada")), bob = join(description("bob"));
   steelyard_task task{};

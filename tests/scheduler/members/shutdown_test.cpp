@@ -124,12 +124,14 @@ TEST(Shutdown, LeftAloneRequiresTheWholeTimeout) {
   EXPECT_TRUE(shutdown.left_alone(at(5.1), false, from_seconds(2)));
 }
 
-TEST(Shutdown, ARequestCountsOnce) {
+TEST(Shutdown, TheFirstRequestCounts) {
   Shutdown shutdown;
   EXPECT_FALSE(shutdown.requested());
-  EXPECT_TRUE(shutdown.request());
-  EXPECT_FALSE(shutdown.request());
+  EXPECT_TRUE(shutdown.request(Outcome::finished, "by ann"));
+  EXPECT_FALSE(shutdown.request(Outcome::interrupted, "by a signal"));
   EXPECT_TRUE(shutdown.requested());
+  EXPECT_EQ(shutdown.outcome().outcome, Outcome::finished);
+  EXPECT_EQ(shutdown.outcome().text, "by ann");
 }
 
 }  // namespace

@@ -45,6 +45,18 @@ TEST(RoundState, MeansAreOverTheSamplesReported) {
   EXPECT_DOUBLE_EQ(state.accuracy(4), 0.125) << "of the labels";
 }
 
+TEST(RoundState, TheMeanLossIsWeightedIfReportsHaveWeights) {
+  RoundState state = round();
+  Report first = report(1, 30, 5), second = report(2, 10, 10);
+  first.weight = 15;  // of 10 samples
+  second.weight = 5;  // of 20
+  state.report(1, first, Time{});
+  EXPECT_DOUBLE_EQ(state.loss(), 2.0);
+  state.report(2, second, Time{});
+  EXPECT_DOUBLE_EQ(state.loss(), 2.0);
+  EXPECT_DOUBLE_EQ(state.accuracy(1), 0.5) << "over the samples";
+}
+
 TEST(RoundState, ARestOfLessThanHalfAShareIsTakenToo) {
   const auto taken = [](std::uint64_t share, std::uint64_t most) {
     return RoundState(BeginRound{1, 4, 0, {10, 40}, 30, false, false}, Purpose::train, Time{}, 0, true)

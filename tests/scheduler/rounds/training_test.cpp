@@ -132,6 +132,28 @@ TEST_F(TrainingTest, AnInterruptLetsTheRoundFinish) {
   EXPECT_EQ(training.shutdown().outcome().outcome, Outcome::interrupted);
 }
 
+TEST_F(TrainingTest, AWorkersRequestEndsTheJobAfterTheRoundAsASuccess) {
+  begin();
+  sent([&](Outbox& out) { training.hear(at(2), members.workers.at(0), EndRequest::after_round, out); });
+  EXPECT_THAT(advance(2), IsEmpty());
+  EXPECT_EQ(training.phase(), Phase::running);
+  report(1, 3);
+  EXPECT_THAT(advance(3), Contains(StartsWith("k <- Save")));
+  EXPECT_EQ(training.shutdown().outcome().outcome, Outcome::finished);
+  EXPECT_EQ(training.shutdown().outcome().text, "stopped on request of worker 'ann'");
+  EXPECT_EQ(training.rounds().done().round(), 1U);
+}
+
+TEST_F(TrainingTest, ARequestToEndNowDropsTheOpenRound) {
+  begin();
+  const auto words =
+      sent([&](Outbox& out) { training.hear(at(2), members.workers.at(0), EndRequest::now, out); });
+  EXPECT_THAT(words, Contains(StartsWith("k <- Save")));
+  EXPECT_EQ(training.phase(), Phase::saving);
+  EXPECT_EQ(training.shutdown().outcome().outcome, Outcome::finished);
+  EXPECT_EQ(training.rounds().done().round(), 0U);
+}
+
 TEST_F(TrainingTest, AWorkerFailureEndsTheJobOnlyIfNoWorkerIsLeft) {
   begin();
   Outbox out(scheduler_node);

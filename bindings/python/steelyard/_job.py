@@ -48,18 +48,20 @@ class BaseJob:
         factory: Factory = Worker,
         resume: bool = False,
     ) -> None:
-        self.main = False  # after the end: True in the one process that should save the results
         self.epoch = 0  # of the current task, from 0
         self.position = 0  # of the current task's first sample, in the order of its epoch
         self.resume = resume  # whether the job resumes from a checkpoint
-        self.outcome: Optional[str] = None  # after the end: "finished", or the failure
         self.about: dict[
             str, Any
         ] = {}  # properties of the job after joining; see steelyard_job()
         self._cluster = cluster
         self._owner = os.getpid()
         self._over = False
-        self._lock = threading.Lock()
+        self._main = False
+        self._outcome: Optional[str] = None
+        self._loads = True  # whether take_final() is called at the end
+        self._left = False  # the loop was left by `break` or by an exception
+        self._settling = threading.RLock()
         self._leaving: Optional[threading.Timer] = None
         self._loop_began = False
         try:
@@ -68,6 +70,18 @@ class BaseJob:
             cluster.close()
             raise
         _Life.watch(self)
+
+    @property
+    def main(self) -> bool:
+        """After the loop: True in the one process that should save the results."""
+        self.settle()
+        return self._main
+
+    @property
+    def outcome(self) -> Optional[str]:
+        """After the loop: "finished", or the failure."""
+        self.settle()
+        return self._outcome
 
     @property
     def worker(self) -> str:
@@ -102,16 +116,37 @@ class BaseJob:
             self._leave_soon()
             raise
 
+    def stop(self) -> None:
+        """Ends the job for all workers, as a success, after the current round. Let the loop go on: it
+        ends by itself, with the parameters of that round."""
+        self.check_process()
+        if not self._over:
+            self._worker.stop(False)
+
+    def settle(self, load: bool = True) -> None:
+        """After the loop was left by `break`: the only worker of a job ends it, with the parameters of
+        the last whole round; others leave it. `load`: take_final() may write to the model."""
+        with self._settling:
+            if not self._left or self._over or os.getpid() != self._owner:
+                return
+            self.stay()
+            if self.about.get('workers') != 1:
+                return self.leave()
+            self._loads = load
+            self._worker.stop(True)
+            while not self._over:
+                self._step()
+
     def leave(self, failure: Optional[str] = None) -> None:
         """Leaves the job. `failure`: the reason, if other workers would fail in the same way."""
         if os.getpid() != self._owner:
             return
         self.stay()
-        with self._lock:
+        with self._settling:
             if self._over:
                 return
             self._over = True
-        self.outcome = failure or 'left'
+        self._outcome = failure or 'left'
         self._worker.leave(failure)
         self._worker.free()
         self._cluster.close()
@@ -144,7 +179,8 @@ class BaseJob:
     def _leave_soon(self) -> None:
         """Called when the loop was left by `break` or by an exception; it is not known yet which. An
         uncaught exception ends the process before this timer fires."""
-        self._leaving = threading.Timer(GRACE, self.leave)
+        self._left = True
+        self._leaving = threading.Timer(GRACE, self.settle, [False])
         self._leaving.daemon = True
         self._leaving.start()
 
@@ -163,15 +199,16 @@ class BaseJob:
 
     def _end(self, task: Task) -> None:
         self._over = True
-        self.main = task.main
-        self.outcome = (
+        self._main = task.main
+        self._outcome = (
             'finished' if task.code == 0 else task.message or f'failed with code {task.code}'
         )
         try:
             if task.code != 0:
                 self._cluster.close()
-                raise Failure(self.outcome, task.code)
-            self.take_final(task)
+                raise Failure(self._outcome, task.code)
+            if self._loads:
+                self.take_final(task)
             self._worker.free()
             self._cluster.finish()
         finally:

@@ -60,6 +60,7 @@ _PROTOTYPES = {
     'steelyard_wanted': (_INT, [_POINTER]),
     'steelyard_done': (_INT, [_POINTER, ctypes.c_double, _U64]),
     'steelyard_lose_state': (None, [_POINTER]),
+    'steelyard_stop': (None, [_POINTER, _INT]),
     'steelyard_leave': (None, [_POINTER, _TEXT]),
     'steelyard_free': (None, [_POINTER]),
     'steelyard_policy_new': (_POINTER, [_TEXT]),

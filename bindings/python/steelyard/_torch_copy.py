@@ -35,6 +35,7 @@ class OwnLayout(Layout):
         if not factors:
             raise refuse('the model has no parameters of real numbers, so nothing would be trained')
         super().__init__(model, factors, frozen=True)
+        self.requirements = []  # the script may freeze and unfreeze parameters between rounds
         self.used = torch.zeros(len(self.parameters))
         self.sketch = torch.zeros(COLUMNS + 1)
         self.model_buffers = list(self.buffers)

@@ -1,9 +1,12 @@
 """Sends gradients to the servers while backward() is running.
 
+Each backward pass starts without gradients, and its result is added to the sum of the piece
+(_torch_sum.py) before it returns, so a script may do with .grad what it likes.
+
 In the backward pass of the last micro-batch of a piece, a hook runs after each parameter's gradient
-is accumulated. It copies the gradient to the task's flat buffer, row-major for any stride, and marks
-it as final, so that it is sent while backward continues. Gradients without a hook call are copied
-at the end; they are zero for parameters that the loss does not depend on.
+is computed. It completes the sum in the task's flat buffer, row-major for any stride, and marks it as
+final, so that it is sent while backward continues. Gradients without a hook call are added at the
+end; they are zero for parameters that the loss does not depend on.
 
 If a gradient is accumulated more than once in one backward (reentrant checkpointing), it is not yet
 final when its hook runs. Therefore the first backward of a job only counts accumulations, and a
@@ -11,7 +14,7 @@ second accumulation disables this overlap for the rest of the job.
 
 On CUDA, a hook records an event on the current stream (autograd may use its own) and enqueues a copy
 to pinned memory on a separate stream. A thread waits for the copy without the GIL, and then copies
-to the flat buffer. The gradients stay in place until then.
+to the flat buffer. backward() returns after the last copy, so the script may then change .grad.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from typing import Any, Callable, Optional
 import torch
 
 from steelyard._errors import refuse
-from steelyard._torch_parameters import Entry, Layout, copy_all, view_of
+from steelyard._torch_parameters import Entry, Layout, view_of
 from steelyard._torch_staging import DeviceStager, dense
+from steelyard._torch_sum import GradientSum
 from steelyard._worker import Task, WorkerLike
 
 LEAST_FLOATS = 16384  # per call of final(), so that small tensors are announced together
@@ -87,10 +91,14 @@ class Gradients:
         self._inside = False  # whether job.backward() is running
         self._watching = False  # whether the body of the user's loop is running
         self._too_late = ''
+        self._complete = False  # whether the flat buffer holds all gradients of the piece
+        self._again = False  # whether the piece must be computed again
+        self._on_top: set[int] = set()  # entries that this backward added to an earlier part of the sum
         self._fired = [0] * len(layout.parameters)
         devices = {it.tensor.device for it in layout.parameters}
         on_device = any(it.type == 'cuda' for it in devices)
         self._stager = DeviceStager(layout, self._arrived) if on_device else None
+        self._sum = GradientSum(layout, on_device)
         self._hooks = [
             _hook_on(entry.tensor, self._hook(index))
             for index, entry in enumerate(layout.parameters)
@@ -102,12 +110,20 @@ class Gradients:
         self._into = torch.frombuffer(task.gradient, dtype=torch.float32)
         self._pulled = torch.frombuffer(task.parameters, dtype=torch.float32)
         self._ranges.begin_task()
+        self._sum.begin_task(self._into)
 
     def begin_attempt(self) -> None:
         """Loads the task's parameters and buffers, and clears gradients."""
         self.settle()
         self._ranges.forget()
         self.clear()
+        self._sum.begin_attempt()
+        self._complete = self._again = False
+        self._layout.load(self._pulled)
+
+    def restore(self) -> None:
+        """Loads the task's parameters and buffers again. The task must not be done."""
+        self.settle()
         self._layout.load(self._pulled)
 
     def watch(self, on: bool) -> None:
@@ -115,8 +131,11 @@ class Gradients:
         self._watching = on
 
     def backward(self, loss: torch.Tensor, factor: float, last: bool) -> None:
-        """Accumulates factor * d(loss). In the `last` backward of a piece, gradients may be sent."""
+        """Adds factor * d(loss) to the sum of the piece, and leaves it in .grad. In the `last` backward
+        of a piece, gradients may be sent."""
+        self.clear()
         self._fired = [0] * len(self._fired)
+        self._on_top.clear()
         self._inside = True
         self._armed = last and self.overlap and self._seen_one
         try:
@@ -130,13 +149,19 @@ class Gradients:
                 'the model runs backward several times in some rounds only: give overlap=False to '
                 'join()'
             )
+        if last:
+            self._write_rest(fresh=True)
+        else:
+            self._sum.add(self._unwritten())
 
     def finish(self, weight: float, unscale: Optional[float] = None) -> bool:
-        """Writes the remaining gradients and the changes of buffers, times `weight`. `unscale`: a factor
-        on gradients. With it, returns False if a gradient is not finite."""
-        self.settle()
-        missing = [index for index, there in enumerate(self._ranges.written) if not there]
-        self._write(missing)
+        """Completes the gradients, and writes the changes of buffers, times `weight`. `unscale`: a factor
+        on gradients. Returns False if the piece must be computed again: with `unscale`, because a
+        gradient is not finite."""
+        if not self._complete:  # the last micro-batch has the weight 0
+            self._write_rest(fresh=False)
+        if self._again:
+            return False
         if unscale is not None:
             numbers = self._into[: self._layout.parameters[-1].end]
             numbers.mul_(unscale)
@@ -148,6 +173,12 @@ class Gradients:
     def clear(self) -> None:
         for entry in self._layout.parameters:
             entry.tensor.grad = None
+
+    def free(self) -> None:
+        """Frees the memory of gradients; the piece must be computed again."""
+        self.settle()
+        self.clear()
+        self._sum.free()
 
     def settle(self) -> None:
         """Waits for pending copies."""
@@ -187,35 +218,59 @@ class Gradients:
         self.settle()
         if not self._ranges.take_back(index):
             self._too_late = self._layout.parameters[index].names[0]
+        elif index in self._on_top:
+            self._again = True  # what the first time added cannot be taken out of the sum
+        else:
+            self._sum.begun[index] = False
 
     def _send(self, index: int) -> None:
-        entry = self._layout.parameters[index]
-        if self._stager is not None:
-            self._stager.send(index)
-            return
-        with torch.no_grad():
-            view_of(self._into, entry).copy_(dense(entry.tensor.grad))
-        self._ranges.add(index)
+        begun = self._sum.begun[index]
+        if begun:
+            self._on_top.add(index)
+        if self._stager is None:
+            self._sum.add([index])
+            self._ranges.add(index)
+        elif begun:
+            self._sum.add([index])
+            self._stager.send(index, self._sum.place(index))
+        else:
+            self._stager.send(index, dense(self._layout.parameters[index].tensor.grad))
 
     def _arrived(self, index: int, staged: torch.Tensor) -> None:
         view_of(self._into, self._layout.parameters[index]).copy_(staged)
         self._ranges.add(index)
 
-    def _write(self, indices: list[int]) -> None:
+    def _unwritten(self) -> list[int]:
+        return [index for index, there in enumerate(self._ranges.written) if not there]
+
+    def _write_rest(self, fresh: bool) -> None:
+        """Completes the flat buffer. `fresh`: .grad is not yet added to the sum."""
+        self.settle()
+        self._complete = True
+        rest = self._unwritten()
+        if self._stager is None:
+            if fresh:
+                self._sum.add(rest)
+            for index in rest:
+                if not self._sum.begun[index]:
+                    view_of(self._into, self._layout.parameters[index]).zero_()
+            return
+        if fresh:
+            self._sum.add([index for index in rest if self._sum.begun[index]])
         into: list[torch.Tensor] = []
         sources: list[torch.Tensor] = []
         with torch.no_grad():
-            for index in indices:
+            for index in rest:
                 entry = self._layout.parameters[index]
-                if entry.tensor.grad is None:
+                total = self._sum.place(index) if self._sum.begun[index] else None
+                if total is None and fresh and entry.tensor.grad is not None:
+                    total = dense(entry.tensor.grad)
+                if total is None:
                     view_of(self._into, entry).zero_()
-                elif entry.tensor.numel():
+                else:
                     into.append(view_of(self._into, entry))
-                    sources.append(dense(entry.tensor.grad))
-            if self._stager is not None:
-                self._stager.copy(into, sources)
-            elif into:
-                copy_all(into, sources)
+                    sources.append(total)
+            self._stager.copy(into, sources)
 
 
 def _hook_on(parameter: torch.Tensor, hook: Callable[[torch.Tensor], None]) -> Any:

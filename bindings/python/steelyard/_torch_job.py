@@ -19,12 +19,14 @@ from steelyard._errors import Failure, refuse
 from steelyard._job import BaseJob
 from steelyard._pieces import piece_seed, weight_of
 from steelyard._reading import Ahead
+from steelyard._rounds import RoundCalls
 from steelyard._torch_data import Reader, arguments_of, moved
 from steelyard._torch_gradients import Gradients
 from steelyard._torch_micro_batch import LONE, MicroBatch, is_lone_sample, out_of_memory
 from steelyard._torch_order import Order
-from steelyard._torch_parameters import Layout
+from steelyard._torch_parameters import Layout, has_batch_norm
 from steelyard._torch_scale import LossScale
+from steelyard._torch_watch import Watch
 from steelyard._worker import Task
 
 Score = Callable[..., Any]
@@ -46,10 +48,11 @@ class Parts:
     first_test: int  # the reader's number of the first test sample
     score: Optional[Score]
     micro_batch: MicroBatch
-    one_size: bool  # whether all micro-batches of the job have the same size (batch norm)
+    one_size: bool  # whether the size is that of all workers, and the grain of shares
     overlap: bool
     fp16: bool
     seed: int
+    optimizer: Optional[torch.optim.Optimizer]  # whose steps servers take; None: the script does
 
 
 @dataclasses.dataclass
@@ -57,6 +60,7 @@ class _Piece:
     """One attempt at a task."""
 
     samples: int
+    round: int = 0  # of the job
     weight: float = 0.0
     unit: float = 0.0  # divisor of weights in float16, the first weight; keeps factors near 1
     loss: Any = 0.0
@@ -69,6 +73,7 @@ class _Body:
     count: int
     last: bool
     pushed: bool = False
+    complete: bool = False  # whether its gradient is in the sum
     ran_out: bool = False
 
 
@@ -83,6 +88,9 @@ class TorchJob(BaseJob):
     job.about    after joining: properties of the job, as the scheduler has them
     job.outcome  after the loop: "finished"
     job.resume   the argument `resume` of join()
+    job.stop()   ends the job for all workers after the current round. `break` does it at once, if
+                 this is the only worker; otherwise this worker leaves, and the others continue
+    job.on_round(f)  f() is called after each round
 
     After the loop the model holds the final parameters."""
 
@@ -92,9 +100,10 @@ class TorchJob(BaseJob):
         self._body: Optional[_Body] = None
         self._piece = _Piece(0)
         self._weighed = False
-        self._versions: list[int] = []
+        self._watch = Watch(parts.layout, parts.optimizer)
         self._ahead: Optional[Ahead] = None
         self._guesses: list[Any] = []
+        self._rounds = RoundCalls()
         super().__init__(*arguments, **options)
         self._gradients = Gradients(parts.layout, self._worker, parts.overlap and not parts.fp16)
 
@@ -111,6 +120,9 @@ class TorchJob(BaseJob):
                     self._evaluate(task)
                 else:
                     yield from self._train(task)
+        except GeneratorExit:
+            self._left_early()
+            raise
         finally:
             self._close()
 
@@ -123,6 +135,7 @@ class TorchJob(BaseJob):
         body = self._body
         if body is None:
             raise refuse('job.backward() outside of the loop: call it in `for x, y in job:`')
+        body.complete = False
         if body.pushed:
             raise refuse(
                 'job.backward() was called twice for one micro-batch: call it once, with the sum '
@@ -139,6 +152,7 @@ class TorchJob(BaseJob):
             return
         try:
             self._accumulate(loss, its_weight, body)
+            body.complete = True
         except Exception as error:
             if not out_of_memory(error):
                 raise
@@ -160,6 +174,16 @@ class TorchJob(BaseJob):
                 body.ran_out = True
             result = loss = weight = batch = None  # frees memory for the next attempt
 
+    def on_round(self, call: Callable[[], Any]) -> Callable[[], Any]:
+        """Calls `call` on each worker once for each completed round, in order, before the next
+        micro-batch. The model then holds the parameters that the round left, so an average of them is
+        right for any number of workers: `job.on_round(lambda: average.update_parameters(model))`.
+        Call it before the loop. Returns `call`."""
+        if self._loop_began:
+            raise refuse('job.on_round() in the loop: call it between join() and the loop')
+        self._rounds.add(call)
+        return call
+
     # ---- training
 
     def _close(self) -> None:
@@ -172,7 +196,9 @@ class TorchJob(BaseJob):
         if parts.one_size:
             parts.micro_batch.size = int(self.about.get('grain') or parts.micro_batch.size)
         ends = functools.partial(parts.order.ends, int(self.about.get('seed', parts.seed)))
-        self._ahead = Ahead(self.about, self._worker.samples, ends, parts.one_size)
+        joins_lone = has_batch_norm(parts.model)
+        self._ahead = Ahead(self.about, self._worker.samples, ends, joins_lone)
+        self._rounds.begin(self.about)
 
     def _train(self, task: Task) -> Iterator[Any]:
         if not task.samples:
@@ -190,8 +216,9 @@ class TorchJob(BaseJob):
         """Computes a piece. Returns True if it must be computed again."""
         parts = self._parts
         self._gradients.begin_attempt()
-        self._versions = self._versions_now()
-        self._piece = _Piece(len(task.samples))
+        self._piece = _Piece(len(task.samples), self._completed(task))
+        self._rounds.loaded(self._piece.round, self._alone)
+        self._watch.loaded()
         torch.manual_seed(piece_seed(int(self.about.get('seed', parts.seed)), task))
         size = parts.micro_batch.size
         assert self._ahead is not None
@@ -229,11 +256,8 @@ class TorchJob(BaseJob):
                 'the body of the loop ended without job.backward(loss): call it once for each '
                 'micro-batch, with weight=0 to skip one'
             )
-        if self._versions_now() != self._versions:
-            raise refuse(
-                'parameters were changed in the loop, as opt.step() does: the servers take the '
-                'optimizer steps, so remove opt.step() and schedule.step()'
-            )
+        self._watch.check()
+        self._gradients.clear()
         self._parts.micro_batch.observe(len(samples), time.perf_counter() - began)
 
     def _accumulate(self, loss: torch.Tensor, weight: float, body: _Body) -> None:
@@ -244,40 +268,60 @@ class TorchJob(BaseJob):
             self._worker.weigh(piece.weight)
         if weight == 0:
             return
-        piece.loss = piece.loss + loss.detach().float() * body.count
+        piece.loss = piece.loss + loss.detach().float() * weight
         if self._scale is None:
             factor = weight
         else:
             piece.unit = piece.unit or weight
             factor = weight / piece.unit * self._scale.value
+        self._watch.before_backward()
         self._gradients.backward(loss, factor, body.last)
+        self._watch.after_backward()
 
     def _finish(self) -> bool:
         """Completes the piece. Returns False if it must be computed again."""
         piece = self._piece
         if self._scale is None:
-            self._gradients.finish(piece.weight)
+            good = self._gradients.finish(piece.weight)
         else:
             good = self._gradients.finish(piece.weight, (piece.unit or 1.0) / self._scale.value)
             self._scale.update(good)
-            if not good:
-                return False
+        if not good:
+            return False
         self._worker.done(float(piece.loss), 0)
+        self._rounds.computed(piece.round + 1)
         return True
+
+    def _left_early(self) -> None:
+        """The loop was left in its body. A complete piece is reported, since all of it may be sent
+        already. Otherwise the model gets back the parameters and buffers of the last round."""
+        body = self._body
+        if body is not None and body.last and body.complete:
+            self._finish()
+        elif body is not None:
+            self._gradients.restore()
+
+    def _completed(self, task: Task) -> int:
+        """Rounds of the job before the one of this task, or before its end."""
+        samples, batch = int(self.about['train_samples']), int(self.about['batch'])
+        return task.epoch * -(-samples // batch) + task.position // batch
+
+    @property
+    def _alone(self) -> bool:
+        return self.about.get('workers') == 1
 
     def _make_smaller(self) -> None:
         """Halves the micro-batch size. Call it outside of any `except` block, which would keep the
         failed attempt's memory allocated."""
         size = self._parts.micro_batch.size
         self._piece = _Piece(0)
-        self._gradients.settle()
-        self._gradients.clear()
+        self._gradients.free()
         if self._parts.device.type == 'cuda':
             torch.cuda.empty_cache()
         if self._parts.one_size:
             raise OutOfMemory(
-                f'memory is too small for micro-batches of {size} samples, and with batch norm all '
-                'workers must use the same size: give a smaller micro_batch to join()'
+                f'memory is too small for micro-batches of {size} samples, and with micro_batch= or '
+                'batch norm all have the same size: give a smaller micro_batch to join()'
             )
         if not self._parts.micro_batch.halve():
             raise OutOfMemory(
@@ -285,20 +329,18 @@ class TorchJob(BaseJob):
                 'model'
             )
 
-    def _versions_now(self) -> list[int]:
-        return [it.tensor._version for it in self._parts.layout.parameters]
-
     # ---- evaluation and the end
 
     def _evaluate(self, task: Task) -> None:
         parts = self._parts
         assert parts.score is not None
         parts.layout.load(torch.frombuffer(task.parameters, dtype=torch.float32))
+        self._rounds.evaluating()
         size = parts.micro_batch.size
         numbers = [parts.first_test + it for it in task.samples]
         lists = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)]
         parts.reader.expect(lists, self._guesses)
-        loss, right = 0.0, 0
+        loss, right, weight = 0.0, 0, 0.0
         training = [it for it in parts.model.modules() if it.training]
         parts.model.eval()
         try:
@@ -306,19 +348,25 @@ class TorchJob(BaseJob):
                 for samples in lists:
                     batch = moved(parts.reader.get(samples), parts.device)
                     result = parts.score(parts.model, *arguments_of(batch))
-                    mean, hits = result if isinstance(result, tuple) else (result, 0)
-                    loss += float(mean) * len(samples)
+                    mean, hits, its = _scored(result)
+                    its_weight = weight_of(its, len(samples))
+                    loss += float(mean) * its_weight
+                    weight += its_weight
                     right += int(hits)
                     if not self._worker.wanted():
                         return
         finally:
             for module in training:
                 module.training = True
+        if weight != len(numbers):
+            self._worker.weigh(weight)
         self._worker.done(loss, right)
 
     def take_final(self, task: Task) -> None:
         if task.parameters is not None:
             self._parts.layout.load(torch.frombuffer(task.parameters, dtype=torch.float32))
+            if self._rounds:
+                self._rounds.loaded(self._completed(task), self._alone)
 
     def explain(self, error: BaseException) -> Optional[str]:
         if out_of_memory(error):
@@ -332,3 +380,11 @@ class TorchJob(BaseJob):
         return (
             isinstance(error, OutOfMemory) or out_of_memory(error) or super().is_own_trouble(error)
         )
+
+
+def _scored(result: Any) -> tuple[Any, Any, Any]:
+    """Mean loss, number of correct answers and weight, as `score` returns them: the last one or two may
+    be missing."""
+    given = result if isinstance(result, tuple) else (result,)
+    loss, right, weight = (*given, 0, None)[:3] if len(given) == 1 else (*given, None)[:3]
+    return loss, right, weight

@@ -150,6 +150,12 @@ def _rates(
     """The learning rate of each group, for each epoch or round."""
     now = [[_number(group['lr']) for group in optimizer.param_groups]]
     if schedule is None:
+        if any('initial_lr' in group for group in optimizer.param_groups):
+            raise refuse(
+                'the optimizer has a scheduler, which join() was not given, so its rates would be '
+                'ignored: give it as schedule=, with schedule_per="epoch" or "round"; or make the '
+                'optimizer anew, without one'
+            )
         return now
     if per not in ('epoch', 'round'):
         raise refuse(f'schedule_per = {per!r}: give "epoch" or "round"')

@@ -59,9 +59,13 @@ class Layout:
         stepped: dict[int, Entry] = {}
         averaged: dict[int, Entry] = {}
         self._frozen: dict[str, torch.Tensor] = {}
+        # Name, parameter of the optimizer, and whether it is trained.
+        self.requirements: list[tuple[str, torch.Tensor, bool]] = []
         unknown = set(factors)
         for name, tensor in _named_tensors(model):
             parameter = isinstance(tensor, torch.nn.Parameter)
+            if id(tensor) in unknown:
+                self.requirements.append((name, tensor, tensor.requires_grad))
             unknown.discard(id(tensor))
             if parameter and (tensor.requires_grad or frozen) and id(tensor) in factors:
                 _require_real(name, tensor)

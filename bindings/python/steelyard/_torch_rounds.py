@@ -105,6 +105,9 @@ class RoundJob(TorchJob):
                         'the body of the loop ended before the round was computed: iterate over it, as in '
                         '`for x, y in round: round.backward(loss)`'
                     )
+        except GeneratorExit:
+            self._left_early()
+            raise
         finally:
             self._tasks.close()
             self._close()
@@ -116,6 +119,9 @@ class RoundJob(TorchJob):
 
     def run(self, step: Any) -> None:
         raise refuse('job.run() is for jobs whose optimizer steps on the servers: use job.rounds()')
+
+    def on_round(self, call: Any) -> Any:
+        raise refuse('job.on_round() is for jobs whose optimizer steps on the servers: call it after step()')
 
     def backward(self, loss: torch.Tensor, weight: Any = None) -> None:
         super().backward(loss, weight)

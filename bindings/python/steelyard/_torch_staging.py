@@ -26,12 +26,10 @@ class DeviceStager:
         self._thread = threading.Thread(target=self._post, name='steelyard-post', daemon=True)
         self._thread.start()
 
-    def send(self, index: int) -> None:
+    def send(self, index: int, gradient: torch.Tensor) -> None:
         """Starts the copy of a gradient. Called from a hook; all work on the gradient must already be
         enqueued on the current stream."""
-        entry = self._layout.parameters[index]
-        gradient = dense(entry.tensor.grad)
-        staged = view_of(self._staging, entry)
+        staged = view_of(self._staging, self._layout.parameters[index])
         if gradient.device.type != 'cuda':
             staged.copy_(gradient)
             self._under_way.put((index, None, None))

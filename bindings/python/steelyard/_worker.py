@@ -1,6 +1,6 @@
 """A Python wrapper of steelyard_worker (include/steelyard/steelyard.h).
 
-One thread calls its methods. Only final(), wanted() and leave() may be called from any thread.
+One thread calls its methods. Only final(), wanted(), stop() and leave() may be called from any thread.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Task:
     parameters: Any = None  # TRAIN, EVALUATE: the version to use. END: the last version, or None
     gradient: Any = None  # TRAIN: output buffer; all of it must be written
     samples: Sequence[int] = ()  # sample numbers, in order
-    epoch: int = 0
+    epoch: int = 0  # END: where training would go on
     position: int = 0  # of the first sample, in the order of this epoch
     code: int = 0  # END: the exit code
     main: bool = False  # END: True for the one worker that should save the results
@@ -52,6 +52,7 @@ class WorkerLike(Protocol):
     def wanted(self) -> bool: ...
     def done(self, loss: float, correct: int) -> None: ...
     def lose_state(self) -> None: ...
+    def stop(self, now: bool) -> None: ...
     def leave(self, failure: Optional[str] = None) -> None: ...
     def free(self) -> None: ...
 
@@ -102,7 +103,7 @@ class Worker:
         return into[:]
 
     def weigh(self, weight: float) -> None:
-        """Sets the total weight of this task's gradient. Call it before the first final()."""
+        """Sets the total weight of this task's gradient and loss. Call it before the first final()."""
         check(self._library.steelyard_weigh(self._handle, weight))
 
     def final(self, begin: int, end: int) -> None:
@@ -114,13 +115,20 @@ class Worker:
         return self._library.steelyard_wanted(self._handle) != 0
 
     def done(self, loss: float, correct: int) -> None:
-        """Finishes the task. `loss` (unweighted) and `correct` are sums over its samples."""
+        """Finishes the task. `loss` and `correct` are sums over its samples; losses are weighted if
+        weigh() was called."""
         check(self._library.steelyard_done(self._handle, loss, correct))
 
     def lose_state(self) -> None:
         """Discards this worker's own copy of the model; READ_STATE follows."""
         if self._handle:
             self._library.steelyard_lose_state(self._handle)
+
+    def stop(self, now: bool) -> None:
+        """Requests the end of the job for all workers, as a success, after the current round. `now`:
+        without the open round; the task may then be abandoned."""
+        if self._handle:
+            self._library.steelyard_stop(self._handle, int(now))
 
     def leave(self, failure: Optional[str] = None) -> None:
         """Leaves the job without waiting; other workers compute its open pieces. `failure`: the

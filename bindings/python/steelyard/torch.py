@@ -103,11 +103,13 @@ def join(
     batch         samples in a round, over all workers
     epochs, rounds  length of the job; default 10 epochs
     score         score(model, x, y) returns the mean loss of a micro-batch of `test`, or (mean
-                  loss, number of correct answers). Without it there is no evaluation
+                  loss, number of correct answers), or these and the weight of the micro-batch, as
+                  in job.backward(). Without it there is no evaluation
     schedule      a scheduler of torch.optim.lr_scheduler on the optimizer; do not step it.
                   schedule_per: "epoch" or "round"
     clip_norm     the gradient of a round is scaled down to this norm if it is longer; 0: never
-    micro_batch   samples per micro-batch; default: tuned automatically, or 32 with batch norm
+    micro_batch   samples in each micro-batch, on all workers; shares are multiples of it. Default:
+                  each worker tunes its own; with batch norm 32
     shuffle       default: True; False: in the order of the data set
     sampler       a Sampler of torch.utils.data, or a list of sample numbers: the order of an epoch, and
                   its length. It is drawn from the seed and the epoch
@@ -167,9 +169,10 @@ def join(
         translation = translate(optimizer, schedule, schedule_per, length)
         optimizer_keys, layout = translation.keys, Layout(model, translation.factors)
     place = layout.parameters[0].tensor.device
-    one_size = has_batch_norm(model)
+    batch_norm = has_batch_norm(model)
+    one_size = micro_batch is not None or batch_norm
     size = _size(micro_batch, batch, one_size, place)
-    if one_size:
+    if batch_norm:
         refuse_lone_sample(model, size.size, data.order.length, batch, rounds)
         refuse_uneven_groups(data.order, batch)
     reader = Reader(data.source, data.collate, data.workers, place.type == 'cuda', data.options)
@@ -187,6 +190,7 @@ def join(
         overlap,
         fp16,
         seed,
+        None if here else optimizer,
     )
     keys = job_keys(
         optimizer_keys,
@@ -227,6 +231,12 @@ def _size(given: Optional[int], batch: int, one_size: bool, place: _torch.device
     if given is not None:
         if given < 1:
             raise refuse(f'micro_batch = {given}: give at least 1')
+        if batch % min(given, batch):
+            nearest = max(it for it in range(1, given) if batch % it == 0)
+            raise refuse(
+                f'micro_batch = {given} does not divide batch = {batch}, and all micro-batches have '
+                f'this size: give {nearest}, or another batch'
+            )
         return MicroBatch(given, place, batch, fixed=True)
     if one_size:
         return MicroBatch(dividing(batch), place, batch, fixed=True)
@@ -259,6 +269,6 @@ def _made(
         description,
         weights.data_ptr(),
         cluster,
-        factory=ordered(_joining.worker_factory, parts.order, parts.one_size),
+        factory=ordered(_joining.worker_factory, parts.order, has_batch_norm(parts.model)),
         resume=resume,
     )

@@ -150,7 +150,7 @@ CASES = {
     'batch_norm': lambda: Case(model=_normed, data=samples(192), batch=24, micro_batch=4,
                                optimizer=lambda m: SGD(m.parameters(), lr=0.1, momentum=0.9)),
     'bfloat16': lambda: Case(loss=_in_bfloat16),
-    'tokens': lambda: Case(loss=_over_some, weight=lambda x, y: (y != 2).sum(), micro_batch=3),
+    'tokens': lambda: Case(loss=_over_some, weight=lambda x, y: (y != 2).sum(), micro_batch=4),
     'tied': lambda: Case(model=Tied, optimizer=lambda m: SGD(m.parameters(), lr=0.1, momentum=0.9)),
     # A gradient of several messages, some of which are sent during backward.
     'wide': lambda: Case(model=lambda: nn.Sequential(nn.Linear(10, 300), nn.ReLU(), nn.Linear(300, 300), nn.ReLU(),

@@ -74,12 +74,12 @@ class Cluster:
     `fail_at`: the round at which the job ends with a code of 1."""
 
     def __init__(self, shares=lambda number: [1], workers=1, unwanted=lambda piece, asked: False,
-                 evaluate=False, fail_at=None):
+                 evaluate=False, fail_at=None, synchronous=True):
         self.shares, self.workers, self.unwanted, self.evaluate = shares, workers, unwanted, evaluate
-        self.fail_at = fail_at
+        self.fail_at, self.synchronous = fail_at, synchronous
         self.lock = threading.Condition()
         self.description = None
-        self.counted, self.scores, self.pieces = {}, [], []
+        self.counted, self.scores, self.pieces, self.losses = {}, [], [], {}
         self.finals, self.weights, self.left = [], [], {}
         self.pending = []
         self.out = 0
@@ -158,6 +158,15 @@ class Cluster:
     def over(self):
         return self.number >= self.rounds and not self.owed
 
+    def loss(self, number):  # as the scheduler reports it
+        losses, weights = zip(*self.losses[number])
+        return sum(losses) / sum(weights)
+
+    def stop(self, now):
+        self.rounds = min(self.rounds, self.number if now else self.number + 1)
+        if now:
+            self.pending, self.owed = [], 0
+
     def check_epochs(self):
         """Checks that every sample of each whole epoch counted once."""
         for epoch in range(self.number // self.per_epoch):
@@ -191,7 +200,9 @@ class Worker:
                 return _worker.Task(kind=_worker.END, code=1, message='it failed, as the test wanted')
             if cluster.over():
                 self.last = self.floats(cluster.flat)
-                return _worker.Task(kind=_worker.END, parameters=self.last, main=self.index == 0)
+                return _worker.Task(kind=_worker.END, parameters=self.last, main=self.index == 0,
+                                    epoch=cluster.number // cluster.per_epoch,
+                                    position=cluster.number % cluster.per_epoch * cluster.batch)
             for piece in cluster.pending:
                 if piece.worker == self.index or piece.worker in cluster.left:
                     cluster.pending.remove(piece)
@@ -218,7 +229,8 @@ class Worker:
         train, about = self.cluster.train, self.cluster.description
         return {'name': 'test', 'worker': f'worker-{self.index}', 'seed': self.cluster.job['job']['seed'],
                 'batch': train['batch'], 'epochs': train.get('epochs', 0), 'grain': about['grain'],
-                'train_samples': about['train_samples'], 'test_samples': about['test_samples'], 'workers': 1}
+                'train_samples': about['train_samples'], 'test_samples': about['test_samples'], 'workers': self.cluster.workers,
+                'synchronous': self.cluster.synchronous}
 
     def samples(self, epoch, begin, end):
         return self.cluster.order(epoch)[begin:end]
@@ -243,7 +255,7 @@ class Worker:
         assert piece is not None, 'done() without a task'
         with cluster.lock:
             if piece.evaluate:
-                cluster.scores.append((loss / piece.end, correct))
+                cluster.scores.append((loss / (self.weight or piece.end), correct))
             else:
                 gradient = numpy.frombuffer(self.task.gradient, dtype=numpy.float32)
                 assert not numpy.isnan(gradient).any(), 'the gradient is not written whole'
@@ -254,6 +266,7 @@ class Worker:
                 cluster.weight += weight
                 cluster.weights.append(weight)
                 cluster.counted.setdefault(piece.epoch, []).extend(self.task.samples)
+                cluster.losses.setdefault(piece.number, []).append((loss, weight))
                 cluster.pieces.append((self.index, piece.number, piece.begin, piece.end, piece.given_up, loss))
             for floats in (self.task.parameters, self.task.gradient):  # they are no longer valid
                 ctypes.memset(floats, 0xff, ctypes.sizeof(floats))
@@ -266,6 +279,11 @@ class Worker:
                 else:
                     cluster.close_round()
             cluster.lock.notify_all()
+
+    def stop(self, now):
+        with self.cluster.lock:
+            self.cluster.stop(now)
+            self.piece = None if now else self.piece
 
     def leave(self, failure=None):
         with self.cluster.lock:

@@ -70,6 +70,13 @@ class Schedules(Refused):
         self.refuse('group 1', optimizer=groups,
                     schedule=lambda o: schedules.LambdaLR(o, [lambda e: 1, lambda e: 1 / (e + 1)]))
 
+    def test_a_scheduler_that_join_does_not_know(self):
+        def optimizer(m):
+            its = torch.optim.SGD(m.parameters(), lr=0.1)
+            schedules.LinearLR(its, 0.01, total_iters=10)
+            return its
+        self.refuse('give it as schedule=', optimizer=optimizer)
+
     def test_a_schedule_of_another_optimizer(self):
         other = torch.optim.SGD(mlp().parameters(), lr=0.1)
         self.refuse('made with the optimizer', schedule=lambda o: schedules.StepLR(other, 1))
@@ -96,4 +103,5 @@ class Others(Refused):
     def test_numbers(self):
         self.refuse('batch = 0', batch=0)
         self.refuse('micro_batch = 0', micro_batch=0)
+        self.refuse('micro_batch = 10 does not divide batch = 32, .* give 8', micro_batch=10)
         self.refuse('train.lr_x', lr_x=object())

@@ -70,7 +70,7 @@ class Shares(TorchCase):
         turns = [[1], [7, 1], [0, 1], [1, 0], [2, 3, 4], [1, 1, 1, 1, 1]]
         cluster = standin.Cluster(shares=lambda number: turns[number % len(turns)])
         self.both(mlp(), lambda m: SGD(m.parameters(), lr=0.1, momentum=0.9), samples(), cluster=cluster,
-                  epochs=4, micro_batch=5)
+                  epochs=4, micro_batch=4)
 
     def test_three_workers_one_of_them_idle(self):
         cluster = standin.Cluster(shares=lambda number: [7, 0, 1], workers=3)
@@ -102,17 +102,45 @@ class Shares(TorchCase):
             return torch.nn.functional.cross_entropy(model(x), torch.where(y == 2, -100, y))
         data, model, plain = samples(), mlp(), mlp()
         cluster = standin.Cluster(shares=lambda number: [1, 7])
-        job = self.join(cluster, model, SGD(model.parameters(), lr=0.2), data, micro_batch=3)
+        job = self.join(cluster, model, SGD(model.parameters(), lr=0.2), data, micro_batch=4)
         for x, y in job:
             job.backward(loss(model, x, y), weight=(y != 2).sum())
         self.plain(cluster, plain, SGD(plain.parameters(), lr=0.2), data, loss)
         self.assert_same(model, plain)
 
+    def test_reported_losses_are_weighted(self):
+        def loss(model, x, y):  # a mean over samples of class 0 or 1 only
+            return torch.nn.functional.cross_entropy(model(x), torch.where(y == 2, -100, y))
+
+        def score(model, x, y):
+            return loss(model, x, y), 0, (y != 2).sum()
+        data, test, model = samples(64), samples(50, seed=8), mlp()
+        cluster = standin.Cluster(shares=lambda number: [1, 7], evaluate=True)
+        job = self.join(cluster, model, SGD(model.parameters(), lr=1e-9), data, micro_batch=4, batch=64, epochs=1,
+                        test=test, score=score)
+        expected = loss(model, *data.tensors).item()
+        for x, y in job:
+            job.backward(loss(model, x, y) if (y != 2).any() else model(x).sum() * 0, weight=(y != 2).sum())
+        self.assertAlmostEqual(cluster.loss(0), expected, places=5)
+        self.assertAlmostEqual(cluster.scores[0][0], loss(model, *test.tensors).item(), places=5)
+
+    def test_micro_batch_is_the_size_of_all_micro_batches(self):
+        for workers, shares in ((1, [1]), (2, [1, 7]), (8, [1] * 8)):
+            model, data, sizes = mlp(), samples(100), []
+            cluster = standin.Cluster(shares=lambda number: shares)
+            job = self.join(cluster, model, SGD(model.parameters(), lr=0.1), data, micro_batch=8)
+            for x, y in job:
+                sizes.append(len(x))
+                job.backward(mean_loss(model, x, y))
+            cluster.check_epochs()
+            self.assertEqual(cluster.description['grain'], 8)
+            self.assertEqual(sorted(sizes), [4] * 2 + [8] * 24)
+
     def test_the_reported_loss_is_a_sum_over_samples(self):
         model, data = mlp(), samples(64)
         cluster = standin.Cluster()
         expected = mean_loss(model, *data.tensors).item() * 64
-        self.train(cluster, model, SGD(model.parameters(), lr=0.1), data, batch=64, epochs=1, micro_batch=10)
+        self.train(cluster, model, SGD(model.parameters(), lr=0.1), data, batch=64, epochs=1, micro_batch=16)
         self.assertAlmostEqual(cluster.pieces[0][-1], expected, places=3)
 
     def test_evaluation_by_score_leaves_modes_as_they_were(self):
@@ -125,7 +153,7 @@ class Shares(TorchCase):
             return mean_loss(m, x, y), (m(x).argmax(1) == y).sum()
         cluster = standin.Cluster(evaluate=True)
         job = self.train(cluster, model, SGD(model.parameters(), lr=0.1), data, test=samples(50, seed=8), score=score,
-                         micro_batch=20)
+                         batch=20, micro_batch=20)
         self.assertEqual(seen[0], (False, False, False, 20))
         self.assertEqual(sum(it[3] for it in seen), 100)
         self.assertTrue(model.training and model[2].training and not model[1].training)

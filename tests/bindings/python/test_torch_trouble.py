@@ -52,7 +52,7 @@ class Memory(TorchCase):
                 sent.extend(cluster.finals)
                 raise RuntimeError('out of memory')
         cluster = standin.Cluster()
-        job = self.join(cluster, model, sgd(model), samples(), micro_batch=32)
+        job = self.join(cluster, model, sgd(model), samples())
         for x, y in job:
             hidden = model[0](x)
             hidden.register_hook(trouble)
@@ -85,6 +85,11 @@ class Memory(TorchCase):
         loss, _ = self.exhausted(5, RuntimeError('out of memory'))
         with self.assertRaisesRegex(Failure, 'smaller micro_batch'):
             self.through_run(model, loss)
+
+    def test_a_size_that_was_given_is_not_reduced(self):
+        loss, _ = self.exhausted(5, RuntimeError('out of memory'))
+        with self.assertRaisesRegex(Failure, 'smaller micro_batch'):
+            self.through_run(mlp(), loss, micro_batch=8)
 
     def test_other_errors_are_passed_on(self):
         with self.assertRaisesRegex(RuntimeError, 'mat1'):
@@ -189,9 +194,9 @@ class Loops(TorchCase):
         self.plain(cluster, plain, sgd(plain), samples())
         self.assert_same(model, plain)
 
-    def test_break_leaves_the_job(self):
+    def test_break_of_one_of_several_workers_leaves_the_job(self):
         model = mlp()
-        cluster = standin.Cluster()
+        cluster = standin.Cluster(workers=2)
         job = self.join(cluster, model, sgd(model), samples())
         with mock.patch('steelyard._job.GRACE', 0):
             for x, y in job:

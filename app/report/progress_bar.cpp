@@ -93,6 +93,8 @@ std::string line_of(const ProgressView& v, const BarLayout& layout) {
   if (layout.loss_digits >= 0) add(loss_text(v.loss, layout.loss_digits));
   if (layout.accuracy_digits >= 0 && v.accuracy >= 0) {
     add((layout.whole_words ? "accuracy " : "acc ") + fixed(100 * v.accuracy, layout.accuracy_digits) + "%");
+  } else if (layout.accuracy_digits >= 0 && std::isfinite(v.test_loss)) {
+    add("test loss " + fixed(v.test_loss, layout.accuracy_digits + 2));
   }
   if (layout.speed && v.samples_per_second >= 0) add(speed_text(v.samples_per_second, layout.whole_words));
   add(shares_text(v.shares, layout.shares));

@@ -8,6 +8,7 @@
 // The functions make text from values; ProgressBar writes it, and takes the time as an argument. One thread.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -24,6 +25,7 @@ struct ProgressView {
   std::uint64_t round = 0, rounds = 0;  // likewise
   double done = -1;                     // share of the training that is over, 0..1
   double loss = -1, accuracy = -1;
+  double test_loss = NAN;  // shown if there is no accuracy
   double samples_per_second = -1;
   double percent_of_ideal = -1;
   double seconds_left = -1;

@@ -61,7 +61,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"computing", of_training(work.computing())},
                {"efficiency", of_training(work.efficiency())},
                {"loss", reported ? Json(r.loss) : Json()},
-               {"accuracy", reported ? Json(r.accuracy) : Json()}};
+               {"accuracy", reported ? known_or_null(r.accuracy) : Json()}};
   if (measured) {
     line["cpu"] = cpu;
     line["memory_mb"] = memory;
@@ -75,10 +75,16 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
 // TensorBoard groups tags by the part before the slash.
 TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerPart>& parts,
                                  const RunTotals& totals) {
-  if (r.purpose != Purpose::train) return {{"test/loss", r.loss}, {"test/accuracy", r.accuracy}};
+  const auto results = [&](const std::string& set) {
+    TensorboardFile::Scalars its{{set + "/loss", r.loss}};
+    if (r.accuracy >= 0) its.emplace_back(set + "/accuracy", r.accuracy);
+    return its;
+  };
+  if (r.purpose != Purpose::train) return results("test");
   TensorboardFile::Scalars all{{"train/learning_rate", r.rate}};
   if (!is_reported(r)) return all;
-  all.insert(all.begin(), {{"train/loss", r.loss}, {"train/accuracy", r.accuracy}});
+  const TensorboardFile::Scalars of_round = results("train");
+  all.insert(all.begin(), of_round.begin(), of_round.end());
   const auto measured = [&](const char* tag, double value) {
     if (value >= 0) all.emplace_back(tag, value);
   };
@@ -200,6 +206,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
   view.rounds = file_.job.rounds;
   if (is_reported(record)) view.loss = record.loss;
   view.accuracy = totals_.accuracy();
+  view.test_loss = totals_.test_loss();
   view.samples_per_second = totals_.recent_samples_per_second();
   view.percent_of_ideal = totals_.percent_of_ideal();
   for (const WorkerPart& part : parts) view.shares.push_back(part.share);

@@ -158,6 +158,7 @@ std::string verdict_json(const Verdict& v) {
                      {"text", v.text},
                      {"exit_code", static_cast<int>(exit_code(v.outcome))},
                      {"accuracy", known_or_null(v.accuracy)},
+                     {"test_loss", v.test_loss},
                      {"seconds", v.seconds},
                      {"rounds", v.rounds},
                      {"samples_per_second", known_or_null(v.samples_per_second)},

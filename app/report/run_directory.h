@@ -12,6 +12,7 @@
 //   result.json    the verdict; launchers read it, since exit codes may be lost on the way
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include "core/error.h"
@@ -59,11 +60,12 @@ void write_text(const std::string& path, const std::string& text);
 // The contents of a file; empty if it does not exist.
 std::string read_text(const std::string& path);
 
-// Outcome and numbers of a run; numbers that were never measured are negative.
+// Outcome and numbers of a run; numbers that were never measured are negative, or NaN if they may be negative.
 struct Verdict {
   Outcome outcome = Outcome::running;
   std::string text;
-  double accuracy = -1;                    // at the last evaluation, 0..1
+  double accuracy = -1;                    // at the last evaluation, 0..1; -1: not counted
+  double test_loss = NAN;                  // at the last evaluation
   double seconds = 0;                      // of training, including the time before a resumption
   Round rounds = 0;                        // of this process
   double samples_per_second = -1;          // of this run

@@ -90,8 +90,11 @@ void RunTotals::Sums::add(double more_samples, double more_seconds) {
 void RunTotals::add(const RoundRecord& record, const std::vector<WorkerPart>& parts) {
   if (record.purpose == Purpose::evaluate) {
     accuracy_ = record.accuracy;
-    if (accuracy_ > best_accuracy_) {
+    test_loss_ = record.loss;
+    const bool first = evaluations_++ == 0;
+    if (first || (accuracy_ >= 0 ? accuracy_ > best_accuracy_ : test_loss_ < best_loss_)) {
       best_accuracy_ = accuracy_;
+      best_loss_ = test_loss_;
       best_round_ = record.round;
     }
     return;
@@ -145,6 +148,7 @@ double RunTotals::recent_samples_per_second() const {
 
 void RunTotals::complete(Verdict& verdict) const {
   verdict.accuracy = accuracy_;
+  verdict.test_loss = test_loss();
   verdict.rounds = all_.rounds;
   verdict.staleness = staleness_;
   verdict.samples_per_second = all_.rate();
@@ -158,10 +162,12 @@ std::string RunTotals::summary(const Verdict& v) const {
   const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: not reliable";
   const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
   std::string text = wrapped(shown_line(outcome), summary_width, 2) + "\n";
+  const std::string its_round = ", round " + std::to_string(best_round_) + ")";
   if (accuracy_ >= 0) {
     text += total_row("test accuracy", fixed(100 * accuracy_, 2) + " %   (best " +
-                                           fixed(100 * best_accuracy_, 2) + " %, round " +
-                                           std::to_string(best_round_) + ")");
+                                           fixed(100 * best_accuracy_, 2) + " %" + its_round);
+  } else if (evaluations_ > 0) {
+    text += total_row("test loss", fixed(test_loss_, 4) + "   (best " + fixed(best_loss_, 4) + its_round);
   }
   text += total_row("time", duration_text(v.seconds) + "   (" + std::to_string(all_.rounds) + " rounds)");
   if (all_.rounds > 0) {

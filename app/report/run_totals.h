@@ -4,6 +4,7 @@
 // "after the tenth round" are typical of a long training.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -42,7 +43,8 @@ class RunTotals {
   template <class Archive>
   void serialize(Archive& archive) {
     archive(ideal_, all_, steady_, all_work_, steady_work_, last_work_, recent_samples_, recent_seconds_,
-            steady_from_, accuracy_, best_accuracy_, best_round_, staleness_, workers_);
+            steady_from_, accuracy_, best_accuracy_, test_loss_, best_loss_, evaluations_, best_round_,
+            staleness_, workers_);
   }
 
   void add(const RoundRecord& record, const std::vector<WorkerPart>& parts);
@@ -56,7 +58,9 @@ class RunTotals {
   [[nodiscard]] double percent_of_ideal() const;
   [[nodiscard]] balancing::WorkTime work() const;
   [[nodiscard]] double recent_samples_per_second() const;  // over about ten rounds
+  // At the last evaluation. Accuracy: -1 if unknown or not counted. Loss: NaN if unknown.
   [[nodiscard]] double accuracy() const { return accuracy_; }
+  [[nodiscard]] double test_loss() const { return evaluations_ > 0 ? test_loss_ : NAN; }
   [[nodiscard]] double train_seconds() const { return all_.seconds; }
   void add(const Ended& ended);  // takes the final staleness
 
@@ -95,7 +99,8 @@ class RunTotals {
   balancing::WorkTime all_work_, steady_work_, last_work_;
   double recent_samples_ = 0, recent_seconds_ = 0;  // fade
   Round steady_from_ = 0;
-  double accuracy_ = -1, best_accuracy_ = -1;
+  double accuracy_ = -1, best_accuracy_ = -1, test_loss_ = 0, best_loss_ = 0;
+  std::uint64_t evaluations_ = 0;
   Round best_round_ = 0;
   Staleness staleness_;
   std::vector<WorkerSums> workers_;  // in the order of names

@@ -25,12 +25,14 @@ struct MicroBatch {
 
 // Sums over the real samples of one or more micro-batches.
 struct Sums {
+  static constexpr std::uint64_t uncounted = UINT64_MAX;  // correct labels are not counted
   double loss = 0;
-  std::uint64_t correct = 0;  // labels predicted correctly
+  std::uint64_t correct = 0;  // labels predicted correctly, or `uncounted`
 
   Sums& operator+=(const Sums& other) {
     loss += other.loss;
-    correct += other.correct;
+    const bool counted = correct != uncounted && other.correct != uncounted;
+    correct = counted ? correct + other.correct : uncounted;
     return *this;
   }
   friend bool operator==(const Sums&, const Sums&) = default;

@@ -127,8 +127,8 @@ int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* tas
 
 /* After STEELYARD_JOINED: a JSON object with the job's name, seed, batch, epochs, rounds, train_samples,
  * test_samples, grain, workers, clip_norm and policy; "synchronous": whether each round is one step from the
- * parameters that the round before it left; the name of this worker as "worker", and its slot. Valid until
- * steelyard_free(). */
+ * parameters that the round before it left; the name of this worker as "worker", and its slot: 0 for the first
+ * worker that joined, and for a process that replaces it under its name. Valid until steelyard_free(). */
 const char* steelyard_job(steelyard_worker* worker);
 
 /* Writes the numbers of the training samples at positions [begin, end) of an epoch to `into`, which has room
@@ -147,9 +147,12 @@ int steelyard_final(steelyard_worker* worker, uint64_t begin, uint64_t end);
  * each micro-batch: each call also counts as progress, and a worker without progress loses its pieces. */
 int steelyard_wanted(steelyard_worker* worker);
 
+/* The number of correct answers if the caller does not count them, as where there is only a loss. */
+#define STEELYARD_UNCOUNTED UINT64_MAX
+
 /* Finishes the task. `loss` and `correct` are sums over its samples: of the loss, each times its weight if
- * steelyard_weigh() was called, and of correct answers. The loss of a round is the sum of all losses divided by
- * the sum of all weights. */
+ * steelyard_weigh() was called, and of correct answers, or STEELYARD_UNCOUNTED: no accuracy is then shown or
+ * recorded. The loss of a round is the sum of all losses divided by the sum of all weights. */
 int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct);
 
 /* In a job with optimizer = "worker": discards this worker's state, for example because it differs from those

@@ -184,7 +184,8 @@ void Planner::ended(const RoundState& round, double seconds, double accuracy) {
   std::uint64_t told = 0;  // without positions of lost workers: their accuracy is unknown
   for (const RoundState::Part& part : round.parts()) told += part.samples;
   (void)asked([&] {
-    policy_->pacing()->ended({round.open().epoch + 1, grains_in(told, grain_), accuracy, seconds});
+    policy_->pacing()->ended(
+        {round.open().epoch + 1, grains_in(told, grain_), std::max(accuracy, 0.0), seconds});
     return true;
   });
 }

@@ -1,5 +1,7 @@
 #include "scheduler/rounds/round_state.h"
 
+#include <steelyard/micro_batch.h>
+
 #include <algorithm>
 
 #include "core/check.h"
@@ -145,6 +147,10 @@ double RoundState::loss() const {
 }
 
 double RoundState::accuracy(std::uint32_t labels) const {
+  const auto uncounted = [](const auto& it) {
+    return it.second.told && it.second.told->correct == nn::Sums::uncounted;
+  };
+  if (std::ranges::any_of(pieces_, uncounted)) return -1;
   return mean([](const PieceTold& told) { return static_cast<double>(told.correct); },
               [](const OwedPiece& piece) { return static_cast<double>(piece.positions.size()); }) /
          labels;

@@ -1,5 +1,7 @@
 #include "scheduler/rounds/training.h"
 
+#include <steelyard/micro_batch.h>
+
 #include <algorithm>
 
 #include "scheduler/members/liveness.h"
@@ -159,7 +161,10 @@ void Training::restarted(Time now) {
 bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
   WorkerMember* worker = members_.worker(from);
   if (worker == nullptr || told.term != term_ || !told.piece.positions.valid() ||
-      told.correct / job_.labels > told.piece.positions.size() || !is_within(told.seconds, longest_compute)) {
+      !is_within(told.seconds, longest_compute)) {
+    return false;
+  }
+  if (told.correct != nn::Sums::uncounted && told.correct / job_.labels > told.piece.positions.size()) {
     return false;
   }
   Report report = told;

@@ -361,7 +361,7 @@ void ComputeNode::compute_locally(const Task& task) {
   }
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
-  sums.correct /= piece.local.passes;
+  if (sums.correct != nn::Sums::uncounted) sums.correct /= piece.local.passes;
   Computed computed = answer(piece, samples.seconds_worked(), sums);
   computed.report.weight = weight / static_cast<double>(piece.local.passes);
   post_rest(task, piece, moved, std::move(computed));

@@ -63,6 +63,13 @@ bool counts_correct_answers(const RunRecord& record) {
                              [](const RunRound& round) { return round.train && round.accuracy > 0; });
 }
 
+// False if a script's score gives only a loss.
+bool has_accuracy(const RunRecord& record) {
+  return std::ranges::none_of(record.rounds, [](const RunRound& round) {
+    return !round.train && std::isfinite(round.loss) && !std::isfinite(round.accuracy);
+  });
+}
+
 // Over several rounds: where pushes are applied at once, rounds end in bursts.
 Series speed_of(const RunRecord& record, std::size_t points) {
   Series it{"samples/s", "work", {}};
@@ -109,12 +116,14 @@ std::vector<Json> run_charts(const ReportedRun& run, const std::vector<std::uint
   std::vector<Series> accuracies;
   if (counts_correct_answers(run.record)) accuracies.push_back(rounds("training", "work", accuracy_percent));
   accuracies.push_back(rounds("test", "stand", accuracy_percent, false));
-  add({.id = "accuracy",
-       .title = "Accuracy",
-       .note = "Correct answers among the samples of a round, and in the test set.",
-       .unit = " %",
-       .span = accuracy_span},
-      accuracies);
+  if (has_accuracy(run.record)) {
+    add({.id = "accuracy",
+         .title = "Accuracy",
+         .note = "Correct answers among the samples of a round, and in the test set.",
+         .unit = " %",
+         .span = accuracy_span},
+        accuracies);
+  }
   add({.id = "shares",
        .title = "Shares",
        .note = "Samples of a round. The last round of an epoch may be short.",

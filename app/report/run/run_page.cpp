@@ -36,19 +36,24 @@ std::vector<std::uint32_t> most_interesting(const Finding& finding, std::size_t 
 Json cards(const ReportedRun& run, const Finding& finding) {
   const RunResult& result = run.record.result;
   double ideal = result.percent_of_ideal, rate = result.samples_per_second, accuracy = result.accuracy;
+  double test_loss = result.test_loss;
   if (ideal < 0 && finding.ideal_seconds >= 0) ideal = 100 * finding.ideal_seconds / finding.seconds;
   if (rate < 0 && finding.seconds > 0) rate = finding.samples / finding.seconds;
   std::uint64_t evaluations = 0;
   for (const RunRound& round : run.record.rounds) {
     if (round.train) continue;
     ++evaluations;
-    if (!result.known) accuracy = round.accuracy;
+    if (result.known) continue;
+    accuracy = round.accuracy;
+    test_loss = round.loss;
   }
   Json list = Json::array();
   const auto card = [&](const char* label, const std::string& value, const std::string& note) {
     list.push_back({{"label", label}, {"value", value}, {"note", note}});
   };
   if (accuracy >= 0) card("test accuracy", percent(accuracy, 2), count_of(evaluations, "evaluation"));
+  if (!(accuracy >= 0) && std::isfinite(test_loss))
+    card("test loss", fixed(test_loss, 4), count_of(evaluations, "evaluation"));
   card("training time", at_text(finding.seconds),
        grouped(static_cast<double>(finding.rounds)) + " rounds, without evaluations");
   if (rate >= 0) card("samples/s", grouped(rate), "all workers together");
@@ -266,7 +271,8 @@ void add_run(Json& section, const ReportedRun& run, const PageDetail& detail) {
     add_block(section, cards(run, finding));
     std::vector<Json> charts =
         run_charts(run, most_interesting(finding, most_chart_lines), marks, detail.points);
-    constexpr std::ptrdiff_t first_charts = 2;  // loss and accuracy
+    // Loss, and accuracy if there is one.
+    const std::ptrdiff_t first_charts = charts.at(1).at("id") == "accuracy" ? 2 : 1;
     for (Json& block : std::span(charts).first(first_charts)) add_block(section, std::move(block));
     const std::vector<std::uint32_t> drawn = most_interesting(finding, most_lanes);
     add_block(section, finding.barrier ? waiting_block(run.record, finding, drawn)
@@ -300,6 +306,8 @@ Json state_of_run(const ReportedRun& run, bool live) {
   std::string text = status.round == 0 ? "no round has ended" : progress_text(run, status, !ended);
   if (known == "finished" && result.accuracy >= 0)
     text = percent(result.accuracy, 2) + " test accuracy, " + text;
+  else if (known == "finished" && std::isfinite(result.test_loss))
+    text = fixed(result.test_loss, 4) + " test loss, " + text;
   if (name == "failed") text = known + (result.text.empty() ? "" : ": " + result.text) + "; " + text;
   Json state = {{"name", name}, {"text", text}, {"final", ended}};
   if (status.done >= 0 && !ended) state["done"] = brief(status.done);

@@ -62,7 +62,8 @@ RunResult result_of(const std::string& text) {
           number_at(json, "accuracy", -1),
           number_at(json, "seconds", -1),
           number_at(json, "samples_per_second", -1),
-          number_at(json, "percent_of_ideal", -1)};
+          number_at(json, "percent_of_ideal", -1),
+          number_at(json, "test_loss", std::numeric_limits<double>::quiet_NaN())};
 }
 
 namespace fs = std::filesystem;

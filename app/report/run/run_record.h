@@ -6,6 +6,7 @@
 // read (the disk may have been full) are skipped and counted.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -50,6 +51,7 @@ struct RunResult {
   bool known = false;
   std::string outcome, text, checkpoint;
   double accuracy = -1, seconds = -1, samples_per_second = -1, percent_of_ideal = -1;
+  double test_loss = NAN;  // unknown: NaN
 };
 
 struct RunRecord {

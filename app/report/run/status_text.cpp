@@ -87,7 +87,9 @@ RunStatus status_of(const ReportedRun& run) {
   if (it.done > 0) it.seconds_left = (1 - it.done) / it.done * run.record.rounds.back().end;
   const auto test =
       std::ranges::find(run.record.rounds.rbegin(), run.record.rounds.rend(), false, &RunRound::train);
-  if (test != run.record.rounds.rend()) it.accuracy = test->accuracy;
+  if (test == run.record.rounds.rend()) return it;
+  if (test->accuracy >= 0) it.accuracy = test->accuracy;
+  it.test_loss = test->loss;
   return it;
 }
 
@@ -110,7 +112,10 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
   const std::string rounds = "   (last " + count_of(finding.rounds, "round") + ")\n";
   text += "  samples per second  " + fixed(status.samples_per_second(), 0) + rounds;
   if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + rounds;
-  if (status.accuracy >= 0) text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
+  if (status.accuracy >= 0)
+    text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
+  else if (std::isfinite(status.test_loss))
+    text += "  test loss           " + fixed(status.test_loss, 4) + "\n";
   return text + workers_table(status.record, finding) +
          wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
 }

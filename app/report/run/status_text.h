@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -16,7 +17,8 @@ struct RunStatus {
   std::uint64_t epoch = 0, round = 0;  // of the last round that ended, counted from 1; 0: none
   double done = -1;                    // share_done()
   double seconds_left = -1;
-  double accuracy = -1;  // at the last evaluation, 0..1
+  double accuracy = -1;    // at the last evaluation, 0..1
+  double test_loss = NAN;  // likewise; unknown: NaN
 
   [[nodiscard]] double samples_per_second() const {
     return finding.samples / std::max(finding.seconds, 1e-9);

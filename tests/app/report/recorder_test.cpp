@@ -356,6 +356,28 @@ TEST_F(RecorderTest, WithoutABarrierThereIsNoPercentOfIdeal) {
   EXPECT_TRUE(lines()[15]["efficiency"].is_null());
 }
 
+// The score of a script may give only a loss, which may be negative.
+TEST_F(RecorderTest, WithoutAnAccuracyTheTestLossIsShown) {
+  Recorder recorder(file_, run(), bar_);
+  recorder.show_on(std::make_unique<TensorboardFile>(run().tensorboard(), 1e9));
+  RoundRecord round = a_round(0), first = an_evaluation(1, -1), second = an_evaluation(2, -1);
+  round.accuracy = -1;
+  first.loss = -2.5, second.loss = -1.25;
+  for (const RoundRecord& it : {round, first, second}) recorder.handle(it, at(1));
+  round.round = 3;
+  recorder.handle(round, at(20));
+  recorder.handle(Ended{Outcome::finished, "", {}}, at(21));
+  for (const auto& line : lines()) EXPECT_TRUE(line["accuracy"].is_null());
+  const auto result = nlohmann::json::parse(verdict_json(recorder.verdict()));
+  EXPECT_TRUE(result["accuracy"].is_null());
+  EXPECT_EQ(result["test_loss"], -1.25);
+  EXPECT_THAT(recorder.summary(), AllOf(HasSubstr("test loss           -1.2500   (best -2.5000, round 1)"),
+                                        Not(HasSubstr("accuracy"))));
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("test loss -1.2500"), Not(HasSubstr("acc"))));
+  EXPECT_THAT(folder_.text("run/tensorboard/events.out.tfevents.1000000000.steelyard"),
+              AllOf(HasSubstr("test/loss"), Not(HasSubstr("accuracy"))));
+}
+
 TEST_F(RecorderTest, FewRoundsHaveNoSteadyRate) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(1));

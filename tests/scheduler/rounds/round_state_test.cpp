@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <steelyard/micro_batch.h>
 
 namespace steelyard::round_state_test {
 namespace {
@@ -55,6 +56,14 @@ TEST(RoundState, TheMeanLossIsWeightedIfReportsHaveWeights) {
   state.report(2, second, Time{});
   EXPECT_DOUBLE_EQ(state.loss(), 2.0);
   EXPECT_DOUBLE_EQ(state.accuracy(1), 0.5) << "over the samples";
+}
+
+TEST(RoundState, AccuracyIsUnknownIfAReportHasNoCount) {
+  RoundState state = round();
+  state.report(1, report(1, 10, 5), Time{});
+  state.report(2, report(2, 50, nn::Sums::uncounted), Time{});
+  EXPECT_DOUBLE_EQ(state.loss(), 2.0);
+  EXPECT_EQ(state.accuracy(1), -1);
 }
 
 TEST(RoundState, ARestOfLessThanHalfAShareIsTakenToo) {

@@ -80,6 +80,26 @@ TEST(RunPage, AScriptHasNeitherDataSetNorTrainingAccuracy) {
   EXPECT_EQ(chart["series"][0]["name"], "test");
 }
 
+TEST(RunPage, WithoutAnAccuracyThereIsTheTestLoss) {
+  MadeRun made;
+  for (const char* purpose : {"train", "evaluate"}) {
+    made.line({{"round", 0},
+               {"purpose", purpose},
+               {"begin", 0},
+               {"end", 30},
+               {"workers", {"a"}},
+               {"shares", {30}},
+               {"compute_ms", {5}},
+               {"round_ms", 8},
+               {"at_ms", 8},
+               {"loss", -1.5},
+               {"accuracy", nullptr}});
+  }
+  const std::string text = run_document({reported_run("runs/made-1", "", made.record())}).dump();
+  EXPECT_THAT(text, AllOf(HasSubstr("test loss"), HasSubstr("-1.5000")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("ccuracy")));
+}
+
 TEST(RunPage, IsSelfContainedAndEscapesRecordedText) {
   MadeRun made;
   made.process(0).note("<b>bold</b>").round({"<i>", "b"}, {50, 50}, {20, 10}).note("\033[2J</script>");

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -128,6 +129,7 @@ int run_launch(const LaunchOptions& given) {
   const auto [job, hosts, require_resumable] = set_up(options);
   show_notices(hosts.notices);
   show_notices(job.notices);
+  if (options.script && !options.script->path.empty()) show_notices(notices_of(*options.script));
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   if (!here) {
     const LaunchPlan plan = make_launch_plan(options, hosts, job, self);
@@ -174,10 +176,18 @@ int run_launch(const LaunchOptions& given) {
   const std::string sockets = sockets_for(options, own_sockets);
   LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);
   if (plan.keyed) give_keys(plan);
+  if (options.script) plan.not_joined = remedy_for_not_joining(*options.script);
+  const bool with_scripts = here && options.script && plan.workers() > 0;
+  if (with_scripts) plan.further = further_runs(given, job.job.name, sockets);
+  // Scripts on this machine find the results by this file.
+  const std::string place_of_results = sockets + "/run_dir";
+  if (here && options.script) std::ofstream(place_of_results) << fs::absolute(run.path()).string();
   // The parent of a cluster without workers owns the workers, or is one; the cluster stops when it exits.
+  std::error_code ignored;
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
   const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
                                [&] { return interrupted || left_alone(); });
+  if (here && options.script) fs::remove(place_of_results, ignored);
   if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
   return code;
 }

@@ -2,7 +2,8 @@
 // (app/launch/launch_plan.h), supervised (app/launch/supervision.h), and never left behind. `train` and `run`
 // are launches on this machine alone. The workers of `run` are processes of a script
 // (app/launch/user_script.h), or are started separately and connect to the sockets; a cluster of the second
-// kind stops when its parent process exits.
+// kind stops when its parent process exits. A script of `run` may join one job after the other
+// (app/launch/further_jobs.h).
 //
 // The output of each process goes to its own log on this machine. `train`'s scheduler writes to the terminal
 // itself. With roles on other hosts, the scheduler's output is shown unchanged, and that of other processes

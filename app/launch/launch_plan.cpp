@@ -202,6 +202,17 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
   return plan;
 }
 
+FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, const std::string& sockets) {
+  FurtherRuns it{sockets, name, options.results.directory, options.results.resume, {}};
+  for (const std::string& setting : options.overrides)
+    it.arguments.insert(it.arguments.end(), {"--set", setting});
+  it.arguments.insert(it.arguments.end(), {"--exchange", options.exchange});
+  if (!options.results.web.empty()) it.arguments.insert(it.arguments.end(), {"--web", options.results.web});
+  if (options.results.tensorboard) it.arguments.emplace_back("--tensorboard");
+  if (options.quiet) it.arguments.emplace_back("--quiet");
+  return it;
+}
+
 void require_reachable(const LaunchHost& host) {
   const HostSpec& spec = host.spec;
   if (!spec.ssh.empty()) return;

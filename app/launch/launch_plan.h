@@ -66,11 +66,22 @@ struct LaunchHost {
   std::vector<std::string> reach;  // the command that runs `attend` there
 };
 
+// How scripts of `steelyard run` join further jobs (app/launch/further_jobs.h).
+struct FurtherRuns {
+  std::string sockets;    // directory of the first job's sockets
+  std::string name;       // of the first job
+  std::string directory;  // --run-dir of the first job; job N gets DIRECTORY-N. Empty: runs/NAME-N
+  bool resume = false;    // jobs that were begun in an earlier run continue
+  std::vector<std::string> arguments;  // further options of `steelyard run`
+};
+
 struct LaunchPlan {
   std::vector<LaunchHost> hosts;
   std::vector<LaunchProcess> processes;  // in the order in which they are started
   bool keyed = false;                    // each process gets keys that are valid for this run
-  bool here = false;  // all on this machine: this process starts them, with sockets in a directory
+  bool here = false;         // all on this machine: this process starts them, with sockets in a directory
+  std::string not_joined{};  // the remedy for a script that exits without joining the job
+  std::optional<FurtherRuns> further{};  // std::nullopt: scripts may join one job only
 
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
   [[nodiscard]] std::size_t workers() const;
@@ -88,6 +99,8 @@ HostsFile this_machine(const JobFile& job, bool with_workers = true);
 // file. A plan with a hosts file is keyed, unless --insecure was given.
 LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts, const JobFile& job,
                             const std::string& self, const std::string& sockets = "");
+// For scripts that this process starts on this machine. `options` are those of the user.
+FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, const std::string& sockets);
 
 // Checks what this machine can check. Throws Failure (configuration) if the namespace or the program does not
 // exist.

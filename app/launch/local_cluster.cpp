@@ -7,16 +7,19 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
 
+#include "app/launch/further_jobs.h"
 #include "app/launch/local_host.h"
 #include "app/launch/pipes.h"
 #include "app/launch/remote_host.h"
 #include "app/launch/supervision.h"
+#include "app/launch/user_script.h"
 #include "app/processes/signals.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
@@ -32,6 +35,8 @@ constexpr Duration last_wait = std::chrono::seconds(20);  // for attend to stop 
 constexpr Duration for_ever = std::chrono::hours(24 * 36525);
 constexpr std::size_t last_words = 5;             // lines of a log that a message shows
 constexpr std::size_t last_words_of_script = 20;  // more, for a traceback with two lines for each function
+
+bool exited_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
 
 void tell_people(const std::string& text) { standard_error().line("steelyard: " + shown_lines(text)); }
 
@@ -50,7 +55,8 @@ class Cluster {
         run_(run),
         quiet_(quiet),
         clears_line_(shares_terminal(plan, quiet)),
-        supervision_(plan, std::move(way_back)) {
+        supervision_(plan, std::move(way_back)),
+        further_(plan.further) {
     for (const LaunchHost& it : plan.hosts) {
       const std::string& name = it.spec.name;
       if (plan.here) {
@@ -127,6 +133,10 @@ class Cluster {
       words += "\n" + last_lines(run_.log(name), script ? last_words_of_script : last_words);
       words.pop_back();
     }
+    if (script && !code_) {
+      if (exited_well(status) && has_joined(name) == false) words = ": " + plan_.not_joined + words;
+      if (hint_.empty()) hint_ = remedy_for_missing_module(program_of(name), words);
+    }
     const bool counts = script && !restarted_.contains(name);  // a restarted one may be too late
     if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
       standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
@@ -149,6 +159,7 @@ class Cluster {
   void act(const Steps& steps) {
     if (code_) return;
     for (const std::string& text : steps.says) tell_people(text);
+    if (!steps.says.empty() && !hint_.empty() && !std::exchange(hinted_, true)) tell_people(hint_);
     for (const LaunchProcess& process : plan_.processes) {
       if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
     }
@@ -159,6 +170,7 @@ class Cluster {
   void start(const LaunchProcess& process) {
     const bool again = running_.contains(process.name);
     if (again) restarted_.insert(process.name);
+    events_before_[process.name] = size_of_events();
     running_[process.name] = true;
     std::vector<std::string> arguments = process.arguments;
     if (process.role == Role::scheduler) scheduler_killed_ = false;
@@ -179,19 +191,55 @@ class Cluster {
       }
     }
   }
-  [[nodiscard]] bool runs_script(bool restarted) const {
-    return std::ranges::any_of(plan_.processes, [&](const LaunchProcess& it) {
-      const auto found = running_.find(it.name);
-      return it.is_script() && found != running_.end() && found->second &&
-             restarted_.contains(it.name) == restarted;
-    });
+  [[nodiscard]] std::uintmax_t size_of_events() const {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(run_.events(), error);
+    return error ? 0 : size;
   }
-  // After a successful training (`patient`) a script may have more to do, such as saving the model. A
-  // restarted one may still be trying to connect to the scheduler.
+  // Whether a script has joined the job since its last start; std::nullopt if another machine has the record.
+  [[nodiscard]] std::optional<bool> has_joined(const std::string& name) const {
+    std::error_code ignored;
+    if (!plan_.here && !std::filesystem::exists(run_.events(), ignored)) return std::nullopt;
+    const std::string events = read_text(run_.events());
+    const auto is_there = [&](const std::string& note) {
+      return events.find("\"worker '" + name + note, events_before_.at(name)) != std::string::npos;
+    };
+    return is_there("' joined") || is_there("/");  // threads of a process are named PROCESS/NUMBER
+  }
+  [[nodiscard]] std::string program_of(const std::string& name) const {
+    return std::ranges::find(plan_.processes, name, &LaunchProcess::name)->program;
+  }
+  // The scripts that run, without those in `left_out`.
+  [[nodiscard]] std::size_t scripts_running(const std::set<std::string>& left_out = {}) const {
+    return static_cast<std::size_t>(std::ranges::count_if(plan_.processes, [&](const LaunchProcess& it) {
+      const auto found = running_.find(it.name);
+      return it.is_script() && found != running_.end() && found->second && !left_out.contains(it.name);
+    }));
+  }
+  // After a successful training (`patient`) a script may have more to do, such as saving the model, or
+  // another job. One that was restarted and has not joined is too late for this job.
   void wait_for_scripts(const std::function<bool()>& interrupted, bool patient) {
-    wait_until([&] { return !runs_script(false) || (patient && interrupted()); },
-               patient ? for_ever : last_wait);
-    wait_until([&] { return !runs_script(true) || interrupted(); }, last_wait);
+    std::set<std::string> late;
+    for (const std::string& name : restarted_) {
+      const std::optional<bool> joined = has_joined(name);
+      if (!is_script(name) || joined == true) continue;
+      late.insert(name);
+      if (joined == false && running_[name]) tell(name, SignalProcess{name, SIGTERM});
+    }
+    const auto over = [&] {
+      if (patient) further_.look(scripts_running(late));
+      return scripts_running(late) == 0 || further_.code() != 0;
+    };
+    const auto no_other_job = [&] {
+      further_.look(0);
+      return !further_.running();
+    };
+    wait_until([&] { return over() || (patient && interrupted()); }, patient ? for_ever : last_wait);
+    if (over()) wait_until(no_other_job, farewell);
+    further_.stop();
+    wait_until(no_other_job, last_wait);
+    if (*code_ == static_cast<int>(ExitCode::ok)) code_ = further_.code();
+    wait_until([&] { return scripts_running() == 0 || interrupted(); }, over() ? farewell : last_wait);
     for (const LaunchProcess& it : plan_.processes) {
       if (it.is_script() && running_[it.name]) tell(it.name, SignalProcess{it.name, SIGTERM});
     }
@@ -227,9 +275,13 @@ class Cluster {
   Supervision supervision_;
   std::map<std::string, bool> running_;  // processes
   std::set<std::string> restarted_;
+  std::map<std::string, std::uintmax_t> events_before_;  // length of the record of events at its last start
+  std::string hint_;                                     // about a module that a script's Python lacks
+  bool hinted_ = false;
   std::optional<int> code_;
   // If either is set, the scheduler may not have notified the others of the end.
   bool scheduler_killed_ = false, scheduler_lost_ = false;
+  FurtherJobs further_;
   std::vector<Place> places_;  // destroyed first
 };
 }  // namespace

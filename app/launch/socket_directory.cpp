@@ -31,11 +31,7 @@ int open_directory(const std::string& path) {
 
 void remove_sockets(const std::string& path) {
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(path, ignored)) {
-    std::error_code gone;
-    if (entry.is_socket(gone)) ::unlink(entry.path().c_str());
-  }
-  ::rmdir(path.c_str());
+  fs::remove_all(path, ignored);  // sockets, and those of further jobs in directories of their own
 }
 
 // Whether we created it: it belongs to this user, and has no permissions for others.

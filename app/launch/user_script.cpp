@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <sstream>
+#include <string_view>
 
 #include "app/config/prepare_job.h"
 #include "app/config/schema.h"
@@ -128,6 +131,31 @@ void require_script(const ScriptOptions& script, const std::string& directory) {
     refuse_setup("the script " + path.string() + " is not executable: run chmod +x " + path.string() +
                  "; Python runs a script with a name that ends in .py");
   }
+}
+
+std::vector<std::string> notices_of(const ScriptOptions& script) {
+  if (!is_python(script)) return {};
+  std::ifstream file(script.path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.empty() || text.find("steelyard") != std::string::npos) return {};
+  return {script.path +
+          " does not mention steelyard: each of its processes trains on its own unless it joins the "
+          "job; call steelyard.torch.join() in it, or run it without `steelyard run`"};
+}
+
+std::string remedy_for_not_joining(const ScriptOptions& script) {
+  const std::string what = is_python(script) ? "call steelyard.torch.join() in it" : "join the job in it";
+  return script.path + " has not joined the job: " + what + ", or run it without `steelyard run`";
+}
+
+std::string remedy_for_missing_module(const std::string& python, const std::string& output) {
+  constexpr std::string_view before = "ModuleNotFoundError: No module named '";
+  const auto found = output.rfind(before);
+  if (found == std::string::npos) return "";
+  const auto begin = found + before.size(), end = output.find('\'', begin);
+  if (end == std::string::npos) return "";
+  return python + " has no module " + output.substr(begin, end - begin) +
+         ": install it there, or set STEELYARD_PYTHON to the path of the Python that has it";
 }
 
 bool is_runnable(const std::string& program) {

@@ -41,6 +41,15 @@ std::vector<std::string> environment_of(const HostWorker& worker, const std::str
 // `directory` on this machine (empty: the current one).
 void require_script(const ScriptOptions& script, const std::string& directory = "");
 
+// A warning if a Python script does not mention this package, and so may never join the job. Empty if the file
+// cannot be read here.
+std::vector<std::string> notices_of(const ScriptOptions& script);
+// What to do about a script that exited without joining the job.
+std::string remedy_for_not_joining(const ScriptOptions& script);
+// What to do about a Python that lacks a module, if the output of a script ends with such an error; otherwise
+// empty. `python` is its interpreter.
+std::string remedy_for_missing_module(const std::string& python, const std::string& output);
+
 // Whether a program, given as a path or as a name in PATH, can be executed.
 bool is_runnable(const std::string& program);
 

@@ -57,7 +57,7 @@ Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint,
   const auto say = speaker("scheduler", job.name, quiet);
   say("waiting for a worker that sends the model, at " + endpoint);
   std::optional<WorkersModel> told = model_of_workers(link, job.seed, say);
-  if (!told) throw Failure(ExitCode::temporary, "the job was ended before a worker had sent its model");
+  if (!told) throw Failure(ExitCode::temporary, "no worker has joined, so the job has no model");
   return {std::move(told->description),
           [weights = std::move(told->weights)](std::uint64_t) mutable { return std::move(weights); }};
 }

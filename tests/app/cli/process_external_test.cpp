@@ -59,7 +59,7 @@ TEST_F(ExternalModel, AWaitingSchedulerCanBeStopped) {
   ASSERT_TRUE(eventually([&] { return s->says("waiting for a worker"); }));
   s->signal(SIGTERM);
   ends_clean(*s, 75);
-  EXPECT_THAT(s->output(), HasSubstr("ended before a worker had sent its model"));
+  EXPECT_THAT(s->output(), HasSubstr("no worker has joined, so the job has no model"));
 }
 
 }  // namespace

@@ -139,7 +139,57 @@ TEST_F(ProcessScript, AFailureBeforeTrainingEndsTheJobWithItsOutput) {
 TEST_F(ProcessScript, AProcessThatNeverJoinsEndsTheJob) {
   const auto run = run_script({script("exit 0\n")});
   ends_clean(*run, 1);
-  EXPECT_TRUE(run->says("process 'worker-0' exited with code 0"));
+  EXPECT_TRUE(
+      run->says("process 'worker-0' exited with code 0: " + path("train.sh") + " has not joined the job"));
+  EXPECT_TRUE(run->says("no worker has joined, so the job has no model"));
+}
+
+TEST_F(ProcessScript, ARestartedScriptThatHasNotJoinedIsStoppedAtTheEnd) {
+  const auto run =
+      run_script({"-n", "2", "--set", "train.seconds=5",
+                  script("[ $STEELYARD_NAME = worker-0 ] && exec $join\n"
+                         "if [ -e killed ]; then\n  trap 'touch stopped; exit 0' TERM\n"
+                         "  i=0\n  while [ $((i += 1)) -lt 1000 ]; do sleep 0.01; done\n  touch waited\nfi\n"
+                         "touch killed\n$join &\nuntil [ -e go ]; do sleep 0.01; done\nkill -KILL $! $$\n")},
+                 endless);
+  ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+  write_go_file();
+  EXPECT_EQ(run->code(), 0) << run->output();
+  EXPECT_TRUE(fs::exists(path("stopped")));
+  EXPECT_FALSE(fs::exists(path("waited"))) << "ten seconds after the start, and more after the job";
+}
+
+TEST_F(ProcessScript, AScriptMayJoinAnotherJobAfterTheFirst) {
+  const auto run = run_script(
+      {"-n", "2",
+       script("$join || exit 1\nsockets=${STEELYARD#ipc://}\nsockets=${sockets%/scheduler}\n"
+              "cat $sockets/run_dir > dir-$STEELYARD_NAME\ntouch $sockets/next/2\n"
+              "exec ${join%% --*} --scheduler ipc://$sockets/2/scheduler --name $STEELYARD_NAME\n")},
+      "1");
+  ends_clean(*run, 0);
+  EXPECT_GT(accuracy("run"), 0.5);
+  EXPECT_GT(accuracy("run-2"), 0.5);
+  EXPECT_EQ(text_of(path("dir-worker-0")), fs::absolute(path("run")).string());
+  EXPECT_EQ(run->living().size(), 0U);
+}
+
+TEST_F(ProcessScript, AFurtherJobThatFailsIsTheResult) {
+  const std::string text = script(
+      "$join || exit 1\nsockets=${STEELYARD#ipc://}\nsockets=${sockets%/scheduler}\n"
+      "touch $sockets/next/2\nwhile [ -e $sockets/next ]; do sleep 0.01; done\n");
+  write("run-2", "");  // no directory
+  const auto run = run_script({text}, "1");
+  EXPECT_EQ(run->code(), 74) << run->output();
+  EXPECT_TRUE(run->says("run-2"));
+}
+
+TEST_F(ProcessScript, AModuleThatPythonLacksIsNamedOnce) {
+  const auto run = run_script({"-n", "2", write("train.py", "import steelyard_is_not_here\n")});
+  EXPECT_EQ(run->code(), 1);
+  const std::string said = run->output(), remedy = "has no module steelyard_is_not_here";
+  EXPECT_NE(said.find(remedy), std::string::npos) << said;
+  EXPECT_EQ(said.find(remedy), said.rfind(remedy)) << said;
+  EXPECT_THAT(said, HasSubstr("STEELYARD_PYTHON"));
 }
 
 TEST_F(ProcessScript, AFailureAfterTheJobIsReported) {

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "app/launch/launch_plan.h"
 #include "core/error.h"
@@ -17,6 +18,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 class ScriptTest : public testing::Test {
@@ -187,6 +189,25 @@ device = "cuda:0"
                                                  "'STEELYARD_SIMULATE_SLOWDOWN=2, 6@10' STEELYARD_DEVICE=cpu "
                                                  "python3 -u jobs/train.py --lr 0.1\n"),
                                        HasSubstr("STEELYARD_DEVICE=cuda:0")));
+}
+
+TEST_F(ScriptTest, AScriptThatDoesNotMentionThePackageIsNamed) {
+  const auto notices = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder_.path(name)) << text;
+    return notices_of({folder_.path(name), {}, 1, ""});
+  };
+  EXPECT_THAT(notices("trainer.py", "import transformers\n"),
+              ElementsAre(HasSubstr("does not mention steelyard")));
+  EXPECT_THAT(notices("joins.py", "from steelyard import torch\n"), IsEmpty());
+  EXPECT_THAT(notices("script.sh", "exec ./worker\n"), IsEmpty());
+  EXPECT_THAT(notices_of({"/nowhere/train.py", {}, 1, ""}), IsEmpty());
+}
+
+TEST_F(ScriptTest, AMissingModuleIsNamedWithItsPython) {
+  EXPECT_THAT(remedy_for_missing_module("python3",
+                                        "; its log is a\n  ModuleNotFoundError: No module named 'torch'\n"),
+              AllOf(HasSubstr("python3 has no module torch"), HasSubstr("STEELYARD_PYTHON")));
+  EXPECT_EQ(remedy_for_missing_module("python3", "  ValueError: No module\n"), "");
 }
 
 TEST_F(ScriptTest, MissingFilesAreReportedBeforeAnythingStarts) {

@@ -24,7 +24,8 @@ import sys
 import tempfile
 from typing import Any, Optional, Sequence
 
-from steelyard._errors import CONFIGURATION, UNREACHABLE, Failure
+from steelyard._child_output import ChildOutput
+from steelyard._errors import CONFIGURATION, UNREACHABLE, Failure, refuse
 from steelyard._library import program
 
 # Runs a program that gets SIGTERM when this process exits. A separate interpreter sets this up, since
@@ -43,12 +44,27 @@ class GivenCluster:
     def __init__(self, endpoint: str) -> None:
         self.endpoint = endpoint
         self.worker_name = os.environ.get('STEELYARD_NAME', '')
+        self._run_directory: Optional[str] = None
+
+    @property
+    def run_directory(self) -> Optional[str]:
+        """The directory of the results; None if it is not known here. `steelyard run` writes it to a
+        file beside its sockets."""
+        if self._run_directory is None and self.endpoint.startswith('ipc://'):
+            try:
+                with open(_sockets(self.endpoint) + '/run_dir') as file:
+                    self._run_directory = file.read() or None
+            except OSError:
+                pass
+        return self._run_directory
 
     def check(self) -> None:
         """Raises Failure if the cluster is known to have exited."""
 
     def finish(self) -> None:
-        """Waits until the results are written; raises Failure if that failed."""
+        """Called at the end of a job that has succeeded. Waits until the results are written; raises
+        Failure if that failed."""
+        _over.add(self.endpoint)
 
     def close(self) -> None:
         """Stops the processes that this process started."""
@@ -59,6 +75,8 @@ class OwnCluster(GivenCluster):
     process."""
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
+        self._output = ChildOutput()
+        self._summary = _Summary(self._output, '--quiet' in arguments)
         self._directory = tempfile.mkdtemp(prefix='steelyard-')
         super().__init__(f'ipc://{self._directory}/scheduler')
         self.worker_name = 'worker-0'
@@ -70,17 +88,21 @@ class OwnCluster(GivenCluster):
             self._child = subprocess.Popen(
                 [sys.executable, '-I', '-S', '-c', _BOUND_TO_PARENT, str(self._owner), *command],
                 stdin=subprocess.DEVNULL,
+                stdout=self._summary.for_child,
+                stderr=self._output.for_child,
                 start_new_session=True,
             )
         except OSError as why:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise Failure(f'{command[0]} cannot be started: {why}', CONFIGURATION) from why
+        finally:
+            self._output.begin()
 
     def check(self) -> None:
         code = self._child.poll()
         if code is not None:
             self._remove()
-            raise _ended(code, 'the cluster of this process exited before the end of the job')
+            raise self._ended(code, 'the cluster of this process exited before the end of the job')
 
     def finish(self) -> None:
         while True:
@@ -91,7 +113,9 @@ class OwnCluster(GivenCluster):
             break
         self._remove()
         if code != 0:
-            raise _ended(code, 'the cluster of this process failed')
+            raise self._ended(code, 'the cluster of this process failed')
+        self._output.join()
+        self._summary.show()
 
     def close(self) -> None:
         if os.getpid() != self._owner:
@@ -103,15 +127,77 @@ class OwnCluster(GivenCluster):
             except subprocess.TimeoutExpired:
                 self._child.kill()
                 self._child.wait()
+        self._output.join()
         self._remove()
 
     def _remove(self) -> None:
+        _ = self.run_directory  # reads it from the directory
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
-def _ended(code: int, what: str) -> Failure:
-    how = f'with code {code}' if code >= 0 else f'by signal {-code}'
-    return Failure(f'{what}: it exited {how}; see its message above', code if code > 0 else UNREACHABLE)
+    def _ended(self, code: int, what: str) -> Failure:
+        how = f'with code {code}' if code >= 0 else f'by signal {-code}'
+        errors = self._output.errors()
+        return Failure(
+            f'{what}: it exited {how}' + (f': {errors}' if errors else ''),
+            code if code > 0 else UNREACHABLE,
+        )
+
+
+class _Summary:
+    """The summary that a private cluster writes to standard output: shown whole; in a notebook, some
+    of its lines; nothing if `quiet`."""
+
+    def __init__(self, output: ChildOutput, quiet: bool) -> None:
+        self._file: Any = None
+        self.for_child: Any = None  # inherited
+        if quiet:
+            self.for_child = subprocess.DEVNULL
+        elif in_notebook():
+            self.for_child = self._file = tempfile.TemporaryFile()
+        elif output.terminal and os.isatty(1):
+            self.for_child = output.for_child  # one terminal, so that lines stay in order
+
+    def show(self) -> None:
+        if self._file is None:
+            return
+        with self._file as file:
+            file.seek(0)
+            lines = file.read().decode(errors='replace').splitlines()
+        rows = ('  test ', '  time ', '  run directory ')
+        for line in lines[:1] + [it for it in lines[1:] if it.startswith(rows)]:
+            print(line)
+
+
+def in_notebook() -> bool:
+    """Whether standard output goes to a notebook."""
+    return type(sys.stdout).__module__.startswith('ipykernel')
+
+
+_over: set[str] = set()  # endpoints of jobs that have ended in this process
+
+
+def _sockets(endpoint: str) -> str:
+    return os.path.dirname(endpoint[len('ipc://') :])
+
+
+def _next_of(endpoint: str) -> str:
+    """The endpoint of the job after those that have ended in this process. `steelyard run` starts its
+    scheduler when the first script requests it (app/launch/further_jobs.h)."""
+    if endpoint not in _over:
+        return endpoint
+    sockets = _sockets(endpoint) if endpoint.startswith('ipc://') else ''
+    if not os.path.isdir(sockets + '/next'):
+        raise refuse(
+            f'the job at {endpoint} is over, and each process joins one job there: train the second one '
+            'with another script, use `steelyard run`, or run this script alone'
+        )
+    number = 2
+    while (its := f'ipc://{sockets}/{number}/scheduler') in _over:
+        number += 1
+    with open(f'{sockets}/next/{number}', 'w'):
+        pass
+    return its
 
 
 def find(arguments: Sequence[str] = ()) -> GivenCluster:
@@ -122,7 +208,7 @@ def find(arguments: Sequence[str] = ()) -> GivenCluster:
     for beginning in ('tcp://',):
         if endpoint.startswith(beginning):
             endpoint = endpoint[len(beginning) :]
-    return GivenCluster(endpoint)
+    return GivenCluster(_next_of(endpoint))
 
 
 def endpoint_is_given() -> bool:

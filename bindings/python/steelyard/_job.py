@@ -1,7 +1,7 @@
 """The base of the jobs of all frameworks: joining, the loop over tasks, and leaving.
 
     job = BaseJob(description, weights, cluster)
-    for task in job.tasks():                 # TRAIN and EVALUATE
+    for task in job._tasks():                 # TRAIN and EVALUATE
         ... compute ...; job.worker.done(loss, correct)
     # here the job is over: job.final_parameters, job.main
 
@@ -23,6 +23,7 @@ from typing import Any, Callable, Iterator, Optional
 from steelyard import _worker
 from steelyard._cluster import GivenCluster
 from steelyard._errors import USAGE, Failure, refuse
+from steelyard._history import read_history
 from steelyard._worker import Task, Worker, WorkerLike
 
 SLICE = 0.2  # seconds per wait, so that Ctrl-C is handled between waits
@@ -93,12 +94,66 @@ class BaseJob:
         """The round of the current task, from 0 in each epoch."""
         return self.position // max(1, self.about.get('batch', 1))
 
+    @property
+    def logs(self) -> bool:
+        """Whether this worker writes the logs of the job: True in the first worker that joined, and in a
+        process that replaces it under its name. Waits until this worker has joined."""
+        self.wait_until_joined()
+        return self.about.get('slot') == 0
+
+    @property
+    def total_rounds(self) -> Optional[int]:
+        """The number of rounds of the whole job; None if it has no limit. Waits until this worker has
+        joined."""
+        self.wait_until_joined()
+        rounds, epochs = (int(self.about.get(it) or 0) for it in ('rounds', 'epochs'))
+        limits = [it for it in (rounds, epochs * self._rounds_per_epoch()) if it]
+        return min(limits, default=None)
+
+    @property
+    def rounds_done(self) -> int:
+        """The number of rounds before the current one, over all epochs and workers."""
+        if self.outcome == 'finished' and self.total_rounds is not None:
+            return self.total_rounds
+        return self.epoch * self._rounds_per_epoch() + self.round
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The rounds and evaluations of all workers so far, as dictionaries with the keys epoch, round
+        (over all epochs), purpose ("train" or "evaluate"), loss, accuracy (None if it is not counted),
+        samples, and seconds since the start. Empty if the run directory is on another machine. The
+        last half second may be missing during the job."""
+        return read_history(self._cluster.run_directory, self.outcome == 'finished')
+
+    def bar(self, **options: Any) -> Iterator[Any]:
+        """The loop over this job with a bar of tqdm, which counts rounds of all workers. Only the worker
+        with `logs` shows it: `for x, y in job.bar(): ...`. `options`: of tqdm."""
+        from tqdm.auto import tqdm
+
+        with tqdm(total=self.total_rounds, disable=not self.logs, **{'unit': 'round', **options}) as bar:
+            for batch in self:  # type: ignore[attr-defined]
+                bar.update(self.rounds_done - bar.n)
+                yield batch
+            bar.update(self.rounds_done - bar.n)
+
+    def __len__(self) -> int:
+        raise TypeError(
+            'a job has no length, because the number of its micro-batches is not known: '
+            'job.total_rounds is the number of rounds, and job.bar() shows them'
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _rounds_per_epoch(self) -> int:
+        return -(-int(self.about.get('train_samples', 0)) // max(1, int(self.about.get('batch', 1))))
+
     def wait_until_joined(self) -> None:
         """Waits until this worker has joined; `about` is set then."""
         while not self.about and not self._over:
             self._step()
 
-    def tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Iterator[Task]:
         """Yields tasks to compute. A task that is not done when the next one is requested is
         abandoned. At the end the final parameters are loaded; raises Failure if the job failed."""
         if self._loop_began:
@@ -141,7 +196,7 @@ class BaseJob:
         """Leaves the job. `failure`: the reason, if other workers would fail in the same way."""
         if os.getpid() != self._owner:
             return
-        self.stay()
+        self._stay()
         with self._settling:
             if self._over:
                 return
@@ -152,12 +207,12 @@ class BaseJob:
         self._cluster.close()
         _Life.forget(self)
 
-    def stay(self) -> None:
+    def _stay(self) -> None:
         """Cancels the timer that _leave_soon() started."""
         if self._leaving is not None:
             self._leaving.cancel()
 
-    def check_process(self) -> None:
+    def _check_process(self) -> None:
         """Raises in a fork of the process that joined."""
         if os.getpid() != self._owner:
             raise Failure(
@@ -166,13 +221,13 @@ class BaseJob:
                 USAGE,
             )
 
-    def take_final(self, task: Task) -> None:
+    def _take_final(self, task: Task) -> None:
         """Called at the end of a job; frameworks load task.parameters here."""
 
-    def explain(self, error: BaseException) -> Optional[str]:
+    def _explain(self, error: BaseException) -> Optional[str]:
         """A remedy for an exception of the user's code, printed after it, or None."""
 
-    def is_own_trouble(self, error: BaseException) -> bool:
+    def _is_own_trouble(self, error: BaseException) -> bool:
         """Whether an exception concerns this worker only, so that others would not meet it."""
         return isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit))
 
@@ -185,7 +240,7 @@ class BaseJob:
         self._leaving.start()
 
     def _step(self) -> Optional[Task]:
-        self.check_process()
+        self._check_process()
         task = self._worker.next(SLICE)
         if task.kind in _TASKS:
             return task
@@ -208,7 +263,7 @@ class BaseJob:
                 self._cluster.close()
                 raise Failure(self._outcome, task.code)
             if self._loads:
-                self.take_final(task)
+                self._take_final(task)
             self._worker.free()
             self._cluster.finish()
         finally:
@@ -248,13 +303,13 @@ class _Life:
         def hook(kind: Any, error: Any, trace: Any) -> None:
             jobs = list(cls._jobs)
             for job in jobs:
-                job.stay()
+                job._stay()
             shown_by(kind, error, trace)
             for job in jobs:
-                remedy = job.explain(error)
+                remedy = job._explain(error)
                 if remedy:
                     print(f'steelyard: {remedy}', file=sys.stderr)
-                job.leave(None if job.is_own_trouble(error) else failure_text(error))
+                job.leave(None if job._is_own_trouble(error) else failure_text(error))
 
         return hook
 

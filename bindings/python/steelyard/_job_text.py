@@ -7,19 +7,12 @@ import math
 from typing import Any, Mapping
 
 from steelyard._errors import refuse
-
-# Keys of [cluster]; other bare names belong to [train]. `steelyard help job` lists all keys, and a
-# test compares both lists.
-CLUSTER_KEYS = frozenset(
-    'servers shards_per_server replicas sync sum_order reproducible push_encoding pull_encoding policy '
-    'profile profile_ms heartbeat heartbeat_timeout server_wait'.split()
-)
-_FORMER = frozenset('sums push pull dead_after'.split())
+from steelyard._job_keys import CLUSTER_KEYS
 
 
 def place_of(key: str) -> str:
-    """ "section.key" for a key without section."""
-    return key if '.' in key else f'{"cluster" if key in CLUSTER_KEYS | _FORMER else "train"}.{key}'
+    """ "section.key" for a key without section: one of [cluster], or of [train]."""
+    return key if '.' in key else f'{"cluster" if key in CLUSTER_KEYS else "train"}.{key}'
 
 
 def job_text(keys: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ worker_factory: Factory = _worker.Worker
 
 def checked_batch(batch: int) -> int:
     """`batch` as a positive int; raises Failure otherwise."""
-    if int(batch) < 1:
+    if batch is None or int(batch) < 1:
         raise refuse(f'batch = {batch}: give the number of samples in a round, at least 1')
     return int(batch)
 
@@ -57,10 +57,12 @@ def placed(
     kind: str,
     resume: bool,
     run_dir: Optional[str],
+    verbose: bool = True,
 ) -> tuple[dict[str, Any], _cluster.GivenCluster]:
     """Finds or starts the cluster, and returns this worker's description and the cluster. `about`:
-    the keys of the description for model and data. `kind`: "cpu", or another type of device."""
-    cluster = clusters(_arguments(keys, resume, run_dir))
+    the keys of the description for model and data. `kind`: "cpu", or another type of device.
+    `verbose`: whether a private cluster shows progress and summary."""
+    cluster = clusters(_arguments(keys, resume, run_dir) + ([] if verbose else ['--quiet']))
     return {**_cluster.description(cluster, kind), 'job': job_text(keys), **about}, cluster
 
 

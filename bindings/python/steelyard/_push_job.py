@@ -17,6 +17,7 @@ from steelyard import _joining, _worker
 from steelyard._errors import refuse
 from steelyard._flat import Flat, as_numpy
 from steelyard._job import BaseJob
+from steelyard._job_keys import check_arguments
 from steelyard._joining import checked_batch, job_keys, placed
 from steelyard._pieces import Piece, divided, dividing, piece_seed, weight_of
 from steelyard._samples import SampleSource
@@ -42,11 +43,13 @@ class Request:
     job: Optional[Mapping[str, Any]]
     resume: bool
     run_dir: Optional[str]
+    verbose: bool
     more: Mapping[str, Any]
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Request:
-        """Takes the fields from the locals() of join()."""
+        """Checks the arguments of join(), its locals(), and takes the fields from them."""
+        check_arguments(arguments)
         return cls(**{it.name: arguments[it.name] for it in dataclasses.fields(cls)})
 
     def __post_init__(self) -> None:
@@ -65,6 +68,9 @@ class PushJob(BaseJob):
     job.round    round of the current batch, from 0 in each epoch
     job.draw     a seed for random numbers of the current batch: the same on every worker
     job.worker   the name of this worker
+    job.logs     True in the one worker that should write logs
+    job.bar()    the loop with a bar of tqdm; job.total_rounds, job.rounds_done: its numbers
+    job.history  rounds and evaluations of all workers so far
     job.about    after joining: properties of the job, as the scheduler has them
     job.outcome  after the loop: "finished" """
 
@@ -106,7 +112,7 @@ class PushJob(BaseJob):
         }
         if mark:
             about['data_hash'] = mark
-        description, cluster = placed(keys, about, kind, request.resume, request.run_dir)
+        description, cluster = placed(keys, about, kind, request.resume, request.run_dir, request.verbose)
         first = flat.gathered(weights)
         super().__init__(
             description,
@@ -121,7 +127,7 @@ class PushJob(BaseJob):
     def __iter__(self) -> Iterator[Any]:
         """Yields micro-batches of this worker's share. Call job.push() once for each."""
         try:
-            for task in self.tasks():
+            for task in self._tasks():
                 self._size = int(self.about.get('grain') or self._size)
                 self._take(self._copied(task.parameters))
                 if task.kind == _worker.EVALUATE:
@@ -135,7 +141,7 @@ class PushJob(BaseJob):
         """Adds the mean loss of a micro-batch and its gradients, multiplied by `weight`. Call it once
         for each micro-batch. `weight` defaults to the number of samples; give the number of tokens
         if `loss` is a mean over tokens, and 0 to skip a micro-batch."""
-        self.check_process()
+        self._check_process()
         if not self._in_body:
             raise refuse('job.push() outside of the loop: call it in the body of `for ... in job:`')
         if self._count is None:
@@ -226,7 +232,7 @@ class PushJob(BaseJob):
                 part[...] = 0 if gradient is None else self._fetched(gradient)
         if piece.weight != piece.samples:
             self._worker.weigh(piece.weight)
-        self._worker.done(piece.loss(), 0)
+        self._worker.done(piece.loss(), None)
 
     def _checked(self, arrays: list[Any]) -> list[Any]:
         if len(arrays) != len(self._stepped):
@@ -244,17 +250,18 @@ class PushJob(BaseJob):
 
     def _evaluate(self, task: Task) -> None:
         assert self._test_set is not None and self._request.score is not None
-        loss, right = 0.0, 0
+        loss, right = 0.0, None  # type: float, Optional[int]
         for samples in divided(task.samples, self._size):
             result = self._scored(self._request.score, self._test_set.batch(samples, self._size))
-            mean, hits = result if isinstance(result, tuple) else (result, np.zeros(self._size))
-            if np.shape(hits) != (self._size,):
+            mean, hits = result if isinstance(result, tuple) else (result, None)
+            if hits is not None and np.shape(hits) != (self._size,):
                 raise refuse(
                     f'score returned correct answers of the shape {tuple(np.shape(hits))}: return '
                     f'(mean loss, an array of {self._size} booleans, one for each sample)'
                 )
             loss += float(mean) * len(samples)
-            right += int(np.asarray(hits)[: len(samples)].sum())
+            if hits is not None:
+                right = (right or 0) + int(np.asarray(hits)[: len(samples)].sum())
             if not self._worker.wanted():
                 return
         self._worker.done(loss, right)
@@ -266,11 +273,11 @@ class PushJob(BaseJob):
         flat.flags.writeable = False
         return self._flat.parts(flat)
 
-    def take_final(self, task: Task) -> None:
+    def _take_final(self, task: Task) -> None:
         if task.parameters is not None:
             self._take(self._copied(task.parameters))
 
-    def explain(self, error: BaseException) -> Optional[str]:
+    def _explain(self, error: BaseException) -> Optional[str]:
         if _out_of_memory(error):
             return (
                 f'memory is too small for micro-batches of {self._size} samples, the size for all '
@@ -278,8 +285,8 @@ class PushJob(BaseJob):
             )
         return None
 
-    def is_own_trouble(self, error: BaseException) -> bool:
-        return _out_of_memory(error) or super().is_own_trouble(error)
+    def _is_own_trouble(self, error: BaseException) -> bool:
+        return _out_of_memory(error) or super()._is_own_trouble(error)
 
 
 def _sum(total: Optional[np.ndarray], more: Optional[np.ndarray]) -> Optional[np.ndarray]:

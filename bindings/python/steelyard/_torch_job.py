@@ -85,6 +85,9 @@ class TorchJob(BaseJob):
     job.epoch    epoch of the current batch, from 0
     job.round    round of the current batch, from 0 in each epoch
     job.worker   the name of this worker
+    job.logs     True in the one worker that should write logs
+    job.bar()    the loop with a bar of tqdm; job.total_rounds, job.rounds_done: its numbers
+    job.history  rounds and evaluations of all workers so far
     job.about    after joining: properties of the job, as the scheduler has them
     job.outcome  after the loop: "finished"
     job.resume   the argument `resume` of join()
@@ -113,7 +116,7 @@ class TorchJob(BaseJob):
         """Yields micro-batches of this worker's share, as the collate function returns them, on the
         model's device. Call job.backward() once for each."""
         try:
-            for task in self.tasks():
+            for task in self._tasks():
                 if not self._ahead:
                     self._begin()
                 if task.kind == _worker.EVALUATE:
@@ -131,7 +134,7 @@ class TorchJob(BaseJob):
         once for each micro-batch, with the sum of all losses. `weight` defaults to the number of
         samples; give the number of tokens if `loss` is a mean over tokens, and 0 to skip a
         micro-batch."""
-        self.check_process()
+        self._check_process()
         body = self._body
         if body is None:
             raise refuse('job.backward() outside of the loop: call it in `for x, y in job:`')
@@ -202,7 +205,7 @@ class TorchJob(BaseJob):
 
     def _train(self, task: Task) -> Iterator[Any]:
         if not task.samples:
-            self._worker.done(0.0, 0)
+            self._worker.done(0.0, None)
             return
         self._parts.micro_batch.grow()
         self._gradients.begin_task(task)
@@ -288,7 +291,7 @@ class TorchJob(BaseJob):
             self._scale.update(good)
         if not good:
             return False
-        self._worker.done(float(piece.loss), 0)
+        self._worker.done(float(piece.loss), None)
         self._rounds.computed(piece.round + 1)
         return True
 
@@ -340,7 +343,8 @@ class TorchJob(BaseJob):
         numbers = [parts.first_test + it for it in task.samples]
         lists = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)]
         parts.reader.expect(lists, self._guesses)
-        loss, right, weight = 0.0, 0, 0.0
+        loss, weight = 0.0, 0.0
+        right: Optional[int] = None
         training = [it for it in parts.model.modules() if it.training]
         parts.model.eval()
         try:
@@ -352,7 +356,8 @@ class TorchJob(BaseJob):
                     its_weight = weight_of(its, len(samples))
                     loss += float(mean) * its_weight
                     weight += its_weight
-                    right += int(hits)
+                    if hits is not None:
+                        right = (right or 0) + int(hits)
                     if not self._worker.wanted():
                         return
         finally:
@@ -362,13 +367,13 @@ class TorchJob(BaseJob):
             self._worker.weigh(weight)
         self._worker.done(loss, right)
 
-    def take_final(self, task: Task) -> None:
+    def _take_final(self, task: Task) -> None:
         if task.parameters is not None:
             self._parts.layout.load(torch.frombuffer(task.parameters, dtype=torch.float32))
             if self._rounds:
                 self._rounds.loaded(self._completed(task), self._alone)
 
-    def explain(self, error: BaseException) -> Optional[str]:
+    def _explain(self, error: BaseException) -> Optional[str]:
         if out_of_memory(error):
             return (
                 'memory ran out in the body of the loop: use job.run(step), which retries with '
@@ -376,15 +381,15 @@ class TorchJob(BaseJob):
             )
         return LONE if is_lone_sample(error) else None
 
-    def is_own_trouble(self, error: BaseException) -> bool:
+    def _is_own_trouble(self, error: BaseException) -> bool:
         return (
-            isinstance(error, OutOfMemory) or out_of_memory(error) or super().is_own_trouble(error)
+            isinstance(error, OutOfMemory) or out_of_memory(error) or super()._is_own_trouble(error)
         )
 
 
 def _scored(result: Any) -> tuple[Any, Any, Any]:
     """Mean loss, number of correct answers and weight, as `score` returns them: the last one or two may
-    be missing."""
+    be missing, and are None then."""
     given = result if isinstance(result, tuple) else (result,)
-    loss, right, weight = (*given, 0, None)[:3] if len(given) == 1 else (*given, None)[:3]
+    loss, right, weight = (*given, None, None)[:3]
     return loss, right, weight

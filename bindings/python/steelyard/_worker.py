@@ -15,6 +15,7 @@ from typing import Any, Optional, Protocol, Sequence
 from steelyard._library import CTask, check, check_pointer, error_text, library
 
 WAIT, JOINED, TRAIN, EVALUATE, END, STEP, WRITE_STATE, READ_STATE = range(8)
+UNCOUNTED = 2**64 - 1
 
 
 @functools.lru_cache(maxsize=None)
@@ -50,7 +51,7 @@ class WorkerLike(Protocol):
     def weigh(self, weight: float) -> None: ...
     def final(self, begin: int, end: int) -> None: ...
     def wanted(self) -> bool: ...
-    def done(self, loss: float, correct: int) -> None: ...
+    def done(self, loss: float, correct: Optional[int]) -> None: ...
     def lose_state(self) -> None: ...
     def stop(self, now: bool) -> None: ...
     def leave(self, failure: Optional[str] = None) -> None: ...
@@ -114,10 +115,10 @@ class Worker:
         """Whether the task is still wanted. Also counts as a sign of life."""
         return self._library.steelyard_wanted(self._handle) != 0
 
-    def done(self, loss: float, correct: int) -> None:
-        """Finishes the task. `loss` and `correct` are sums over its samples; losses are weighted if
-        weigh() was called."""
-        check(self._library.steelyard_done(self._handle, loss, correct))
+    def done(self, loss: float, correct: Optional[int]) -> None:
+        """Finishes the task. `loss` and `correct` are sums over its samples; losses are weighted if weigh()
+        was called. `correct` None: correct answers are not counted."""
+        check(self._library.steelyard_done(self._handle, loss, UNCOUNTED if correct is None else correct))
 
     def lose_state(self) -> None:
         """Discards this worker's own copy of the model; READ_STATE follows."""

@@ -22,14 +22,18 @@ the loop yields are read-only.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence
 
 import numpy as np
 
 from steelyard._errors import refuse
 from steelyard._flat import Entry, Flat, require_float
+from steelyard._job_keys import JobKeys
 from steelyard._plain_optimizer import translated
 from steelyard._push_job import PushJob, Request, Score
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ['ArraysJob', 'join']
 
@@ -115,7 +119,8 @@ def join(
     job: Optional[Mapping[str, Any]] = None,
     resume: bool = False,
     run_dir: Optional[str] = None,
-    **more: Any,
+    verbose: bool = True,
+    **more: Unpack[JobKeys],
 ) -> ArraysJob:
     """Joins a job, or starts one, and returns it.
 
@@ -135,6 +140,7 @@ def join(
     name          of the job; run directories are named after it
     resume, run_dir  for a private cluster: whether to resume from a checkpoint, and the directory
                   of results. In other clusters the command line sets these
+    verbose       for a private cluster: whether it shows progress and a summary
     job           further keys of a job file: {"policy.lb-bsp.predictor": "ema"}
     more          further keys of [train] and [cluster] without section: policy="equal"
 

@@ -20,7 +20,7 @@ jax.random.key(job.draw), which is the same on every worker that computes the ba
 
 from __future__ import annotations
 
-from typing import Any, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 import jax as _jax
 import jax.numpy as _jnp
@@ -29,8 +29,12 @@ import numpy as np
 from steelyard import _cluster
 from steelyard._errors import refuse
 from steelyard._flat import require_float
+from steelyard._job_keys import JobKeys
 from steelyard._push_job import Request, Score
 from steelyard.arrays import ArraysJob, Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ['JaxJob', 'device', 'join', 'placed']
 
@@ -114,7 +118,8 @@ def join(
     job: Optional[Mapping[str, Any]] = None,
     resume: bool = False,
     run_dir: Optional[str] = None,
-    **more: Any,
+    verbose: bool = True,
+    **more: Unpack[JobKeys],
 ) -> JaxJob:
     """Joins a job, or starts one, and returns it. Arguments as for steelyard.arrays.join(), except
 

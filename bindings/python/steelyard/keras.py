@@ -29,7 +29,7 @@ each worker. Seeds of dropout are the same on every worker that computes a piece
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import keras as _keras
 import numpy as np
@@ -37,10 +37,14 @@ import numpy as np
 from steelyard import _cluster
 from steelyard._errors import refuse
 from steelyard._flat import Entry, Flat, require_float
+from steelyard._job_keys import JobKeys
 from steelyard._keras_optimizer import decays, translated
 from steelyard._push_job import PushJob, Request, Score
 from steelyard._samples import SampleSource
 from steelyard._schedule import Length
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ['KerasJob', 'device', 'join']
 
@@ -180,7 +184,8 @@ def join(
     job: Optional[Mapping[str, Any]] = None,
     resume: bool = False,
     run_dir: Optional[str] = None,
-    **more: Any,
+    verbose: bool = True,
+    **more: Unpack[JobKeys],
 ) -> KerasJob:
     """Joins a job, or starts one, and returns it. Arguments as for steelyard.arrays.join(), except
 

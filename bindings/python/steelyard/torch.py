@@ -14,12 +14,13 @@ the global batch of all workers; the script does not depend on the number of wor
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional
 
 import torch as _torch
 
 from steelyard import _cluster, _joining
 from steelyard._errors import refuse
+from steelyard._job_keys import JobKeys, check_arguments
 from steelyard._joining import job_keys, placed
 from steelyard._ordered_worker import ordered
 from steelyard._pieces import dividing
@@ -33,6 +34,9 @@ from steelyard._torch_optimizer import translate
 from steelyard._torch_order import refuse_uneven_groups
 from steelyard._torch_parameters import Layout, has_batch_norm
 from steelyard._torch_rounds import Round, RoundJob
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ['Job', 'Round', 'RoundJob', 'device', 'join']
 
@@ -88,7 +92,8 @@ def join(
     job: Optional[Mapping[str, Any]] = None,
     resume: bool = False,
     run_dir: Optional[str] = None,
-    **more: Any,
+    verbose: bool = True,
+    **more: Unpack[JobKeys],
 ) -> Job:
     """Joins a job, or starts one, and returns it.
 
@@ -128,11 +133,13 @@ def join(
     name          of the job; run directories are named after it. Default: the script's file name
     resume, run_dir  for a private cluster: whether to resume from a checkpoint, and the directory
                   of results. In other clusters the command line sets these
+    verbose       for a private cluster: whether it shows progress and a summary
     job           further keys of a job file: {"cluster.policy": "equal"}
     more          further keys of [train] and [cluster] without section: policy="equal"
 
     Workers that join later must have the same model, sizes and lengths; all other settings are
     those of the first worker."""
+    check_arguments(locals())
     refuse_in_reader()
     if test is not None and score is None:
         raise refuse(
@@ -204,7 +211,7 @@ def join(
         job=job,
     )
     kind = functools.partial(RoundJob, parts, optimizer) if here else functools.partial(Job, parts)
-    return _made(kind, parts, data.source, keys, size.size if one_size else 1, resume, run_dir)
+    return _made(kind, parts, data.source, keys, size.size if one_size else 1, resume, run_dir, verbose)
 
 
 def _steps_here(optimizer: Any, step: str, schedule: Any, fp16: bool) -> bool:
@@ -251,6 +258,7 @@ def _made(
     grain: int,
     resume: bool,
     run_dir: Optional[str],
+    verbose: bool,
 ) -> Job:
     layout = parts.layout
     about = {
@@ -263,7 +271,7 @@ def _made(
     marks = [layout.frozen_hash(), parts.order.mark if parts.order.own else '']
     # Without any mark, a worker with another order would not be noticed.
     about['data_hash'] = ' '.join(it for it in marks if it) or parts.order.mark
-    description, cluster = placed(keys, about, parts.device.type, resume, run_dir)
+    description, cluster = placed(keys, about, parts.device.type, resume, run_dir, verbose)
     weights = layout.flat()
     return kind(
         description,

@@ -278,9 +278,9 @@ class Refused(JobCase):
 
     def test_out_of_memory_is_the_workers_own_trouble(self):
         job = self.on(standin.Cluster(), arrays.join, first_params(), samples(), optimizer=SGD)
-        self.assertIn('smaller micro_batch', job.explain(MemoryError()))
-        self.assertTrue(job.is_own_trouble(RuntimeError('RESOURCE_EXHAUSTED: out of memory')))
-        self.assertFalse(job.is_own_trouble(ValueError()))
+        self.assertIn('smaller micro_batch', job._explain(MemoryError()))
+        self.assertTrue(job._is_own_trouble(RuntimeError('RESOURCE_EXHAUSTED: out of memory')))
+        self.assertFalse(job._is_own_trouble(ValueError()))
         job.leave()
 
 

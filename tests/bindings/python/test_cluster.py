@@ -1,4 +1,6 @@
 """A script finds its cluster: the one that the environment names, or one of its own."""
+import contextlib
+import io
 import os
 import pathlib
 import subprocess
@@ -62,6 +64,61 @@ class Own(unittest.TestCase):
                 cluster.check()
         self.assertEqual(caught.exception.code, 78)
 
+    def test_its_errors_are_part_of_the_exception_and_shown(self):
+        script = """
+            sys.stderr.write('\\rwaiting\\n')
+            sys.stderr.write('\\r\\x1b[Ksteelyard: the job:16:1: unknown key "epoch"\\n')
+            sys.exit(78)
+        """
+        self.program(script)
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown), self.assertRaises(Failure) as caught:
+            _cluster.find().finish()
+        self.assertEqual(str(caught.exception), 'the cluster of this process failed: it exited with code 78: '
+                                                'the job:16:1: unknown key "epoch"')
+        self.assertIn('unknown key', shown.getvalue())
+
+    def test_a_quiet_one_shows_no_summary(self):
+        self.program('print("finished")')
+        for options, expected in (([], 'finished\n'), (['--quiet'], '')):
+            done = subprocess.run([sys.executable, '-c', textwrap.dedent(f"""
+                import sys
+                sys.path[:0] = {sys.path!r}
+                from steelyard import _cluster
+                _cluster.find({options}).finish()
+            """)], capture_output=True, text=True, check=True)
+            self.assertEqual(done.stdout, expected)
+
+    def test_in_a_notebook_the_summary_is_short(self):
+        rows = ['finished', '  test accuracy       90.00 %', '  time                0:07   (100 rounds)',
+                '  samples per second  100', '  worker-0            64.0 samples', '  run directory       runs/a-1']
+        self.program(f'print({chr(10).join(rows)!r})')
+        shown = io.StringIO()
+        with mock.patch.object(_cluster, 'in_notebook', lambda: True), contextlib.redirect_stdout(shown):
+            _cluster.find().finish()
+        self.assertEqual(shown.getvalue().splitlines(), [rows[0], rows[1], rows[2], rows[5]])
+
+    def test_on_a_terminal_it_has_a_terminal(self):
+        self.program('os.write(2, b"%d\\n" % (os.isatty(1) + os.isatty(2)))')
+        here, there = os.openpty()
+        process = subprocess.Popen([sys.executable, '-c', textwrap.dedent(f"""
+            import sys
+            sys.path[:0] = {sys.path!r}
+            from steelyard import _cluster
+            _cluster.find().finish()
+        """)], stdout=there, stderr=there)
+        self.assertEqual(process.wait(), 0)
+        self.assertIn(b'2', os.read(here, 100))
+
+    def test_the_run_directory_is_known_after_the_end(self):
+        self.program("""
+            with open(sys.argv[sys.argv.index('--sockets') + 1] + '/run_dir', 'w') as file:
+                file.write('/runs/a-1')
+        """)
+        cluster = _cluster.find()
+        cluster.finish()
+        self.assertEqual(cluster.run_directory, '/runs/a-1')
+
     def test_closing_ends_it(self):
         self.program('time.sleep(600)')
         cluster = _cluster.find()
@@ -99,6 +156,24 @@ class Given(unittest.TestCase):
             self.assertEqual(_cluster.description(cluster, 'cuda'),
                              {'scheduler': 'far:7070', 'name': 'amber', 'kind': 'gpu'})
             self.assertEqual(_cluster.device_name(), 'cuda:1')
+
+    def test_a_second_job_under_run_is_requested(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        first, second, third = (f'ipc://{folder}/{it}scheduler' for it in ('', '2/', '3/'))
+        os.mkdir(folder + '/next')
+        with mock.patch.dict(os.environ, {'STEELYARD': first}):
+            for endpoint, requested in ((first, set()), (second, {'2'}), (third, {'2', '3'})):
+                cluster = _cluster.find()
+                self.assertEqual(cluster.endpoint, endpoint)
+                self.assertEqual(_cluster.find().endpoint, endpoint, 'the job is not over')
+                self.assertEqual(set(os.listdir(folder + '/next')), requested)
+                cluster.finish()
+
+    def test_a_second_job_elsewhere_is_refused_at_once(self):
+        with mock.patch.dict(os.environ, {'STEELYARD': 'once:7070'}):
+            _cluster.find().finish()
+            with self.assertRaisesRegex(Failure, 'once:7070 is over.*another script'):
+                _cluster.find()
 
     def test_a_cluster_of_its_own_needs_no_keys(self):
         with mock.patch.dict(os.environ, {'STEELYARD_KEYS': '/x/keys'}):

@@ -62,7 +62,7 @@ class Loop(unittest.TestCase):
         job, worker, cluster = job_of(_worker.Task(kind=_worker.WAIT), _worker.Task(kind=_worker.JOINED), train,
                                       _worker.Task(kind=_worker.END, main=True))
         seen = []
-        for task in job.tasks():
+        for task in job._tasks():
             seen.append((task, job.epoch, job.round, job.worker))
         self.assertEqual(seen, [(train, 2, 3, 'amber')])
         self.assertEqual(cluster.calls, ['check', 'finish'])
@@ -73,7 +73,7 @@ class Loop(unittest.TestCase):
     def test_a_failed_job_raises_its_text(self):
         job, worker, cluster = job_of(_worker.Task(kind=_worker.END, code=75, message='ended on request'))
         with self.assertRaisesRegex(Failure, 'ended on request') as caught:
-            list(job.tasks())
+            list(job._tasks())
         self.assertEqual((caught.exception.code, job.main, cluster.calls), (75, False, ['close']))
 
     def test_leaving_is_done_once(self):
@@ -81,7 +81,7 @@ class Loop(unittest.TestCase):
         job.leave('a reason')
         job.leave()
         self.assertEqual(worker.calls, [('leave', 'a reason'), ('free',)])
-        self.assertEqual(list(job.tasks()), [])
+        self.assertEqual(list(job._tasks()), [])
 
     def test_a_cluster_is_closed_if_joining_fails(self):
         cluster = Watched()
@@ -148,7 +148,7 @@ class Life(unittest.TestCase):
 
     def test_an_exception_ends_the_job_with_its_text_and_is_shown_once(self):
         out, err = self.run_script('''
-            for task in job.tasks():
+            for task in job._tasks():
                 raise ValueError('spoiled')
         ''', 1)
         self.assertEqual(len(out), 2)
@@ -157,7 +157,7 @@ class Life(unittest.TestCase):
 
     def test_ctrl_c_is_no_failure(self):
         out, err = self.run_script('''
-            for task in job.tasks():
+            for task in job._tasks():
                 os.kill(os.getpid(), signal.SIGINT)
         ''', -2)
         self.assertEqual(out, ['left True None', 'freed'])
@@ -170,7 +170,7 @@ class Life(unittest.TestCase):
             child = os.fork()
             if child == 0:
                 try:
-                    next(job.tasks())
+                    next(job._tasks())
                 finally:
                     sys.stdout.flush()
             os.waitpid(child, 0)

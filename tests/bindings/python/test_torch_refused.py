@@ -104,4 +104,6 @@ class Others(Refused):
         self.refuse('batch = 0', batch=0)
         self.refuse('micro_batch = 0', micro_batch=0)
         self.refuse('micro_batch = 10 does not divide batch = 32, .* give 8', micro_batch=10)
-        self.refuse('train.lr_x', lr_x=object())
+        self.refuse('no argument lr_x', lr_x=object())
+        self.refuse('epochs = 3.5', epochs=3.5)
+        self.refuse('batch is missing', batch=None)

@@ -69,10 +69,10 @@ class Memory(TorchCase):
         with self.assertRaises(RuntimeError) as caught:
             for x, y in job:
                 job.backward(loss(model, x, y))
-        self.assertIn('job.run(step)', job.explain(caught.exception))
-        self.assertTrue(job.is_own_trouble(caught.exception))
-        self.assertIsNone(job.explain(ValueError()))
-        self.assertFalse(job.is_own_trouble(ValueError()))
+        self.assertIn('job.run(step)', job._explain(caught.exception))
+        self.assertTrue(job._is_own_trouble(caught.exception))
+        self.assertIsNone(job._explain(ValueError()))
+        self.assertFalse(job._is_own_trouble(ValueError()))
 
     def test_one_sample_is_the_least(self):
         loss, sizes = self.exhausted(0, RuntimeError('out of memory'))

@@ -1,0 +1,103 @@
+"""Arguments of join(): unknown names and wrong types are refused before anything starts, with a hint."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from typing import get_type_hints
+
+import standin  # noqa: F401
+from steelyard import Failure
+from steelyard._job_keys import OPTIMIZER_KEYS, ClusterKeys, TrainKeys, check_arguments
+
+HERE = pathlib.Path(__file__).resolve().parent
+OF_JOIN = {'batch', 'epochs', 'rounds', 'clip_norm'}
+PLAIN = {'batch': 8, 'epochs': None, 'workers': 0, 'loader': None, 'clip_norm': 0, 'test': None, 'schedule': None}
+
+
+class Keys(unittest.TestCase):
+    def setUp(self):
+        asked = subprocess.run([os.environ['STEELYARD_PROGRAM'], 'help', 'schema'], capture_output=True, check=True)
+        self.schema = json.loads(asked.stdout)['properties']
+
+    def test_they_are_those_of_the_program(self):
+        self.assertEqual(set(ClusterKeys.__annotations__), set(self.schema['cluster']['properties']))
+        self.assertEqual(set(TrainKeys.__annotations__) | OPTIMIZER_KEYS | OF_JOIN,
+                         set(self.schema['train']['properties']))
+        self.assertFalse(set(TrainKeys.__annotations__) & (OPTIMIZER_KEYS | OF_JOIN))
+
+    def test_types_are_those_of_the_program(self):
+        types = {'integer': int, 'number': float, 'string': str, 'boolean': bool}
+        for keys, section in ((TrainKeys, 'train'), (ClusterKeys, 'cluster')):
+            for key, kind in get_type_hints(keys).items():
+                its = self.schema[section]['properties'][key]
+                choices = getattr(kind, '__args__', None)
+                self.assertEqual(list(choices or ()), its.get('enum', []), key)
+                self.assertEqual(str if choices else kind, types[its['type']], key)
+
+
+class Checked(unittest.TestCase):
+    def refused(self, text, more=None, **given):
+        with self.assertRaisesRegex(Failure, text) as caught:
+            check_arguments({**PLAIN, **given, 'more': more or {}})
+        self.assertEqual(caught.exception.code, 78)
+
+    def test_unknown_names_get_a_hint(self):
+        self.refused(r'no argument epoch: did you mean epochs\?', {'epoch': 3})
+        self.refused(r'did you mean policy\?', {'polcy': 'equal'})
+        self.refused('is called workers', {'num_workers': 2})
+        self.refused('is called batch', {'batch_size': 2})
+        self.refused('is called clip_norm', {'clip': 1})
+        self.refused('belongs to the optimizer', {'lr': 0.1})
+        self.refused("loader={'pin_memory'", {'pin_memory': True})
+        self.refused('steelyard help job', {'xyzzy': 1})
+
+    def test_names_of_arguments_that_a_framework_lacks_are_not_named(self):
+        without = {key: value for key, value in PLAIN.items() if key not in ('workers', 'loader')}
+        with self.assertRaisesRegex(Failure, 'num_workers') as caught:
+            check_arguments({**without, 'more': {'num_workers': 2}})
+        self.assertNotIn('called workers', str(caught.exception))
+
+    def test_types(self):
+        self.refused("batch = '64': give a whole number", batch='64')
+        self.refused(r'epochs = 3\.5: give a whole number', epochs=3.5)
+        self.refused('epochs = True', epochs=True)
+        self.refused("checkpoint_minutes = '5': give a number", {'checkpoint_minutes': '5'})
+        self.refused("push_encoding = 'fp16': give one of 'float32', 'bf16'", {'push_encoding': 'fp16'})
+        self.refused('profile = 1: give True or False', {'profile': 1})
+
+    def test_good_ones(self):
+        check_arguments({**PLAIN, 'epochs': 3, 'clip_norm': 1, 'more': {
+            'policy': 'equal', 'checkpoint_minutes': 5, 'push_encoding': 'bf16', 'reproducible': True}})
+
+    @unittest.skipIf(standin.numpy is None, 'skipped: no NumPy')
+    def test_numbers_of_numpy(self):
+        check_arguments({**PLAIN, 'batch': standin.numpy.int64(8), 'clip_norm': standin.numpy.float32(0.5), 'more': {}})
+
+
+class TypeCheckers(unittest.TestCase):
+    """They find the typos of typos.py, and nothing else in it."""
+
+    def found(self, *command):
+        if shutil.which(command[0], path=os.path.dirname(sys.executable)) is None:
+            self.skipTest(f'skipped: {command[0]} is not beside {sys.executable}')
+        done = subprocess.run([f'{os.path.dirname(sys.executable)}/{command[0]}', *command[1:], str(HERE / 'typos.py')],
+                              capture_output=True, text=True, env={**os.environ, 'MYPYPATH': os.environ['PYTHONPATH']})
+        lines = {int(it) for it in re.findall(r'typos\.py:(\d+):.*error', done.stdout)}
+        typos = {at for at, it in enumerate((HERE / 'typos.py').read_text().splitlines(), 1) if it.endswith('# typo')}
+        self.assertEqual(len(typos), 10)
+        self.assertEqual(lines - typos, set(), done.stdout)
+        self.assertGreaterEqual(len(lines), 8, done.stdout + done.stderr)
+
+    def test_mypy(self):
+        self.found('mypy', '--cache-dir', os.devnull, '--no-site-packages', '--ignore-missing-imports')
+
+    def test_basedpyright(self):
+        self.found('basedpyright', '--level', 'error', '--pythonpath', sys.executable)
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -29,7 +29,7 @@ struct RoundRecord {
   // the lengths of overlapping rounds add up to the training time.
   double seconds = 0;
   double loss = 0;      // mean over the samples
-  double accuracy = 0;  // correct labels / all labels of the samples; -1: not counted
+  double accuracy = 0;  // correct labels / all labels of the samples
   struct Part {
     std::uint32_t slot = 0;
     std::string name;

@@ -25,14 +25,12 @@ struct MicroBatch {
 
 // Sums over the real samples of one or more micro-batches.
 struct Sums {
-  static constexpr std::uint64_t uncounted = UINT64_MAX;  // correct labels are not counted
   double loss = 0;
-  std::uint64_t correct = 0;  // labels predicted correctly, or `uncounted`
+  std::uint64_t correct = 0;  // labels predicted correctly
 
   Sums& operator+=(const Sums& other) {
     loss += other.loss;
-    const bool counted = correct != uncounted && other.correct != uncounted;
-    correct = counted ? correct + other.correct : uncounted;
+    correct += other.correct;
     return *this;
   }
   friend bool operator==(const Sums&, const Sums&) = default;

@@ -78,7 +78,7 @@ class Planner {
                                                         const MachineReading& planned, double waited,
                                                         const RoundState* round = nullptr) const;
   void observe(const balancing::Sample& sample);
-  // A training round is done. `accuracy`: share of its labels predicted correctly, 0 to 1; -1: unknown.
+  // A training round is done. `accuracy`: share of its labels predicted correctly, 0 to 1.
   void ended(const RoundState& round, double seconds, double accuracy);
 
   [[nodiscard]] std::string state() const { return policy_->save(); }

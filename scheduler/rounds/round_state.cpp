@@ -1,10 +1,9 @@
 #include "scheduler/rounds/round_state.h"
 
-#include <steelyard/micro_batch.h>
-
 #include <algorithm>
 
 #include "core/check.h"
+#include "protocol/uncounted.h"
 
 namespace steelyard {
 
@@ -147,10 +146,9 @@ double RoundState::loss() const {
 }
 
 double RoundState::accuracy(std::uint32_t labels) const {
-  const auto uncounted = [](const auto& it) {
-    return it.second.told && it.second.told->correct == nn::Sums::uncounted;
-  };
-  if (std::ranges::any_of(pieces_, uncounted)) return -1;
+  for (const auto& [id, piece] : pieces_) {
+    if (piece.told && piece.told->correct == uncounted) return -1;
+  }
   return mean([](const PieceTold& told) { return static_cast<double>(told.correct); },
               [](const OwedPiece& piece) { return static_cast<double>(piece.positions.size()); }) /
          labels;

@@ -131,8 +131,7 @@ class RoundState {
     double seconds = 0;
   };
   [[nodiscard]] std::vector<Part> parts() const;
-  // Over all reports: the weighted mean loss, and share of labels predicted correctly; -1 if a report has no
-  // count of them.
+  // Over all reports: the weighted mean loss, and share of labels predicted correctly (-1: not counted).
   [[nodiscard]] double loss() const;
   [[nodiscard]] double accuracy(std::uint32_t labels) const;
 

@@ -1,9 +1,8 @@
 #include "scheduler/rounds/training.h"
 
-#include <steelyard/micro_batch.h>
-
 #include <algorithm>
 
+#include "protocol/uncounted.h"
 #include "scheduler/members/liveness.h"
 #include "scheduler/members/members.h"
 
@@ -164,7 +163,7 @@ bool Training::hear(Time now, NodeId from, const Report& told, Outbox& out) {
       !is_within(told.seconds, longest_compute)) {
     return false;
   }
-  if (told.correct != nn::Sums::uncounted && told.correct / job_.labels > told.piece.positions.size()) {
+  if (told.correct != uncounted && told.correct / job_.labels > told.piece.positions.size()) {
     return false;
   }
   Report report = told;

@@ -10,6 +10,7 @@
 #include "nn/cuda/runtime.h"
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
+#include "protocol/uncounted.h"
 #include "worker/compute/same_model.h"
 #include "worker/compute/workload.h"
 
@@ -347,21 +348,24 @@ void ComputeNode::compute_locally(const Task& task) {
   PieceSamples samples(*this, task);
   nn::Sums sums;
   double weight = 0;
+  bool counted = true;
   const std::uint64_t steps = steps_of(piece.local, piece.positions.size());
   for (std::uint64_t at = 0; at < piece.local.passes * steps; ++at) {
     const std::uint64_t pass = at / steps, step = at % steps;
     const std::uint64_t size = part_of(piece.positions, step, piece.local, grain_).size();
     if (size == 0) continue;
     samples.allow(size);
-    sums +=
+    const nn::Sums its =
         engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
+    counted = counted && its.correct != uncounted;
+    sums += its;
     if (samples.abandoned()) return;
     stepper_.step(gradient->span(), weight_of(size), pass, step);
     weight += weight_of(size);
   }
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
-  if (sums.correct != nn::Sums::uncounted) sums.correct /= piece.local.passes;
+  sums.correct = counted ? sums.correct / piece.local.passes : uncounted;
   Computed computed = answer(piece, samples.seconds_worked(), sums);
   computed.report.weight = weight / static_cast<double>(piece.local.passes);
   post_rest(task, piece, moved, std::move(computed));

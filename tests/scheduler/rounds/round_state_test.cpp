@@ -3,7 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <steelyard/micro_batch.h>
+
+#include "protocol/uncounted.h"
 
 namespace steelyard::round_state_test {
 namespace {
@@ -61,7 +62,7 @@ TEST(RoundState, TheMeanLossIsWeightedIfReportsHaveWeights) {
 TEST(RoundState, AccuracyIsUnknownIfAReportHasNoCount) {
   RoundState state = round();
   state.report(1, report(1, 10, 5), Time{});
-  state.report(2, report(2, 50, nn::Sums::uncounted), Time{});
+  state.report(2, report(2, 50, uncounted), Time{});
   EXPECT_DOUBLE_EQ(state.loss(), 2.0);
   EXPECT_EQ(state.accuracy(1), -1);
 }

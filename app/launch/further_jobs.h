@@ -28,6 +28,7 @@ class FurtherJobs {
   void look(std::size_t scripts);
   void stop();  // stops the job that runs, with a checkpoint; no other one is started
   [[nodiscard]] bool running() const { return children_.running() > 0; }
+  [[nodiscard]] bool stopped() const { return stopped_ && number_ > 1; }  // a job was stopped
   [[nodiscard]] int code() const { return code_; }  // of the first job that failed; 0: none has failed
 
  private:

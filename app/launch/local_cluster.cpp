@@ -138,7 +138,8 @@ class Cluster {
       if (hint_.empty()) hint_ = remedy_for_missing_module(program_of(name), words);
     }
     const bool counts = script && !restarted_.contains(name);  // a restarted one may be too late
-    if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0) {  // after the job
+    if (code_ == static_cast<int>(ExitCode::ok) && counts && status != 0 &&
+        !further_.stopped()) {  // after the job
       standard_error().line("steelyard: process '" + name + "' " + describe_status(status) +
                             shown_lines(words));
       code_ = static_cast<int>(ExitCode::failed);

@@ -131,7 +131,6 @@ class OwnCluster(GivenCluster):
         self._remove()
 
     def _remove(self) -> None:
-        _ = self.run_directory  # reads it from the directory
         shutil.rmtree(self._directory, ignore_errors=True)
 
 

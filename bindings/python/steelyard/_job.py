@@ -246,6 +246,7 @@ class BaseJob:
             return task
         if task.kind == _worker.JOINED:
             self.about = self._worker.job()
+            _ = self._cluster.run_directory  # it can be read only while the cluster runs
         elif task.kind == _worker.END:
             self._end(task)
         else:

@@ -110,12 +110,18 @@ class Own(unittest.TestCase):
         self.assertEqual(process.wait(), 0)
         self.assertIn(b'2', os.read(here, 100))
 
-    def test_the_run_directory_is_known_after_the_end(self):
+    def test_the_run_directory_is_known_while_it_runs_and_after(self):
         self.program("""
-            with open(sys.argv[sys.argv.index('--sockets') + 1] + '/run_dir', 'w') as file:
+            place = sys.argv[sys.argv.index('--sockets') + 1]
+            with open(place + '/run_dir', 'w') as file:
                 file.write('/runs/a-1')
+            while not os.path.exists(folder + '/read'):
+                time.sleep(0.01)
         """)
         cluster = _cluster.find()
+        while cluster.run_directory is None:
+            time.sleep(0.01)
+        (self.folder / 'read').touch()
         cluster.finish()
         self.assertEqual(cluster.run_directory, '/runs/a-1')
 

@@ -242,7 +242,7 @@ struct Report {
   Piece piece;
   double seconds = 0;            // forward and backward only
   double loss = 0;               // summed over the positions, each times its weight
-  std::uint64_t correct = 0;     // UINT64_MAX: not counted (core/uncounted.h)
+  std::uint64_t correct = 0;     // UINT64_MAX: not counted (protocol/uncounted.h)
   double cpu = -1, memory = -1;  // available: mean share of the processor, 0..1, and MB; -1: unknown
   MachineReading now{};          // at the end of the piece, over about the last 100 ms
   double weight = 0;             // summed over the positions; 0: each has a weight of 1

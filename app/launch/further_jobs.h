@@ -1,8 +1,8 @@
-// The jobs that the scripts of `steelyard run` join after their first one, as for pretraining and fine-tuning.
-// A script requests job N, from 2, by creating the file SOCKETS/next/N, and joins it through the sockets in
-// SOCKETS/N (bindings/python/steelyard/_cluster.py). The cluster of that job is a child process,
-// `steelyard run --sockets SOCKETS/N`, with a run directory of its own. Scripts that are killed in such a job
-// are not restarted; the others continue.
+// The jobs that the scripts of `steelyard run` join after their first one, as for fine-tuning. A script
+// requests job N, from 2, by creating the file SOCKETS/next/N, and joins it through the sockets in SOCKETS/N
+// (bindings/python/steelyard/_cluster.py). The cluster of that job is a child process, `steelyard run
+// --sockets SOCKETS/N`, with a run directory of its own. Scripts that are killed in such a job are not
+// restarted; the others continue.
 #pragma once
 
 #include <cstddef>

@@ -116,6 +116,30 @@ void show_timeline(const RunDirectory& run) {
   std::printf("  %s shows what each process did when: open it in ui.perfetto.dev\n", run.timeline().c_str());
 }
 
+// What scripts on this machine need beside the sockets: the file that names the directory of the results,
+// and the way to further jobs. The file exists as long as this.
+class ForScripts {
+ public:
+  ForScripts(LaunchPlan& plan, const LaunchOptions& given, const RunDirectory& run, const std::string& name,
+             const std::string& sockets) {
+    if (!given.script) return;
+    plan.not_joined = remedy_for_not_joining(*given.script);
+    if (!plan.here) return;
+    if (plan.workers() > 0) plan.further = further_runs(given, name, sockets);
+    file_ = sockets + "/run_dir";
+    std::ofstream(file_) << fs::absolute(run.path()).string();
+  }
+  ~ForScripts() {
+    std::error_code ignored;
+    if (!file_.empty()) fs::remove(file_, ignored);
+  }
+  ForScripts(const ForScripts&) = delete;
+  ForScripts& operator=(const ForScripts&) = delete;
+
+ private:
+  std::string file_;
+};
+
 constexpr Duration attend_tick = std::chrono::milliseconds(20);
 constexpr Duration grace = std::chrono::seconds(10);  // for the scheduler to stop the job
 constexpr Duration attend_farewell = std::chrono::seconds(5);
@@ -127,9 +151,7 @@ int run_launch(const LaunchOptions& given) {
   LaunchOptions options = given;
   const bool here = !options.hosts_file;
   const auto [job, hosts, require_resumable] = set_up(options);
-  show_notices(hosts.notices);
-  show_notices(job.notices);
-  if (options.script && !options.script->path.empty()) show_notices(notices_of(*options.script));
+  for (const auto& notices : {hosts.notices, job.notices}) show_notices(notices);
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   if (!here) {
     const LaunchPlan plan = make_launch_plan(options, hosts, job, self);
@@ -176,18 +198,11 @@ int run_launch(const LaunchOptions& given) {
   const std::string sockets = sockets_for(options, own_sockets);
   LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);
   if (plan.keyed) give_keys(plan);
-  if (options.script) plan.not_joined = remedy_for_not_joining(*options.script);
-  const bool with_scripts = here && options.script && plan.workers() > 0;
-  if (with_scripts) plan.further = further_runs(given, job.job.name, sockets);
-  // Scripts on this machine find the results by this file.
-  const std::string place_of_results = sockets + "/run_dir";
-  if (here && options.script) std::ofstream(place_of_results) << fs::absolute(run.path()).string();
+  const ForScripts for_scripts(plan, given, run, job.job.name, sockets);
   // The parent of a cluster without workers owns the workers, or is one; the cluster stops when it exits.
-  std::error_code ignored;
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
   const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
                                [&] { return interrupted || left_alone(); });
-  if (here && options.script) fs::remove(place_of_results, ignored);
   if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
   return code;
 }

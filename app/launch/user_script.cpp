@@ -71,6 +71,7 @@ JobFile job_for_script(const LaunchOptions& options, const ClusterSpec* cluster)
     refuse_usage("--set model.name=" + file.job.model +
                  ": a script brings its own model: leave it out, or train a job file with `steelyard train`");
   }
+  std::ranges::copy(notices_of(*options.script), std::back_inserter(file.notices));
   return file;
 }
 

@@ -41,8 +41,8 @@ std::vector<std::string> environment_of(const HostWorker& worker, const std::str
 // `directory` on this machine (empty: the current one).
 void require_script(const ScriptOptions& script, const std::string& directory = "");
 
-// A warning if a Python script does not mention this package, and so may never join the job. Empty if the file
-// cannot be read here.
+// A warning if a Python script does not mention this package, and so may never join the job. Empty if the
+// file cannot be read here.
 std::vector<std::string> notices_of(const ScriptOptions& script);
 // What to do about a script that exited without joining the job.
 std::string remedy_for_not_joining(const ScriptOptions& script);

@@ -60,7 +60,7 @@ void write_text(const std::string& path, const std::string& text);
 // The contents of a file; empty if it does not exist.
 std::string read_text(const std::string& path);
 
-// Outcome and numbers of a run; numbers that were never measured are negative, or NaN if they may be negative.
+// Outcome and numbers of a run; numbers that were never measured are negative, a loss NaN.
 struct Verdict {
   Outcome outcome = Outcome::running;
   std::string text;

@@ -24,6 +24,7 @@ Series over_rounds(const RunRecord& record, const std::string& name, const Json&
   return thinned(std::move(it), points);
 }
 
+double loss_of(const RunRound& round) { return round.loss; }
 double accuracy_percent(const RunRound& round) { return 100 * round.accuracy; }
 
 double waiting_percent(const RunRound& round) {  // mean of the workers
@@ -107,12 +108,11 @@ std::vector<Json> run_charts(const ReportedRun& run, const std::vector<std::uint
   const auto by_worker = [&](double (*value)(const RunPart&)) {
     return series_by_worker(run.record, workers, points, value);
   };
-  const auto loss = [](const RunRound& round) { return round.loss; };
   add({.id = "loss",
        .title = "Loss",
        .note = "Mean over the samples of a round, and over the test set.",
        .unit = ""},
-      {rounds("training", "work", loss), rounds("test", "stand", loss, false)});
+      {rounds("training", "work", loss_of), rounds("test", "stand", loss_of, false)});
   std::vector<Series> accuracies;
   if (counts_correct_answers(run.record)) accuracies.push_back(rounds("training", "work", accuracy_percent));
   accuracies.push_back(rounds("test", "stand", accuracy_percent, false));

@@ -63,7 +63,9 @@ def placed(
     the keys of the description for model and data. `kind`: "cpu", or another type of device.
     `verbose`: whether a private cluster shows progress and summary."""
     cluster = clusters(_arguments(keys, resume, run_dir) + ([] if verbose else ['--quiet']))
-    return {**_cluster.description(cluster, kind), 'job': job_text(keys), **about}, cluster
+    quiet = not verbose and not _cluster.endpoint_is_given()
+    its = {**_cluster.description(cluster, kind), 'job': job_text(keys), 'quiet': quiet}
+    return {**its, **about}, cluster
 
 
 def _arguments(keys: Mapping[str, Any], resume: bool, run_dir: Optional[str]) -> list[str]:

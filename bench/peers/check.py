@@ -2,23 +2,19 @@
 
     check.py STEELYARD_STEP [MODEL ...]
 
-Scores in evaluation must agree to 1e-4, the gradient of each tensor to 1e-3 of its norm (exceptions: KINKED). Exits with
-77, "skipped", if PyTorch is not installed. Reports models that this build of Steelyard does not have.
+Scores in evaluation must agree to 1e-4, the gradient of each tensor to 1e-3 of its norm (exceptions: KINKED). Reports
+models that this build of Steelyard does not have.
 """
 import pathlib
 import sys
 import tempfile
 
-try:
-    import torch
-    from safetensors.torch import load_file
-    from material import as_stored, draw, make, write
-except ImportError as missing:
-    print(f'skipped: {missing}: script/setup --peers installs it')
-    sys.exit(77)
+import torch  # script/setup installs it
+
+from material import as_stored, draw, make, write
 from models import PEERS
 from side import Broken, Side
-
+from tensor_file import load_file
 
 # If a number is so close to the kink of a ReLU that rounding decides its side, gradients before it differ by percents.
 # Therefore one of several random draws must agree.

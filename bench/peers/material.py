@@ -1,8 +1,8 @@
 """Weights and samples for both sides of a comparison, as safetensors files."""
 import torch
-from safetensors.torch import save_file
 
 from models import PEERS
+from tensor_file import save_file
 
 
 def draw(peer, batch, seed):

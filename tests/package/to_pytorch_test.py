@@ -1,6 +1,6 @@
 # Trains LeNet-5, reads its checkpoint with examples/to_pytorch.py, computes all test
 # samples in numpy as PyTorch would, and compares with the accuracy that the program itself measured.
-# Exits with 77, "skipped", if numpy or the data are missing.
+# script/setup installs numpy and the data.
 #
 #   to_pytorch_test.py SOURCE STEELYARD DIRECTORY
 import gzip
@@ -14,15 +14,8 @@ source, program, directory = sys.argv[1:]
 data = '/usr/share/datasets/fashion-mnist'
 sys.path.insert(0, os.path.join(source, 'examples'))
 sys.dont_write_bytecode = True
-try:
-    import numpy
-    from to_pytorch import state_dict
-except ImportError as missing:
-    print(f'skipped: {missing}: install python3-numpy (script/setup does)')
-    sys.exit(77)
-if not os.path.isdir(data):
-    print(f'skipped: no {data}: install dataset-fashion-mnist (script/setup does)')
-    sys.exit(77)
+import numpy  # noqa: E402
+from to_pytorch import state_dict  # noqa: E402
 
 
 def idx(name):

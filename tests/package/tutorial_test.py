@@ -133,9 +133,6 @@ def self_test():
 def main():
     if sys.argv[1:] == ['--self-test']:
         return self_test()
-    if not os.path.isdir('/usr/share/datasets/fashion-mnist'):
-        print('skipped: no Fashion-MNIST: install dataset-fashion-mnist (script/setup does)')
-        sys.exit(77)
     source, build, directory, document = (os.path.abspath(it) for it in sys.argv[1:])
     subprocess.run(['rm', '-rf', directory], check=True)
     os.makedirs(os.path.join(directory, 'build'))

@@ -1,26 +1,24 @@
 # Builds the wheel of the Python package, installs it into a fresh virtual environment outside the source tree, and
 # uses it there: the program trains, the library divides a batch, and beside PyTorch nothing brings a second OpenMP.
-# Exits with 77, "skipped", if pip, the network or the wheel builder is missing. Objects that the build has compiled
-# come from ccache.
+# Objects that the build has compiled come from ccache. pip gets the wheel builder from PyPI into build/wheel-builder;
+# afterwards the test needs no network.
 #
-#   wheel_test.py SOURCE COMPILER PYTHON_WITH_TORCH
+#   wheel_test.py SOURCE COMPILER [PYTHON...]     beside the PyTorch of this Python, and of these
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 
-source, compiler, torch_python = sys.argv[1:]
+source, compiler, *pythons = sys.argv[1:]
 project = pathlib.Path(source, 'bindings/python')
 
-# Runs beside PyTorch, if available: compares the thread pools of the process before and after the library is loaded.
+# Runs beside PyTorch: compares the thread pools of the process before and after the library is loaded.
 BESIDE_TORCH = r'''
-try:
-    import torch
-except ImportError as missing:
-    raise SystemExit(f'no PyTorch: {missing}')
 import re
+import torch
 
 def pools():
     with open('/proc/self/maps') as maps:
@@ -38,42 +36,23 @@ print(f'beside PyTorch {torch.__version__}:', *after)
 '''
 
 
-def skip(why):
-    print(f'skipped: {why}')
-    sys.exit(77)
-
-
-def call(*words, **more):
-    words = [str(it) for it in words]
-    return subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
-
-
 def run(*words, **more):
-    done = call(*words, **more)
+    words = [str(it) for it in words]
+    done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
     if done.returncode != 0:
-        sys.exit(f'{" ".join(map(str, words))} exited with {done.returncode}:\n{done.stdout}')
+        sys.exit(f'{" ".join(words)} exited with {done.returncode}:\n{done.stdout}')
     return done.stdout
 
-
-def run_or_skip(remedy, *words):
-    done = call(*words)
-    if done.returncode != 0:
-        skip(f'{remedy}: {done.stdout.strip()[-300:]}')
-
-
-try:
-    import tomllib
-except ImportError:
-    skip('this Python is older than 3.11')
 
 with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     place = pathlib.Path(name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith(('STEELYARD', 'PYTHON'))}
     makers = tomllib.loads((project / 'pyproject.toml').read_text())['build-system']['requires']
-    run_or_skip('no pip (script/setup --python installs it)', sys.executable, '-m', 'venv', place / 'make')
-    run_or_skip('no network', place / 'make/bin/pip', 'install', '--quiet', '--retries', '1', *makers)
+    builder = pathlib.Path(source, 'build/wheel-builder')
+    run(sys.executable, '-m', 'venv', builder)
+    run(builder / 'bin/pip', 'install', '--quiet', *makers)
     # ccache has the objects of this build: same compiler and settings, and a build directory beside that of script/build.
-    run(place / 'make/bin/pip', 'wheel', '--no-build-isolation', '--no-deps', '-w', place, project,
+    run(builder / 'bin/pip', 'wheel', '--no-build-isolation', '--no-deps', '-w', place, project,
         f'--config-settings=build-dir={source}/build/wheel',
         env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': source, 'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
     wheel, = place.glob('*.whl')
@@ -100,8 +79,5 @@ with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
 
     # One wheel for all Pythons, also for the one with PyTorch.
     run(place / 'use/bin/pip', 'install', '--no-index', '--no-deps', '--target', place / 'beside', wheel)
-    beside = call(torch_python, '-c', BESIDE_TORCH, cwd=place, env={**environment, 'PYTHONPATH': str(place / 'beside')})
-    if beside.stdout.startswith('no PyTorch'):
-        skip(f'only the part beside PyTorch: {beside.stdout}')
-    print(beside.stdout)
-    sys.exit(beside.returncode)
+    for python in (sys.executable, *pythons):
+        print(run(python, '-c', BESIDE_TORCH, cwd=place, env={**environment, 'PYTHONPATH': str(place / 'beside')}))

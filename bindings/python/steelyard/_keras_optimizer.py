@@ -19,7 +19,7 @@ A schedule is a function of the round, since each round is one step. It becomes 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Optional
 
 import keras
 
@@ -41,8 +41,9 @@ _OFF = {
 def translated(optimizer: Any, length: Length, clip_norm: float) -> tuple[dict[str, Any], float]:
     """Returns keys of the job file, and the norm for gradient clipping. Raises Failure for options
     that servers do not support."""
-    kind = type(optimizer)
-    if kind not in (keras.optimizers.SGD, keras.optimizers.Adam, keras.optimizers.AdamW):
+    kind = _public(type(optimizer))
+    if kind is None:
+        kind = type(optimizer)
         raise refuse(
             f'{kind.__module__}.{kind.__qualname__} is no optimizer that servers support: choose '
             'keras.optimizers.SGD, Adam or AdamW'
@@ -71,6 +72,13 @@ def translated(optimizer: Any, length: Length, clip_norm: float) -> tuple[dict[s
         'train.weight_decay': float(optimizer.weight_decay or 0),
         **table(rates, 'round', length),
     }, its_norm or clip_norm
+
+
+def _public(kind: type) -> Optional[type]:
+    """The class of keras.optimizers that makes objects of this class, or None if servers do not
+    support it. With PyTorch, keras.optimizers.Adam() makes an object of a subclass."""
+    supported = (keras.optimizers.SGD, keras.optimizers.Adam, keras.optimizers.AdamW)
+    return next((it for it in supported if kind is type(it.__new__(it))), None)
 
 
 def decays(optimizer: Any, variable: Any) -> bool:

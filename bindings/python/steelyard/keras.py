@@ -13,6 +13,10 @@
     if job.main:
         model.save('model.keras')
 
+This step is for TensorFlow. With PyTorch, call loss.backward() and push the `value.grad` of each
+variable. With JAX, differentiate model.stateless_call(), and assign the non-trainable variables that
+it returns to those of the model; docs/python.md shows all three.
+
 Run alone, such a script starts a private cluster; docs/python.md explains how to run it with many
 workers. Servers take the optimizer steps. Their parameters are loaded into the model before each
 piece, and the final ones after the loop.
@@ -29,6 +33,7 @@ each worker. Seeds of dropout are the same on every worker that computes a piece
 from __future__ import annotations
 
 import hashlib
+import importlib
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 import keras as _keras
@@ -48,15 +53,25 @@ if TYPE_CHECKING:
 
 __all__ = ['KerasJob', 'device', 'join']
 
+# PyTorch, if it is the backend of Keras.
+_torch: Any = importlib.import_module('torch') if _keras.backend.backend() == 'torch' else None
+
 
 def device() -> str:
     """The device of this process, for keras.device(): $STEELYARD_DEVICE, otherwise a GPU if
     available, otherwise "cpu:0"."""
     name = _cluster.device_name()
     if name is None:
-        return 'gpu:0' if _keras.distribution.list_devices('gpu') else 'cpu:0'
+        return 'gpu:0' if _has_gpu() else 'cpu:0'
     kind, _, number = name.partition(':')
     return f'{"gpu" if kind == "cuda" else kind}:{number or 0}'
+
+
+def _has_gpu() -> bool:
+    if _torch is not None:
+        return bool(_torch.cuda.is_available())
+    # JAX raises an error if it is asked for the GPUs of a machine without any.
+    return any(it.startswith('gpu') for it in _keras.distribution.list_devices())
 
 
 class Weights:
@@ -114,7 +129,10 @@ class Weights:
         return mark.hexdigest()
 
     def sow(self, seed: int) -> None:
-        """Sets each seed generator to a different seed derived from `seed`."""
+        """Sets each seed generator to a different seed derived from `seed`. With PyTorch, layers without
+        a seed of their own draw from PyTorch's generator."""
+        if _torch is not None:
+            _torch.manual_seed(seed)
         for number, variable in enumerate(self.seeds):
             variable.assign([(seed + 7919 * number) % 2**31, 0])
 
@@ -132,6 +150,14 @@ class KerasJob(PushJob):
         super().__init__(
             request, weights.flat, weights.arrays(), optimizer, kind, weights.frozen_hash()
         )
+
+    def push(self, loss: Any, gradients: Any, weight: Any = None) -> None:
+        """See PushJob.push(). With PyTorch, the `grad` of all weights is cleared afterwards, so that
+        loss.backward() needs no zero_grad()."""
+        super().push(getattr(loss, 'detach', lambda: loss)(), gradients, weight)
+        if _torch is not None:
+            for variable in self._weights.trained:
+                variable.value.grad = None
 
     def _take(self, parts: list[np.ndarray]) -> None:
         self._weights.take(parts)

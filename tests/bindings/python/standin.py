@@ -13,15 +13,9 @@ import pathlib
 import random
 import sys
 import threading
+import tomllib
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
-try:
-    import tomllib
-except ImportError:
-    tomllib = None
+import numpy  # script/setup installs it
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'bindings/python'))
 

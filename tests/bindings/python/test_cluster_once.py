@@ -8,7 +8,7 @@ import pathlib
 import signal
 import time
 
-from cluster_case import DEADLINE, ClusterCase, cluster_jobs, torch  # first: it skips where something is missing
+from cluster_case import DEADLINE, ClusterCase, cluster_jobs, torch
 
 COUNT, BATCH, EPOCHS, WIDTH = 400, 40, 3, 64
 

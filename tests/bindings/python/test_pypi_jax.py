@@ -4,17 +4,13 @@ import typing
 import unittest
 from unittest import mock
 
+import jax
+import jax.numpy as jnp
 import standin
 from arrays_case import JobCase, numpy, samples
 from steelyard import Failure
 
-try:
-    import jax
-    import jax.numpy as jnp
-except ImportError as missing:
-    raise unittest.SkipTest(f'skipped: {missing}: pip install jax')
-
-import steelyard.jax  # noqa: E402
+import steelyard.jax
 
 
 class Layer(typing.NamedTuple):
@@ -128,7 +124,7 @@ class Training(JobCase):
         far = self.real('''
             import jax, numpy
             from arrays_case import samples
-            from test_jax import MOMENTUM, first_params, plain, step
+            from test_pypi_jax import MOMENTUM, first_params, plain, step
             import steelyard.jax
             x, y = samples()
             job = steelyard.jax.join(first_params(), (x, y), batch=100, rounds=30, micro_batch=10, optimizer=MOMENTUM)

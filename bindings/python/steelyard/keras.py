@@ -83,7 +83,8 @@ class Weights:
                 'the model has no weights yet: add keras.Input, or call the model once before join()'
             )
         self.trained = list(model.trainable_variables)
-        self.averaged, self._frozen = [], []
+        self.averaged: list[Any] = []
+        self._frozen: list[Any] = []
         known = {id(it) for it in self.trained}
         could_be_trained = {
             id(it) for layer in model._flatten_layers() for it in layer._trainable_variables
@@ -181,7 +182,7 @@ class KerasJob(PushJob):
         ]
 
     def _fetched(self, gradient: Any) -> np.ndarray:
-        return _keras.ops.convert_to_numpy(gradient)
+        return np.asarray(_keras.ops.convert_to_numpy(gradient))
 
     def _moved(self) -> list[Any]:
         return [_array(it) - then for it, then in zip(self._weights.averaged, self._taken)]

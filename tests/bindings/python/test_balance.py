@@ -152,7 +152,7 @@ class Example(unittest.TestCase):
     def test_balances_ddp_and_computes_the_same(self):
         environment = {**os.environ, 'PYTHONPATH': str(ROOT / 'bindings/python'), 'OMP_NUM_THREADS': '1',
                        'MASTER_ADDR': '127.0.0.1', 'MASTER_PORT': str(free_port()), 'WORLD_SIZE': '2'}
-        with tempfile.TemporaryDirectory() as place:  # as torchrun does; that of PyTorch 1 does not start on Python 3.11
+        with tempfile.TemporaryDirectory() as place:  # torchrun of PyTorch 1 fails on Python 3.11
             first, second = (subprocess.Popen(
                 [sys.executable, ROOT / 'examples/python/balance_ddp.py'], cwd=place, text=True, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, env={**environment, 'RANK': rank, 'LOCAL_RANK': rank}) for rank in '01')

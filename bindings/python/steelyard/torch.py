@@ -25,6 +25,7 @@ from steelyard._joining import job_keys, placed
 from steelyard._ordered_worker import ordered
 from steelyard._pieces import dividing
 from steelyard._schedule import Length
+from steelyard._torch_batches import Loader, loader, parallel
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, Source, refuse_in_reader
 from steelyard._torch_job import Parts, Score, TorchJob as Job
@@ -32,13 +33,14 @@ from steelyard._torch_loader import Collate, Given, data_of, either, options_of
 from steelyard._torch_micro_batch import FIRST, MicroBatch, refuse_lone_sample
 from steelyard._torch_optimizer import translate
 from steelyard._torch_order import refuse_uneven_groups
+from steelyard._torch_parallel import Parallel
 from steelyard._torch_parameters import Layout, has_batch_norm
 from steelyard._torch_rounds import Round, RoundJob
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ['Job', 'Round', 'RoundJob', 'device', 'join']
+__all__ = ['Job', 'Loader', 'Parallel', 'Round', 'RoundJob', 'device', 'join', 'loader', 'parallel']
 
 
 def device() -> _torch.device:

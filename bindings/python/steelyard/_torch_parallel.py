@@ -1,0 +1,220 @@
+"""Data parallelism for a script that keeps its loop: steelyard.torch.parallel() and loader().
+
+A batch of the loader is this worker's share of a global batch. loss.backward() waits for the other
+workers and leaves the mean gradient of the global batch in .grad; every worker takes the optimizer step.
+
+A round is computed by the loop of the script, so its samples cannot be computed again within the round. If
+a worker is lost, the others receive its share when their own backward has ended. They close the round
+without it, and one of them adds these samples to its next batches. The parts of the gradient that the
+lost worker had sent by then stay, so those parameters see these samples twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any, Iterator, Optional
+
+import torch
+
+from steelyard import _worker
+from steelyard._errors import Failure, refuse
+from steelyard._job import BaseJob
+from steelyard._reading import Ahead
+from steelyard._torch_copy import OwnLayout
+from steelyard._torch_data import Reader, moved
+from steelyard._torch_exchange import Exchange, LossWatch
+from steelyard._torch_steps import OwnSteps
+from steelyard._worker import Task
+
+
+class Parallel(torch.nn.Module):
+    """A module with shared gradients, made by steelyard.torch.parallel().
+
+    model.module   the module itself
+    model.logs     whether this worker should write logs; fixed from the first batch on
+    model.main     after the last epoch: True in the one process that should save the results"""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        self._kept: dict[str, Any] = {}
+        self._job: Optional[ParallelJob] = None
+
+    def forward(self, *inputs: Any, **options: Any) -> Any:
+        return self.module(*inputs, **options)
+
+    def keep(self, **objects: Any) -> Parallel:
+        """Adds optimizers, schedulers, averages of weights, and anything with state_dict() and
+        load_state_dict() to the state of the job: checkpoints and workers that join late get it."""
+        self._kept.update(objects)
+        if self._job is not None:
+            self._job.steps.keep(objects)
+        return self
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """For scripts that accumulate gradients. Has no effect: gradients of every batch are exchanged, and
+        .grad accumulates their means."""
+        yield
+
+    @property
+    def main(self) -> bool:
+        return self._job is not None and self._job.main
+
+    @property
+    def logs(self) -> bool:
+        return self._job is None or int(self._job.about.get('slot', 0)) == 0
+
+    def attach(self, job: ParallelJob) -> None:
+        if self._job is not None:
+            raise refuse('a model has one loader for training: call parallel(model) again for another job')
+        self._job = job
+        job.steps.keep(self._kept)
+
+
+class ParallelJob(BaseJob):
+    """The job behind a loader. `batch`: samples of a global batch. `backwards`: exchanges for each batch."""
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        layout: OwnLayout,
+        reader: Reader,
+        batch: int,
+        backwards: int,
+        *arguments: Any,
+        **options: Any,
+    ) -> None:
+        self._layout, self._reader = layout, reader
+        self._batch, self._backwards = batch, backwards
+        self.steps = OwnSteps(model, layout, lambda: self.worker)
+        self._exchange = Exchange(layout, self._backward_ended)
+        self._device = layout.parameters[0].tensor.device
+        self._peeked: Optional[Task] = None
+        self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed
+        self._held: Optional[Task] = None  # the step of a round in which this worker has no share
+        self._weight = 0.0  # samples of the current batch
+        self._left = 0  # exchanges that the current batch still needs
+        self._owed: list[int] = []  # samples of lost workers
+        self._ahead: Optional[Ahead] = None
+        LossWatch.install()
+        super().__init__(*arguments, **options)
+        self._tasks = self.tasks()
+
+    # ---- the loader
+
+    def batches(self) -> Iterator[Any]:
+        """Yields this worker's batches until the epoch ends."""
+        epoch: Optional[int] = None
+        while True:
+            task = self._next()
+            if task is None:
+                return self._say_owed()
+            if task.kind == _worker.TRAIN and epoch not in (None, task.epoch):
+                self._peeked = task
+                return
+            if task.kind == _worker.TRAIN:
+                epoch = task.epoch
+            batch = self._read(task)
+            self._left = self._backwards
+            self._begin(task)
+            yield batch
+            if self._left > 0:
+                raise refuse(
+                    'the body of the loop ended without loss.backward(): call it for each batch, with 0 * '
+                    'loss to skip one'
+                    if self._left == self._backwards
+                    else f'the body of the loop called loss.backward() {self._backwards - self._left} '
+                    f'times, and the loader has backwards={self._backwards}'
+                )
+
+    def _read(self, task: Task) -> Any:
+        """The batch of a round: this worker's share and samples of lost workers. Without a share, one
+        sample of weight 0, so that the loop runs."""
+        given = task.samples if task.kind == _worker.TRAIN else ()
+        numbers = [it for it in given if it >= 0]
+        taken = self._owed[: max(1, len(numbers))]
+        del self._owed[: len(taken)]
+        numbers += taken
+        self._weight = float(len(numbers))
+        if not numbers:
+            numbers = list(self._worker.samples(self.epoch, 0, 1))
+        lists = [tuple(numbers)]
+        self._reader.expect(lists, self._guesses(task) if task.kind == _worker.TRAIN else [])
+        return moved(self._reader.get(lists[0]), self._device)
+
+    def _guesses(self, task: Task) -> list[Any]:
+        if self._backwards > 1:
+            return []
+        if self._ahead is None:
+            self._ahead = Ahead(self.about, self._worker.samples)
+        return self._ahead.after(task.epoch, task.position, len(task.samples), self._batch)
+
+    def _say_owed(self) -> None:
+        if self._owed:
+            print(
+                f'steelyard: the job ended before {len(self._owed)} samples of a lost worker were used',
+                file=sys.stderr,
+            )
+
+    # ---- rounds
+
+    def _begin(self, task: Task) -> None:
+        """Begins a round with this worker's share, or the step of one in which it has none."""
+        self._task, self._held = (task, None) if task.kind == _worker.TRAIN else (None, task)
+        self._layout.load(torch.empty(0))
+        self._exchange.watch()
+        self.steps.begin_round(int(self.about.get('slot', 0)))
+
+    def _backward_ended(self) -> None:
+        """Pushes this worker's gradient and waits for the mean."""
+        self._check_process()
+        if self._left == 0:
+            raise refuse(
+                'loss.backward() ran once more than the loader expects: call it once for each batch, with '
+                'the sum of the losses, or give steelyard.torch.loader() backwards=2'
+            )
+        if self._left < self._backwards:  # a further exchange of the same batch is a round of its own
+            task = self._next()
+            if task is None:
+                raise Failure('the job ended within a batch')
+            self._begin(task)
+        self._left -= 1
+        if self._task is not None:
+            self._push(self._task)
+        step = self._held or self._wait_for_step()
+        self.steps.take(step, self._worker)
+        self._exchange.put_back()
+
+    def _push(self, task: Task) -> None:
+        into = torch.frombuffer(task.gradient, dtype=torch.float32)
+        self._exchange.write(into, self._weight)
+        self._layout.write_buffers(into, into, self._weight)
+        self._worker.weigh(self._weight)
+        self._worker.done(float(LossWatch.last) * self._weight, 0)
+
+    def _wait_for_step(self) -> Task:
+        """Closes shares of lost workers with weight 0: their samples come with later batches."""
+        while True:
+            task = self._next()
+            if task is None:
+                raise Failure(f'the job ended within a round: {self.outcome}')
+            if task.kind == _worker.STEP:
+                return task
+            torch.frombuffer(task.gradient, dtype=torch.float32).zero_()
+            if self._left + 1 == self._backwards:  # the further exchanges of a batch have no samples of their own
+                self._owed.extend(it for it in task.samples if it >= 0)
+            self._worker.weigh(0.0)
+            self._worker.done(0.0, 0)
+
+    def _next(self) -> Optional[Task]:
+        """The next share or step; None after the end of the job."""
+        while True:
+            task, self._peeked = self._peeked or next(self._tasks, None), None
+            if task is None or not self.steps.beside(task, self._worker):
+                return task
+
+    def _take_final(self, task: Task) -> None:
+        self._exchange.close()
+        self._reader.close()

@@ -164,7 +164,7 @@ class BaseJob:
             while not self._over:
                 task = self._step()
                 if task is not None:
-                    if task.samples:
+                    if task.kind in (_worker.TRAIN, _worker.EVALUATE):
                         self.epoch, self.position = task.epoch, task.position
                     yield task
         except GeneratorExit:
@@ -174,7 +174,7 @@ class BaseJob:
     def stop(self) -> None:
         """Ends the job for all workers, as a success, after the current round. Let the loop go on: it
         ends by itself, with the parameters of that round."""
-        self.check_process()
+        self._check_process()
         if not self._over:
             self._worker.stop(False)
 
@@ -184,7 +184,7 @@ class BaseJob:
         with self._settling:
             if not self._left or self._over or os.getpid() != self._owner:
                 return
-            self.stay()
+            self._stay()
             if self.about.get('workers') != 1:
                 return self.leave()
             self._loads = load

@@ -62,6 +62,9 @@ class OrderedWorker:
     def done(self, loss: float, correct: int) -> None:
         self._worker.done(loss, correct)
 
+    def stop(self, now: bool) -> None:
+        self._worker.stop(now)
+
     def lose_state(self) -> None:
         self._worker.lose_state()
 

@@ -100,7 +100,7 @@ class ParallelJob(BaseJob):
         self._ahead: Optional[Ahead] = None
         LossWatch.install()
         super().__init__(*arguments, **options)
-        self._tasks = self.tasks()
+        self._given = self._tasks()
 
     # ---- the loader
 
@@ -211,7 +211,7 @@ class ParallelJob(BaseJob):
     def _next(self) -> Optional[Task]:
         """The next share or step; None after the end of the job."""
         while True:
-            task, self._peeked = self._peeked or next(self._tasks, None), None
+            task, self._peeked = self._peeked or next(self._given, None), None
             if task is None or not self.steps.beside(task, self._worker):
                 return task
 

@@ -94,7 +94,7 @@ class RoundJob(TorchJob):
     def rounds(self) -> Iterator[Round]:
         """Yields the rounds of the job. After the inner loop over a round, every parameter has the mean
         gradient of all samples of the round in .grad; call optimizer.step() then."""
-        self._tasks = self.tasks()
+        self._given = self._tasks()
         try:
             while self._between_rounds():
                 assert self._steps.version is not None
@@ -109,7 +109,7 @@ class RoundJob(TorchJob):
             self._left_early()
             raise
         finally:
-            self._tasks.close()
+            self._given.close()
             self._close()
 
     def __iter__(self) -> Iterator[Any]:
@@ -131,7 +131,7 @@ class RoundJob(TorchJob):
 
     def _next(self) -> Optional[Task]:
         """The next task; None after the end of the job."""
-        task, self._peeked = self._peeked or next(self._tasks, None), None
+        task, self._peeked = self._peeked or next(self._given, None), None
         if task is not None and not self._ahead:
             self._begin()
         return task

@@ -162,4 +162,4 @@ class Refused(TorchCase):
         with self.assertRaisesRegex(ValueError, 'more than 1 value') as caught:
             for x, y in job:
                 job.backward(mean_loss(model, x, y))
-        self.assertIn('drop_last=True', job.explain(caught.exception))
+        self.assertIn('drop_last=True', job._explain(caught.exception))

@@ -95,12 +95,6 @@ class Joined(TorchCase):
             job.backward(mean_loss(model, x, y), weight=10 * len(x))
         self.assertEqual(sorted(cluster.weights), [0.0, 330.0])
 
-    def test_in_every_round_if_the_size_leaves_one_of_the_batch(self):
-        cluster = standin.Cluster(shares=lambda number: [3, 1])
-        sizes = self.sizes(cluster, net(), samples(66), batch=33, micro_batch=8)
-        self.assertEqual({it for _, it in sizes}, {8, 9})
-        self.assertEqual(sum(it for _, it in sizes), 132)
-
     def test_a_sampler_and_a_lone_sample(self):
         model = nn.Sequential(nn.Linear(1, 4), nn.BatchNorm1d(4), nn.Linear(4, 3))
         data = [(torch.tensor([float(it)]), it % 3) for it in range(33)]

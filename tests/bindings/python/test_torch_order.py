@@ -195,7 +195,7 @@ class Groups(OrderCase):
 
     def test_micro_batches_lie_within_a_list(self):
         lists = self.lists(30, 5, 40, 1, 24)
-        self.used(batch_sampler=lists, batch=50, shares=(2, 3), micro_batch=16)
+        self.used(batch_sampler=lists, batch=48, shares=(2, 3), micro_batch=16)
         for _, _, numbers in self.parts:
             self.assertTrue(any(set(numbers) <= set(it) for it in lists), numbers)
         self.assertEqual(cut(range(20), 0, 8, 50, [12, 20]),

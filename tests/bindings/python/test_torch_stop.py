@@ -71,7 +71,7 @@ class Stop(TorchCase):
     def test_without_a_question_the_job_ends_soon_and_the_model_is_left_alone(self):
         model = mlp()
         job = self.join(standin.Cluster(), model, sgd(model), samples())
-        with mock.patch('steelyard._job.GRACE', 0), mock.patch.object(job, 'take_final') as taken:
+        with mock.patch('steelyard._job.GRACE', 0), mock.patch.object(job, '_take_final') as taken:
             for x, y in job:
                 break
             job._leaving.join()

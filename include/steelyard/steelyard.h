@@ -160,8 +160,8 @@ int steelyard_done(steelyard_worker* worker, double loss, uint64_t correct);
 void steelyard_lose_state(steelyard_worker* worker);
 
 /* Requests the end of the job for all workers, as a success; steelyard_next() returns END when it is reached.
- * The first request of a job counts. `now` = 0: after the current round, which is computed as usual. `now` = 1:
- * at once; open rounds are dropped, and this worker may abandon its task. */
+ * The first request of a job counts. `now` = 0: after the current round, which is computed as usual. If it
+ * is 1: at once; open rounds are dropped, and this worker may abandon its task. */
 void steelyard_stop(steelyard_worker* worker, int now);
 
 /* Leaves the job; other workers compute the pieces that this one owes. `failure`: the reason, if other

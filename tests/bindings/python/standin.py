@@ -153,13 +153,11 @@ class Cluster:
         return self.number >= self.rounds and not self.owed
 
     def loss(self, number):  # as the scheduler reports it
-        losses, weights = zip(*self.losses[number])
-        return sum(losses) / sum(weights)
+        return sum(it[0] for it in self.losses[number]) / sum(it[1] for it in self.losses[number])
 
     def stop(self, now):
-        self.rounds = min(self.rounds, self.number if now else self.number + 1)
-        if now:
-            self.pending, self.owed = [], 0
+        self.rounds = min(self.rounds, self.number + (not now))
+        self.pending, self.owed = ([], 0) if now else (self.pending, self.owed)
 
     def check_epochs(self):
         """Checks that every sample of each whole epoch counted once."""
@@ -194,9 +192,9 @@ class Worker:
                 return _worker.Task(kind=_worker.END, code=1, message='it failed, as the test wanted')
             if cluster.over():
                 self.last = self.floats(cluster.flat)
-                return _worker.Task(kind=_worker.END, parameters=self.last, main=self.index == 0,
-                                    epoch=cluster.number // cluster.per_epoch,
-                                    position=cluster.number % cluster.per_epoch * cluster.batch)
+                epoch, index = divmod(cluster.number, cluster.per_epoch)
+                return _worker.Task(_worker.END, self.last, main=self.index == 0, epoch=epoch,
+                                    position=index * cluster.batch)
             for piece in cluster.pending:
                 if piece.worker == self.index or piece.worker in cluster.left:
                     cluster.pending.remove(piece)
@@ -277,7 +275,7 @@ class Worker:
     def stop(self, now):
         with self.cluster.lock:
             self.cluster.stop(now)
-            self.piece = None if now else self.piece
+            self.piece = self.piece if not now else None
 
     def leave(self, failure=None):
         with self.cluster.lock:

@@ -178,14 +178,15 @@ TEST_F(TaskQueueTest, AnUntakenTaskEndsWhenTheQueueCloses) {
   sums_.get();
 }
 
-TEST_F(TaskQueueTest, AnEvaluationHasNoGradient) {
+TEST_F(TaskQueueTest, AnEvaluationHasAWeightButNoGradient) {
   sums_ = std::async(std::launch::async, [this] { return engine_->evaluate(parameters_, samples_); });
   const TaskQueue::Task* task = take();
   ASSERT_NE(task, nullptr);
   EXPECT_TRUE(task->gradient.empty());
-  EXPECT_THAT(refusal([&] { task_queue_.weigh(1); }), HasSubstr("no gradient"));
+  task_queue_.weigh(2.5);
   task_queue_.finish({3, 2});
   EXPECT_EQ(sums_.get(), (nn::Sums{3, 2}));
+  EXPECT_EQ(engine_->weight(), 2.5);
 }
 
 // ---- tasks without samples

@@ -102,5 +102,14 @@ TEST_F(VersionBufferTest, UnalignedSlicesAreCopied) {
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
 }
 
+TEST_F(VersionBufferTest, AVersionElsewhereIsCompleteWithoutValues) {
+  buffer.stand_for(6);
+  EXPECT_TRUE(buffer.begun);
+  EXPECT_EQ(buffer.missing, 0U);
+  EXPECT_EQ(buffer.version, 6U);
+  EXPECT_TRUE(buffer.can_be_kept(6));
+  EXPECT_TRUE(buffer.values(all).empty());
+}
+
 }  // namespace
 }  // namespace steelyard::version_buffer_test

@@ -172,5 +172,11 @@ TEST_F(InitialStateTest, NonCheckpointsAreRefusedWithASuggestion) {
   EXPECT_THAT(required(path + "/MANIFEST.json"), HasSubstr("not a checkpoint"));
 }
 
+TEST_F(InitialStateTest, WorkersAndServersCannotContinueEachOthersSteps) {
+  job_.optimizer.kind = nn::Optimizer::Kind::worker;
+  EXPECT_THAT(refusal([&] { check(0, job_, source_); }),
+              AllOf(HasSubstr("servers took the steps"), HasSubstr("resume with the same script")));
+}
+
 }  // namespace
 }  // namespace steelyard::initial_state_test

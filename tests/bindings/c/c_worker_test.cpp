@@ -130,7 +130,9 @@ class CWorker : public ProcessTest {
       if (task.kind > STEELYARD_JOINED && task.kind != STEELYARD_END && steelyard_wanted(worker) != 0) {
         EXPECT_EQ(steelyard_done(worker, 0, 0), 0) << steelyard_error();
       }
-      if (task.kind == STEELYARD_END) EXPECT_EQ(task.code, 0) << steelyard_error();
+      if (task.kind == STEELYARD_END) {
+        EXPECT_EQ(task.code, 0) << steelyard_error();
+      }
     }
     EXPECT_EQ(steps, epochs * samples / batch + 1) << "every version, the first and the last included";
     return own;

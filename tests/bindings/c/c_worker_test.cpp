@@ -106,7 +106,7 @@ class CWorker : public ProcessTest {
     }
   }
 
-  // Takes the steps on a copy of its own. Returns that copy after the end; `states` counts the states written.
+  // Takes the steps on a copy of its own, and returns it at the end. `states` counts the states written.
   static std::vector<float> work_on_copy(steelyard_worker* worker, std::atomic<int>& states) {
     std::vector<float> own(3);
     std::uint64_t steps = 0;

@@ -32,13 +32,13 @@ class Piece:
     gradient: Any = (
         None  # the sum of weight times gradient, in the framework's arrays; None: nothing yet
     )
-    losses: list[tuple[Any, int]] = dataclasses.field(
+    losses: list[tuple[Any, float]] = dataclasses.field(
         default_factory=list
-    )  # (mean loss, number of samples) of each micro-batch
+    )  # (mean loss, weight) of each micro-batch
 
     def loss(self) -> float:
-        """The sum of the losses of all samples."""
-        return sum(float(mean) * count for mean, count in self.losses)
+        """The weighted sum of the losses."""
+        return sum(float(mean) * weight for mean, weight in self.losses)
 
 
 def divided(samples: Sequence[int], size: int) -> list[Samples]:

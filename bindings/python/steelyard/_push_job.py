@@ -153,12 +153,12 @@ class PushJob(BaseJob):
                 f'job.push() got a loss of shape {tuple(loss.shape)}: give one number, the mean '
                 'over the micro-batch'
             )
-        its_weight, count = weight_of(weight, self._count), self._count
+        its_weight = weight_of(weight, self._count)
         arrays = self._checked(self._listed(gradients))
         self._count = None
         self._piece.weight += its_weight
         if its_weight:
-            self._piece.losses.append((loss, count))
+            self._piece.losses.append((loss, its_weight))
             self._piece.gradient = self._added(self._piece.gradient, arrays, its_weight)
 
     # ---- for subclasses

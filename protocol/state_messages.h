@@ -97,6 +97,14 @@ struct Saved {  // checkpointer -> scheduler and shards: the checkpoint is durab
 
 inline constexpr std::size_t state_part_bytes = std::size_t{1} << 20;
 inline constexpr std::uint64_t first_state_attempt = 1;
+inline constexpr std::uint32_t most_state_parts = 1U << 20;  // a terabyte
+
+// Whether these bytes can be that part of a state: only the last one may be shorter than the others.
+inline bool is_sound(std::uint32_t part, std::uint32_t parts, const Blob& bytes) {
+  const bool last = part + 1 == parts;
+  return part < parts && parts <= most_state_parts && !bytes.empty() &&
+         (last ? bytes.size() <= state_part_bytes : bytes.size() == state_part_bytes);
+}
 
 // Scheduler -> worker: upload your state as it is after this number of steps. Not repeated: if it fails or is
 // lost, the scheduler begins another attempt.

@@ -52,12 +52,7 @@ bool StateDownload::take(Time now, const WorkerState& part) {
     superseded_ = true;
     return true;
   }
-  const bool last = part.part + 1 == part.parts;
-  const std::size_t size = part.bytes.size();
-  if (part.part >= part.parts || size == 0 || (last ? size > state_part_bytes : size != state_part_bytes) ||
-      (parts_ && parts_->size() != part.parts)) {
-    return false;
-  }
+  if (!is_sound(part.part, part.parts, part.bytes) || (parts_ && parts_->size() != part.parts)) return false;
   if (!parts_) {
     decided_ = part.attempt;
     parts_.emplace(part.parts, transfer_window);

@@ -142,7 +142,7 @@ void Scheduler::handle(Time now, NodeId from, const Ready& ready, Outbox& out) {
   if (worker == nullptr || (worker->ready && ready.has_state)) return ignore();
   if (!ready.has_state) {
     if (std::exchange(worker->ready, false)) training_.release(now, worker->slot, out);
-    return training_.lacks_state(now, from, ready, out);
+    return training_.lacks_state(now, *worker, ready, out);
   }
   worker->ready = true;
   std::string profile = adopt_profile(job_, ready, *worker);
@@ -236,7 +236,9 @@ void Scheduler::handle(Time now, NodeId from, const WorkerBeat& beat, Outbox& ou
     training_.may_be_idle(worker->slot);
   }
   if (beat.end != EndRequest::none) training_.hear(now, *worker, beat.end, out);
-  training_.repeat_lost(now, worker->slot, beat.held, std::exchange(worker->doubtful, false), out);
+  const bool doubtful = std::exchange(worker->doubtful, false);
+  if (doubtful) training_.upload_again(worker->slot, out);
+  training_.repeat_lost(now, worker->slot, beat.held, doubtful, out);
   training_.adopt_orphans(now, out);
 }
 
@@ -361,6 +363,7 @@ void Scheduler::handle(Time now, NodeId from, const Goodbye& leave, Outbox& out)
     const bool failed = !leave.failure.empty();  // it would fail again, so it is not restarted
     const std::string why = failed ? "failed: " + leave.failure.substr(0, longest_failure) : "left";
     lose_worker(now, *worker, why, out);
+    worker->ready = false;  // it has exited
     if (failed) return training_.end_if_alone(now, "worker '" + worker->name + "' " + why, out);
   }
   const ShardMember* shard = members_.shard(from);

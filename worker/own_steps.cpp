@@ -41,9 +41,11 @@ OwnSteps::Change OwnSteps::handle(Time, const UploadState& order, std::span<cons
 OwnSteps::Change OwnSteps::handle(Time now, const StateWritten& written, std::span<const ShardPlace> shards,
                                   Outbox& out) {
   if (!order_ || written.attempt != order_->attempt) return Change::none;
-  if (!written.trouble.empty()) {
+  std::string trouble = written.trouble;
+  if (trouble.empty() && written_to_->size() == 0) trouble = "its program has written nothing";
+  if (!trouble.empty()) {
     written_to_.reset();
-    out.send<ToScheduler>(scheduler_node, StateUploaded{term_, written.attempt, false, written.trouble});
+    out.send<ToScheduler>(scheduler_node, StateUploaded{term_, written.attempt, false, std::move(trouble)});
     return Change::none;
   }
   upload_.emplace(

@@ -13,6 +13,7 @@ namespace steelyard {
 namespace {
 
 constexpr Duration last_version_timeout = std::chrono::seconds(10);
+constexpr Duration last_step_timeout = std::chrono::seconds(60);  // of the program, with its pull
 constexpr Duration acknowledgement_timeout = std::chrono::seconds(1);
 
 }  // namespace
@@ -96,11 +97,6 @@ void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.heartbeat_timeout));
 }
 
-void Worker::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
-  if (session_.joined()) return ignore();
-  exit_reason_.refused(refuse);
-}
-
 void Worker::handle(Time now, NodeId, const Roster& roster, Outbox& out) {
   if (!session_.joined() || roster.number < reach_.roster()) return ignore();
   if (roster.shards.empty()) return;  // not all shards have joined yet
@@ -143,7 +139,13 @@ void Worker::answered(Time now, NodeId shard, Outbox& out) {
 // them. Stop and Interrupt abandon it.
 void Worker::get_ready(Time now, Outbox& out) {
   if (measuring_ || stop_) return;
-  if (profiler_) {
+  if (own_steps_ && reach_.ready()) {
+    choose_next(now, out);
+    if (!own_steps_->decided()) return;  // the first version is on its way, or superseded
+    ready_.has_state = own_steps_->has_state();
+    ready_.loading = own_steps_->loading();
+  }
+  if (profiler_ && ready_.has_state) {
     if (const std::optional<std::uint64_t> size = profiler_->next(now)) {
       if (trial_parameters_.empty()) trial_parameters_ = trial_parameters(job_.layout);
       Piece piece{.positions = {0, *size}, .whole = {0, *size}};
@@ -151,18 +153,12 @@ void Worker::get_ready(Time now, Outbox& out) {
       measuring_ = true;
       return out.send<ToCompute>(compute_node, Compute{piece, trial_parameters_, true});
     }
-    ready_ = profiler_->result();
+    ready_.times = profiler_->result().times;
+    ready_.most = profiler_->result().most;
     profiler_.reset();
     trial_parameters_ = {};
   }
-  if (!reach_.ready()) return;
-  if (own_steps_) {
-    choose_next(now, out);
-    if (!own_steps_->decided()) return;  // the first version is on its way, or superseded
-    ready_.has_state = own_steps_->has_state();
-    ready_.loading = own_steps_->loading();
-  }
-  out.send<ToScheduler>(scheduler_node, ready_);
+  if (reach_.ready()) out.send<ToScheduler>(scheduler_node, ready_);
 }
 
 void Worker::handle(Time now, NodeId, const TrialTooLarge&, Outbox& out) {
@@ -307,6 +303,7 @@ void Worker::lose_state(Time now, Outbox& out) {
   own_steps_->expired(out);
   forget([](const HeldPiece&) { return true; });
   current_.drop();
+  next_.drop();
   if (std::exchange(computing_, std::nullopt))
     out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   get_ready(now, out);
@@ -429,7 +426,7 @@ void Worker::push_awaited(Outbox& out) {
 void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
   if (stop_ && (stop_->has_last || !stop.has_last)) return ignore();  // repeated
   stop_ = stop;
-  patience_ = now + last_version_timeout;
+  patience_ = now + (own_steps_ ? last_step_timeout : last_version_timeout);
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   const bool here = current_.can_be_kept(stop.last) && current_.version == stop.last &&
                     !job_.sync.on_arrival && (!own_steps_ || own_steps_->has_taken(stop.last));
@@ -461,12 +458,6 @@ void Worker::handle(Time now, NodeId, const Disconnected& lost, Outbox& out) {
   if (!next_.begun) return;
   timeout_.can_come(now);
   pull(lost.node, out);
-}
-
-void Worker::handle(Time, NodeId, const VersionMismatch& version_mismatch, Outbox&) {
-  exit_reason_.refused(Refuse{Refusal::other_protocol,
-                              "the other side uses protocol " + std::to_string(version_mismatch.protocol) +
-                                  ", this worker another: use the same release everywhere"});
 }
 
 // The scheduler reports the shard to users, and assigns this worker's pieces to others. The link retries.

@@ -70,7 +70,9 @@ class Worker {
   void handle(Time now, NodeId from, const AskModel& ask, Outbox& out);
   void handle(Time now, NodeId from, const AskWeights& ask, Outbox& out);
   void handle(Time now, NodeId from, const Welcome& welcome, Outbox& out);
-  void handle(Time now, NodeId from, const Refuse& refuse, Outbox& out);
+  void handle(Time, NodeId, const Refuse& refuse, Outbox&) {
+    session_.joined() ? ignore() : exit_reason_.refused(refuse);
+  }
   void handle(Time now, NodeId from, const Roster& roster, Outbox& out);
   void handle(Time now, NodeId from, const Pong& pong, Outbox& out);
   void handle(Time now, NodeId from, const Start& start, Outbox& out);
@@ -93,7 +95,11 @@ class Worker {
     own_steps_ ? heed(now, own_steps_->handle(now, said, shards_, out), out) : ignore();
   }
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
-  void handle(Time now, NodeId from, const VersionMismatch& version_mismatch, Outbox& out);
+  void handle(Time, NodeId, const VersionMismatch& it, Outbox&) {
+    exit_reason_.refused(Refuse{Refusal::other_protocol,
+                                "the other side uses protocol " + std::to_string(it.protocol) +
+                                    ", this worker another: use the same release everywhere"});
+  }
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);
   void handle(Time, NodeId, const MachineLeft& left, Outbox&) { left_ = left.share; }

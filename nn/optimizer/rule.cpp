@@ -120,7 +120,11 @@ void step(const Optimizer& optimizer, const Update& u, std::span<float> state, d
     return whole.finish(u, state, rate, 1);
   }
   check(optimizer, u, state);
-  if (steps_on_workers(optimizer)) return blend(u, level, 0, static_cast<float>(u.scale));
+  if (steps_on_workers(optimizer)) {
+    return in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
+      rule_table(level).blend(size, u.out.data() + at, sum, sum, 0, static_cast<float>(u.scale));
+    });
+  }
   const RuleTable& rules = rule_table(level);
   const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
   const double weight_decay = decay * optimizer.weight_decay;

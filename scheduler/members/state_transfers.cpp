@@ -13,14 +13,13 @@ std::optional<StateTransfers::Order> StateTransfers::begin(Version version) {
   return Order{source->first, UploadState{term_, attempt_->number, version}};
 }
 
-StateTransfers::Answer StateTransfers::lacks(const Ready& ready, Version next, bool gathering) {
+StateTransfers::Answer StateTransfers::lacks(const Ready& ready, Version next, bool gathering, bool saving) {
   if (gathering) return {{}, LoadState{term_, first_state_attempt, from_}};
   Answer answer;
   const bool loads = attempt_ && ready.loading == attempt_->number,
              fresh = attempt_ && attempt_->version == next;
   if (!loads && !fresh) {
-    if (attempt_ && !attempt_->done)
-      return answer;  // wait for it: the checkpointer or another worker loads it
+    if (attempt_ && (!attempt_->done || saving)) return answer;  // others load it
     answer.order = begin(next);
     if (!answer.order) return answer;
   }

@@ -33,17 +33,23 @@ class StateTransfers {
   std::optional<Order> begin(Version version);
 
   // A worker has reported that it lacks the state. `next`: the version that the newest begun round makes.
-  // Before training begins it loads the version that the job starts from, which the checkpointer uploads.
+  // `saving`: a checkpoint of version() is being written, so no new attempt may replace it. Before training
+  // begins the worker loads the version that the job starts from, which the checkpointer uploads.
   struct Answer {
     std::optional<Order> order{};     // a new attempt
-    std::optional<LoadState> load{};  // for that worker; nothing if no worker has the state
+    std::optional<LoadState> load{};  // for that worker; nothing if it has to wait
   };
-  Answer lacks(const Ready& ready, Version next, bool gathering);
+  Answer lacks(const Ready& ready, Version next, bool gathering, bool saving);
 
   // Returns why the upload failed; empty otherwise, or if the answer is of an earlier attempt.
   std::string uploaded(const StateUploaded& uploaded);
-  // The worker in this slot is lost. Returns whether it was uploading.
+  // The worker in this slot is lost, or its order may be. Returns whether it was uploading; that attempt is
+  // given up then.
   bool lose(std::uint32_t slot);
+  // Of the latest attempt; nothing if there is none.
+  [[nodiscard]] std::optional<Version> version() const {
+    return attempt_ ? std::optional(attempt_->version) : std::nullopt;
+  }
 
  private:
   struct Attempt {

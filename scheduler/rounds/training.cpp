@@ -265,11 +265,24 @@ void Training::upload_state(Version version, Outbox& out) {
   if (const auto order = states_->begin(version)) dispatch_.to_worker(order->slot, order->upload, out);
 }
 
-void Training::lacks_state(Time now, NodeId worker, const Ready& ready, Outbox& out) {
-  if (!states_ || phase() >= Phase::saving) return;
-  const auto answer = states_->lacks(ready, rounds_.ahead().round(), phase() == Phase::gathering);
+// The version that the newest begun round makes; while saving, the one that is saved.
+Version Training::state_version() const {
+  const auto& pending = checkpoints_.pending();
+  return phase() == Phase::saving && !pending.empty() ? pending.rbegin()->first : rounds_.ahead().round();
+}
+
+void Training::upload_again(std::uint32_t slot, Outbox& out) {
+  if (states_ && states_->lose(slot)) upload_state(state_version(), out);
+}
+
+void Training::lacks_state(Time now, const WorkerMember& worker, const Ready& ready, Outbox& out) {
+  if (!states_) return;
+  upload_again(worker.slot, out);
+  if (phase() >= Phase::saving) return;
+  const bool saving = states_->version() && checkpoints_.pending().contains(*states_->version());
+  const auto answer = states_->lacks(ready, state_version(), phase() == Phase::gathering, saving);
   if (answer.order) dispatch_.to_worker(answer.order->slot, answer.order->upload, out);
-  if (answer.load) out.send<ToWorker>(worker, *answer.load);
+  if (answer.load) out.send<ToWorker>(worker.node, *answer.load);
   const auto has_state = [](const auto& it) { return it.second.ready; };
   if (phase() == Phase::running && std::ranges::none_of(members_.workers, has_state))
     fail(now, {Outcome::worker_failed, "no worker is left that has the model"}, out);
@@ -282,13 +295,13 @@ bool Training::hear(NodeId from, const StateUploaded& uploaded, Outbox& out) {
   const std::string trouble = states_->uploaded(uploaded);
   if (trouble.empty()) return true;
   Dispatch::note("worker '" + members_.worker_name(from) + "' has not uploaded its state: " + trouble, out);
-  upload_state(rounds_.ahead().round(), out);
+  upload_state(state_version(), out);
   return true;
 }
 
 void Training::lose(Time now, std::uint32_t slot, Outbox& out) {
   apply(now, assignments_.lose(now, slot), out);
-  if (states_ && states_->lose(slot)) upload_state(rounds_.ahead().round(), out);
+  upload_again(slot, out);
 }
 
 // ---- saving and ending

@@ -53,7 +53,9 @@ class Training {
   bool hear(NodeId from, const StateUploaded& uploaded, Outbox& out);
 
   // The worker lacks the state of the model, in a job whose workers take the steps: finds another worker's.
-  void lacks_state(Time now, NodeId worker, const Ready& ready, Outbox& out);
+  void lacks_state(Time now, const WorkerMember& worker, const Ready& ready, Outbox& out);
+  // Messages to the worker in this slot may be lost: if it uploads its state, begins that again.
+  void upload_again(std::uint32_t slot, Outbox& out);
   // The worker in this slot joined or came back, and may be idle.
   void may_be_idle(std::uint32_t slot) { assignments_.may_be_idle(slot); }
   // Assigns pieces without an owner, if a worker is available.
@@ -95,6 +97,7 @@ class Training {
   void confirm(Time now);
   void save(Time now, Outbox& out);
   void upload_state(Version version, Outbox& out);
+  [[nodiscard]] Version state_version() const;
   void end_as_requested(Time now, Outbox& out);
   void stop(Time now, Outbox& out);
   void apply(Time now, const Orders& orders, Outbox& out);

@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::size_t answers_kept = 4;
 constexpr std::size_t parts_at_once = 16;  // in flight for a gathered version, over all shards
-constexpr Duration timeout = std::chrono::milliseconds(500);  // between heartbeats
-constexpr Duration silence = std::chrono::seconds(5);         // of a shard, before heartbeats name it
-constexpr Duration too_long = std::chrono::seconds(60);       // of a shard, before the checkpoint fails
-constexpr Duration standstill = std::chrono::minutes(30);     // without a part, although all shards answer
+constexpr Duration timeout = std::chrono::milliseconds(500);    // between heartbeats
+constexpr Duration silence = std::chrono::seconds(5);           // of a shard, before heartbeats name it
+constexpr Duration too_long = std::chrono::seconds(60);         // of a shard, before the checkpoint fails
+constexpr Duration standstill = std::chrono::minutes(30);       // without a part, although all shards answer
+constexpr Duration state_standstill = std::chrono::minutes(5);  // the same for a worker's state
 
 Snapshot without_values(const Snapshot& s) {
   return {s.progress, s.seed, s.fingerprint, s.layout, {}, {}, s.steps, s.source, s.on_workers};
@@ -286,7 +287,7 @@ void Checkpointer::give_up_waiting(Outbox& out) {
              (trouble.empty() ? "check its --advertise, and the network between the two" : trouble)},
         out);
   }
-  if (now_ - gathering_->progress > standstill) {
+  if (now_ - gathering_->progress > (gathering_->worker_state ? state_standstill : standstill)) {
     answer({version(), false, "no part of it has arrived for " + in_seconds(now_ - gathering_->progress)},
            out);
   }

@@ -115,6 +115,11 @@ class SealedFile final : public StateFile {
   SealedFile(std::string path, const FileSeal& wanted)
       : path_(std::move(path)), size_(wanted.size), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (!file_.there()) fail(path_, "cannot be opened", errno);
+    struct stat about {};
+    if (::fstat(file_.get(), &about) != 0) fail(path_, "cannot be examined", errno);
+    if (static_cast<std::uint64_t>(about.st_size) != size_)
+      throw Failure(ExitCode::io, path_ + ": has " + std::to_string(about.st_size) + " bytes instead of " +
+                                      std::to_string(size_) + ": it was cut off or changed");
     const Hash whole;
     XXH3_128bits_reset(whole.state);
     for (std::uint64_t at = 0; at < size_;) {

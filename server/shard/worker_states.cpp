@@ -19,7 +19,7 @@ void send_to(NodeId to, Said said, Outbox& out) {
 }  // namespace
 
 bool WorkerStates::put(NodeId from, const PutState& put, Outbox& out) {
-  if (put.attempt == 0 || put.part >= put.parts || put.bytes.empty() || put.bytes.size() > state_part_bytes ||
+  if (put.attempt == 0 || !is_sound(put.part, put.parts, put.bytes) ||
       (put.attempt == attempt_ && (put.version != version_ || put.parts != number_)))
     return false;
   send_to(from, StateStored{put.term, put.attempt, put.part}, out);

@@ -43,6 +43,7 @@ class CheckedEngine final : public Engine {
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
+  [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
 
  private:
   void check(std::span<const float> parameters, const nn::MicroBatch& batch);

@@ -20,8 +20,12 @@ namespace {
 class TemporaryFile final : public StateFile {
  public:
   TemporaryFile() {
-    std::error_code ignored;
-    path_ = (std::filesystem::temp_directory_path(ignored) / "steelyard-state-XXXXXX").string();
+    std::error_code error;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+    if (error)
+      throw Failure(ExitCode::io, "TMPDIR is no folder that exists: " + error.message() +
+                                      ": set it to a folder with room for the state of the model");
+    path_ = (folder / "steelyard-state-XXXXXX").string();
     file_ = Descriptor(::mkostemp(path_.data(), O_CLOEXEC));
     if (!file_.there()) fail("cannot be created", errno);
   }
@@ -123,7 +127,10 @@ void OwnState::write_if_due() {
 }
 
 void OwnState::read(const ReadState& order) {
-  if (!order.file) return version_.reset();
+  if (!order.file) {
+    order_.reset();
+    return version_.reset();
+  }
   stepper_.read_state(order.version, order.file->path());
   version_ = order.version;
   post_({StepTaken{order.version}});

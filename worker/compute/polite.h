@@ -107,6 +107,7 @@ class PoliteEngine final : public Engine {
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
+  [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
 
  private:

@@ -24,7 +24,7 @@ from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, moved
 from steelyard._torch_exchange import Exchange, LossWatch
-from steelyard._torch_steps import OwnSteps
+from steelyard._torch_steps import OwnSteps, rounds_of_epoch
 from steelyard._worker import Task
 
 
@@ -111,11 +111,10 @@ class ParallelJob(BaseJob):
             task = self._next()
             if task is None:
                 return self._say_owed()
-            if task.kind == _worker.TRAIN and epoch not in (None, task.epoch):
+            if epoch not in (None, self._epoch_of(task)):
                 self._peeked = task
                 return
-            if task.kind == _worker.TRAIN:
-                epoch = task.epoch
+            self.epoch = epoch = self._epoch_of(task)
             batch = self._read(task)
             self._left = self._backwards
             self._begin(task)
@@ -128,6 +127,12 @@ class ParallelJob(BaseJob):
                     else f'the body of the loop called loss.backward() {self._backwards - self._left} '
                     f'times, and the loader has backwards={self._backwards}'
                 )
+
+    def _epoch_of(self, task: Task) -> int:
+        """The epoch of a share, or of the round that a step ends."""
+        if task.kind == _worker.TRAIN:
+            return task.epoch
+        return (task.version - 1) // rounds_of_epoch(self.about)
 
     def _read(self, task: Task) -> Any:
         """The batch of a round: this worker's share and samples of lost workers. Without a share, one

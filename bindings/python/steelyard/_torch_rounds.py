@@ -20,7 +20,7 @@ from steelyard import _worker
 from steelyard._errors import refuse
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_job import Parts, TorchJob
-from steelyard._torch_steps import OwnSteps
+from steelyard._torch_steps import OwnSteps, rounds_of_epoch
 from steelyard._worker import Task
 
 
@@ -32,11 +32,8 @@ class Round:
 
     def __init__(self, job: RoundJob, version: int) -> None:
         self._job, self.version = job, version
+        self.epoch = job.epoch = version // rounds_of_epoch(job.about)
         self._begun = self._complete = False
-
-    @property
-    def epoch(self) -> int:
-        return self._job.epoch
 
     def __iter__(self) -> Iterator[Any]:
         """Yields micro-batches of this worker's share, on the model's device; none if the worker has no

@@ -22,8 +22,8 @@ class StateTransfersTest : public ::testing::Test {
     }
   }
   static Ready lacking(std::uint64_t loading = 0) { return {{}, 0, false, loading}; }
-  StateTransfers::Answer lacks(Version next, std::uint64_t loading = 0) {
-    return it.lacks(lacking(loading), next, false);
+  StateTransfers::Answer lacks(Version next, std::uint64_t loading = 0, bool saving = false) {
+    return it.lacks(lacking(loading), next, false, saving);
   }
   // Attempt and version of the order to load; zeros: none.
   static std::pair<std::uint64_t, Version> load(const StateTransfers::Answer& answer) {
@@ -52,7 +52,7 @@ TEST_F(StateTransfersTest, TheFirstWorkerWithAStateUploads) {
 }
 
 TEST_F(StateTransfersTest, BeforeTrainingTheStateOfTheCheckpointIsLoaded) {
-  const auto answer = it.lacks(lacking(), 7, true);
+  const auto answer = it.lacks(lacking(), 7, true, false);
   EXPECT_FALSE(answer.order);
   EXPECT_EQ(load(answer), std::pair(first_state_attempt, Version{7}));
 }
@@ -76,6 +76,9 @@ TEST_F(StateTransfersTest, AnOldAttemptIsReplacedOnceItIsDone) {
   auto answer = lacks(10);
   EXPECT_FALSE(answer.order || answer.load) << "a worker still loads the first one";
   EXPECT_EQ(uploaded(2), "");
+  EXPECT_EQ(it.version(), 9U);
+  answer = lacks(10, 0, true);
+  EXPECT_FALSE(answer.order || answer.load) << "the checkpointer still loads the first one";
   answer = lacks(10);
   ASSERT_TRUE(answer.order);
   EXPECT_EQ(load(answer), std::pair(3UL, 10UL));

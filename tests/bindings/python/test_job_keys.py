@@ -1,19 +1,14 @@
 """Arguments of join(): unknown names and wrong types are refused before anything starts, with a hint."""
 import json
 import os
-import pathlib
-import re
-import shutil
 import subprocess
-import sys
 import unittest
 from typing import get_type_hints
 
-import standin  # noqa: F401
+import standin
 from steelyard import Failure
 from steelyard._job_keys import OPTIMIZER_KEYS, ClusterKeys, TrainKeys, check_arguments
 
-HERE = pathlib.Path(__file__).resolve().parent
 OF_JOIN = {'batch', 'epochs', 'rounds', 'clip_norm'}
 PLAIN = {'batch': 8, 'epochs': None, 'workers': 0, 'loader': None, 'clip_norm': 0, 'test': None, 'schedule': None}
 
@@ -73,30 +68,8 @@ class Checked(unittest.TestCase):
         check_arguments({**PLAIN, 'epochs': 3, 'clip_norm': 1, 'more': {
             'policy': 'equal', 'checkpoint_minutes': 5, 'push_encoding': 'bf16', 'reproducible': True}})
 
-    @unittest.skipIf(standin.numpy is None, 'skipped: no NumPy')
     def test_numbers_of_numpy(self):
         check_arguments({**PLAIN, 'batch': standin.numpy.int64(8), 'clip_norm': standin.numpy.float32(0.5), 'more': {}})
-
-
-class TypeCheckers(unittest.TestCase):
-    """They find the typos of typos.py, and nothing else in it."""
-
-    def found(self, *command):
-        if shutil.which(command[0], path=os.path.dirname(sys.executable)) is None:
-            self.skipTest(f'skipped: {command[0]} is not beside {sys.executable}')
-        done = subprocess.run([f'{os.path.dirname(sys.executable)}/{command[0]}', *command[1:], str(HERE / 'typos.py')],
-                              capture_output=True, text=True, env={**os.environ, 'MYPYPATH': os.environ['PYTHONPATH']})
-        lines = {int(it) for it in re.findall(r'typos\.py:(\d+):.*error', done.stdout)}
-        typos = {at for at, it in enumerate((HERE / 'typos.py').read_text().splitlines(), 1) if it.endswith('# typo')}
-        self.assertEqual(len(typos), 10)
-        self.assertEqual(lines - typos, set(), done.stdout)
-        self.assertGreaterEqual(len(lines), 8, done.stdout + done.stderr)
-
-    def test_mypy(self):
-        self.found('mypy', '--cache-dir', os.devnull, '--no-site-packages', '--ignore-missing-imports')
-
-    def test_basedpyright(self):
-        self.found('basedpyright', '--level', 'error', '--pythonpath', sys.executable)
 
 
 if __name__ == '__main__':

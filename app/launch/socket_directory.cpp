@@ -31,7 +31,12 @@ int open_directory(const std::string& path) {
 
 void remove_sockets(const std::string& path) {
   std::error_code ignored;
-  fs::remove_all(path, ignored);  // sockets, and those of further jobs in directories of their own
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    std::error_code gone;
+    if (entry.is_socket(gone)) ::unlink(entry.path().c_str());
+    if (entry.is_directory(gone) && !entry.is_symlink(gone)) remove_sockets(entry.path());  // of further jobs
+  }
+  ::rmdir(path.c_str());
 }
 
 // Whether we created it: it belongs to this user, and has no permissions for others.

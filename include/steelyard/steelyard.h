@@ -127,8 +127,9 @@ int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* tas
 
 /* After STEELYARD_JOINED: a JSON object with the job's name, seed, batch, epochs, rounds, train_samples,
  * test_samples, grain, workers, clip_norm and policy; "synchronous": whether each round is one step from the
- * parameters that the round before it left; the name of this worker as "worker", and its slot: 0 for the first
- * worker that joined, and for a process that replaces it under its name. Valid until steelyard_free(). */
+ * parameters that the round before it left; the name of this worker as "worker", and its slot: 0 for the
+ * first worker that joined, and for a process that replaces it under its name. Valid until
+ * steelyard_free(). */
 const char* steelyard_job(steelyard_worker* worker);
 
 /* Writes the numbers of the training samples at positions [begin, end) of an epoch to `into`, which has room

@@ -46,7 +46,7 @@ class StateTransfers {
   // The worker in this slot is lost, or its order may be. Returns whether it was uploading; that attempt is
   // given up then.
   bool lose(std::uint32_t slot);
-  // Of the latest attempt; nothing if there is none.
+  // The version of the latest attempt; nothing before the first one, and after a failed one.
   [[nodiscard]] std::optional<Version> version() const {
     return attempt_ ? std::optional(attempt_->version) : std::nullopt;
   }

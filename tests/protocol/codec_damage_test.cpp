@@ -150,10 +150,10 @@ TEST(CodecDamage, UnknownAndLocalKindsAreRefused) {
       unknown += why.find("no known kind") != std::string::npos ? 1U : 0U;
     }
   }
-  EXPECT_EQ(local, 3U + 3U + 12U + 3U + 4U)
+  EXPECT_EQ(local, 3U + 3U + 15U + 3U + 4U)
       << "Disconnected, VersionMismatch and Interrupt for each; workers also have "
-         "GradientReady, ComputeProgress, CutTried, Computed, TrialTooLarge, MachineLeft, MachineReading and "
-         "EndRequested; "
+         "GradientReady, ComputeProgress, CutTried, Computed, TrialTooLarge, MachineLeft, MachineReading, "
+         "EndRequested, StepTaken, StateWritten and StateLost; "
          "workers, the checkpointer and a standby have Unreachable";
   const std::size_t known = std::variant_size_v<ToScheduler> + std::variant_size_v<ToShard> +
                             std::variant_size_v<ToWorker> + std::variant_size_v<ToCheckpointer> +

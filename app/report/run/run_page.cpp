@@ -272,7 +272,9 @@ void add_run(Json& section, const ReportedRun& run, const PageDetail& detail) {
     std::vector<Json> charts =
         run_charts(run, most_interesting(finding, most_chart_lines), marks, detail.points);
     // Loss, and accuracy if there is one.
-    const std::ptrdiff_t first_charts = charts.at(1).at("id") == "accuracy" ? 2 : 1;
+    const Json& second = charts.at(1);  // null if there is nothing to draw
+    const bool accuracy = second.is_object() && second.at("id") == "accuracy";
+    const std::ptrdiff_t first_charts = accuracy ? 2 : 1;
     for (Json& block : std::span(charts).first(first_charts)) add_block(section, std::move(block));
     const std::vector<std::uint32_t> drawn = most_interesting(finding, most_lanes);
     add_block(section, finding.barrier ? waiting_block(run.record, finding, drawn)

@@ -129,7 +129,7 @@ TEST_F(WorkerStatesTest, RequestsOfADisconnectedWorkerAreForgotten) {
               ElementsAre(to(worker_node(1)) + "stored 3/0", to(worker_node(4)) + "3/0 of 6 is 1"));
 }
 
-TEST_F(WorkerStatesTest, WhatIsKeptFillsAnother) {
+TEST_F(WorkerStatesTest, KeptPartsFillAnother) {
   for (const std::uint32_t part : {4, 0}) store(put(3, 9, part, static_cast<float>(part)));
   WorkerStates other;
   for (const PutState& it : states.kept()) {

@@ -116,7 +116,8 @@ const TaskQueue::Task* TaskQueue::take(Time deadline) {
 
 void TaskQueue::weigh(double weight) {
   const std::lock_guard lock(mutex_);
-  if (state_ != State::taken) refuse_usage("no task is being computed");
+  const bool samples = task_.kind == Kind::train || task_.kind == Kind::evaluate;
+  if (state_ != State::taken || !samples) refuse_usage("no gradient and no evaluation is being computed");
   if (begun_final_) refuse_usage("part of the gradient is already final: set the weight before");
   weight_ = weight;
 }

@@ -103,7 +103,7 @@ void Training::begin_round(Time now, Outbox& out) {
   const auto [save, remark] = checkpoints_.due(now, ahead.round() + 1, ahead.saves_after_next());
   if (!remark.empty()) Dispatch::note(remark, out);
   RoundState& round = rounds_.begin(now, save);
-  if (save) upload_state(round.round() + 1, out);
+  if (save) (void)upload_state(round.round() + 1, out);
   end_rests(members_, round.round());
   if (round.opened) dispatch_.open(now, round.open(), out);
   confirm(now);  // the shards may already have the version to compute from
@@ -260,9 +260,11 @@ bool Training::hear(const Saved& saved, Outbox& out) {
 
 // ---- the state of workers that take the steps
 
-void Training::upload_state(Version version, Outbox& out) {
-  if (!states_) return;
-  if (const auto order = states_->begin(version)) dispatch_.to_worker(order->slot, order->upload, out);
+bool Training::upload_state(Version version, Outbox& out) {
+  if (!states_) return true;
+  const auto order = states_->begin(version);
+  if (order) dispatch_.to_worker(order->slot, order->upload, out);
+  return order.has_value();
 }
 
 // The version that the newest begun round makes; while saving, the one that is saved.
@@ -272,7 +274,7 @@ Version Training::state_version() const {
 }
 
 void Training::upload_again(std::uint32_t slot, Outbox& out) {
-  if (states_ && states_->lose(slot)) upload_state(state_version(), out);
+  if (states_ && states_->lose(slot)) (void)upload_state(state_version(), out);
 }
 
 void Training::lacks_state(Time now, const WorkerMember& worker, const Ready& ready, Outbox& out) {
@@ -295,7 +297,7 @@ bool Training::hear(NodeId from, const StateUploaded& uploaded, Outbox& out) {
   const std::string trouble = states_->uploaded(uploaded);
   if (trouble.empty()) return true;
   Dispatch::note("worker '" + members_.worker_name(from) + "' has not uploaded its state: " + trouble, out);
-  upload_state(state_version(), out);
+  (void)upload_state(state_version(), out);
   return true;
 }
 
@@ -338,7 +340,9 @@ void Training::save(Time now, Outbox& out) {
   Progress progress = rounds_.done().progress(term_, rounds_.trained_seconds(now));
   progress.policy_state = assignments_.policy_state();
   progress.workers = members_.names();
-  if (states_ && phase() == Phase::saving) upload_state(progress.version, out);
+  if (phase() == Phase::saving && !upload_state(progress.version, out))
+    return Dispatch::note("no checkpoint is written of the last rounds: no worker is left that has the model",
+                          out);
   checkpoints_.ask(progress);
   dispatch_.save(progress, out);
 }

@@ -96,7 +96,7 @@ class Training {
   void begin_evaluation(Time now, Outbox& out);
   void confirm(Time now);
   void save(Time now, Outbox& out);
-  void upload_state(Version version, Outbox& out);
+  bool upload_state(Version version, Outbox& out);  // false: no worker has the state
   [[nodiscard]] Version state_version() const;
   void end_as_requested(Time now, Outbox& out);
   void stop(Time now, Outbox& out);

@@ -111,7 +111,8 @@ TEST(CodecDamage, AMissingPayloadDecodesToAnEmptyBlob) {
     EXPECT_TRUE(again.payload.value().empty()) << made.name();
     ++checked;
   }
-  EXPECT_EQ(checked, 6) << "Weights, StateChunk, Push, Replicate, Parameters, State";
+  EXPECT_EQ(checked, 9)
+      << "Weights, StateChunk, Push, PutState, Replicate, Parameters, State, and WorkerState for two roles";
 }
 
 TEST(CodecDamage, MessagesForAnotherRoleAreRefused) {

@@ -42,6 +42,7 @@ class WorkerStateOnDisk : public ::testing::Test {
   std::string written() {
     Snapshot about;
     append(about.layout, "w", {10});
+    about.layout.slice_size = 10;
     about.progress.version = 8;
     about.on_workers = true;
     const auto sink = open_checkpoint(folder.path("checkpoints"), about, 0);

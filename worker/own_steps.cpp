@@ -76,7 +76,8 @@ OwnSteps::Change OwnSteps::handle(Time, const StepTaken& step, std::span<const S
 
 OwnSteps::Change OwnSteps::handle(Time now, const LoadState& order, std::span<const ShardPlace> shards,
                                   Outbox& out) {
-  if (order.term != term_ || has_state_ || order.attempt <= loading()) return Change::none;
+  const bool known = order.attempt > 0 && order.attempt <= loading();
+  if (order.term != term_ || has_state_ || known) return Change::none;
   loaded_from_ = make_file_();
   download_.emplace(
       term_, order.attempt, order.version,

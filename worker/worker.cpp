@@ -274,7 +274,7 @@ void Worker::turn_over(Outbox& out) {
 
 // The version is superseded; its gradients are no longer needed.
 void Worker::handle(Time now, NodeId, const VersionExpired& gone, Outbox& out) {
-  if (stop_) return leave(out);
+  if (stop_ && !own_steps_) return leave(out);
   if (!next_.begun || gone.wanted != next_.version) return ignore();
   forget([&](const HeldPiece& piece) { return piece.round() <= gone.wanted; });
   next_.drop();
@@ -298,14 +298,15 @@ void Worker::heed(Time now, OwnSteps::Change change, Outbox& out) {
   }
 }
 
-// The scheduler gives the pieces of a worker without state to others.
+// The scheduler gives its pieces to others. At the end, it loads the state uploaded for the last checkpoint.
 void Worker::lose_state(Time now, Outbox& out) {
   own_steps_->expired(out);
   forget([](const HeldPiece&) { return true; });
   current_.drop();
   next_.drop();
-  if (std::exchange(computing_, std::nullopt))
-    out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  computing_.reset();
+  out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
+  if (stop_) return heed(now, own_steps_->handle(now, LoadState{term_, 0, stop_->last}, shards_, out), out);
   get_ready(now, out);
 }
 
@@ -433,13 +434,15 @@ void Worker::handle(Time now, NodeId, const Stop& stop, Outbox& out) {
   if (!options_.last || !stop.has_last || shards_.empty() || here) return leave(out);
   pieces_.clear();
   computing_.reset();
-  if (own_steps_) return own_steps_->has_state() ? choose_next(now, out) : leave(out);
+  if (own_steps_) return own_steps_->has_state() ? choose_next(now, out) : lose_state(now, out);
   if (!next_.begun || next_.version != stop.last || next_.hub != whole_model) begin_pull(now, stop.last, out);
 }
 
 void Worker::leave(Outbox& out, const std::string& failure) {
   if (options_.last && stop_->has_last && current_.can_be_kept(stop_->last))
     options_.last(current_.values(slices_));
+  if (own_steps_ && stop_->has_last && !own_steps_->has_taken(stop_->last))
+    stop_ = Stop{Outcome::interrupted, "the job has ended, but this worker lacks its last step"};
   exit_reason_.stopped(*stop_);
   if (session_.joined()) out.send<ToScheduler>(scheduler_node, Goodbye{failure});
 }

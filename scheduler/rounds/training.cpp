@@ -397,7 +397,7 @@ void Training::name_last_version() {
                   !(mode_.on_arrival && rounds_.oldest_open() != nullptr);
   last.last = rounds_.done().round();
   for (const auto& [slot, worker] : members_.workers) {
-    if (worker.present && last.keeper == NodeId{}) last.keeper = worker.node;
+    if (worker.present && worker.ready && last.keeper == NodeId{}) last.keeper = worker.node;
   }
   shutdown_.go_home_with(last);
 }

@@ -131,11 +131,22 @@ TEST_F(OwnStepsTest, StopWaitsForNothingElse) {
   EXPECT_TRUE(worker.finished()) << "the last step is taken";
 }
 
-TEST_F(OwnStepsTest, AWorkerWithoutStateStopsAtOnce) {
+TEST_F(OwnStepsTest, AWorkerWithoutStateLoadsTheLastOne) {
   come_late();
   deliver(scheduler_node, Stop{Outcome::finished, "", true, 9, self});
+  EXPECT_FALSE(worker.finished());
+  give_all_parts(4, 9);
+  deliver(compute_node, StepTaken{9});
   EXPECT_TRUE(worker.finished());
-  EXPECT_THAT(last, IsEmpty());
+  EXPECT_EQ(worker.exit_reason().stop().outcome, Outcome::finished);
+}
+
+TEST_F(OwnStepsTest, AWorkerThatCannotLoadTheLastStateDoesNotFinish) {
+  come_late();
+  deliver(scheduler_node, Stop{Outcome::finished, "", true, 9, self});
+  wake(100'000);
+  EXPECT_TRUE(worker.finished());
+  EXPECT_EQ(worker.exit_reason().stop().outcome, Outcome::interrupted);
 }
 
 TEST_F(OwnStepsTest, AFailedJobHasNoLastStep) {

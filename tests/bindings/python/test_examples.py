@@ -15,7 +15,8 @@ class Examples(ExampleCase):
 
 
 for example, made in {'image_classifier.py': 'classifier.pt', 'fine_tune.py': 'fine_tuned.pt', 'small_gpt.py': 'gpt.pt',
-                      'jax_or_numpy.py': 'classifier.npz'}.items():
+                      'jax_or_numpy.py': 'classifier.npz', 'own_optimizer.py': 'averaged.pt',
+                      'ddp_script.py': 'ddp.pt'}.items():
     Examples.add(example, made)
 
 if __name__ == '__main__':

@@ -99,10 +99,8 @@ class Gradients:
         on_device = any(it.type == 'cuda' for it in devices)
         self._stager = DeviceStager(layout, self._arrived) if on_device else None
         self._sum = GradientSum(layout, on_device)
-        self._hooks = [
-            _hook_on(entry.tensor, self._hook(index))
-            for index, entry in enumerate(layout.parameters)
-        ]
+        self._hooks: dict[int, Any] = {}  # by the number of the parameter
+        self._hook_all()
 
     # ---- a piece
 
@@ -111,6 +109,7 @@ class Gradients:
         self._pulled = torch.frombuffer(task.parameters, dtype=torch.float32)
         self._ranges.begin_task()
         self._sum.begin_task(self._into)
+        self._hook_all()  # some parameters may have been unfrozen
 
     def begin_attempt(self) -> None:
         """Loads the task's parameters and buffers, and clears gradients."""
@@ -187,12 +186,18 @@ class Gradients:
 
     def close(self) -> None:
         self.clear()
-        for hook in self._hooks:
+        for hook in self._hooks.values():
             hook.remove()
         if self._stager is not None:
             self._stager.close()
 
     # ---- hooks
+
+    def _hook_all(self) -> None:
+        """Hooks all parameters that require a gradient now."""
+        for index, entry in enumerate(self._layout.parameters):
+            if entry.tensor.requires_grad and index not in self._hooks:
+                self._hooks[index] = _hook_on(entry.tensor, self._hook(index))
 
     def _hook(self, index: int) -> Callable[[torch.Tensor], None]:
         entry = self._layout.parameters[index]

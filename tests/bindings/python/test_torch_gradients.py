@@ -1,10 +1,14 @@
 """Final ranges are reported once, in few calls; micro-batches find their size."""
+import array
 import queue
 import threading
+import types
 
-from torch_case import TorchCase, torch
-from steelyard._torch_gradients import FinalRanges
+from torch_case import TorchCase, mean_loss, mlp, samples, torch
+from steelyard import Failure, _worker
 from steelyard._pieces import dividing
+from steelyard._torch_copy import OwnLayout
+from steelyard._torch_gradients import FinalRanges, Gradients
 from steelyard._torch_micro_batch import MicroBatch, out_of_memory
 from steelyard._torch_parameters import Entry
 
@@ -75,6 +79,32 @@ class Ranges(TorchCase):
         self.assertEqual(len(floats), len(set(floats)))
         self.assertEqual(len(floats), 3 * sum(ranges.told))
         self.assertTrue(all(ranges.written))
+
+
+class Unfrozen(TorchCase):
+    """Scripts that take the steps may freeze and unfreeze parameters between rounds."""
+
+    def test_a_layer_that_is_frozen_at_first(self):
+        model, (x, y) = mlp(), samples().tensors
+        model[0].requires_grad_(False)
+        layout = OwnLayout(model)
+        gradients = Gradients(layout, types.SimpleNamespace(final=lambda begin, end: None))
+        self.assertEqual(self.piece(layout, gradients, mean_loss(model, x, y))[:20 * 10].abs().max().item(), 0)
+        model[0].requires_grad_(True)
+        (expected,) = torch.autograd.grad(mean_loss(model, x, y), model[0].weight)
+        found = self.piece(layout, gradients, mean_loss(model, x, y))
+        self.assertEqual((found[:20 * 10].view(20, 10) - expected).abs().max().item(), 0)
+        gradients.watch(True)
+        with self.assertRaisesRegex(Failure, '0.weight got a gradient outside of job.backward'):
+            model[0].weight.sum().backward()
+
+    def piece(self, layout, gradients, loss):
+        into = array.array('f', [9] * layout.size)
+        gradients.begin_task(_worker.Task(kind=_worker.TRAIN, gradient=into, parameters=array.array('f', into)))
+        gradients.begin_attempt()
+        gradients.backward(loss, 1.0, last=True)
+        self.assertTrue(gradients.finish(1.0))
+        return torch.tensor(into)
 
 
 class Sizes(TorchCase):

@@ -15,7 +15,7 @@
 
 This step is for TensorFlow. With PyTorch, call loss.backward() and push the `value.grad` of each
 variable. With JAX, differentiate model.stateless_call(), and assign the non-trainable variables that
-it returns to those of the model; docs/python.md shows all three.
+it returns to those of the model; docs/frameworks.md shows all three.
 
 Run alone, such a script starts a private cluster; docs/python.md explains how to run it with many
 workers. Servers take the optimizer steps. Their parameters are loaded into the model before each

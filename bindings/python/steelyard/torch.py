@@ -229,8 +229,8 @@ def _steps_here(optimizer: Any, step: str, schedule: Any, fp16: bool) -> bool:
         )
     if fp16:
         raise refuse(
-            'fp16=True is for servers that take the steps: use torch.amp.GradScaler, and '
-            'job.keep(scaler=scaler)'
+            'fp16=True is for servers that take the steps: use torch.autocast in bfloat16, which needs '
+            'no scale of the loss'
         )
     return True
 

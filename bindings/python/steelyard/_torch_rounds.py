@@ -31,8 +31,7 @@ class Round:
     round.version  optimizer steps taken before it, over the whole job"""
 
     def __init__(self, job: RoundJob, version: int) -> None:
-        self._job, self.version = job, version
-        self.epoch = job.epoch = version // rounds_of_epoch(job.about)
+        self._job, self.version, self.epoch = job, version, job.epoch
         self._begun = self._complete = False
 
     def __iter__(self) -> Iterator[Any]:
@@ -94,8 +93,12 @@ class RoundJob(TorchJob):
         self._given = self._tasks()
         try:
             while self._between_rounds():
-                assert self._steps.version is not None
-                current = Round(self, self._steps.version)
+                version = self._steps.version
+                assert version is not None
+                # A round in which this worker has no share has no task that names its epoch.
+                self.epoch, number = divmod(version, self._rounds_per_epoch())
+                self.position = number * int(self.about['batch'])
+                current = Round(self, version)
                 yield current
                 if not current.complete:
                     raise refuse(

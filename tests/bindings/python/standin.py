@@ -131,11 +131,14 @@ class Cluster:
                 self.owed += 1
             at = behind
 
-    def close_round(self):
+    def step(self):
         for (begin, end), rule in zip(self.cuts, self.rules):
             g = self.sum[begin:end] / self.weight if self.weight else self.sum[begin:end]
             self.flat[begin:end] = rule.step(self.flat[begin:end], g * (1 if rule.mean else self.clip()),
                                              self.rate())
+
+    def close_round(self):
+        self.step()
         self.number += 1
         if self.evaluate and self.number % self.per_epoch == 0 and self.description['test_samples']:
             self.pending.append(Piece(0, 0, 0, self.description['test_samples'], -1, True))

@@ -2,10 +2,15 @@
 
 Hooks of the parameters collect what one backward computes, apart from what earlier ones have left in
 .grad. When backward ends, the exchange is done, and .grad has grown by the mean gradient of all workers.
+
+The engine of autograd calls functions at the end of a backward, too, but also at the end of one that runs
+within another, as reentrant checkpointing does. Therefore torch.autograd.backward is wrapped.
 """
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import Any, Callable, Optional
 
 import torch
@@ -15,18 +20,26 @@ from steelyard._torch_parameters import view_of
 
 
 class Exchange:
-    """`ended` is called at the end of each backward that reaches a parameter of the layout."""
+    """`ended` is called at the end of each backward that reaches a parameter of the layout, in the thread
+    that has called watch().
+
+    exchange.loss  the number that the last backward was called on"""
 
     def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
         self._layout, self._ended = layout, ended
-        self._running = False
+        self.loss: Any = 0.0
+        self.thread = threading.get_ident()
+        self._inside = False  # whether a backward is running
         self._local: list[Optional[torch.Tensor]] = []
         self._before: list[Optional[torch.Tensor]] = []
         self._hooks: dict[int, Any] = {}  # by the number of the parameter
         self.forget()
+        _wrap()
+        _exchanges.add(self)
 
     def watch(self) -> None:
         """Watches all parameters that require a gradient now."""
+        self.thread = threading.get_ident()
         for index, entry in enumerate(self._layout.parameters):
             if entry.tensor.requires_grad and index not in self._hooks:
                 self._hooks[index] = entry.tensor.register_hook(self._hook(index))
@@ -34,6 +47,22 @@ class Exchange:
     def forget(self) -> None:
         count = len(self._layout.parameters)
         self._local, self._before = [None] * count, [None] * count
+
+    def begin(self) -> None:
+        """A backward begins."""
+        self.forget()
+        self._inside = True
+
+    def end(self, loss: Any, complete: bool) -> None:
+        """The backward has ended. `complete`: without an exception."""
+        self._inside = False
+        if not complete or all(it is None for it in self._local):
+            return
+        self.loss = loss
+        for index, entry in enumerate(self._layout.parameters):
+            if self._local[index] is None:
+                self._before[index], entry.tensor.grad = entry.tensor.grad, None
+        self._ended()
 
     def write(self, into: torch.Tensor, weight: float) -> None:
         """Writes what the backward has computed, times `weight`, to the flat buffer, and notes which
@@ -59,6 +88,7 @@ class Exchange:
         self.forget()
 
     def close(self) -> None:
+        _exchanges.discard(self)
         for hook in self._hooks.values():
             hook.remove()
 
@@ -66,9 +96,8 @@ class Exchange:
         parameter = self._layout.parameters[index].tensor
 
         def hook(gradient: torch.Tensor) -> None:
-            if not self._running:
-                self._running = True
-                torch.autograd.Variable._execution_engine.queue_callback(self._end)
+            if not self._inside:  # torch.autograd.grad(), which leaves .grad alone
+                return
             if self._local[index] is None:
                 self._before[index], parameter.grad = parameter.grad, None
                 self._local[index] = gradient.detach()
@@ -77,26 +106,32 @@ class Exchange:
 
         return hook
 
-    def _end(self) -> None:
-        self._running = False
-        self._ended()
+
+_exchanges: weakref.WeakSet[Exchange] = weakref.WeakSet()
+_original: Optional[Callable[..., Any]] = None
+_running = threading.local()  # .inside: whether this thread runs a backward
 
 
-class LossWatch:
-    """Records the number that backward() is called on: hooks do not see it."""
+def _wrap() -> None:
+    global _original
+    if _original is not None:
+        return
+    _original = original = torch.autograd.backward
 
-    last: Any = 0.0
-    _original: Optional[Callable[..., Any]] = None
+    def backward(tensors: Any, *arguments: Any, **options: Any) -> None:
+        its = [it for it in _exchanges if it.thread == threading.get_ident()]
+        if not its or getattr(_running, 'inside', False):
+            return original(tensors, *arguments, **options)
+        number = isinstance(tensors, torch.Tensor) and tensors.numel() == 1
+        complete, _running.inside = False, True
+        for exchange in its:
+            exchange.begin()
+        try:
+            original(tensors, *arguments, **options)
+            complete = True
+        finally:
+            _running.inside = False
+            for exchange in its:
+                exchange.end(tensors.detach() if number else 0.0, complete)
 
-    @classmethod
-    def install(cls) -> None:
-        if cls._original is not None:
-            return
-        cls._original = original = torch.Tensor.backward
-
-        def backward(self: torch.Tensor, *arguments: Any, **options: Any) -> Any:
-            if self.numel() == 1:
-                cls.last = self.detach()
-            return original(self, *arguments, **options)
-
-        torch.Tensor.backward = backward  # type: ignore[method-assign]
+    torch.autograd.backward = backward  # type: ignore[assignment]

@@ -23,7 +23,7 @@ from steelyard._job import BaseJob
 from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, moved
-from steelyard._torch_exchange import Exchange, LossWatch
+from steelyard._torch_exchange import Exchange
 from steelyard._torch_steps import OwnSteps, rounds_of_epoch
 from steelyard._worker import Task
 
@@ -98,7 +98,6 @@ class ParallelJob(BaseJob):
         self._left = 0  # exchanges that the current batch still needs
         self._owed: list[int] = []  # samples of lost workers
         self._ahead: Optional[Ahead] = None
-        LossWatch.install()
         super().__init__(*arguments, **options)
         self._given = self._tasks()
 
@@ -197,7 +196,7 @@ class ParallelJob(BaseJob):
         self._exchange.write(into, self._weight)
         self._layout.write_buffers(into, into, self._weight)
         self._worker.weigh(self._weight)
-        self._worker.done(float(LossWatch.last) * self._weight, 0)
+        self._worker.done(float(self._exchange.loss) * self._weight, None)
 
     def _wait_for_step(self) -> Task:
         """Closes shares of lost workers with weight 0: their samples come with later batches."""

@@ -168,7 +168,8 @@ class BaseJob:
                         self.epoch, self.position = task.epoch, task.position
                     yield task
         except GeneratorExit:
-            self._leave_soon()
+            if not self._over:  # a thread that starts while the interpreter exits would hang
+                self._leave_soon()
             raise
 
     def stop(self) -> None:

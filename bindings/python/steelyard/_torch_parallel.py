@@ -24,7 +24,7 @@ from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, moved
 from steelyard._torch_exchange import Exchange
-from steelyard._torch_steps import OwnSteps, rounds_of_epoch
+from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
 
 
@@ -33,7 +33,7 @@ class Parallel(torch.nn.Module):
 
     model.module   the module itself
     model.logs     whether this worker should write logs; fixed from the first batch on
-    model.main     after the last epoch: True in the one process that should save the results"""
+    model.main     True in the one process that should save the results"""
 
     def __init__(self, module: torch.nn.Module) -> None:
         super().__init__()
@@ -60,7 +60,9 @@ class Parallel(torch.nn.Module):
 
     @property
     def main(self) -> bool:
-        return self._job is not None and self._job.main
+        if self._job is None:
+            return False
+        return self._job.main if self._job.outcome is not None else self.logs
 
     @property
     def logs(self) -> bool:
@@ -110,10 +112,14 @@ class ParallelJob(BaseJob):
             task = self._next()
             if task is None:
                 return self._say_owed()
-            if epoch not in (None, self._epoch_of(task)):
+            # From the version, since a round in which this worker has no share has no task with an epoch.
+            assert self.steps.version is not None
+            self.epoch, number = divmod(self.steps.version, self._rounds_per_epoch())
+            self.position = number * self._batch
+            if epoch not in (None, self.epoch):
                 self._peeked = task
                 return
-            self.epoch = epoch = self._epoch_of(task)
+            epoch = self.epoch
             batch = self._read(task)
             self._left = self._backwards
             self._begin(task)
@@ -127,20 +133,14 @@ class ParallelJob(BaseJob):
                     f'times, and the loader has backwards={self._backwards}'
                 )
 
-    def _epoch_of(self, task: Task) -> int:
-        """The epoch of a share, or of the round that a step ends."""
-        if task.kind == _worker.TRAIN:
-            return task.epoch
-        return (task.version - 1) // rounds_of_epoch(self.about)
-
     def _read(self, task: Task) -> Any:
         """The batch of a round: this worker's share and samples of lost workers. Without a share, one
         sample of weight 0, so that the loop runs."""
-        given = task.samples if task.kind == _worker.TRAIN else ()
-        numbers = [it for it in given if it >= 0]
-        taken = self._owed[: max(1, len(numbers))]
-        del self._owed[: len(taken)]
-        numbers += taken
+        numbers = [it for it in task.samples if it >= 0]
+        if task.kind == _worker.TRAIN:
+            taken = self._owed[: max(1, len(numbers))]
+            del self._owed[: len(taken)]
+            numbers += taken
         self._weight = float(len(numbers))
         if not numbers:
             numbers = list(self._worker.samples(self.epoch, 0, 1))

@@ -20,7 +20,7 @@ from steelyard import _worker
 from steelyard._errors import refuse
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_job import Parts, TorchJob
-from steelyard._torch_steps import OwnSteps, rounds_of_epoch
+from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
 
 

@@ -14,11 +14,6 @@ from steelyard._torch_state import Kept
 from steelyard._worker import Task, WorkerLike
 
 
-def rounds_of_epoch(about: Mapping[str, Any]) -> int:
-    """`about`: properties of the job."""
-    return -(-int(about['train_samples']) // int(about['batch']))
-
-
 class OwnSteps:
     """`name`: returns the name of this worker, for messages."""
 

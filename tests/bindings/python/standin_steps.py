@@ -39,6 +39,15 @@ class StepCluster(standin.Cluster):
             if self.number < self.rounds:
                 self.open_round()
 
+    def open_round(self):
+        absent = self.without_state | set(self.left)
+        planned = self.shares
+        self.shares = lambda number: [0 if at % self.workers in absent else it for at, it in enumerate(planned(number))]
+        if not any(self.shares(self.number)):
+            self.shares = planned
+        super().open_round()
+        self.shares = planned
+
     def step(self):
         self.versions[self.number + 1] = self.sum / (self.weight or 1)
 

@@ -134,8 +134,8 @@ class ParallelJob(BaseJob):
                 )
 
     def _read(self, task: Task) -> Any:
-        """The batch of a round: this worker's share and samples of lost workers. Without a share, one
-        sample of weight 0, so that the loop runs."""
+        """The batch of a round: this worker's share and samples of lost workers. Without a share, two
+        samples of weight 0, so that the loop runs, also with batch norm."""
         numbers = [it for it in task.samples if it >= 0]
         if task.kind == _worker.TRAIN:
             taken = self._owed[: max(1, len(numbers))]
@@ -143,7 +143,7 @@ class ParallelJob(BaseJob):
             numbers += taken
         self._weight = float(len(numbers))
         if not numbers:
-            numbers = list(self._worker.samples(self.epoch, 0, 1))
+            numbers = list(self._worker.samples(self.epoch, 0, min(2, int(self.about['train_samples']))))
         lists = [tuple(numbers)]
         self._reader.expect(lists, self._guesses(task) if task.kind == _worker.TRAIN else [])
         return moved(self._reader.get(lists[0]), self._device)

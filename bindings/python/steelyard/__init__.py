@@ -24,7 +24,9 @@ except importlib.metadata.PackageNotFoundError:  # in the source tree
 
 __all__ = ['Failure', 'arrays', 'balance', 'jax', 'keras', 'torch']
 
-_SUBMODULES = frozenset(('arrays', 'balance', 'jax', 'keras', 'torch'))
+_SUBMODULES = frozenset(
+    ('accelerate', 'arrays', 'balance', 'jax', 'keras', 'lightning', 'torch', 'transformers')
+)
 
 
 def __getattr__(name: str) -> typing.Any:

@@ -85,6 +85,11 @@ class BaseJob:
         return self._outcome
 
     @property
+    def over(self) -> bool:
+        """Whether the job has ended for this worker."""
+        return self._over
+
+    @property
     def worker(self) -> str:
         """The name of this worker."""
         return self.about.get('worker') or self._cluster.worker_name or f'process {self._owner}'

@@ -3,7 +3,7 @@ has several exchanges."""
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, Optional, Sequence, cast
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, cast
 
 import torch
 from torch.utils.data import RandomSampler
@@ -48,24 +48,30 @@ class Loader:
 
 class RepeatedOrder(Order):
     """An order in which each global batch comes `times` times, as rounds of their own. Numbers of -1 fill the
-    last batch of an epoch."""
+    last batch of an epoch. `rounds`: batches of an epoch that are used; default: all.
+
+    order.start  batches that an earlier run has used, over all epochs; they are left out"""
 
     own = True
 
-    def __init__(self, inner: Order, batch: int, times: int) -> None:
-        rounds = -(-inner.length // batch)
-        super().__init__(rounds * batch * times, f'{inner.mark}, {times} times')
+    def __init__(self, inner: Order, batch: int, times: int, rounds: Optional[int] = None) -> None:
+        self._rounds = -(-inner.length // batch) if rounds is None else rounds
+        super().__init__(self._rounds * batch * times, f'{inner.mark}, {times} times')
         self._inner, self._batch, self._times = inner, batch, times
+        self.start = 0
 
     def numbers(self, seed: int, epoch: int, begin: int, end: int) -> Sequence[int]:
         numbers: list[int] = []
         while begin < end:
             number, offset = divmod(begin, self._batch)
-            first = number // self._times * self._batch + offset
+            its_epoch, row = divmod(
+                self.start + epoch * self._rounds + number // self._times, self._rounds
+            )
+            first = row * self._batch + offset
             count = min(end - begin, self._batch - offset)
             there = max(0, min(count, self._inner.length - first))
             if there:
-                numbers += self._inner.numbers(seed, epoch, first, first + there)
+                numbers += self._inner.numbers(seed, its_epoch, first, first + there)
             numbers += [-1] * (count - there)
             begin += count
         return numbers
@@ -138,16 +144,54 @@ def loader(
             options_of(options),
         ),
     )
-    order = _repeated(data, backwards)
-    layout = OwnLayout(model.module)
+    order = data.order if backwards == 1 else repeated(data, data.batch, backwards)
+    made = joined(
+        model.module,
+        data,
+        order,
+        batch=data.batch,
+        epochs=epochs,
+        backwards=backwards,
+        seed=seed,
+        name=name,
+        job=job,
+        resume=resume,
+        run_dir=run_dir,
+        verbose=verbose,
+        more=more,
+    )
+    model.attach(made)
+    return Loader(made, dataset, data.batch, -(-order.length // data.batch) // backwards)
+
+
+def joined(
+    model: torch.nn.Module,
+    data: Data,
+    order: Order,
+    *,
+    batch: int,
+    epochs: Optional[int],
+    rounds: Optional[int] = None,
+    backwards: int = 1,
+    parts: Callable[[int], int] = lambda number: 1,
+    seed: int = 1,
+    name: Optional[str] = None,
+    job: Optional[Mapping[str, Any]] = None,
+    resume: bool = False,
+    run_dir: Optional[str] = None,
+    verbose: bool = True,
+    more: Mapping[str, Any] = {},
+) -> ParallelJob:
+    """Joins a job. `batch`: samples of a round. `parts`: see ParallelJob; other arguments: see loader()."""
+    layout = OwnLayout(model)
     place = layout.parameters[0].tensor.device
     reader = Reader(data.source, data.collate, data.workers, place.type == 'cuda', data.options)
     reader.start()
     keys = job_keys(
         {'train.optimizer': 'worker'},
-        batch=data.batch,
+        batch=batch,
         epochs=epochs,
-        rounds=None,
+        rounds=rounds,
         clip_norm=0,
         seed=seed,
         name=name,
@@ -159,32 +203,30 @@ def loader(
         'data': data.source.kind,
         'train_samples': order.length,
         'test_samples': 0,
-        'grain': dividing(data.batch, 8) if has_batch_norm(model.module) else 1,
+        'grain': dividing(batch, 8) if has_batch_norm(model) else 1,
         'data_hash': order.mark,
     }
     description, cluster = placed(keys, about, place.type, resume, run_dir, verbose)
     weights = layout.flat()
-    made = ParallelJob(
-        model.module,
+    return ParallelJob(
+        model,
         layout,
         reader,
-        data.batch,
+        batch,
         backwards,
         description,
         weights.data_ptr(),
         cluster,
+        parts=parts,
         factory=ordered(_joining.worker_factory, order, False),
         resume=resume,
     )
-    model.attach(made)
-    return Loader(made, dataset, data.batch, -(-order.length // data.batch) // backwards)
 
 
-def _repeated(data: Data, times: int) -> Order:
-    if times == 1:
-        return data.order
+def repeated(data: Data, batch: int, times: int, rounds: Optional[int] = None) -> RepeatedOrder:
+    """The order of the data, in rounds of one size; see RepeatedOrder."""
     inner = data.order
     if not inner.own:
         sampler = RandomSampler(cast(Any, data.source.train))
         inner = SampledOrder(sampler, 'sampler', data.source.border, inner.length)
-    return RepeatedOrder(inner, data.batch, times)
+    return RepeatedOrder(inner, batch, times, rounds)

@@ -28,6 +28,7 @@ class Exchange:
     def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
         self._layout, self._ended = layout, ended
         self.loss: Any = 0.0
+        self.factor = 1.0  # on what the next backward computes; 0: it computes nothing that counts
         self.thread = threading.get_ident()
         self._inside = False  # whether a backward is running
         self._local: list[Optional[torch.Tensor]] = []
@@ -49,31 +50,38 @@ class Exchange:
         self._local, self._before = [None] * count, [None] * count
 
     def begin(self) -> None:
-        """A backward begins."""
-        self.forget()
+        """A backward begins. It adds to what earlier ones have computed since forget()."""
         self._inside = True
 
     def end(self, loss: Any, complete: bool) -> None:
         """The backward has ended. `complete`: without an exception."""
         self._inside = False
-        if not complete or all(it is None for it in self._local):
+        if not complete:
+            return self.forget()
+        if all(it is None for it in self._local):
             return
         self.loss = loss
-        for index, entry in enumerate(self._layout.parameters):
+        for index in range(len(self._local)):
             if self._local[index] is None:
-                self._before[index], entry.tensor.grad = entry.tensor.grad, None
+                self._keep_before(index)
         self._ended()
 
+    def _keep_before(self, index: int) -> None:
+        parameter = self._layout.parameters[index].tensor
+        if parameter.grad is not None:
+            self._before[index], parameter.grad = parameter.grad, None
+
     def write(self, into: torch.Tensor, weight: float) -> None:
-        """Writes what the backward has computed, times `weight`, to the flat buffer, and notes which
-        parameters it has reached."""
+        """Writes what backward has computed since forget(), times `weight`, to the flat buffer, and notes
+        which parameters it has reached."""
         with torch.no_grad():
             for index, entry in enumerate(self._layout.parameters):
                 place, local = view_of(into, entry), self._local[index]
-                if local is None:
+                if local is None or weight == 0:
                     place.zero_()
                 else:
                     place.copy_(local).mul_(weight)
+                if local is not None:
                     self._layout.used[index] = 1.0
 
     def put_back(self) -> None:
@@ -93,16 +101,17 @@ class Exchange:
             hook.remove()
 
     def _hook(self, index: int) -> Callable[[torch.Tensor], None]:
-        parameter = self._layout.parameters[index].tensor
-
         def hook(gradient: torch.Tensor) -> None:
             if not self._inside:  # torch.autograd.grad(), which leaves .grad alone
                 return
+            its = gradient.detach()
+            if self.factor != 1.0:
+                its = its * self.factor if self.factor else torch.zeros_like(its)
             if self._local[index] is None:
-                self._before[index], parameter.grad = parameter.grad, None
-                self._local[index] = gradient.detach()
-            else:  # backward has reached the parameter a second time, as with reentrant checkpointing
-                self._local[index] = self._local[index] + gradient.detach()
+                self._keep_before(index)
+                self._local[index] = its
+            else:  # a further part of a share, or reentrant checkpointing
+                self._local[index] = self._local[index] + its
 
         return hook
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional
 
 import torch
 
@@ -76,7 +76,9 @@ class Parallel(torch.nn.Module):
 
 
 class ParallelJob(BaseJob):
-    """The job behind a loader. `batch`: samples of a global batch. `backwards`: exchanges for each batch."""
+    """The job behind a loader. `batch`: samples of a global batch. `backwards`: exchanges for each batch.
+    `parts`: into how many batches a share is divided, by the number of the round; one exchange follows the
+    backward of the last."""
 
     def __init__(
         self,
@@ -86,17 +88,21 @@ class ParallelJob(BaseJob):
         batch: int,
         backwards: int,
         *arguments: Any,
+        parts: Callable[[int], int] = lambda number: 1,
         **options: Any,
     ) -> None:
         self._layout, self._reader = layout, reader
-        self._batch, self._backwards = batch, backwards
+        self._batch, self._backwards, self._parts = batch, backwards, parts
         self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
         self._device = layout.parameters[0].tensor.device
         self._peeked: Optional[Task] = None
         self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed
         self._held: Optional[Task] = None  # the step of a round in which this worker has no share
-        self._weight = 0.0  # samples of the current batch
+        self._weight = 0.0  # of the gradient of this worker's share; its samples, unless weigh() was called
+        self._scale = 0.0  # gradients are multiplied by it before they are pushed
+        self._factors = [1.0]  # on the gradient of each part of the share
+        self._losses: list[Any] = []  # of the parts so far
         self._left = 0  # exchanges that the current batch still needs
         self._owed: list[int] = []  # samples of lost workers
         self._ahead: Optional[Ahead] = None
@@ -105,10 +111,37 @@ class ParallelJob(BaseJob):
 
     # ---- the loader
 
-    def batches(self) -> Iterator[Any]:
-        """Yields this worker's batches until the epoch ends."""
+    @property
+    def rounds_taken(self) -> int:
+        """Batches of the job whose steps this copy of the model has."""
+        return (self.steps.version or 0) // self._backwards
+
+    def begin(self) -> None:
+        """Waits for the first round of this worker. Until then it gets the state of the job."""
+        self._peeked = self._next()
+
+    def end(self) -> None:
+        """Ends the job, for all workers, if its last round is not computed yet."""
+        while self._next() is not None:
+            self._worker.stop(True)
+        self._say_owed()
+
+    @property
+    def counting(self) -> list[bool]:
+        """Which parts of the batch count; others have one sample of weight 0."""
+        return [it > 0 for it in self._factors]
+
+    def weigh(self, weight: float, items: float) -> None:
+        """Call it before backward if losses are no means over samples. `items`: by which their sum was
+        divided. `weight`: the same number without samples that do not count."""
+        self._weight, self._scale = weight, items if weight > 0 else 0.0
+        self._factors = [float(it > 0) for it in self._factors]
+        self._exchange.factor = self._factors[0]
+
+    def batches(self, rounds: Optional[int] = None) -> Iterator[Any]:
+        """Yields this worker's batches until the epoch ends, or for a number of rounds."""
         epoch: Optional[int] = None
-        while True:
+        while rounds != 0:
             task = self._next()
             if task is None:
                 return self._say_owed()
@@ -116,14 +149,16 @@ class ParallelJob(BaseJob):
             assert self.steps.version is not None
             self.epoch, number = divmod(self.steps.version, self._rounds_per_epoch())
             self.position = number * self._batch
-            if epoch not in (None, self.epoch):
+            if rounds is not None:
+                rounds -= 1
+            elif epoch not in (None, self.epoch):
                 self._peeked = task
                 return
             epoch = self.epoch
-            batch = self._read(task)
+            parts = self._read(task)
             self._left = self._backwards
             self._begin(task)
-            yield batch
+            yield from parts
             if self._left > 0:
                 raise refuse(
                     'the body of the loop ended without loss.backward(): call it for each batch, with 0 * '
@@ -133,27 +168,32 @@ class ParallelJob(BaseJob):
                     f'times, and the loader has backwards={self._backwards}'
                 )
 
-    def _read(self, task: Task) -> Any:
-        """The batch of a round: this worker's share and samples of lost workers. Without a share, two
-        samples of weight 0, so that the loop runs, also with batch norm."""
+    def _read(self, task: Task) -> list[Any]:
+        """The batch of a round: this worker's share and samples of lost workers, in parts. A part without
+        samples gets two of weight 0, so that the loop runs, also with batch norm."""
         numbers = [it for it in task.samples if it >= 0]
         if task.kind == _worker.TRAIN:
             taken = self._owed[: max(1, len(numbers))]
             del self._owed[: len(taken)]
             numbers += taken
-        self._weight = float(len(numbers))
-        if not numbers:
-            numbers = list(self._worker.samples(self.epoch, 0, min(2, int(self.about['train_samples']))))
-        lists = [tuple(numbers)]
+        count, parts = len(numbers), self._parts(self.rounds_taken)
+        ends = [count * it // parts for it in range(parts + 1)]
+        lists = [tuple(numbers[begin:end]) for begin, end in zip(ends, ends[1:])]
+        self._weight = self._scale = float(count)
+        self._factors = [len(it) * parts / max(1, count) for it in lists]
+        if not all(lists):
+            spare = tuple(self._worker.samples(self.epoch, 0, min(2, int(self.about['train_samples']))))
+            lists = [it or spare for it in lists]
         self._reader.expect(lists, self._guesses(task) if task.kind == _worker.TRAIN else [])
-        return moved(self._reader.get(lists[0]), self._device)
+        return [moved(self._reader.get(it), self._device) for it in lists]
 
     def _guesses(self, task: Task) -> list[Any]:
-        if self._backwards > 1:
+        if self._backwards > 1 or len(self._factors) > 1:
             return []
         if self._ahead is None:
             self._ahead = Ahead(self.about, self._worker.samples)
-        return self._ahead.after(task.epoch, task.position, len(task.samples), self._batch)
+        lists = self._ahead.after(task.epoch, task.position, len(task.samples), self._batch)
+        return [it for it in (tuple(number for number in one if number >= 0) for one in lists) if it]
 
     def _say_owed(self) -> None:
         if self._owed:
@@ -161,6 +201,7 @@ class ParallelJob(BaseJob):
                 f'steelyard: the job ended before {len(self._owed)} samples of a lost worker were used',
                 file=sys.stderr,
             )
+            self._owed.clear()
 
     # ---- rounds
 
@@ -168,6 +209,8 @@ class ParallelJob(BaseJob):
         """Begins a round with this worker's share, or the step of one in which it has none."""
         self._task, self._held = (task, None) if task.kind == _worker.TRAIN else (None, task)
         self._layout.load(torch.empty(0))
+        self._losses = []
+        self._exchange.factor = self._factors[0]
         self._exchange.watch()
         self.steps.begin_round(int(self.about.get('slot', 0)))
 
@@ -182,29 +225,44 @@ class ParallelJob(BaseJob):
         if self._left < self._backwards:  # a further exchange of the same batch is a round of its own
             task = self._next()
             if task is None:
-                raise Failure('the job ended within a batch')
+                return self._drop()
             self._begin(task)
+        self._losses.append(self._exchange.loss)
+        if len(self._losses) < len(self._factors):  # the share has a further part
+            self._exchange.factor = self._factors[len(self._losses)]
+            return
         self._left -= 1
         if self._task is not None:
             self._push(self._task)
         step = self._held or self._wait_for_step()
+        if step is None:
+            return self._drop()
         self.steps.take(step, self._worker)
         self._exchange.put_back()
 
+    def _drop(self) -> None:
+        """Leaves no gradients if the job was ended before this round, so that no step follows."""
+        if self._outcome != 'finished':
+            raise Failure(f'the job ended within a batch: {self._outcome}')
+        self._left = 0
+        self._exchange.forget()
+        for entry in self._layout.parameters:
+            entry.tensor.grad = None
+
     def _push(self, task: Task) -> None:
         into = torch.frombuffer(task.gradient, dtype=torch.float32)
-        self._exchange.write(into, self._weight)
+        self._exchange.write(into, self._scale)
         self._layout.write_buffers(into, into, self._weight)
         self._worker.weigh(self._weight)
-        self._worker.done(float(self._exchange.loss) * self._weight, None)
+        loss = sum(float(it) * factor for it, factor in zip(self._losses, self._factors) if factor)
+        self._worker.done(loss * self._scale, None)
 
-    def _wait_for_step(self) -> Task:
-        """Closes shares of lost workers with weight 0: their samples come with later batches."""
+    def _wait_for_step(self) -> Optional[Task]:
+        """Closes shares of lost workers with weight 0: their samples come with later batches. None if the
+        job was ended."""
         while True:
             task = self._next()
-            if task is None:
-                raise Failure(f'the job ended within a round: {self.outcome}')
-            if task.kind == _worker.STEP:
+            if task is None or task.kind == _worker.STEP:
                 return task
             torch.frombuffer(task.gradient, dtype=torch.float32).zero_()
             if self._left + 1 == self._backwards:  # the further exchanges of a batch have no samples of their own

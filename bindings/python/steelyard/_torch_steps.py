@@ -24,6 +24,7 @@ class OwnSteps:
         self._copies = Copies(layout)
         self._kept = Kept()
         self.version: Optional[int] = None  # steps of this copy; None: it has no model yet
+        self.keeps_parameters = False  # whether this copy begins with its own parameters, from a checkpoint
 
     def keep(self, objects: Mapping[str, Any]) -> None:
         self._kept.add(objects)
@@ -36,7 +37,10 @@ class OwnSteps:
     def beside(self, task: Task, worker: WorkerLike) -> bool:
         """Does a task that is no part of a round: the first parameters, and the state. False for others."""
         if task.kind == _worker.STEP and self.version is None and task.version == 0:
-            self._layout.load_parameters(torch.frombuffer(task.parameters, dtype=torch.float32))
+            if self.keeps_parameters:
+                self._layout.keep_buffers()
+            else:
+                self._layout.load_parameters(torch.frombuffer(task.parameters, dtype=torch.float32))
             self.version = 0
         elif task.kind == _worker.WRITE_STATE:
             self._layout.load(torch.empty(0))  # buffers as of the last step

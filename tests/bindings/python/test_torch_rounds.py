@@ -200,7 +200,7 @@ class Refused(StepCase):
     def test_arguments_of_servers_that_step(self):
         model = mlp()
         optimizer = momentum(model)
-        for options, text in (({'fp16': True}, 'GradScaler'), ({'step': 'there'}, 'step ='),
+        for options, text in (({'fp16': True}, 'torch.autocast in bfloat16'), ({'step': 'there'}, 'step ='),
                               ({'schedule': torch.optim.lr_scheduler.StepLR(optimizer, 1)}, 'job.keep')):
             with self.assertRaisesRegex(steelyard.Failure, text):
                 self.join(StepCluster(), model, optimizer, samples(), **{'step': 'here', **options})

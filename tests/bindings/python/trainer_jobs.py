@@ -1,27 +1,38 @@
-"""The script of test_pypi_lightning.py, test_pypi_transformers.py and test_pypi_accelerate.py. Its first argument is one
-of KINDS; with --plain it trains without steelyard. It writes the weights of the model to DIRECTORY/weights-WORKER.pt."""
-import argparse
+"""Trainings by trainers, for test_pypi_lightning.py, test_pypi_transformers.py and test_pypi_accelerate.py: the process of
+one worker, or of the trainer without steelyard. Each process writes its results to files in its folder."""
+import dataclasses
 import json
 import os
 import pathlib
 import signal
 import time
 
+import cluster_jobs
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-torch.set_num_threads(1)
-WORKER = os.environ.get('STEELYARD_NAME', 'worker-0')
+
+@dataclasses.dataclass
+class Given:
+    """`kill_at`: worker-1 ends itself with SIGKILL in this batch."""
+
+    kind: str
+    plain: bool = False
+    epochs: int = 3
+    resume: str = ''
+    kill_at: int = -1
 
 
-def parsed():
-    options = argparse.ArgumentParser()
-    options.add_argument('kind')
-    options.add_argument('--plain', action='store_true')
-    options.add_argument('--epochs', type=int, default=3)
-    options.add_argument('--resume', default='')
-    options.add_argument('--kill-at', type=int, default=-1, help='worker-1 ends itself with SIGKILL in this batch')
-    return options.parse_args()
+def worker():
+    return os.environ.get('STEELYARD_NAME', 'worker-0')
+
+
+def train(given, environment, folder):
+    """The process."""
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
+    cluster_jobs.be_worker(environment, f'{folder}/{environment.get("STEELYARD_NAME", "alone")}.log')
+    KINDS[given.kind](given)
 
 
 class Killer:
@@ -31,7 +42,7 @@ class Killer:
     def __init__(self, at):
         self.at, self.count = at, 0
         self.here, self.again = pathlib.Path('killed'), pathlib.Path('again')
-        if at >= 0 and WORKER == 'worker-1' and self.here.exists():
+        if at >= 0 and worker() == 'worker-1' and self.here.exists():  # the process that replaces it
             self.at = -1
             self.again.touch()
 
@@ -39,7 +50,7 @@ class Killer:
         self.count += 1
         if self.at < 0 or self.count <= self.at:
             return
-        if WORKER == 'worker-1':
+        if worker() == 'worker-1':
             self.here.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         while not self.again.exists():
@@ -63,8 +74,8 @@ def mlp(features=10, classes=3):
 
 def save(model, **about):
     """Writes weights and what a test wants to know beside them."""
-    torch.save(model.state_dict(), f'weights-{WORKER}.pt')
-    pathlib.Path(f'about-{WORKER}.json').write_text(json.dumps(about))
+    torch.save(model.state_dict(), f'weights-{worker()}.pt')
+    pathlib.Path(f'about-{worker()}.json').write_text(json.dumps(about))
 
 
 # ---- Lightning
@@ -131,9 +142,9 @@ def train_lightning(given):
 
     if not given.plain:
         import steelyard.lightning  # noqa: F401  # registers the strategy
-    torch.manual_seed(1 if given.plain else sum(WORKER.encode()))
+    torch.manual_seed(1 if given.plain else sum(worker().encode()))
     model = Gan() if given.kind == 'gan' else Classifier()
-    if WORKER == 'worker-0':
+    if worker() == 'worker-0':
         torch.manual_seed(1)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -191,7 +202,7 @@ def train_transformers(given):
         def on_step_begin(self, args, state, control, **more):
             kill()
 
-    set_seed(1 if given.plain or WORKER == 'worker-0' else 2)
+    set_seed(1 if given.plain or worker() == 'worker-0' else 2)
     model = language_model('bert' if given.kind == 'bert' else 'gpt2')
     options = {'bert': {'gradient_accumulation_steps': 3}, 'bf16': {'bf16': True}}.get(given.kind, {})
     callbacks = [Steps()]
@@ -222,7 +233,7 @@ def train_accelerate(given):
     if not given.plain:
         from steelyard import accelerate as accelerate
     kill = Killer(given.kill_at)
-    torch.manual_seed(1 if given.plain or WORKER == 'worker-0' else 2)
+    torch.manual_seed(1 if given.plain or worker() == 'worker-0' else 2)
     model = mlp()
     optimizer = torch.optim.RMSprop(model.parameters(), lr=0.003)
     plan = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)
@@ -262,7 +273,3 @@ KINDS = {'lightning': train_lightning, 'gan': train_lightning, 'clip': train_lig
          'gpt2': train_transformers, 'bert': train_transformers, 'bf16': train_transformers,
          'patience': train_transformers, 'accelerate': train_accelerate}
 
-
-if __name__ == '__main__':
-    given = parsed()
-    KINDS[given.kind](given)

@@ -40,7 +40,7 @@ class Kept:
         tensors: list[torch.Tensor] = []
         rest = {
             'model': {name: it for name, it in whole.items() if not isinstance(it, torch.Tensor)},
-            'kept': {name: it.state_dict() for name, it in self._objects.items()},
+            'kept': {name: _state_of(it) for name, it in self._objects.items()},
             'random': _random_state(),
         }
         text = json.dumps(_packed(rest, tensors, 'the state'))
@@ -68,6 +68,18 @@ class Kept:
         for name, its in kept.items():
             self._objects[name].load_state_dict(its)
         _set_random_state(rest['random'])
+
+
+def _state_of(it: Any) -> Any:
+    """The state of an object, without its own methods, which OneCycleLR of PyTorch 1.13 adds."""
+    state = it.state_dict()
+    if not isinstance(state, dict):
+        return state
+    return {
+        name: value
+        for name, value in state.items()
+        if not (callable(value) and value == getattr(it, str(name), None))
+    }
 
 
 def _listed(names: Any) -> str:

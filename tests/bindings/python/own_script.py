@@ -9,6 +9,7 @@ import time
 import torch
 from torch import nn
 
+import cluster_jobs
 import steelyard.torch
 
 SAMPLES, BATCH, ROUNDS = 96, 24, 4
@@ -27,6 +28,11 @@ def samples():
 
 def loss_of(net, x, y):
     return (net(x) - y).square().mean()
+
+
+def batches(epochs):
+    """Epoch and sample numbers of each round: in the order of the data set."""
+    return [(epoch, list(range(at, at + BATCH))) for epoch in range(epochs) for at in range(0, SAMPLES, BATCH)]
 
 
 class Lion(torch.optim.Optimizer):
@@ -118,7 +124,14 @@ class Training:
         return self.result()
 
 
-def main():
+def work(options, environment, folder):
+    """The process of one worker of a cluster."""
+    cluster_jobs.be_worker(environment, f'{folder}/{environment["STEELYARD_NAME"]}.log')
+    os.chdir(folder)
+    main(options)
+
+
+def main(words=None):
     options = argparse.ArgumentParser()
     options.add_argument('--kind', default='adamw')
     options.add_argument('--form', default='rounds')
@@ -129,11 +142,11 @@ def main():
     options.add_argument('--leave', type=int, default=-1, help='the round after which all workers break')
     options.add_argument('--accumulate', type=int, default=1)
     options.add_argument('--synchronize', action='store_true', help='without no_sync')
-    given = options.parse_args()
+    given = options.parse_args(words)
     torch.set_num_threads(1)
     name, data, rounds = os.environ.get('STEELYARD_NAME', 'worker-0'), samples(), []
     training = Training(given.kind, given.epochs)
-    more = {'name': 'own', 'job': {'train.checkpoint_minutes': 0, 'cluster.heartbeat': 0.1}}
+    more = {'name': 'own', 'shuffle': False, 'job': {'train.checkpoint_minutes': 0, 'cluster.heartbeat': 0.1}}
 
     def used(round, epoch, numbers):
         rounds.append((round, epoch, numbers))

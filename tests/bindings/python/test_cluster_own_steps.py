@@ -1,20 +1,32 @@
 """Workers that take the optimizer steps learn the same as plain PyTorch, whatever happens to them."""
 import signal
-import sys
 
 import own_script
-from cluster_case import HERE, PROGRAM, ClusterCase, torch
-
-SCRIPT = HERE / 'own_script.py'
+from cluster_case import PROGRAM, ClusterCase, torch
 
 
 class OwnCase(ClusterCase):
     form = 'rounds'
 
-    def run_script(self, *options, workers=3, sets=(), resume=False):
-        words = [word for it in sets for word in ('--set', it)]
-        return self.start(PROGRAM, 'run', '-n', workers, '--run-dir', self.run_directory, *words,
-                          *(['--resume'] if resume else []), SCRIPT, '--form', self.form, *options)
+    def begin(self, *options, workers=3, resume=False):
+        """Starts a cluster and its workers. Returns the launcher and the workers by name."""
+        sockets = self.folder / f'sockets-{resume}'
+        sockets.mkdir()
+        self.endpoint = f'ipc://{sockets}/scheduler'
+        launcher = self.start(PROGRAM, 'run', '-n', workers, '--sockets', sockets, '--run-dir', self.run_directory,
+                              *(['--resume'] if resume else []))
+        names = [f'worker-{at}' for at in range(workers)]
+        return launcher, {it: self.join(it, *options) for it in names}
+
+    def join(self, name, *options):
+        return self.start_worker(own_script.work, name, [str(it) for it in ('--form', self.form, *options)])
+
+    def complete(self, *options, killed=(), **more):
+        """Runs a whole job."""
+        launcher, workers = self.begin(*options, **more)
+        for name, process in workers.items():
+            self.expect_exit(process, -signal.SIGKILL if name in killed else 0)
+        self.expect_end(launcher)
 
     def results(self, *names):
         return [torch.load(self.folder / f'{it}.pt') for it in names or [f'worker-{at}' for at in range(3)]]
@@ -32,14 +44,10 @@ class OwnCase(ClusterCase):
                 rounds.setdefault(number, (epoch, []))[1].extend(numbers)
         return [rounds[it] for it in sorted(rounds)]
 
-    def orders(self, epochs=4):
-        """The rounds of an undisturbed run of one worker, whose samples are those of any other run."""
-        folder, self.folder = self.folder, self.folder / 'alone'
-        self.folder.mkdir()
-        self.expect_end(self.start(sys.executable, SCRIPT, '--epochs', epochs))
-        found = self.batches('worker-0')
-        self.folder = folder
-        return found
+    @staticmethod
+    def orders(epochs=4):
+        """The rounds of a job, whose order of samples is the same for any workers."""
+        return own_script.batches(epochs)
 
     def expect_same(self, kind='adamw', names=(), batches=None, within=1e-6, epochs=4):
         batches = batches or self.orders(epochs)
@@ -55,56 +63,55 @@ class OwnCase(ClusterCase):
 
 class Steps(OwnCase):
     def test_undisturbed(self):
-        self.expect_end(self.run_script())
+        self.complete()
         results = self.expect_same()
         self.assertEqual(sorted(it['main'] for it in results), [False, False, True])
         self.assertTrue(all(any(numbers for _, _, numbers in it['rounds']) for it in results))
 
-    def test_one_of_three_is_killed(self):
-        for number in range(3):
-            with self.subTest(killed=number):
-                self.setUp()
-                name = f'worker-{number}'
-                self.expect_end(self.run_script('--kill', f'{name}:6', '--sleep', '0.01'), 0)
-                self.assertTrue((self.folder / f'{name}.at').exists())
-                self.expect_same(names=[f'worker-{at}' for at in range(3) if at != number])
+    def killed(self, number):
+        name = f'worker-{number}'
+        self.complete('--kill', f'{name}:6', killed=[name])
+        self.expect_same(names=[f'worker-{at}' for at in range(3) if at != number])
+
+    def test_the_first_is_killed(self):
+        self.killed(0)
+
+    def test_the_second_is_killed(self):
+        self.killed(1)
+
+    def test_the_third_is_killed(self):
+        self.killed(2)
 
     def test_a_fourth_joins(self):
-        launcher = self.start(PROGRAM, 'run', '-n', 3, '--sockets', self.sockets(), '--run-dir', self.run_directory,
-                              SCRIPT, '--epochs', 20, '--sleep', '0.05')
+        launcher, workers = self.begin('--epochs', 20, '--sleep', '0.03')
         self.wait_for(lambda: self.at('worker-0') >= 5, 'round')
-        late = self.start(sys.executable, SCRIPT, '--epochs', 20, '--sleep', '0.05',
-                          STEELYARD=f'ipc://{self.folder}/sockets/scheduler', STEELYARD_NAME='late')
-        self.expect_end(late)
+        workers['late'] = self.join('late', '--epochs', 20, '--sleep', '0.03')
+        for process in workers.values():
+            self.expect_exit(process)
         self.expect_end(launcher)
-        results = self.expect_same(names=('worker-0', 'worker-1', 'worker-2', 'late'), epochs=20)
+        results = self.expect_same(names=workers, epochs=20)
         rounds = [number for number, _, numbers in results[-1]['rounds'] if numbers]
         self.assertTrue(rounds, 'the late worker had no share')
         self.assertGreater(rounds[0], 4)
 
     def test_all_are_killed_and_the_job_is_resumed(self):
-        launcher = self.run_script('--sleep', '0.03', '--epochs', 10)
+        launcher, workers = self.begin('--sleep', '0.03', '--epochs', 10)
         self.wait_for(lambda: self.at('worker-0') >= 9 and list(self.run_directory.glob('checkpoints/*/*')), 'checkpoint')
-        launcher.send_signal(signal.SIGINT)
+        for process in workers.values():
+            process.kill()
+            process.join()
+        before = max(self.at(it) for it in workers)
+        launcher.kill()
         self.ended(launcher)
-        before = max(self.at(f'worker-{it}') for it in range(3))
-        for path in self.folder.glob('*.at'):
-            path.unlink()
-        self.expect_end(self.run_script('--epochs', 10, resume=True))
-        results = self.expect_same(epochs=10)
-        first = results[0]['rounds'][0][0]
-        self.assertGreater(first, 4)
+        self.complete('--epochs', 10, resume=True)
+        first = self.expect_same(epochs=10)[0]['rounds'][0][0]
+        self.assertGreater(first, 3)
         self.assertLessEqual(first, before + 1)
-
-    def sockets(self):
-        path = self.folder / 'sockets'
-        path.mkdir()
-        return path
 
 
 class Optimizers(OwnCase):
     def same(self, kind, **options):
-        self.expect_end(self.run_script('--kind', kind))
+        self.complete('--kind', kind)
         self.expect_same(kind, **options)
 
     def test_a_subclass(self):
@@ -129,14 +136,16 @@ class Optimizers(OwnCase):
         self.same('unfreezing')
 
     def test_lbfgs_is_refused(self):
-        code, text = self.ended(self.run_script('--kind', 'lbfgs'))
+        launcher, workers = self.begin('--kind', 'lbfgs', workers=1)
+        code, _ = self.ended(launcher)
         self.assertNotEqual(code, 0)
-        self.assertIn('LBFGS', text)
+        workers['worker-0'].join()
+        self.assertIn('as LBFGS does, cannot be used', (self.folder / 'worker-0.log').read_text())
 
 
 class Ends(OwnCase):
     def test_stop(self):
-        self.expect_end(self.run_script('--stop', 6))
+        self.complete('--stop', 6)
         results = self.results()
         self.assertEqual({it['outcome'] for it in results}, {'finished'})
         ends = {it['rounds'][-1][0] for it in results}
@@ -145,7 +154,7 @@ class Ends(OwnCase):
         self.expect_same(batches=self.orders()[:1 + results[0]['rounds'][-1][0]])
 
     def test_break_of_the_only_worker(self):
-        self.expect_end(self.run_script('--leave', 6, workers=1))
+        self.complete('--leave', 6, workers=1)
         (result,) = self.expect_same(names=['worker-0'], batches=self.orders()[:7])
         self.assertEqual((result['outcome'], result['main']), ('finished', True))
 

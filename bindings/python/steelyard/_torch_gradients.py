@@ -281,12 +281,6 @@ class Gradients:
 def _hook_on(parameter: torch.Tensor, hook: Callable[[torch.Tensor], None]) -> Any:
     """Calls hook(parameter) after each accumulation into parameter.grad. Returns a handle with
     remove()."""
-    if not parameter.requires_grad:  # only others accept hooks; the script may unfreeze it later
-        parameter.requires_grad_(True)
-        try:
-            return _hook_on(parameter, hook)
-        finally:
-            parameter.requires_grad_(False)
     register = getattr(parameter, 'register_post_accumulate_grad_hook', None)
     if register is not None:
         return register(hook)

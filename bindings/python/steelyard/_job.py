@@ -75,13 +75,13 @@ class BaseJob:
     @property
     def main(self) -> bool:
         """After the loop: True in the one process that should save the results."""
-        self.settle()
+        self._settle()
         return self._main
 
     @property
     def outcome(self) -> Optional[str]:
         """After the loop: "finished", or the failure."""
-        self.settle()
+        self._settle()
         return self._outcome
 
     @property
@@ -184,9 +184,9 @@ class BaseJob:
         if not self._over:
             self._worker.stop(False)
 
-    def settle(self, load: bool = True) -> None:
+    def _settle(self, load: bool = True) -> None:
         """After the loop was left by `break`: the only worker of a job ends it, with the parameters of
-        the last whole round; others leave it. `load`: take_final() may write to the model."""
+        the last whole round; others leave it. `load`: _take_final() may write to the model."""
         with self._settling:
             if not self._left or self._over or os.getpid() != self._owner:
                 return
@@ -241,7 +241,7 @@ class BaseJob:
         """Called when the loop was left by `break` or by an exception; it is not known yet which. An
         uncaught exception ends the process before this timer fires."""
         self._left = True
-        self._leaving = threading.Timer(GRACE, self.settle, [False])
+        self._leaving = threading.Timer(GRACE, self._settle, [False])
         self._leaving.daemon = True
         self._leaving.start()
 

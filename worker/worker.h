@@ -96,9 +96,9 @@ class Worker {
   }
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);
   void handle(Time, NodeId, const VersionMismatch& it, Outbox&) {
-    exit_reason_.refused(Refuse{Refusal::other_protocol,
-                                "the other side uses protocol " + std::to_string(it.protocol) +
-                                    ", this worker another: use the same release everywhere"});
+    exit_reason_.refused(
+        Refuse{Refusal::other_protocol, "the other side uses protocol " + std::to_string(it.protocol) +
+                                            ", this worker another: use the same release everywhere"});
   }
   void handle(Time now, NodeId from, const Unreachable& it, Outbox& out);
   void handle(Time now, NodeId from, const Interrupt& interrupt, Outbox& out);

@@ -154,9 +154,8 @@ TEST_F(Upload, WaitsForTheRoster) {
 }
 
 TEST_F(Upload, AFailureToReadIsThrown) {
-  StateUpload it(term, attempt, version, 10, [](std::uint64_t, std::uint64_t) -> Blob {
-    throw Failure(ExitCode::io, "no such file");
-  });
+  StateUpload it(term, attempt, version, 10,
+                 [](std::uint64_t, std::uint64_t) -> Blob { throw Failure(ExitCode::io, "no such file"); });
   EXPECT_THROW(sent(it), Failure);
 }
 

@@ -167,9 +167,8 @@ TEST_F(WorkerStateCheckpointer, ASupersededStateFailsTheCheckpoint) {
   ASSERT_THAT(saved(), SizeIs(1));
   EXPECT_FALSE(saved()[0].ok);
   EXPECT_THAT(saved()[0].text, HasSubstr("superseded"));
-  EXPECT_THAT(folder.path("checkpoints/8"), ::testing::Not(::testing::Truly([](const std::string& it) {
-                return fs::exists(it);
-              })));
+  EXPECT_THAT(folder.path("checkpoints/8"),
+              ::testing::Not(::testing::Truly([](const std::string& it) { return fs::exists(it); })));
 }
 
 }  // namespace

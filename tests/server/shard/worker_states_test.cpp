@@ -15,9 +15,7 @@ using ::testing::IsEmpty;
 constexpr Term term = ShardCase::term;
 
 std::string text(float value) { return std::to_string(static_cast<int>(value)); }
-Blob bytes(float value) {
-  return Blob::copy_of(std::vector<float>(state_part_bytes / sizeof(float), value));
-}
+Blob bytes(float value) { return Blob::copy_of(std::vector<float>(state_part_bytes / sizeof(float), value)); }
 PutState put(std::uint64_t attempt, Version version, std::uint32_t part, float value) {
   return {term, attempt, version, part, 6, bytes(value)};
 }

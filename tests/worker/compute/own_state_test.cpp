@@ -272,8 +272,7 @@ TEST_F(OwnStateInNode, StepsAndPiecesAreHandledInOrder) {
   it->give(Compute{{.id = 1, .positions = {0, 16}}, step(0).values});
   it->give(WriteState{2, 1, std::make_shared<test::MemoryFile>()});
   it->give(step(1));
-  for (bool written = false; !written;)
-    written = std::holds_alternative<StateWritten>(mail.pop().value());
+  for (bool written = false; !written;) written = std::holds_alternative<StateWritten>(mail.pop().value());
   EXPECT_THAT(stepper.done, ElementsAre("step 0", "train", "step 1", "write 1"));
   EXPECT_EQ(it->ignored(), 0U);
 }

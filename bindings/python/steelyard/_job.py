@@ -196,7 +196,9 @@ class BaseJob:
             self._loads = load
             self._worker.stop(True)
             while not self._over:
-                self._step()
+                task = self._step()
+                if task is not None:
+                    self._task_after_loop(task)
 
     def leave(self, failure: Optional[str] = None) -> None:
         """Leaves the job. `failure`: the reason, if other workers would fail in the same way."""
@@ -226,6 +228,10 @@ class BaseJob:
                 'it; start loader processes with forkserver or spawn',
                 USAGE,
             )
+
+    def _task_after_loop(self, task: Task) -> None:
+        """Called for a task that arrives after the loop was left, before the end. By default it is
+        abandoned."""
 
     def _take_final(self, task: Task) -> None:
         """Called at the end of a job; frameworks load task.parameters here."""

@@ -154,6 +154,10 @@ class RoundJob(TorchJob):
             return True
         return self._steps.beside(task, self._worker)
 
+    def _task_after_loop(self, task: Task) -> None:
+        """The last checkpoint needs the state of this worker."""
+        self._steps.beside(task, self._worker)
+
     def _compute_round(self) -> Iterator[Any]:
         """Computes pieces of the round until its gradient arrives."""
         for parameter in self._parts.model.parameters():

@@ -1,4 +1,5 @@
 """Workers that take the optimizer steps learn the same as plain PyTorch, whatever happens to them."""
+import os
 import signal
 
 import own_script
@@ -101,7 +102,7 @@ class Steps(OwnCase):
             process.kill()
             process.join()
         before = max(self.at(it) for it in workers)
-        launcher.kill()
+        os.killpg(launcher.pid, signal.SIGKILL)  # scheduler and server, too
         self.ended(launcher)
         self.complete('--epochs', 10, resume=True)
         first = self.expect_same(epochs=10)[0]['rounds'][0][0]

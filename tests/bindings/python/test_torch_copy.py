@@ -89,8 +89,8 @@ class Distance(StepCase):
             with torch.no_grad():
                 for it in other.parameters():
                     it.add_(torch.randn(it.shape, generator=torch.Generator().manual_seed(3)), alpha=size)
-            gone = math.sqrt(sum(float((a - b).square().sum()) for a, b in zip(one.parameters(), other.parameters())))
-            norm = math.sqrt(sum(float(it.square().sum()) for it in one.parameters()))
+            gone = math.sqrt(sum(float((a - b).detach().square().sum()) for a, b in zip(one.parameters(), other.parameters())))
+            norm = math.sqrt(sum(float(it.detach().square().sum()) for it in one.parameters()))
             found, copies = self.between(one, other)
             self.assertLess(abs(found / (gone / norm) - 1), 4 * math.sqrt(2 / COLUMNS) * 2)
             self.assertTrue(copies.too_far(found))

@@ -140,7 +140,7 @@ class Rounds(StepCase):
         self.assertEqual(cluster.number, 6)
 
     def test_break_between_rounds_ends_the_job_of_the_only_worker(self):
-        model, cluster, job = mlp(), StepCluster(), None
+        model, cluster = mlp(), StepCluster(save_at=[3])  # the state is wanted after the loop
         optimizer = momentum(model)
         job = self.join(cluster, model, optimizer, samples(), step='here')
         for round in job.rounds():
@@ -152,6 +152,7 @@ class Rounds(StepCase):
         now = copy.deepcopy(model)
         self.assertEqual((job.outcome, job.main, cluster.number), ('finished', True, 3))
         self.assert_same(model, now, 0)
+        self.assertEqual(list(cluster.states), [3])
 
 
 class Refused(StepCase):

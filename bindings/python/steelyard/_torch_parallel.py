@@ -265,7 +265,8 @@ class ParallelJob(BaseJob):
             if task is None or task.kind == _worker.STEP:
                 return task
             torch.frombuffer(task.gradient, dtype=torch.float32).zero_()
-            if self._left + 1 == self._backwards:  # the further exchanges of a batch have no samples of their own
+            # The further exchanges of a batch have no samples of their own.
+            if self._left + 1 == self._backwards:
                 self._owed.extend(it for it in task.samples if it >= 0)
             self._worker.weigh(0.0)
             self._worker.done(0.0, 0)

@@ -87,7 +87,8 @@ def _listed(names: Any) -> str:
 
 
 def _packed(it: Any, tensors: list[torch.Tensor], place: str) -> Any:
-    """`it` as JSON: a dictionary is {"dict": pairs}, a tuple {"tuple": items}, a tensor {"tensor": number}."""
+    """`it` as JSON: a dictionary is {"dict": pairs}, a tuple {"tuple": items}, a tensor {"tensor":
+    number}."""
     if isinstance(it, torch.Tensor):
         tensors.append(it.detach())
         return {'tensor': len(tensors) - 1}

@@ -186,7 +186,7 @@ class Owed(StepCase):
 
         def work(loader, model, optimizer):
             for x, y, its in loader:
-                if loader.job.about['slot'] == 0 and not any(slot == 0 for slot, _ in seen):
+                if loader.job.about['slot'] == 0 and loader.job.steps.version == 0:
                     loader.job._owed = [7, 8, 9]
                 seen.append((loader.job.about['slot'], its.tolist()))
                 mean_loss(model, x, y).backward()

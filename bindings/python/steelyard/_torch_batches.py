@@ -118,7 +118,9 @@ def loader(
     model       made by parallel()
     epochs      for-loops over the loader; the job ends after the last one
     batch_size  samples of a global batch, over all workers
-    backwards   how often the loop calls loss.backward() for a batch, each before an optimizer step
+    backwards   how often the loop calls loss.backward() for a batch, each before an optimizer step. Above 1,
+                shares are equal: with another policy=, samples of a worker that begins to rest may count in
+                some of the exchanges only
     options     further options of DataLoader
 
     All other arguments are those of join()."""
@@ -187,8 +189,12 @@ def joined(
     place = layout.parameters[0].tensor.device
     reader = Reader(data.source, data.collate, data.workers, place.type == 'cuda', data.options)
     reader.start()
+    keys: dict[str, Any] = {'train.optimizer': 'worker'}
+    if backwards > 1:
+        # Each exchange of a batch is a round. A worker that rests in the second one could not push.
+        keys['cluster.policy'] = 'equal'
     keys = job_keys(
-        {'train.optimizer': 'worker'},
+        keys,
         batch=batch,
         epochs=epochs,
         rounds=rounds,

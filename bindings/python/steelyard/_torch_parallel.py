@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, Optional, Sequence
 
 import torch
 
@@ -131,11 +131,11 @@ class ParallelJob(BaseJob):
         """Which parts of the batch count; others have one sample of weight 0."""
         return [it > 0 for it in self._factors]
 
-    def weigh(self, weight: float, items: float) -> None:
-        """Call it before backward if losses are no means over samples. `items`: by which their sum was
-        divided. `weight`: the same number without samples that do not count."""
-        self._weight, self._scale = weight, items if weight > 0 else 0.0
-        self._factors = [float(it > 0) for it in self._factors]
+    def weigh(self, weights: Sequence[float]) -> None:
+        """Call it before backward if losses are no means over samples: the weight of each part, such as its
+        number of tokens. Parts that do not count have 0."""
+        self._weight = self._scale = sum(weights)
+        self._factors = [it / self._weight if self._weight else 0.0 for it in weights]
         self._exchange.factor = self._factors[0]
 
     def batches(self, rounds: Optional[int] = None) -> Iterator[Any]:

@@ -26,6 +26,7 @@ class Batches:
     batches.job     the job, after join()
     batches.rounds  global batches of an epoch; a trainer that uses fewer sets it before join()
     batches.number  batches of this epoch that were yielded so far
+    batches.total   global batches of all epochs, after which it yields nothing; None: without limit
     batches.start   global batches that earlier runs have used, over all epochs; may be set until begin()"""
 
     def __init__(self, loader: Any, accumulated: int = 1) -> None:
@@ -41,6 +42,7 @@ class Batches:
         self._accumulated = accumulated
         self.rounds = -(-self._length // accumulated)
         self.number = self.start = 0
+        self.total: Optional[int] = None
         self.job: Optional[ParallelJob] = None
         self._began = self._iterated = False
 
@@ -77,7 +79,10 @@ class Batches:
 
     def __iter__(self) -> Iterator[Any]:
         """Yields the batches of an epoch, or the rest of the one in which this worker has begun."""
-        row = self.begin() % self.rounds
+        done = self.begin()
+        if self.total is not None and done >= self.total:
+            return
+        row = done % self.rounds
         if row and self._iterated:  # the trainer has left the last epoch early
             self._set_start(self.start + self.rounds - row)
             row = 0

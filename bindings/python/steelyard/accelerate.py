@@ -1,8 +1,8 @@
 """Accelerate on machines of unequal speed: the same loop, with another Accelerator.
 
-    accelerator = steelyard.accelerate.Accelerator(gradient_accumulation_steps=2)
+    accelerator = steelyard.accelerate.Accelerator(epochs=10, gradient_accumulation_steps=2)
     model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
-    for epoch in range(epochs):
+    for epoch in range(10):
         for x, y in loader:
             with accelerator.accumulate(model):
                 accelerator.backward(cross_entropy(model(x), y))
@@ -31,15 +31,15 @@ from steelyard._torch_trainer import Batches, Gradients, Progress
 
 
 class Accelerator(accelerate.Accelerator):
-    """`backwards`: how often the loop calls backward() for a batch, each before an optimizer step. `epochs`:
-    of the loop, for the progress. `steelyard`: options of the job, as for steelyard.torch.loader(). Other
-    arguments are those of accelerate.Accelerator."""
+    """`epochs`: for-loops over the training loader, those before a saved state included. `backwards`: how often
+    the loop calls backward() for a batch, each before an optimizer step. `steelyard`: options of the job,
+    as for steelyard.torch.loader(). Other arguments are those of accelerate.Accelerator."""
 
     def __init__(
         self,
         *arguments: Any,
+        epochs: int,
         backwards: int = 1,
-        epochs: Optional[int] = None,
         steelyard: Optional[Mapping[str, Any]] = None,
         **options: Any,
     ) -> None:
@@ -83,8 +83,8 @@ class Accelerator(accelerate.Accelerator):
 
     def _join(self, batches: _Batches) -> None:
         model = self._models[0] if len(self._models) == 1 else torch.nn.ModuleList(self._models)
-        rounds = self._epochs * batches.rounds if self._epochs else None
-        job = batches.join(model, rounds, self._backwards, **self._job_options)
+        batches.total = self._epochs * batches.rounds
+        job = batches.join(model, batches.total, self._backwards, **self._job_options)
         accumulates = Gradients(model, lambda: self.gradient_accumulation_steps > 1)
         job.steps.keep({'gradients': accumulates, 'accelerator': Progress(self._progress, self._put_progress)})
         its: Any = PartialState()

@@ -29,7 +29,7 @@ from steelyard._torch_trainer import Batches, Gradients, Progress
 class SteelyardStrategy(SingleDeviceStrategy):
     """`backwards`: how often training_step() calls manual_backward(), if it optimizes manually; default: once
     for each optimizer. `options`: seed, name, job, resume, run_dir, verbose and keys of a job, as for
-    steelyard.torch.loader()."""
+    steelyard.torch.loader(), where backwards is explained, too."""
 
     strategy_name = 'steelyard'
 

@@ -50,6 +50,8 @@ class SteelyardTrainer(transformers.Trainer):
     ) -> None:
         self._job_options = dict(steelyard or {})
         self._batches: Optional[Batches] = None
+        self._items: list[float] = []  # tokens with labels in each batch of the current step
+        self._step = 0
         self._begins = False  # whether no batch of this run has been used in this process
         super().__init__(*arguments, **options)
 
@@ -67,12 +69,22 @@ class SteelyardTrainer(transformers.Trainer):
     ) -> tuple[list[Any], Any]:
         batches, items = super().get_batch_samples(epoch_iterator, num_batches, device)
         job = self._batches.job if self._batches is not None else None
+        self._items, self._step = [], 0
         if items is not None and job is not None and batches:
-            counted = [it for it, counts in zip(batches, job.counting) if counts]
-            weight = self._get_num_items_in_batch(counted, device) if counted else 0
-            items = items if items > 0 else 1
-            job.weigh(float(weight), float(items))
+            counts = [self._get_num_items_in_batch([it], device) for it in batches]
+            self._items = [float(it) * counts for it, counts in zip(counts, job.counting)]
+            job.weigh(self._items)
         return batches, items
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> torch.Tensor:
+        """The loss of each batch is its own mean, also of models that ignore num_items_in_batch; the job
+        weighs it by the items."""
+        if not self._items:
+            return super().training_step(model, inputs, num_items_in_batch)
+        items = self._items[self._step % len(self._items)]
+        self._step += 1
+        loss = super().training_step(model, inputs, torch.tensor(max(1.0, items)))
+        return loss * (items / sum(self._items)) if items else torch.zeros_like(loss)
 
     # ---- the job
 

@@ -11,8 +11,11 @@ class Transformers(TrainerCase):
     def test_gpt2_equals_the_trainer_alone(self):
         self.check_cells('gpt2')
 
-    def test_bert_with_unequal_numbers_of_labels_and_accumulation(self):
+    def test_bert_with_unequal_numbers_of_labels(self):
         self.check_cells('bert')
+
+    def test_accumulation_with_unequal_numbers_of_labels(self):
+        self.check_cells('accumulated')
 
     def test_bfloat16(self):
         """Products of bfloat16 round differently if a batch is divided."""
@@ -24,11 +27,11 @@ class Transformers(TrainerCase):
         self.assertEqual({it['epoch'] for it in self.both('killed')}, {3.0})
 
     def test_one_worker_writes_checkpoints_and_a_run_goes_on_from_them(self):
-        self.alone('plain', Given('bert', plain=True))
-        self.two('two', Given('bert'))
+        self.alone('plain', Given('accumulated', plain=True))
+        self.two('two', Given('accumulated'))
         middle = self.folder / 'two/out/checkpoint-3'
         self.assertEqual(json.loads((middle / 'trainer_state.json').read_text())['global_step'], 3)
-        self.two('second', Given('bert', resume=str(middle)))
+        self.two('second', Given('accumulated', resume=str(middle)))
         self.assert_near('second', 'plain')
         self.assertEqual({it['steps'] for it in self.both('second')}, {6})
 

@@ -72,6 +72,14 @@ def mlp(features=10, classes=3):
     return torch.nn.Sequential(torch.nn.Linear(features, 20), torch.nn.ReLU(), torch.nn.Linear(20, classes))
 
 
+def begin_from(model, given):
+    """Draws the first weights. Where the second worker is replaced, they differ: all workers get those of the job."""
+    torch.manual_seed(2 if given.kill_at >= 0 and worker() == 'worker-1' else 1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            torch.nn.init.normal_(parameter, std=0.3)
+
+
 def save(model, **about):
     """Writes weights and what a test wants to know beside them."""
     torch.save(model.state_dict(), f'weights-{worker()}.pt')
@@ -142,13 +150,8 @@ def train_lightning(given):
 
     if not given.plain:
         import steelyard.lightning  # noqa: F401  # registers the strategy
-    torch.manual_seed(1 if given.plain else sum(worker().encode()))
     model = Gan() if given.kind == 'gan' else Classifier()
-    if worker() == 'worker-0':
-        torch.manual_seed(1)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            torch.nn.init.normal_(parameter, std=0.3)
+    begin_from(model, given)
     options = {'clip': {'gradient_clip_val': 0.1, 'accumulate_grad_batches': 2},
                'stop': {'callbacks': [EarlyStopping('val_loss', patience=1, min_delta=0.05)]}}.get(given.kind, {})
     if given.kind != 'stop':
@@ -194,7 +197,7 @@ def language_model(kind):
 
 
 def train_transformers(given):
-    from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
+    from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
 
     kill = Killer(given.kill_at)
 
@@ -202,22 +205,22 @@ def train_transformers(given):
         def on_step_begin(self, args, state, control, **more):
             kill()
 
-    set_seed(1 if given.plain or worker() == 'worker-0' else 2)
     model = language_model('bert' if given.kind == 'bert' else 'gpt2')
-    options = {'bert': {'gradient_accumulation_steps': 3}, 'bf16': {'bf16': True}}.get(given.kind, {})
+    begin_from(model, given)
+    options = {'accumulated': {'gradient_accumulation_steps': 3}, 'bf16': {'bf16': True}}.get(given.kind, {})
     callbacks = [Steps()]
     if given.kind == 'patience':
         options |= {'load_best_model_at_end': True, 'metric_for_best_model': 'loss', 'greater_is_better': False,
                     'learning_rate': 0.5}
         callbacks.append(EarlyStoppingCallback(1))
     arguments = TrainingArguments('out', per_device_train_batch_size=8, num_train_epochs=given.epochs,
-                                  **{'learning_rate': 0.01, **options}, max_grad_norm=0.5, lr_scheduler_type='linear',
+                                  **{'learning_rate': 0.01, **options}, adam_epsilon=1e-3, max_grad_norm=0.5, lr_scheduler_type='linear',
                                   train_sampling_strategy='sequential', logging_steps=1, eval_strategy='epoch',
                                   save_strategy='epoch', report_to='none', use_cpu=True, disable_tqdm=True)
     kind = Trainer
     if not given.plain:
         from steelyard.transformers import SteelyardTrainer as kind
-    masked = given.kind == 'bert'
+    masked = given.kind in ('bert', 'accumulated')
     trainer = kind(model, arguments, train_dataset=Sentences(masked=masked),
                    eval_dataset=Sentences(20, masked, seed=8), callbacks=callbacks)
     trainer.train(resume_from_checkpoint=given.resume or None)
@@ -229,15 +232,17 @@ def train_transformers(given):
 
 
 def train_accelerate(given):
-    import accelerate
+    from accelerate import Accelerator
+    options = {}
     if not given.plain:
-        from steelyard import accelerate as accelerate
+        from steelyard.accelerate import Accelerator
+        options['epochs'] = given.epochs
     kill = Killer(given.kill_at)
-    torch.manual_seed(1 if given.plain or worker() == 'worker-0' else 2)
     model = mlp()
+    begin_from(model, given)
     optimizer = torch.optim.RMSprop(model.parameters(), lr=0.003)
     plan = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.99)
-    accelerator = accelerate.Accelerator(gradient_accumulation_steps=2, cpu=True)
+    accelerator = Accelerator(gradient_accumulation_steps=2, cpu=True, **options)
     model, optimizer, train, test, plan = accelerator.prepare(model, optimizer, loader(samples()),
                                                               loader(samples(60, seed=8)), plan)
     first = 0
@@ -259,8 +264,6 @@ def train_accelerate(given):
         for x, y in test:
             with torch.no_grad():
                 right += int(accelerator.gather_for_metrics((model(x).argmax(1) == y).sum()))
-        if not given.plain and train.over:
-            break
         accelerator.save_state(f'state-{epoch}')
         if accelerator.is_main_process:
             pathlib.Path(f'state-{epoch}', 'epochs').write_text(str(epoch + 1))
@@ -270,6 +273,7 @@ def train_accelerate(given):
 
 
 KINDS = {'lightning': train_lightning, 'gan': train_lightning, 'clip': train_lightning, 'stop': train_lightning,
-         'gpt2': train_transformers, 'bert': train_transformers, 'bf16': train_transformers,
+         'gpt2': train_transformers, 'bert': train_transformers, 'accumulated': train_transformers,
+         'bf16': train_transformers,
          'patience': train_transformers, 'accelerate': train_accelerate}
 

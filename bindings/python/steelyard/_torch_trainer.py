@@ -32,8 +32,8 @@ class Batches:
     def __init__(self, loader: Any, accumulated: int = 1) -> None:
         if not isinstance(loader, DataLoader):
             raise refuse(
-                f'the training data are a {type(loader).__name__}: give the trainer one DataLoader, since the '
-                'job divides its batches among the workers'
+                f'the training data are a {type(loader).__name__}: give the trainer one DataLoader, since '
+                'the job divides its batches among the workers'
             )
         self.dataset, self.sampler, self.batch_sampler = loader.dataset, loader.sampler, None
         self.drop_last, self.num_workers = loader.drop_last, loader.num_workers
@@ -69,8 +69,8 @@ class Batches:
         return self.job
 
     def begin(self) -> int:
-        """Waits for the first round of this worker, which has the state of the job then. Returns the number of
-        global batches before it, over all epochs."""
+        """Waits for the first round of this worker, which has the state of the job then. Returns the number
+        of global batches before it, over all epochs."""
         assert self.job is not None
         if not self._began:
             self._began, self._order.start = True, self.start

@@ -31,9 +31,9 @@ from steelyard._torch_trainer import Batches, Gradients, Progress
 
 
 class Accelerator(accelerate.Accelerator):
-    """`epochs`: for-loops over the training loader, those before a saved state included. `backwards`: how often
-    the loop calls backward() for a batch, each before an optimizer step. `steelyard`: options of the job,
-    as for steelyard.torch.loader(). Other arguments are those of accelerate.Accelerator."""
+    """`epochs`: for-loops over the training loader, those before a saved state included. `backwards`: how
+    often the loop calls backward() for a batch, each before an optimizer step. `steelyard`: options of the
+    job, as for steelyard.torch.loader(). Other arguments are those of accelerate.Accelerator."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class Accelerator(accelerate.Accelerator):
         return self._batches
 
     def skip_first_batches(self, dataloader: Any, num_batches: int = 0) -> Any:
-        """For the training loader: how many batches an earlier run has used, over all epochs or of the last
-        one. The loader that it returns is the loader itself: the batches are left out once."""
+        """For the training loader: `num_batches` that an earlier run has used, over all its epochs. Returns
+        the loader itself, which leaves them out once."""
         if dataloader is not self._batches:
             return super().skip_first_batches(dataloader, num_batches)
         self._batches.start = num_batches
@@ -86,7 +86,8 @@ class Accelerator(accelerate.Accelerator):
         batches.total = self._epochs * batches.rounds
         job = batches.join(model, batches.total, self._backwards, **self._job_options)
         accumulates = Gradients(model, lambda: self.gradient_accumulation_steps > 1)
-        job.steps.keep({'gradients': accumulates, 'accelerator': Progress(self._progress, self._put_progress)})
+        progress = Progress(self._progress, self._put_progress)
+        job.steps.keep({'gradients': accumulates, 'accelerator': progress})
         its: Any = PartialState()
         its.process_index = its.local_process_index = int(job.about['slot'])
 

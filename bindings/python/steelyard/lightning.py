@@ -4,8 +4,8 @@
     trainer = Trainer(strategy='steelyard', max_epochs=10)       # or strategy=SteelyardStrategy(...)
     trainer.fit(model, DataLoader(train_set, batch_size=512, shuffle=True), val_loader)
 
-batch_size is that of the global batch, over all workers. Every worker takes every optimizer step and validates
-on all validation data, so metrics of validation are equal on all workers. Metrics of training are those of
+batch_size is that of the global batch, over all workers. Every worker takes every optimizer step and
+validates on all validation data, so metrics of validation are equal on all workers. Metrics of training are those of
 this worker's share: let callbacks and schedulers monitor metrics of validation. One worker writes logs and
 checkpoints; trainer.is_global_zero is True there.
 """
@@ -66,8 +66,8 @@ class SteelyardStrategy(SingleDeviceStrategy):
             return dataloader
         if self._batches is not None and not self._batches.over:
             raise refuse(
-                'fit() has several DataLoaders for training, or reload_dataloaders_every_n_epochs: give it one, '
-                'whose data set yields what a training step needs'
+                'fit() has several DataLoaders for training, or reload_dataloaders_every_n_epochs: give it '
+                'one, whose data set yields what a training step needs'
             )
         self._batches = Batches(dataloader)
         return self._batches

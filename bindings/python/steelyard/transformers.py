@@ -1,7 +1,8 @@
 """The Trainer of transformers on machines of unequal speed.
 
     from steelyard.transformers import SteelyardTrainer
-    trainer = SteelyardTrainer(model, TrainingArguments('out', per_device_train_batch_size=64), train_dataset=...)
+    arguments = TrainingArguments('out', per_device_train_batch_size=64)
+    trainer = SteelyardTrainer(model, arguments, train_dataset=train_set)
     trainer.train()
 
 A batch has per_device_train_batch_size samples over all workers, times gradient_accumulation_steps for each

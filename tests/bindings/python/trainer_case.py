@@ -1,13 +1,15 @@
 """Common parts of tests of trainers: runs trainer_jobs.py alone, by workers, and without steelyard."""
 import json
 
+import cluster_case
 import torch
 import trainer_jobs
 from cluster_case import LIBRARY, PROCESSES, PROGRAM, ClusterCase, _end
 from trainer_jobs import Given
 
 # Processes are forked from one that has imported these, which saves seconds for each.
-PRELOADED = ['cluster_jobs', 'steelyard.torch', 'trainer_jobs']
+PRELOADED = ['cluster_jobs', 'steelyard.torch', 'trainer_jobs', 'torch._dynamo']
+cluster_case.DEADLINE = 240  # the first process waits for them
 
 
 def preload(*modules):

@@ -1,5 +1,5 @@
-"""Trainings by trainers, for test_pypi_lightning.py, test_pypi_transformers.py and test_pypi_accelerate.py: the process of
-one worker, or of the trainer without steelyard. Each process writes its results to files in its folder."""
+"""Trainings by trainers, for test_pypi_lightning.py, test_pypi_transformers.py and test_pypi_accelerate.py: the process
+of one worker, or of the trainer without steelyard. Each process writes its results to files in its folder."""
 import dataclasses
 import json
 import os
@@ -157,8 +157,8 @@ def train_lightning(given):
     if given.kind != 'stop':
         options['callbacks'] = [ModelCheckpoint(dirpath='checkpoints', save_last=True, monitor=None, save_top_k=-1)]
     trainer = pl.Trainer(max_epochs=given.epochs, accelerator='cpu', logger=CSVLogger('.', 'csv', 'one'),
-                         strategy='auto' if given.plain else 'steelyard', enable_progress_bar=False, log_every_n_steps=1,
-                         enable_model_summary=False, **options)
+                         strategy='auto' if given.plain else 'steelyard', enable_progress_bar=False,
+                         log_every_n_steps=1, enable_model_summary=False, **options)
     valid = None if given.kind == 'gan' else loader(samples(60, seed=8))
     trainer.fit(model, loader(samples()), valid, ckpt_path=given.resume or None)
     save(model, zero=trainer.is_global_zero, epoch=trainer.current_epoch, step=trainer.global_step, steps=kill.count,
@@ -214,7 +214,8 @@ def train_transformers(given):
                     'learning_rate': 0.5}
         callbacks.append(EarlyStoppingCallback(1))
     arguments = TrainingArguments('out', per_device_train_batch_size=8, num_train_epochs=given.epochs,
-                                  **{'learning_rate': 0.01, **options}, adam_epsilon=1e-3, max_grad_norm=0.5, lr_scheduler_type='linear',
+                                  **{'learning_rate': 0.01, **options}, adam_epsilon=1e-3, max_grad_norm=0.5,
+                                  lr_scheduler_type='linear',
                                   train_sampling_strategy='sequential', logging_steps=1, eval_strategy='epoch',
                                   save_strategy='epoch', report_to='none', use_cpu=True, disable_tqdm=True)
     kind = Trainer

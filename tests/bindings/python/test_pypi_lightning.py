@@ -30,6 +30,10 @@ class Lightning(TrainerCase):
             self.assertEqual(about['epoch'], 3)
             self.assertAlmostEqual(about['rate'], plain_rate)
 
+    def test_a_worker_is_replaced_between_the_steps_of_a_gan_and_while_gradients_accumulate(self):
+        for kind in ('gan', 'clip'):
+            self.check_killed(kind, f'killed-{kind}')
+
     def test_one_worker_writes_logs_and_checkpoints_and_a_run_goes_on_from_them(self):
         self.alone('plain', Given('lightning', plain=True))
         self.two('first', Given('lightning', epochs=1))

@@ -89,7 +89,7 @@ class TrainerCase(ClusterCase):
         self.assert_one('two')
         self.assert_one('slow')
 
-    def check_killed(self, kind):
+    def check_killed(self, kind, cell='killed'):
         """A worker that is killed is replaced, and gets the model, the optimizer and the place in the loop."""
-        self.two('killed', Given(kind, kill_at=6))
-        self.assert_one('killed')
+        self.two(cell, Given(kind, kill_at=6))
+        self.assert_one(cell)

@@ -61,8 +61,8 @@ class SteelyardStrategy(SingleDeviceStrategy):
                 self._join(trainer, self._batches)
 
     def process_dataloader(self, dataloader: Any) -> Any:
-        trainer = self.lightning_module.trainer
-        if not trainer.training:
+        module: Any = self.lightning_module
+        if not module.trainer.training:
             return dataloader
         if self._batches is not None and not self._batches.over:
             raise refuse(
@@ -87,7 +87,8 @@ class SteelyardStrategy(SingleDeviceStrategy):
     # ---- the job
 
     def _join(self, trainer: pl.Trainer, batches: Batches) -> None:
-        model, epochs = self.lightning_module, trainer.max_epochs
+        model: Any = self.lightning_module
+        epochs = trainer.max_epochs
         batches.rounds = int(trainer.num_training_batches)
         batches.start = self._batches_done(batches.rounds)
         left = None if epochs in (None, -1) else epochs * batches.rounds - batches.start
@@ -113,14 +114,17 @@ class SteelyardStrategy(SingleDeviceStrategy):
             return 0
         epoch = self._loops['epoch_progress']['current']
         batch = self._loops['epoch_loop.batch_progress']['current']
-        return epoch['processed'] * rounds + batch['ready'] * (epoch['ready'] > epoch['processed'])
+        within = batch['ready'] if epoch['ready'] > epoch['processed'] else 0
+        return int(epoch['processed'] * rounds + within)
 
     def _set_rank(self, rank: int) -> None:
-        self.global_rank = rank_zero_only.rank = rank
+        self.global_rank = rank
+        setattr(rank_zero_only, 'rank', rank)
 
 
 def _with_state(trainer: pl.Trainer) -> list[Callback]:
-    return [it for it in trainer.callbacks if it.state_dict()]
+    callbacks: list[Callback] = getattr(trainer, 'callbacks')
+    return [it for it in callbacks if it.state_dict()]
 
 
 def _progress(trainer: pl.Trainer) -> dict[str, Any]:
@@ -137,9 +141,9 @@ def _put_progress(trainer: pl.Trainer, state: dict[str, Any]) -> None:
         it.on_iteration_done()  # they go on, and do not restart
     fetcher: Any = loop._data_fetcher
     fetcher.fetched = loop.epoch_loop.batch_progress.current.ready
-    for it in _with_state(trainer):
-        if it.state_key in state['callbacks']:
-            it.load_state_dict(state['callbacks'][it.state_key])
+    for callback in _with_state(trainer):
+        if callback.state_key in state['callbacks']:
+            callback.load_state_dict(state['callbacks'][callback.state_key])
 
 
 StrategyRegistry.register(

@@ -116,7 +116,7 @@ class SteelyardTrainer(transformers.Trainer):
             self._begins = True
         return model, batches
 
-    def _run_epoch(self, *, epoch: int, **options: Any) -> None:
+    def _run_epoch(self, *, epoch: int, **options: Any) -> None:  # type: ignore[override]
         """Leaves out what the job has done before this process has joined, or before the checkpoint."""
         batches = self._batches
         if self._begins and batches is not None:
@@ -186,4 +186,4 @@ def _skip_first_batches(loader: Any, count: int = 0) -> Any:
     return loader if isinstance(loader, Batches) else accelerate.skip_first_batches(loader, count)
 
 
-transformers.trainer.skip_first_batches = _skip_first_batches
+setattr(transformers.trainer, 'skip_first_batches', _skip_first_batches)

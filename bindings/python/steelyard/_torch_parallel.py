@@ -188,7 +188,7 @@ class ParallelJob(BaseJob):
         return [moved(self._reader.get(it), self._device) for it in lists]
 
     def _guesses(self, task: Task) -> list[Any]:
-        if self._backwards > 1 or len(self._factors) > 1:
+        if not self._reader.prefetches or self._backwards > 1 or len(self._factors) > 1:
             return []
         if self._ahead is None:
             self._ahead = Ahead(self.about, self._worker.samples)

@@ -1,0 +1,55 @@
+"""Checks the built site: every link leads to a page and a place that exist, and no page loads anything from elsewhere.
+
+    check_links.py FOLDER
+"""
+import os
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote, urlsplit
+
+LOADED = {'script': 'src', 'img': 'src', 'iframe': 'src', 'link': 'href'}  # attributes that a browser loads at once
+
+
+class Page(HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.places, self.links, self.loaded = {''}, [], []
+        with open(path, encoding='utf-8') as file:
+            self.feed(file.read())
+
+    def handle_starttag(self, tag, attrs):
+        known = dict(attrs)
+        self.places |= {known.get('id'), known.get('name')}
+        for name in ('href', 'src'):
+            if known.get(name) and not (name == 'href' and tag == 'base'):
+                (self.loaded if LOADED.get(tag) == name else self.links).append(known[name])
+
+
+def findings_of(folder):
+    pages = {os.path.join(where, name): None
+             for where, _, names in os.walk(folder) for name in names if name.endswith('.html')}
+    for path in pages:
+        pages[path] = Page(path)
+    for path, page in sorted(pages.items()):
+        for link in page.links + page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                if link in page.loaded and parts.scheme != 'data':
+                    yield f'{path}: loads {link} from another host'
+                continue
+            there = path if not parts.path else os.path.normpath(os.path.join(os.path.dirname(path), unquote(parts.path)))
+            if parts.path.startswith('/') and os.path.basename(path) == '404.html':
+                continue  # this page is shown at any address, so its links begin at the root of the server
+            if not os.path.isfile(there):
+                yield f'{path}: {link} does not exist'
+            elif there in pages and unquote(parts.fragment) not in pages[there].places:
+                yield f'{path}: {link} names no place of that page'
+
+
+def main():
+    findings = list(findings_of(sys.argv[1]))
+    print('\n'.join(findings), end='\n' if findings else '')
+    sys.exit(1 if findings else 0)
+
+
+main()

@@ -3,33 +3,46 @@
     check_links.py FOLDER
 """
 import os
+import re
 import sys
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
-LOADED = {'script': 'src', 'img': 'src', 'iframe': 'src', 'link': 'href'}  # attributes that a browser loads at once
+# Attributes that a browser loads at once, and the same in styles.
+LOADED = {'script': 'src', 'img': 'src', 'iframe': 'src', 'source': 'src', 'link': 'href', 'object': 'data'}
+LOADED_BY_STYLES = re.compile(r'''(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)''')
 
 
 class Page(HTMLParser):
-    def __init__(self, path):
+    def __init__(self, text):
         super().__init__()
-        self.places, self.links, self.loaded = {''}, [], []
-        with open(path, encoding='utf-8') as file:
-            self.feed(file.read())
+        self.places, self.links, self.loaded, self.in_style = {''}, [], [], False
+        self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         known = dict(attrs)
+        self.in_style = tag == 'style'
         self.places |= {known.get('id'), known.get('name')}
-        for name in ('href', 'src'):
-            if known.get(name) and not (name == 'href' and tag == 'base'):
+        for name in ('href', 'src', 'data'):
+            if known.get(name) and (tag, name) != ('base', 'href'):
                 (self.loaded if LOADED.get(tag) == name else self.links).append(known[name])
+
+    def handle_data(self, data):
+        if self.in_style:
+            self.loaded += LOADED_BY_STYLES.findall(data)
+
+
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
 
 
 def findings_of(folder):
-    pages = {os.path.join(where, name): None
-             for where, _, names in os.walk(folder) for name in names if name.endswith('.html')}
-    for path in pages:
-        pages[path] = Page(path)
+    files = [os.path.join(where, name) for where, _, names in os.walk(folder) for name in names]
+    pages = {it: Page(read(it)) for it in files if it.endswith('.html')}
+    for path in sorted(it for it in files if it.endswith('.css')):
+        for link in LOADED_BY_STYLES.findall(read(path)):
+            yield f'{path}: loads {link} from another host'
     for path, page in sorted(pages.items()):
         for link in page.links + page.loaded:
             parts = urlsplit(link)
@@ -52,4 +65,5 @@ def main():
     sys.exit(1 if findings else 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

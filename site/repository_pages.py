@@ -82,10 +82,16 @@ def rewritten(link, path, here, files):
     there = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     place = ROOT_PAGES.get(there, there.removeprefix('docs/'))
     for candidate in (place, f'{place}/index.md'):
-        if files.get_file_from_path(candidate):
+        known = files.get_file_from_path(candidate)
+        if known:
             place = posixpath.relpath(candidate, posixpath.dirname(here) or '.')
-            return f'{link["text"]}({place}{"#" + part if part else ""})'
+            return f'{with_title(link["text"], known.page)}({place}{"#" + part if part else ""})'
     if not os.path.exists(os.path.join(ROOT, there)):
         return link[0]  # mkdocs reports it
     text = link['text'][1:-1]
     return f'`{there}`' if text.strip('`') in there else f'{text} (`{there}`)'
+
+
+def with_title(text, page):
+    """The text of a link to a page; if it is the name of the page's file, its title in the menu."""
+    return f'[{page.title}]' if re.fullmatch(r'\[[\w/]+\.md\]', text) and page.title else text

@@ -64,6 +64,11 @@ def described(module):
             sorted(*names, key=lambda it: (it[0].isupper(), it != 'join')) if names else [])
 
 
+def on_page_content(html, **_):
+    """A percentage in a table stays on one line."""
+    return re.sub(r'(?<=\d) %(?=</td>)', '&nbsp;%', html)
+
+
 def on_page_markdown(markdown, page, config, files):
     here = page.file.src_uri
     if here == 'index.md':

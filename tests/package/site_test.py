@@ -101,8 +101,9 @@ def main():
     folder = sys.argv[1]
     environment = dict(os.environ, PYTHON=sys.executable)
     installed = run('script/setup', '--site', env=environment)
-    if installed.returncode and re.search(UNREACHABLE, installed.stdout):
-        print(f'skipped: PyPI cannot be reached for mkdocs: {installed.stdout.strip()[-300:]}')
+    unreachable = [it for it in installed.stdout.splitlines() if re.search(UNREACHABLE, it)]
+    if installed.returncode and unreachable:
+        print(f'skipped: PyPI cannot be reached for mkdocs: {unreachable[-1]}')
         sys.exit(77)
     built = run('script/site', '--no-gallery', '--output', folder, env=environment)
     if installed.returncode or built.returncode:

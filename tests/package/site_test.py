@@ -113,4 +113,5 @@ def main():
     check_search(folder)
 
 
-main()
+if __name__ == '__main__':
+    main()

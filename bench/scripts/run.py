@@ -1,0 +1,113 @@
+"""Trains a collection of scripts with steelyard and in plain PyTorch, and compares their parameters.
+
+    script/bench scripts [--list] [--only NAME,...] [--conditions alone,two,slowed,killed] [--markdown FILE]
+
+Each script (bench/scripts) is run in plain PyTorch, in one process and without steelyard, and under four conditions:
+
+    alone    one process, with its private cluster
+    two      two workers
+    slowed   two workers, of which one needs four times as long for each sample
+    killed   two workers, of which one is killed by kill -9 in the middle of the training and started again. It is an
+             error if it was not killed in mid-run, or had no share after its return
+
+A cell is the largest difference over all parameters and workers, || w - plain || / || plain || with the Euclidean norm
+of each parameter, summed in float64, after at least 24 rounds. Its limit is 2e-6 where the method is exact, otherwise
+the limit and the reason are stated. Exits with 1 if a cell exceeds its limit or has no result.
+
+Results are collected in build/scripts/results.json, so that the table can be made in parts; --markdown writes all that
+is there. The Python is that of `script/test --python`, in build/python, or $PYTHON; it needs PyTorch, transformers,
+accelerate, lightning and peft.
+"""
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+os.environ['OMP_NUM_THREADS'] = '1'
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RELEASE = ROOT / 'build/release'
+RESULTS = ROOT / 'build/scripts/results.json'
+os.environ.setdefault('STEELYARD_PROGRAM', str(RELEASE / 'bin/steelyard'))
+os.environ.setdefault('STEELYARD_LIBRARY', str(RELEASE / 'lib/libsteelyard.so'))
+os.environ['PYTHONPATH'] = os.pathsep.join(
+    [str(ROOT / 'bindings/python'), *filter(None, [os.environ.get('PYTHONPATH')])])
+os.environ['STEELYARD_PYTHON'] = sys.executable
+os.environ['HF_HUB_OFFLINE'] = '1'
+sys.path.insert(0, str(ROOT / 'bindings/python'))
+
+try:
+    import cell
+    import registry
+    import table
+    SCRIPTS = registry.load()
+except ImportError as missing:
+    print(f'scripts: {missing}: script/setup --python installs what the scripts need, in build/python')
+    sys.exit(77)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--list', action='store_true', help='prints the names of the scripts')
+    parser.add_argument('--only', default=','.join(SCRIPTS), metavar='NAME,...', help='these scripts, or files of them')
+    parser.add_argument('--conditions', default=','.join(registry.CONDITIONS), metavar='CONDITION,...')
+    parser.add_argument('--markdown', metavar='FILE', help='writes the table of all results; runs nothing without --only')
+    given = parser.parse_args()
+    given.scripts = [it for it in SCRIPTS.values() if {it.name, it.run.__module__} & set(given.only.split(','))]
+    given.conditions = given.conditions.split(',')
+    unknown = set(given.only.split(',')) - set(SCRIPTS) - set(registry.FILES)
+    unknown |= set(given.conditions) - set(registry.CONDITIONS)
+    if unknown:
+        parser.error(f'no script or condition has the name {", ".join(sorted(unknown))}: see --list')
+    return given
+
+
+def kept():
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def keep(script, condition, about):
+    results = kept()
+    results.setdefault(script.name, {})[condition] = {**about, 'versions': table.versions(script)}
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1))
+
+
+def compare(script, conditions):
+    """Runs the cells of a script. Returns whether all are within their limits."""
+    good, plains = True, {}
+    with tempfile.TemporaryDirectory(prefix='steelyard-') as folder:
+        def plain_of(rounds):
+            if rounds not in plains:
+                plains[rounds] = cell.plain(script, f'{folder}/plain-{rounds}', rounds)
+            return plains[rounds]
+
+        for condition in conditions:
+            its_folder = pathlib.Path(folder, condition)
+            its_folder.mkdir()
+            try:
+                about = cell.Cell(script, condition, its_folder, os.environ['STEELYARD_PROGRAM']).run(plain_of)
+            except cell.CellError as why:
+                about = {'error': str(why)}
+            keep(script, condition, about)
+            print(table.line(script, condition, about), flush=True)
+            good &= table.good(script, condition, about)
+    return good
+
+
+def main():
+    given = arguments()
+    if given.list:
+        print('\n'.join(f'{it.name:24}{it.way:12}{it.title}' for it in SCRIPTS.values()))
+        return 0
+    cell.PROCESSES.set_forkserver_preload(
+        ['process', 'torch._dynamo', 'steelyard.torch', *{name for it in given.scripts for name in it.imports}])
+    results = [compare(it, given.conditions) for it in given.scripts]
+    if given.markdown:
+        pathlib.Path(given.markdown).write_text(table.markdown(SCRIPTS, kept()))
+    return 0 if all(results) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Scripts with trainers: Lightning, Trainer of transformers, Accelerate; GPT-2 and BERT; LoRA of peft."""
+import torch
+from material import Tokens, bert, gpt2, mlp, points
+from registry import BATCH, EPOCHS, script
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+from torch.utils.data import DataLoader
+
+LIGHTNING = {'imports': ('lightning.pytorch', 'steelyard.lightning')}
+TRAINER = {'imports': ('transformers', 'steelyard.transformers')}
+ACCELERATE = {'imports': ('transformers', 'steelyard.accelerate')}
+
+
+def lightning_trainer(run, **options):
+    """The trainer of both forms, without logs and checkpoints."""
+    import lightning.pytorch as pl
+    if not run.plain:
+        import steelyard.lightning  # noqa: F401  # registers the strategy
+    return pl.Trainer(strategy='auto' if run.plain else 'steelyard', accelerator='cpu', logger=False,
+                      enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+                      **{'max_epochs': EPOCHS, **options})
+
+
+def lightning_classifier():
+    import lightning.pytorch as pl
+
+    class Classifier(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = mlp()
+
+        def training_step(self, batch, number):
+            x, y = batch
+            return cross_entropy(self.net(x), y)
+
+        def validation_step(self, batch, number):
+            x, y = batch
+            self.log('val_loss', cross_entropy(self.net(x), y))
+
+        def configure_optimizers(self):
+            optimizer = torch.optim.AdamW(self.parameters(), lr=0.02)
+            return {'optimizer': optimizer, 'lr_scheduler': torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.8)}
+
+    return Classifier()
+
+
+@script('Lightning: AdamW, StepLR, EarlyStopping', 'Lightning', **LIGHTNING)
+def early_stopping(run):
+    from lightning.pytorch.callbacks import EarlyStopping
+    model = lightning_classifier()
+    trainer = lightning_trainer(run, max_epochs=20,
+                                callbacks=[EarlyStopping('val_loss', patience=2, min_delta=0.01)])
+    trainer.fit(model, DataLoader(points(), BATCH), DataLoader(points(60, seed=8), BATCH))
+    assert trainer.current_epoch < 20, 'the training was not stopped early'
+    return model
+
+
+@script('Lightning: accumulate_grad_batches=2, gradient_clip_val', 'Lightning', **LIGHTNING)
+def lightning_accumulation(run):
+    model = lightning_classifier()
+    lightning_trainer(run, accumulate_grad_batches=2, gradient_clip_val=0.1).fit(model, DataLoader(points(), BATCH))
+    return model
+
+
+@script('Lightning: GAN with two optimizers, manual optimization', 'Lightning', backwards=2, **LIGHTNING)
+def lightning_gan(run):
+    import lightning.pytorch as pl
+
+    class Gan(pl.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.automatic_optimization = False
+            self.generator, self.critic = mlp(4, 10), mlp(10, 1)
+
+        def training_step(self, batch, number):
+            x, _ = batch
+            for_generator, for_critic = self.optimizers()
+            real, false = self.critic(x), self.critic(self.generator(x[:, :4]).detach())
+            for_critic.zero_grad()
+            self.manual_backward(binary_cross_entropy_with_logits(real, torch.ones_like(real))
+                                 + binary_cross_entropy_with_logits(false, torch.zeros_like(false)))
+            for_critic.step()
+            score = self.critic(self.generator(x[:, :4]))
+            for_generator.zero_grad()
+            self.manual_backward(binary_cross_entropy_with_logits(score, torch.ones_like(score)))
+            for_generator.step()
+
+        def configure_optimizers(self):
+            return (torch.optim.Adam(self.generator.parameters(), lr=0.003),
+                    torch.optim.SGD(self.critic.parameters(), lr=0.05, momentum=0.9))
+
+    model = Gan()
+    lightning_trainer(run).fit(model, DataLoader(points(), BATCH))
+    return model
+
+
+# ---- transformers
+
+
+def train(run, model, data, **options):
+    """By the Trainer. eps of AdamW is larger than usual where models have parameters whose gradient is 0 but for
+    rounding, as the biases of keys in attention: with 1e-8, plain PyTorch amplifies that rounding, too."""
+    from transformers import Trainer, TrainingArguments
+    if not run.plain:
+        from steelyard.transformers import SteelyardTrainer as Trainer
+    arguments = TrainingArguments('out', per_device_train_batch_size=BATCH, num_train_epochs=EPOCHS, adam_epsilon=1e-4,
+                                  train_sampling_strategy='sequential', save_strategy='no', report_to='none',
+                                  use_cpu=True, disable_tqdm=True, **{'learning_rate': 0.005, **options})
+    Trainer(model, arguments, train_dataset=data).train()
+    return model
+
+
+@script('GPT-2, Trainer: AdamW, warmup, linear schedule, clipping', 'Trainer', note='eps of AdamW 1e-4', **TRAINER)
+def trainer_gpt2(run):
+    return train(run, gpt2(), Tokens(), warmup_steps=4, max_grad_norm=0.5)
+
+
+@script('BERT, Trainer: texts with 1 to 9 masked words', 'Trainer', note='eps of AdamW 1e-4', **TRAINER)
+def trainer_bert(run):
+    return train(run, bert(), Tokens(uneven=True), lr_scheduler_type='cosine')
+
+
+@script('BERT, Trainer: gradient_accumulation_steps=3', 'Trainer', note='eps of AdamW 1e-4; 27 steps', **TRAINER)
+def trainer_accumulation(run):
+    return train(run, bert(), Tokens(uneven=True), gradient_accumulation_steps=3, num_train_epochs=9)
+
+
+@script('GPT-2, Trainer: Adafactor', 'Trainer', **TRAINER)
+def trainer_adafactor(run):
+    return train(run, gpt2(), Tokens(), optim='adafactor')
+
+
+@script('GPT-2, Trainer: bf16=True', 'Trainer', 5e-2, 'products of bfloat16 round differently in other shares',
+        **TRAINER)
+def trainer_bf16(run):
+    return train(run, gpt2(), Tokens(), bf16=True)
+
+
+@script('GPT-2 with LoRA of peft, Trainer', 'Trainer', imports=(*TRAINER['imports'], 'peft'))
+def lora(run):
+    from peft import LoraConfig, get_peft_model
+    config = LoraConfig(r=4, target_modules=['c_attn'], fan_in_fan_out=True, task_type='CAUSAL_LM')
+    return train(run, get_peft_model(gpt2(), config), Tokens(), learning_rate=0.02)
+
+
+# ---- Accelerate
+
+
+def accelerator(run, **options):
+    """Accelerate's own in the plain form."""
+    from accelerate import Accelerator
+    if not run.plain:
+        from steelyard.accelerate import Accelerator
+        options['epochs'] = EPOCHS
+    return Accelerator(cpu=True, **options)
+
+
+@script('GPT-2, Accelerate: AdamW, ExponentialLR, clipping', 'Accelerate', note='eps of AdamW 1e-4', **ACCELERATE)
+def accelerate_gpt2(run):
+    its, model = accelerator(run), gpt2()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.005, eps=1e-4)
+    model, optimizer, loader, schedule = its.prepare(
+        model, optimizer, DataLoader(Tokens(), BATCH), torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.97))
+    for epoch in range(EPOCHS):
+        for batch in loader:
+            its.backward(model(**batch).loss)
+            its.clip_grad_norm_(model.parameters(), 0.5)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad()
+    its.end_training()
+    return its.unwrap_model(model)
+
+
+@script('BERT, Accelerate: gradient_accumulation_steps=2, SGD, three masked words in each text', 'Accelerate',
+        **ACCELERATE)
+def accelerate_bert(run):
+    its, model = accelerator(run, gradient_accumulation_steps=2), bert()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    model, optimizer, loader = its.prepare(model, optimizer, DataLoader(Tokens(masked=True), BATCH))
+    for epoch in range(EPOCHS):
+        for batch in loader:
+            with its.accumulate(model):
+                its.backward(model(**batch).loss)
+                optimizer.step()
+                optimizer.zero_grad()
+    its.end_training()
+    return its.unwrap_model(model)

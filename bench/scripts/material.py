@@ -1,7 +1,6 @@
 """Models and data sets of the scripts: small, so that a training takes a second. Activations are smooth, and no
 gradient is a sum that cancels, so that rounding decides nothing."""
 import torch
-from steelyard._random_states import RandomStates
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
@@ -73,6 +72,15 @@ class Lstm(nn.Module):
         return self.head(self.lstm(packed)[1][0][0])
 
 
+class LanguageModel(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.lstm, self.head = nn.Embedding(WORDS, 12), nn.LSTM(12, 16, batch_first=True), nn.Linear(16, WORDS)
+
+    def forward(self, words):
+        return self.head(self.lstm(self.embedding(words))[0])
+
+
 class Tokens(Dataset):
     """Sentences for language models of transformers. With `masked`, three words of each are to be found again; with
     `uneven`, one to nine of them."""
@@ -94,6 +102,19 @@ class Tokens(Dataset):
         return {'input_ids': self.words[number], 'labels': self.labels[number]}
 
 
+class Noised(Dataset):
+    """Points, each with the noise that the reparametrization uses: the same in all divisions."""
+
+    def __init__(self):
+        self.x, self.noise = (torch.randn(SAMPLES, it, generator=torch.Generator().manual_seed(it)) for it in (10, 4))
+
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, number):
+        return {'x': self.x[number], 'noise': self.noise[number]}
+
+
 class Stream(IterableDataset):
     """Samples in the order of a file, without numbers."""
 
@@ -102,12 +123,6 @@ class Stream(IterableDataset):
 
     def __iter__(self):
         return iter(self.data)
-
-
-def drawn(sampler, epoch, seed=1):
-    """The list of an epoch that the sampler draws in a job with this seed, for the plain form."""
-    with RandomStates(f'{seed} {epoch}', sampler):
-        return list(sampler)
 
 
 def gpt2():

@@ -1,31 +1,22 @@
 """Scripts that take the optimizer steps themselves: join(..., step='here')."""
 import torch
-from material import Lstm, Sentences, images, cnn, mlp, padded, points
-from registry import BATCH, EPOCHS, script
+from loops import ROUNDS, classes, loaded, own_steps
+from material import Lstm, Sentences, cnn, images, mlp, padded, points
+from registry import EPOCHS, script
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch.optim.lr_scheduler import OneCycleLR, ReduceLROnPlateau
 from torch.optim.swa_utils import AveragedModel, get_ema_avg_fn
-from torch.utils.data import DataLoader
-
-from steelyard.torch import join
 
 
-def classify(run, model, optimizer, data):
+def classify(plain, model, optimizer, data, after=lambda: None, **kept):
     """Trains a classifier with an optimizer that servers do not have."""
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for x, y in DataLoader(data, BATCH):
-                optimizer.zero_grad()
-                cross_entropy(model(x), y).backward()
-                optimizer.step()
-    else:
-        job = join(model, optimizer, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        for round in job.rounds():
-            for x, y in round:
-                round.backward(cross_entropy(model(x), y))
-            optimizer.step()
-    return model
+
+    def step(version):
+        optimizer.step()
+        after()
+
+    return own_steps(plain, model, loaded(data), classes(model), step, optimizer=optimizer, **kept)
 
 
 class Lion(torch.optim.Optimizer):
@@ -44,13 +35,13 @@ class Lion(torch.optim.Optimizer):
 
 
 @script('Lion, a subclass of Optimizer', 'here')
-def lion(run):
+def lion(plain):
     model = mlp()
-    return classify(run, model, Lion(model.parameters(), lr=1e-3), points())
+    return classify(plain, model, Lion(model.parameters(), lr=1e-3), points())
 
 
 class Muon(torch.optim.Optimizer):
-    """Jordan et al. 2024: momentum of matrices, made orthogonal by Newton and Schulz's iteration in float32."""
+    """Jordan et al. 2024: momentum of matrices, made orthogonal by the iteration of Newton and Schulz, in float32."""
 
     def __init__(self, parameters, lr, momentum=0.95):
         super().__init__(parameters, {'lr': lr, 'momentum': momentum})
@@ -72,187 +63,102 @@ class Muon(torch.optim.Optimizer):
         return x
 
 
-@script('Muon, a subclass of Optimizer, for matrices, beside SGD for the rest', 'here')
-def muon(run):
-    model, data = mlp(), points()
+@script('Muon, a subclass of Optimizer, for matrices, and SGD for the rest', 'here')
+def muon(plain):
+    model = mlp()
     matrices = Muon([it for it in model.parameters() if it.dim() == 2], lr=0.01)
     rest = torch.optim.SGD([it for it in model.parameters() if it.dim() < 2], lr=0.05, momentum=0.9)
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for x, y in DataLoader(data, BATCH):
-                model.zero_grad()
-                cross_entropy(model(x), y).backward()
-                matrices.step()
-                rest.step()
-    else:
-        job = join(model, None, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        job.keep(matrices=matrices, rest=rest)
-        for round in job.rounds():
-            for x, y in round:
-                round.backward(cross_entropy(model(x), y))
-            matrices.step()
-            rest.step()
-    return model
+    return classify(plain, model, matrices, points(), rest.step, rest=rest)
 
 
 @script('Adafactor', 'here')
-def adafactor(run):
+def adafactor(plain):
     model = mlp()
-    return classify(run, model, torch.optim.Adafactor(model.parameters(), lr=0.01), points())
+    return classify(plain, model, torch.optim.Adafactor(model.parameters(), lr=0.01), points())
 
 
 @script('RMSprop with momentum, CNN', 'here')
-def rmsprop(run):
+def rmsprop(plain):
     model = cnn()
-    return classify(run, model, torch.optim.RMSprop(model.parameters(), lr=5e-4, momentum=0.9), images())
+    return classify(plain, model, torch.optim.RMSprop(model.parameters(), lr=5e-4, momentum=0.9), images())
 
 
 @script('LSTM with packed batches, NAdam', 'here')
-def lstm(run):
-    model, data = Lstm(), Sentences()
+def lstm(plain):
+    model = Lstm()
     optimizer = torch.optim.NAdam(model.parameters(), lr=0.01)
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for words, lengths, y in DataLoader(data, BATCH, collate_fn=padded):
-                optimizer.zero_grad()
-                cross_entropy(model(words, lengths), y).backward()
-                optimizer.step()
-    else:
-        job = join(model, optimizer, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here', collate_fn=padded)
-        for round in job.rounds():
-            for words, lengths, y in round:
-                round.backward(cross_entropy(model(words, lengths), y))
-            optimizer.step()
-    return model
+
+    def loss(batch):
+        words, lengths, y = batch
+        return cross_entropy(model(words, lengths), y)
+
+    return own_steps(plain, model, loaded(Sentences(), collate_fn=padded), loss, lambda version: optimizer.step(),
+                     optimizer=optimizer)
 
 
-@script('EMA of the weights, AdamW; the average is compared, too', 'here')
-def ema(run):
-    model, data = mlp(), points()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+@script('EMA of the weights, which is compared, too; AdamW', 'here')
+def ema(plain):
+    model = mlp()
     average = AveragedModel(model, avg_fn=get_ema_avg_fn(0.9))
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for x, y in DataLoader(data, BATCH):
-                optimizer.zero_grad()
-                cross_entropy(model(x), y).backward()
-                optimizer.step()
-                average.update_parameters(model)
-    else:
-        job = join(model, optimizer, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        job.keep(average=average)
-        for round in job.rounds():
-            for x, y in round:
-                round.backward(cross_entropy(model(x), y))
-            optimizer.step()
-            average.update_parameters(model)
-    return model, average
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    return classify(plain, model, optimizer, points(), lambda: average.update_parameters(model), average=average), average
 
 
 @script('a frozen layer is unfrozen after 15 rounds, Adagrad', 'here')
-def unfreezing(run):
-    model, data = mlp(), points()
-    model[0].requires_grad_(False)
+def unfreezing(plain):
+    model = mlp()
     optimizer = torch.optim.Adagrad(model.parameters(), lr=0.02)
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for number, (x, y) in enumerate(DataLoader(data, BATCH), epoch * 8):
-                model[0].requires_grad_(number >= 15)
-                optimizer.zero_grad()
-                cross_entropy(model(x), y).backward()
-                optimizer.step()
-    else:
-        job = join(model, optimizer, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        for round in job.rounds():
-            model[0].requires_grad_(round.version >= 15)
-            for x, y in round:
-                round.backward(cross_entropy(model(x), y))
-            optimizer.step()
-    return model
+    return own_steps(plain, model, loaded(points()), classes(model), lambda version: optimizer.step(),
+                     lambda version: model[0].requires_grad_(version >= 15), optimizer=optimizer)
 
 
 @script('clip_grad_norm_, OneCycleLR with momentum, SGD', 'here')
-def clipping(run):
-    model, data = mlp(), points()
+def clipping(plain):
+    model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    schedule = OneCycleLR(optimizer, 0.3, total_steps=EPOCHS * 8)
+    schedule = OneCycleLR(optimizer, 0.3, total_steps=EPOCHS * ROUNDS)
 
-    def step():
+    def step(version):
         nn.utils.clip_grad_norm_(model.parameters(), 0.3)
         optimizer.step()
         schedule.step()
 
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for x, y in DataLoader(data, BATCH):
-                optimizer.zero_grad()
-                cross_entropy(model(x), y).backward()
-                step()
-    else:
-        job = join(model, optimizer, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        job.keep(schedule=schedule)
-        for round in job.rounds():
-            for x, y in round:
-                round.backward(cross_entropy(model(x), y))
-            step()
-    return model
+    return own_steps(plain, model, loaded(points()), classes(model), step, optimizer=optimizer, schedule=schedule)
 
 
 @script('ReduceLROnPlateau by the loss of a validation set, ASGD', 'here')
-def plateau(run):
-    model, data, valid = mlp(), points(), points(60, seed=8)
+def plateau(plain):
+    model, (x, y) = mlp(), points(60, seed=8).tensors
     optimizer = torch.optim.ASGD(model.parameters(), lr=0.2)
     schedule = ReduceLROnPlateau(optimizer, factor=0.5, patience=0, threshold=0.2)
 
-    def end_epoch():
-        with torch.no_grad():
-            schedule.step(cross_entropy(model(valid.tensors[0]), valid.tensors[1]).item())
+    def step(version):
+        optimizer.step()
+        if version % ROUNDS == ROUNDS - 1:
+            with torch.no_grad():
+                schedule.step(cross_entropy(model(x), y).item())
 
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for x, y in DataLoader(data, BATCH):
-                optimizer.zero_grad()
-                cross_entropy(model(x), y).backward()
-                optimizer.step()
-            end_epoch()
-    else:
-        job = join(model, optimizer, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        job.keep(schedule=schedule)
-        for round in job.rounds():
-            for x, y in round:
-                round.backward(cross_entropy(model(x), y))
-            optimizer.step()
-            if round.version % 8 == 7:
-                end_epoch()
-    return model
+    return own_steps(plain, model, loaded(points()), classes(model), step, optimizer=optimizer, schedule=schedule)
 
 
 @script('GAN: two optimizers in turns, one a round', 'here')
-def gan(run):
-    model, data = nn.ModuleDict({'g': mlp(4, 10), 'd': mlp(10, 1)}), points()
+def gan(plain):
+    model = nn.ModuleDict({'g': mlp(4, 10), 'd': mlp(10, 1)})
     of_g = torch.optim.Adam(model['g'].parameters(), lr=0.003, betas=(0.5, 0.99))
     of_d = torch.optim.SGD(model['d'].parameters(), lr=0.05, momentum=0.9)
+    turns = [of_d, of_g]
 
-    def loss(x, turn_of_d):
-        made = model['g'](x[:, :4])
-        real, false = model['d'](x), model['d'](made.detach() if turn_of_d else made)
-        target = torch.ones_like(real)
-        if not turn_of_d:
-            return binary_cross_entropy_with_logits(false, target)
-        return (binary_cross_entropy_with_logits(real, target)
-                + binary_cross_entropy_with_logits(false, torch.zeros_like(false)))
+    def before(version):
+        turns[:] = (of_d, of_g) if version % 2 == 0 else (of_g, of_d)
 
-    if run.plain:
-        for epoch in range(EPOCHS):
-            for number, (x, y) in enumerate(DataLoader(data, BATCH)):
-                model.zero_grad()
-                loss(x, number % 2 == 0).backward()
-                (of_d if number % 2 == 0 else of_g).step()
-    else:
-        job = join(model, None, data, batch=BATCH, epochs=EPOCHS, shuffle=False, step='here')
-        job.keep(of_g=of_g, of_d=of_d)
-        for round in job.rounds():
-            for x, y in round:
-                round.backward(loss(x, round.version % 2 == 0))
-            (of_d if round.version % 2 == 0 else of_g).step()
-    return model
+    def loss(batch):
+        made = model['g'](batch[0][:, :4])
+        if turns[0] is of_g:
+            return scored(model['d'](made), 1.0)
+        return scored(model['d'](batch[0]), 1.0) + scored(model['d'](made.detach()), 0.0)
+
+    return own_steps(plain, model, loaded(points()), loss, lambda version: turns[0].step(), before, of_g=of_g, of_d=of_d)
+
+
+def scored(scores, target):
+    return binary_cross_entropy_with_logits(scores, torch.full_like(scores, target))

@@ -13,20 +13,20 @@ from torch.utils.data import DataLoader
 import steelyard.torch
 
 
-def prepared(run, module, data, kept, **options):
+def prepared(plain, module, data, kept, **options):
     """The model and the loader of a DDP script: in the plain form those of one process."""
-    if run.plain:
+    if plain:
         return module, DataLoader(data, BATCH)
     model = steelyard.torch.parallel(module).keep(**kept)
     return model, steelyard.torch.loader(data, model, batch_size=BATCH, epochs=EPOCHS, **options)
 
 
 @script('DDP script: RMSprop, StepLR, CNN', 'parallel')
-def ddp(run):
+def ddp(plain):
     module = cnn()
     optimizer = torch.optim.RMSprop(module.parameters(), lr=5e-4)
     schedule = StepLR(optimizer, 2, 0.5)
-    model, loader = prepared(run, module, images(), {'optimizer': optimizer, 'schedule': schedule}, shuffle=False)
+    model, loader = prepared(plain, module, images(), {'optimizer': optimizer, 'schedule': schedule}, shuffle=False)
     for epoch in range(EPOCHS):
         for x, y in loader:
             optimizer.zero_grad()
@@ -36,14 +36,14 @@ def ddp(run):
     return module
 
 
-@script('DDP script: gradients accumulated over two batches, no_sync(), AdamW, clipping', 'parallel')
-def accumulation(run):
+@script('DDP script: gradients accumulated over two batches, no_sync(), AdamW with `eps` 1e-4, clipping', 'parallel')
+def accumulation(plain):
     module = mlp()
-    optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
-    model, loader = prepared(run, module, points(), {'optimizer': optimizer}, shuffle=False)
+    optimizer = torch.optim.AdamW(module.parameters(), lr=0.01, eps=1e-4)
+    model, loader = prepared(plain, module, points(), {'optimizer': optimizer}, shuffle=False)
     for epoch in range(EPOCHS):
         for number, (x, y) in enumerate(loader):
-            with nullcontext() if run.plain or number % 2 else model.no_sync():
+            with nullcontext() if plain or number % 2 else model.no_sync():
                 (cross_entropy(model(x), y) / 2).backward()
             if number % 2 == 1:
                 nn.utils.clip_grad_norm_(module.parameters(), 0.3)
@@ -52,13 +52,12 @@ def accumulation(run):
     return module
 
 
-@script('DDP script: GAN with backwards=2', 'parallel', backwards=2)
-def ddp_gan(run):
+@script('DDP script: GAN with backwards=2', 'parallel')
+def ddp_gan(plain):
     g, d = mlp(4, 10), mlp(10, 1)
     of_g, of_d = torch.optim.Adam(g.parameters(), lr=0.003), torch.optim.SGD(d.parameters(), lr=0.05, momentum=0.9)
     both = nn.ModuleDict({'g': g, 'd': d})
-    _, loader = prepared(run, both, points(), {'of_g': of_g, 'of_d': of_d}, shuffle=False,
-                         backwards=2)
+    _, loader = prepared(plain, both, points(), {'of_g': of_g, 'of_d': of_d}, shuffle=False, backwards=2)
     real, false = (lambda scores, target=it: binary_cross_entropy_with_logits(scores, torch.full_like(scores, target))
                    for it in (1.0, 0.0))
     for epoch in range(EPOCHS):
@@ -89,11 +88,11 @@ class Experts(nn.Module):
 
 
 @script('DDP script: experts that some batches do not use, EMA', 'parallel')
-def experts(run):
+def experts(plain):
     module = Experts()
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1, momentum=0.9)
     average = AveragedModel(module, avg_fn=get_ema_avg_fn(0.9))
-    model, loader = prepared(run, module, points(), {'optimizer': optimizer, 'average': average}, shuffle=False)
+    model, loader = prepared(plain, module, points(), {'optimizer': optimizer, 'average': average}, shuffle=False)
     for epoch in range(EPOCHS):
         for x, y in loader:
             optimizer.zero_grad()
@@ -104,10 +103,10 @@ def experts(run):
 
 
 @script('DDP script: a stream, AdamW with amsgrad', 'parallel')
-def ddp_stream(run):
+def ddp_stream(plain):
     module = mlp()
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01, amsgrad=True)
-    model, loader = prepared(run, module, Stream(), {'optimizer': optimizer}, samples=SAMPLES)
+    model, loader = prepared(plain, module, Stream(), {'optimizer': optimizer}, samples=SAMPLES)
     for epoch in range(EPOCHS):
         for x, y in loader:
             optimizer.zero_grad()

@@ -1,73 +1,69 @@
-"""The process of one worker of a script, or of its plain form. Writes to its folder:
+"""The process of one worker of a script, or of its plain form. Writes WORKER.pt to its folder: the parameters at the end.
 
-    NAME.pt       the parameters at the end
-    NAME.shares   a byte for each time that this worker has read samples
-    NAME.pid      the number of the process
-
-A file `lost` in the folder lets the worker wait for the process that replaces the killed one, so that a short training
-does not end before that.
-
-    process.py NAME FOLDER SECONDS    the same, as a script of `steelyard run`
+A training takes less time than it takes to replace a process. So the others wait while there is a file `lost`, which
+exists from the kill until the process in the place of the killed one has read samples.
 """
+import itertools
 import os
 import pathlib
-import sys
+import random
+import signal
+import threading
 import time
 
 import registry
 import torch
+from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
 from steelyard import _torch_data
 
-WAIT = 0.5  # seconds at most for each batch, while the process that replaces a killed worker is on its way
+READS_BEFORE_KILL = 12
+KILL_WITHIN = 0.02  # seconds after it has begun to read: while it reads, computes, sends or waits
+WAIT = 0.5          # seconds at most for each batch, since the process in its place may need a further round to join
 
 
-def work(name, run, folder, environment=None, seconds=0.0):
-    """`seconds`: for each sample, as of a slow disk or decoder; they count as compute time."""
-    os.environ.update(environment or {})
+def work(name, form, folder, environment, seconds=0.0, role=''):
+    """`form`: 'plain', 'reversed' (plain, each batch in reverse order), or 'steelyard'. `seconds`: for reading a sample, as of a slow disk or decoder; they count as compute time. `role`: 'killed', or
+    'back' for the process in its place."""
+    os.environ.update(environment)
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
     worker = os.environ.get('STEELYARD_NAME', 'worker-0')
     log = os.open(f'{worker}.log', os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    pathlib.Path(f'{worker}.pid').write_text(str(os.getpid()))
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    if not run.plain:
-        pace(worker, seconds)
-    found = registry.load()[name].run(run)
+    if form == 'reversed':
+        reverse_batches()
+    elif form == 'steelyard':
+        pace(seconds, role)
+    found = registry.load()[name].run(form != 'steelyard')
     modules = found if isinstance(found, tuple) else (found,)
-    parameters = {f'{at} {name}': it.detach() for at, module in enumerate(modules)
-                  for name, it in module.named_parameters()}
-    torch.save(parameters, f'{worker}.pt')
+    torch.save({f'{at} {of}': it.detach() for at, module in enumerate(modules)
+                for of, it in module.named_parameters()}, f'{worker}.pt')
 
 
-def pace(worker, seconds):
-    """Lets reading samples take time, and counts it."""
-    read = _torch_data.Reader.get
+def reverse_batches():
+    fetch = _MapDatasetFetcher.fetch
+    _MapDatasetFetcher.fetch = lambda self, numbers: fetch(self, numbers[::-1])
+
+
+def pace(seconds, role):
+    read, reads, lost = _torch_data.Reader.get, itertools.count(), pathlib.Path('lost')
 
     def get(self, samples):
-        with open(f'{worker}.shares', 'ab') as file:
-            file.write(b'.')
+        if role == 'back':
+            lost.unlink(missing_ok=True)
+        elif role == 'killed' and next(reads) == READS_BEFORE_KILL:
+            lost.touch()
+            after = random.uniform(0, KILL_WITHIN)
+            threading.Timer(after, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        elif role != 'killed':
+            end = time.monotonic() + WAIT
+            while lost.exists() and time.monotonic() < end:
+                time.sleep(0.01)
         time.sleep(seconds * len(samples))
-        lost = pathlib.Path('lost')
-        if lost.exists() and lost.read_text() != worker:
-            wait_for_share(pathlib.Path(f'{lost.read_text()}.shares'))
         return read(self, samples)
 
     _torch_data.Reader.get = get
-
-
-def wait_for_share(shares):
-    """Waits until the process that replaces the killed one has had a share: its file, which is removed after the kill,
-    exists again."""
-    end = time.monotonic() + WAIT
-    while not shares.exists() and time.monotonic() < end:
-        time.sleep(0.01)
-
-
-if __name__ == '__main__':
-    script, its_folder, its_seconds = sys.argv[1:]
-    slow = float(its_seconds.split(',')[int(os.environ['STEELYARD_NAME'][-1])])
-    work(script, registry.Run(plain=False), its_folder, seconds=slow)

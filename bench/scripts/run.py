@@ -8,15 +8,15 @@ Each script (bench/scripts) is run in plain PyTorch, in one process and without 
     two      two workers
     slowed   two workers, of which one needs four times as long for each sample
     killed   two workers, of which one is killed by kill -9 in the middle of the training and started again. It is an
-             error if it was not killed in mid-run, or had no share after its return
+             error if it has no share after its return
 
 A cell is the largest difference over all parameters and workers, || w - plain || / || plain || with the Euclidean norm
-of each parameter, summed in float64, after at least 24 rounds. Its limit is 2e-6 where the method is exact, otherwise
-the limit and the reason are stated. Exits with 1 if a cell exceeds its limit or has no result.
+of each parameter, summed in float64, after at least 24 rounds. Its limit is 2e-6. Where rounding is amplified, it is ten
+times the difference between two runs in plain PyTorch, of which one has the samples of each batch in reverse order.
+After a kill with the loader or a trainer, the parameters of the two workers are compared with each other. Exits with 1 if a cell exceeds its limit or has no result.
 
 Results are collected in build/scripts/results.json, so that the table can be made in parts; --markdown writes all that
-is there. The Python is that of `script/test --python`, in build/python, or $PYTHON; it needs PyTorch, transformers,
-accelerate, lightning and peft.
+is there. The Python is that of `script/setup --python`, in build/python, or $PYTHON.
 """
 import argparse
 import json
@@ -25,16 +25,13 @@ import pathlib
 import sys
 import tempfile
 
-os.environ['OMP_NUM_THREADS'] = '1'
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RELEASE = ROOT / 'build/release'
 RESULTS = ROOT / 'build/scripts/results.json'
 os.environ.setdefault('STEELYARD_PROGRAM', str(RELEASE / 'bin/steelyard'))
 os.environ.setdefault('STEELYARD_LIBRARY', str(RELEASE / 'lib/libsteelyard.so'))
-os.environ['PYTHONPATH'] = os.pathsep.join(
-    [str(ROOT / 'bindings/python'), *filter(None, [os.environ.get('PYTHONPATH')])])
-os.environ['STEELYARD_PYTHON'] = sys.executable
-os.environ['HF_HUB_OFFLINE'] = '1'
+os.environ.update(OMP_NUM_THREADS='1', HF_HUB_OFFLINE='1', PYTHONPATH=os.pathsep.join(
+    [str(ROOT / 'bindings/python'), *filter(None, [os.environ.get('PYTHONPATH')])]))
 sys.path.insert(0, str(ROOT / 'bindings/python'))
 
 try:
@@ -52,14 +49,13 @@ def arguments():
     parser.add_argument('--list', action='store_true', help='prints the names of the scripts')
     parser.add_argument('--only', default=','.join(SCRIPTS), metavar='NAME,...', help='these scripts, or files of them')
     parser.add_argument('--conditions', default=','.join(registry.CONDITIONS), metavar='CONDITION,...')
-    parser.add_argument('--markdown', metavar='FILE', help='writes the table of all results; runs nothing without --only')
+    parser.add_argument('--markdown', metavar='FILE', help='writes the table of all results so far')
     given = parser.parse_args()
-    given.scripts = [it for it in SCRIPTS.values() if {it.name, it.run.__module__} & set(given.only.split(','))]
-    given.conditions = given.conditions.split(',')
-    unknown = set(given.only.split(',')) - set(SCRIPTS) - set(registry.FILES)
-    unknown |= set(given.conditions) - set(registry.CONDITIONS)
+    names, given.conditions = set(given.only.split(',')), given.conditions.split(',')
+    given.scripts = [it for it in SCRIPTS.values() if {it.name, it.run.__module__} & names]
+    unknown = (names - {*SCRIPTS, *registry.FILES}) | (set(given.conditions) - set(registry.CONDITIONS))
     if unknown:
-        parser.error(f'no script or condition has the name {", ".join(sorted(unknown))}: see --list')
+        parser.error(f'no script or condition has the name {", ".join(sorted(unknown))}: see --list and --help')
     return given
 
 
@@ -69,25 +65,23 @@ def kept():
 
 def keep(script, condition, about):
     results = kept()
-    results.setdefault(script.name, {})[condition] = {**about, 'versions': table.versions(script)}
+    results.setdefault(script.name, {})[condition] = about
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1))
 
 
 def compare(script, conditions):
     """Runs the cells of a script. Returns whether all are within their limits."""
-    good, plains = True, {}
+    good, plain, rounding = True, None, 0.0
     with tempfile.TemporaryDirectory(prefix='steelyard-') as folder:
-        def plain_of(rounds):
-            if rounds not in plains:
-                plains[rounds] = cell.plain(script, f'{folder}/plain-{rounds}', rounds)
-            return plains[rounds]
-
         for condition in conditions:
-            its_folder = pathlib.Path(folder, condition)
-            its_folder.mkdir()
             try:
-                about = cell.Cell(script, condition, its_folder, os.environ['STEELYARD_PROGRAM']).run(plain_of)
+                if plain is None:
+                    plain = cell.Cell(script, 'plain', f'{folder}/plain').run()[0]
+                    if script.why:
+                        again = cell.Cell(script, 'reversed', f'{folder}/reversed').run()[0]
+                        rounding, _ = cell.difference(again, plain)
+                about = cell.compare(script, condition, f'{folder}/{condition}', plain, rounding)
             except cell.CellError as why:
                 about = {'error': str(why)}
             keep(script, condition, about)
@@ -101,8 +95,8 @@ def main():
     if given.list:
         print('\n'.join(f'{it.name:24}{it.way:12}{it.title}' for it in SCRIPTS.values()))
         return 0
-    cell.PROCESSES.set_forkserver_preload(
-        ['process', 'torch._dynamo', 'steelyard.torch', *{name for it in given.scripts for name in it.imports}])
+    imports = {name for it in given.scripts for name in it.imports}
+    cell.PROCESSES.set_forkserver_preload(['process', 'torch._dynamo', 'steelyard.torch', *sorted(imports)])
     results = [compare(it, given.conditions) for it in given.scripts]
     if given.markdown:
         pathlib.Path(given.markdown).write_text(table.markdown(SCRIPTS, kept()))

@@ -1,19 +1,26 @@
 """Results of scripts as lines and as a table."""
 import importlib.metadata
 
-from registry import CONDITIONS, EXACT
+from registry import CONDITIONS, EXACT, FACTOR
 
-PACKAGES = {'lightning.pytorch': 'lightning', 'transformers': 'transformers', 'steelyard.accelerate': 'accelerate',
-            'peft': 'peft'}
+PACKAGES = ('torch', 'lightning', 'transformers', 'accelerate', 'peft')
+BETWEEN = ('The parameters of the two workers, compared with each other; in parentheses, compared with plain PyTorch. A '
+           'round is closed without the samples of a lost worker, and the other workers add them to later batches')
+
+OTHER_ORDER = '{}. Plain PyTorch differs from itself by {} if the samples of each batch are in reverse order'
 
 
-def versions(script):
-    names = ['torch', *(PACKAGES[it] for it in script.imports if it in PACKAGES)]
-    return {it: importlib.metadata.version(it) for it in names}
+def judged(script, condition, about):
+    """The number that has a limit: after a kill whose samples come with later batches, that between workers."""
+    return about['between' if condition == 'killed' and not script.repairs else 'difference']
+
+
+def limit(about):
+    return max(EXACT, FACTOR * about['rounding'])
 
 
 def good(script, condition, about):
-    return 'error' not in about and about['difference'] <= script.limit(condition)[0]
+    return 'error' not in about and judged(script, condition, about) <= limit(about)
 
 
 def line(script, condition, about):
@@ -21,39 +28,40 @@ def line(script, condition, about):
     begin = f'{script.name:24}{condition:8}'
     if 'error' in about:
         return f'{begin}ERROR {about["error"]}'
-    limit, _ = script.limit(condition)
-    shares = 'shares {} : {}'.format(*about['shares']) if 'shares' in about else ''
-    if condition == 'killed':
-        shares += f', killed after round {about["killed_after_round"]}, back by round {about["back_by_round"]}'
     verdict = '' if good(script, condition, about) else ' ABOVE ITS LIMIT'
-    return (f'{begin}{about["difference"]:.1e} of {limit:.0e}{verdict}  {about["rounds"]} rounds  {shares}  '
+    between = 'shares {} : {}, between them {:.1e}'.format(*about['shares'], about['between']) if 'shares' in about else ''
+    return (f'{begin}{about["difference"]:.1e} of {limit(about):.0e}{verdict}  {about["rounds"]} rounds  {between}  '
             f'{about["parameter"]}')
 
 
 def markdown(scripts, results):
     """The table of all results; reasons below it."""
-    reasons, rows = {}, []
-    for script in scripts.values():
-        cells = [_cell(script, it, results.get(script.name, {}).get(it), reasons) for it in CONDITIONS]
-        title = f'{script.title} ({script.note})' if script.note else script.title
-        rows.append(f'| {title} | {script.way} | ' + ' | '.join(cells) + ' |')
-    found = {}
-    for cells in results.values():
-        for about in cells.values():
-            found.update(about['versions'])
+    reasons, rows = [], []
+    for it in scripts.values():
+        cells = [_cell(it, condition, results.get(it.name, {}).get(condition), reasons) for condition in CONDITIONS]
+        rows.append(f'| {it.title} | {it.way} | ' + ' | '.join(cells) + ' |')
     head = ['| script | way | ' + ' | '.join(CONDITIONS) + ' |', '| --- | --- |' + ' ---: |' * len(CONDITIONS)]
-    notes = [f'{number}. {why[0].upper()}{why[1:]}: at most {limit:.0e}.' for (limit, why), number in reasons.items()]
-    text = ', '.join(f'{name} {its}' for name, its in sorted(found.items()))
-    return '\n'.join([f'{len(rows)} scripts; {text}.', '', *head, *rows, '', *notes, ''])
+    notes = [f'{number}. {why}.' for number, why in enumerate(reasons, 1)]
+    versions = ', '.join(f'{it} {importlib.metadata.version(it)}' for it in PACKAGES)
+    return '\n'.join([f'{len(rows)} scripts; {versions}.', '', *head, *rows, '', *notes, ''])
 
 
 def _cell(script, condition, about, reasons):
-    if about is None:
-        return 'not run'
-    if 'error' in about:
-        return 'error'
-    text = f'{about["difference"]:.0e}' if about['difference'] else '0'
-    limit, why = script.limit(condition)
-    if limit != EXACT:
-        text += f' [{reasons.setdefault((limit, why), len(reasons) + 1)}]'
+    if about is None or 'error' in about:
+        return 'not run' if about is None else 'error'
+    text = _short(judged(script, condition, about))
+    if condition == 'killed' and not script.repairs:
+        text += f' ({_short(about["difference"])}){_reference(BETWEEN, reasons)}'
+    elif script.why:
+        text += _reference(OTHER_ORDER.format(script.why, _short(about['rounding'])), reasons)
     return text if good(script, condition, about) else f'**{text}**'
+
+
+def _short(number):
+    return f'{number:.0e}' if number else '0'
+
+
+def _reference(why, reasons):
+    if why not in reasons:
+        reasons.append(why)
+    return f' [{reasons.index(why) + 1}]'

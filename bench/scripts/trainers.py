@@ -7,20 +7,22 @@ from torch.utils.data import DataLoader
 
 LIGHTNING = {'imports': ('lightning.pytorch', 'steelyard.lightning')}
 TRAINER = {'imports': ('transformers', 'steelyard.transformers')}
+AMPLIFIED = ('the gradient of the biases of keys in attention is 0 but for rounding, and the optimizer divides it by its '
+             'own size')
 ACCELERATE = {'imports': ('transformers', 'steelyard.accelerate')}
 
 
-def lightning_trainer(run, **options):
+def lightning_trainer(plain, **options):
     """The trainer of both forms, without logs and checkpoints."""
     import lightning.pytorch as pl
-    if not run.plain:
+    if not plain:
         import steelyard.lightning  # noqa: F401  # registers the strategy
-    return pl.Trainer(strategy='auto' if run.plain else 'steelyard', accelerator='cpu', logger=False,
+    return pl.Trainer(strategy='auto' if plain else 'steelyard', accelerator='cpu', logger=False,
                       enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
                       **{'max_epochs': EPOCHS, **options})
 
 
-def lightning_classifier():
+def lightning_classifier(eps=1e-8):
     import lightning.pytorch as pl
 
     class Classifier(pl.LightningModule):
@@ -37,32 +39,32 @@ def lightning_classifier():
             self.log('val_loss', cross_entropy(self.net(x), y))
 
         def configure_optimizers(self):
-            optimizer = torch.optim.AdamW(self.parameters(), lr=0.02)
+            optimizer = torch.optim.AdamW(self.parameters(), lr=0.02, eps=eps)
             return {'optimizer': optimizer, 'lr_scheduler': torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.8)}
 
     return Classifier()
 
 
 @script('Lightning: AdamW, StepLR, EarlyStopping', 'Lightning', **LIGHTNING)
-def early_stopping(run):
+def early_stopping(plain):
     from lightning.pytorch.callbacks import EarlyStopping
     model = lightning_classifier()
-    trainer = lightning_trainer(run, max_epochs=20,
+    trainer = lightning_trainer(plain, max_epochs=20,
                                 callbacks=[EarlyStopping('val_loss', patience=2, min_delta=0.01)])
     trainer.fit(model, DataLoader(points(), BATCH), DataLoader(points(60, seed=8), BATCH))
     assert trainer.current_epoch < 20, 'the training was not stopped early'
     return model
 
 
-@script('Lightning: accumulate_grad_batches=2, gradient_clip_val', 'Lightning', **LIGHTNING)
-def lightning_accumulation(run):
-    model = lightning_classifier()
-    lightning_trainer(run, accumulate_grad_batches=2, gradient_clip_val=0.1).fit(model, DataLoader(points(), BATCH))
+@script('Lightning: AdamW with `eps` 1e-4, accumulate_grad_batches=2, gradient_clip_val', 'Lightning', **LIGHTNING)
+def lightning_accumulation(plain):
+    model = lightning_classifier(eps=1e-4)
+    lightning_trainer(plain, accumulate_grad_batches=2, gradient_clip_val=0.1).fit(model, DataLoader(points(), BATCH))
     return model
 
 
-@script('Lightning: GAN with two optimizers, manual optimization', 'Lightning', backwards=2, **LIGHTNING)
-def lightning_gan(run):
+@script('Lightning: GAN with two optimizers, manual optimization', 'Lightning', **LIGHTNING)
+def lightning_gan(plain):
     import lightning.pytorch as pl
 
     class Gan(pl.LightningModule):
@@ -89,74 +91,77 @@ def lightning_gan(run):
                     torch.optim.SGD(self.critic.parameters(), lr=0.05, momentum=0.9))
 
     model = Gan()
-    lightning_trainer(run).fit(model, DataLoader(points(), BATCH))
+    lightning_trainer(plain).fit(model, DataLoader(points(), BATCH))
     return model
 
 
 # ---- transformers
 
 
-def train(run, model, data, **options):
-    """By the Trainer. eps of AdamW is larger than usual where models have parameters whose gradient is 0 but for
-    rounding, as the biases of keys in attention: with 1e-8, plain PyTorch amplifies that rounding, too."""
+def train(plain, model, data, **options):
+    """By the Trainer, with a larger eps of AdamW than usual: see AMPLIFIED."""
     from transformers import Trainer, TrainingArguments
-    if not run.plain:
+    if not plain:
         from steelyard.transformers import SteelyardTrainer as Trainer
-    arguments = TrainingArguments('out', per_device_train_batch_size=BATCH, num_train_epochs=EPOCHS, adam_epsilon=1e-4,
-                                  train_sampling_strategy='sequential', save_strategy='no', report_to='none',
-                                  use_cpu=True, disable_tqdm=True, **{'learning_rate': 0.005, **options})
+    arguments = TrainingArguments('out', per_device_train_batch_size=BATCH, train_sampling_strategy='sequential',
+                                  save_strategy='no', report_to='none', use_cpu=True, disable_tqdm=True,
+                                  **{'num_train_epochs': EPOCHS, 'learning_rate': 0.005, 'adam_epsilon': 1e-4, **options})
     Trainer(model, arguments, train_dataset=data).train()
     return model
 
 
-@script('GPT-2, Trainer: AdamW, warmup, linear schedule, clipping', 'Trainer', note='eps of AdamW 1e-4', **TRAINER)
-def trainer_gpt2(run):
-    return train(run, gpt2(), Tokens(), warmup_steps=4, max_grad_norm=0.5)
+@script('GPT-2, Trainer: AdamW with `eps` 1e-4, warmup, linear schedule, clipping', 'Trainer', **TRAINER)
+def trainer_gpt2(plain):
+    return train(plain, gpt2(), Tokens(), warmup_steps=4, max_grad_norm=0.5)
 
 
-@script('BERT, Trainer: texts with 1 to 9 masked words', 'Trainer', note='eps of AdamW 1e-4', **TRAINER)
-def trainer_bert(run):
-    return train(run, bert(), Tokens(uneven=True), lr_scheduler_type='cosine')
+@script('GPT-2, Trainer: AdamW with `eps` 1e-8', 'Trainer', why=AMPLIFIED, **TRAINER)
+def trainer_eps(plain):
+    return train(plain, gpt2(), Tokens(), adam_epsilon=1e-8)
 
 
-@script('BERT, Trainer: gradient_accumulation_steps=3', 'Trainer', note='eps of AdamW 1e-4; 27 steps', **TRAINER)
-def trainer_accumulation(run):
-    return train(run, bert(), Tokens(uneven=True), gradient_accumulation_steps=3, num_train_epochs=9)
+@script('BERT, Trainer: AdamW with `eps` 1e-4, texts with 1 to 9 masked words', 'Trainer', **TRAINER)
+def trainer_bert(plain):
+    return train(plain, bert(), Tokens(uneven=True), lr_scheduler_type='cosine')
 
 
-@script('GPT-2, Trainer: Adafactor', 'Trainer', **TRAINER)
-def trainer_adafactor(run):
-    return train(run, gpt2(), Tokens(), optim='adafactor')
+@script('BERT, Trainer: AdamW with `eps` 1e-4, gradient_accumulation_steps=3', 'Trainer', **TRAINER)
+def trainer_accumulation(plain):
+    return train(plain, bert(), Tokens(uneven=True), gradient_accumulation_steps=3, num_train_epochs=9)
 
 
-@script('GPT-2, Trainer: bf16=True', 'Trainer', 5e-2, 'products of bfloat16 round differently in other shares',
-        **TRAINER)
-def trainer_bf16(run):
-    return train(run, gpt2(), Tokens(), bf16=True)
+@script('GPT-2, Trainer: Adafactor', 'Trainer', why=AMPLIFIED, **TRAINER)
+def trainer_adafactor(plain):
+    return train(plain, gpt2(), Tokens(), optim='adafactor')
 
 
-@script('GPT-2 with LoRA of peft, Trainer', 'Trainer', imports=(*TRAINER['imports'], 'peft'))
-def lora(run):
+@script('GPT-2, Trainer: bf16=True', 'Trainer', why='sums of bfloat16 round to three digits', **TRAINER)
+def trainer_bf16(plain):
+    return train(plain, gpt2(), Tokens(), bf16=True)
+
+
+@script('GPT-2, Trainer: LoRA of peft, AdamW with `eps` 1e-4', 'Trainer', imports=(*TRAINER['imports'], 'peft'))
+def lora(plain):
     from peft import LoraConfig, get_peft_model
     config = LoraConfig(r=4, target_modules=['c_attn'], fan_in_fan_out=True, task_type='CAUSAL_LM')
-    return train(run, get_peft_model(gpt2(), config), Tokens(), learning_rate=0.02)
+    return train(plain, get_peft_model(gpt2(), config), Tokens(), learning_rate=0.02)
 
 
 # ---- Accelerate
 
 
-def accelerator(run, **options):
+def accelerator(plain, **options):
     """Accelerate's own in the plain form."""
     from accelerate import Accelerator
-    if not run.plain:
+    if not plain:
         from steelyard.accelerate import Accelerator
         options['epochs'] = EPOCHS
     return Accelerator(cpu=True, **options)
 
 
-@script('GPT-2, Accelerate: AdamW, ExponentialLR, clipping', 'Accelerate', note='eps of AdamW 1e-4', **ACCELERATE)
-def accelerate_gpt2(run):
-    its, model = accelerator(run), gpt2()
+@script('GPT-2, Accelerate: AdamW with `eps` 1e-4, ExponentialLR, clipping', 'Accelerate', **ACCELERATE)
+def accelerate_gpt2(plain):
+    its, model = accelerator(plain), gpt2()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.005, eps=1e-4)
     model, optimizer, loader, schedule = its.prepare(
         model, optimizer, DataLoader(Tokens(), BATCH), torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.97))
@@ -173,8 +178,8 @@ def accelerate_gpt2(run):
 
 @script('BERT, Accelerate: gradient_accumulation_steps=2, SGD, three masked words in each text', 'Accelerate',
         **ACCELERATE)
-def accelerate_bert(run):
-    its, model = accelerator(run, gradient_accumulation_steps=2), bert()
+def accelerate_bert(plain):
+    its, model = accelerator(plain, gradient_accumulation_steps=2), bert()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     model, optimizer, loader = its.prepare(model, optimizer, DataLoader(Tokens(masked=True), BATCH))
     for epoch in range(EPOCHS):

@@ -14,6 +14,7 @@ from registry import LEAST_ROUNDS
 
 PROCESSES = multiprocessing.get_context('forkserver')  # from one that has imported PyTorch, which saves seconds for each
 DEADLINE = 150  # seconds
+PLAIN = {'plain': 1, 'halves': 2}
 A_SAMPLE = 0.001  # seconds for reading a sample
 
 
@@ -22,7 +23,7 @@ class CellError(Exception):
 
 
 class Cell:
-    """`condition`: 'plain', 'reversed', or one of registry.CONDITIONS."""
+    """`condition`: 'plain', 'halves', or one of registry.CONDITIONS."""
 
     def __init__(self, script, condition, folder):
         self.script, self.condition, self.folder = script, condition, pathlib.Path(folder)
@@ -33,7 +34,7 @@ class Cell:
         """Returns the parameters at the end, of each worker."""
         self.folder.mkdir()
         try:
-            if self.condition in ('plain', 'reversed', 'alone'):
+            if self.condition in (*PLAIN, 'alone'):
                 self.start('worker-0', {}, 0.0)
                 self.expect_exit('worker-0')
             else:
@@ -65,8 +66,7 @@ class Cell:
     # ---- processes
 
     def start(self, name, environment, seconds, role=''):
-        form = self.condition if self.condition in ('plain', 'reversed') else 'steelyard'
-        arguments = self.script.name, form, str(self.folder), environment, seconds, role
+        arguments = self.script.name, PLAIN.get(self.condition, 0), str(self.folder), environment, seconds, role
         self.workers[name] = PROCESSES.Process(target=process.work, args=arguments)
         self.workers[name].start()
 

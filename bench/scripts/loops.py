@@ -22,7 +22,8 @@ def nothing(version):
 def ten_lines(plain, model, optimizer, loader, loss, step=None, micro_batch=None, **options):
     """The servers take the steps. `step(version)`: the same in plain PyTorch. `options`: those of join()."""
     if plain:
-        return plainly(model, loader, loss, step or (lambda version: optimizer.step()), micro_batch=micro_batch)
+        size = BATCH // 2 if plain == 2 else micro_batch
+        return plainly(model, loader, loss, step or (lambda version: optimizer.step()), micro_batch=size)
     job = join(model, optimizer, loader, epochs=EPOCHS, micro_batch=micro_batch, **options)
     for batch in job:
         found = loss(batch)

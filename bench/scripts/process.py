@@ -13,7 +13,6 @@ import time
 
 import registry
 import torch
-from torch.utils.data._utils.fetch import _MapDatasetFetcher
 
 from steelyard import _torch_data
 
@@ -22,8 +21,8 @@ KILL_WITHIN = 0.02  # seconds after it has begun to read: while it reads, comput
 WAIT = 0.5          # seconds at most for each batch, since the process in its place may need a further round to join
 
 
-def work(name, form, folder, environment, seconds=0.0, role=''):
-    """`form`: 'plain', 'reversed' (plain, each batch in reverse order), or 'steelyard'. `seconds`: for reading a sample, as of a slow disk or decoder; they count as compute time. `role`: 'killed', or
+def work(name, plain, folder, environment, seconds=0.0, role=''):
+    """`plain`: see registry.py. `seconds`: for reading a sample, as of a slow disk or decoder; they count as compute time. `role`: 'killed', or
     'back' for the process in its place."""
     os.environ.update(environment)
     os.makedirs(folder, exist_ok=True)
@@ -34,19 +33,12 @@ def work(name, form, folder, environment, seconds=0.0, role=''):
     os.dup2(log, 2)
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    if form == 'reversed':
-        reverse_batches()
-    elif form == 'steelyard':
+    if not plain:
         pace(seconds, role)
-    found = registry.load()[name].run(form != 'steelyard')
+    found = registry.load()[name].run(plain)
     modules = found if isinstance(found, tuple) else (found,)
     torch.save({f'{at} {of}': it.detach() for at, module in enumerate(modules)
                 for of, it in module.named_parameters()}, f'{worker}.pt')
-
-
-def reverse_batches():
-    fetch = _MapDatasetFetcher.fetch
-    _MapDatasetFetcher.fetch = lambda self, numbers: fetch(self, numbers[::-1])
 
 
 def pace(seconds, role):

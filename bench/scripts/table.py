@@ -4,23 +4,25 @@ import importlib.metadata
 from registry import CONDITIONS, EXACT, FACTOR
 
 PACKAGES = ('torch', 'lightning', 'transformers', 'accelerate', 'peft')
-BETWEEN = ('The parameters of the two workers, compared with each other; in parentheses, compared with plain PyTorch. A '
-           'round is closed without the samples of a lost worker, and the other workers add them to later batches')
+BETWEEN = ('Between the two workers; in parentheses, the difference from plain PyTorch. The samples of a lost worker come '
+           'with later batches')
 
-OTHER_ORDER = '{}. Plain PyTorch differs from itself by {} if the samples of each batch are in reverse order'
+HALVES = '. Plain PyTorch differs from itself by {} if it accumulates the gradients of half batches'
 
 
 def judged(script, condition, about):
-    """The number that has a limit: after a kill whose samples come with later batches, that between workers."""
-    return about['between' if condition == 'killed' and not script.repairs else 'difference']
-
-
-def limit(about):
-    return max(EXACT, FACTOR * about['rounding'])
+    """The number that has a limit, and this limit. After a kill whose samples come with later batches, workers are
+    compared with each other."""
+    if condition == 'killed' and not script.repairs:
+        return about['between'], EXACT
+    return about['difference'], max(script.limit, FACTOR * about['rounding'])
 
 
 def good(script, condition, about):
-    return 'error' not in about and judged(script, condition, about) <= limit(about)
+    if 'error' in about:
+        return False
+    found, limit = judged(script, condition, about)
+    return found <= limit
 
 
 def line(script, condition, about):
@@ -28,10 +30,12 @@ def line(script, condition, about):
     begin = f'{script.name:24}{condition:8}'
     if 'error' in about:
         return f'{begin}ERROR {about["error"]}'
-    verdict = '' if good(script, condition, about) else ' ABOVE ITS LIMIT'
-    between = 'shares {} : {}, between them {:.1e}'.format(*about['shares'], about['between']) if 'shares' in about else ''
-    return (f'{begin}{about["difference"]:.1e} of {limit(about):.0e}{verdict}  {about["rounds"]} rounds  {between}  '
-            f'{about["parameter"]}')
+    _, limit = judged(script, condition, about)
+    verdict = '' if good(script, condition, about) else '  ABOVE ITS LIMIT'
+    text = f'{begin}{about["difference"]:.1e} in {about["parameter"]}, {about["rounds"]} rounds'
+    if 'shares' in about:
+        text += ', shares {} : {}, {:.1e} between workers'.format(*about['shares'], about['between'])
+    return f'{text}, limit {limit:.0e}{verdict}'
 
 
 def markdown(scripts, results):
@@ -49,11 +53,12 @@ def markdown(scripts, results):
 def _cell(script, condition, about, reasons):
     if about is None or 'error' in about:
         return 'not run' if about is None else 'error'
-    text = _short(judged(script, condition, about))
+    text = _short(judged(script, condition, about)[0])
     if condition == 'killed' and not script.repairs:
         text += f' ({_short(about["difference"])}){_reference(BETWEEN, reasons)}'
     elif script.why:
-        text += _reference(OTHER_ORDER.format(script.why, _short(about['rounding'])), reasons)
+        halves = HALVES.format(_short(about['rounding'])) if about['rounding'] else ''
+        text += _reference(script.why[0].upper() + script.why[1:] + halves, reasons)
     return text if good(script, condition, about) else f'**{text}**'
 
 

@@ -7,9 +7,8 @@ from torch.utils.data import DataLoader
 
 LIGHTNING = {'imports': ('lightning.pytorch', 'steelyard.lightning')}
 TRAINER = {'imports': ('transformers', 'steelyard.transformers')}
-AMPLIFIED = ('the gradient of the biases of keys in attention is 0 but for rounding, and the optimizer divides it by its '
-             'own size')
 ACCELERATE = {'imports': ('transformers', 'steelyard.accelerate')}
+AMPLIFIED = 'the biases of keys in attention have a gradient of 0 but for rounding, and the optimizer divides it by its size'
 
 
 def lightning_trainer(plain, **options):
@@ -98,15 +97,17 @@ def lightning_gan(plain):
 # ---- transformers
 
 
-def train(plain, model, data, **options):
+def train(plain, model, data, loss=None, **options):
     """By the Trainer, with a larger eps of AdamW than usual: see AMPLIFIED."""
     from transformers import Trainer, TrainingArguments
     if not plain:
         from steelyard.transformers import SteelyardTrainer as Trainer
-    arguments = TrainingArguments('out', per_device_train_batch_size=BATCH, train_sampling_strategy='sequential',
+    parts = plain or 1
+    arguments = TrainingArguments('out', per_device_train_batch_size=BATCH // parts, train_sampling_strategy='sequential',
                                   save_strategy='no', report_to='none', use_cpu=True, disable_tqdm=True,
-                                  **{'num_train_epochs': EPOCHS, 'learning_rate': 0.005, 'adam_epsilon': 1e-4, **options})
-    Trainer(model, arguments, train_dataset=data).train()
+                                  **{'num_train_epochs': EPOCHS, 'learning_rate': 0.005, 'adam_epsilon': 1e-4,
+                                     'gradient_accumulation_steps': parts, **options})
+    Trainer(model, arguments, train_dataset=data, compute_loss_func=loss).train()
     return model
 
 
@@ -125,9 +126,22 @@ def trainer_bert(plain):
     return train(plain, bert(), Tokens(uneven=True), lr_scheduler_type='cosine')
 
 
-@script('BERT, Trainer: AdamW with `eps` 1e-4, gradient_accumulation_steps=3', 'Trainer', **TRAINER)
+ACCUMULATED = {'gradient_accumulation_steps': 3, 'num_train_epochs': 9}
+
+
+@script('BERT, Trainer: AdamW with `eps` 1e-4, gradient_accumulation_steps=3, compute_loss_func', 'Trainer', **TRAINER)
 def trainer_accumulation(plain):
-    return train(plain, bert(), Tokens(uneven=True), gradient_accumulation_steps=3, num_train_epochs=9)
+    def loss(outputs, labels, num_items_in_batch):
+        return cross_entropy(outputs.logits.flatten(0, 1), labels.flatten(), reduction='sum') / num_items_in_batch
+
+    return train(plain, bert(), Tokens(uneven=True), loss, **ACCUMULATED)
+
+
+@script('BERT, Trainer: the same without compute_loss_func', 'Trainer', limit=0.1, **TRAINER,
+        why='`BertForMaskedLM` ignores `num_items_in_batch`, so transformers adds the means of the three batches; '
+            '`SteelyardTrainer` takes the mean over all their tokens')
+def trainer_added(plain):
+    return train(plain, bert(), Tokens(uneven=True), **ACCUMULATED)
 
 
 @script('GPT-2, Trainer: Adafactor', 'Trainer', why=AMPLIFIED, **TRAINER)

@@ -63,11 +63,13 @@ class Muon(torch.optim.Optimizer):
         return x
 
 
-@script('Muon, a subclass of Optimizer, for matrices, and SGD for the rest', 'here')
+@script('Muon, a subclass of Optimizer, for the hidden layers, and SGD for the rest', 'here')
 def muon(plain):
     model = mlp()
-    matrices = Muon([it for it in model.parameters() if it.dim() == 2], lr=0.01)
-    rest = torch.optim.SGD([it for it in model.parameters() if it.dim() < 2], lr=0.05, momentum=0.9)
+    hidden = [model[0].weight, model[2].weight]
+    matrices = Muon(hidden, lr=0.01)
+    others = [it for it in model.parameters() if all(it is not one for one in hidden)]
+    rest = torch.optim.SGD(others, lr=0.05, momentum=0.9)
     return classify(plain, model, matrices, points(), rest.step, rest=rest)
 
 

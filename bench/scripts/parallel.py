@@ -42,7 +42,8 @@ def accumulation(plain):
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01, eps=1e-4)
     model, loader = prepared(plain, module, points(), {'optimizer': optimizer}, shuffle=False)
     for epoch in range(EPOCHS):
-        for number, (x, y) in enumerate(loader):
+        for at, (x, y) in enumerate(loader):
+            number = at if plain else loader.job.round  # `at` begins with 0 in a process that returns
             with nullcontext() if plain or number % 2 else model.no_sync():
                 (cross_entropy(model(x), y) / 2).backward()
             if number % 2 == 1:

@@ -23,11 +23,13 @@ class Exchange:
     """`ended` is called at the end of each backward that reaches a parameter of the layout, in the thread
     that has called watch().
 
-    exchange.loss  the number that the last backward was called on"""
+    exchange.loss         the number that the last backward was called on
+    exchange.accumulates  whether a backward has found gradients of earlier ones, or no_sync() announced it"""
 
     def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
         self._layout, self._ended = layout, ended
         self.loss: Any = 0.0
+        self.accumulates = False
         self.factor = 1.0  # on what the next backward computes; 0: it computes nothing that counts
         self.thread = threading.get_ident()
         self._inside = False  # whether a backward is running
@@ -70,6 +72,7 @@ class Exchange:
         parameter = self._layout.parameters[index].tensor
         if parameter.grad is not None:
             self._before[index], parameter.grad = parameter.grad, None
+            self.accumulates = True
 
     def write(self, into: torch.Tensor, weight: float) -> None:
         """Writes what backward has computed since forget(), times `weight`, to the flat buffer, and notes

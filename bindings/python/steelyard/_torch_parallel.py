@@ -24,7 +24,7 @@ from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, moved
 from steelyard._torch_exchange import Exchange
-from steelyard._torch_steps import OwnSteps
+from steelyard._torch_steps import Gradients, OwnSteps
 from steelyard._worker import Task
 
 
@@ -56,6 +56,8 @@ class Parallel(torch.nn.Module):
     def no_sync(self) -> Iterator[None]:
         """For scripts that accumulate gradients. Has no effect: gradients of every batch are exchanged, and
         .grad accumulates their means."""
+        if self._job is not None:
+            self._job.accumulates()
         yield
 
     @property
@@ -95,6 +97,7 @@ class ParallelJob(BaseJob):
         self._batch, self._backwards, self._parts = batch, backwards, parts
         self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
+        self.steps.keep({'gradients': Gradients(model, lambda: self._exchange.accumulates)})
         self._device = layout.parameters[0].tensor.device
         self._peeked: Optional[Task] = None
         self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed
@@ -115,6 +118,10 @@ class ParallelJob(BaseJob):
     def rounds_taken(self) -> int:
         """Batches of the job whose steps this copy of the model has."""
         return (self.steps.version or 0) // self._backwards
+
+    def accumulates(self) -> None:
+        """Gradients matter between batches: they become a part of the state of the job."""
+        self._exchange.accumulates = True
 
     def begin(self) -> None:
         """Waits for the first round of this worker. Until then it gets the state of the job."""

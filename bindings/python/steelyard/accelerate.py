@@ -27,7 +27,8 @@ import torch
 from accelerate.state import GradientState, PartialState
 from torch.utils.data import DataLoader
 
-from steelyard._torch_trainer import Batches, Gradients, Progress
+from steelyard._torch_steps import Gradients
+from steelyard._torch_trainer import Batches, Progress
 
 
 class Accelerator(accelerate.Accelerator):

@@ -23,7 +23,8 @@ from lightning.pytorch.trainer.states import TrainerFn
 import steelyard.torch
 from steelyard import _cluster
 from steelyard._errors import refuse
-from steelyard._torch_trainer import Batches, Gradients, Progress
+from steelyard._torch_steps import Gradients
+from steelyard._torch_trainer import Batches, Progress
 
 
 class SteelyardStrategy(SingleDeviceStrategy):

@@ -89,6 +89,31 @@ class Loops(StepCase):
             cluster = StepCluster(shares=lambda number: [3, 1], workers=2)
             self.same(cluster, work, data, plain)
 
+    def test_a_late_worker_gets_the_gradients_that_have_accumulated(self):
+        data = samples(128)
+        for manager in (lambda model: model.no_sync(), lambda model: contextlib.nullcontext()):
+            def work(loader, model, optimizer):
+                for _ in range(2):
+                    for x, y in loader:
+                        first = loader.job.round % 2 == 0
+                        with manager(model) if first else contextlib.nullcontext():
+                            mean_loss(model, x, y).backward()
+                        if not first:
+                            optimizer.step()
+                            optimizer.zero_grad()
+
+            def plain(model, optimizer):
+                for epoch in range(2):
+                    for at in range(0, 128, 32):
+                        x, y = torch.utils.data.default_collate([data[it] for it in cluster.order(epoch)[at:at + 32]])
+                        mean_loss(model, x, y).backward()
+                        if at % 64:
+                            optimizer.step()
+                            optimizer.zero_grad()
+            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=3)
+            self.same(cluster, work, data, plain)
+            self.assertIn(2, {it[0] for it in cluster.pieces})
+
     def test_a_late_worker(self):
         cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=2)
         self.same(cluster)

@@ -67,7 +67,7 @@ class Muon(torch.optim.Optimizer):
 def muon(plain):
     model = mlp()
     hidden = [model[0].weight, model[2].weight]
-    matrices = Muon(hidden, lr=0.01)
+    matrices = Muon(hidden, lr=0.005)
     others = [it for it in model.parameters() if all(it is not one for one in hidden)]
     rest = torch.optim.SGD(others, lr=0.05, momentum=0.9)
     return classify(plain, model, matrices, points(), rest.step, rest=rest)

@@ -107,6 +107,8 @@ class ParallelJob(BaseJob):
         self._factors = [1.0]  # on the gradient of each part of the share
         self._losses: list[Any] = []  # of the parts so far
         self._left = 0  # exchanges that the current batch still needs
+        self._missed = 0  # those before this copy of the model, which came between two exchanges of a batch
+        self._further = False  # whether this batch has had an exchange
         self._owed: list[int] = []  # samples of lost workers
         self._ahead: Optional[Ahead] = None
         super().__init__(*arguments, **options)
@@ -162,8 +164,9 @@ class ParallelJob(BaseJob):
                 self._peeked = task
                 return
             epoch = self.epoch
+            self._missed = self.steps.version % self._backwards
             parts = self._read(task)
-            self._left = self._backwards
+            self._left, self._further = self._backwards - self._missed, False
             self._begin(task)
             yield from parts
             if self._left > 0:
@@ -178,8 +181,9 @@ class ParallelJob(BaseJob):
     def _read(self, task: Task) -> list[Any]:
         """The batch of a round: this worker's share and samples of lost workers, in parts. A part without
         samples gets two of weight 0, so that the loop runs, also with batch norm."""
-        numbers = [it for it in task.samples if it >= 0]
-        if task.kind == _worker.TRAIN:
+        # The other workers have all samples of a batch in which this worker has missed an exchange.
+        numbers = [it for it in task.samples if it >= 0 and not self._missed]
+        if task.kind == _worker.TRAIN and not self._missed:
             taken = self._owed[: max(1, len(numbers))]
             del self._owed[: len(taken)]
             numbers += taken
@@ -224,16 +228,24 @@ class ParallelJob(BaseJob):
     def _backward_ended(self) -> None:
         """Pushes this worker's gradient and waits for the mean."""
         self._check_process()
+        if self._missed > 0:
+            self._missed -= 1
+            return self._forget()
         if self._left == 0:
             raise refuse(
                 'loss.backward() ran once more than the loader expects: call it once for each batch, with '
                 'the sum of the losses, or give steelyard.torch.loader() backwards=2'
             )
-        if self._left < self._backwards:  # a further exchange of the same batch is a round of its own
+        if self._further:  # a further exchange of the same batch is a round of its own
             task = self._next()
             if task is None:
                 return self._drop()
+            assert self.steps.version is not None
+            if (self.steps.version + self._left) % self._backwards:  # this copy was replaced by a later one
+                self._peeked, self._missed, self._left = task, self._left - 1, 0
+                return self._forget()
             self._begin(task)
+        self._further = True
         self._losses.append(self._exchange.loss)
         if len(self._losses) < len(self._factors):  # the share has a further part
             self._exchange.factor = self._factors[len(self._losses)]
@@ -252,6 +264,10 @@ class ParallelJob(BaseJob):
         if self._outcome != 'finished':
             raise Failure(f'the job ended within a batch: {self._outcome}')
         self._left = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Leaves no gradients, so that the optimizer changes nothing."""
         self._exchange.forget()
         for entry in self._layout.parameters:
             entry.tensor.grad = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Mapping, Optional
 
 import torch
 
@@ -24,7 +24,8 @@ class Exchange:
     that has called watch().
 
     exchange.loss         the number that the last backward was called on
-    exchange.accumulates  whether a backward has found gradients of earlier ones, or no_sync() announced it"""
+    exchange.accumulates  whether gradients matter between batches: a backward has found those of earlier ones, or
+                          the script has announced it. Then they are a part of the state of the job"""
 
     def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
         self._layout, self._ended = layout, ended
@@ -36,6 +37,7 @@ class Exchange:
         self._local: list[Optional[torch.Tensor]] = []
         self._before: list[Optional[torch.Tensor]] = []
         self._hooks: dict[int, Any] = {}  # by the number of the parameter
+        self._open = False  # from the begin of a backward until its gradient is exchanged
         self.forget()
         _wrap()
         _exchanges.add(self)
@@ -49,11 +51,11 @@ class Exchange:
 
     def forget(self) -> None:
         count = len(self._layout.parameters)
-        self._local, self._before = [None] * count, [None] * count
+        self._local, self._before, self._open = [None] * count, [None] * count, False
 
     def begin(self) -> None:
         """A backward begins. It adds to what earlier ones have computed since forget()."""
-        self._inside = True
+        self._inside = self._open = True
 
     def end(self, loss: Any, complete: bool) -> None:
         """The backward has ended. `complete`: without an exception."""
@@ -61,6 +63,7 @@ class Exchange:
         if not complete:
             return self.forget()
         if all(it is None for it in self._local):
+            self._open = False
             return
         self.loss = loss
         for index in range(len(self._local)):
@@ -97,6 +100,22 @@ class Exchange:
                 else:
                     parameter.grad.add_(before)
         self.forget()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What earlier batches have left in .grad; this may be called within an exchange."""
+        if not self.accumulates:
+            return {}
+        found = self._before if self._open else [it.tensor.grad for it in self._layout.parameters]
+        return {str(index): it for index, it in enumerate(found) if it is not None}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        for index, entry in enumerate(self._layout.parameters):
+            its = state.get(str(index))
+            its = None if its is None else its.to(entry.tensor.device, copy=True)
+            if self._open:
+                self._before[index] = its
+            else:
+                entry.tensor.grad = its
 
     def close(self) -> None:
         _exchanges.discard(self)

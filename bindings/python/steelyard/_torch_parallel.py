@@ -24,7 +24,7 @@ from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, moved
 from steelyard._torch_exchange import Exchange
-from steelyard._torch_steps import Gradients, OwnSteps
+from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
 
 
@@ -97,7 +97,7 @@ class ParallelJob(BaseJob):
         self._batch, self._backwards, self._parts = batch, backwards, parts
         self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
-        self.steps.keep({'gradients': Gradients(model, lambda: self._exchange.accumulates)})
+        self.steps.keep({'gradients': self._exchange})
         self._device = layout.parameters[0].tensor.device
         self._peeked: Optional[Task] = None
         self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed

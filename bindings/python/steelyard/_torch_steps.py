@@ -70,21 +70,3 @@ class OwnSteps:
                 file=sys.stderr,
             )
             worker.lose_state()
-
-
-class Gradients:
-    """The gradients that a loop accumulates over several batches, as a part of the state of the job.
-    `accumulates`: whether they matter between batches."""
-
-    def __init__(self, model: torch.nn.Module, accumulates: Callable[[], bool]) -> None:
-        self._model, self._accumulates = model, accumulates
-
-    def state_dict(self) -> dict[str, Any]:
-        if not self._accumulates():
-            return {}
-        return {name: it.grad for name, it in self._model.named_parameters() if it.grad is not None}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        for name, parameter in self._model.named_parameters():
-            its = state.get(name)
-            parameter.grad = None if its is None else its.to(parameter.device, copy=True)

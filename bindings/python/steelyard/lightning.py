@@ -23,7 +23,6 @@ from lightning.pytorch.trainer.states import TrainerFn
 import steelyard.torch
 from steelyard import _cluster
 from steelyard._errors import refuse
-from steelyard._torch_steps import Gradients
 from steelyard._torch_trainer import Batches, Progress
 
 
@@ -104,9 +103,10 @@ class SteelyardStrategy(SingleDeviceStrategy):
         )
         if self.precision_plugin.state_dict():
             job.steps.keep({'precision': self.precision_plugin})
-        gradients = Gradients(model, lambda: not automatic or trainer.accumulate_grad_batches > 1)
+        if not automatic or trainer.accumulate_grad_batches > 1:
+            job.accumulates()
         progress = Progress(lambda: _progress(trainer), lambda state: _put_progress(trainer, state))
-        job.steps.keep({'gradients': gradients, 'progress': progress})
+        job.steps.keep({'progress': progress})
         self._set_rank(int(job.about['slot']))
 
     def _batches_done(self, rounds: int) -> int:

@@ -94,7 +94,7 @@ class Loops(StepCase):
         data = samples(128)
         for manager in (lambda model: model.no_sync(), lambda model: contextlib.nullcontext()):
             def work(loader, model, optimizer):
-                for _ in range(2):
+                for _ in range(6):
                     for x, y in loader:
                         first = loader.job.round % 2 == 0
                         with manager(model) if first else contextlib.nullcontext():
@@ -104,7 +104,7 @@ class Loops(StepCase):
                             optimizer.zero_grad()
 
             def plain(model, optimizer):
-                for epoch in range(2):
+                for epoch in range(6):
                     for at in range(0, 128, 32):
                         x, y = torch.utils.data.default_collate([data[it] for it in cluster.order(epoch)[at:at + 32]])
                         mean_loss(model, x, y).backward()
@@ -112,7 +112,7 @@ class Loops(StepCase):
                             optimizer.step()
                             optimizer.zero_grad()
             cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=3)
-            self.same(cluster, work, data, plain)
+            self.same(cluster, work, data, plain, epochs=6)
             self.assertIn(2, {it[0] for it in cluster.pieces})
 
     def test_a_late_worker(self):
@@ -163,7 +163,7 @@ class TwoOptimizers(StepCase):
     """Two backwards of a batch, each before the step of another optimizer."""
     same = Loops.same
 
-    def train(self, loader, model, optimizer=None, epochs=2):
+    def train(self, loader, model, optimizer=None, epochs=6):
         net = getattr(model, 'module', model)
         both = [torch.optim.SGD(it.parameters(), lr=0.1, momentum=0.9) for it in (net[0], net[2])]
         if net is not model:
@@ -182,7 +182,7 @@ class TwoOptimizers(StepCase):
         data = samples(128)
         for late_at in (4, 5):
             cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=late_at)
-            self.same(cluster, self.train, data, self.plain_loop(data), backwards=2, shuffle=False)
+            self.same(cluster, self.train, data, self.plain_loop(data), backwards=2, shuffle=False, epochs=6)
             self.assertIn(2, {it[0] for it in cluster.pieces})
 
     def test_a_copy_is_replaced_between_them(self):

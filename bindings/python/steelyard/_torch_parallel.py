@@ -151,6 +151,8 @@ class ParallelJob(BaseJob):
         """Yields this worker's batches until the epoch ends, or for a number of rounds."""
         epoch: Optional[int] = None
         while rounds != 0:
+            if rounds is None and epoch is not None and self._has_left(epoch):
+                return  # a state that is written later has what the script does between two epochs
             task = self._next()
             if task is None:
                 return self._say_owed()
@@ -177,6 +179,11 @@ class ParallelJob(BaseJob):
                     else f'the body of the loop called loss.backward() {self._backwards - self._left} '
                     f'times, and the loader has backwards={self._backwards}'
                 )
+
+    def _has_left(self, epoch: int) -> bool:
+        """Whether the next round is in another epoch."""
+        version, total = self.steps.version or 0, self.total_rounds
+        return version // self._rounds_per_epoch() != epoch and (total is None or version < total)
 
     def _read(self, task: Task) -> list[Any]:
         """The batch of a round: this worker's share and samples of lost workers, in parts. A part without

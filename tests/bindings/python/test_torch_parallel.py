@@ -115,6 +115,24 @@ class Loops(StepCase):
             self.same(cluster, work, data, plain, epochs=6)
             self.assertIn(2, {it[0] for it in cluster.pieces})
 
+    def test_a_late_worker_begins_after_what_the_script_does_between_epochs(self):
+        data = samples(128)
+
+        def work(loader, model, optimizer):
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+            if hasattr(model, 'keep'):
+                model.keep(schedule=schedule)
+            for _ in range(6):
+                for x, y in loader:
+                    optimizer.zero_grad()
+                    mean_loss(model, x, y).backward()
+                    optimizer.step()
+                schedule.step()
+        for late_at in (4, 8):
+            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=late_at)
+            self.same(cluster, work, data, lambda model, optimizer: work(
+                torch.utils.data.DataLoader(data, 32), model, optimizer), epochs=6, shuffle=False)
+
     def test_a_late_worker(self):
         cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=2)
         self.same(cluster)

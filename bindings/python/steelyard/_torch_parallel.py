@@ -252,12 +252,11 @@ class ParallelJob(BaseJob):
                 self._peeked, self._missed, self._left = task, self._left - 1, 0
                 return self._forget()
             self._begin(task)
-        self._further = True
         self._losses.append(self._exchange.loss)
         if len(self._losses) < len(self._factors):  # the share has a further part
             self._exchange.factor = self._factors[len(self._losses)]
             return
-        self._left -= 1
+        self._left, self._further = self._left - 1, True
         if self._task is not None:
             self._push(self._task)
         step = self._held or self._wait_for_step()

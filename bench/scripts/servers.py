@@ -50,8 +50,8 @@ def one_cycle(plain):
 def smoothing(plain):
     model = cnn()
     groups = [{'params': [it for it in model.parameters() if it.dim() > 1], 'weight_decay': 0.05},
-              {'params': [it for it in model.parameters() if it.dim() == 1], 'weight_decay': 0, 'lr': 0.02}]
-    optimizer = SGD(groups, lr=0.05, momentum=0.9, nesterov=True)
+              {'params': [it for it in model.parameters() if it.dim() == 1], 'weight_decay': 0, 'lr': 0.005}]
+    optimizer = SGD(groups, lr=0.02, momentum=0.9, nesterov=True)
     loss = lambda batch: cross_entropy(model(batch[0]), batch[1], label_smoothing=0.1)  # noqa: E731
     return ten_lines(plain, model, optimizer, loaded(images()), loss)
 

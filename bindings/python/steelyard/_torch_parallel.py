@@ -56,6 +56,8 @@ class Parallel(torch.nn.Module):
     def no_sync(self) -> Iterator[None]:
         """For scripts that accumulate gradients. Has no effect: gradients of every batch are exchanged, and
         .grad accumulates their means."""
+        if self._job is not None:
+            self._job.accumulates()
         yield
 
     @property
@@ -95,6 +97,7 @@ class ParallelJob(BaseJob):
         self._batch, self._backwards, self._parts = batch, backwards, parts
         self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
+        self.steps.keep({'gradients': self._exchange})
         self._device = layout.parameters[0].tensor.device
         self._peeked: Optional[Task] = None
         self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed
@@ -104,6 +107,8 @@ class ParallelJob(BaseJob):
         self._factors = [1.0]  # on the gradient of each part of the share
         self._losses: list[Any] = []  # of the parts so far
         self._left = 0  # exchanges that the current batch still needs
+        self._missed = 0  # those before this copy of the model, which came between two exchanges of a batch
+        self._further = False  # whether this batch has had an exchange
         self._owed: list[int] = []  # samples of lost workers
         self._ahead: Optional[Ahead] = None
         super().__init__(*arguments, **options)
@@ -115,6 +120,10 @@ class ParallelJob(BaseJob):
     def rounds_taken(self) -> int:
         """Batches of the job whose steps this copy of the model has."""
         return (self.steps.version or 0) // self._backwards
+
+    def accumulates(self) -> None:
+        """Gradients matter between batches: they become a part of the state of the job."""
+        self._exchange.accumulates = True
 
     def begin(self) -> None:
         """Waits for the first round of this worker. Until then it gets the state of the job."""
@@ -142,6 +151,8 @@ class ParallelJob(BaseJob):
         """Yields this worker's batches until the epoch ends, or for a number of rounds."""
         epoch: Optional[int] = None
         while rounds != 0:
+            if rounds is None and epoch is not None and self._has_left(epoch):
+                return  # a state that is written later has what the script does between two epochs
             task = self._next()
             if task is None:
                 return self._say_owed()
@@ -155,8 +166,9 @@ class ParallelJob(BaseJob):
                 self._peeked = task
                 return
             epoch = self.epoch
+            self._missed = self.steps.version % self._backwards
             parts = self._read(task)
-            self._left = self._backwards
+            self._left, self._further = self._backwards - self._missed, False
             self._begin(task)
             yield from parts
             if self._left > 0:
@@ -168,11 +180,17 @@ class ParallelJob(BaseJob):
                     f'times, and the loader has backwards={self._backwards}'
                 )
 
+    def _has_left(self, epoch: int) -> bool:
+        """Whether the next round is in another epoch."""
+        version, total = self.steps.version or 0, self.total_rounds
+        return version // self._rounds_per_epoch() != epoch and (total is None or version < total)
+
     def _read(self, task: Task) -> list[Any]:
         """The batch of a round: this worker's share and samples of lost workers, in parts. A part without
         samples gets two of weight 0, so that the loop runs, also with batch norm."""
-        numbers = [it for it in task.samples if it >= 0]
-        if task.kind == _worker.TRAIN:
+        # The other workers have all samples of a batch in which this worker has missed an exchange.
+        numbers = [it for it in task.samples if it >= 0 and not self._missed]
+        if task.kind == _worker.TRAIN and not self._missed:
             taken = self._owed[: max(1, len(numbers))]
             del self._owed[: len(taken)]
             numbers += taken
@@ -217,21 +235,28 @@ class ParallelJob(BaseJob):
     def _backward_ended(self) -> None:
         """Pushes this worker's gradient and waits for the mean."""
         self._check_process()
+        if self._missed > 0:
+            self._missed -= 1
+            return self._forget()
         if self._left == 0:
             raise refuse(
                 'loss.backward() ran once more than the loader expects: call it once for each batch, with '
                 'the sum of the losses, or give steelyard.torch.loader() backwards=2'
             )
-        if self._left < self._backwards:  # a further exchange of the same batch is a round of its own
+        if self._further:  # a further exchange of the same batch is a round of its own
             task = self._next()
             if task is None:
                 return self._drop()
+            assert self.steps.version is not None
+            if (self.steps.version + self._left) % self._backwards:  # this copy was replaced by a later one
+                self._peeked, self._missed, self._left = task, self._left - 1, 0
+                return self._forget()
             self._begin(task)
         self._losses.append(self._exchange.loss)
         if len(self._losses) < len(self._factors):  # the share has a further part
             self._exchange.factor = self._factors[len(self._losses)]
             return
-        self._left -= 1
+        self._left, self._further = self._left - 1, True
         if self._task is not None:
             self._push(self._task)
         step = self._held or self._wait_for_step()
@@ -245,6 +270,10 @@ class ParallelJob(BaseJob):
         if self._outcome != 'finished':
             raise Failure(f'the job ended within a batch: {self._outcome}')
         self._left = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Leaves no gradients, so that the optimizer changes nothing."""
         self._exchange.forget()
         for entry in self._layout.parameters:
             entry.tensor.grad = None

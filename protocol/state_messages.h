@@ -124,7 +124,8 @@ struct StateUploaded {
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, attempt, ok, for_people(text, limits::text)); }
 };
-// Scheduler -> worker, in answer to each Ready of a worker without state: load this attempt.
+// Scheduler -> worker, in answer to each Ready of a worker without state: load this attempt; or, if attempt
+// and version are 0, pull the first version again.
 struct LoadState {
   Term term = 0;
   std::uint64_t attempt = 0;

@@ -60,7 +60,8 @@ struct Fetch {  // checkpointer -> shard: requests these parts of this version, 
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
-// Shard -> checkpointer: the round that makes this version is still open; some requested parts follow later.
+// Shard -> checkpointer: the round that makes this version is still open, or no worker has uploaded the part;
+// some requested parts follow later.
 struct NotYet {
   Version version = 0;
   static constexpr Roles senders{Role::shard};

@@ -91,7 +91,8 @@ class Worker {
   void handle(Time now, NodeId from, const CutTried& tried, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
   void handle(Time now, NodeId from, const TrialTooLarge& trial, Outbox& out);
-  void handle(Time now, NodeId, const OfOwnSteps auto& said, Outbox& out) {
+  void handle(Time now, NodeId from, const OfOwnSteps auto& said, Outbox& out) {
+    answered(now, from, out);
     own_steps_ ? heed(now, own_steps_->handle(now, said, shards_, out), out) : ignore();
   }
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);

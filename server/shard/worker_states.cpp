@@ -39,7 +39,9 @@ void WorkerStates::get(NodeId from, const GetState& get, Outbox& out) {
   const auto repeats = [&](const Waiting& it) { return it.node == from && it.get.part == get.part; };
   std::erase_if(waiting_, repeats);
   const Waiting it{from, get};
-  if (!answer(it, out) && waiting_.size() < most_waiting) waiting_.push_back(it);
+  if (answer(it, out)) return;
+  if (from.role == Role::checkpointer) out.send<ToCheckpointer>(from, NotYet{get.version});
+  if (waiting_.size() < most_waiting) waiting_.push_back(it);
 }
 
 bool WorkerStates::is_superseded(const GetState& get) const {

@@ -56,6 +56,15 @@ class WorkerStatesTest : public ::testing::Test {
   bool valid = false;
 };
 
+TEST_F(WorkerStatesTest, TheCheckpointerIsToldThatAPartIsMissing) {
+  const NodeId checkpointer{Role::checkpointer, 1};
+  const auto answers = heard<NotYet>(get(0, 9, 0, checkpointer));
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].version, 9U);
+  EXPECT_THAT(words(store(put(3, 9, 0, 7))),
+              ElementsAre(to(worker_node(1)) + "stored 3/0", to(checkpointer) + "3/0 of 6 is 7"));
+}
+
 TEST_F(WorkerStatesTest, KeepsPartsForOthers) {
   EXPECT_THAT(words(store(put(3, 9, 0, 7))), ElementsAre(to(worker_node(1)) + "stored 3/0"));
   EXPECT_TRUE(valid);

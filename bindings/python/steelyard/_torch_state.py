@@ -56,8 +56,9 @@ class Kept:
                 f'the state of another worker cannot be read ({str(why).splitlines()[0]}): install the '
                 'same releases of PyTorch and steelyard on all machines'
             ) from why
-        rest = _unpacked(json.loads(state['rest']), state['tensors'])
-        model.load_state_dict({**state['model'], **rest['model']})
+        # Each part is released once it is copied: together they are larger than the model.
+        rest = _unpacked(json.loads(state['rest']), state.pop('tensors'))
+        model.load_state_dict({**state.pop('model'), **rest['model']})
         kept = rest['kept']
         if set(kept) != set(self._objects):
             raise refuse(
@@ -65,8 +66,8 @@ class Kept:
                 f'{_listed(kept)}: run the same script on all machines, and call job.keep() before '
                 'job.rounds()'
             )
-        for name, its in kept.items():
-            self._objects[name].load_state_dict(its)
+        for name in list(kept):
+            self._objects[name].load_state_dict(kept.pop(name))
         _set_random_state(rest['random'])
 
 

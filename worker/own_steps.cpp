@@ -98,7 +98,8 @@ OwnSteps::Change OwnSteps::handle(Time now, const WorkerState& part, std::span<c
   if (download_->superseded()) return Change::lost;
   download_->ask(now, shards, out);
   if (!download_->complete()) return Change::none;
-  out.send<ToCompute>(compute_node, ReadState{download_->version(), std::move(loaded_from_)});
+  const bool resumes = download_->attempt() == first_state_attempt;
+  out.send<ToCompute>(compute_node, ReadState{download_->version(), std::move(loaded_from_), resumes});
   download_.reset();
   has_state_ = true;
   return Change::ready;

@@ -15,7 +15,7 @@ import copy
 import dataclasses
 import multiprocessing
 import pickle
-from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence
+from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence, cast
 
 import torch
 from torch.utils.data import DataLoader, Sampler, default_collate
@@ -55,7 +55,7 @@ class Source:
         data, first = (self.train, 0) if numbers[0] < self.border else (self.test, self.border)
         several = getattr(data, '__getitems__', None)
         if several is not None:
-            return several([it - first for it in numbers])
+            return list(several([it - first for it in numbers]))
         return [data[it - first] for it in numbers]
 
 
@@ -67,7 +67,7 @@ class _CollateSome:
         return self.function(samples) if samples else None
 
 
-class _Wishes(Sampler):
+class _Wishes(Sampler[Any]):
     """Yields the requested lists of samples in order; empty lists if none is requested."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class Reader:
         self._batches = None  # stops the loader processes
         self._arrived.clear()
 
-    def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader:
+    def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader[Any]:
         if options.get('multiprocessing_context') is None:
             options['multiprocessing_context'] = 'forkserver'
         options.setdefault('pin_memory', pin)
@@ -178,7 +178,7 @@ class Reader:
                     'arguments batch_size, sampler, num_workers, collate_fn and others of DataLoader'
                 )
         return DataLoader(
-            self._source,
+            cast(Any, self._source),
             batch_sampler=self._wishes,
             num_workers=workers,
             collate_fn=self._collate,

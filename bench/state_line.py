@@ -48,14 +48,16 @@ def copy(read, write):
         write(chunk[:size])
 
 
-def forward(listener, port):
+def forward(begun, listener, port):
     """The process in the middle: copies from one connection to another."""
+    begun.wait()
     source, _ = listener.accept()
     with socket.create_connection(('127.0.0.1', port)) as target:
         copy(source.recv_into, target.sendall)
 
 
-def receive(listener, path):
+def receive(begun, listener, path):
+    begun.wait()
     source, _ = listener.accept()
     with open(path, 'wb', buffering=0) as file:
         copy(source.recv_into, file.write)
@@ -68,11 +70,12 @@ def line(size, folder):
             for _ in range(size // CHUNK):
                 file.write(os.urandom(CHUNK))
         last, middle = (socket.create_server(('127.0.0.1', 0)) for _ in range(2))
-        processes = [PROCESSES.Process(target=receive, args=(last, f'{place}/target')),
-                     PROCESSES.Process(target=forward, args=(middle, last.getsockname()[1]))]
+        begun = PROCESSES.Barrier(3)
+        processes = [PROCESSES.Process(target=receive, args=(begun, last, f'{place}/target')),
+                     PROCESSES.Process(target=forward, args=(begun, middle, last.getsockname()[1]))]
         for process in processes:
             process.start()
-        time.sleep(2)  # until they have started
+        begun.wait()
         begin = time.monotonic()
         with open(f'{place}/source', 'rb', buffering=0) as file, socket.create_connection(middle.getsockname()) as out:
             copy(file.readinto, out.sendall)

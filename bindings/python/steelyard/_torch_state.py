@@ -36,16 +36,18 @@ class Kept:
 
     def write(self, model: torch.nn.Module, path: str) -> None:
         """Writes the present state to an existing file."""
-        whole = model.state_dict()
+        its = model.state_dict()
         tensors: list[torch.Tensor] = []
         rest = {
-            'model': {name: it for name, it in whole.items() if not isinstance(it, torch.Tensor)},
+            'model': {name: it for name, it in its.items() if not isinstance(it, torch.Tensor)},
             'kept': {name: _state_of(it) for name, it in self._objects.items()},
             'random': _random_state(),
         }
         text = json.dumps(_packed(rest, tensors, 'the state'))
-        weights = {name: it for name, it in whole.items() if isinstance(it, torch.Tensor)}
-        torch.save({'model': weights, 'tensors': tensors, 'rest': text}, path)
+        weights = {name: it for name, it in its.items() if isinstance(it, torch.Tensor)}
+        # Not as an archive, whose checksums take several times as long as writing: checkpoints have their own.
+        whole = {'model': weights, 'tensors': tensors, 'rest': text}
+        torch.save(whole, path, _use_new_zipfile_serialization=False)
 
     def read(self, model: torch.nn.Module, path: str) -> None:
         """Replaces the present state. Raises Failure if the file is of another script."""

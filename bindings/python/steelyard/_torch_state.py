@@ -53,9 +53,10 @@ class Kept:
         """Replaces the present state. Raises Failure if the file is of another script."""
         try:
             state = torch.load(path, map_location='cpu', weights_only=True)
-        except (pickle.UnpicklingError, RuntimeError) as why:
+        except (pickle.UnpicklingError, EOFError, RuntimeError) as why:
+            cause = str(why).partition('\n')[0] or 'it ends early'
             raise refuse(
-                f'the state of another worker cannot be read ({str(why).splitlines()[0]}): install the '
+                f'the state of another worker cannot be read ({cause}): install the '
                 'same releases of PyTorch and steelyard on all machines'
             ) from why
         # Each part is released once it is copied: together they are larger than the model.

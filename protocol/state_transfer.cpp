@@ -48,14 +48,6 @@ std::vector<NodeId> StateDownload::ask(Time now, std::span<const ShardPlace> sha
   return asked;
 }
 
-std::vector<NodeId> StateDownload::late(Time now, std::span<const ShardPlace> shards) const {
-  std::vector<NodeId> late;
-  if (shards.empty() || superseded_) return late;
-  for (const std::size_t part : (parts_ ? *parts_ : first_).late(now))
-    late.push_back(keeper_of(static_cast<std::uint32_t>(part), shards));
-  return late;
-}
-
 bool StateDownload::take(Time now, const WorkerState& part) {
   if (part.term != term_ || part.version != version_ || (decided_ > 0 && part.attempt != decided_))
     return false;

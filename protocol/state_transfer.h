@@ -52,8 +52,6 @@ class StateDownload {
 
   // Requests the parts that are due. Returns the shards that keep them.
   std::vector<NodeId> ask(Time now, std::span<const ShardPlace> shards, Outbox& out);
-  // The shards that have not sent a requested part in time. Call it before ask().
-  [[nodiscard]] std::vector<NodeId> late(Time now, std::span<const ShardPlace> shards) const;
   // Takes a part. Returns false if it is late, repeated or malformed. Throws what `write` throws.
   bool take(Time now, const WorkerState& part);
   void restart();  // a connection to a shard broke

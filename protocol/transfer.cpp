@@ -14,7 +14,7 @@ void Transfer::restart() {
 }
 
 std::vector<std::size_t> Transfer::ask(Time now) {
-  if (is_late(now)) {
+  if (in_flight_ > 0 && now - heard_ > timeout_) {
     ask_anew();
     timeout_ = std::min(2 * timeout_, longest);
   }
@@ -28,14 +28,6 @@ std::vector<std::size_t> Transfer::ask(Time now) {
     ++in_flight_;
   }
   return wanted;
-}
-
-std::vector<std::size_t> Transfer::late(Time now) const {
-  std::vector<std::size_t> parts;
-  for (std::size_t part = 0; is_late(now) && part < parts_.size(); ++part) {
-    if (parts_[part] == Part::asked) parts.push_back(part);
-  }
-  return parts;
 }
 
 bool Transfer::came(Time now, std::size_t part) {

@@ -31,8 +31,6 @@ class Transfer {
 
   // Returns the parts to request now, often none.
   std::vector<std::size_t> ask(Time now);
-  // The parts that were requested and are late: ask() requests them again.
-  [[nodiscard]] std::vector<std::size_t> late(Time now) const;
   // A part has arrived. Returns false if it is a duplicate or does not exist; then only the time of the last
   // arrival changes.
   bool came(Time now, std::size_t part);
@@ -47,7 +45,6 @@ class Transfer {
  private:
   enum class Part : std::uint8_t { missing, asked, here };
   void ask_anew();
-  [[nodiscard]] bool is_late(Time now) const { return in_flight_ > 0 && now - heard_ > timeout_; }
 
   std::size_t window_;
   std::vector<Part> parts_;

@@ -42,9 +42,6 @@ class Reach {
   void doubt(NodeId shard) {
     if (std::ranges::find(awaited_, shard) == awaited_.end()) awaited_.push_back(shard);
   }
-  void doubt(const std::vector<NodeId>& shards) {
-    for (const NodeId shard : shards) doubt(shard);
-  }
 
   [[nodiscard]] std::uint64_t roster() const { return roster_; }  // Roster::number; 0: no roster yet
   [[nodiscard]] bool ready() const { return ready_; }             // every shard has answered since adopt()

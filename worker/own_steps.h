@@ -12,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "protocol/machine.h"
 #include "protocol/state_transfer.h"
@@ -61,10 +60,6 @@ class OwnSteps {
   }
   Change handle(Time now, const StepTaken& step, std::span<const ShardPlace> shards, Outbox& out);
 
-  // The shards that have not sent a part of the state in time. Call it before wake().
-  [[nodiscard]] std::vector<NodeId> late(Time now, std::span<const ShardPlace> shards) const {
-    return download_ ? download_->late(now, shards) : std::vector<NodeId>{};
-  }
   // Repeats what is due: with every heartbeat.
   void wake(Time now, std::span<const ShardPlace> shards, Outbox& out);
   void restart();  // a connection to a shard broke

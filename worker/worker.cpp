@@ -33,7 +33,6 @@ void Worker::wake(Time now, Outbox& out) {
       for (const ShardPlace& shard : shards_) {
         if (late && !next_.whole(shard)) reach_.doubt(shard.node);
       }
-      if (own_steps_) reach_.doubt(own_steps_->late(now, shards_));
       ping(out);
       beat(out);
       if (own_steps_) own_steps_->wake(now, shards_, out);
@@ -214,7 +213,8 @@ void Worker::pull(std::optional<NodeId> from, Outbox& out) {
   const bool difference = job_.pull_encoding != FloatCode::float32 && has_before;
   const Pull message{term_, next_.version, next_.ticket, rule_->own(view()), difference, next_.hub};
   for (const ShardPlace& shard : shards_) {
-    if ((from && shard.node != *from) || next_.whole(shard)) continue;
+    if (from && shard.node != *from) continue;
+    if (next_.whole(shard)) continue;
     arrived_[shard.node] = 0;
     out.send<ToShard>(shard.node, message);
   }

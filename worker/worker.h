@@ -91,8 +91,7 @@ class Worker {
   void handle(Time now, NodeId from, const CutTried& tried, Outbox& out);
   void handle(Time now, NodeId from, const Computed& computed, Outbox& out);
   void handle(Time now, NodeId from, const TrialTooLarge& trial, Outbox& out);
-  void handle(Time now, NodeId from, const OfOwnSteps auto& said, Outbox& out) {
-    answered(now, from, out);
+  void handle(Time now, NodeId, const OfOwnSteps auto& said, Outbox& out) {
     own_steps_ ? heed(now, own_steps_->handle(now, said, shards_, out), out) : ignore();
   }
   void handle(Time now, NodeId from, const Disconnected& lost, Outbox& out);

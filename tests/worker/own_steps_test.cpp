@@ -159,21 +159,6 @@ TEST_F(OwnStepsTest, RequestsForPartsAreRepeated) {
   EXPECT_THAT(sent_of<GetState>(), SizeIs(1)) << "at once if the connection broke";
 }
 
-TEST_F(OwnStepsTest, AShardThatSendsNoPartIsNamed) {
-  come_late();
-  load(4, 6);
-  arrive_all(7);  // so that only a part is awaited from it
-  give_part(4, 6, 0);
-  give_part(4, 6, 2);
-  wake(3);
-  ASSERT_THAT(sent_of<WorkerBeat>(), SizeIs(1));
-  EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, ElementsAre(right));
-  EXPECT_THAT(sent_of<Ping>(), SizeIs(1)) << "it may only wait for the part";
-  give_part(4, 6, 1);
-  wake(1);
-  EXPECT_THAT(sent_of<WorkerBeat>().at(0).unreached, IsEmpty());
-}
-
 // ---- a loss
 
 TEST_F(OwnStepsTest, AMissedVersionLosesTheStateAndAllPieces) {

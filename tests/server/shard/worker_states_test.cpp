@@ -59,12 +59,11 @@ class WorkerStatesTest : public ::testing::Test {
 };
 
 TEST_F(WorkerStatesTest, TheCheckpointerIsToldThatAPartIsMissing) {
-  const NodeId checkpointer{Role::checkpointer, 1};
-  const auto answers = heard<NotYet>(get(0, 9, 0, checkpointer));
+  const auto answers = heard<NotYet>(get(0, 9, 0, checkpointer_node));
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(answers[0].version, 9U);
   EXPECT_THAT(words(store(put(3, 9, 0, 7))),
-              ElementsAre(to(worker_node(1)) + "stored 3/0", to(checkpointer) + "3/0 of 6 is 7"));
+              ElementsAre(to(worker_node(1)) + "stored 3/0", to(checkpointer_node) + "3/0 of 6 is 7"));
 }
 
 TEST_F(WorkerStatesTest, KeepsPartsForOthers) {
@@ -89,7 +88,7 @@ TEST_F(WorkerStatesTest, ARequestWaitsForItsPart) {
 }
 
 TEST_F(WorkerStatesTest, AnyAttemptOfTheVersionAnswersAttemptZero) {
-  EXPECT_THAT(get(0, 9, 0, checkpointer_node), IsEmpty());
+  EXPECT_THAT(words(get(0, 9, 0, checkpointer_node)), IsEmpty());
   EXPECT_THAT(words(store(put(3, 8, 0, 1))), ElementsAre(to(worker_node(1)) + "stored 3/0"))
       << "of an earlier version";
   EXPECT_THAT(words(store(put(4, 9, 0, 2))),
@@ -99,7 +98,7 @@ TEST_F(WorkerStatesTest, AnyAttemptOfTheVersionAnswersAttemptZero) {
 TEST_F(WorkerStatesTest, ALaterAttemptReplacesAnEarlierOne) {
   store(put(3, 9, 0, 1));
   EXPECT_THAT(get(3, 9, 2), IsEmpty());
-  EXPECT_THAT(get(0, 9, 2, checkpointer_node), IsEmpty());
+  EXPECT_THAT(words(get(0, 9, 2, checkpointer_node)), IsEmpty());
   EXPECT_THAT(get(5, 11, 2, worker_node(4)), IsEmpty());
   EXPECT_THAT(words(store(put(4, 10, 0, 2))),
               ElementsAre(to(worker_node(1)) + "stored 4/0", to(worker_node(2)) + "3/2 of 0",

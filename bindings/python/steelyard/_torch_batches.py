@@ -17,9 +17,8 @@ from steelyard._pieces import dividing
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, refuse_in_reader
 from steelyard._torch_loader import Data, Given, data_of, either, options_of
-from steelyard._torch_module import Parallel
 from steelyard._torch_order import Order, SampledOrder
-from steelyard._torch_parallel import ParallelJob
+from steelyard._torch_parallel import Parallel, ParallelJob
 from steelyard._torch_parameters import has_batch_norm
 
 
@@ -177,7 +176,6 @@ def joined(
     rounds: Optional[int] = None,
     backwards: int = 1,
     parts: Callable[[int], int] = lambda number: 1,
-    keeps_place: bool = False,
     seed: int = 1,
     name: Optional[str] = None,
     job: Optional[Mapping[str, Any]] = None,
@@ -186,8 +184,7 @@ def joined(
     verbose: bool = True,
     more: Mapping[str, Any] = {},
 ) -> ParallelJob:
-    """Joins a job. `batch`: samples of a round. `parts`, `keeps_place`: see ParallelJob; other arguments: see
-    loader()."""
+    """Joins a job. `batch`: samples of a round. `parts`: see ParallelJob; other arguments: see loader()."""
     layout = OwnLayout(model)
     place = layout.parameters[0].tensor.device
     reader = Reader(data.source, data.collate, data.workers, place.type == 'cuda', data.options)
@@ -227,7 +224,6 @@ def joined(
         weights.data_ptr(),
         cluster,
         parts=parts,
-        keeps_place=keeps_place,
         factory=ordered(_joining.worker_factory, order, False),
         resume=resume,
     )

@@ -11,6 +11,7 @@ lost worker had sent by then stay, so those parameters see these samples twice.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any, Callable, Iterator, Optional, Sequence
 
@@ -23,16 +24,61 @@ from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, moved
 from steelyard._torch_exchange import Exchange
-from steelyard._torch_place import Place
 from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
+
+
+class Parallel(torch.nn.Module):
+    """A module with shared gradients, made by steelyard.torch.parallel().
+
+    model.module   the module itself
+    model.logs     whether this worker should write logs; fixed from the first batch on
+    model.main     True in the one process that should save the results"""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+        self._kept: dict[str, Any] = {}
+        self._job: Optional[ParallelJob] = None
+
+    def forward(self, *inputs: Any, **options: Any) -> Any:
+        return self.module(*inputs, **options)
+
+    def keep(self, **objects: Any) -> Parallel:
+        """Adds optimizers, schedulers, averages of weights, and anything with state_dict() and
+        load_state_dict() to the state of the job: checkpoints and workers that join late get it."""
+        self._kept.update(objects)
+        if self._job is not None:
+            self._job.steps.keep(objects)
+        return self
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """For scripts that accumulate gradients. Has no effect: gradients of every batch are exchanged, and
+        .grad accumulates their means."""
+        yield
+
+    @property
+    def main(self) -> bool:
+        if self._job is None:
+            return False
+        return self._job.main if self._job.outcome is not None else self.logs
+
+    @property
+    def logs(self) -> bool:
+        return self._job is None or int(self._job.about.get('slot', 0)) == 0
+
+    def attach(self, job: ParallelJob) -> None:
+        if self._job is not None:
+            raise refuse('a model has one loader for training: call parallel(model) again for another job')
+        self._job = job
+        job.steps.keep(self._kept)
 
 
 class ParallelJob(BaseJob):
     """The job behind a loader. `batch`: samples of a global batch. `backwards`: exchanges for each batch.
     `parts`: into how many batches a share is divided, by the number of the round; one exchange follows the
-    backward of the last. `keeps_place`: whether the kept objects have accumulated gradients, and the place in
-    the loop."""
+    backward of the last."""
 
     def __init__(
         self,
@@ -43,14 +89,11 @@ class ParallelJob(BaseJob):
         backwards: int,
         *arguments: Any,
         parts: Callable[[int], int] = lambda number: 1,
-        keeps_place: bool = False,
         **options: Any,
     ) -> None:
         self._layout, self._reader = layout, reader
         self._batch, self._backwards, self._parts = batch, backwards, parts
-        parameters = [it.tensor for it in layout.parameters]
-        self._place = Place(parameters, backwards, watch=backwards == 1 and not keeps_place)
-        self.steps = OwnSteps(model, layout, lambda: self.worker, self._place)
+        self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
         self._device = layout.parameters[0].tensor.device
         self._peeked: Optional[Task] = None
@@ -60,7 +103,7 @@ class ParallelJob(BaseJob):
         self._scale = 0.0  # gradients are multiplied by it before they are pushed
         self._factors = [1.0]  # on the gradient of each part of the share
         self._losses: list[Any] = []  # of the parts so far
-        self._to_come = 0  # exchanges that the current batch still needs
+        self._left = 0  # exchanges that the current batch still needs
         self._owed: list[int] = []  # samples of lost workers
         self._ahead: Optional[Ahead] = None
         super().__init__(*arguments, **options)
@@ -99,7 +142,7 @@ class ParallelJob(BaseJob):
         """Yields this worker's batches until the epoch ends, or for a number of rounds."""
         epoch: Optional[int] = None
         while rounds != 0:
-            task = self._next_batch()
+            task = self._next()
             if task is None:
                 return self._say_owed()
             # From the version, since a round in which this worker has no share has no task with an epoch.
@@ -113,43 +156,17 @@ class ParallelJob(BaseJob):
                 return
             epoch = self.epoch
             parts = self._read(task)
-            self._to_come = self._backwards
+            self._left = self._backwards
             self._begin(task)
             yield from parts
-            if self._to_come > 0:
+            if self._left > 0:
                 raise refuse(
                     'the body of the loop ended without loss.backward(): call it for each batch, with 0 * '
                     'loss to skip one'
-                    if self._to_come == self._backwards
-                    else f'the body of the loop called loss.backward() {self._backwards - self._to_come} '
+                    if self._left == self._backwards
+                    else f'the body of the loop called loss.backward() {self._backwards - self._left} '
                     f'times, and the loader has backwards={self._backwards}'
                 )
-
-    def _next_batch(self) -> Optional[Task]:
-        """The share or step with which a batch begins. A worker whose state is of a place within a batch gets
-        a later state: the script begins with a whole batch. Until then its share is owed."""
-        task = self._next()
-        skipped: Optional[int] = None  # the state that lacks a step
-        while task is not None and (self._phase() or self.steps.states == skipped):
-            skipped = self.steps.states
-            if task.kind == _worker.STEP:
-                self.steps.skip(task, self._worker)
-                # The state is that of the version which the newest round makes.
-                if self._phase() == self._backwards - 1:
-                    self._worker.lose_state()
-            else:
-                self._close(task, owes=self._phase() == 0)
-            task = self._next()
-        if task is not None and self._place.accumulates:
-            raise refuse(
-                'this worker has joined while the others accumulate gradients of several batches, so its loop '
-                'would step after other batches than theirs: give a larger batch_size, which is that of all '
-                'workers, instead of accumulating; or start this worker again'
-            )
-        return task
-
-    def _phase(self) -> int:
-        return self._place.phase(self.steps.version or 0)
 
     def _read(self, task: Task) -> list[Any]:
         """The batch of a round: this worker's share and samples of lost workers, in parts. A part without
@@ -200,12 +217,12 @@ class ParallelJob(BaseJob):
     def _backward_ended(self) -> None:
         """Pushes this worker's gradient and waits for the mean."""
         self._check_process()
-        if self._to_come == 0:
+        if self._left == 0:
             raise refuse(
                 'loss.backward() ran once more than the loader expects: call it once for each batch, with '
                 'the sum of the losses, or give steelyard.torch.loader() backwards=2'
             )
-        if self._to_come < self._backwards:  # a further exchange of the same batch is a round of its own
+        if self._left < self._backwards:  # a further exchange of the same batch is a round of its own
             task = self._next()
             if task is None:
                 return self._drop()
@@ -214,7 +231,7 @@ class ParallelJob(BaseJob):
         if len(self._losses) < len(self._factors):  # the share has a further part
             self._exchange.factor = self._factors[len(self._losses)]
             return
-        self._to_come -= 1
+        self._left -= 1
         if self._task is not None:
             self._push(self._task)
         step = self._held or self._wait_for_step()
@@ -222,13 +239,12 @@ class ParallelJob(BaseJob):
             return self._drop()
         self.steps.take(step, self._worker)
         self._exchange.put_back()
-        self._place.exchanged()
 
     def _drop(self) -> None:
         """Leaves no gradients if the job was ended before this round, so that no step follows."""
         if self._outcome != 'finished':
             raise Failure(f'the job ended within a batch: {self._outcome}')
-        self._to_come = 0
+        self._left = 0
         self._exchange.forget()
         for entry in self._layout.parameters:
             entry.tensor.grad = None
@@ -248,16 +264,12 @@ class ParallelJob(BaseJob):
             task = self._next()
             if task is None or task.kind == _worker.STEP:
                 return task
+            torch.frombuffer(task.gradient, dtype=torch.float32).zero_()
             # The further exchanges of a batch have no samples of their own.
-            self._close(task, owes=self._to_come + 1 == self._backwards)
-
-    def _close(self, task: Task, owes: bool) -> None:
-        """Pushes a share with weight 0."""
-        torch.frombuffer(task.gradient, dtype=torch.float32).zero_()
-        if owes:
-            self._owed.extend(it for it in task.samples if it >= 0)
-        self._worker.weigh(0.0)
-        self._worker.done(0.0, 0)
+            if self._left + 1 == self._backwards:
+                self._owed.extend(it for it in task.samples if it >= 0)
+            self._worker.weigh(0.0)
+            self._worker.done(0.0, 0)
 
     def _next(self) -> Optional[Task]:
         """The next share or step; None after the end of the job."""

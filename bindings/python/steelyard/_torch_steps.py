@@ -10,29 +10,19 @@ import torch
 
 from steelyard import _worker
 from steelyard._torch_copy import Copies, OwnLayout
-from steelyard._torch_place import Place
 from steelyard._torch_state import Kept
 from steelyard._worker import Task, WorkerLike
 
 
 class OwnSteps:
-    """`name`: returns the name of this worker, for messages. `place`: of this worker's loop, if it is no loop
-    over rounds."""
+    """`name`: returns the name of this worker, for messages."""
 
     def __init__(
-        self,
-        model: torch.nn.Module,
-        layout: OwnLayout,
-        name: Callable[[], str],
-        place: Optional[Place] = None,
+        self, model: torch.nn.Module, layout: OwnLayout, name: Callable[[], str]
     ) -> None:
         self._model, self._layout, self._name = model, layout, name
         self._copies = Copies(layout)
         self._kept = Kept()
-        self._place = place
-        if place is not None:
-            self._kept.add({'place in the loop': place})
-        self.states = 0  # that were loaded
         self.version: Optional[int] = None  # steps of this copy; None: it has no model yet
         self.keeps_parameters = False  # whether this copy begins with its own parameters, from a checkpoint
 
@@ -60,18 +50,10 @@ class OwnSteps:
             self._layout.keep_buffers()
             self._copies.forget()
             self.version = task.version
-            self.states += 1
-            if self._place is not None and task.main:
-                self._place.resumed(task.version)
         else:
             return False
         worker.done(0.0, 0)
         return True
-
-    def skip(self, task: Task, worker: WorkerLike) -> None:
-        """Does not take this step: the state is replaced later."""
-        worker.done(0.0, 0)
-        self.version = task.version
 
     def take(self, task: Task, worker: WorkerLike) -> None:
         """Takes the mean gradient of a round into .grad. If this copy has drifted too far from the first

@@ -62,7 +62,6 @@ class Batches:
             rounds=rounds * backwards if rounds else None,
             backwards=backwards,
             parts=self._parts,
-            keeps_place=True,
             **options,
         )
         self.job.wait_until_joined()

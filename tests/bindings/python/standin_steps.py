@@ -24,7 +24,7 @@ class StepCluster(standin.Cluster):
         self.folder = tempfile.mkdtemp(prefix='steelyard-test-')
         atexit.register(shutil.rmtree, self.folder)
         self.without_state = set(range(self.workers)) if resume else set(self.late)
-        self.states, self.written, self.wanted = {}, set(), None  # by the number of steps
+        self.states, self.written, self.wanted = {}, set(), False  # by the number of steps
         if resume:
             self.states[resume[1]] = resume[0]
 
@@ -83,8 +83,7 @@ class StepWorker(standin.Worker):
             version = 0 if self.steps is None else self.steps + 1
             self.values = self.floats(cluster.versions[version])
             return self.begin_own(_worker.STEP, version, parameters=self.values)
-        due = cluster.wanted is not None and self.steps >= cluster.wanted
-        if (due or self.steps in cluster.save_at) and self.steps not in cluster.written:
+        if (cluster.wanted or self.steps in cluster.save_at) and self.steps not in cluster.written:
             return self.write_state()
         if cluster.over():
             epoch, index = divmod(cluster.number, cluster.per_epoch)
@@ -110,13 +109,11 @@ class StepWorker(standin.Worker):
     def read_state(self):
         states = self.cluster.states
         if not states or max(states) < (self.steps or 0):
-            if self.cluster.wanted is None:  # as the scheduler: the version that the newest round makes
-                self.cluster.wanted = min(self.cluster.number + 1, self.cluster.rounds)
+            self.cluster.wanted = True
             self.cluster.lock.notify_all()
             return None
         version = max(states)
-        resumes = self.cluster.resume is not None and version == self.cluster.resume[1]
-        return self.begin_own(_worker.READ_STATE, version, path=states[version], main=resumes)
+        return self.begin_own(_worker.READ_STATE, version, path=states[version])
 
     def give(self, piece):
         if not piece.evaluate:
@@ -134,7 +131,7 @@ class StepWorker(standin.Worker):
         with cluster.lock:
             self.steps = began.version if began.kind != _worker.WRITE_STATE else self.steps
             if began.kind == _worker.WRITE_STATE:
-                cluster.states[began.version], cluster.wanted = began.path, None
+                cluster.states[began.version], cluster.wanted = began.path, False
             elif began.kind == _worker.READ_STATE:
                 cluster.without_state.discard(self.index)
             cluster.lock.notify_all()

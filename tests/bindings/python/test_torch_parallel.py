@@ -94,17 +94,7 @@ class Loops(StepCase):
         self.same(cluster)
         self.assertIn(2, {it[0] for it in cluster.pieces})
 
-    def test_a_late_worker_begins_with_a_whole_batch(self):
-        """Its first state is taken after the first step of the others' batch."""
-        for late_at in (2, 3):
-            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=late_at, save_at=[late_at])
-            self.check_two_backwards(cluster)
-            self.assertIn(2, {it[0] for it in cluster.pieces})
-
     def test_two_backwards_of_a_batch(self):
-        self.check_two_backwards(StepCluster(shares=lambda number: [3, 1], workers=2))
-
-    def check_two_backwards(self, cluster):
         batches = {}
 
         def step(batch, model, optimizer):
@@ -115,18 +105,19 @@ class Loops(StepCase):
 
         def two(loader, model, optimizer):
             for epoch in range(2):
-                for batch in loader:
+                for at, batch in enumerate(loader):
                     if loader.job._weight:  # otherwise this worker has no samples, but one of weight 0
-                        batches.setdefault((loader.job.epoch, loader.job.position), []).extend(batch[2].tolist())
+                        batches.setdefault((epoch, at), []).extend(batch[2].tolist())
                     step(batch, model, optimizer)
 
         def plain(model, optimizer):
             for key in sorted(batches):
                 step(data[sorted(batches[key])], model, optimizer)
         data = torch.utils.data.TensorDataset(*samples().tensors, torch.arange(100))
-        loader = self.same(cluster, two, data, plain, backwards=2)[0]
-        self.assertEqual((len(loader), len(batches)), (4, 8))
-        self.assertEqual(sorted(sum(batches.values(), [])), sorted(2 * list(range(100))))
+        (loader, _) = self.same(StepCluster(shares=lambda number: [3, 1], workers=2), two, data, plain, backwards=2)
+        self.assertEqual(len(loader), 4)
+        for epoch in range(2):
+            self.assertEqual(sorted(sum((batches[epoch, at] for at in range(4)), [])), list(range(100)))
 
     def test_reported_losses_are_those_of_the_samples(self):
         model, cluster = mlp(), StepCluster(shares=lambda number: [1, 3], workers=2)
@@ -229,20 +220,6 @@ class Refused(StepCase):
             for x, y in loader:
                 mean_loss(model, x, y).backward()
         self.refused('1 times, and the loader has backwards=2', work, backwards=2)
-
-    def test_a_worker_that_joins_while_the_others_accumulate(self):
-        def work(loader, model, optimizer):
-            for at, (x, y) in enumerate(loader):
-                (mean_loss(model, x, y) / 2).backward()
-                if at % 2:
-                    optimizer.step()
-                    optimizer.zero_grad()
-        for late_at in (1, 2):
-            cluster = StepCluster(shares=lambda number: [1, 1], workers=2, late=[1], late_at=late_at, save_at=[late_at])
-            expected = self.assertRaisesRegex(steelyard.Failure, 'accumulate gradients') if late_at == 1 else \
-                contextlib.nullcontext()
-            with expected:
-                self.loaders(cluster, self.copies(mlp(), 2), momentum, work, epochs=1)
 
     def test_wrong_arguments(self):
         shared = steelyard.torch.parallel(mlp())

@@ -60,7 +60,8 @@ struct Fetch {  // checkpointer -> shard: requests these parts of this version, 
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
-// Shard -> checkpointer: the round that makes this version is still open; some requested parts follow later.
+// Shard -> checkpointer: the round that makes this version is still open, or no worker has uploaded the part;
+// some requested parts follow later.
 struct NotYet {
   Version version = 0;
   static constexpr Roles senders{Role::shard};
@@ -124,7 +125,8 @@ struct StateUploaded {
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, attempt, ok, for_people(text, limits::text)); }
 };
-// Scheduler -> worker, in answer to each Ready of a worker without state: load this attempt.
+// Scheduler -> worker, in answer to each Ready of a worker without state: load this attempt; or, if attempt
+// and version are 0, pull the first version again.
 struct LoadState {
   Term term = 0;
   std::uint64_t attempt = 0;
@@ -195,6 +197,7 @@ struct WriteState {  // worker -> compute: write the state of this version to th
 struct ReadState {  // worker -> compute: replace the state by that in the file; null: the state is lost
   Version version = 0;
   std::shared_ptr<StateFile> file{};
+  bool resumes = false;  // the state of the checkpoint from which the job resumes
 };
 struct StepTaken {  // compute -> worker: has handled TakeStep or ReadState of this version
   Version version = 0;

@@ -76,8 +76,13 @@ OwnSteps::Change OwnSteps::handle(Time, const StepTaken& step, std::span<const S
 
 OwnSteps::Change OwnSteps::handle(Time now, const LoadState& order, std::span<const ShardPlace> shards,
                                   Outbox& out) {
-  const bool known = order.attempt > 0 && order.attempt <= loading();
+  const bool first = order.attempt == 0 && order.version == 0;  // a state that the servers have
+  const bool known = first ? next_ == Version{0} : order.attempt > 0 && order.attempt <= loading();
   if (order.term != term_ || has_state_ || known) return Change::none;
+  if (first) {
+    next_ = 0;
+    return Change::loads;
+  }
   loaded_from_ = make_file_();
   download_.emplace(
       term_, order.attempt, order.version,
@@ -93,7 +98,8 @@ OwnSteps::Change OwnSteps::handle(Time now, const WorkerState& part, std::span<c
   if (download_->superseded()) return Change::lost;
   download_->ask(now, shards, out);
   if (!download_->complete()) return Change::none;
-  out.send<ToCompute>(compute_node, ReadState{download_->version(), std::move(loaded_from_)});
+  const bool resumes = download_->attempt() == first_state_attempt;
+  out.send<ToCompute>(compute_node, ReadState{download_->version(), std::move(loaded_from_), resumes});
   download_.reset();
   has_state_ = true;
   return Change::ready;

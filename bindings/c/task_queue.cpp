@@ -36,8 +36,9 @@ class TaskQueueEngine final : public Engine, public Stepper {
   void write_state(std::uint64_t version, const std::string& path) override {
     task_queue_.run({.kind = TaskQueue::Kind::write_state, .version = version, .path = path});
   }
-  void read_state(std::uint64_t version, const std::string& path) override {
-    task_queue_.run({.kind = TaskQueue::Kind::read_state, .version = version, .path = path});
+  void read_state(std::uint64_t version, const std::string& path, bool resumes) override {
+    task_queue_.run(
+        {.kind = TaskQueue::Kind::read_state, .version = version, .path = path, .resumes = resumes});
   }
 
  private:

@@ -74,8 +74,16 @@ TEST_F(OwnStepsTest, ALateWorkerLoadsAState) {
   ASSERT_THAT(sent_of<ReadState>(), SizeIs(1));
   EXPECT_EQ(sent_of<ReadState>()[0].version, 6U);
   EXPECT_EQ(sent_of<ReadState>()[0].file, files.at(0));
+  EXPECT_FALSE(sent_of<ReadState>()[0].resumes);
   EXPECT_TRUE(files.at(0)->contents == state);
   EXPECT_THAT(ready(), ElementsAre(ReadyAnswer(true, 0)));
+}
+
+TEST_F(OwnStepsTest, TheStateOfTheCheckpointIsNamed) {
+  come_late();
+  load(first_state_attempt, 6);
+  give_all_parts(first_state_attempt, 6);
+  EXPECT_TRUE(sent_of<ReadState>().at(0).resumes);
 }
 
 TEST_F(OwnStepsTest, APieceOfTheLoadedVersionIsComputed) {
@@ -187,6 +195,20 @@ TEST_F(OwnStepsTest, AVersionThatArrivesAfterTheLossIsNotTaken) {
   EXPECT_THAT(sent_of<Ready>(), Each(::testing::Field(&Ready::has_state, false)));
   deliver(scheduler_node, roster());
   EXPECT_THAT(ready(), ElementsAre(ReadyAnswer(false, 0)));
+}
+
+// Only the servers have a first state; no worker uploads one.
+TEST_F(OwnStepsTest, BeforeTheFirstRoundTheFirstVersionIsPulledAgain) {
+  arrive_all(0);
+  deliver(link_node, StateLost{});
+  load(0, 0);
+  EXPECT_THAT(pulled(), ElementsAre(0, 0));
+  EXPECT_THAT(sent_of<GetState>(), IsEmpty());
+  load(0, 0);
+  EXPECT_THAT(sent, IsEmpty()) << "repeated";
+  arrive_all(0);
+  EXPECT_THAT(steps(), ElementsAre(0));
+  EXPECT_THAT(ready(), ElementsAre(ReadyAnswer(true, 0)));
 }
 
 // ---- other jobs

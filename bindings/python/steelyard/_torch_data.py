@@ -15,7 +15,7 @@ import copy
 import dataclasses
 import multiprocessing
 import pickle
-from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence
+from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence, cast
 
 import torch
 from torch.utils.data import DataLoader, Sampler, Subset, TensorDataset, default_collate
@@ -60,7 +60,7 @@ class Source:
             return rows
         several = getattr(data, '__getitems__', None)
         if several is not None:
-            return several(its)
+            return list(several(its))
         return [data[it] for it in its]
 
 
@@ -92,7 +92,7 @@ class _CollateSome:
         return self.function(samples) if samples else None
 
 
-class _Wishes(Sampler):
+class _Wishes(Sampler[Any]):
     """Yields the requested lists of samples in order; empty lists if none is requested."""
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class Reader:
         self._batches = None  # stops the loader processes
         self._arrived.clear()
 
-    def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader:
+    def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader[Any]:
         if options.get('multiprocessing_context') is None:
             options['multiprocessing_context'] = 'forkserver'
         options.setdefault('pin_memory', pin)
@@ -208,7 +208,7 @@ class Reader:
                     'arguments batch_size, sampler, num_workers, collate_fn and others of DataLoader'
                 )
         return DataLoader(
-            self._source,
+            cast(Any, self._source),
             batch_sampler=self._wishes,
             num_workers=workers,
             collate_fn=self._collate,

@@ -129,11 +129,12 @@ class Exchange:
             its = gradient.detach()
             if self.factor != 1.0:
                 its = its * self.factor if self.factor else torch.zeros_like(its)
-            if self._local[index] is None:
+            local = self._local[index]
+            if local is None:
                 self._keep_before(index)
                 self._local[index] = its
             else:  # a further part of a share, or reentrant checkpointing
-                self._local[index] = self._local[index] + its
+                self._local[index] = local + its
 
         return hook
 
@@ -165,4 +166,4 @@ def _wrap() -> None:
             for exchange in its:
                 exchange.end(tensors.detach() if number else 0.0, complete)
 
-    torch.autograd.backward = backward  # type: ignore[assignment]
+    torch.autograd.backward = backward

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Generator, Iterator, Optional
 
 import torch
 
@@ -216,7 +216,7 @@ class TorchJob(BaseJob):
             if not again:
                 return
 
-    def _attempt(self, task: Task) -> Iterator[Any]:
+    def _attempt(self, task: Task) -> Generator[Any, None, bool]:
         """Computes a piece. Returns True if it must be computed again."""
         parts = self._parts
         self._gradients.begin_attempt()

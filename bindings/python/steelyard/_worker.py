@@ -36,7 +36,7 @@ class Task:
     epoch: int = 0  # END: where training would go on
     position: int = 0  # of the first sample, in the order of this epoch
     code: int = 0  # END: the exit code
-    main: bool = False  # END: True for the one worker that should save the results
+    main: bool = False  # END: for the one worker that should save the results. READ_STATE: the job resumes
     message: str = ''  # END: the reason of a failure
     version: int = 0  # STEP, WRITE_STATE, READ_STATE: the number of steps
     path: str = ''  # WRITE_STATE, READ_STATE: a file
@@ -95,7 +95,8 @@ class Worker:
         """Properties of the job, after JOINED; see steelyard_job()."""
         text = self._library.steelyard_job(self._handle)
         check_pointer(text)
-        return json.loads(text)
+        about: dict[str, Any] = json.loads(text)
+        return about
 
     def samples(self, epoch: int, begin: int, end: int) -> list[int]:
         """The numbers of the training samples at positions [begin, end) of an epoch."""
@@ -113,7 +114,7 @@ class Worker:
 
     def wanted(self) -> bool:
         """Whether the task is still wanted. Also counts as a sign of life."""
-        return self._library.steelyard_wanted(self._handle) != 0
+        return bool(self._library.steelyard_wanted(self._handle))
 
     def done(self, loss: float, correct: Optional[int]) -> None:
         """Finishes the task. `loss` and `correct` are sums over its samples; losses are weighted if weigh()

@@ -101,7 +101,7 @@ class Balancer:
     def join(self, worker: Worker = '') -> int:
         """Adds a worker to the following plans, described as in the list of workers; returns its number."""
         text = json.dumps(_worker(worker)).encode()
-        number = self._library.steelyard_policy_join(self._policy, text)
+        number = int(self._library.steelyard_policy_join(self._policy, text))
         if number < 0:
             raise Failure(error_text())
         self._workers.append(number)

@@ -139,10 +139,13 @@ def _put_progress(trainer: pl.Trainer, state: dict[str, Any]) -> None:
     then begins again here."""
     loop = trainer.fit_loop
     loop.load_state_dict(state['loops'])
-    for it in (loop.epoch_loop.batch_progress.current, loop.epoch_loop.batch_progress.total):
-        it.ready = it.started = it.processed = it.completed
-    for it in (loop, loop.epoch_loop, loop.epoch_loop.val_loop):
-        it.on_iteration_done()  # they go on, and do not restart
+    batches = loop.epoch_loop.batch_progress
+    counts: list[Any] = [batches.current, batches.total]
+    for count in counts:
+        count.ready = count.started = count.processed = count.completed
+    loops: list[Any] = [loop, loop.epoch_loop, loop.epoch_loop.val_loop]
+    for one in loops:
+        one.on_iteration_done()  # they go on, and do not restart
     fetcher: Any = loop._data_fetcher
     fetcher.fetched = loop.epoch_loop.batch_progress.current.ready
     for callback in _with_state(trainer):

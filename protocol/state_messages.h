@@ -197,7 +197,6 @@ struct WriteState {  // worker -> compute: write the state of this version to th
 struct ReadState {  // worker -> compute: replace the state by that in the file; null: the state is lost
   Version version = 0;
   std::shared_ptr<StateFile> file{};
-  bool resumes = false;  // the state of the checkpoint from which the job resumes
 };
 struct StepTaken {  // compute -> worker: has handled TakeStep or ReadState of this version
   Version version = 0;

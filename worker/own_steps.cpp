@@ -98,8 +98,7 @@ OwnSteps::Change OwnSteps::handle(Time now, const WorkerState& part, std::span<c
   if (download_->superseded()) return Change::lost;
   download_->ask(now, shards, out);
   if (!download_->complete()) return Change::none;
-  const bool resumes = download_->attempt() == first_state_attempt;
-  out.send<ToCompute>(compute_node, ReadState{download_->version(), std::move(loaded_from_), resumes});
+  out.send<ToCompute>(compute_node, ReadState{download_->version(), std::move(loaded_from_)});
   download_.reset();
   has_state_ = true;
   return Change::ready;

@@ -273,7 +273,6 @@ class Worker {
     task.position = from.position;
     task.version = from.version;
     task.path = from.path.empty() ? nullptr : from.path.c_str();
-    task.main = from.resumes ? 1 : 0;
   }
 
   void describe_end(steelyard_task& task) {

@@ -36,9 +36,8 @@ class TaskQueueEngine final : public Engine, public Stepper {
   void write_state(std::uint64_t version, const std::string& path) override {
     task_queue_.run({.kind = TaskQueue::Kind::write_state, .version = version, .path = path});
   }
-  void read_state(std::uint64_t version, const std::string& path, bool resumes) override {
-    task_queue_.run(
-        {.kind = TaskQueue::Kind::read_state, .version = version, .path = path, .resumes = resumes});
+  void read_state(std::uint64_t version, const std::string& path) override {
+    task_queue_.run({.kind = TaskQueue::Kind::read_state, .version = version, .path = path});
   }
 
  private:

@@ -33,7 +33,6 @@ class TaskQueue {
     std::uint64_t epoch = 0, position = 0;  // of the first sample
     std::uint64_t version = 0;              // of the last three kinds
     std::string path{};                     // of write_state and read_state
-    bool resumes = false;                   // of read_state
   };
 
   // ---- for the compute thread

@@ -69,9 +69,8 @@ class Stepper {
   // Writes the whole state after the latest step to this file, which exists and is empty: model, optimizer,
   // and all else that a worker needs which joins later.
   virtual void write_state(std::uint64_t version, const std::string& path) = 0;
-  // Replaces the state by one that another worker has written after `version`. `resumes`: it is that of the
-  // checkpoint from which the job resumes, and every worker gets it.
-  virtual void read_state(std::uint64_t version, const std::string& path, bool resumes) = 0;
+  // Replaces the state by one that another worker has written after `version`.
+  virtual void read_state(std::uint64_t version, const std::string& path) = 0;
 };
 
 class Engine {

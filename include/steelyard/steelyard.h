@@ -100,8 +100,7 @@ typedef struct steelyard_task {
   uint64_t count;          /* number of samples */
   uint64_t epoch;          /* from 0. END with parameters: where training would go on, in rounds of `batch` */
   uint64_t position;       /* of the first sample, in the order of this epoch */
-  int32_t main;            /* END: 1 for the one worker that should save the results, otherwise 0. READ_STATE:
-                            * 1 if the state is that of the checkpoint from which the job resumes */
+  int32_t main;            /* END: 1 for the one worker that should save the results, otherwise 0 */
   uint64_t version;        /* STEP, WRITE_STATE, READ_STATE: the number of steps, that one included */
   const char* path;        /* WRITE_STATE, READ_STATE: a file of this machine; otherwise NULL */
 } steelyard_task;

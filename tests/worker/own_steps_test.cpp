@@ -74,16 +74,8 @@ TEST_F(OwnStepsTest, ALateWorkerLoadsAState) {
   ASSERT_THAT(sent_of<ReadState>(), SizeIs(1));
   EXPECT_EQ(sent_of<ReadState>()[0].version, 6U);
   EXPECT_EQ(sent_of<ReadState>()[0].file, files.at(0));
-  EXPECT_FALSE(sent_of<ReadState>()[0].resumes);
   EXPECT_TRUE(files.at(0)->contents == state);
   EXPECT_THAT(ready(), ElementsAre(ReadyAnswer(true, 0)));
-}
-
-TEST_F(OwnStepsTest, TheStateOfTheCheckpointIsNamed) {
-  come_late();
-  load(first_state_attempt, 6);
-  give_all_parts(first_state_attempt, 6);
-  EXPECT_TRUE(sent_of<ReadState>().at(0).resumes);
 }
 
 TEST_F(OwnStepsTest, APieceOfTheLoadedVersionIsComputed) {

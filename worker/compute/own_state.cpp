@@ -131,7 +131,7 @@ void OwnState::read(const ReadState& order) {
     order_.reset();
     return version_.reset();
   }
-  stepper_.read_state(order.version, order.file->path(), order.resumes);
+  stepper_.read_state(order.version, order.file->path());
   version_ = order.version;
   post_({StepTaken{order.version}});
   take_steps();

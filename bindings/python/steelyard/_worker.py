@@ -36,7 +36,7 @@ class Task:
     epoch: int = 0  # END: where training would go on
     position: int = 0  # of the first sample, in the order of this epoch
     code: int = 0  # END: the exit code
-    main: bool = False  # END: for the one worker that should save the results. READ_STATE: the job resumes
+    main: bool = False  # END: True for the one worker that should save the results
     message: str = ''  # END: the reason of a failure
     version: int = 0  # STEP, WRITE_STATE, READ_STATE: the number of steps
     path: str = ''  # WRITE_STATE, READ_STATE: a file

@@ -212,14 +212,13 @@ TEST_F(TaskQueueTest, StatesHaveAPath) {
   for (const auto kind : {TaskQueue::Kind::write_state, TaskQueue::Kind::read_state}) {
     auto done = std::async(std::launch::async, [&] {
       const bool reads = kind == TaskQueue::Kind::read_state;
-      reads ? stepper->read_state(8, "there", true) : stepper->write_state(8, "there");
+      reads ? stepper->read_state(8, "there") : stepper->write_state(8, "there");
     });
     const TaskQueue::Task* task = take();
     ASSERT_NE(task, nullptr);
     EXPECT_EQ(task->kind, kind);
     EXPECT_EQ(task->version, 8U);
     EXPECT_EQ(task->path, "there");
-    EXPECT_EQ(task->resumes, kind == TaskQueue::Kind::read_state);
     task_queue_.finish({});
     done.get();
   }

@@ -116,7 +116,7 @@ class Logger final : public Stepper {
     log("step", version);
   }
   void write_state(std::uint64_t version, const std::string&) override { log("write", version); }
-  void read_state(std::uint64_t version, const std::string&, bool) override { log("read", version); }
+  void read_state(std::uint64_t version, const std::string&) override { log("read", version); }
 
   std::vector<std::string> done;
 

@@ -24,8 +24,8 @@ class Exchange:
     that has called watch().
 
     exchange.loss         the number that the last backward was called on
-    exchange.accumulates  whether gradients matter between batches: a backward has found those of earlier ones, or
-                          the script has announced it. Then they are a part of the state of the job"""
+    exchange.accumulates  whether gradients matter between batches: a backward has found those of earlier
+                          ones, or the script has announced it. Then they belong to the state of the job"""
 
     def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
         self._layout, self._ended = layout, ended
@@ -111,11 +111,11 @@ class Exchange:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         for index, entry in enumerate(self._layout.parameters):
             its = state.get(str(index))
-            its = None if its is None else its.to(entry.tensor.device, copy=True)
+            gradient = None if its is None else its.to(entry.tensor.device, copy=True)
             if self._open:
-                self._before[index] = its
+                self._before[index] = gradient
             else:
-                entry.tensor.grad = its
+                entry.tensor.grad = gradient
 
     def close(self) -> None:
         _exchanges.discard(self)

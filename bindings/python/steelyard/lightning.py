@@ -135,8 +135,8 @@ def _progress(trainer: pl.Trainer) -> dict[str, Any]:
 
 
 def _put_progress(trainer: pl.Trainer, state: dict[str, Any]) -> None:
-    """Called while the trainer fetches a batch. The state was taken at the same place, or within a batch, which
-    then begins again here."""
+    """Called while the trainer fetches a batch. The state was taken at the same place, or within a batch,
+    which then begins again here."""
     loop = trainer.fit_loop
     loop.load_state_dict(state['loops'])
     batches = loop.epoch_loop.batch_progress

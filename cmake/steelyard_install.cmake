@@ -7,10 +7,16 @@ get_property(installed GLOBAL PROPERTY STEELYARD_INSTALLED)
 install(TARGETS ${installed} EXPORT steelyardTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS steelyard RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS steelyard_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# The files that bindings/python/pyproject.toml adds to the wheel.
+# The files that pyproject.toml adds to the wheel. script/package gives the licences of libraries in it.
 install(TARGETS steelyard RUNTIME DESTINATION steelyard/bin COMPONENT python EXCLUDE_FROM_ALL)
 install(TARGETS steelyard_shared LIBRARY DESTINATION steelyard/lib COMPONENT python EXCLUDE_FROM_ALL)
 install(FILES LICENSE DESTINATION steelyard COMPONENT python EXCLUDE_FROM_ALL)
+if(STEELYARD_LICENCES)
+  install(DIRECTORY ${STEELYARD_LICENCES}/ DESTINATION steelyard/licences COMPONENT python EXCLUDE_FROM_ALL)
+endif()
+# The files that the program itself opens (core/share.h).
+install(DIRECTORY examples/jobs examples/digits DESTINATION ${CMAKE_INSTALL_DATADIR}/steelyard)
+install(DIRECTORY examples/jobs examples/digits DESTINATION steelyard/share/steelyard COMPONENT python EXCLUDE_FROM_ALL)
 
 # The public headers; they include no others.
 file(GLOB promised RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS include/steelyard/*.h)
@@ -28,7 +34,8 @@ install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/stee
 install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.svg"
   PATTERN "*.png")
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN CMakeLists.txt EXCLUDE PATTERN __pycache__ EXCLUDE
+  PATTERN digits EXCLUDE)
 if(CMAKE_CROSSCOMPILING)
   message(STATUS "man pages and completion are not installed: the program cannot run on this machine")
   return()

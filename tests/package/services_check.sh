@@ -7,13 +7,15 @@ as_steelyard() { setpriv --reuid=steelyard --regid=steelyard --clear-groups "$@"
 
 # within SECONDS COMMAND...: repeats the command until it succeeds.
 within() {
+  set +x
   local left=$1
   shift
-  until "$@" >/dev/null; do
+  until "$@" >/dev/null 2>&1; do
     left=$((left - 1))
     [ "$left" -gt 0 ]
     sleep 1
   done
+  set -x
 }
 
 # restarts UNIT N: whether systemd has restarted it N times at least.
@@ -59,8 +61,9 @@ within 60 sh -c "journalctl --unit=steelyard-standby | grep -q 'leading the job 
 within 60 grep -q '"round"' $home/runs/quick-1/rounds.jsonl
 
 # A stop leaves the job; it is no failure. A standby that leads saves a checkpoint.
-systemctl stop steelyard-standby 'steelyard-worker@*'
-grep -q '"outcome": "stopped"' $home/runs/quick-1/result.json
+systemctl stop steelyard-standby
+systemctl stop 'steelyard-worker@*'
+grep -q '"outcome": "interrupted"' $home/runs/quick-1/result.json
 for unit in steelyard-standby steelyard-worker@0 steelyard-worker@1; do
   [ "$(systemctl show --property=Result --value $unit)" = success ]
 done

@@ -34,7 +34,8 @@ build() { buildah --root "$work/storage" --runroot "$work/storage-run" --storage
 archive=$packages/steelyard-$version-image.tar
 time=$(stat -c %Y "$deb")
 rm -f "$archive"
-container=$(build from scratch) && build add --quiet "$container" "$work/image" / >"$work/log" &&
+container=$(build from scratch) && place=$(build mount "$container") && cp -a "$work/image/." "$place" &&
+  build umount "$container" >"$work/log" &&
   build config --entrypoint '["/usr/bin/steelyard"]' --cmd '--help' --user "$user:$user" --workingdir "/$home" \
     --label org.opencontainers.image.title=steelyard --label "org.opencontainers.image.version=$version" \
     --label org.opencontainers.image.licenses=Apache-2.0 "$container" &&

@@ -34,9 +34,10 @@ install(FILES ${CMAKE_BINARY_DIR}/steelyardConfig.cmake ${CMAKE_BINARY_DIR}/stee
 
 # Licence, documents, examples. The program itself generates the man pages and the completion, so they are made during
 # installation, on machines that can run it.
-install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program FILES_MATCHING PATTERN "*.md" PATTERN "*.svg"
-  PATTERN "*.png")
+install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT program)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program FILES_MATCHING PATTERN "*.md"
+  PATTERN "*.svg" PATTERN "*.png")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program PATTERN CMakeLists.txt EXCLUDE
   PATTERN __pycache__ EXCLUDE PATTERN digits EXCLUDE)
 if(CMAKE_CROSSCOMPILING)

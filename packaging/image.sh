@@ -8,18 +8,18 @@ deb=$packages/steelyard_${version}_$(dpkg --print-architecture).deb
 [ -f "$deb" ] || build_package deb || exit
 . /etc/os-release
 
-rm -rf "$work/deb" "$work/root" "$work/image" && mkdir -p "$work/deb" "$work/image" || exit
+rm -rf "$work/deb" "$work/system" "$work/image" && mkdir -p "$work/deb" "$work/image" || exit
 cp "$deb" "$work/deb" || exit
 (cd "$work/deb" && dpkg-scanpackages -m . >Packages) 2>"$work/log" || { cat "$work/log" >&2 && exit 1; }
 # Extracts the package and all that it depends on; configures nothing.
-mmdebstrap --quiet --variant=extract --include=steelyard "$VERSION_CODENAME" "$work/root" \
+mmdebstrap --quiet --variant=extract --include=steelyard "$VERSION_CODENAME" "$work/system" \
   --setup-hook="echo 'deb [trusted=yes] copy:$work/deb ./' >\"\$1\"/etc/apt/sources.list.d/steelyard.list" || exit
 
 # Copies the program, the files that it needs, and all licences; files in place of links.
 loader=lib64/ld-linux-x86-64.so.2
-mapfile -t libraries < <(chroot "$work/root" "/$loader" --list /usr/bin/steelyard | grep -o '/[^ ]*' | cut -c 2-)
-[ ${#libraries[@]} -gt 0 ] || fail "the loader lists no libraries of $work/root/usr/bin/steelyard"
-(cd "$work/root" && cp -aL --parents usr/bin/steelyard usr/share/steelyard usr/share/doc/*/copyright "${libraries[@]}" \
+mapfile -t libraries < <(chroot "$work/system" "/$loader" --list /usr/bin/steelyard | grep -o '/[^ ]*' | cut -c 2-)
+[ ${#libraries[@]} -gt 0 ] || fail "the loader lists no libraries of $work/system/usr/bin/steelyard"
+(cd "$work/system" && cp -aL --parents usr/bin/steelyard usr/share/steelyard usr/share/doc/*/copyright "${libraries[@]}" \
   "$work/image") || exit
 
 # A user without a name on most machines; jobs put their runs below the working directory.

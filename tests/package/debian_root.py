@@ -68,11 +68,11 @@ class Root:
     def run_as_user(self, *words):
         """Likewise as an ordinary user without network, in the folder of this user."""
         self.run('sh', '-c', 'id ada >/dev/null 2>&1 || useradd --create-home ada')
-        return run(*self.container('--private-network', '--user=ada', '--pipe', 'sh', '-c', 'cd && exec "$@"', 'sh', *words),
-                   stdin=subprocess.DEVNULL)
+        at_home = ('sh', '-c', 'cd && exec "$@"', 'sh', *words)
+        return run(*self.container('--private-network', '--user=ada', '--pipe', *at_home), stdin=subprocess.DEVNULL)
 
     def install(self, *files):
-        """Installs packages from files with apt. Returns megabytes and seconds of the download, and seconds of the rest."""
+        """Installs packages from files with apt. Returns megabytes and seconds of the download, then of the rest."""
         for file in files:
             shutil.copy(file, self.place / 'var/tmp')
         get = ['apt-get', 'install', '--yes', '--no-install-recommends', *(f'/var/tmp/{it.name}' for it in files)]

@@ -3,7 +3,7 @@
 # another with the names of both.
 #
 #   former_release_test.py PROGRAM            tests all archives
-#   former_release_test.py PROGRAM --keep     writes the archive of this release, as the last step before it is published
+#   former_release_test.py PROGRAM --keep     writes the archive of this release, before it is published
 import json
 import os
 import pathlib

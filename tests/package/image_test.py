@@ -1,5 +1,5 @@
-# The OCI image of script/package: small, run by a user who is not root, with the program as its entry point; a job
-# trains in it.
+# The OCI image of script/package: it is small, root does not run it, the program is its entry point, and a job trains
+# in it.
 #
 #   image_test.py SOURCE
 import json
@@ -21,8 +21,8 @@ assert image['User'].split(':')[0] not in ('', '0', 'root'), image
 
 with tempfile.TemporaryDirectory(prefix='steelyard-image-') as folder:
     def buildah(*words):
-        return run('buildah', '--root', f'{folder}/storage', '--runroot', f'{folder}/run', '--storage-driver', 'vfs', *words,
-                   stdin=subprocess.DEVNULL).strip()
+        place = ('--root', f'{folder}/storage', '--runroot', f'{folder}/run', '--storage-driver', 'vfs')
+        return run('buildah', *place, *words, stdin=subprocess.DEVNULL).strip()
 
     def steelyard(*words):
         return buildah('run', '--isolation', 'chroot', container, '--', *image['Entrypoint'], *words)

@@ -22,6 +22,9 @@
 
 namespace steelyard {
 
+// The version of the records below. Messages in them have protocol_version (protocol/codec.h).
+inline constexpr unsigned journal_version = 1;
+
 struct JournalHead {
   std::string build;  // of the writer; only the same build can read the journal
   Shared<Job> job{};

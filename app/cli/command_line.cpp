@@ -26,6 +26,7 @@ namespace {
 constexpr const char* overview = R"(Trains neural networks on machines of unequal speed.
 
 Examples:
+  steelyard demo                       equal against balanced shares, on data that comes with the program
   steelyard train examples/jobs/fashion_mnist.toml
   steelyard train examples/jobs/fashion_mnist.toml --set cluster.policy=equal --set train.epochs=2
   steelyard help job                   every key of a job file
@@ -278,7 +279,8 @@ Command read_command_line(int argc, const char* const* argv) {
   app.footer(exit_codes);
   app.require_subcommand(0, 1);
   bool version = false;
-  app.add_flag("--version", version, "print release, protocol version and processor features in use");
+  app.add_flag("--version", version,
+               "print release, versions of protocol and journal, and processor features in use");
 
   Commands commands(app);
   std::string topic;

@@ -10,6 +10,7 @@
 #include "app/processes/journal_file.h"
 #include "app/processes/process_keys.h"
 #include "app/tools/compare_command.h"
+#include "app/tools/demo_command.h"
 #include "app/tools/devices_command.h"
 #include "app/tools/inspect_command.h"
 #include "app/tools/keys_command.h"
@@ -60,6 +61,24 @@ void add_simulate(Commands& all) {
       "  steelyard simulate examples/scenarios/lbb_table2.toml --set network.step_ms=500");
 }
 
+constexpr const char* compare_web_help =
+    "show the page of the current run here while it trains: :PORT for this machine alone, or HOST:PORT";
+
+void add_demo(Commands& all) {
+  auto [app, it] = all.add(
+      "demo", "train three unequal workers with equal and with balanced shares, in less than a minute",
+      run_demo);
+  add_settings(app, it.overrides);
+  app.add_option("--run-dir", it.run_directory, "directory for the runs and the page (default: runs/demo-N)");
+  app.add_option("--web", it.web, compare_web_help)->type_name("[HOST:]PORT");
+  app.add_flag("--open", it.open, "open the page with the results in a browser");
+  app.footer(
+      "The data come with the program: 1,797 pictures of handwritten digits.\n"
+      "Examples:\n"
+      "  steelyard demo\n"
+      "  steelyard demo --web :7080 --open");
+}
+
 void add_compare(Commands& all) {
   auto [app, it] = all.add(
       "compare", "run jobs, scripts or scenarios under several policies and sync modes, and print a table",
@@ -92,6 +111,7 @@ void add_compare(Commands& all) {
       ->type_name("KEY=VALUE,...");
   app.add_option("--run-dir", it.run_directory,
                  "directory for a job's runs, compare.json and compare.html (default: runs/compare-NAME-N)");
+  app.add_option("--web", it.web, compare_web_help)->type_name("[HOST:]PORT");
   app.add_option("--json", it.json, "write all results as JSON to this file; - for standard output");
   app.add_option("--html", it.html, "write the page with charts to this file; - for standard output");
   app.footer(
@@ -297,7 +317,7 @@ void add_plan(Commands& all) {
 }
 
 void add_simulations(Commands& all) {
-  for (auto* const add : {add_simulate, add_compare, add_replay}) add(all);
+  for (auto* const add : {add_demo, add_simulate, add_compare, add_replay}) add(all);
 }
 
 void add_tools(Commands& all) {

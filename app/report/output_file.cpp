@@ -15,6 +15,7 @@
 #include "core/processor.h"
 #include "nn/cuda_devices.h"
 #include "protocol/codec.h"
+#include "protocol/journal.h"
 
 namespace steelyard {
 namespace {
@@ -48,7 +49,8 @@ std::string origin_line() {
 
 std::string version_text() {
   std::string text = std::string("steelyard ") + release() + ", protocol " +
-                     std::to_string(protocol_version) + ", kernels for " + name(cpu_level()) +
+                     std::to_string(protocol_version) + ", journal " + std::to_string(journal_version) +
+                     ", kernels for " + name(cpu_level()) +
                      (nn::built_with_cuda() ? ", CUDA devices:" : ", built without CUDA");
   if (nn::built_with_cuda() && nn::cuda_devices().empty()) text += " none";
   for (const nn::CudaDevice& device : nn::cuda_devices()) text += " " + device.name;

@@ -22,6 +22,7 @@
 #include "app/tools/compare_jobs.h"
 #include "app/tools/compare_scenarios.h"
 #include "app/tools/simulate_command.h"
+#include "app/web/place.h"
 #include "balancing/policies.h"
 #include "core/error.h"
 #include "sim/simulation.h"
@@ -47,6 +48,7 @@ void enter(Comparison& comparison, const std::vector<Contender>& contenders) {
 
 Prepared prepare_scenario(const CompareCommand& command, const std::string& file) {
   if (!command.run_directory.empty()) refuse_usage(file + " is a scenario: --run-dir is for jobs");
+  if (!command.web.empty()) refuse_usage(file + " is a scenario: --web is for jobs");
   Prepared it;
   it.scenario = read_scenario(file, command.overrides);
   if (command.target && it.scenario->training == nullptr) {
@@ -65,7 +67,7 @@ Prepared prepare_scenario(const CompareCommand& command, const std::string& file
 }
 
 ComparedJob compared(const CompareCommand& command, const std::string& path) {
-  ComparedJob job{path, command.overrides, {}};
+  ComparedJob job{path, command.overrides, {}, command.web};
   if (!is_script(path)) {
     job.file = parse_job(read(path), path, command.overrides);
     show_notices(job.file.notices);
@@ -173,6 +175,15 @@ void compare(Prepared& it, const CompareCommand& command, const std::atomic<bool
   write_text(it.comparison.directory + "/compare.html", page(comparison_document({it.comparison})));
 }
 
+// The runs serve it one after another, so they need a port that is known before.
+void tell_web(const std::string& web) {
+  if (web.empty()) return;
+  const HostPort place = web_place(web);
+  if (place.port == "0") refuse_usage("--web " + web + ": give a port, as in --web :7080");
+  std::fprintf(stderr, "the page of the current run: http://%s/\n",
+               with_port(place.host, place.port).c_str());
+}
+
 int exit_code(const std::vector<Comparison>& comparisons) {
   ExitCode code = ExitCode::ok;
   for (const Comparison& comparison : comparisons) {
@@ -201,6 +212,7 @@ int run_compare(const CompareCommand& command) {
         refuse_usage("--run-dir is one directory: give one job at a time, and no --sweep");
     }
   }
+  tell_web(command.web);
   std::atomic<bool> interrupted = false;
   const SignalWatch signals(
       [&](int) { interrupted = true; },

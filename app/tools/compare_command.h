@@ -20,7 +20,8 @@ struct CompareCommand {
   std::optional<double> target;       // accuracy; default: the job's target_accuracy
   std::optional<std::uint64_t> seed;  // default: the file's
   std::string run_directory;          // for a job; empty: runs/compare-<name>-N
-  std::string json, html;             // files, or - for standard output; empty: only in the run directory
+  std::string web;         // where each run of a job shows its page (app/web/place.h); empty: nowhere
+  std::string json, html;  // files, or - for standard output; empty: only in the run directory
 };
 
 // Returns the exit code: 0, 1 if a run failed, 75 if interrupted. Throws Failure if a file cannot be read or

@@ -66,6 +66,7 @@ class Clusters {
     for (const auto& list : {overrides, settings(contender, seed_ + repeat)}) {
       for (const std::string& setting : list) words.insert(words.end(), {"--set", setting});
     }
+    if (!job_.web.empty()) words.insert(words.end(), {"--web", job_.web});
     if (job_.script) words.insert(words.end(), {"-n", std::to_string(job_.script->workers)});
     words.push_back(file);
     return words;

@@ -18,6 +18,7 @@ struct ComparedJob {
   std::string path;                    // of a copy made when the comparison began
   std::vector<std::string> overrides;  // --set of the command line
   JobFile file;
+  std::string web;                        // CompareCommand::web
   std::optional<ScriptOptions> script{};  // instead of a job file
 };
 

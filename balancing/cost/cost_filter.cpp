@@ -29,6 +29,10 @@ constexpr double clear_step = 0.05;   // of the logarithm of the time, as predic
 constexpr double nearly = 0.85;       // ratio to a time known from before
 constexpr std::uint64_t enough = 3;   // measurements needed to know what is usual
 
+// The deviation of a sum of independent terms, far from the limits of a double; std::hypot would need glibc
+// 2.35.
+double combined(double a, double b) { return std::sqrt(a * a + b * b); }
+
 }  // namespace
 
 CostLine::CostLine(double units, double seconds)
@@ -142,7 +146,7 @@ double Level::seconds() const { return std::exp(averages_[believed_].log_seconds
 double Level::doubt() const { return std::sqrt(averages_[believed_].variance); }
 
 // With few measurements the noise itself is a guess.
-double Level::deviation(double rounds) const { return (1 + guessing / rounds) * std::hypot(doubt(), noise_); }
+double Level::deviation(double rounds) const { return (1 + guessing / rounds) * combined(doubt(), noise_); }
 
 double Level::drift() const { return speeds[believed_] * noise_; }
 
@@ -276,7 +280,7 @@ Affine CostFilter::curve(const Signals& now) const {
 }
 
 double CostFilter::doubt(double samples) const {
-  return std::hypot(level_.doubt(), shape_->doubt(units_, samples / unit_));
+  return combined(level_.doubt(), shape_->doubt(units_, samples / unit_));
 }
 
 }  // namespace steelyard::balancing

@@ -41,7 +41,8 @@ if(NOT output MATCHES "^steelyard [0-9]")
 endif()
 foreach(file bin/steelyard share/doc/steelyard/LICENSE share/doc/steelyard/README.md share/doc/steelyard/docs/tutorial.md
     share/doc/steelyard/docs/decisions/index.md share/doc/steelyard/examples/jobs/quick.toml
-    share/doc/steelyard/examples/own_model.cpp share/doc/steelyard/examples/to_pytorch.py)
+    share/doc/steelyard/examples/own_model.cpp
+    share/steelyard/jobs/digits.toml share/steelyard/digits/train-images-idx3-ubyte.gz share/doc/steelyard/examples/to_pytorch.py)
   if(NOT EXISTS ${place}/prefix/${file})
     message(FATAL_ERROR "${file} was not installed")
   endif()

@@ -4,6 +4,7 @@
 # afterwards the test needs no network. Exits with 77, "skipped", only if that first download is impossible.
 #
 #   wheel_test.py SOURCE COMPILER [PYTHON...]     beside the PyTorch of this Python, and of these
+#   wheel_test.py SDIST COMPILER [PYTHON...]      the same from build/packages/steelyard-N.N.N.tar.gz
 import os
 import pathlib
 import re
@@ -13,7 +14,8 @@ import tempfile
 import tomllib
 
 source, compiler, *pythons = sys.argv[1:]
-project = pathlib.Path(source, 'bindings/python')
+project = pathlib.Path(source)
+build = (project.parents[1] if project.is_file() else project / 'build').resolve()
 
 # Runs beside PyTorch: compares the thread pools of the process before and after the library is loaded.
 BESIDE_TORCH = r'''
@@ -47,18 +49,23 @@ def run(*words, **more):
 with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     place = pathlib.Path(name)
     environment = {key: value for key, value in os.environ.items() if not key.startswith(('STEELYARD', 'PYTHON'))}
+    if project.is_file():
+        run('tar', '-xzf', project, '-C', place)
+        project = place / project.name.removesuffix('.tar.gz')
     makers = tomllib.loads((project / 'pyproject.toml').read_text())['build-system']['requires']
-    builder = pathlib.Path(source, 'build/wheel-builder')
+    builder = build / 'wheel-builder'
     run(sys.executable, '-m', 'venv', builder)
     got = subprocess.run([builder / 'bin/pip', 'install', '--quiet', '--retries', '1', *makers], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if got.returncode != 0:
         print(f'skipped: PyPI cannot be reached for the wheel builder: {got.stdout.strip()[-300:]}')
         sys.exit(77)
-    # ccache has the objects of this build: same compiler and settings, and a build directory beside that of script/build.
+    # ccache has the objects of this build: same compiler and settings, and a build directory beside that of
+    # script/build.
     run(builder / 'bin/pip', 'wheel', '--no-build-isolation', '--no-deps', '-w', place, project,
-        f'--config-settings=build-dir={source}/build/wheel',
-        env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': source, 'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
+        f'--config-settings=build-dir={project}/build/wheel',
+        env={**environment, 'CXX': compiler, 'CCACHE_BASEDIR': str(project),
+             'CCACHE_SLOPPINESS': 'pch_defines,time_macros'})
     wheel, = place.glob('*.whl')
     print(f'{wheel.name}: {wheel.stat().st_size >> 10} KiB')
     if not re.fullmatch(r'steelyard-[\d.]+-py3-none-linux_\w+\.whl', wheel.name):
@@ -72,10 +79,9 @@ with tempfile.TemporaryDirectory(prefix='steelyard-wheel-') as name:
     version, file = run(place / 'use/bin/python', '-c', asked, **there).split()
     if not program.startswith(f'steelyard {version},') or place not in pathlib.Path(file).parents:
         sys.exit(f'package {version} at {file}, and the program: {program}')
-    job = pathlib.Path(source, 'examples/jobs/quick.toml')
-    run(place / 'use/bin/steelyard', 'train', job, '--run-dir', 'run', **there)
-    result = (place / 'run/result.json').read_text()
-    if '"outcome": "finished"' not in result:
+    run(place / 'use/bin/steelyard', 'demo', '--set', 'train.epochs=2', **there)
+    result = (place / 'runs/demo-1/equal-bsp-1/result.json').read_text()
+    if '"outcome": "finished"' not in result or not (place / 'runs/demo-1/compare.html').exists():
         sys.exit(result)
     shared = 'from steelyard.balance import Balancer; print(sum(Balancer(3).plan(8)))'
     if run(place / 'use/bin/python', '-c', shared, **there) != '8\n':

@@ -17,10 +17,7 @@ from steelyard._errors import Failure
 if typing.TYPE_CHECKING:
     from steelyard import arrays, balance, jax, keras, torch
 
-try:
-    __version__ = importlib.metadata.version('steelyard')
-except importlib.metadata.PackageNotFoundError:  # in the source tree
-    __version__ = '0.1.0'
+    __version__: str
 
 __all__ = ['Failure', 'arrays', 'balance', 'jax', 'keras', 'torch']
 
@@ -29,11 +26,21 @@ _SUBMODULES = frozenset(
 )
 
 
+def _version() -> str:
+    try:
+        return importlib.metadata.version('steelyard')
+    except importlib.metadata.PackageNotFoundError:  # the source tree, or a distribution's package
+        library = importlib.import_module('steelyard._library').library()
+        return str(library.steelyard_version().decode())
+
+
 def __getattr__(name: str) -> typing.Any:
+    if name == '__version__':
+        return _version()
     if name in _SUBMODULES:
         return importlib.import_module(f'steelyard.{name}')
     raise AttributeError(f'module steelyard has no attribute {name!r}')
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | _SUBMODULES)
+    return sorted(set(globals()) | _SUBMODULES | {'__version__'})

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "protocol/codec.h"
+#include "protocol/journal.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::process_version_test {
@@ -74,7 +75,9 @@ TEST_F(ProcessVersion, VersionPrintsTheProtocolVersion) {
   Process theirs(path("theirs.log"), {"--version"}, {}, other);
   ends_clean(ours, 0);
   ends_clean(theirs, 0);
-  EXPECT_TRUE(ours.says(", protocol " + std::to_string(protocol_version) + ", ")) << ours.output();
+  EXPECT_TRUE(ours.says(", protocol " + std::to_string(protocol_version) + ", journal " +
+                        std::to_string(journal_version) + ", "))
+      << ours.output();
   EXPECT_TRUE(theirs.says(", protocol 65535, ")) << theirs.output();
 }
 

@@ -168,6 +168,8 @@ TEST_F(ProcessCompare, MistakesAreReportedBeforeAnythingRuns) {
   EXPECT_THAT(said_, HasSubstr("did you mean \"lbb\"?"));
   EXPECT_EQ(run({"compare", scenario, "--run-dir", path("all")}), 2);
   EXPECT_THAT(said_, HasSubstr("is a scenario: --run-dir"));
+  EXPECT_EQ(run({"compare", scenario, "--web", ":7080"}), 2);
+  EXPECT_THAT(said_, HasSubstr("is a scenario: --web"));
   EXPECT_EQ(run({"compare", scenario, "--set", "train.lr=1"}), 78);
   EXPECT_THAT(said_, HasSubstr("[train] belongs to a job"));
   for (const std::string wrong : {"network.step_ms", "network.step_ms="}) {

@@ -29,8 +29,8 @@ TEST(OpenData, ErrorsListTheTable) {
   EXPECT_THAT(refusal("mnist", {}),
               AllOf(HasSubstr("'mnist'"), HasSubstr("valid: " + joined(names_of({}, built_in_data_sets())))));
   EXPECT_THAT(names_of({}, built_in_data_sets()),
-              testing::IsSupersetOf({"bytes", "cifar-10", "cifar-100", "csv", "fashion-mnist", "idx",
-                                     "libsvm", "npy", "synthetic"}));
+              testing::IsSupersetOf({"bytes", "cifar-10", "cifar-100", "csv", "digits", "fashion-mnist",
+                                     "idx", "libsvm", "npy", "synthetic"}));
   const DataTable extra{{"my-own", [](const Options&) { return DataSets{}; }}};
   EXPECT_THAT(refusal("mnist", {}, extra),
               HasSubstr("valid: my-own, " + joined(names_of({}, built_in_data_sets()))));

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "tests/worker/data/data_files.h"
+#include "worker/data/data_sets.h"
 
 namespace steelyard::idx_test {
 namespace {
@@ -145,6 +146,25 @@ TEST(OpenIdx, ReadsBothSetsOnTheScaleOfTheTrainingSet) {
   expect_sample(*sets.train, 0, {0, 255, 0, 255, 0, 255}, 1);
   expect_sample(*sets.train, 1, {51, 51, 51, 102, 102, 102}, 0);
   expect_sample(*sets.test, 0, {0, 51, 102, 153, 204, 255}, 1);
+}
+
+// The pictures that come with the program: no file is named, and every class is in both sets.
+TEST(OpenIdx, ReadsTheDigits) {
+  const DataSets sets = open_data("digits", {});
+  EXPECT_EQ(sets.train->size(), 1437u);
+  EXPECT_EQ(sets.test->size(), 360u);
+  EXPECT_EQ(sets.train->shape(), (nn::Shape{8, 8, 1}));
+  EXPECT_EQ(sets.train->classes(), 10u);
+  for (const auto& set : {sets.train, sets.test}) {
+    std::vector<std::uint64_t> counts(10);
+    std::vector<float> picture(64);
+    for (std::uint64_t index = 0; index < set->size(); ++index) {
+      std::uint32_t label = 99;
+      set->read(index, picture.data(), &label);
+      ++counts.at(label);
+    }
+    EXPECT_THAT(counts, testing::Each(testing::Gt(set->size() / 15)));
+  }
 }
 
 TEST(OpenIdx, RefusesDifferentCounts) {

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/share.h"
 #include "worker/data/byte_source.h"
 #include "worker/data/data_sets.h"
 #include "worker/data/file_bytes.h"
@@ -76,6 +77,10 @@ DataSets make_fashion_mnist(const Options& options) {
             " folder with the four IDX files");
   }
   return with_picture_options(open_idx(files_in(dir), 10), options);
+}
+
+DataSets make_digits(const Options& options) {
+  return with_picture_options(open_idx(files_in(shared_file("digits")), 10), options);
 }
 
 // Single files override the folder, so that one of the four can be replaced.
@@ -185,6 +190,9 @@ DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
 
 DataTable idx_rows() {
   return {
+      {"digits", make_digits,
+       "1,437 + 360 grey pictures of handwritten digits, 8 x 8 pixels, which come with the program",
+       picture_options({})},
       {"fashion-mnist", make_fashion_mnist,
        "60,000 + 10,000 grey pictures of clothes, 28 x 28 pixels, in ten classes (Xiao et al. 2017)",
        picture_options(

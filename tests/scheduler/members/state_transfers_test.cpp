@@ -62,7 +62,7 @@ TEST_F(StateTransfersTest, BeforeAFreshTrainingTheServersHaveTheState) {
   const auto answer = fresh.lacks(lacking(), 0, true, false);
   EXPECT_FALSE(answer.order);
   ASSERT_TRUE(answer.load);
-  EXPECT_EQ(load(answer), std::pair(std::uint64_t{0}, Version{0})) << "nobody uploads attempt 1";
+  EXPECT_EQ(load(answer), std::pair(std::uint64_t{0}, Version{0})) << "no worker uploads attempt 1";
 }
 
 TEST_F(StateTransfersTest, AWorkerThatLacksTheStateBeginsAnAttempt) {

@@ -58,7 +58,7 @@ class WorkerStatesTest : public ::testing::Test {
   bool valid = false;
 };
 
-TEST_F(WorkerStatesTest, TheCheckpointerIsToldThatAPartIsMissing) {
+TEST_F(WorkerStatesTest, TheCheckpointerGetsAnAnswerForAMissingPart) {
   const auto answers = heard<NotYet>(get(0, 9, 0, checkpointer_node));
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_EQ(answers[0].version, 9U);

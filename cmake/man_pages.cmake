@@ -3,6 +3,8 @@
 function(man_page page command purpose)
   execute_process(COMMAND ${HELP2MAN} --no-info --section=1 --version-string=${VERSION} --name=${purpose}
       ${command} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  # help2man gives the words of the command; a page is named by one word.
+  string(REGEX REPLACE "(\n\\.SH NAME\n)[^\n]* (\\\\- )" "\\1${page} \\2" text "${text}")
   # Indented paragraphs are examples and keep their line breaks.
   string(REGEX REPLACE "\n\\.IP\n(([^.\n][^\n]*\n)+)" "\n.IP\n.nf\n\\1.fi\n" text "${text}")
   file(WRITE ${INTO}/${page}.1 "${text}")

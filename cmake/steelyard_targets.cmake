@@ -2,11 +2,14 @@
 
 option(STEELYARD_UNITY "Compile several files of a folder as one: a faster full build, a slower one after an edit (preset dev: off)" ON)
 
-# In a unity build, a local name may equal that of a constant of another file.
-set(shadow $<IF:$<BOOL:${STEELYARD_UNITY}>,-Wshadow=local,-Wshadow>)
+# In a unity build, a local name may equal that of a constant of another file; clang has no warning without these.
+set(shadow $<IF:$<BOOL:${STEELYARD_UNITY}>,$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>)
 add_library(steelyard_options INTERFACE)
 target_compile_options(steelyard_options INTERFACE
   $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;${shadow};-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor>>)
+# The kernels' pragmas are gcc's.
+target_compile_options(steelyard_options INTERFACE
+  $<BUILD_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-unknown-pragmas>>)
 # gcc 12 gives false warnings about inactive alternatives of a variant, and about overlapping strings.
 target_compile_options(steelyard_options INTERFACE
   $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-restrict;$<$<BOOL:${STEELYARD_UNITY}>:-Wno-subobject-linkage>>>)
@@ -82,7 +85,8 @@ endfunction()
 
 # steelyard_leveled(target file.cpp...): compiles each file once per processor level; STEELYARD_LEVEL is the namespace of
 # its functions. Such files include no library headers: the linker keeps one copy of an inline function for the whole
-# program, and this must not be the copy compiled for AVX-512.
+# program, and this must not be the copy compiled for AVX-512. Other processors than x86-64 have only the baseline; the
+# other levels are then equal to it and never selected.
 function(steelyard_leveled target)
   foreach(level baseline v3 v4)
     set(objects ${target}_${level})
@@ -90,7 +94,9 @@ function(steelyard_leveled target)
     target_include_directories(${objects} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_definitions(${objects} PRIVATE STEELYARD_LEVEL=${level})
     target_compile_options(${objects} PRIVATE -O3 -fno-math-errno -fno-trapping-math)
-    if(level STREQUAL v3)
+    if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      # no more options
+    elseif(level STREQUAL v3)
       target_compile_options(${objects} PRIVATE -march=x86-64-v3)
     elseif(level STREQUAL v4)
       target_compile_options(${objects} PRIVATE -march=x86-64-v4 -mprefer-vector-width=512)

@@ -16,14 +16,22 @@
 namespace steelyard {
 namespace {
 
+#if defined(__x86_64__)
+Level best_level() {
+  const bool v3 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  return v4 ? Level::v4 : v3 ? Level::v3 : Level::baseline;
+}
+bool has_bf16() { return __builtin_cpu_supports("avx512bf16"); }
+#else
+Level best_level() { return Level::baseline; }
+bool has_bf16() { return false; }
+#endif
+
 Level detect() {
-  Level best = Level::baseline;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"))
-    best = Level::v3;
-  if (best == Level::v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    best = Level::v4;
-  }
+  Level best = best_level();
   if (const char* wanted = std::getenv("STEELYARD_LEVEL")) {
     for (const Level level : {Level::baseline, Level::v3, Level::v4}) {
       if (std::string_view(wanted) == name(level)) best = std::min(best, level);
@@ -46,7 +54,7 @@ Level cpu_level() {
   return level;
 }
 
-bool cpu_has_bf16() { return cpu_level() == Level::v4 && __builtin_cpu_supports("avx512bf16"); }
+bool cpu_has_bf16() { return cpu_level() == Level::v4 && has_bf16(); }
 
 const char* name(Level level) {
   static constexpr std::array names{"baseline", "v3", "v4"};
@@ -60,7 +68,8 @@ std::string processor_name(std::string_view cpuinfo) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
     const std::string_view key = trimmed(line.substr(0, colon)), value = trimmed(line.substr(colon + 1));
-    if (key == "model name" && name.empty()) name = value;
+    // On x86-64 "model" is a number; ARM has only "Model", the board.
+    if ((key == "model name" || key == "Model") && name.empty()) name = value;
     if (key == "physical id") packages.emplace(value);
   });
   if (name.empty()) return "unknown processor";

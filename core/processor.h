@@ -10,7 +10,8 @@ const char* release();  // of Steelyard, such as "0.1.0"
 
 // Instruction-set levels of our kernels. Kernels are compiled once per level and selected at start; all other
 // code targets the baseline, so one binary runs on every machine.
-enum class Level { baseline, v3, v4 };  // x86-64, x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512)
+// Levels: x86-64, x86-64-v3 (AVX2 and FMA), x86-64-v4 (AVX-512). Other processors have only the baseline.
+enum class Level { baseline, v3, v4 };
 
 // The highest level that this processor supports; STEELYARD_LEVEL=baseline|v3|v4 lowers it, for tests and
 // comparisons.
@@ -29,7 +30,8 @@ bool cpu_has_bf16();
 
 std::string host_name();  // of this machine; empty if unknown
 
-// Parses /proc/cpuinfo: "AMD EPYC 9655", or "2 x AMD EPYC 9655" for several packages.
+// Parses /proc/cpuinfo: "AMD EPYC 9655", or "2 x AMD EPYC 9655" for several packages; on ARM the name of the
+// board, if the file contains it.
 std::string processor_name(std::string_view cpuinfo);
 std::string processor_name();
 

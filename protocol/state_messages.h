@@ -60,7 +60,8 @@ struct Fetch {  // checkpointer -> shard: requests these parts of this version, 
   static constexpr Roles senders{Role::checkpointer};
   void serialize(auto& fields) { fields(version, bounded(parts, limits::parts)); }
 };
-// Shard -> checkpointer: the round that makes this version is still open; some requested parts follow later.
+// Shard -> checkpointer: the round that makes this version is still open, or no worker has uploaded the part;
+// some requested parts follow later.
 struct NotYet {
   Version version = 0;
   static constexpr Roles senders{Role::shard};
@@ -124,7 +125,8 @@ struct StateUploaded {
   static constexpr Roles senders{Role::worker};
   void serialize(auto& fields) { fields(term, attempt, ok, for_people(text, limits::text)); }
 };
-// Scheduler -> worker, in answer to each Ready of a worker without state: load this attempt.
+// Scheduler -> worker, in answer to each Ready of a worker without state: load this attempt; or, if attempt
+// and version are 0, pull the first version again.
 struct LoadState {
   Term term = 0;
   std::uint64_t attempt = 0;

@@ -37,12 +37,15 @@ void StateUpload::stored(Time now, const StateStored& stored) {
 StateDownload::StateDownload(Term term, std::uint64_t attempt, Version version, Write write)
     : term_(term), attempt_(attempt), version_(version), write_(std::move(write)), decided_(attempt) {}
 
-void StateDownload::ask(Time now, std::span<const ShardPlace> shards, Outbox& out) {
-  if (shards.empty() || superseded_) return;
+std::vector<NodeId> StateDownload::ask(Time now, std::span<const ShardPlace> shards, Outbox& out) {
+  std::vector<NodeId> asked;
+  if (shards.empty() || superseded_) return asked;
   for (const std::size_t part : (parts_ ? *parts_ : first_).ask(now)) {
     const auto number = static_cast<std::uint32_t>(part);
-    out.send<ToShard>(keeper_of(number, shards), GetState{term_, decided_, version_, number});
+    asked.push_back(keeper_of(number, shards));
+    out.send<ToShard>(asked.back(), GetState{term_, decided_, version_, number});
   }
+  return asked;
 }
 
 bool StateDownload::take(Time now, const WorkerState& part) {

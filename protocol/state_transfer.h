@@ -50,8 +50,8 @@ class StateDownload {
   // `attempt` 0: any attempt of this version; the first part that arrives decides.
   StateDownload(Term term, std::uint64_t attempt, Version version, Write write);
 
-  // Requests the parts that are due.
-  void ask(Time now, std::span<const ShardPlace> shards, Outbox& out);
+  // Requests the parts that are due. Returns the shards that keep them.
+  std::vector<NodeId> ask(Time now, std::span<const ShardPlace> shards, Outbox& out);
   // Takes a part. Returns false if it is late, repeated or malformed. Throws what `write` throws.
   bool take(Time now, const WorkerState& part);
   void restart();  // a connection to a shard broke

@@ -76,8 +76,13 @@ OwnSteps::Change OwnSteps::handle(Time, const StepTaken& step, std::span<const S
 
 OwnSteps::Change OwnSteps::handle(Time now, const LoadState& order, std::span<const ShardPlace> shards,
                                   Outbox& out) {
-  const bool known = order.attempt > 0 && order.attempt <= loading();
+  const bool first = order.attempt == 0 && order.version == 0;  // a state that the servers have
+  const bool known = first ? next_ == Version{0} : order.attempt > 0 && order.attempt <= loading();
   if (order.term != term_ || has_state_ || known) return Change::none;
+  if (first) {
+    next_ = 0;
+    return Change::loads;
+  }
   loaded_from_ = make_file_();
   download_.emplace(
       term_, order.attempt, order.version,

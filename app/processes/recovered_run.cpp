@@ -5,6 +5,7 @@
 #include "app/config/prepare_job.h"
 #include "app/processes/journal_file.h"
 #include "app/report/output_file.h"
+#include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
 #include "app/report/trace_file.h"
 #include "core/error.h"
@@ -52,6 +53,16 @@ SchedulersPlace place_in(const Json& it) {
 
 [[noreturn]] void refuse_journal(ExitCode code, const std::string& path, const std::string& why) {
   throw Failure(code, path + ": " + why + ": continue from the last checkpoint with --resume");
+}
+
+// `build`: that of the writer, as in version_text(); empty if its head cannot be read.
+std::string written_by(std::string build) {
+  const std::string said = "another build of the scheduler wrote it";
+  if (build.empty()) return said;
+  std::string own = version_text();
+  for (std::string* text : {&build, &own})
+    while (text->ends_with('\n')) text->pop_back();
+  return said + " ('" + shown_line(build) + "'; this is '" + own + "')";
 }
 
 // Where the scheduler's record of the run is, for messages.
@@ -104,7 +115,7 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
   const auto first = reader.next();
   const auto* head = first ? std::get_if<JournalHead>(&first->what) : nullptr;
   if (head == nullptr || head->build != version_text())
-    refuse_journal(ExitCode::configuration, path, "another build of the scheduler wrote it");
+    refuse_journal(ExitCode::configuration, path, written_by(head == nullptr ? "" : head->build));
   killed.head_bytes = reader.read();
   killed.job = head->job;
   killed.from = head->from;

@@ -11,6 +11,7 @@
 #include "server/mirror/replica.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
+#include "worker/compute/own_state.h"
 
 namespace steelyard {
 namespace {
@@ -35,6 +36,7 @@ struct Seat {
     const std::string scheduler = scheduler_places(options.scheduler);
     const std::string bound = link.listen(listening(options, index));
     Shard::Options of_shard{node, {}, {from_seconds(options.wait), from_seconds(0.25)}, std::move(versions)};
+    of_shard.state_file = temporary_state_file;
     name = of_shard.hello.name = shard_name(options, index);
     of_shard.hello.fingerprint = options.fingerprint;
     of_shard.hello.mirror = index >= options.shards;

@@ -170,6 +170,7 @@ void Recorder::note(const std::string& text, Time now) {
   }
   bar_.note(shown);
   write(events_, line, now);
+  events_.flush(now);  // others wait for it: the launcher reads which scripts have joined
 }
 
 void Recorder::happened(const std::string& text, Time now) { write(events_, event_line(text, now), now); }

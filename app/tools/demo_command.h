@@ -1,5 +1,5 @@
-// `steelyard demo`: compares equal with balanced shares on three unequal workers, with data that comes with the
-// program. Needs no file, network or root.
+// `steelyard demo`: compares equal with balanced shares on three unequal workers, with data that comes with
+// the program. Needs no file, network or root.
 #pragma once
 
 #include <string>

@@ -12,6 +12,7 @@
 #include <future>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/error.h"
 #include "core/processor.h"
@@ -99,7 +100,11 @@ class ConnectionThreads : public httplib::TaskQueue {
       });
     }
   }
-  void enqueue(std::function<void()> visit) override { waiting_.push(std::move(visit)); }
+  // void in cpp-httplib 0.11; later versions close the connection if it was not queued.
+  using Queued = decltype(std::declval<httplib::TaskQueue&>().enqueue(nullptr));
+  Queued enqueue(std::function<void()> visit) override {
+    return static_cast<Queued>(waiting_.push(std::move(visit)));
+  }
   void shutdown() override {
     waiting_.close();
     threads_.clear();
@@ -121,7 +126,13 @@ class Server : public httplib::Server {
   bool process_and_close_socket(socket_t socket) override {
     Connection visit(socket, ended_);
     bool closed = false;
-    const bool answered = process_request(visit, true, closed, nullptr);
+    // cpp-httplib 0.18 takes both addresses, too.
+    const bool answered = [&](auto& self) {
+      if constexpr (requires { self.process_request(visit, true, closed, nullptr); })
+        return self.process_request(visit, true, closed, nullptr);
+      else
+        return self.process_request(visit, "", 0, "", 0, true, closed, nullptr);
+    }(*this);
     ::shutdown(socket, SHUT_RDWR);
     ::close(socket);
     return answered;

@@ -2,9 +2,10 @@
 
     script/bench overhead [--models resnet20] [--batch 128] [--rounds 30] [--repeats 3] [--trace FILE]
 
-A plain loop (forward, backward, no step) and a job with the same model and batches alternate in one single-threaded
-process; scheduler and server use the machine's other cores. A round is the time from one iteration of the job's loop to
-the next: parameters, forward, backward, exchange, the server's step and the scheduler's messages. Figures are medians.
+A bare loop (forward, backward, no step), a usual one (DataLoader, forward, backward, optimizer.step()) and a job with
+the same model and batches alternate in one single-threaded process; scheduler and server use the machine's other cores.
+A round is the time from one iteration of the job's loop to the next: samples, parameters, forward, backward, exchange,
+the server's step and the scheduler's messages. Figures are medians.
 
 Also measures the fraction of the gradient that is announced before backward returns, and the fraction of the server's
 processor time that overlaps with the worker's backward pass. --trace writes a timeline for ui.perfetto.dev and
@@ -76,17 +77,29 @@ class Case:
         torch.manual_seed(1)
         self.it, self.name = it, name
         self.model = PEERS[name].make()
-        samples = 4 * it.batch
+        samples = (FIRST + it.rounds) * it.batch
         self.x, self.y = torch.randn(samples, *PEERS[name].sample), torch.randint(0, 10, (samples,))
 
     def loss(self, x, y):
         return torch.nn.functional.cross_entropy(self.model(x), y)
 
-    def plain(self):
+    def usual(self):
+        """Returns the median seconds of an iteration of a usual loop."""
+        data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(self.x, self.y), self.it.batch, shuffle=True)
+        optimizer = torch.optim.SGD(self.model.parameters(), lr=0.001, momentum=0.9)
+        times = [time.monotonic()]
+        for x, y in data:
+            optimizer.zero_grad()
+            self.loss(x, y).backward()
+            optimizer.step()
+            times.append(time.monotonic())
+        return statistics.median(end - begin for begin, end in zip(times[FIRST:], times[FIRST + 1:]))
+
+    def bare(self):
         """Returns the median seconds of a forward and a backward pass."""
         times = []
         for turn in range(FIRST + self.it.rounds // 2):
-            batch = slice(turn % 4 * self.it.batch, (turn % 4 + 1) * self.it.batch)
+            batch = slice(turn * self.it.batch, (turn + 1) * self.it.batch)
             begin = time.monotonic()
             self.model.zero_grad(set_to_none=True)
             self.loss(self.x[batch], self.y[batch]).backward()
@@ -106,8 +119,8 @@ class Case:
         worker.final = final
         with tempfile.TemporaryDirectory() as directory:
             job = steelyard.torch.join(self.model, optimizer, torch.utils.data.TensorDataset(self.x, self.y),
-                                       batch=self.it.batch, micro_batch=self.it.batch, rounds=FIRST + self.it.rounds,
-                                       run_dir=f'{directory}/run')
+                                       batch=self.it.batch, micro_batch=self.it.batch, run_dir=f'{directory}/run',
+                                       verbose=False)
             watch = None
             for x, y in job:
                 watch = watch or Watch()  # the servers run by now
@@ -152,22 +165,24 @@ def timeline(noted):
 
 
 def compare(it, name):
-    case, plain, rounds = Case(it, name), [], []
-    plain.append(case.plain())
+    case, rounds = Case(it, name), []
+    bare, usual = [case.bare()], [case.usual()]
     for _ in range(it.repeats):
         noted = case.job()
-        plain.append(case.plain())
+        bare.append(case.bare())
+        usual.append(case.usual())
         rounds.append(list(rounds_of(noted)))
     if it.trace:
         it.trace.write_text(json.dumps({'traceEvents': list(timeline(noted))}))
     everything = [each for repeat in rounds for each in repeat]
     whole = [statistics.median(each['round'] for each in repeat) for repeat in rounds]
-    # Each job runs between two plain loops, so other load on the machine affects both.
-    beside = [seconds / ((before + after) / 2) for seconds, before, after in zip(whole, plain, plain[1:])]
+    # Each job runs between two loops of each kind, so other load on the machine affects all.
+    beside = lambda plain: [seconds - (before + after) / 2 for seconds, before, after in zip(whole, plain, plain[1:])]
     share = lambda part, of: 100 * sum(each[part] for each in everything) / sum(each[of] for each in everything)
     milli = lambda values: f'{1e3 * statistics.median(values):.1f} [{1e3 * min(values):.1f}..{1e3 * max(values):.1f}]'
-    print(f'{name}, batch {it.batch}: plain {milli(plain)} ms, one round {milli(whole)} ms: '
-          f'{100 * statistics.median(beside) - 100:.1f} % [{100 * min(beside) - 100:.1f}..{100 * max(beside) - 100:.1f}]')
+    print(f'{name}, batch {it.batch}: one round {milli(whole)} ms\n'
+          f'  forward and backward {milli(bare)} ms, so the rest of the round is {milli(beside(bare))} ms\n'
+          f'  a usual loop {milli(usual)} ms, so a round is {milli(beside(usual))} ms longer')
     print(f"  announced before backward returned: {share('told_early', 'told'):.0f} % of the gradient; of the server's "
           f"{1e3 * statistics.median(each['busy'] for each in everything):.1f} ms per round "
           f"{share('busy_under', 'busy'):.0f} % overlap with backward", flush=True)

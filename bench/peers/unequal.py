@@ -1,7 +1,8 @@
 """Workers of unequal speed: Steelyard's PyTorch module and DistributedDataParallel, alternating in one run.
 
     script/bench unequal [--with steelyard,ddp,ddp-hand] [--models mlp,resnet20] [--unequal sleep:2,4,8]
-                         [--scenario steady,changing,equal,killed,joining] [--repeats 5] [--quick] [--json FILE]
+                         [--scenario steady,changing,equal,killed,joining] [--micro-batch N] [--repeats 5] [--quick]
+                         [--json FILE]
 
 - ddp: equal batches.
 - ddp-hand: batches in proportion to manually set speeds, with rescaled losses, so that the averaged gradient is that of
@@ -9,10 +10,11 @@
 - steelyard: steelyard.torch.join, under `steelyard run`.
 
 All use single-threaded processes and the same model, initial weights, data (random tensors in classes), global batch,
-optimizer, loader and number of epochs. --unequal sets the method and the factors of the slowdown: sleep, quota or busy
-(unequal_speed.py). Scenarios: steady; changing: the factors are reversed halfway; equal: no slowdown, at most as many
-workers as cores; killed: the last worker is killed halfway (torchrun restarts from the last epoch's checkpoint);
-joining: the last worker joins halfway (Steelyard only: DDP has a fixed number of processes).
+optimizer, loader and number of epochs. --micro-batch sets Steelyard's; shares are multiples of it. --unequal sets the
+method and the factors of the slowdown: sleep, quota or busy (unequal_speed.py). Scenarios: steady; changing: the
+factors are reversed halfway; equal: no slowdown, at most as many workers as cores; killed: the last worker is killed
+halfway (torchrun restarts from the last epoch's checkpoint); joining: the last worker joins halfway (Steelyard only:
+DDP has a fixed number of processes).
 
 First, the losses of the first rounds must equal those of one plain process to 1e-3; otherwise no speed is reported.
 Rates are samples per second after the tenth round, medians of the repeats with their range. The ideal is the rate of
@@ -61,7 +63,7 @@ def setting(it, model, scenario, **changes):
     return {'with': 'alone', 'model': model, 'scenario': scenario, 'workers': workers, 'tests': 1000, 'seed': 1,
             'slowed_by': 'sleep' if scenario == 'equal' else it.slowed_by, 'by_hand': None, 'check': False,
             'factors': [1] * workers if scenario == 'equal' else it.factors, 'keep': int(scenario == 'killed'),
-            **(QUICK if it.quick else SIZES)[model], **changes}
+            **(QUICK if it.quick else SIZES)[model], **it.micro_batch, **changes}
 
 
 class Training:
@@ -306,6 +308,7 @@ def arguments():
     options.add_argument('--models', type=words)
     options.add_argument('--unequal', default='sleep:2,4,8', help='method (sleep, quota or busy) and the factor of each worker')
     options.add_argument('--scenario', dest='scenarios', type=words, default=['steady'])
+    options.add_argument('--micro-batch', type=int, help='instead of 16 with batch norm, and a measured one without')
     options.add_argument('--repeats', type=int)
     options.add_argument('--quick', action='store_true', help='a short test: the MLP, few rounds, once')
     options.add_argument('--no-check', action='store_true', help='skip the check of losses')
@@ -326,6 +329,7 @@ def arguments():
     if it.slowed_by not in ('sleep', 'quota', 'busy') or len(it.factors) < 2 or min(it.factors) < 1:
         options.error(f'--unequal {it.unequal}: as in sleep:2,4,8, with a factor of at least 1 for each worker')
     it.repeats = it.repeats or (1 if it.quick else 5)
+    it.micro_batch = {'micro_batch': it.micro_batch} if it.micro_batch else {}
     it.build = it.build.resolve()
     return it
 

@@ -8,6 +8,7 @@
 
 #include "core/processor.h"
 #include "nn/cpu/onednn.h"
+#include "nn/cpu/onednn_versions.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
@@ -36,7 +37,7 @@ struct Primitive {
   Primitive(const typename Kind::primitive_desc& d, const memory::desc& w,
             std::initializer_list<memory::desc> pictures)
       : desc(d), run(d), weights(w), converted(0) {
-    for (const memory::desc& it : pictures) converted += it.data_type() == Type::bf16 ? floats(it) : 0;
+    for (const memory::desc& it : pictures) converted += onednn::type_of(it) == Type::bf16 ? floats(it) : 0;
   }
   // In the caller's memory: the weights, then scratch memory (the library's own is shared by threads, which
   // silently gives wrong results), then the pictures in bf16.
@@ -152,14 +153,14 @@ class OnednnConv2d final : public Op {
     const auto algorithm = dnnl::algorithm::convolution_direct;
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const Forwards::primitive_desc forward({dnnl::prop_kind::forward_training, algorithm, source, weights,
-                                            biases, result, strides, padding, padding},
-                                           attributes, engine_);
-    const BackwardWeights::primitive_desc backward_weights(
-        {algorithm, source, d_weights, biases, d_result, strides, padding, padding}, attributes, engine_,
-        forward);
-    const BackwardData::primitive_desc backward_data(
-        {algorithm, d_source, weights, d_result, strides, padding, padding}, attributes, engine_, forward);
+    const auto forward =
+        onednn::described<Forwards>(engine_, attributes, dnnl::prop_kind::forward_training, algorithm, source,
+                                    weights, biases, result, strides, padding, padding);
+    const auto backward_weights =
+        onednn::described_after<BackwardWeights>(forward, engine_, attributes, algorithm, source, d_weights,
+                                                 biases, d_result, strides, padding, padding);
+    const auto backward_data = onednn::described_after<BackwardData>(
+        forward, engine_, attributes, algorithm, d_source, weights, d_result, strides, padding, padding);
     return {{forward, forward.weights_desc(), {source}},
             {backward_weights, backward_weights.diff_weights_desc(), {source, d_result}},
             {backward_data, backward_data.weights_desc(), {d_result}}};
@@ -187,8 +188,8 @@ class OnednnConv2d final : public Op {
   }
   // Pictures as the primitive takes them: in place, or converted into `room`, which is advanced.
   [[nodiscard]] memory factor(const memory::desc& desc, const float* data, float*& room) {
-    if (desc.data_type() == Type::f32) return view(desc, data);
-    memory from = view({desc.dims(), Type::f32, Tag::nhwc}, data), to = view(desc, room);
+    if (onednn::type_of(desc) == Type::f32) return view(desc, data);
+    memory from = view({onednn::dims_of(desc), Type::f32, Tag::nhwc}, data), to = view(desc, room);
     dnnl::reorder(from, to).execute(stream_, from, to);
     room += floats(desc);
     return to;

@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/processor.h"
+#include "nn/cpu/onednn_versions.h"
 
 // From libgomp, on which oneDNN runs; its header comes only with gcc.
 extern "C" void omp_set_num_threads(int threads);
@@ -96,7 +97,7 @@ class Products::Bf16 {
       sum.append_sum(1.0F);
       attributes.set_post_ops(sum);
     }
-    const dnnl::matmul::primitive_desc desc({first.halves, second.halves, product}, attributes, engine_);
+    const auto desc = described<dnnl::matmul>(engine_, attributes, first.halves, second.halves, product);
     const auto grow = [](auto& room, std::uint64_t wanted) { room.resize(std::max(room.size(), wanted)); };
     grow(a_, extent.rows * extent.depth);
     grow(b_, extent.depth * extent.columns);

@@ -14,7 +14,7 @@ std::optional<StateTransfers::Order> StateTransfers::begin(Version version) {
 }
 
 StateTransfers::Answer StateTransfers::lacks(const Ready& ready, Version next, bool gathering, bool saving) {
-  if (gathering) return {{}, LoadState{term_, first_state_attempt, from_}};
+  if (gathering) return {{}, LoadState{term_, from_ > 0 ? first_state_attempt : 0, from_}};
   Answer answer;
   const bool loads = attempt_ && ready.loading == attempt_->number,
              fresh = attempt_ && attempt_->version == next;

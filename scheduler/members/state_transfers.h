@@ -34,7 +34,8 @@ class StateTransfers {
 
   // A worker has reported that it lacks the state. `next`: the version that the newest begun round makes.
   // `saving`: a checkpoint of version() is being written, so no new attempt may replace it. Before training
-  // begins the worker loads the version that the job starts from, which the checkpointer uploads.
+  // begins the worker loads the version that the job starts from: in a resumed job the checkpointer uploads
+  // it, in a fresh one the servers have it.
   struct Answer {
     std::optional<Order> order{};     // a new attempt
     std::optional<LoadState> load{};  // for that worker; nothing if it has to wait

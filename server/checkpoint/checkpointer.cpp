@@ -84,6 +84,7 @@ bool Checkpointer::awaited(const ShardPlace& shard) const {
   const Contact& contact = contacts_.at(shard.node);
   if (initial_ && !contact.loaded && now_ - contact.offered <= silence) return true;
   if (!gathering_) return false;
+  if (gathering_->worker_state) return true;
   const auto transfer = gathering_->transfers.find(index_of(shard));
   return transfer != gathering_->transfers.end() && !transfer->second.complete();
 }
@@ -209,7 +210,12 @@ void Checkpointer::handle(NodeId, const WorkerState& part, Outbox& out) {
 
 void Checkpointer::ask(Outbox& out) {
   if (!gathering_) return;
-  if (gathering_->worker_state) return gathering_->worker_state->ask(now_, shards_, out);
+  if (gathering_->worker_state) {
+    for (const NodeId shard : gathering_->worker_state->ask(now_, shards_, out)) {
+      if (Contact& contact = contacts_.at(shard); !contact.asked) contact.asked = now_;
+    }
+    return;
+  }
   const std::size_t window =
       std::max<std::size_t>(1, parts_at_once / std::max<std::size_t>(1, shards_.size()));
   for (const ShardPlace& shard : shards_) {

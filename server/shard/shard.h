@@ -37,6 +37,7 @@ class Shard {
     // Memory for versions, which other processes can read; shared by the shards of a process. Null: private
     // memory.
     std::shared_ptr<FlatPool> versions{};
+    WorkerStates::MakeFile state_file{};  // for the state of workers; empty: it is kept in memory
   };
   // Counts of pushes since the start, and of other messages that were late, repeated or unknown.
   struct Counts {
@@ -49,7 +50,8 @@ class Shard {
     std::uint64_t ignored = 0;        // messages other than pushes
   };
 
-  explicit Shard(Options options) : options_(std::move(options)), session_(options_.timeout) {}
+  explicit Shard(Options options)
+      : options_(std::move(options)), session_(options_.timeout), worker_states_(options_.state_file) {}
 
   void step(Time now, const Envelope& in, Outbox& out);
   void wake(Time now, Outbox& out);

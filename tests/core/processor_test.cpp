@@ -12,6 +12,10 @@ TEST(Processor, TheNameIsThatOfTheModel) {
             "AMD EPYC 9655");
   EXPECT_EQ(processor_name("model name : Some\nphysical id : 0\n\nmodel name : Some\nphysical id : 1"),
             "2 x Some");
+  EXPECT_EQ(
+      processor_name("processor\t: 0\nCPU part\t: 0xd08\n\nModel\t\t: Raspberry Pi 4 Model B Rev 1.4\n"),
+      "Raspberry Pi 4 Model B Rev 1.4");
+  EXPECT_EQ(processor_name("model\t\t: 143\n"), "unknown processor");
   EXPECT_EQ(processor_name(""), "unknown processor");
   EXPECT_EQ(processor_name("no colon\nmodel name\n"), "unknown processor");
   EXPECT_FALSE(processor_name().empty());

@@ -46,7 +46,7 @@ class Root:
                    'root=$1 folder=$2; shift 2; '
                    'exec chroot "$root" sh -c \'cd "$0"; exec "$@"\' "$folder" "$@"',
                    'sh', self.place, folder,
-                   *(['setpriv', f'--reuid={user}', f'--regid={user}', '--clear-groups', 'env', 'HOME=/home/user']
+                   *(['setpriv', f'--reuid={user}', f'--regid={user}', '--clear-groups', 'env', 'HOME=/srv/user']
                      if user else []), *words, shown=words)
 
     def text(self, path):
@@ -55,11 +55,11 @@ class Root:
 
 def install(root, package):
     """Returns the program, and the words that begin a call of Python with the package."""
-    shutil.copy(package, pathlib.Path(root.place, 'root'))
-    inside = f'/root/{package.name}'
+    shutil.copy(package, pathlib.Path(root.place, 'opt'))
+    inside = f'/opt/{package.name}'
     if kind == 'tarball':
-        root.run('tar', '-xzf', inside, '-C', '/root')
-        root.run(f'/root/{package.name.removesuffix(".tar.gz")}/install.sh')
+        root.run('tar', '-xzf', inside, '-C', '/opt')
+        root.run(f'/opt/{package.name.removesuffix(".tar.gz")}/install.sh')
         return '/usr/local/bin/steelyard', ['env', 'PYTHONPATH=/usr/local/lib/steelyard', 'python3']
     root.run('python3', '-m', 'venv', '/opt/steelyard')
     root.run('/opt/steelyard/bin/pip', 'install', '--no-index', inside)
@@ -98,8 +98,8 @@ with tempfile.TemporaryDirectory(prefix='steelyard-root-') as place:
     root.run('apt-get', '-qq', 'update', network=True)
     root.run('apt-get', '-qq', '-y', 'install', '--no-install-recommends', 'python3-venv', network=True)
     program, interpreter = install(root, package)
-    root.run('sh', '-c', f'mkdir -p /home/user /home/other && chown {USER}:{USER} /home/*')
-    check_demo(root, [program, 'demo'], '/home/user')
+    root.run('sh', '-c', f'mkdir -p /srv/user /srv/other && chown {USER}:{USER} /srv/*')
+    check_demo(root, [program, 'demo'], '/srv/user')
     print(f'{time.monotonic() - began:.1f} s from the empty {suite} to the table, with {package.name}')
 
     version = root.run(*interpreter, '-c', 'import sys, steelyard; print(*sys.version_info[:2], steelyard.__version__)')
@@ -107,5 +107,5 @@ with tempfile.TemporaryDirectory(prefix='steelyard-root-') as place:
     assert root.run(program, '--version').startswith(f'steelyard {version.split()[2]}, protocol '), version
     balanced = 'from steelyard.balance import Balancer; print(sum(Balancer(3).plan(8)))'
     assert root.run(*interpreter, '-c', balanced) == '8\n'
-    check_demo(root, [*interpreter, '-m', 'steelyard.demo'], '/home/other', '--set', 'train.epochs=3')
+    check_demo(root, [*interpreter, '-m', 'steelyard.demo'], '/srv/other', '--set', 'train.epochs=3')
     check_content(root)

@@ -147,4 +147,5 @@ def main():
     sys.exit(1 if findings or compared == 0 else 0)
 
 
-main()
+if __name__ == '__main__':
+    main()

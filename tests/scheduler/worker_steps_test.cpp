@@ -60,6 +60,13 @@ TEST_F(WorkerSteps, InAResumedJobTheStateOfTheCheckpointIsLoaded) {
   EXPECT_THAT(run("w1: Ready"), Contains(StartsWith("w1 <- Start round 2")));
 }
 
+TEST_F(WorkerSteps, AStateLostBeforeAFreshTrainingIsPulledAgain) {
+  begin("epochs=2");
+  EXPECT_THAT(run("w1: NoState"), ElementsAre("w1 <- LoadState 0 of version 0"));
+  EXPECT_THAT(run("s1: Beat loaded"), Not(Contains(StartsWith("w1 <- Start"))));
+  EXPECT_THAT(run("w1: Ready"), Contains(StartsWith("w1 <- Start round 0")));
+}
+
 TEST_F(WorkerSteps, ACheckpointIsAnUpload) {
   begin("epochs=2 save=1");
   EXPECT_THAT(run("s1: Beat loaded"), Not(Contains(HasSubstr("UploadState"))));

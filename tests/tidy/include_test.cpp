@@ -82,7 +82,7 @@ const std::vector<Library> libraries{
      {"core/json.h", "server/checkpoint/safetensors.cpp"},  // reads a checkpoint's header while parsing it
      false,
      {}},
-    {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn.h"}},
+    {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn_versions.h"}},
     {"^(tbb|oneapi/tbb)/.*", {"core/parallel.cpp"}, true, {}},
     {"^cereal/.*", {"protocol"}, false, {}},
     {"^(zlib|zconf)\\.h$", {"worker/data"}, true, {}},

@@ -189,6 +189,20 @@ TEST_F(OwnStepsTest, AVersionThatArrivesAfterTheLossIsNotTaken) {
   EXPECT_THAT(ready(), ElementsAre(ReadyAnswer(false, 0)));
 }
 
+// Only the servers have a first state; no worker uploads one.
+TEST_F(OwnStepsTest, BeforeTheFirstRoundTheFirstVersionIsPulledAgain) {
+  arrive_all(0);
+  deliver(link_node, StateLost{});
+  load(0, 0);
+  EXPECT_THAT(pulled(), ElementsAre(0, 0));
+  EXPECT_THAT(sent_of<GetState>(), IsEmpty());
+  load(0, 0);
+  EXPECT_THAT(sent, IsEmpty()) << "repeated";
+  arrive_all(0);
+  EXPECT_THAT(steps(), ElementsAre(0));
+  EXPECT_THAT(ready(), ElementsAre(ReadyAnswer(true, 0)));
+}
+
 // ---- other jobs
 
 TEST_F(WorkerTest, InOtherJobsMessagesAboutStatesAreIgnored) {

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 
 class Failure(RuntimeError):
-    """The message says what is wrong, where, and the remedy. `code` is the exit code that the command
-    line would return:
+    """The message states the error, the place and the remedy. `code` is the exit code that the program
+    would return:
 
-    1 training failed, 2 wrong usage, 69 a process or host is lost or cannot be reached, 74 file or disk
-    error, 75 stopped on request or by a temporary problem, 76 another release or another job, 78 wrong
-    configuration.
+    1   training failed
+    2   wrong usage
+    69  a process or host is lost or cannot be reached
+    74  file or disk error
+    75  stopped on request or by a temporary problem
+    76  another release or another job
+    78  wrong configuration
     """
 
     def __init__(self, message: str, code: int = 1) -> None:

@@ -18,7 +18,7 @@ import sys
 import threading
 import traceback
 import weakref
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Generator, Iterator, Optional
 
 from steelyard import _worker
 from steelyard._cluster import GivenCluster
@@ -97,7 +97,7 @@ class BaseJob:
     @property
     def round(self) -> int:
         """The round of the current task, from 0 in each epoch."""
-        return self.position // max(1, self.about.get('batch', 1))
+        return self.position // max(1, int(self.about.get('batch', 1)))
 
     @property
     def logs(self) -> bool:
@@ -158,7 +158,7 @@ class BaseJob:
         while not self.about and not self._over:
             self._step()
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self) -> Generator[Task, None, None]:
         """Yields tasks to compute. A task that is not done when the next one is requested is
         abandoned. At the end the final parameters are loaded; raises Failure if the job failed."""
         if self._loop_began:

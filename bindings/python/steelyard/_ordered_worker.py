@@ -59,7 +59,7 @@ class OrderedWorker:
     def wanted(self) -> bool:
         return self._worker.wanted()
 
-    def done(self, loss: float, correct: int) -> None:
+    def done(self, loss: float, correct: Optional[int]) -> None:
         self._worker.done(loss, correct)
 
     def stop(self, now: bool) -> None:

@@ -1,7 +1,7 @@
 """Decides which samples are read, in which micro-batches, and which are prefetched.
 
-Micro-batches begin at multiples of their size, counted from the begin of the round. So if a share
-changes a little, most prefetched micro-batches are still the ones needed.
+With prefetching, micro-batches begin at multiples of their size, counted from the begin of the round. So
+if a share changes a little, most prefetched micro-batches are still the ones needed.
 
 The next piece is not known in advance. The guess is the same part of the next round; a wrong guess
 only costs reading.
@@ -23,16 +23,18 @@ def cut(
     batch: int,
     ends: Optional[Sequence[int]] = None,
     joins_lone: bool = False,
+    aligned: bool = True,
 ) -> list[Samples]:
     """Cuts a piece that begins at `position` of its epoch into micro-batches of `size`, aligned to
-    rounds of `batch` samples. With `ends`, the positions at which groups end, they are aligned to groups
-    and lie within one. `joins_lone`: a last micro-batch of one sample is joined to the one before."""
+    rounds of `batch` samples, or to the begin of the piece if not `aligned`. With `ends`, the positions at
+    which groups end, they are aligned to groups and lie within one. `joins_lone`: a last micro-batch of
+    one sample is joined to the one before."""
     parts: list[Samples] = []
     at = 0
     while at < len(samples):
         here = position + at
         if ends is None:
-            take = size - here % batch % size
+            take = size - (here % batch % size if aligned else 0)
         else:
             number = bisect.bisect_right(ends, here)
             begin = ends[number - 1] if number else 0
@@ -46,7 +48,7 @@ def cut(
 
 class Ahead:
     """Cuts pieces, and predicts the samples of a worker's next piece from its current one. `ends`: of an
-    epoch's groups, as for cut()."""
+    epoch's groups, as for cut(). `prefetch`: whether samples are read before they are needed."""
 
     def __init__(
         self,
@@ -54,8 +56,10 @@ class Ahead:
         numbers: Numbers,
         ends: Callable[[int], Optional[Sequence[int]]] = lambda epoch: None,
         joins_lone: bool = False,
+        prefetch: bool = True,
     ) -> None:
         self._numbers, self._ends, self._joins_lone = numbers, ends, joins_lone
+        self._prefetch = prefetch
         self._batch = max(1, int(about['batch']))
         self._samples = int(about['train_samples'])
         self._epochs = int(about.get('epochs') or 0)
@@ -63,10 +67,13 @@ class Ahead:
 
     def cut(self, samples: Sequence[int], epoch: int, position: int, size: int) -> list[Samples]:
         """The micro-batches of a piece."""
-        return cut(samples, position, size, self._batch, self._ends(epoch), self._joins_lone)
+        ends = self._ends(epoch)
+        return cut(samples, position, size, self._batch, ends, self._joins_lone, self._prefetch)
 
     def after(self, epoch: int, position: int, count: int, size: int) -> list[Samples]:
         """Micro-batches to prefetch while this piece is computed, in the order of need."""
+        if not self._prefetch:
+            return []
         begin = position - position % self._batch
         self._guesses = {it: lists for it, lists in self._guesses.items() if it > (epoch, begin)}
         following = self._round_after(epoch, begin)

@@ -17,8 +17,9 @@ from steelyard._pieces import dividing
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, refuse_in_reader
 from steelyard._torch_loader import Data, Given, data_of, either, options_of
+from steelyard._torch_module import Parallel
 from steelyard._torch_order import Order, SampledOrder
-from steelyard._torch_parallel import Parallel, ParallelJob
+from steelyard._torch_parallel import ParallelJob
 from steelyard._torch_parameters import has_batch_norm
 
 

@@ -15,10 +15,10 @@ import copy
 import dataclasses
 import multiprocessing
 import pickle
-from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence
+from typing import Any, Callable, Iterator, MutableMapping, Optional, Sequence, cast
 
 import torch
-from torch.utils.data import DataLoader, Sampler, default_collate
+from torch.utils.data import DataLoader, Sampler, Subset, TensorDataset, default_collate
 
 from steelyard._errors import refuse
 from steelyard._reading import Samples
@@ -33,6 +33,7 @@ class Source:
 
     def __init__(self, train: Any, test: Any) -> None:
         self.train, self.test = train, test
+        self.in_rows = False  # whether default_collate() follows, which may then be left out
         # The number of the first test sample. Numbers of a stream continue through the epochs.
         self.border = FIRST_TEST if isinstance(train, Stream) else len(train)
 
@@ -53,10 +54,32 @@ class Source:
         if not numbers:
             return []
         data, first = (self.train, 0) if numbers[0] < self.border else (self.test, self.border)
+        its = [it - first for it in numbers]
+        rows = _rows_of(data, its) if self.in_rows else None
+        if rows is not None:
+            return rows
         several = getattr(data, '__getitems__', None)
         if several is not None:
-            return several([it - first for it in numbers])
-        return [data[it - first] for it in numbers]
+            return list(several(its))
+        return [data[it] for it in its]
+
+
+class _Rows(list):  # type: ignore[type-arg]
+    """Samples that are rows of tensors, already as default_collate() would return them."""
+
+
+def _rows_of(data: Any, numbers: Sequence[int]) -> Optional[_Rows]:
+    """The samples of a TensorDataset, or of a Subset of one, with one call for each of its tensors; None for
+    others."""
+    while type(data) is Subset:
+        numbers = [data.indices[it] for it in numbers]
+        data = data.dataset
+    if type(data) is not TensorDataset:
+        return None
+    if any(type(it) is not torch.Tensor or it.layout != torch.strided for it in data.tensors):
+        return None
+    index = torch.tensor(numbers)
+    return _Rows(it[index] for it in data.tensors)
 
 
 class _CollateSome:
@@ -64,10 +87,12 @@ class _CollateSome:
         self.function = function
 
     def __call__(self, samples: list[Any]) -> Any:
+        if isinstance(samples, _Rows):
+            return list(samples)
         return self.function(samples) if samples else None
 
 
-class _Wishes(Sampler):
+class _Wishes(Sampler[Any]):
     """Yields the requested lists of samples in order; empty lists if none is requested."""
 
     def __init__(self) -> None:
@@ -94,6 +119,7 @@ class Reader:
         options: Optional[dict[str, Any]] = None,
     ) -> None:
         self._source = source
+        source.in_rows = collate is None
         self._collate = _CollateSome(collate or default_collate)
         self._batches: Optional[Iterator[Any]] = None
         self._arrived: dict[Samples, Any] = {}
@@ -104,6 +130,10 @@ class Reader:
             raise refuse(
                 f'loader = {options}: these options need loader processes: give workers=1 or more'
             )
+
+    @property
+    def prefetches(self) -> bool:
+        return self._loader is not None
 
     def start(self) -> None:
         """Starts the loader processes and waits until they run. Call it before other threads exist,
@@ -157,7 +187,7 @@ class Reader:
         self._batches = None  # stops the loader processes
         self._arrived.clear()
 
-    def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader:
+    def _made(self, workers: int, pin: bool, options: dict[str, Any]) -> DataLoader[Any]:
         if options.get('multiprocessing_context') is None:
             options['multiprocessing_context'] = 'forkserver'
         options.setdefault('pin_memory', pin)
@@ -178,7 +208,7 @@ class Reader:
                     'arguments batch_size, sampler, num_workers, collate_fn and others of DataLoader'
                 )
         return DataLoader(
-            self._source,
+            cast(Any, self._source),
             batch_sampler=self._wishes,
             num_workers=workers,
             collate_fn=self._collate,

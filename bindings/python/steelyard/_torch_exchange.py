@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Mapping, Optional
 
 import torch
 
@@ -23,17 +23,21 @@ class Exchange:
     """`ended` is called at the end of each backward that reaches a parameter of the layout, in the thread
     that has called watch().
 
-    exchange.loss  the number that the last backward was called on"""
+    exchange.loss         the number that the last backward was called on
+    exchange.accumulates  whether gradients matter between batches: a backward has found those of earlier
+                          ones, or the script has announced it. Then they belong to the state of the job"""
 
     def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
         self._layout, self._ended = layout, ended
         self.loss: Any = 0.0
+        self.accumulates = False
         self.factor = 1.0  # on what the next backward computes; 0: it computes nothing that counts
         self.thread = threading.get_ident()
         self._inside = False  # whether a backward is running
         self._local: list[Optional[torch.Tensor]] = []
         self._before: list[Optional[torch.Tensor]] = []
         self._hooks: dict[int, Any] = {}  # by the number of the parameter
+        self._open = False  # from the begin of a backward until its gradient is exchanged
         self.forget()
         _wrap()
         _exchanges.add(self)
@@ -47,11 +51,11 @@ class Exchange:
 
     def forget(self) -> None:
         count = len(self._layout.parameters)
-        self._local, self._before = [None] * count, [None] * count
+        self._local, self._before, self._open = [None] * count, [None] * count, False
 
     def begin(self) -> None:
         """A backward begins. It adds to what earlier ones have computed since forget()."""
-        self._inside = True
+        self._inside = self._open = True
 
     def end(self, loss: Any, complete: bool) -> None:
         """The backward has ended. `complete`: without an exception."""
@@ -59,6 +63,7 @@ class Exchange:
         if not complete:
             return self.forget()
         if all(it is None for it in self._local):
+            self._open = False
             return
         self.loss = loss
         for index in range(len(self._local)):
@@ -70,6 +75,7 @@ class Exchange:
         parameter = self._layout.parameters[index].tensor
         if parameter.grad is not None:
             self._before[index], parameter.grad = parameter.grad, None
+            self.accumulates = True
 
     def write(self, into: torch.Tensor, weight: float) -> None:
         """Writes what backward has computed since forget(), times `weight`, to the flat buffer, and notes
@@ -95,6 +101,22 @@ class Exchange:
                     parameter.grad.add_(before)
         self.forget()
 
+    def state_dict(self) -> dict[str, Any]:
+        """What earlier batches have left in .grad; this may be called within an exchange."""
+        if not self.accumulates:
+            return {}
+        found = self._before if self._open else [it.tensor.grad for it in self._layout.parameters]
+        return {str(index): it for index, it in enumerate(found) if it is not None}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        for index, entry in enumerate(self._layout.parameters):
+            its = state.get(str(index))
+            gradient = None if its is None else its.to(entry.tensor.device, copy=True)
+            if self._open:
+                self._before[index] = gradient
+            else:
+                entry.tensor.grad = gradient
+
     def close(self) -> None:
         _exchanges.discard(self)
         for hook in self._hooks.values():
@@ -107,11 +129,12 @@ class Exchange:
             its = gradient.detach()
             if self.factor != 1.0:
                 its = its * self.factor if self.factor else torch.zeros_like(its)
-            if self._local[index] is None:
+            local = self._local[index]
+            if local is None:
                 self._keep_before(index)
                 self._local[index] = its
             else:  # a further part of a share, or reentrant checkpointing
-                self._local[index] = self._local[index] + its
+                self._local[index] = local + its
 
         return hook
 
@@ -143,4 +166,4 @@ def _wrap() -> None:
             for exchange in its:
                 exchange.end(tensors.detach() if number else 0.0, complete)
 
-    torch.autograd.backward = backward  # type: ignore[assignment]
+    torch.autograd.backward = backward

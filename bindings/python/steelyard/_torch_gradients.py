@@ -285,7 +285,8 @@ def _hook_on(parameter: torch.Tensor, hook: Callable[[torch.Tensor], None]) -> A
     if register is not None:
         return register(hook)
     with torch.enable_grad():
-        node = parameter.expand_as(parameter).grad_fn.next_functions[0][0]  # AccumulateGrad
+        expanded: Any = parameter.expand_as(parameter)
+        node = expanded.grad_fn.next_functions[0][0]  # AccumulateGrad
     return _NodeHook(node, node.register_hook(lambda *_: hook(parameter)))
 
 

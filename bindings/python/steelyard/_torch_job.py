@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Generator, Iterator, Optional
 
 import torch
 
@@ -200,7 +200,8 @@ class TorchJob(BaseJob):
             parts.micro_batch.size = int(self.about.get('grain') or parts.micro_batch.size)
         ends = functools.partial(parts.order.ends, int(self.about.get('seed', parts.seed)))
         joins_lone = has_batch_norm(parts.model)
-        self._ahead = Ahead(self.about, self._worker.samples, ends, joins_lone)
+        prefetch = parts.one_size or parts.reader.prefetches
+        self._ahead = Ahead(self.about, self._worker.samples, ends, joins_lone, prefetch)
         self._rounds.begin(self.about)
 
     def _train(self, task: Task) -> Iterator[Any]:
@@ -215,14 +216,14 @@ class TorchJob(BaseJob):
             if not again:
                 return
 
-    def _attempt(self, task: Task) -> Iterator[Any]:
+    def _attempt(self, task: Task) -> Generator[Any, None, bool]:
         """Computes a piece. Returns True if it must be computed again."""
         parts = self._parts
         self._gradients.begin_attempt()
         self._piece = _Piece(len(task.samples), self._completed(task))
         self._rounds.loaded(self._piece.round, self._alone)
         self._watch.loaded()
-        torch.manual_seed(piece_seed(int(self.about.get('seed', parts.seed)), task))
+        _seed(piece_seed(int(self.about.get('seed', parts.seed)), task))
         size = parts.micro_batch.size
         assert self._ahead is not None
         lists = self._ahead.cut(task.samples, task.epoch, task.position, size)
@@ -393,3 +394,10 @@ def _scored(result: Any) -> tuple[Any, Any, Any]:
     given = result if isinstance(result, tuple) else (result,)
     loss, right, weight = (*given, None, None)[:3]
     return loss, right, weight
+
+
+def _seed(number: int) -> None:
+    """torch.manual_seed(), which also notes a stack trace for each kind of device that is not in use."""
+    torch.default_generator.manual_seed(number)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(number)

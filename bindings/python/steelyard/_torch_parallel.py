@@ -11,7 +11,6 @@ lost worker had sent by then stay, so those parameters see these samples twice.
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from typing import Any, Callable, Iterator, Optional, Sequence
 
@@ -26,53 +25,6 @@ from steelyard._torch_data import Reader, moved
 from steelyard._torch_exchange import Exchange
 from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
-
-
-class Parallel(torch.nn.Module):
-    """A module with shared gradients, made by steelyard.torch.parallel().
-
-    model.module   the module itself
-    model.logs     whether this worker should write logs; fixed from the first batch on
-    model.main     True in the one process that should save the results"""
-
-    def __init__(self, module: torch.nn.Module) -> None:
-        super().__init__()
-        self.module = module
-        self._kept: dict[str, Any] = {}
-        self._job: Optional[ParallelJob] = None
-
-    def forward(self, *inputs: Any, **options: Any) -> Any:
-        return self.module(*inputs, **options)
-
-    def keep(self, **objects: Any) -> Parallel:
-        """Adds optimizers, schedulers, averages of weights, and anything with state_dict() and
-        load_state_dict() to the state of the job: checkpoints and workers that join late get it."""
-        self._kept.update(objects)
-        if self._job is not None:
-            self._job.steps.keep(objects)
-        return self
-
-    @contextlib.contextmanager
-    def no_sync(self) -> Iterator[None]:
-        """For scripts that accumulate gradients. Has no effect: gradients of every batch are exchanged, and
-        .grad accumulates their means."""
-        yield
-
-    @property
-    def main(self) -> bool:
-        if self._job is None:
-            return False
-        return self._job.main if self._job.outcome is not None else self.logs
-
-    @property
-    def logs(self) -> bool:
-        return self._job is None or int(self._job.about.get('slot', 0)) == 0
-
-    def attach(self, job: ParallelJob) -> None:
-        if self._job is not None:
-            raise refuse('a model has one loader for training: call parallel(model) again for another job')
-        self._job = job
-        job.steps.keep(self._kept)
 
 
 class ParallelJob(BaseJob):
@@ -95,6 +47,7 @@ class ParallelJob(BaseJob):
         self._batch, self._backwards, self._parts = batch, backwards, parts
         self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
+        self.steps.keep({'gradients': self._exchange})
         self._device = layout.parameters[0].tensor.device
         self._peeked: Optional[Task] = None
         self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed
@@ -103,7 +56,9 @@ class ParallelJob(BaseJob):
         self._scale = 0.0  # gradients are multiplied by it before they are pushed
         self._factors = [1.0]  # on the gradient of each part of the share
         self._losses: list[Any] = []  # of the parts so far
-        self._left = 0  # exchanges that the current batch still needs
+        self._to_come = 0  # exchanges that the current batch still needs
+        self._missed = 0  # those before this copy of the model, which came between two exchanges of a batch
+        self._further = False  # whether this batch has had an exchange
         self._owed: list[int] = []  # samples of lost workers
         self._ahead: Optional[Ahead] = None
         super().__init__(*arguments, **options)
@@ -115,6 +70,10 @@ class ParallelJob(BaseJob):
     def rounds_taken(self) -> int:
         """Batches of the job whose steps this copy of the model has."""
         return (self.steps.version or 0) // self._backwards
+
+    def accumulates(self) -> None:
+        """Gradients matter between batches: they become a part of the state of the job."""
+        self._exchange.accumulates = True
 
     def begin(self) -> None:
         """Waits for the first round of this worker. Until then it gets the state of the job."""
@@ -142,6 +101,8 @@ class ParallelJob(BaseJob):
         """Yields this worker's batches until the epoch ends, or for a number of rounds."""
         epoch: Optional[int] = None
         while rounds != 0:
+            if rounds is None and epoch is not None and self._has_left(epoch):
+                return  # a state that is written later has what the script does between two epochs
             task = self._next()
             if task is None:
                 return self._say_owed()
@@ -155,24 +116,31 @@ class ParallelJob(BaseJob):
                 self._peeked = task
                 return
             epoch = self.epoch
+            self._missed = self.steps.version % self._backwards
             parts = self._read(task)
-            self._left = self._backwards
+            self._to_come, self._further = self._backwards - self._missed, False
             self._begin(task)
             yield from parts
-            if self._left > 0:
+            if self._to_come > 0:
                 raise refuse(
                     'the body of the loop ended without loss.backward(): call it for each batch, with 0 * '
                     'loss to skip one'
-                    if self._left == self._backwards
-                    else f'the body of the loop called loss.backward() {self._backwards - self._left} '
+                    if self._to_come == self._backwards
+                    else f'the body of the loop called loss.backward() {self._backwards - self._to_come} '
                     f'times, and the loader has backwards={self._backwards}'
                 )
+
+    def _has_left(self, epoch: int) -> bool:
+        """Whether the next round is in another epoch."""
+        version, total = self.steps.version or 0, self.total_rounds
+        return version // self._rounds_per_epoch() != epoch and (total is None or version < total)
 
     def _read(self, task: Task) -> list[Any]:
         """The batch of a round: this worker's share and samples of lost workers, in parts. A part without
         samples gets two of weight 0, so that the loop runs, also with batch norm."""
-        numbers = [it for it in task.samples if it >= 0]
-        if task.kind == _worker.TRAIN:
+        # The other workers have all samples of a batch in which this worker has missed an exchange.
+        numbers = [it for it in task.samples if it >= 0 and not self._missed]
+        if task.kind == _worker.TRAIN and not self._missed:
             taken = self._owed[: max(1, len(numbers))]
             del self._owed[: len(taken)]
             numbers += taken
@@ -188,7 +156,7 @@ class ParallelJob(BaseJob):
         return [moved(self._reader.get(it), self._device) for it in lists]
 
     def _guesses(self, task: Task) -> list[Any]:
-        if self._backwards > 1 or len(self._factors) > 1:
+        if not self._reader.prefetches or self._backwards > 1 or len(self._factors) > 1:
             return []
         if self._ahead is None:
             self._ahead = Ahead(self.about, self._worker.samples)
@@ -217,21 +185,28 @@ class ParallelJob(BaseJob):
     def _backward_ended(self) -> None:
         """Pushes this worker's gradient and waits for the mean."""
         self._check_process()
-        if self._left == 0:
+        if self._missed > 0:
+            self._missed -= 1
+            return self._forget()
+        if self._to_come == 0:
             raise refuse(
                 'loss.backward() ran once more than the loader expects: call it once for each batch, with '
                 'the sum of the losses, or give steelyard.torch.loader() backwards=2'
             )
-        if self._left < self._backwards:  # a further exchange of the same batch is a round of its own
+        if self._further:  # a further exchange of the same batch is a round of its own
             task = self._next()
             if task is None:
                 return self._drop()
+            assert self.steps.version is not None
+            if (self.steps.version + self._to_come) % self._backwards:  # this copy was replaced by a later one
+                self._peeked, self._missed, self._to_come = task, self._to_come - 1, 0
+                return self._forget()
             self._begin(task)
         self._losses.append(self._exchange.loss)
         if len(self._losses) < len(self._factors):  # the share has a further part
             self._exchange.factor = self._factors[len(self._losses)]
             return
-        self._left -= 1
+        self._to_come, self._further = self._to_come - 1, True
         if self._task is not None:
             self._push(self._task)
         step = self._held or self._wait_for_step()
@@ -244,7 +219,11 @@ class ParallelJob(BaseJob):
         """Leaves no gradients if the job was ended before this round, so that no step follows."""
         if self._outcome != 'finished':
             raise Failure(f'the job ended within a batch: {self._outcome}')
-        self._left = 0
+        self._to_come = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Leaves no gradients, so that the optimizer changes nothing."""
         self._exchange.forget()
         for entry in self._layout.parameters:
             entry.tensor.grad = None
@@ -266,7 +245,7 @@ class ParallelJob(BaseJob):
                 return task
             torch.frombuffer(task.gradient, dtype=torch.float32).zero_()
             # The further exchanges of a batch have no samples of their own.
-            if self._left + 1 == self._backwards:
+            if self._to_come + 1 == self._backwards:
                 self._owed.extend(it for it in task.samples if it >= 0)
             self._worker.weigh(0.0)
             self._worker.done(0.0, 0)

@@ -36,28 +36,32 @@ class Kept:
 
     def write(self, model: torch.nn.Module, path: str) -> None:
         """Writes the present state to an existing file."""
-        whole = model.state_dict()
+        its = model.state_dict()
         tensors: list[torch.Tensor] = []
         rest = {
-            'model': {name: it for name, it in whole.items() if not isinstance(it, torch.Tensor)},
+            'model': {name: it for name, it in its.items() if not isinstance(it, torch.Tensor)},
             'kept': {name: _state_of(it) for name, it in self._objects.items()},
             'random': _random_state(),
         }
         text = json.dumps(_packed(rest, tensors, 'the state'))
-        weights = {name: it for name, it in whole.items() if isinstance(it, torch.Tensor)}
-        torch.save({'model': weights, 'tensors': tensors, 'rest': text}, path)
+        weights = {name: it for name, it in its.items() if isinstance(it, torch.Tensor)}
+        # Not as an archive, whose checksums take several times as long as writing: checkpoints have their own.
+        whole = {'model': weights, 'tensors': tensors, 'rest': text}
+        torch.save(whole, path, _use_new_zipfile_serialization=False)
 
     def read(self, model: torch.nn.Module, path: str) -> None:
         """Replaces the present state. Raises Failure if the file is of another script."""
         try:
             state = torch.load(path, map_location='cpu', weights_only=True)
-        except (pickle.UnpicklingError, RuntimeError) as why:
+        except (pickle.UnpicklingError, EOFError, RuntimeError) as why:
+            cause = str(why).partition('\n')[0] or 'it ends early'
             raise refuse(
-                f'the state of another worker cannot be read ({str(why).splitlines()[0]}): install the '
+                f'the state of another worker cannot be read ({cause}): install the '
                 'same releases of PyTorch and steelyard on all machines'
             ) from why
-        rest = _unpacked(json.loads(state['rest']), state['tensors'])
-        model.load_state_dict({**state['model'], **rest['model']})
+        # Each part is released once it is copied: together they are larger than the model.
+        rest = _unpacked(json.loads(state['rest']), state.pop('tensors'))
+        model.load_state_dict({**state.pop('model'), **rest['model']})
         kept = rest['kept']
         if set(kept) != set(self._objects):
             raise refuse(
@@ -65,8 +69,8 @@ class Kept:
                 f'{_listed(kept)}: run the same script on all machines, and call job.keep() before '
                 'job.rounds()'
             )
-        for name, its in kept.items():
-            self._objects[name].load_state_dict(its)
+        for name in list(kept):
+            self._objects[name].load_state_dict(kept.pop(name))
         _set_random_state(rest['random'])
 
 

@@ -36,7 +36,7 @@ class OwnSteps:
 
     def beside(self, task: Task, worker: WorkerLike) -> bool:
         """Does a task that is no part of a round: the first parameters, and the state. False for others."""
-        if task.kind == _worker.STEP and self.version is None and task.version == 0:
+        if task.kind == _worker.STEP and task.version == 0:
             if self.keeps_parameters:
                 self._layout.keep_buffers()
             else:

@@ -125,24 +125,6 @@ class Batches:
         return min(self._accumulated, self._length - before)
 
 
-class Gradients:
-    """The gradients that a trainer accumulates over several batches, as a part of the state of the job.
-    `accumulates`: whether they matter between batches."""
-
-    def __init__(self, model: torch.nn.Module, accumulates: Callable[[], bool]) -> None:
-        self._model, self._accumulates = model, accumulates
-
-    def state_dict(self) -> dict[str, Any]:
-        if not self._accumulates():
-            return {}
-        return {name: it.grad for name, it in self._model.named_parameters() if it.grad is not None}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        for name, parameter in self._model.named_parameters():
-            its = state.get(name)
-            parameter.grad = None if its is None else its.to(parameter.device, copy=True)
-
-
 class Progress:
     """Anything else that belongs to the state of a job: how to get and set it."""
 

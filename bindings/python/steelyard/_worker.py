@@ -95,7 +95,8 @@ class Worker:
         """Properties of the job, after JOINED; see steelyard_job()."""
         text = self._library.steelyard_job(self._handle)
         check_pointer(text)
-        return json.loads(text)
+        about: dict[str, Any] = json.loads(text)
+        return about
 
     def samples(self, epoch: int, begin: int, end: int) -> list[int]:
         """The numbers of the training samples at positions [begin, end) of an epoch."""
@@ -113,7 +114,7 @@ class Worker:
 
     def wanted(self) -> bool:
         """Whether the task is still wanted. Also counts as a sign of life."""
-        return self._library.steelyard_wanted(self._handle) != 0
+        return bool(self._library.steelyard_wanted(self._handle))
 
     def done(self, loss: float, correct: Optional[int]) -> None:
         """Finishes the task. `loss` and `correct` are sums over its samples; losses are weighted if weigh()

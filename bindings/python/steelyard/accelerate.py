@@ -27,7 +27,7 @@ import torch
 from accelerate.state import GradientState, PartialState
 from torch.utils.data import DataLoader
 
-from steelyard._torch_trainer import Batches, Gradients, Progress
+from steelyard._torch_trainer import Batches, Progress
 
 
 class Accelerator(accelerate.Accelerator):
@@ -85,9 +85,9 @@ class Accelerator(accelerate.Accelerator):
         model = self._models[0] if len(self._models) == 1 else torch.nn.ModuleList(self._models)
         batches.total = self._epochs * batches.rounds
         job = batches.join(model, batches.total, self._backwards, **self._job_options)
-        accumulates = Gradients(model, lambda: self.gradient_accumulation_steps > 1)
-        progress = Progress(self._progress, self._put_progress)
-        job.steps.keep({'gradients': accumulates, 'accelerator': progress})
+        if self.gradient_accumulation_steps > 1:
+            job.accumulates()
+        job.steps.keep({'accelerator': Progress(self._progress, self._put_progress)})
         its: Any = PartialState()
         its.process_index = its.local_process_index = int(job.about['slot'])
 

@@ -37,11 +37,11 @@ Worker = Union[str, Mapping[str, object]]
 class Balancer:
     """Divides batches among workers of unequal speed, from the measured times of earlier rounds.
 
-    workers: the number of workers, or a list with one item for each: its name, or a dict of `name`, `kind`
-    ("cpu" or "gpu"), `max_batch`, its largest share in samples, and `may_rest`: whether it may get a share of
-    0 where rounds are faster without it (default: no, since an all-reduce needs every worker).
-    policy: "steelyard", or another that `steelyard help policy` lists; further keywords are its options.
-    grain: shares are multiples of this number of samples. Only the last share is not if the batch is not.
+    workers  the number of workers, or a list with one item for each: its name, or a dict of `name`, `kind`
+             ("cpu" or "gpu"), `max_batch`, its largest share in samples, and `may_rest`: whether it may get a
+             share of 0 where rounds are faster without it (default: no, since an all-reduce needs every worker)
+    policy   "steelyard", or another that `steelyard help policy` lists; further keywords are its options
+    grain    shares are multiples of this number of samples. Only the last share is not if the batch is not
 
     Workers have numbers: 0, 1, ... in the order of the list, then of joining; `workers` lists those present.
 
@@ -101,7 +101,7 @@ class Balancer:
     def join(self, worker: Worker = '') -> int:
         """Adds a worker to the following plans, described as in the list of workers; returns its number."""
         text = json.dumps(_worker(worker)).encode()
-        number = self._library.steelyard_policy_join(self._policy, text)
+        number = int(self._library.steelyard_policy_join(self._policy, text))
         if number < 0:
             raise Failure(error_text())
         self._workers.append(number)

@@ -23,7 +23,7 @@ from lightning.pytorch.trainer.states import TrainerFn
 import steelyard.torch
 from steelyard import _cluster
 from steelyard._errors import refuse
-from steelyard._torch_trainer import Batches, Gradients, Progress
+from steelyard._torch_trainer import Batches, Progress
 
 
 class SteelyardStrategy(SingleDeviceStrategy):
@@ -103,9 +103,10 @@ class SteelyardStrategy(SingleDeviceStrategy):
         )
         if self.precision_plugin.state_dict():
             job.steps.keep({'precision': self.precision_plugin})
-        gradients = Gradients(model, lambda: not automatic or trainer.accumulate_grad_batches > 1)
+        if not automatic or trainer.accumulate_grad_batches > 1:
+            job.accumulates()
         progress = Progress(lambda: _progress(trainer), lambda state: _put_progress(trainer, state))
-        job.steps.keep({'gradients': gradients, 'progress': progress})
+        job.steps.keep({'progress': progress})
         self._set_rank(int(job.about['slot']))
 
     def _batches_done(self, rounds: int) -> int:
@@ -134,11 +135,17 @@ def _progress(trainer: pl.Trainer) -> dict[str, Any]:
 
 
 def _put_progress(trainer: pl.Trainer, state: dict[str, Any]) -> None:
-    """Called while the trainer fetches a batch. The state was taken at the same place."""
+    """Called while the trainer fetches a batch. The state was taken at the same place, or within a batch,
+    which then begins again here."""
     loop = trainer.fit_loop
     loop.load_state_dict(state['loops'])
-    for it in (loop, loop.epoch_loop, loop.epoch_loop.val_loop):
-        it.on_iteration_done()  # they go on, and do not restart
+    batches = loop.epoch_loop.batch_progress
+    counts: list[Any] = [batches.current, batches.total]
+    for count in counts:
+        count.ready = count.started = count.processed = count.completed
+    loops: list[Any] = [loop, loop.epoch_loop, loop.epoch_loop.val_loop]
+    for one in loops:
+        one.on_iteration_done()  # they go on, and do not restart
     fetcher: Any = loop._data_fetcher
     fetcher.fetched = loop.epoch_loop.batch_progress.current.ready
     for callback in _with_state(trainer):

@@ -31,9 +31,9 @@ from steelyard._torch_data import Reader, Source, refuse_in_reader
 from steelyard._torch_job import Parts, Score, TorchJob as Job
 from steelyard._torch_loader import Collate, Given, data_of, either, options_of
 from steelyard._torch_micro_batch import FIRST, MicroBatch, refuse_lone_sample
+from steelyard._torch_module import Parallel
 from steelyard._torch_optimizer import translate
 from steelyard._torch_order import refuse_uneven_groups
-from steelyard._torch_parallel import Parallel
 from steelyard._torch_parameters import Layout, has_batch_norm
 from steelyard._torch_rounds import Round, RoundJob
 

@@ -73,7 +73,7 @@ class SteelyardTrainer(transformers.Trainer):
         self._items, self._step = [], 0
         if items is not None and job is not None and batches:
             counts = [self._get_num_items_in_batch([it], device) for it in batches]
-            self._items = [float(it) * counts for it, counts in zip(counts, job.counting)]
+            self._items = [float(it or 0) * counts for it, counts in zip(counts, job.counting)]
             job.weigh(self._items)
         return batches, items
 
@@ -97,6 +97,7 @@ class SteelyardTrainer(transformers.Trainer):
         self._batches.start = self.state.global_step
         left = max_steps - self.state.global_step
         if left > 0:
+            assert self.model is not None
             job = self._batches.join(self.model, left, **self._job_options)
             its: Any = accelerate.PartialState()
             its.process_index = its.local_process_index = int(job.about['slot'])

@@ -152,7 +152,7 @@ TEST_F(ProcessScript, ARestartedScriptThatHasNotJoinedIsStoppedAtTheEnd) {
                          "  i=0\n  while [ $((i += 1)) -lt 6000 ]; do sleep 0.01; done\n  touch waited\nfi\n"
                          "touch killed\n$join &\nuntil [ -e go ]; do sleep 0.01; done\nkill -KILL $! $$\n")},
                  endless);
-  // From the record of events the launcher knows that the script has joined; it is written every half second.
+  // From the record of events the launcher knows that the script has joined.
   const auto has_joined = [&] {
     return fs::exists(path("run/events.jsonl")) &&
            text_of(path("run/events.jsonl")).find("'worker-1' joined") != std::string::npos;

@@ -145,7 +145,8 @@ TEST_F(RecoveredRunTest, AJournalOfAnotherBuildIsRefused) {
   other.build += "x";
   leave(other);
   EXPECT_THAT(complaint_of([&] { (void)left_by_killed(run_); }),
-              AllOf(HasSubstr("another build"), HasSubstr("--resume"), HasSubstr(run_.journal())));
+              AllOf(HasSubstr("another build"), HasSubstr("x'; this is 'steelyard "), HasSubstr("--resume"),
+                    HasSubstr(run_.journal())));
 }
 
 TEST_F(RecoveredRunTest, AJournalFromBeforeARebootIsRefused) {

@@ -262,6 +262,18 @@ TEST_F(RecorderTest, LinesAreValidJsonDespiteNanAndInvalidNames) {
 }
 
 // 1000 notes per second.
+TEST_F(RecorderTest, EventsAreWrittenAtOnce) {
+  Recorder recorder(file_, run(), bar_);
+  for (const char* worker : {"a", "b"}) {
+    const std::string text = std::string("worker '") + worker + "' joined";
+    recorder.handle(Note{text}, at(1));
+    std::ifstream in(root_ + "/run/events.jsonl");
+    std::string last;
+    for (std::string line; std::getline(in, line);) last = line;
+    EXPECT_THAT(last, HasSubstr(text));
+  }
+}
+
 TEST_F(RecorderTest, EventsAreLimitedToAMegabytePerMinute) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(0));

@@ -48,6 +48,25 @@ class Reading(TorchCase):
         reader._collate = lambda batch: batch
         self.assertEqual([reader.get((0, 2)), reader.get((3, 4))], [[10, 12], [20, 21]])
 
+    def test_rows_of_tensors_are_the_batches_of_default_collate(self):
+        train = torch.utils.data.TensorDataset(torch.randn(9, 2, 3), torch.arange(9))
+        part = torch.utils.data.Subset(torch.utils.data.Subset(train, [8, 7, 6, 5]), [2, 0, 1])
+        for workers in (0, 1):
+            for data in (train, part):
+                reader = Reader(Source(data, data), None, workers)
+                self.addCleanup(reader.close)
+                for numbers, its in (((2, 0, 2), (2, 0, 2)), ((len(data) + 1,), (1,))):
+                    batch = reader.get(numbers)
+                    wanted = torch.utils.data.default_collate([data[it] for it in its])
+                    self.assertEqual(type(batch), type(wanted))
+                    for it, of in zip(batch, wanted):
+                        self.assertTrue(torch.equal(it, of))
+
+    def test_rows_go_to_a_collate_function_one_by_one(self):
+        train = torch.utils.data.TensorDataset(torch.arange(5))
+        reader = Reader(Source(train, None), lambda its: [int(it) for (it,) in its], 0)
+        self.assertEqual(reader.get((4, 0)), [4, 0])
+
     def test_two_processes_by_forkserver(self):
         reader = self.reader(2, several_of(1000))
         self.assertEqual(reader._loader.multiprocessing_context.get_start_method(), 'forkserver')

@@ -1,5 +1,6 @@
 """Final ranges are reported once, in few calls; micro-batches find their size."""
 import array
+import itertools
 import queue
 import threading
 import types
@@ -110,29 +111,31 @@ class Unfrozen(TorchCase):
 class Sizes(TorchCase):
     def grown(self, seconds_of, most=10**6):
         micro = MicroBatch(32, torch.device('cpu'), most, fixed=False)
-        for _ in range(20):
-            for _ in range(5):
+        for _ in range(100):
+            for _ in range(2):
                 micro.observe(micro.size, seconds_of(micro.size))
             micro.grow()
         self.assertTrue(micro.fixed)
         return micro.size
 
     def test_it_doubles_while_that_is_faster(self):
-        self.assertEqual(self.grown(lambda size: 1 + 0.001 * size), 256)  # the overhead of each dominates
+        self.assertEqual(self.grown(lambda size: 1 + 0.001 * size), 512)  # the overhead of each dominates
         self.assertEqual(self.grown(lambda size: 0.01 * size), 32)        # nothing is gained
         self.assertEqual(self.grown(lambda size: 1 if size <= 128 else 2.5), 128)
         self.assertEqual(self.grown(lambda size: 1, most=100), 64)
 
-    def test_partial_and_first_micro_batches_are_not_measured(self):
-        micro = MicroBatch(32, torch.device('cpu'), 512, fixed=False)
-        for _ in range(3):
-            micro.observe(32, 1)
-        micro.observe(20, 1)
-        micro.grow()
-        self.assertEqual(micro.size, 32)
-        micro.observe(32, 1)
-        micro.grow()
-        self.assertEqual(micro.size, 64)
+    def test_other_load_on_the_processor_does_not_end_the_growth(self):
+        load = itertools.cycle((4, 3, 1, 2, 5))
+        self.assertEqual(self.grown(lambda size: next(load) * (1 + 0.001 * size)), 512)
+        load = itertools.count(100)  # ever more
+        self.assertEqual(self.grown(lambda size: next(load) * (1 + 0.001 * size)), 512)
+
+    def test_small_micro_batches_are_not_measured(self):
+        micro = MicroBatch(32, torch.device('cpu'), 64, fixed=False)
+        for _ in range(50):
+            micro.observe(micro.size // 2, 1)
+            micro.grow()
+        self.assertFalse(micro.fixed)
 
     def test_it_halves_down_to_one(self):
         micro = MicroBatch(3, torch.device('cpu'), 512, fixed=False)

@@ -3,6 +3,7 @@ import contextlib
 import copy
 import io
 import threading
+import time
 
 import steelyard
 from step_case import StepCase, StepCluster
@@ -89,6 +90,49 @@ class Loops(StepCase):
             cluster = StepCluster(shares=lambda number: [3, 1], workers=2)
             self.same(cluster, work, data, plain)
 
+    def test_a_late_worker_gets_the_gradients_that_have_accumulated(self):
+        data = samples(128)
+        for manager in (lambda model: model.no_sync(), lambda model: contextlib.nullcontext()):
+            def work(loader, model, optimizer):
+                for _ in range(6):
+                    for x, y in loader:
+                        first = loader.job.round % 2 == 0
+                        with manager(model) if first else contextlib.nullcontext():
+                            mean_loss(model, x, y).backward()
+                        if not first:
+                            optimizer.step()
+                            optimizer.zero_grad()
+
+            def plain(model, optimizer):
+                for epoch in range(6):
+                    for at in range(0, 128, 32):
+                        x, y = torch.utils.data.default_collate([data[it] for it in cluster.order(epoch)[at:at + 32]])
+                        mean_loss(model, x, y).backward()
+                        if at % 64:
+                            optimizer.step()
+                            optimizer.zero_grad()
+            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=3)
+            self.same(cluster, work, data, plain, epochs=6)
+            self.assertIn(2, {it[0] for it in cluster.pieces})
+
+    def test_a_late_worker_begins_after_what_the_script_does_between_epochs(self):
+        data = samples(128)
+
+        def work(loader, model, optimizer):
+            schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+            if hasattr(model, 'keep'):
+                model.keep(schedule=schedule)
+            for _ in range(6):
+                for x, y in loader:
+                    optimizer.zero_grad()
+                    mean_loss(model, x, y).backward()
+                    optimizer.step()
+                schedule.step()
+        for late_at in (4, 8):
+            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=late_at)
+            self.same(cluster, work, data, lambda model, optimizer: work(
+                torch.utils.data.DataLoader(data, 32), model, optimizer), epochs=6, shuffle=False)
+
     def test_a_late_worker(self):
         cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=2)
         self.same(cluster)
@@ -131,6 +175,57 @@ class Loops(StepCase):
         self.loaders(StepCluster(shares=lambda number: [1, 1], workers=2), self.copies(mlp(), 2), momentum,
                      lambda loader, model, optimizer: (usual(loader, model, optimizer), models.append(model)))
         self.assertEqual(sorted((it.logs, it.main) for it in models), [(False, False), (True, True)])
+
+
+class TwoOptimizers(StepCase):
+    """Two backwards of a batch, each before the step of another optimizer."""
+    same = Loops.same
+
+    def train(self, loader, model, optimizer=None, epochs=6):
+        net = getattr(model, 'module', model)
+        both = [torch.optim.SGD(it.parameters(), lr=0.1, momentum=0.9) for it in (net[0], net[2])]
+        if net is not model:
+            model.keep(first=both[0], second=both[1])
+        for _ in range(epochs):
+            for x, y in loader:
+                for factor, its in zip((1.0, -0.5), both):
+                    net.zero_grad()
+                    (factor * mean_loss(model, x, y)).backward()
+                    its.step()
+
+    def plain_loop(self, data):
+        return lambda model, optimizer: self.train(torch.utils.data.DataLoader(data, 32), model)
+
+    def test_a_late_worker_begins_between_them(self):
+        data = samples(128)
+        for late_at in (4, 5):
+            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3, late=[2], late_at=late_at)
+            self.same(cluster, self.train, data, self.plain_loop(data), backwards=2, shuffle=False, epochs=6)
+            self.assertIn(2, {it[0] for it in cluster.pieces})
+
+    def test_a_copy_is_replaced_between_them(self):
+        """The state is that of this round or of a later one: then this worker leaves the rest of its batch."""
+        for lost_at, later in ((5, 0), (5, 1), (5, 2), (6, 1)):
+            cluster = StepCluster(shares=lambda number: [1, 1, 1], workers=3)
+
+            def train(loader, model, optimizer):
+                job, steps, take = loader.job, loader.job.steps, loader.job.steps.take
+
+                def take_and_wait(*arguments):
+                    take(*arguments)
+                    while lost() and cluster.number < lost_at + later:
+                        time.sleep(0.001)
+
+                def lost(distance=0.0):
+                    return (job.worker, steps.version) == ('worker-1', lost_at)
+                steps.take, steps._copies.too_far = take_and_wait, lost
+                self.train(loader, model, epochs=20)
+            models = self.copies(mlp(), 3)
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.loaders(cluster, models, momentum, train, samples(128), backwards=2, epochs=20)
+            self.assertIn('worker-1 differs', said.getvalue())
+            for found in models[1:]:
+                self.assert_same(found, models[0], 0)
 
 
 class LostWorkers(StepCase):

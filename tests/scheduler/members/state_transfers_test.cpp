@@ -57,6 +57,14 @@ TEST_F(StateTransfersTest, BeforeTrainingTheStateOfTheCheckpointIsLoaded) {
   EXPECT_EQ(load(answer), std::pair(first_state_attempt, Version{7}));
 }
 
+TEST_F(StateTransfersTest, BeforeAFreshTrainingTheServersHaveTheState) {
+  StateTransfers fresh{term, 0, members};
+  const auto answer = fresh.lacks(lacking(), 0, true, false);
+  EXPECT_FALSE(answer.order);
+  ASSERT_TRUE(answer.load);
+  EXPECT_EQ(load(answer), std::pair(std::uint64_t{0}, Version{0})) << "no worker uploads attempt 1";
+}
+
 TEST_F(StateTransfersTest, AWorkerThatLacksTheStateBeginsAnAttempt) {
   const auto answer = lacks(9);
   ASSERT_TRUE(answer.order);

@@ -150,6 +150,30 @@ TEST_F(WorkerStateCheckpointer, SavesTheStateThatAWorkerUploads) {
   EXPECT_TRUE(state_in(saved()[0].text) == one);
 }
 
+TEST_F(WorkerStateCheckpointer, AShardThatSendsNoPartIsNamed) {
+  deliver(scheduler_node, save(8));
+  deliver(left, part(5, 8, 0, one));
+  deliver(left, part(5, 8, 2, one));
+  wake(6);
+  const auto silent = sent<ToScheduler, CheckpointerBeat>().at(0).second.silent;
+  ASSERT_THAT(silent, SizeIs(1));
+  EXPECT_EQ(silent[0].node, right);
+  for (int i = 0; i < 100 && saved().empty(); ++i) wake(1);
+  ASSERT_THAT(saved(), SizeIs(1));
+  EXPECT_FALSE(saved()[0].ok);
+  EXPECT_THAT(saved()[0].text, HasSubstr("server 'ben' at tcp://b:2 has not answered"));
+}
+
+TEST_F(WorkerStateCheckpointer, AShardThatLacksThePartIsNotSilent) {
+  deliver(scheduler_node, save(8));
+  for (int i = 0; i < 100; ++i) {
+    deliver(left, NotYet{8});
+    wake(1);
+    for (const auto& [to, beat] : sent<ToScheduler, CheckpointerBeat>()) EXPECT_THAT(beat.silent, IsEmpty());
+    ASSERT_THAT(saved(), IsEmpty());
+  }
+}
+
 TEST_F(WorkerStateCheckpointer, BeginsAgainIfAnotherWorkerUploads) {
   deliver(scheduler_node, save(8));
   deliver(left, part(5, 8, 0, one));

@@ -1,10 +1,12 @@
 // Parts of the state of workers, and mirrors that keep the same ones.
 #include "server/shard/worker_states.h"
 
+#include <memory>
 #include <tuple>
 
 #include "server/mirror/replica.h"
 #include "tests/server/shard/shard_case.h"
+#include "tests/support/memory_file.h"
 
 namespace steelyard::test::worker_states_test {
 namespace {
@@ -56,6 +58,14 @@ class WorkerStatesTest : public ::testing::Test {
   bool valid = false;
 };
 
+TEST_F(WorkerStatesTest, TheCheckpointerGetsAnAnswerForAMissingPart) {
+  const auto answers = heard<NotYet>(get(0, 9, 0, checkpointer_node));
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers[0].version, 9U);
+  EXPECT_THAT(words(store(put(3, 9, 0, 7))),
+              ElementsAre(to(worker_node(1)) + "stored 3/0", to(checkpointer_node) + "3/0 of 6 is 7"));
+}
+
 TEST_F(WorkerStatesTest, KeepsPartsForOthers) {
   EXPECT_THAT(words(store(put(3, 9, 0, 7))), ElementsAre(to(worker_node(1)) + "stored 3/0"));
   EXPECT_TRUE(valid);
@@ -78,7 +88,7 @@ TEST_F(WorkerStatesTest, ARequestWaitsForItsPart) {
 }
 
 TEST_F(WorkerStatesTest, AnyAttemptOfTheVersionAnswersAttemptZero) {
-  EXPECT_THAT(get(0, 9, 0, checkpointer_node), IsEmpty());
+  EXPECT_THAT(words(get(0, 9, 0, checkpointer_node)), IsEmpty());
   EXPECT_THAT(words(store(put(3, 8, 0, 1))), ElementsAre(to(worker_node(1)) + "stored 3/0"))
       << "of an earlier version";
   EXPECT_THAT(words(store(put(4, 9, 0, 2))),
@@ -88,7 +98,7 @@ TEST_F(WorkerStatesTest, AnyAttemptOfTheVersionAnswersAttemptZero) {
 TEST_F(WorkerStatesTest, ALaterAttemptReplacesAnEarlierOne) {
   store(put(3, 9, 0, 1));
   EXPECT_THAT(get(3, 9, 2), IsEmpty());
-  EXPECT_THAT(get(0, 9, 2, checkpointer_node), IsEmpty());
+  EXPECT_THAT(words(get(0, 9, 2, checkpointer_node)), IsEmpty());
   EXPECT_THAT(get(5, 11, 2, worker_node(4)), IsEmpty());
   EXPECT_THAT(words(store(put(4, 10, 0, 2))),
               ElementsAre(to(worker_node(1)) + "stored 4/0", to(worker_node(2)) + "3/2 of 0",
@@ -119,6 +129,28 @@ TEST_F(WorkerStatesTest, MalformedPartsAreRefused) {
   EXPECT_TRUE(refused([](PutState& it) { it.version = 8; })) << "another version in the same attempt";
   EXPECT_TRUE(refused([](PutState& it) { it.parts = 7; })) << "another number of parts in the same attempt";
   EXPECT_THAT(states.kept(), ::testing::SizeIs(1));
+}
+
+TEST_F(WorkerStatesTest, PartsAreInTheFileOfTheirAttempt) {
+  std::vector<std::shared_ptr<MemoryFile>> files;
+  states = WorkerStates([&] { return files.emplace_back(std::make_shared<MemoryFile>()); });
+  store(put(3, 9, 2, 7));
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_EQ(files[0]->contents.size(), 3 * state_part_bytes);
+  EXPECT_THAT(words(get(3, 9, 2)), ElementsAre(to(worker_node(2)) + "3/2 of 6 is 7"));
+  EXPECT_EQ(states.kept().at(0).bytes.floats()[0], 7);
+  const std::weak_ptr<MemoryFile> former = files[0];
+  files.clear();
+  store(put(4, 9, 0, 8));
+  EXPECT_TRUE(former.expired());
+  EXPECT_THAT(words(get(4, 9, 0)), ElementsAre(to(worker_node(2)) + "4/0 of 6 is 8"));
+}
+
+TEST_F(WorkerStatesTest, PartsThatCannotBeWrittenStayInMemory) {
+  states =
+      WorkerStates([]() -> std::shared_ptr<StateFile> { throw Failure(ExitCode::io, "the disk is full"); });
+  EXPECT_THAT(words(store(put(3, 9, 0, 7))), ElementsAre(to(worker_node(1)) + "stored 3/0"));
+  EXPECT_THAT(words(get(3, 9, 0)), ElementsAre(to(worker_node(2)) + "3/0 of 6 is 7"));
 }
 
 TEST_F(WorkerStatesTest, RequestsOfADisconnectedWorkerAreForgotten) {

@@ -55,8 +55,9 @@ build_libraries() {
     -DWITH_LIBBSD=OFF -DWITH_DOCS=OFF -DENABLE_CPACK=OFF &&
     build_library libzip -DBUILD_SHARED_LIBS=OFF -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_OPENSSL=OFF \
       -DENABLE_BZIP2=OFF -DENABLE_LZMA=OFF -DBUILD_TOOLS=OFF -DBUILD_REGRESS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_DOC=OFF &&
-    cp cpp-httplib/httplib.h "$libraries/include/" && build_opencl && cd "$root" || return
-  sha256sum "$root"/packaging/{libraries.sh,sources.sha256} >"$libraries/built-by"
+    cp cpp-httplib/httplib.h "$libraries/include/" && build_opencl &&
+    gcc -O2 -fPIC -Wall -c -o "$libraries/lib/arc4random.o" "$root/packaging/arc4random.c" && cd "$root" || return
+  sha256sum "$root"/packaging/{libraries.sh,sources.sha256,arc4random.c} >"$libraries/built-by"
 }
 
 if ! sha256sum --check --quiet "$libraries/built-by" 2>/dev/null; then

@@ -2,6 +2,6 @@
 # script/package.
 . packaging/python.sh
 
-rm -f "$packages"/steelyard-*.tar.gz
+rm -f "$packages/steelyard-$version.tar.gz"
 "$builder/bin/python" -m build --sdist --no-isolation --outdir "$packages" . >"$work/sdist.log" 2>&1 ||
   { cat "$work/sdist.log"; fail "the source package was not built"; }

@@ -25,13 +25,15 @@ copy_licences() {
 # Libraries that Debian has only as shared ones stay shared: oneDNN, TBB, OpenMP. libstdc++ is linked statically,
 # because that of gcc 12 is newer than that of manylinux_2_34.
 build_wheel() {
+  local link="-static-libstdc++ -Wl,--gc-sections $libraries/lib/arc4random.o"
   local options=(
     "ZeroMQ_LIBRARY=$libraries/lib/libzmq.a;$(static libsodium.a)"
     "Libzip_INCLUDE_DIR=$libraries/include" "Libzip_LIBRARY=$libraries/lib/libzip.a;$(static libz.a)"
     "Httplib_INCLUDE_DIR=$libraries/include" Httplib_LIBRARY=OFF Tomlplusplus_LIBRARY=OFF
+    "CMAKE_EXE_LINKER_FLAGS=$link" "CMAKE_SHARED_LINKER_FLAGS=$link"
     "ZLIB_LIBRARY=$(static libz.a)" "XxHash_LIBRARY=$(static libxxhash.a)" "STEELYARD_LICENCES=$work/licences"
   )
-  CCACHE_BASEDIR=$root CCACHE_SLOPPINESS=pch_defines,time_macros LDFLAGS=-static-libstdc++ \
+  CCACHE_BASEDIR=$root CCACHE_SLOPPINESS=pch_defines,time_macros \
     "$builder/bin/pip" --disable-pip-version-check wheel --no-build-isolation --no-deps --wheel-dir "$work" . \
     "--config-settings=build-dir=$work/build" "${options[@]/#/--config-settings=cmake.define.}" >"$work/wheel.log" 2>&1
 }
@@ -39,6 +41,6 @@ build_wheel() {
 rm -f "$work"/*.whl "$packages"/steelyard-*.whl
 copy_licences "$work/licences" || fail "licences are missing: packaging/wheel.sh needs the packages of script/setup"
 build_wheel || { cat "$work/wheel.log"; fail "the wheel was not built"; }
-PATH=$builder/bin:$PATH LD_LIBRARY_PATH=$libraries/lib auditwheel repair --plat "$platform" --only-plat \
+PATH=$builder/bin:$PATH LD_LIBRARY_PATH=$libraries/lib auditwheel repair --plat "$platform" --only-plat -z 9 \
   --wheel-dir "$packages" "$work"/steelyard-*.whl >"$work/repair.log" 2>&1 ||
   { cat "$work/repair.log"; fail "the wheel needs more than $platform promises"; }

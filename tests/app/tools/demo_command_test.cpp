@@ -19,7 +19,11 @@ class ProcessDemo : public ProcessTest {
  protected:
   int demo(std::vector<std::string> options, const std::string& programs) {
     options.insert(options.begin(), {"demo", "--set", "train.epochs=2", "--run-dir", path("demo")});
-    return run(options, [&] { ::setenv("PATH", programs.c_str(), 1); });
+    const std::string before = std::getenv("PATH");
+    ::setenv("PATH", programs.c_str(), 1);
+    const int code = run(options);
+    ::setenv("PATH", before.c_str(), 1);
+    return code;
   }
 };
 

@@ -22,8 +22,8 @@ copy_licences() {
   done
 }
 
-# Libraries that Debian has only as shared ones stay shared: oneDNN, TBB, OpenMP. libstdc++ is linked statically,
-# because that of gcc 12 is newer than that of manylinux_2_34.
+# Libraries that Debian has only as shared ones stay shared: oneDNN and TBB; so does OpenMP, which oneDNN needs.
+# libstdc++ is linked statically, because that of gcc 12 is newer than manylinux_2_34 allows.
 build_wheel() {
   local link="-static-libstdc++ -Wl,--gc-sections $libraries/lib/arc4random.o"
   local options=(
@@ -33,9 +33,11 @@ build_wheel() {
     "CMAKE_EXE_LINKER_FLAGS=$link" "CMAKE_SHARED_LINKER_FLAGS=$link"
     "ZLIB_LIBRARY=$(static libz.a)" "XxHash_LIBRARY=$(static libxxhash.a)" "STEELYARD_LICENCES=$work/licences"
   )
+  # A build directory beside that of script/build, so that ccache has most objects.
   CCACHE_BASEDIR=$root CCACHE_SLOPPINESS=pch_defines,time_macros \
     "$builder/bin/pip" --disable-pip-version-check wheel --no-build-isolation --no-deps --wheel-dir "$work" . \
-    "--config-settings=build-dir=$work/build" "${options[@]/#/--config-settings=cmake.define.}" >"$work/wheel.log" 2>&1
+    "--config-settings=build-dir=$root/build/wheel-package" "${options[@]/#/--config-settings=cmake.define.}" \
+    >"$work/wheel.log" 2>&1
 }
 
 rm -f "$work"/*.whl "$packages"/steelyard-*.whl

@@ -144,6 +144,8 @@ class Guesses(TorchCase):
         sizes = [len(it) for it in cut(range(20), 40, 6, 32)]  # positions 8..28 of the second round
         self.assertEqual(sizes, [4, 6, 6, 4])
         self.assertEqual(cut([7, 8, 9], 64, 6, 32), [(7, 8, 9)])
+        sizes = [len(it) for it in cut(range(20), 40, 6, 32, aligned=False)]
+        self.assertEqual(sizes, [6, 6, 6, 2])
 
     def test_the_same_part_of_the_next_round(self):
         guesses = self.ahead().after(0, 8, 8, 4)

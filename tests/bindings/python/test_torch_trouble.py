@@ -37,7 +37,7 @@ class Memory(TorchCase):
                       MemoryError()):
             loss, sizes = self.exhausted(5, error)
             self.through_run(mlp(), loss)
-            self.assertEqual([it for it in sizes if it > 5], [28, 12, 8])  # on a grid from the round's beginning
+            self.assertEqual([it for it in sizes if it > 5], [28, 16, 8])  # from the piece's beginning
 
     def test_in_backward_of_the_last_part_after_others_were_sent(self):
         def deep():

@@ -152,12 +152,14 @@ TEST_F(ProcessScript, ARestartedScriptThatHasNotJoinedIsStoppedAtTheEnd) {
                          "  i=0\n  while [ $((i += 1)) -lt 6000 ]; do sleep 0.01; done\n  touch waited\nfi\n"
                          "touch killed\n$join &\nuntil [ -e go ]; do sleep 0.01; done\nkill -KILL $! $$\n")},
                  endless);
-  // From the record of events the launcher knows that the script has joined.
-  const auto has_joined = [&] {
-    return fs::exists(path("run/events.jsonl")) &&
+  // From the record of events the launcher knows that the script has joined. Before the first round the job
+  // would wait for two workers again.
+  const auto trains = [&] {
+    const fs::path rounds = path("run/rounds.jsonl");
+    return fs::exists(rounds) && fs::file_size(rounds) > 0 &&
            text_of(path("run/events.jsonl")).find("'worker-1' joined") != std::string::npos;
   };
-  ASSERT_TRUE(eventually(has_joined));
+  ASSERT_TRUE(eventually(trains));
   write_go_file();
   EXPECT_EQ(run->code(), 0) << run->output();
   EXPECT_TRUE(fs::exists(path("stopped")));

@@ -1,7 +1,7 @@
 """Decides which samples are read, in which micro-batches, and which are prefetched.
 
-With prefetching, micro-batches begin at multiples of their size, counted from the begin of the round. So
-if a share changes a little, most prefetched micro-batches are still the ones needed.
+Where samples are prefetched, micro-batches begin at multiples of their size, counted from the begin of the
+round. So if a share changes a little, most prefetched micro-batches are still the ones needed.
 
 The next piece is not known in advance. The guess is the same part of the next round; a wrong guess
 only costs reading.
@@ -47,8 +47,8 @@ def cut(
 
 
 class Ahead:
-    """Cuts pieces, and predicts the samples of a worker's next piece from its current one. `ends`: of an
-    epoch's groups, as for cut(). `prefetch`: whether samples are read before they are needed."""
+    """Cuts pieces, and predicts the samples of a worker's next piece from its current one. `ends`,
+    of an epoch, `joins_lone` and `aligned` are those of cut()."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Ahead:
         numbers: Numbers,
         ends: Callable[[int], Optional[Sequence[int]]] = lambda epoch: None,
         joins_lone: bool = False,
-        prefetch: bool = True,
+        aligned: bool = True,
     ) -> None:
-        self._numbers, self._ends, self._joins_lone = numbers, ends, joins_lone
-        self._prefetch = prefetch
+        self._numbers, self._ends = numbers, ends
+        self._joins_lone, self._aligned = joins_lone, aligned
         self._batch = max(1, int(about['batch']))
         self._samples = int(about['train_samples'])
         self._epochs = int(about.get('epochs') or 0)
@@ -68,12 +68,10 @@ class Ahead:
     def cut(self, samples: Sequence[int], epoch: int, position: int, size: int) -> list[Samples]:
         """The micro-batches of a piece."""
         ends = self._ends(epoch)
-        return cut(samples, position, size, self._batch, ends, self._joins_lone, self._prefetch)
+        return cut(samples, position, size, self._batch, ends, self._joins_lone, self._aligned)
 
     def after(self, epoch: int, position: int, count: int, size: int) -> list[Samples]:
         """Micro-batches to prefetch while this piece is computed, in the order of need."""
-        if not self._prefetch:
-            return []
         begin = position - position % self._batch
         self._guesses = {it: lists for it, lists in self._guesses.items() if it > (epoch, begin)}
         following = self._round_after(epoch, begin)

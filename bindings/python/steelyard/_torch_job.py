@@ -200,8 +200,8 @@ class TorchJob(BaseJob):
             parts.micro_batch.size = int(self.about.get('grain') or parts.micro_batch.size)
         ends = functools.partial(parts.order.ends, int(self.about.get('seed', parts.seed)))
         joins_lone = has_batch_norm(parts.model)
-        prefetch = parts.one_size or parts.reader.prefetches
-        self._ahead = Ahead(self.about, self._worker.samples, ends, joins_lone, prefetch)
+        aligned = parts.one_size or parts.reader.prefetches
+        self._ahead = Ahead(self.about, self._worker.samples, ends, joins_lone, aligned)
         self._rounds.begin(self.about)
 
     def _train(self, task: Task) -> Iterator[Any]:
@@ -227,7 +227,8 @@ class TorchJob(BaseJob):
         size = parts.micro_batch.size
         assert self._ahead is not None
         lists = self._ahead.cut(task.samples, task.epoch, task.position, size)
-        self._guesses = self._ahead.after(task.epoch, task.position, len(task.samples), size)
+        if parts.reader.prefetches:
+            self._guesses = self._ahead.after(task.epoch, task.position, len(task.samples), size)
         parts.reader.expect(lists, self._guesses)
         for number, samples in enumerate(lists):
             body = _Body(len(samples), number + 1 == len(lists))

@@ -35,8 +35,7 @@ class MicroBatch:
         self._rates: dict[int, list[float]] = {}  # samples per second, by size
 
     def observe(self, count: int, seconds: float) -> None:
-        """Records the time of one micro-batch of `count` samples. One of half the size or less says nothing
-        about the size."""
+        """Records the time of one micro-batch of `count` samples, unless that is half the size or less."""
         if not self.fixed and 2 * count > self.size:
             self._rates.setdefault(self.size, []).append(count / max(1e-9, seconds))
 

@@ -15,6 +15,9 @@ usage() {
   exit 2
 }
 
+# print_help: prints the comment at the beginning of the script, which is its help.
+print_help() { sed -n '2,/^set -u/{/^set -u/d;s/^# \{0,1\}//;p}' "script/$(basename "$0")"; }
+
 # step NAME COMMAND...: prints the step and its duration; exits the script if the command fails.
 step() {
   local name=$1 begin=$SECONDS

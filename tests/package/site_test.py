@@ -22,7 +22,7 @@ UNREACHABLE = r'\(from versions: none\)|NewConnectionError|ConnectTimeout|Name o
 
 PAGE = '<html><head>{}</head><body><h1 id="top">x</h1>{}</body></html>'
 SOUND = '<a href="b.html#top">b</a><a href="#top"></a><a href="https://example.org"></a><img src="data:image/png;base64,">'
-FAULTS = (  # of a page: what stands in its head, or in its body
+FAULTS = (  # faulty contents of a page: of its head, and of its body
     ('', '<a href="c.html">no such page</a>'), ('', '<a href="b.html#none">no such place</a>'), ('', '<a href="#none"></a>'),
     ('<script src="https://example.org/x.js"></script>', ''), ('<link rel="stylesheet" href="//example.org/x.css">', ''),
     ('', '<img src="https://example.org/x.png">'), ('', '<img src="x.png">'), ('<link rel="icon" href="x.svg">', ''),

@@ -399,7 +399,7 @@ void Scheduler::lose(Time now, NodeId node, Outbox& out) {
 void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out) {
   if (!worker.present) return;
   worker.present = false;
-  const bool alone = phase() == Phase::running && members_.working().empty();
+  const bool alone = phase() == Phase::running && !members_.anybody_works();
   Dispatch::note("worker '" + worker.name + "' " + why + (alone ? "; no worker is left" : ""), out);
   training_.lose(now, worker.slot, out);
 }

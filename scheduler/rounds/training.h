@@ -101,7 +101,7 @@ class Training {
   void end_as_requested(Time now, Outbox& out);
   void stop(Time now, Outbox& out);
   void apply(Time now, const Orders& orders, Outbox& out);
-  [[nodiscard]] bool anybody_works() const { return !members_.working().empty(); }
+  [[nodiscard]] bool anybody_works() const { return members_.anybody_works(); }
 
   const Job& job_;
   const SyncMode mode_;

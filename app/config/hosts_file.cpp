@@ -30,7 +30,7 @@ bool is_numeric(const std::string& address) { return is_ipv4(address) || is_ipv6
 
 class HostsReader {
  public:
-  explicit HostsReader(JobSource& source) : source_(source) {}
+  HostsReader(JobSource& source, HostsUse use) : source_(source), use_(use) {}
 
   HostsFile read() {
     source_.rename_former(schema_);
@@ -56,6 +56,7 @@ class HostsReader {
     section.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
                    "a second scheduler: set scheduler = true on one host only");
     for (const TomlSection& worker : section.all_below("worker")) read_worker(worker);
+    check_machines(section, host);
     file_.hosts.push_back(std::move(host));
   }
 
@@ -78,12 +79,46 @@ class HostsReader {
     worker.spec.name = "worker-" + std::to_string(workers_.size());
     section.read();
     section.demand_none(device_trouble(worker.spec), "device");
+    check_worker(section);
     for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
     for (const WorkerSpec& spec : each_worker(worker.spec)) {
       section.demand(workers_.insert(spec.name).second, "name",
                      "two workers are named " + toml_quoted(spec.name) + ": give each its own name");
       draft_.host.workers.push_back({spec, worker.data_options});
     }
+  }
+
+  // Slurm numbers and names the workers itself, and pods mount data at the same place.
+  void check_worker(const TomlSection& section) const {
+    section.demand(use_ != HostsUse::kubernetes || !section.given("data"), "data",
+                   "pods have their data at one place: give data.dir in the job, and volumes in [[host]]");
+    if (use_ != HostsUse::slurm) return;
+    for (const Key& key : schema_.at("host.worker").keys) {
+      const bool known = key.name == "name" || key.name == "device" || key.name == "threads";
+      section.demand(known || !section.given(key.name), key.name,
+                     "`launch --hosts slurm` takes the workers from the allocation, without " + key.name +
+                         ": leave it out");
+    }
+  }
+
+  void check_machines(const TomlSection& section, const HostSpec& host) const {
+    const std::string which = "host " + toml_quoted(host.name);
+    section.demand(use_ != HostsUse::launch || host.machines.count == 1, "count",
+                   which + " is " + std::to_string(host.machines.count) +
+                       " machines: only `steelyard render` finds machines by itself; write one [[host]] for "
+                       "each, with its address");
+    if (use_ != HostsUse::kubernetes) return;
+    const auto demand_one = [&](const std::string& key, std::size_t number, const std::string& what) {
+      section.demand(number <= 1, key, which + " has " + std::to_string(number) + " " + what);
+    };
+    demand_one("worker", host.workers.size(), "workers, and a pod has one: give count instead");
+    demand_one("servers", host.servers, "servers, and a pod has one: give count instead");
+    demand_one("shards", host.shards, "shards in a server, and in a pod it has one: give more servers instead");
+    section.demand(is_dns_label(host.name, longest_group_label), "name",
+                   which + " cannot name pods: use at most " + std::to_string(longest_group_label) +
+                       " lower-case letters, digits and '-', beginning with a letter");
+    section.demand(!host.scheduler || host.machines.count == 1, "count",
+                   which + " has the scheduler, of which there is one: move the other machines to a [[host]] of their own");
   }
 
   void finish() const {
@@ -95,7 +130,7 @@ class HostsReader {
     demand(file_.shards() > 0, "no host has a server: add servers = 1 to one of them");
     demand(!workers_.empty(), "no host has a worker: write [[host.worker]] below one of them");
     for (const HostSpec& host : file_.hosts) {
-      const bool here = host.ssh.empty() && host.netns.empty();
+      const bool here = use_ == HostsUse::launch && host.ssh.empty() && host.netns.empty();
       const bool spoken_to = host.scheduler || host.servers > 0;
       const bool alone = std::ranges::all_of(
           file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
@@ -106,6 +141,7 @@ class HostsReader {
   }
 
   JobSource& source_;
+  HostsUse use_;
   HostsDraft draft_;
   const Schema schema_ = schema_of(draft_);
   HostsFile file_;
@@ -127,7 +163,7 @@ bool is_address(std::string_view text) {
 
 std::vector<Key> keys_of_a_host(HostSpec& host) {
   const Limits address = Limits::text(is_address, "a host name or an address, without a port", false);
-  return {
+  std::vector<Key> keys{
       {"name", &host.name, Limits::plain_name(), "name in messages; default: host-0, host-1, ...",
        "\"host-0\""},
       {"ssh", &host.ssh, Limits::text(is_one_word, "an argument of ssh, as in \"user@host\"", false),
@@ -153,6 +189,7 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
       {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
       {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
   };
+  return joined({std::move(keys), machine_keys(host.machines)});
 }
 
 // The keys that differ from the defaults in `plain`, as TOML.
@@ -205,16 +242,16 @@ std::uint32_t HostsFile::shards() const {
   return sum;
 }
 
-HostsFile parse_hosts(std::string_view text, const std::string& name) {
+HostsFile parse_hosts(std::string_view text, const std::string& name, HostsUse use) {
   JobSource source(text, name, {});
-  return HostsReader(source).read();
+  return HostsReader(source, use).read();
 }
 
-HostsFile read_hosts_file(const std::string& path) {
+HostsFile read_hosts_file(const std::string& path, HostsUse use) {
   const InputKind kind{"hosts file", 1,
                        "check the name, or start with a copy of examples/hosts.toml (steelyard help hosts "
                        "lists all keys)"};
-  return parse_hosts(read_input(path, kind), path);
+  return parse_hosts(read_input(path, kind), path, use);
 }
 
 Schema schema_of(HostsDraft& draft) {

@@ -50,9 +50,10 @@ const std::vector<Part> house{
     {"app/tools",
      {"core", "nn", "balancing", "protocol", "transport", "server", "worker/compute", "worker/data", "sim",
       "app/config", "app/report", "app/web", "app/processes", "app/launch"}},
+    {"app/render", {"core", "app/config", "app/report", "app/launch"}},
     {"app/cli",
      {"core", "nn", "balancing", "protocol", "sim", "app/config", "app/report", "app/processes", "app/launch",
-      "app/tools", "worker/data/data_sets.h"}},
+      "app/tools", "app/render", "worker/data/data_sets.h"}},
     {"bindings",
      {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/config", "app/processes"}},
 };

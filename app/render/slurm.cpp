@@ -16,7 +16,9 @@ std::string group_lines(const HostSpec& host, const SlurmOptions& options) {
   const auto workers = static_cast<std::uint32_t>(host.workers.size());
   std::string text = "# " + host.name + "\n";
   if (!machines.partition.empty()) text += line("partition=" + machines.partition);
-  text += line("nodes=" + std::to_string(machines.count)) + line("ntasks-per-node=" + std::to_string(workers));
+  text += line("nodes=" + std::to_string(machines.count)) +
+          line("ntasks=" + std::to_string(machines.count * workers)) +
+          line("ntasks-per-node=" + std::to_string(workers));
   if (machines.cpus > 0) text += line("cpus-per-task=" + std::to_string(std::max(1U, machines.cpus / workers)));
   if (!machines.memory.empty()) text += line("mem=" + machines.memory.substr(0, machines.memory.size() - 1));
   if (machines.gpus > 0) text += line("gpus-per-node=" + std::to_string(machines.gpus));
@@ -49,8 +51,12 @@ constexpr const char* before = R"(
 run=runs/)";
 constexpr const char* middle = R"(-$SLURM_JOB_ID
 again=()
-[ ! -e "$run" ] || again=(--resume)
-rm -f "$run/result.json"
+if compgen -G "$run/checkpoints/*/MANIFEST.json" >/dev/null; then
+  again=(--resume)
+  rm -f "$run/result.json"
+elif [ -e "$run" ]; then # ended before the first checkpoint: begins again
+  mv "$run" "$run-begun-${SLURM_RESTART_COUNT:-0}"
+fi
 
 )";
 constexpr const char* after = R"( &

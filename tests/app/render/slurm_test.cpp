@@ -49,10 +49,10 @@ gpus = 1
 TEST(Sbatch, EachHostWithAWorkerIsAGroupOfNodes) {
   EXPECT_THAT(sbatch_text(made_job(), {{"--account=lab"}}),
               AllOf(StartsWith("#!/bin/bash\n"), HasSubstr("#SBATCH --requeue\n"),
-                    HasSubstr("# fast\n#SBATCH --partition=new\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n"
+                    HasSubstr("# fast\n#SBATCH --partition=new\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --ntasks-per-node=1\n"
                               "#SBATCH --cpus-per-task=8\n#SBATCH --mem=16G\n#SBATCH --gpus-per-node=1\n"
                               "#SBATCH --account=lab\n#SBATCH hetjob\n# slow\n#SBATCH --partition=old\n"
-                              "#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=2\n#SBATCH --account=lab\n\n"),
+                              "#SBATCH --nodes=2\n#SBATCH --ntasks=4\n#SBATCH --ntasks-per-node=2\n#SBATCH --account=lab\n\n"),
                     Not(HasSubstr("# store"))));
 }
 
@@ -66,7 +66,7 @@ TEST(Sbatch, ServersAreCountedOverAllHosts) {
 class SbatchScript : public testing::Test {
  protected:
   int run(int code, const std::string& signal = "", bool writes = true) {
-    const std::string result = writes ? "mkdir -p runs/digits-7; echo '  \"exit_code\": " + std::to_string(code) +
+    const std::string result = writes ? "mkdir -p runs/digits-7/checkpoints/5; touch runs/digits-7/checkpoints/5/MANIFEST.json; echo '  \"exit_code\": " + std::to_string(code) +
                                             ",' >runs/digits-7/result.json; "
                                       : "";
     const std::string wait = signal.empty() ? "" : "trap 'kill $!' TERM; sleep 60 & touch ready; wait\n";
@@ -123,6 +123,13 @@ TEST_F(SbatchScript, ARecordOfAnEarlierStartIsIgnored) {
   std::filesystem::remove(folder_.path("requeued"));
   EXPECT_EQ(run(0, "", false), 137);
   EXPECT_TRUE(left_alone());
+}
+
+TEST_F(SbatchScript, ARunWithoutCheckpointsBeginsAgain) {
+  (void)folder_.write("runs/digits-7/job.toml", std::string_view("[job]\n"));
+  EXPECT_EQ(run(0), 0) << folder_.text("output");
+  EXPECT_THAT(folder_.text("words"), Not(HasSubstr("--resume")));
+  EXPECT_EQ(folder_.text("runs/digits-7-begun-0/job.toml"), "[job]\n");
 }
 
 TEST_F(SbatchScript, BeforeTheTimeLimitTheJobSavesAndIsPutBack) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/config/reach.h"  // shell_line
 #include "app/launch/user_script.h"
 #include "app/render/kubernetes.h"
 #include "app/render/slurm.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/launch/launch_plan.h"  // shell_line
+#include "app/config/reach.h"  // shell_line
 
 namespace steelyard {
 namespace {
@@ -44,8 +44,7 @@ std::string launch_line(const RenderedJob& job) {
   return text + shell_line(words);
 }
 
-// Signals reach the launcher, which saves and stops the job. USR1 comes before the end of the time limit, TERM
-// if the job is cancelled, or preempted without a GraceTime: then Slurm itself puts it back into the queue.
+// Both signals reach the launcher, which saves and stops the job. USR1 comes before the end of the time limit.
 constexpr const char* before = R"(
 # The same directory each time the job is started: it resumes there.
 run=runs/)";
@@ -61,17 +60,18 @@ fi
 )";
 constexpr const char* after = R"( &
 launcher=$!
-cancelled=
-trap 'kill -TERM $launcher' USR1
-trap 'cancelled=1; kill -TERM $launcher' TERM
+late=
+trap 'late=1; kill -TERM $launcher' USR1
+trap 'kill -TERM $launcher' TERM
 until wait $launcher; code=$?; ! kill -0 $launcher 2>/dev/null; do :; done
 
 # The verdict: the exit code may be that of a task that was killed and restarted.
 verdict=$(sed -n 's/.*"exit_code": *\([0-9]*\).*/\1/p' "$run/result.json" 2>/dev/null | head -n 1)
 code=${verdict:-$code}
 echo "steelyard: code $code"
-# 75: stopped, and can go on. After a preemption with GraceTime, or at the time limit, Slurm does not start the job again.
-if [ "$code" -eq 75 ] && [ -z "$cancelled" ]; then
+# 75: stopped, and can go on. Slurm does not put the job back into the queue if it ends within the GraceTime of a
+# preemption, or before its time limit. It would also do so for a job that its user cancels.
+if [ "$code" -eq 75 ] && { [ -n "$late" ] || scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=2; }; then
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 exit "$code"

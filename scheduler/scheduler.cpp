@@ -420,7 +420,10 @@ void Scheduler::handle(Time now, NodeId, const Saved& saved, Outbox& out) {
   load_monitor_.answered(now);
   count(training_.hear(saved, out));
 }
-void Scheduler::handle(Time now, NodeId, const Interrupt&, Outbox& out) { training_.interrupt(now, out); }
+void Scheduler::handle(Time now, NodeId, const Interrupt& it, Outbox& out) {
+  if (it.save_only) return training_.save_soon(out);
+  training_.interrupt(now, out);
+}
 
 static_assert(Machine<Scheduler>);
 

@@ -125,6 +125,10 @@ std::size_t LaunchPlan::workers() const {
   return static_cast<std::size_t>(std::ranges::count(processes, Role::worker, &LaunchProcess::role));
 }
 
+bool LaunchPlan::leads() const {
+  return std::ranges::find(processes, Role::scheduler, &LaunchProcess::role) != processes.end();
+}
+
 std::string LaunchPlan::roles_on(const std::string& host) const {
   std::string text;
   for (const LaunchProcess& it : processes) {

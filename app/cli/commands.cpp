@@ -279,7 +279,7 @@ void add_member(Commands& all) {
       "Examples:\n"
       "  srun -n 4 steelyard member job.toml --run-dir runs/digits --meet runs/digits.meet\n"
       "  mpirun -np 4 steelyard member train.py --run-dir runs/digits --meet runs/digits.meet\n"
-      "  torchrun --nproc-per-node 4 --no-python steelyard member job.toml --run-dir runs/digits \\\n"
+      "  torchrun --nproc_per_node 4 --no_python steelyard member job.toml --run-dir runs/digits \\\n"
       "    --meet 127.0.0.1:7070");
 }
 

@@ -43,9 +43,10 @@ def skip_without(*tools):
 class Root:
     """`with Root() as root:` the folder exists inside of the block. `suite`: default: the release of this machine."""
 
-    def __init__(self):
+    def __init__(self, suite=None):
         skip_without('mmdebstrap', 'systemd-nspawn')
-        self.suite = re.search(r'^VERSION_CODENAME=(\w+)', pathlib.Path('/etc/os-release').read_text(), re.M)[1]
+        own = re.search(r'^VERSION_CODENAME=(\w+)', pathlib.Path('/etc/os-release').read_text(), re.M)
+        self.suite = suite or own[1]
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix='steelyard-root-')
@@ -60,10 +61,11 @@ class Root:
     def container(self, *words):
         return ('systemd-nspawn', '--quiet', '--register=no', '--keep-unit', '-D', self.place, *words)
 
-    def run(self, *words, codes=(0,)):
-        """A command inside, as root, with the network of this machine."""
-        return run(*self.container('--resolv-conf=copy-host', '--setenv=DEBIAN_FRONTEND=noninteractive', '--pipe',
-                                   *words), codes=codes, stdin=subprocess.DEVNULL)
+    def run(self, *words, codes=(0,), network=True):
+        """A command inside, as root, with the network of this machine or none."""
+        place = '--resolv-conf=copy-host' if network else '--private-network'
+        return run(*self.container(place, '--setenv=DEBIAN_FRONTEND=noninteractive', '--pipe', *words), codes=codes,
+                   stdin=subprocess.DEVNULL)
 
     def run_as_user(self, *words):
         """Likewise as an ordinary user without network, in the folder of this user."""

@@ -319,8 +319,9 @@ void add_exchange(CLI::App& app, std::string& exchange) {
 }
 
 void add_commands(Commands& all) {
-  for (auto* const add : {add_train, add_run, add_scheduler, add_standby, add_server, add_worker,
-                          add_simulations, add_launch, add_member, add_plan, add_render, add_attend, add_tools})
+  for (auto* const add :
+       {add_train, add_run, add_scheduler, add_standby, add_server, add_worker, add_simulations, add_launch,
+        add_member, add_plan, add_render, add_attend, add_tools})
     add(all);
 }
 

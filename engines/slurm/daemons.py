@@ -99,6 +99,12 @@ class Daemons:
         return self
 
     def __exit__(self, *_):
+        if self.processes:
+            self.run('scancel', '--user=root', check=False)
+            try:
+                until(lambda: not self.run('squeue', '-h', check=False), 'an empty queue')
+            except TimeoutError as error:
+                print(error, self.run('squeue', check=False))
         for it in reversed(self.processes):
             it.terminate()
         for it in reversed(self.processes):
@@ -112,7 +118,7 @@ class Daemons:
     def configure(self):
         for name in ('state', *(f'spool.{it}' for it in NODES)):
             (self.folder / name).mkdir()
-        # munged demands that others cannot write to this folder, and that nobody else can read the key.
+        # munged demands that others cannot write to this folder, and that only this user can read the key.
         self.folder.chmod(0o755)
         key = self.folder / 'munge.key'
         key.touch(0o600)

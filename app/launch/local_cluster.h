@@ -14,6 +14,7 @@ namespace steelyard {
 struct Requests {
   std::function<bool()> interrupted;  // end the job, or this task of it
   std::function<bool()> save;         // save a checkpoint; true once for each request
+  std::function<bool()> lost{};       // the job is lost for this task: kill its processes
 };
 
 // Returns when the job is done and all processes have exited; the result is the job's exit code. A script may

@@ -189,9 +189,8 @@ int Member::run_plan(const MemberOptions& options, const Meeting::Place& place, 
   for (LaunchProcess& process : plan.processes) {
     if (recover && process.role == Role::scheduler) process.arguments.emplace_back("--recover");
   }
-  return run_cluster(
-      plan, run_, lock, options.launch.quiet, [this] { return run_.way_back(); },
-      {[&] { return ending() || (moved && moved()); }, [this] { return save_.exchange(false); }});
+  return run_cluster(plan, run_, lock, options.launch.quiet, [this] { return run_.way_back(); },
+                     {[this] { return ending(); }, [this] { return save_.exchange(false); }, moved});
 }
 
 }  // namespace

@@ -76,10 +76,6 @@ int launch(LaunchOptions& it) {
 }
 
 int be_member(MemberOptions& it) {
-  if (it.launch.results.directory.empty())
-    refuse_usage(
-        "give --run-dir: the directory of the run, always the same one, so that the job continues when the "
-        "engine starts it again");
   tell_apart(it.launch);
   call_process("steelyard:membr");
   return run_member(it);
@@ -251,6 +247,9 @@ void add_member(Commands& all) {
   add_settings(app, job.overrides);
   std::vector<Key> results = result_keys(job.results, "of task 0: ");
   std::erase_if(results, [](const Key& key) { return key.name == "resume"; });
+  results.front().help =
+      "directory of the run, the same in each start; other tasks than 0 have only logs there";
+  results.front().elsewhere.required = true;
   add_keys(app, results);
   app.add_option("--rank", it.numbers.rank, "number of this task, from 0 (default: as the engine tells)");
   app.add_option("--size", it.numbers.size, "number of tasks (default: as the engine tells)");
@@ -279,7 +278,7 @@ void add_member(Commands& all) {
       "Examples:\n"
       "  srun -n 4 steelyard member job.toml --run-dir runs/digits --meet runs/digits.meet\n"
       "  mpirun -np 4 steelyard member train.py --run-dir runs/digits --meet runs/digits.meet\n"
-      "  torchrun --nproc-per-node 4 --no-python steelyard member job.toml --run-dir runs/digits \\\n"
+      "  torchrun --nproc_per_node 4 --no_python steelyard member job.toml --run-dir runs/digits \\\n"
       "    --meet 127.0.0.1:7070");
 }
 

@@ -42,7 +42,8 @@ SignalWatch::SignalWatch(std::function<void(int)> on_request, Words words,
     : on_request_(std::move(on_request)),
       words_(std::move(words)),
       on_somebody_gone_(std::move(on_somebody_gone)),
-      on_save_(std::move(on_save)) {
+      on_save_(std::move(on_save)),
+      parent_(getppid()) {
   block_signals();
   thread_ = std::thread([this] { watch(); });
 }
@@ -56,6 +57,7 @@ void SignalWatch::watch() {
   const sigset_t set = watched_signals();
   std::optional<Time> asked;
   int first = 0;
+  bool orphan = false;
   while (!done_) {
     const timespec timeout{0, 100'000'000};
     const int signal = sigtimedwait(&set, nullptr, &timeout);
@@ -69,6 +71,11 @@ void SignalWatch::watch() {
       first = signal;
       if (signal == SIGINT) say(words_.first);
       on_request_(signal);
+      orphan = getppid() != parent_;
+    } else if (signal == SIGTERM && !orphan && getppid() != parent_) {
+      asked = steady_now();
+      first = signal;
+      orphan = true;
     } else if (signal != first || signal == SIGINT || steady_now() - *asked > same_request) {
       say("exiting immediately" + (words_.second ? ": " + words_.second() : ""));
       standard_error().settle(last_word);

@@ -1,9 +1,14 @@
-// Signals to a process. Orderly shutdown: the first SIGINT or SIGTERM calls `on_request` on a separate thread; a second one, unless
-// it is a duplicate of the same request, exits the process immediately with code 128 + signal. Both print a
-// message on standard error, unless it is blocked.
+// Signals to a process. Orderly shutdown: the first SIGINT or SIGTERM calls `on_request` on a separate
+// thread; a second one, unless it is a duplicate of the same request, exits the process immediately with code
+// 128 + signal. Both print a message on standard error, unless it is blocked.
+//
+// The signal that the kernel sends when the parent exits is no second request: an engine may kill a
+// supervisor soon after it has asked it to end, while its processes save.
 //
 // Construct before starting any other thread, because threads inherit the blocked signals.
 #pragma once
+
+#include <sys/types.h>
 
 #include <atomic>
 #include <csignal>
@@ -37,6 +42,7 @@ class SignalWatch {
   const std::function<void(int)> on_request_;
   const Words words_;
   const std::function<void()> on_somebody_gone_, on_save_;
+  const pid_t parent_;
   std::atomic<bool> done_{false};
   std::thread thread_;  // last: it uses all of the above
 };

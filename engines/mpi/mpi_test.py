@@ -11,18 +11,19 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from same_bits import PROGRAM, EngineCase, require  # noqa: E402
+from same_bits import PROGRAM, SCRIPT, EngineCase, require  # noqa: E402
 
 TASKS = 3
 
 
 class Mpi(EngineCase):
-    def start(self, *more: str) -> subprocess.Popen:
+    def start(self, *more: str, of: tuple = ()) -> subprocess.Popen:
         # As root, on fewer cores than ranks, as on a machine for tests.
         mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(TASKS)]
-        member = [PROGRAM, "member", self.job, "--run-dir", self.run_dir, "--meet", self.folder / "meet"]
+        member = [PROGRAM, "member", "--run-dir", self.run_dir, "--meet", self.folder / "meet", *more]
         with (self.folder / "mpirun.log").open("ab") as log:
-            job = subprocess.Popen([*mpirun, *member, *more], env=self.environment, stdout=log, stderr=log)
+            job = subprocess.Popen([*mpirun, *member, *(of or (self.job,))], env=self.environment, stdout=log,
+                                   stderr=log)
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
         return job
@@ -36,9 +37,14 @@ class Mpi(EngineCase):
         self.assertEqual(self.result()["outcome"], "finished")
         self.assert_same_bits()
 
+    def test_the_same_model_as_run(self) -> None:
+        job = self.start(of=(SCRIPT, self.model))
+        self.assertEqual(job.wait(120), 0, self.said())
+        self.assert_same_model()
+
     def test_a_killed_worker_is_restarted(self) -> None:
         job = self.start("--set", "train.epochs=12")
-        self.eventually(lambda: len(self.rounds()) >= 8, "the training has begun: " + self.said())
+        self.eventually(lambda: len(self.rounds()) >= 8, self.said)
         (worker,) = self.processes(" worker --scheduler")[:1]
         os.kill(worker, signal.SIGKILL)
         self.assertEqual(job.wait(120), 0, self.said())
@@ -47,7 +53,7 @@ class Mpi(EngineCase):
 
     def test_a_stopped_job_continues_with_the_same_command(self) -> None:
         job = self.start()
-        self.eventually(lambda: len(self.rounds()) >= 5, "the training has begun: " + self.said())
+        self.eventually(lambda: len(self.rounds()) >= 5, self.said)
         job.send_signal(signal.SIGTERM)
         self.assertNotEqual(job.wait(60), 0, "mpirun has a code of its own")
         self.eventually(lambda: not self.processes(), "all ranks end")

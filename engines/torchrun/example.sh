@@ -10,6 +10,6 @@ if [ $# -ne 4 ]; then
   exit 2
 fi
 # Node rank 0, and so task 0, is on FIRST.
-exec torchrun --nnodes "$1" --node-rank "${NODE_RANK:?the number of this machine: 0 on $2}" --nproc-per-node 1 \
-  --max-restarts 3 --master-addr "$2" --master-port 29500 --no-python \
+exec torchrun --nnodes "$1" --node_rank "${NODE_RANK:?the number of this machine: 0 on $2}" --nproc_per_node 1 \
+  --max_restarts 3 --master_addr "$2" --master_port 29500 --no_python \
   steelyard member "$3" --run-dir "runs/$4" --meet "$2:29600" --keys "$4.keys"

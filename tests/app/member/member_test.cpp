@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -177,6 +178,22 @@ TEST_F(MemberTest, IfTheFirstTaskIsKilledTheJobIsSavedAndContinues) {
   expect_whole_record();
   for (const auto& task : all) task->signal(SIGTERM);
   all_end(all, 75);
+}
+
+// mpirun leaves a second between SIGTERM and SIGKILL.
+TEST_F(MemberTest, TheJobIsSavedAlthoughItsTasksAreKilledMeanwhile) {
+  const Tasks all = tasks(2, in_directory(endless));
+  ASSERT_TRUE(comes_to_round(20));
+  const std::vector<pid_t> workers{all[0]->living_with(" worker "), all[1]->living_with(" worker ")};
+  for (const pid_t worker : workers) kill(worker, SIGSTOP);  // the round cannot end
+  for (const auto& task : all) task->signal(SIGTERM);
+  ASSERT_TRUE(eventually(
+      [&] { return text_of(path("run/events.jsonl")).find("stop requested") != std::string::npos; }));
+  usleep(500'000);  // a second request would count by then
+  for (const auto& task : all) task->signal(SIGKILL);
+  for (const pid_t worker : workers) kill(worker, SIGCONT);
+  all_end(all, -SIGKILL);
+  EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"exit_code\": 75"));
 }
 
 // As after a failure of its machine: nobody says goodbye, and the other task has its processes still.

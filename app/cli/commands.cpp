@@ -76,10 +76,6 @@ int launch(LaunchOptions& it) {
 }
 
 int be_member(MemberOptions& it) {
-  if (it.launch.results.directory.empty())
-    refuse_usage(
-        "give --run-dir: the directory of the run, always the same one, so that the job continues when the "
-        "engine starts it again");
   tell_apart(it.launch);
   call_process("steelyard:membr");
   return run_member(it);
@@ -251,6 +247,9 @@ void add_member(Commands& all) {
   add_settings(app, job.overrides);
   std::vector<Key> results = result_keys(job.results, "of task 0: ");
   std::erase_if(results, [](const Key& key) { return key.name == "resume"; });
+  results.front().help =
+      "directory of the run, the same in each start; other tasks than 0 have only logs there";
+  results.front().elsewhere.required = true;
   add_keys(app, results);
   app.add_option("--rank", it.numbers.rank, "number of this task, from 0 (default: as the engine tells)");
   app.add_option("--size", it.numbers.size, "number of tasks (default: as the engine tells)");
@@ -319,8 +318,9 @@ void add_exchange(CLI::App& app, std::string& exchange) {
 }
 
 void add_commands(Commands& all) {
-  for (auto* const add : {add_train, add_run, add_scheduler, add_standby, add_server, add_worker,
-                          add_simulations, add_launch, add_member, add_plan, add_render, add_attend, add_tools})
+  for (auto* const add :
+       {add_train, add_run, add_scheduler, add_standby, add_server, add_worker, add_simulations, add_launch,
+        add_member, add_plan, add_render, add_attend, add_tools})
     add(all);
 }
 

@@ -318,19 +318,22 @@ void add_plan(Commands& all) {
 }
 
 void add_render(Commands& all) {
-  auto [app, it] = all.add("render", "write what Slurm or Kubernetes needs to run a job or a script", run_render);
+  auto [app, it] =
+      all.add("render", "write what Slurm or Kubernetes needs to run a job or a script", run_render);
   all.scripts.push_back(&it.script);
-  app.add_option("form", it.form,
-                 "slurm: a batch script; jobset: a JobSet for Kubernetes; trainingruntime: a runtime and a job "
-                 "for Kubeflow Trainer")
+  app.add_option(
+         "form", it.form,
+         "slurm: a batch script; jobset: a JobSet for Kubernetes; trainingruntime: a runtime and a job "
+         "for Kubeflow Trainer")
       ->required()
       ->check(CLI::IsMember(render_forms));
   app.add_option("hosts", it.hosts_file,
                  "groups of machines (TOML); `steelyard help hosts` describes the file")
       ->required();
-  app.add_option("job", it.job_file,
-                 "the job file (TOML), or a script, with the path that it has there; arguments after a script "
-                 "are passed to it")
+  app.add_option(
+         "job", it.job_file,
+         "the job file (TOML), or a script, with the path that it has there; arguments after a script "
+         "are passed to it")
       ->required();
   add_settings(app, it.overrides);
   app.add_option("--name", it.name, "name of the job in the queue, and of objects (default: the job's)");

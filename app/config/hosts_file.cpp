@@ -124,9 +124,10 @@ class HostsReader {
     for (const HostSpec& host : file_.hosts) {
       const bool spoken_to = host.scheduler || host.servers > 0;
       const bool alone = std::ranges::all_of(file_.hosts, &HostSpec::is_here);
-      demand(use_ != HostsUse::launch || !host.is_here() || !spoken_to || alone || host.address != "127.0.0.1",
-             "the other hosts cannot reach host " + toml_quoted(host.name) +
-                 ", which is this machine, at 127.0.0.1: give its address");
+      demand(
+          use_ != HostsUse::launch || !host.is_here() || !spoken_to || alone || host.address != "127.0.0.1",
+          "the other hosts cannot reach host " + toml_quoted(host.name) +
+              ", which is this machine, at 127.0.0.1: give its address");
     }
   }
 

@@ -18,8 +18,8 @@ bool is_image(std::string_view text) {
 
 // Name or value of a label of Kubernetes, without the prefix of a name.
 bool is_label_part(std::string_view text) {
-  return !text.empty() && text.size() <= 63 && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
-         std::ranges::all_of(text, [](char c) {
+  return !text.empty() && text.size() <= 63 && is_alphanumeric(text.front()) &&
+         is_alphanumeric(text.back()) && std::ranges::all_of(text, [](char c) {
            return is_alphanumeric(c) || c == '-' || c == '_' || c == '.';
          });
 }
@@ -81,7 +81,8 @@ std::vector<Key> machine_keys(MachineRequest& request) {
       {"count", &request.count, Limits::at_least(1, 10'000), "equal machines, each with these processes", "",
        "for steelyard render: what Slurm or Kubernetes is asked for"},
       {"cpus", &request.cpus, Limits::at_least(0, 10'000), "processors of each; 0: not requested"},
-      {"memory", &request.memory, Limits::text(is_memory_size, R"(as in "8Gi": a whole number of Mi, Gi or Ti)", false),
+      {"memory", &request.memory,
+       Limits::text(is_memory_size, R"(as in "8Gi": a whole number of Mi, Gi or Ti)", false),
        "memory of each; default: not requested", "\"8Gi\""},
       {"gpus", &request.gpus, Limits::at_least(0, 64), "NVIDIA GPUs of each"},
       {"partition", &request.partition, Limits::plain_name(), "partition of Slurm; default: that of the site",

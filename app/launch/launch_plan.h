@@ -129,6 +129,9 @@ std::string describe_plan(const LaunchPlan& plan);
 // Makes a key pair for each process, and adds the public keys of the processes it connects with. From then on
 // this process's memory is excluded from core files and closed to other processes.
 void give_keys(LaunchPlan& plan);
+// The same with keys that all processes of a role share: ROLE.key in this directory. Files may be reached
+// through links, as in a mounted secret. Throws Failure as load_keys().
+void give_keys(LaunchPlan& plan, const std::string& directory);
 
 // The path at which a process finds its keys: an argument of this program, an environment variable of a
 // user's program.

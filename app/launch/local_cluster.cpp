@@ -72,6 +72,7 @@ class Cluster {
     const auto& interrupted = requests.interrupted;
     while (true) {
       if (interrupted()) act(supervision_.interrupted());
+      if (requests.lost && requests.lost()) abandon();
       if (requests.save()) tell("scheduler", SignalProcess{"scheduler", save_and_continue});
       look_after();
       act(supervision_.wake(steady_now()));
@@ -171,6 +172,11 @@ class Cluster {
     if (steps.tell) tell("scheduler", SignalProcess{"scheduler", somebody_is_gone});
     if (steps.end) end();
     code_ = steps.code;
+  }
+  // Nothing is left to save, and nobody sends an end.
+  void abandon() {
+    code_ = static_cast<int>(ExitCode::temporary);
+    scheduler_killed_ = true;
   }
   void end() {
     if (plan_.grace > Duration{}) kill_at_ = steady_now() + plan_.grace;

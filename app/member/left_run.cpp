@@ -17,7 +17,7 @@ std::optional<Killed> journal_left_in(const RunDirectory& run, const std::string
   std::optional<Killed> killed = left_by_killed(run);
   if (killed) {
     const std::string own =
-        keys.empty() ? "" : load_keys(keys, KeyRole::scheduler, "scheduler").own.public_key;
+        keys.empty() ? "" : load_keys(keys + "/scheduler.key", KeyRole::scheduler, "").own.public_key;
     require_key(killed->place, own, run.path());
   }
   return killed;

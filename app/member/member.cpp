@@ -185,12 +185,12 @@ int Member::run_plan(const MemberOptions& options, const Meeting::Place& place, 
                      const std::function<bool()>& moved) {
   LaunchPlan plan = plan_of_task(options, task_, job_, place, meeting_.listen());
   if (options.launch.script) plan.not_joined = remedy_for_not_joining(*options.launch.script);
+  if (!place.keys.empty()) give_keys(plan, place.keys);
   for (LaunchProcess& process : plan.processes) {
     if (recover && process.role == Role::scheduler) process.arguments.emplace_back("--recover");
   }
-  return run_cluster(
-      plan, run_, lock, options.launch.quiet, [this] { return run_.way_back(); },
-      {[&] { return ending() || (moved && moved()); }, [this] { return save_.exchange(false); }});
+  return run_cluster(plan, run_, lock, options.launch.quiet, [this] { return run_.way_back(); },
+                     {[this] { return ending(); }, [this] { return save_.exchange(false); }, moved});
 }
 
 }  // namespace

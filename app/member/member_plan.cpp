@@ -82,16 +82,6 @@ HostsFile hosts_of(const MemberOptions& options, const Task& task, const JobOfTa
   return hosts;
 }
 
-void give(LaunchProcess& process, const Meeting::Place& place, double wait) {
-  if (process.is_script()) {
-    if (!place.keys.empty()) process.environment.push_back("STEELYARD_KEYS=" + place.keys);
-    return;
-  }
-  if (!place.keys.empty()) process.arguments.insert(process.arguments.end(), {"--keys", place.keys});
-  if (process.role != Role::scheduler)
-    process.arguments.insert(process.arguments.end(), {"--wait", number_text(wait)});
-}
-
 }  // namespace
 
 TaskRoles roles_of(const Task& task, std::uint32_t servers, const std::vector<std::string>& given) {
@@ -105,7 +95,7 @@ TaskRoles roles_of(const Task& task, std::uint32_t servers, const std::vector<st
   for (const std::string& role : given) {
     roles.scheduler |= role == "scheduler";
     roles.worker |= role == "worker";
-    roles.servers += role == "server" ? 1 : 0;
+    if (role == "server") roles.servers = 1;
     if (role != "scheduler" && role != "server" && role != "worker")
       refuse_usage("--role " + role + ": give scheduler, server or worker");
   }
@@ -132,7 +122,10 @@ LaunchPlan plan_of_task(const MemberOptions& options, const Task& task, const Jo
   const std::string own = name_of(task.rank);
   std::erase_if(plan.hosts, [&](const LaunchHost& it) { return it.spec.name != own; });
   std::erase_if(plan.processes, [&](const LaunchProcess& it) { return it.host != own; });
-  for (LaunchProcess& process : plan.processes) give(process, place, options.wait);
+  for (LaunchProcess& process : plan.processes) {
+    if (process.role != Role::scheduler && !process.is_script())
+      process.arguments.insert(process.arguments.end(), {"--wait", number_text(options.wait)});
+  }
   plan.here = true;
   plan.keyed = false;
   plan.tasks = task.size;

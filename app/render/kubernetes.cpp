@@ -42,7 +42,8 @@ Json config_map(const RenderedJob& job) {
 
 Json claim(const RenderedJob& job, const KubernetesOptions& options) {
   Json it = object("v1", "PersistentVolumeClaim", run_object(job));
-  it["spec"] = {{"accessModes", {"ReadWriteOnce"}}, {"resources", {{"requests", {{"storage", options.storage}}}}}};
+  it["spec"] = {{"accessModes", {"ReadWriteOnce"}},
+                {"resources", {{"requests", {{"storage", options.storage}}}}}};
   return it;
 }
 
@@ -118,7 +119,8 @@ Json variable(const char* name, const std::string& label) {
 }
 
 // `set` is the name of the set: of a runtime the variable that has it, since each job of a runtime has its own.
-Json container_of(const RenderedJob& job, const HostSpec& host, const std::string& set, const Volumes& volumes) {
+Json container_of(const RenderedJob& job, const HostSpec& host, const std::string& set,
+                  const Volumes& volumes) {
   const MachineRequest& machines = host.machines;
   Json it{{"name", container},
           {"image", machines.image.empty() ? std::string("steelyard:") + release() : machines.image}};
@@ -126,7 +128,8 @@ Json container_of(const RenderedJob& job, const HostSpec& host, const std::strin
   const HostSpec& scheduler = job.hosts.scheduler();
   const std::string meet = set + "-" + scheduler.name + "-0-0." + set + ":" + std::to_string(scheduler.port);
   const std::string file = job.is_script() ? job.file : std::string(job_folder) + "/job.toml";
-  it["args"] = member_arguments(job, host, {file, meet, key_folder, std::string(run_folder) + "/" + set, "$(TASK)"});
+  it["args"] =
+      member_arguments(job, host, {file, meet, key_folder, std::string(run_folder) + "/" + set, "$(TASK)"});
   it["env"] = Json::array({variable("TASK", "job-global-index")});
   if (set != job.name) it["env"].push_back(variable("JOBSET", "jobset-name"));
   if (Json wanted = resources(machines); !wanted.empty()) it["resources"] = std::move(wanted);
@@ -153,11 +156,13 @@ Json pod_of(const RenderedJob& job, const HostSpec& host, const std::string& set
 // The first rule that matches applies.
 Json failure_rules() {
   const auto on_codes = [&](const char* action, Json codes) -> Json {
-    return {{"action", action},
-            {"onExitCodes", {{"containerName", container}, {"operator", "In"}, {"values", std::move(codes)}}}};
+    return {
+        {"action", action},
+        {"onExitCodes", {{"containerName", container}, {"operator", "In"}, {"values", std::move(codes)}}}};
   };
   const Json drained{{"type", "DisruptionTarget"}, {"status", "True"}};
-  return {{"rules", Json::array({on_codes("FailJob", final_codes), on_codes("Ignore", Json::array({again_code})),
+  return {{"rules", Json::array({on_codes("FailJob", final_codes),
+                                 on_codes("Ignore", Json::array({again_code})),
                                  {{"action", "Ignore"}, {"onPodConditions", Json::array({drained})}}})}};
 }
 
@@ -193,7 +198,8 @@ std::string objects_text(const RenderedJob& job, const std::string& what, const 
   std::string text = "# " + what + ", rendered by\n#   " + job.origin +
                      "\n# It needs a secret with keys, which is made once:\n"
                      "#   for role in scheduler server worker; do steelyard keys new " +
-                     keys + " $role; done\n#   kubectl create secret generic " + keys + " --from-file=" + keys + "\n";
+                     keys + " $role; done\n#   kubectl create secret generic " + keys +
+                     " --from-file=" + keys + "\n";
   for (const Json& it : objects) text += (&it == &objects.front() ? "" : "---\n") + yaml_text(it);
   return text;
 }
@@ -221,8 +227,9 @@ std::string training_runtime_text(const RenderedJob& job, const KubernetesOption
   Json runtime = object("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", job.name);
   runtime["spec"] = {{"template", {{"spec", set_spec(job, "$(JOBSET)")}}}};
   Json run = object("trainer.kubeflow.org/v1alpha1", "TrainJob", job.name);
-  run["spec"] = {{"runtimeRef",
-                  {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "ClusterTrainingRuntime"}, {"name", job.name}}}};
+  run["spec"] = {
+      {"runtimeRef",
+       {{"apiGroup", "trainer.kubeflow.org"}, {"kind", "ClusterTrainingRuntime"}, {"name", job.name}}}};
   objects.push_back(std::move(runtime));
   objects.push_back(std::move(run));
   return objects_text(job, "A runtime and a job for Kubeflow Trainer", objects);

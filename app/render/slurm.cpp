@@ -19,7 +19,8 @@ std::string group_lines(const HostSpec& host, const SlurmOptions& options) {
   text += line("nodes=" + std::to_string(machines.count)) +
           line("ntasks=" + std::to_string(machines.count * workers)) +
           line("ntasks-per-node=" + std::to_string(workers));
-  if (machines.cpus > 0) text += line("cpus-per-task=" + std::to_string(std::max(1U, machines.cpus / workers)));
+  if (machines.cpus > 0)
+    text += line("cpus-per-task=" + std::to_string(std::max(1U, machines.cpus / workers)));
   if (!machines.memory.empty()) text += line("mem=" + machines.memory.substr(0, machines.memory.size() - 1));
   if (machines.gpus > 0) text += line("gpus-per-node=" + std::to_string(machines.gpus));
   for (const std::string& option : options.sbatch) text += "#SBATCH " + option + "\n";

@@ -24,7 +24,8 @@ bool is_plain(std::string_view text) {
   if (text.empty() || text.size() > 200 || is_reserved(text) || text.back() == ':') return false;
   if (!is_letter(text[0]) && text[0] != '/') return false;
   return std::ranges::all_of(text, [](char c) {
-    return is_letter(c) || ('0' <= c && c <= '9') || std::string_view("-_./:@+=").find(c) != std::string_view::npos;
+    return is_letter(c) || ('0' <= c && c <= '9') ||
+           std::string_view("-_./:@+=").find(c) != std::string_view::npos;
   });
 }
 

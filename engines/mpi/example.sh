@@ -10,7 +10,7 @@ if [ $# -ne 3 ]; then
   exit 2
 fi
 run=runs/$3
-mpirun --hostfile "$1" --map-by ppr:1:node --bind-to none \
+mpirun --hostfile "$1" --map-by ppr:1:node --bind-to none --mca odls_base_sigkill_timeout 20 \
   steelyard member "$2" --run-dir "$run" --meet "$run.meet" --grace 20
 code=$?
 # mpirun has a code of its own if it was stopped.

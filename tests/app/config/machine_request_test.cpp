@@ -47,20 +47,36 @@ volumes = "pictures:/data, more-pictures:/data/more")"),
 }
 
 TEST(MachineRequest, WrongValuesAreReportedWithTheirPlace) {
-  for (const char* line :
-       {R"(memory = "8")", R"(memory = "8GB")", R"(memory = "0Gi")", R"(memory = "1.5Gi")", R"(memory = "Gi")",
-        R"(node_selector = "pool")", R"(node_selector = "pool=")", R"(node_selector = "-a=b")",
-        R"(node_selector = "a=b c")", R"(node_selector = "a=b,,c=d")", R"(node_selector = "Lab/a=b")",
-        R"(volumes = "pictures")", R"(volumes = "pictures:data")", R"(volumes = "Pictures:/data")",
-        R"(volumes = "a:/data/../etc")", R"(volumes = "a:/")", R"(image = "-x")", R"(image = "a b")",
-        R"(partition = "a b")", "count = 0", "cpus = -1", "gpus = 1.5"}) {
+  for (const char* line : {R"(memory = "8")",
+                           R"(memory = "8GB")",
+                           R"(memory = "0Gi")",
+                           R"(memory = "1.5Gi")",
+                           R"(memory = "Gi")",
+                           R"(node_selector = "pool")",
+                           R"(node_selector = "pool=")",
+                           R"(node_selector = "-a=b")",
+                           R"(node_selector = "a=b c")",
+                           R"(node_selector = "a=b,,c=d")",
+                           R"(node_selector = "Lab/a=b")",
+                           R"(volumes = "pictures")",
+                           R"(volumes = "pictures:data")",
+                           R"(volumes = "Pictures:/data")",
+                           R"(volumes = "a:/data/../etc")",
+                           R"(volumes = "a:/")",
+                           R"(image = "-x")",
+                           R"(image = "a b")",
+                           R"(partition = "a b")",
+                           "count = 0",
+                           "cpus = -1",
+                           "gpus = 1.5"}) {
     EXPECT_THAT(refusal(line), HasSubstr("hosts.toml:3:")) << line;
   }
 }
 
 // `launch` is given its machines, each with an address.
 TEST(MachineRequest, OnlyRenderFindsMachines) {
-  EXPECT_THAT(refusal("count = 2", HostsUse::launch), AllOf(HasSubstr("hosts.toml:3:"), HasSubstr("one [[host]] for each")));
+  EXPECT_THAT(refusal("count = 2", HostsUse::launch),
+              AllOf(HasSubstr("hosts.toml:3:"), HasSubstr("one [[host]] for each")));
   EXPECT_EQ(refusal("count = 2", HostsUse::slurm), "");
   const std::string second = with("") + "[[host]]\nname = \"mouse\"\nssh = \"mouse\"\n";
   EXPECT_THAT(complaint_of([&] { parse_hosts(second, "hosts.toml"); }), HasSubstr("give its address"));
@@ -68,7 +84,8 @@ TEST(MachineRequest, OnlyRenderFindsMachines) {
 }
 
 TEST(MachineRequest, NamesOfPodsAreLabelsOfDns) {
-  for (const char* name : {"a", "lion-2", "x0123456789012345678"}) EXPECT_TRUE(is_dns_label(name, 20)) << name;
+  for (const char* name : {"a", "lion-2", "x0123456789012345678"})
+    EXPECT_TRUE(is_dns_label(name, 20)) << name;
   for (const char* name : {"", "2lion", "lion-", "Lion", "li_on", "li.on", "x01234567890123456789"})
     EXPECT_FALSE(is_dns_label(name, 20)) << name;
 }

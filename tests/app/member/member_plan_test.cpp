@@ -63,13 +63,11 @@ TEST_F(MemberPlanTest, AllServersAreInSomeTask) {
   }
 }
 
-TEST_F(MemberPlanTest, AllTasksConnectToTheSchedulerWithTheirKeys) {
+TEST_F(MemberPlanTest, AllTasksConnectToTheScheduler) {
   const LaunchPlan first = plan({0, 2}), second = plan({1, 2});
-  EXPECT_THAT(first.processes[0].arguments,
-              AllOf(Contains("0.0.0.0:4000"), Contains("--keys"), Not(Contains("--wait"))));
+  EXPECT_THAT(first.processes[0].arguments, AllOf(Contains("0.0.0.0:4000"), Not(Contains("--wait"))));
   EXPECT_THAT(first.processes[0].input, HasSubstr("worker-1")) << "the scheduler knows all workers";
-  EXPECT_THAT(second.processes[1].arguments,
-              AllOf(Contains("10.0.0.1:4000"), Contains("/meet/keys"), Contains("--wait")));
+  EXPECT_THAT(second.processes[1].arguments, AllOf(Contains("10.0.0.1:4000"), Contains("--wait")));
   EXPECT_EQ(first.tasks, 2U);
   EXPECT_TRUE(first.leads());
   EXPECT_FALSE(second.leads());
@@ -104,14 +102,13 @@ TEST_F(MemberPlanTest, AMirrorIsInAnotherTaskThanItsShard) {
   EXPECT_THAT(complaint_of([&] { (void)plan({0, 1}); }), AllOf(HasSubstr("mirror"), HasSubstr("tasks")));
 }
 
-TEST_F(MemberPlanTest, AScriptGetsThePlaceOfItsKeysOnly) {
+TEST_F(MemberPlanTest, AScriptHasOneServerUnlessItIsToldOtherwise) {
   options_.launch.script = ScriptOptions{"train.py", {"--width", "64"}};
+  EXPECT_THAT(names({0, 2}), ElementsAre("scheduler", "server-0", "worker-0"));
   const LaunchPlan it = plan({1, 2});
-  EXPECT_THAT(names({1, 2}), ElementsAre("worker-1"))
-      << "a script has one server, unless it is told otherwise";
+  ASSERT_THAT(names({1, 2}), ElementsAre("worker-1"));
   EXPECT_THAT(it.processes[0].environment,
-              AllOf(Contains("STEELYARD=10.0.0.1:4000"), Contains("STEELYARD_NAME=worker-1"),
-                    Contains("STEELYARD_KEYS=/meet/keys")));
+              AllOf(Contains("STEELYARD=10.0.0.1:4000"), Contains("STEELYARD_NAME=worker-1")));
 }
 
 TEST_F(MemberPlanTest, PartOfTheGraceRemainsToKill) {

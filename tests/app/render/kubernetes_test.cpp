@@ -47,9 +47,10 @@ std::string group_in(const std::string& text, const std::string& name) {
 
 TEST(JobSet, EachHostIsAGroupOfPods) {
   const std::string text = jobset_text(made_job(), {});
-  EXPECT_THAT(group_in(text, "big"),
-              AllOf(HasSubstr("replicas: 3"), HasSubstr("image: lab/train:2"), HasSubstr("nvidia.com/gpu: \"1\""),
-                    HasSubstr("pool: big"), HasSubstr("claimName: pictures"), HasSubstr("mountPath: /data\n")));
+  EXPECT_THAT(
+      group_in(text, "big"),
+      AllOf(HasSubstr("replicas: 3"), HasSubstr("image: lab/train:2"), HasSubstr("nvidia.com/gpu: \"1\""),
+            HasSubstr("pool: big"), HasSubstr("claimName: pictures"), HasSubstr("mountPath: /data\n")));
   EXPECT_THAT(group_in(text, "store"), AllOf(HasSubstr("replicas: 1"), HasSubstr("memory: \"4Gi\""),
                                              HasSubstr("image: \"steelyard:"), Not(HasSubstr("pictures"))));
 }
@@ -72,8 +73,9 @@ TEST(JobSet, MembersKnowHowManyTheyAre) {
 }
 
 TEST(JobSet, ExitCodesDecideWhatFollows) {
-  EXPECT_THAT(group_in(jobset_text(made_job(), {}), "big"),
-              AllOf(HasSubstr("values: [2, 76, 77, 78]"), HasSubstr("values: [75]"), HasSubstr("DisruptionTarget")));
+  EXPECT_THAT(
+      group_in(jobset_text(made_job(), {}), "big"),
+      AllOf(HasSubstr("values: [2, 76, 77, 78]"), HasSubstr("values: [75]"), HasSubstr("DisruptionTarget")));
 }
 
 TEST(JobSet, OnlyTheSchedulersRunDirectoryOutlivesItsPod) {
@@ -99,9 +101,8 @@ TEST(JobSet, WorkersOfScriptsGetTheirSettings) {
   job.hosts.hosts[0].workers[0].spec.threads = "4";
   job.hosts.hosts[0].workers[0].spec.device = "auto";
   const std::string text = jobset_text(job, {});
-  EXPECT_THAT(group_in(text, "big"),
-              AllOf(HasSubstr("- \"worker.worker-$(TASK).threads=4\""), HasSubstr("- train.epochs=3\n"),
-                    Not(HasSubstr(".device="))));
+  EXPECT_THAT(group_in(text, "big"), AllOf(HasSubstr("- \"worker.worker-$(TASK).threads=4\""),
+                                           HasSubstr("- train.epochs=3\n"), Not(HasSubstr(".device="))));
   EXPECT_THAT(group_in(text, "lead"), Not(HasSubstr("worker.worker-")));
 }
 

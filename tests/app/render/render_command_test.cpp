@@ -93,10 +93,12 @@ TEST_F(RenderCommandTest, NamesOfObjectsComeFromTheJob) {
 
 TEST_F(RenderCommandTest, ErrorsOfTheHostsFileHaveTheirPlace) {
   const std::string rest = "scheduler = true\nservers = 1\n[[host.worker]]\n";
-  EXPECT_THAT(refusal("[[host]]\nname = \"Lion_1\"\n" + rest),
-              AllOf(HasSubstr("hosts.toml:2:"), HasSubstr("host \"Lion_1\""), HasSubstr("lower-case letters")));
-  EXPECT_THAT(refusal("[[host]]\ncount = 2\n" + rest),
-              AllOf(HasSubstr("hosts.toml:2:"), HasSubstr("scheduler"), HasSubstr("a [[host]] of their own")));
+  EXPECT_THAT(
+      refusal("[[host]]\nname = \"Lion_1\"\n" + rest),
+      AllOf(HasSubstr("hosts.toml:2:"), HasSubstr("host \"Lion_1\""), HasSubstr("lower-case letters")));
+  EXPECT_THAT(
+      refusal("[[host]]\ncount = 2\n" + rest),
+      AllOf(HasSubstr("hosts.toml:2:"), HasSubstr("scheduler"), HasSubstr("a [[host]] of their own")));
   EXPECT_THAT(refusal("[[host]]\nmemory = \"8 GB\"\n" + rest),
               AllOf(HasSubstr("hosts.toml:2:"), HasSubstr("memory = \"8 GB\""), HasSubstr("\"8Gi\"")));
   EXPECT_THAT(refusal("[[host]]\nnode_selector = \"pool\"\n" + rest), HasSubstr("hosts.toml:2:"));
@@ -108,7 +110,8 @@ TEST_F(RenderCommandTest, ErrorsOfTheHostsFileHaveTheirPlace) {
 
 TEST_F(RenderCommandTest, ErrorsOfTheJobAreFoundHere) {
   command_.job_file = folder_.write("job.toml", std::string_view("[train]\nlr = \"fast\"\n")).string();
-  EXPECT_THAT(complaint_of([&] { (void)rendered(command_); }), AllOf(HasSubstr("job.toml:2:"), HasSubstr("lr")));
+  EXPECT_THAT(complaint_of([&] { (void)rendered(command_); }),
+              AllOf(HasSubstr("job.toml:2:"), HasSubstr("lr")));
   command_.job_file = folder_.path("none.toml");
   EXPECT_THAT(complaint_of([&] { (void)rendered(command_); }), HasSubstr("none.toml"));
 }

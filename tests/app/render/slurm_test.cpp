@@ -49,10 +49,12 @@ gpus = 1
 TEST(Sbatch, EachHostWithAWorkerIsAGroupOfNodes) {
   EXPECT_THAT(sbatch_text(made_job(), {{"--account=lab"}}),
               AllOf(StartsWith("#!/bin/bash\n"), HasSubstr("#SBATCH --requeue\n"),
-                    HasSubstr("# fast\n#SBATCH --partition=new\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --ntasks-per-node=1\n"
+                    HasSubstr("# fast\n#SBATCH --partition=new\n#SBATCH --nodes=1\n#SBATCH "
+                              "--ntasks=1\n#SBATCH --ntasks-per-node=1\n"
                               "#SBATCH --cpus-per-task=8\n#SBATCH --mem=16G\n#SBATCH --gpus-per-node=1\n"
                               "#SBATCH --account=lab\n#SBATCH hetjob\n# slow\n#SBATCH --partition=old\n"
-                              "#SBATCH --nodes=2\n#SBATCH --ntasks=4\n#SBATCH --ntasks-per-node=2\n#SBATCH --account=lab\n\n"),
+                              "#SBATCH --nodes=2\n#SBATCH --ntasks=4\n#SBATCH --ntasks-per-node=2\n#SBATCH "
+                              "--account=lab\n\n"),
                     Not(HasSubstr("# store"))));
 }
 
@@ -66,17 +68,20 @@ TEST(Sbatch, ServersAreCountedOverAllHosts) {
 class SbatchScript : public testing::Test {
  protected:
   int run(int code, const std::string& signal = "", bool writes = true) {
-    const std::string result = writes ? "mkdir -p runs/digits-7/checkpoints/5; touch runs/digits-7/checkpoints/5/MANIFEST.json; echo '  \"exit_code\": " + std::to_string(code) +
-                                            ",' >runs/digits-7/result.json; "
+    const std::string result = writes ? "mkdir -p runs/digits-7/checkpoints/5; touch "
+                                        "runs/digits-7/checkpoints/5/MANIFEST.json; echo '  \"exit_code\": " +
+                                            std::to_string(code) + ",' >runs/digits-7/result.json; "
                                       : "";
     const std::string wait = signal.empty() ? "" : "trap 'kill $!' TERM; sleep 60 & touch ready; wait\n";
     program("steelyard", "echo \"$*\" >words\n" + wait + result + "exit 137\n");
-    program("scontrol", "case $1 in show) echo PreemptTime=" + preempted_ + " ;; *) echo \"$*\" >>requeued ;; esac\n");
+    program("scontrol",
+            "case $1 in show) echo PreemptTime=" + preempted_ + " ;; *) echo \"$*\" >>requeued ;; esac\n");
     folder_.write("job.sh", std::string_view(sbatch_text(made_job(), {})));
     std::string command = "cd " + folder_.path().string() +
                           "; rm -f ready; PATH=.:$PATH SLURM_JOB_ID=7 bash job.sh >output 2>&1 & it=$!; ";
     if (!signal.empty())
-      command += "until [ -e " + folder_.path("ready") + " ]; do sleep 0.01; done; kill -" + signal + " $it; ";
+      command +=
+          "until [ -e " + folder_.path("ready") + " ]; do sleep 0.01; done; kill -" + signal + " $it; ";
     const int status = std::system((command + "wait $it").c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
@@ -116,7 +121,8 @@ TEST_F(SbatchScript, AStartedJobIsResumed) {
   EXPECT_EQ(run(75), 75);
   EXPECT_THAT(folder_.text("words"), Not(HasSubstr("--resume")));
   EXPECT_EQ(run(0), 0);
-  EXPECT_THAT(folder_.text("words"), AllOf(HasSubstr("--run-dir runs/digits-7 --resume"), HasSubstr("job.toml")));
+  EXPECT_THAT(folder_.text("words"),
+              AllOf(HasSubstr("--run-dir runs/digits-7 --resume"), HasSubstr("job.toml")));
 }
 
 // An old record must not decide: this start wrote none.

@@ -27,9 +27,10 @@ TEST(Yaml, EmptyValuesAreWritten) {
 
 // Unquoted, another reader would take each of these for something else than this text.
 TEST(Yaml, AmbiguousTextIsQuoted) {
-  for (const char* text : {"yes", "No", "TRUE", "off", "y", "null", "~", "1", "0x1", "1e3", ".5", "-", "- a", "a: b",
-                           "a #b", "2026-11-26", "60:30", "=", "<<", "*a", "&a", "!a", "%a", "@a", "`a", "{a", "[a",
-                           "a:", " a", "a ", "-f", "|", ">", "'a", "?", ".inf", ".nan", ""}) {
+  for (const char* text :
+       {"yes",  "No",   "TRUE",       "off",   "y",  "null", "~",  "1",  "0x1", "1e3",  ".5",   "-",  "- a",
+        "a: b", "a #b", "2026-11-26", "60:30", "=",  "<<",   "*a", "&a", "!a",  "%a",   "@a",   "`a", "{a",
+        "[a",   "a:",   " a",         "a ",    "-f", "|",    ">",  "'a", "?",   ".inf", ".nan", ""}) {
     EXPECT_EQ(yaml_text(Json{{"key", text}}), "key: \"" + std::string(text) + "\"\n");
   }
   for (const char* text : {"/etc/keys", "quick-lead-0-0.quick:7070", "member", "jobset.x-k8s.io/v1alpha2",

@@ -36,8 +36,8 @@ class RemoteHostTest : public testing::Test {
     plan_.hosts.clear();
     for (const char* name : {"lion", "ant"}) plan_.hosts.emplace_back().spec.name = name;
     plan_.hosts[1].command = {"sh", "-c",
-                            "cat " + folder_.write("errors", errors).string() + " >&2; cat " +
-                                folder_.write("lines", lines).string() + "; exec sleep 1000"};
+                              "cat " + folder_.write("errors", errors).string() + " >&2; cat " +
+                                  folder_.write("lines", lines).string() + "; exec sleep 1000"};
     plan_.processes = {{"scheduler", "lion", Role::scheduler, {}, ""},
                        {"ada", "ant", Role::worker, {}, ""},
                        {"bob", "ant", Role::worker, {}, ""}};

@@ -68,9 +68,8 @@ int launch(LaunchOptions& it) {
     refuse_usage("launch --hosts slurm " + *it.hosts_file + ": give a hosts file or --hosts slurm, not both");
   if (it.job_file.empty())
     refuse_usage(
-        "launch needs hosts and a job, as in `steelyard launch hosts.toml job.toml` or `steelyard launch "
-        "--hosts "
-        "slurm job.toml`");
+        "launch needs hosts and a job, as in `steelyard launch hosts.toml job.toml` or "
+        "`steelyard launch --hosts slurm job.toml`");
   tell_apart(it);
   return run_launch(it);
 }

@@ -83,11 +83,10 @@ class HostsReader {
     section.demand_none(placeholder_trouble(host.through), "through");
     section.demand(host.netns.empty() || section.given("address"), "address",
                    called + " is a network namespace: give its address in there");
-    section.demand(
-        host.through.empty() || section.given("name") || section.given("address"), "through",
-        called +
-            " is reached by a command, and the other hosts need its address: give its address, or its "
-            "name if that can be looked up");
+    section.demand(host.through.empty() || section.given("name") || section.given("address"), "through",
+                   called +
+                       " is reached by a command: give its address for the other hosts, or its name if "
+                       "that can be looked up");
     if (host.address.empty()) {
       host.address = !host.ssh.empty()      ? host.ssh.substr(host.ssh.find('@') + 1)
                      : host.through.empty() ? "127.0.0.1"
@@ -157,20 +156,17 @@ std::vector<Key> keys_of_any_host(HostSpec& host) {
   return {
       {"through", &host.through, Limits::texts(is_one_line, 64),
        "any command whose standard input and output are those of the program that it is given: the words of "
-       "the "
-       "program follow, or replace {command} as one text for a shell; {name} and {address} are those of the "
-       "host",
+       "the program follow, or replace {command} as one text for a shell; {name} and {address} are those of "
+       "the host",
        R"(["srun", "-N1", "-n1", "-w", "{name}", "--overlap"])"},
       {"shared_files", &host.shared_files, Limits::any(),
-       "true: the files of this machine are there too, at the same paths, and results are in its run "
-       "directory"},
+       "true: this machine's files are there too, at the same paths, and results are in its run directory"},
       {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
        "the program there; default: the running program, on a host with other files steelyard in PATH",
        "\"steelyard\""},
       {"directory", &host.directory, Limits::text(is_one_line, "a path on that host", false),
        "working directory there; default: the current one, on a host with other files that of the connection "
-       "(over "
-       "ssh the home directory)",
+       "(over ssh the home directory)",
        "\"job\""},
   };
 }

@@ -227,10 +227,9 @@ Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, 
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   // A shell exits with 126 or 127, srun with the number of the error, which is 2.
   if (code == 126 || code == 127 || (code == 2 && said.find("No such file") != std::string::npos)) {
-    return {ExitCode::configuration, start + "there is no program '" + host.program + "' at " +
-                                         host.reach.title + heard +
-                                         ": install Steelyard there, or give its path with "
-                                         "steelyard = in the hosts file"};
+    return {ExitCode::configuration, start + "there is no program '" + host.program + "' there (" +
+                                         host.reach.title + ")" + heard +
+                                         ": install it, or give its path with steelyard = in the hosts file"};
   }
   if (code == static_cast<int>(ExitCode::usage)) {
     return {ExitCode::protocol, start + "the program '" + host.program + "' there does not know `attend`" +

@@ -130,10 +130,10 @@ class Daemons:
         (self.folder / 'cgroup.conf').write_text('CgroupPlugin=cgroup/v1\n')
 
     def start(self, *words):
-        log = open(self.folder / f'{words[0]}-{len(self.processes)}.out', 'wb')
-        with log:
-            self.processes.append(subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
-                                                   stderr=log))
+        """Starts a daemon that ends with this process, even if that is killed."""
+        with open(self.folder / f'{words[0]}-{len(self.processes)}.out', 'wb') as log:
+            self.processes.append(subprocess.Popen(('setpriv', '--pdeathsig', 'TERM', *words), env=self.environment,
+                                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
     def popen(self, *words, **more):
         return subprocess.Popen([str(it) for it in words], env=self.environment, text=True, **more)

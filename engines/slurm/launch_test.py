@@ -177,7 +177,7 @@ class InAllocation(unittest.TestCase):
     def test_errors_of_srun_are_reported(self):
         hosts = self.hosts([1], more='shared_files = false\nsteelyard = "/nowhere/steelyard"')
         said = self.launched(hosts, self.job, allocation=('-N1',), code=78)
-        self.assertIn("there is no program '/nowhere/steelyard'", said)
+        self.assertIn("there is no program '/nowhere/steelyard' there (srun", said)
         said = self.launched(self.hosts([1], node='n9'), self.job, allocation=('-N1',), code=69)
         self.assertRegex(said, 'code 1: srun: error: .*: make `srun .* true` work')
 

@@ -196,7 +196,7 @@ TEST_F(MemberTest, TheJobIsSavedAlthoughItsTasksAreKilledMeanwhile) {
   EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"exit_code\": 75"));
 }
 
-// As after a failure of its machine: nobody says goodbye, and the other task has its processes still.
+// As after a failure of its machine: no process says goodbye, and those of the other task still run.
 TEST_F(MemberTest, OtherTasksFollowAJobThatIsStartedAgainElsewhere) {
   Tasks all = tasks(2, in_directory(endless));
   ASSERT_TRUE(comes_to_round(20));

@@ -87,7 +87,8 @@ def check_text():
         file = pathlib.Path(folder, 'job.toml')
         for _ in range(40):
             place = '/' + ''.join(draw.choices(odd, k=draw.randrange(30)))
-            file.write_text(f'[data]\nname = "fashion-mnist"\ndir = {json.dumps(place)}\n', encoding='utf-8')
+            quoted = json.dumps(place, ensure_ascii=False)
+            file.write_text(f'[data]\nname = "fashion-mnist"\ndir = {quoted}\n', encoding='utf-8')
             documents = documents_in(render('jobset', '--name', 'job', job=file))
             assert tomllib.loads(documents[0]['data']['job.toml'])['data']['dir'] == place, repr(place)
 

@@ -51,14 +51,15 @@ class Pods:
 
     def start(self, name, number=None):
         number = self.names().index(name) if number is None else number
-        group = next(it for it in self.groups if name.startswith(f'{self.name}-{it["name"]}-'))
-        pod = group['template']['spec']['template']['spec']
+        own = next(it for it in self.groups if name.startswith(f'{self.name}-{it["name"]}-'))
+        pod = own['template']['spec']['template']['spec']
         container, = pod['containers']
         variables = {'TASK': str(number), 'JOB_COMPLETION_INDEX': '0'}
         words = [re.sub(r'\$\((\w+)\)', lambda it: variables[it[1]], it) for it in container['args']]
         # setpriv replaces the shell, and the program setpriv: signals reach it.
-        run = shlex.join(['setpriv', f'--reuid={USER}', f'--regid={USER}', f'--groups={pod["securityContext"]["fsGroup"]}',
-                          '--inh-caps=-all', self.program, *words])
+        group = pod['securityContext']['fsGroup']
+        run = shlex.join(['setpriv', f'--reuid={USER}', f'--regid={USER}', f'--groups={group}', '--inh-caps=-all',
+                          self.program, *words])
         script = '\n'.join(['set -e', *self.mounts(name, pod, container), f'exec {run}'])
         log = self.folder / f'{name}.log'
         with log.open('ab') as out:

@@ -51,7 +51,7 @@ constexpr const char* as_text = R"(["sh", "-c", "WHERE={name} && export WHERE &&
 
 // Kills the program when it is asked to end, as srun does.
 constexpr const char* as_srun =
-    R"(["sh", "-c", "trap 'kill -9 $!' TERM; WHERE={name} {command} <&0 & wait $!"])";
+    R"(["sh", "-c", "exec 3<&0; trap 'kill -9 $!' TERM; WHERE={name} {command} <&3 & wait $!"])";
 
 class LaunchThroughAny : public LaunchThrough, public testing::WithParamInterface<const char*> {};
 

@@ -113,7 +113,7 @@ TEST_F(MemberTest, NoSecretIsInArgumentsOrEnvironment) {
 
 TEST_F(MemberTest, AStoppedJobContinuesWithTheSameCommand) {
   const std::vector<std::string> command{job_, "--meet", "127.0.0.1:" + free_port(), "--set",
-                                         "train.epochs=200"};
+                                         "train.epochs=60"};
   Tasks all = tasks(2, command);
   ASSERT_TRUE(comes_to_round(20));
   for (const auto& task : all) task->signal(SIGTERM);

@@ -139,7 +139,9 @@ def _hosts_text(workers: Sequence[Worker], address: str, servers: int, relay: st
     with socket.socket() as free:
         free.bind((address, 0))
         port = free.getsockname()[1]
-    text = _table('[[host]]', name='driver', address=address, scheduler=True, port=port, servers=servers)
+    # `launch` refuses 127.0.0.1 for a host that others must reach; here they may all be on this machine.
+    where = {'address': 'localhost' if address == '127.0.0.1' else address, 'listen': address}
+    text = _table('[[host]]', name='driver', **where, scheduler=True, port=port, servers=servers)
     reach = [sys.executable, '-I', '-S', str(PACKAGE / '_relay.py'), relay, '{name}']
     for i, worker in enumerate(workers):
         text += _table('[[host]]', name=f'node-{i}', through=reach, address=worker.address)

@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import uuid
@@ -125,9 +126,31 @@ class EngineCase(unittest.TestCase):
             return []
         return [it for it in map(json.loads, lines) if it.get('purpose') == 'train']
 
+    def events(self):
+        return (self.run_directory / 'events.jsonl').read_text()
+
     def joined(self, worker):
         """How often a worker has joined the job."""
-        return (self.run_directory / 'events.jsonl').read_text().count(f"worker '{worker}' joined")
+        return self.events().count(f"worker '{worker}' joined")
+
+    def beside(self, action):
+        """Runs an action that waits for the job's progress in a thread. Its failures are this test's."""
+        failures = []
+
+        def run():
+            try:
+                action()
+            except BaseException as why:
+                failures.append(why)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(lambda: self.assertEqual(failures, []))
+        self.addCleanup(thread.join)
+
+    def some_rounds_pass(self, count=10):
+        begin = len(self.rounds())
+        self.wait_for(lambda: len(self.rounds()) >= begin + count, 'further rounds')
 
     def assert_whole(self, result, epochs, samples=2048):
         """The job has finished, and every position of every epoch was counted once."""

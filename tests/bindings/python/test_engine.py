@@ -2,6 +2,7 @@
 import asyncio
 import functools
 import os
+import pickle
 import signal
 import threading
 import unittest
@@ -12,7 +13,7 @@ from engine_case import EngineCase, parent_of, processes, runs
 from steelyard import Failure
 from steelyard._attend import Attend
 from steelyard._engine import EngineJob, Worker, run_job
-from steelyard._passage import Lost, Place
+from steelyard._passage import Place
 
 
 class Here(Place):
@@ -55,26 +56,10 @@ class JobCase(EngineCase):
         self.addCleanup(lambda: self.loop.call_soon_threadsafe(self.loop.stop))
 
     def run_job(self, script, workers=2, place=Here, keys=None, watch=lambda passages: None, **more):
-        import pickle
         asked = {'arguments': (), 'settings': {}, 'servers': 1, 'run_dir': self.run_directory, 'resume': False,
                  'launch_options': ['--quiet'], 'dumps': pickle.dumps, **more}
         there = [Worker(place(self.loop), '127.0.0.1', keys or {}) for _ in range(workers)]
         return run_job(EngineJob(script, **asked), there, '127.0.0.1', watch)
-
-    def in_background(self, action):
-        """Runs an action that waits for the job's progress. Its failures are this test's."""
-        failures = []
-
-        def run():
-            try:
-                action()
-            except BaseException as why:
-                failures.append(why)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        self.addCleanup(lambda: self.assertEqual(failures, []))
-        self.addCleanup(thread.join)
 
     def test_a_job_file_has_the_bits_of_train(self):
         result = self.run_job(self.job)
@@ -107,13 +92,13 @@ class JobCase(EngineCase):
         lost = []
 
         def kill():
-            self.wait_for(lambda: len(self.rounds()) > 3, 'rounds')
+            self.some_rounds_pass()
             worker, = processes('worker', '--name', 'worker-1')
             lost.append(worker)
             os.kill(parent_of(worker), signal.SIGKILL)
             self.wait_for(lambda: self.joined('worker-1') > 1, 'second worker-1')
 
-        self.in_background(kill)
+        self.beside(kill)
         result = self.run_job(self.job, settings={'train.epochs': 60}, keys={'simulate_slowdown': 20})
         self.assert_whole(result, epochs=60)
         self.assertFalse(runs(lost[0]))
@@ -129,14 +114,14 @@ class JobCase(EngineCase):
         self.assertEqual(asked, [True])
         self.assert_whole(result, epochs=60)
         self.assertEqual(self.joined('worker-1'), 2)
-        self.assertIn("worker 'worker-1' left", (self.run_directory / 'events.jsonl').read_text())
+        self.assertIn("worker 'worker-1' left", self.events())
 
     def test_ctrl_c_saves_and_a_second_run_resumes(self):
         def interrupt():
-            self.wait_for(lambda: len(self.rounds()) > 3, 'rounds')
+            self.some_rounds_pass()
             os.kill(os.getpid(), signal.SIGINT)
 
-        self.in_background(interrupt)
+        self.beside(interrupt)
         with self.assertRaises(KeyboardInterrupt):
             self.run_job(self.job, settings={'train.epochs': 20}, keys={'simulate_slowdown': 20})
         done = len(self.rounds())

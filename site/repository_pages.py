@@ -15,6 +15,8 @@ FOLDERS = {'gallery': 'build/gallery', 'assets': 'site/assets'}  # of the site, 
 NO_GALLERY = '# Gallery\n\nThis site was built without the gallery: `script/site` adds it.\n'
 ROOT_PAGES = {'README.md': 'index.md'} | {
     it: it for it in ('ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md')}
+ROOT_PAGES |= {f'engines/{it}/README.md': f'engines/{it}.md' for it in sorted(os.listdir(os.path.join(ROOT, 'engines')))
+               if os.path.exists(os.path.join(ROOT, 'engines', it, 'README.md'))}
 MODULES = ('torch', 'keras', 'jax', 'arrays', 'lightning', 'transformers', 'accelerate', 'balance')
 # Code, which stays as it is, or a link.
 LINK = re.compile(r'(?P<code>^```.*?^```|`[^`]*`)|(?P<text>!?\[[^\]]*\])\((?P<target>[^)\s]+)\)', re.DOTALL | re.MULTILINE)

@@ -169,6 +169,7 @@ int words_before_script(const CLI::App& app, int argc, const char* const* argv) 
     const bool is_long = word[1] == '-';
     const std::string called = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
     const CLI::Option* option = command.get_option_no_throw(called);
+    if (called == "--hosts") --words;  // instead of the first word
     const bool value_is_next = word == called && option != nullptr && option->get_expected_max() > 0;
     i += value_is_next ? 1 : 0;
   }

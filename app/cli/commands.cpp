@@ -47,8 +47,20 @@ int run_script(LaunchOptions& it) {
   return run_launch(it);
 }
 
+// With --hosts slurm the first word is the job.
 int launch(LaunchOptions& it) {
   require_directory(it.results);
+  if (it.slurm && it.job_file.empty() && it.hosts_file) {
+    it.job_file = *it.hosts_file;
+    it.hosts_file.reset();
+  }
+  if (it.slurm && it.hosts_file)
+    refuse_usage("launch --hosts slurm " + *it.hosts_file + ": give a hosts file or --hosts slurm, not both");
+  if (it.job_file.empty())
+    refuse_usage(
+        "launch needs hosts and a job, as in `steelyard launch hosts.toml job.toml` or `steelyard launch "
+        "--hosts "
+        "slurm job.toml`");
   if (is_script(it.job_file)) {
     it.script->path = it.job_file;
   } else {
@@ -183,12 +195,16 @@ void add_worker(Commands& all) {
 void add_launch(Commands& all) {
   auto [app, it] = all.add("launch", "run a job or a script on several machines, from this one", launch);
   all.scripts.push_back(&it.script.emplace());
-  app.add_option("hosts", it.hosts_file, "the machines (TOML); `steelyard help hosts` describes the file")
-      ->required();
+  app.add_option("hosts", it.hosts_file,
+                 "the machines (TOML); `steelyard help hosts` describes the file; left out with --hosts");
   app.add_option("job", it.job_file,
                  "the job file (TOML), or a script, as for `steelyard run`; arguments after a script are "
-                 "passed to it")
-      ->required();
+                 "passed to it");
+  app.add_option_function<std::string>(
+         "--hosts", [&slurm = it.slurm](const std::string&) { slurm = true; },
+         "slurm: the nodes of this Slurm allocation, reached by srun, in place of a hosts file")
+      ->type_name("SYSTEM")
+      ->check(CLI::IsMember({"slurm"}));
   add_cluster(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure,
                "plain-text connections between machines (default: encrypted, with keys made for this run)");
@@ -198,7 +214,8 @@ void add_launch(Commands& all) {
       "them.\n"
       "Examples:\n"
       "  steelyard launch examples/hosts.toml examples/jobs/quick.toml --dry-run\n"
-      "  steelyard launch examples/hosts.toml train.py --width 64");
+      "  steelyard launch examples/hosts.toml train.py --width 64\n"
+      "  steelyard launch --hosts slurm examples/jobs/quick.toml");
 }
 
 void add_attend(Commands& all) {

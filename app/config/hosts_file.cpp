@@ -6,6 +6,7 @@
 
 #include "app/config/choices.h"
 #include "app/config/job_source.h"
+#include "app/config/reach.h"
 #include "app/config/toml_section.h"
 #include "core/check.h"
 #include "core/error.h"
@@ -36,14 +37,22 @@ class HostsReader {
     source_.rename_former(schema_);
     file_.notices = source_.notices();
     TomlSection::check_all(source_, schema_);
+    read_defaults();
     for (const TomlSection& host : TomlSection::all_of(source_, schema_, "host")) read_host(host);
     finish();
     return std::move(file_);
   }
 
  private:
+  void read_defaults() {
+    const TomlSection section = TomlSection::of(source_, schema_, "defaults");
+    section.read();
+    section.demand_none(placeholder_trouble(draft_.defaults.through), "through");
+    if (section.given("through")) draft_.defaults.place = section.place("through");
+  }
+
   void read_host(const TomlSection& section) {
-    draft_.host = {};
+    draft_.host = draft_.defaults;
     HostSpec& host = draft_.host;
     host.name = section.part();
     section.read();
@@ -60,15 +69,30 @@ class HostsReader {
   }
 
   static void complete_place(const TomlSection& section, HostSpec& host) {
-    section.demand(host.ssh.empty() || host.netns.empty(), "netns",
-                   "host " + toml_quoted(host.name) + " has both ssh and netns: give one of the two");
+    const std::string called = "host " + toml_quoted(host.name);
+    std::string way;
+    for (const char* key : {"ssh", "netns", "through"}) {
+      if (!section.given(key)) continue;
+      section.demand(way.empty(), key, called + " has both " + way + " and " + key + ": give one of the two");
+      way = key;
+      host.place = section.place(key);
+    }
+    if (way == "ssh" || way == "netns") host.through.clear();  // of [defaults]
+    section.demand_none(placeholder_trouble(host.through), "through");
     section.demand(host.netns.empty() || section.given("address"), "address",
-                   "host " + toml_quoted(host.name) + " is a network namespace: give its address in there");
+                   called + " is a network namespace: give its address in there");
+    section.demand(
+        host.through.empty() || section.given("name") || section.given("address"), "through",
+        called +
+            " is reached by a command, and the other hosts need its address: give its address, or its "
+            "name if that can be looked up");
     if (host.address.empty()) {
-      host.address = host.ssh.empty() ? "127.0.0.1" : host.ssh.substr(host.ssh.find('@') + 1);
+      host.address = !host.ssh.empty()      ? host.ssh.substr(host.ssh.find('@') + 1)
+                     : host.through.empty() ? "127.0.0.1"
+                                            : host.name;
     }
     if (host.listen.empty()) host.listen = is_numeric(host.address) ? host.address : "0.0.0.0";
-    if (host.steelyard.empty() && !host.ssh.empty()) host.steelyard = "steelyard";
+    if (host.steelyard.empty() && !host.has_our_files()) host.steelyard = "steelyard";
   }
 
   void read_worker(const TomlSection& section) {
@@ -95,11 +119,9 @@ class HostsReader {
     demand(file_.shards() > 0, "no host has a server: add servers = 1 to one of them");
     demand(!workers_.empty(), "no host has a worker: write [[host.worker]] below one of them");
     for (const HostSpec& host : file_.hosts) {
-      const bool here = host.ssh.empty() && host.netns.empty();
       const bool spoken_to = host.scheduler || host.servers > 0;
-      const bool alone = std::ranges::all_of(
-          file_.hosts, [&](const HostSpec& it) { return it.ssh == host.ssh && it.netns == host.netns; });
-      demand(!here || !spoken_to || alone || host.address != "127.0.0.1",
+      const bool alone = std::ranges::all_of(file_.hosts, &HostSpec::is_here);
+      demand(!host.is_here() || !spoken_to || alone || host.address != "127.0.0.1",
              "the other hosts cannot reach host " + toml_quoted(host.name) +
                  ", which is this machine, at 127.0.0.1: give its address");
     }
@@ -125,34 +147,58 @@ bool is_address(std::string_view text) {
          (text.find(':') == std::string_view::npos || is_ipv6(std::string(text)));
 }
 
-std::vector<Key> keys_of_a_host(HostSpec& host) {
-  const Limits address = Limits::text(is_address, "a host name or an address, without a port", false);
+// Those that [defaults] has, too.
+std::vector<Key> keys_of_any_host(HostSpec& host) {
   return {
-      {"name", &host.name, Limits::plain_name(), "name in messages; default: host-0, host-1, ...",
-       "\"host-0\""},
-      {"ssh", &host.ssh, Limits::text(is_one_word, "an argument of ssh, as in \"user@host\"", false),
-       "over ssh, without a password", "\"user@host\"",
-       "how it is reached: one of the next two; without them it is this machine"},
-      {"netns", &host.netns,
-       Limits::text(is_plain_name, "the name of a network namespace, as `ip netns` lists it", false),
-       "a network namespace of this machine (as root); needs an address", "\"left\""},
-      {"address", &host.address, address,
-       "address at which the other hosts reach it; default: the host of ssh, or 127.0.0.1", "\"10.0.0.1\"",
-       "where it is, and what runs there"},
-      {"listen", &host.listen, address,
-       "address to which its ports are bound; default: address, or 0.0.0.0 if that is a name",
-       "\"10.0.0.1\""},
+      {"through", &host.through, Limits::texts(is_one_line, 64),
+       "any command whose standard input and output are those of the program that it is given: the words of "
+       "the "
+       "program follow, or replace {command} as one text for a shell; {name} and {address} are those of the "
+       "host",
+       R"(["srun", "-N1", "-n1", "-w", "{name}", "--overlap"])"},
+      {"shared_files", &host.shared_files, Limits::any(),
+       "true: the files of this machine are there too, at the same paths, and results are in its run "
+       "directory"},
       {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
-       "the program there; default: over ssh steelyard in PATH, otherwise the running program",
+       "the program there; default: the running program, on a host with other files steelyard in PATH",
        "\"steelyard\""},
       {"directory", &host.directory, Limits::text(is_one_line, "a path on that host", false),
-       "working directory there; default: the current one, over ssh the home directory", "\"job\""},
-      {"scheduler", &host.scheduler, Limits::any(),
-       "true for exactly one host, which gets the scheduler, the job and the results"},
-      {"port", &host.port, Limits::at_least(1, 65535), "port of the scheduler"},
-      {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
-      {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
+       "working directory there; default: the current one, on a host with other files that of the connection "
+       "(over "
+       "ssh the home directory)",
+       "\"job\""},
   };
+}
+
+std::vector<Key> keys_of_a_host(HostSpec& host) {
+  const Limits address = Limits::text(is_address, "a host name or an address, without a port", false);
+  std::vector<Key> any = keys_of_any_host(host);
+  const std::vector<Key> through(any.begin(), any.begin() + 2), program(any.begin() + 2, any.end());
+  return joined(
+      {{{"name", &host.name, Limits::plain_name(), "name in messages; default: host-0, host-1, ...",
+         "\"host-0\""},
+        {"ssh", &host.ssh, Limits::text(is_one_word, "an argument of ssh, as in \"user@host\"", false),
+         "over ssh, without a password", "\"user@host\"",
+         "how it is reached: one of the next three; without them it is this machine"},
+        {"netns", &host.netns,
+         Limits::text(is_plain_name, "the name of a network namespace, as `ip netns` lists it", false),
+         "a network namespace of this machine (as root); needs an address", "\"left\""}},
+       through,
+       {{"address", &host.address, address,
+         "address at which the other hosts reach it; default: the host of ssh, with through the name, or "
+         "127.0.0.1",
+         "\"10.0.0.1\"", "where it is, and what runs there"},
+        {"listen", &host.listen, address,
+         "address to which its ports are bound; default: address, or 0.0.0.0 if that is a name",
+         "\"10.0.0.1\""}},
+       program,
+       {
+           {"scheduler", &host.scheduler, Limits::any(),
+            "true for exactly one host, which gets the scheduler, the job and the results"},
+           {"port", &host.port, Limits::at_least(1, 65535), "port of the scheduler"},
+           {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
+           {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
+       }});
 }
 
 // The keys that differ from the defaults in `plain`, as TOML.
@@ -226,7 +272,8 @@ Schema schema_of(HostsDraft& draft) {
       "the hosts of steelyard launch",
       "A hosts file says which processes `steelyard launch` starts on which machine.\n"
       "It replaces the servers and workers of the job.\n",
-      {{"host", "one [[host]] for each machine, at least one", keys_of_a_host(draft.host), Kind::list, true},
+      {{"defaults", "keys of every [[host]] that does not give them", keys_of_any_host(draft.defaults)},
+       {"host", "one [[host]] for each machine, at least one", keys_of_a_host(draft.host), Kind::list, true},
        {"host.worker", "one for each worker, below its host; at least one in all", std::move(worker),
         Kind::list}}};
 }

@@ -26,20 +26,28 @@ struct HostWorker {
 
 struct HostSpec {
   std::string name;
-  // How it is reached. Both empty: this machine.
-  std::string ssh;    // as in `ssh USER@HOST`
-  std::string netns;  // a network namespace of this machine
+  // How it is reached (app/config/reach.h): at most one of these. All empty: this machine.
+  std::string ssh;                   // as in `ssh USER@HOST`
+  std::string netns;                 // a network namespace of this machine
+  std::vector<std::string> through;  // a command, with placeholders
+  bool shared_files = false;         // this machine's files are there too, at the same paths
+  std::string place;                 // of the key that says so, for messages: "hosts.toml:3:1"
 
   std::string address;    // at which the other hosts reach it
   std::string listen;     // to which its ports are bound
   std::string steelyard;  // the program on that host; empty: the running program
-  std::string directory;  // working directory; empty: the current one, over ssh the login directory
+  std::string
+      directory;  // working directory; empty: the current one, with other files that of the connection
 
   bool scheduler = false;
   std::uint32_t port = 7070;  // the scheduler's
   std::uint32_t servers = 0;  // processes
   std::uint32_t shards = 1;   // in each server process
   std::vector<HostWorker> workers;
+
+  [[nodiscard]] bool is_here() const { return ssh.empty() && netns.empty() && through.empty(); }
+  // Whether it has the files of this machine, so that results and logs have one directory.
+  [[nodiscard]] bool has_our_files() const { return shared_files || (ssh.empty() && through.empty()); }
 };
 
 struct HostsFile {
@@ -63,6 +71,7 @@ HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names);
 
 // The members that the keys fill.
 struct HostsDraft {
+  HostSpec defaults;  // of every [[host]]
   HostSpec host;      // the [[host]] being read
   HostWorker worker;  // the [[host.worker]] being read
   OptionTexts data;   // of that worker

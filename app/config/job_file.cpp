@@ -41,8 +41,10 @@ class JobReader {
     read_policies();
     read_workers();
     if (cluster_ != nullptr) {
-      draft_.file.servers = cluster_->servers;
-      draft_.shards_per_server = 1;
+      if (cluster_->servers > 0) {
+        draft_.file.servers = cluster_->servers;
+        draft_.shards_per_server = 1;
+      }
       draft_.file.worker_specs = cluster_->workers;
     }
     finish();

@@ -31,7 +31,7 @@ struct JobFile {
 
 // Servers and workers that replace those of the job file: those of a hosts file.
 struct ClusterSpec {
-  std::uint32_t servers = 0;  // with a shard each
+  std::uint32_t servers = 0;  // with a shard each; 0: those of the job
   std::vector<WorkerSpec> workers;
 };
 

@@ -217,16 +217,15 @@ void JobSource::rename_former(const Section& section, toml::table& table) {
   }
 }
 
+std::string JobSource::place_of(const std::string& path, const toml::source_region& source) const {
+  if (const auto set = given_.find(path); set != given_.end()) return "--set " + set->second;
+  if (source.begin.line == 0) return name_;
+  return name_ + ":" + std::to_string(source.begin.line) + ":" + std::to_string(source.begin.column);
+}
+
 void JobSource::refuse(const std::string& path, const toml::source_region& source,
                        const std::string& what) const {
-  const auto set = given_.find(path);
-  std::string place = name_;
-  if (set != given_.end()) {
-    place = "--set " + set->second;
-  } else if (source.begin.line > 0) {
-    place += ":" + std::to_string(source.begin.line) + ":" + std::to_string(source.begin.column);
-  }
-  refuse_setup(place + ": " + what);
+  refuse_setup(place_of(path, source) + ": " + what);
 }
 
 std::string shown(const toml::node& node) {

@@ -52,8 +52,9 @@ class JobSource {
   // Warnings about former names, one sentence for each name.
   [[nodiscard]] const std::vector<std::string>& notices() const { return notices_; }
 
-  // Throws Failure (configuration): "PLACE: `what`". `path` is dotted, as in --set; if --set gave the value,
-  // the place is that argument instead of line and column.
+  // "FILE:LINE:COLUMN" of a value; if --set gave it, that argument. `path` is dotted, as in --set.
+  [[nodiscard]] std::string place_of(const std::string& path, const toml::source_region& source) const;
+  // Throws Failure (configuration): "PLACE: `what`".
   [[noreturn]] void refuse(const std::string& path, const toml::source_region& source,
                            const std::string& what) const;
 

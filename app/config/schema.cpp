@@ -45,10 +45,15 @@ std::string entry(std::string line, const std::string& help, std::size_t column 
 }
 
 // Returns an empty text for an empty list, which no key accepts.
-std::string list_text(const std::vector<double>& numbers) {
+template <class Value>
+std::string list_text(const std::vector<Value>& values, std::string (*write)(Value)) {
   std::string text;
-  for (const double number : numbers) text += (text.empty() ? "[" : ", ") + number_text(number);
+  for (const Value& value : values) text += (text.empty() ? "[" : ", ") + write(value);
   return text.empty() ? text : text + "]";
+}
+std::string list_text(const std::vector<double>& numbers) { return list_text<double>(numbers, number_text); }
+std::string list_text(const std::vector<std::string>& texts) {
+  return list_text<std::string>(texts, [](std::string text) { return toml_quoted(text); });
 }
 
 std::string entry(const Key& key) {
@@ -80,6 +85,9 @@ Json schema_of(const Key& key) {
         } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
           schema.update({{"type", "array"}, {"items", {{"type", "number"}}}});
           if (std::isfinite(limits.least)) schema["items"]["minimum"] = limits.least;
+          schema.update({{"minItems", 1}, {"maxItems", limits.longest}});
+        } else if constexpr (std::is_same_v<Value, std::vector<std::string>>) {
+          schema.update({{"type", "array"}, {"items", {{"type", "string"}}}});
           schema.update({{"minItems", 1}, {"maxItems", limits.longest}});
         } else {
           schema["type"] = "object";
@@ -163,6 +171,9 @@ std::string allowed(const Key& key) {
           return "a list of 1 to " + std::to_string(key.limits.longest) + " numbers only" +
                  (std::isfinite(key.limits.least) ? ", " + range_text(key.limits) : "") + ", as in " +
                  key.example;
+        if constexpr (std::is_same_v<Value, std::vector<std::string>>)
+          return "a list of 1 to " + std::to_string(key.limits.longest) + " texts of one line, as in " +
+                 key.example;
         return "options, as in { dir = \"/data/fashion\" }";
       },
       key.field);
@@ -176,7 +187,9 @@ std::string value_text(const Key& key) {
         if constexpr (std::is_same_v<Value, bool>) return *value ? "true" : "false";
         if constexpr (std::is_same_v<Value, double>) return number_text(*value);
         if constexpr (std::is_integral_v<Value>) return std::to_string(*value);
-        if constexpr (std::is_same_v<Value, std::vector<double>>) return list_text(*value);
+        if constexpr (std::is_same_v<Value, std::vector<double>> ||
+                      std::is_same_v<Value, std::vector<std::string>>)
+          return list_text(*value);
         return "";  // options have no default, only an example
       },
       key.field);

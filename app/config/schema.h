@@ -61,6 +61,9 @@ struct Limits {
   static Limits list(double least, std::size_t longest) {  // of numbers
     return {.least = least, .longest = longest, .in_help = false};
   }
+  static Limits texts(bool (*accepts)(std::string_view), std::size_t longest) {  // a list of texts
+    return {.accepts = accepts, .longest = longest, .in_help = false};
+  }
   static Limits wide(double least, double most) { return {.least = least, .most = most, .in_help = false}; }
   static Limits one_of(const std::vector<std::string>& choices) { return {.choices = choices}; }
   [[nodiscard]] Limits renamed(const std::string& old, const std::string& present) && {

@@ -69,6 +69,17 @@ bool take(const toml::node& node, const Limits& limits, std::vector<double>& int
   }
   return true;
 }
+bool take(const toml::node& node, const Limits& limits, std::vector<std::string>& into) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr || list->empty() || list->size() > limits.longest) return false;
+  into.clear();
+  for (const toml::node& it : *list) {
+    const auto text = it.value_exact<std::string>();
+    if (!text || text->empty() || (limits.accepts != nullptr && !limits.accepts(*text))) return false;
+    into.push_back(*text);
+  }
+  return true;
+}
 template <class Number>
 bool take(const toml::node& node, const Limits&, std::map<std::string, Number>&) {
   return node.is_table();  // read_option() stores the options one by one
@@ -217,6 +228,11 @@ void TomlSection::read() const {
 const std::string& TomlSection::part() const { return text_->part; }
 
 bool TomlSection::given(const std::string& key) const { return text_->table.contains(key); }
+
+std::string TomlSection::place(const std::string& key) const {
+  const toml::node* node = text_->table.get(key);
+  return text_->source.place_of(text_->path() + "." + key, node == nullptr ? text_->place : node->source());
+}
 
 void TomlSection::demand(bool holds, const std::string& key, const std::string& what) const {
   if (holds) return;

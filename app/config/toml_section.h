@@ -35,6 +35,7 @@ class TomlSection {
 
   [[nodiscard]] const std::string& part() const;  // "lbb" of [policy.lbb]; of a [[worker]] its name
   [[nodiscard]] bool given(const std::string& key) const;
+  [[nodiscard]] std::string place(const std::string& key) const;  // "hosts.toml:3:1"
   // Throws `what` unless `holds`. The message points to `key`, or to the section if the key is not given.
   void demand(bool holds, const std::string& key, const std::string& what) const;
   // The same for an error in the options of a model, data set or policy; `key` holds its name.

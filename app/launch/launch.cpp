@@ -14,6 +14,7 @@
 #include "app/config/prepare_job.h"
 #include "app/launch/local_cluster.h"
 #include "app/launch/local_host.h"
+#include "app/launch/slurm_hosts.h"
 #include "app/launch/socket_directory.h"
 #include "app/launch/user_script.h"
 #include "app/processes/initial_state.h"
@@ -34,7 +35,7 @@ namespace fs = std::filesystem;
 // Logs are in the directory of the results if both are on this machine; it is then created and locked here.
 RunDirectory run_directory_here(const ResultOptions& results, const HostSpec& scheduler,
                                 const std::string& job_name) {
-  if (scheduler.ssh.empty()) return choose_run_directory(results, job_name);
+  if (scheduler.has_our_files()) return choose_run_directory(results, job_name);
   RunDirectory run = choose_run_directory({}, job_name);
   std::error_code ignored;
   fs::remove(run.checkpoints(), ignored);  // the scheduler's host has them
@@ -62,9 +63,10 @@ struct Setup {
 // Errors that the scheduler or a worker on this machine would report are found before anything is created or
 // started. On other machines only their own processes can find them.
 Setup set_up(const LaunchOptions& options) {
-  if (options.hosts_file) {
-    HostsFile hosts = read_hosts_file(*options.hosts_file);
+  if (!options.is_here()) {
+    HostsFile hosts = options.slurm ? slurm_hosts(this_allocation()) : read_hosts_file(*options.hosts_file);
     JobFile job = job_for_hosts(options, hosts);
+    if (options.slurm) place_servers(hosts, job.servers, job.job.shards / job.servers);
     return {std::move(job), std::move(hosts), {}};
   }
   if (options.script) {
@@ -95,14 +97,14 @@ Setup set_up(const LaunchOptions& options) {
 void require_all_reachable(const LaunchOptions& options, const LaunchPlan& plan) {
   for (const LaunchHost& host : plan.hosts) {
     require_reachable(host);
-    if (options.script && host.spec.ssh.empty() && !host.spec.workers.empty())
+    if (options.script && host.spec.has_our_files() && !host.spec.workers.empty())
       require_script(*options.script, host.spec.directory);
   }
 }
 
 // The directory of the sockets of a cluster on this machine; empty for a cluster with a hosts file.
 std::string sockets_for(const LaunchOptions& options, std::optional<SocketDirectory>& own) {
-  if (options.hosts_file) return "";
+  if (!options.is_here()) return "";
   if (!options.script || options.script->sockets.empty()) return own.emplace().path();
   const std::string path = fs::absolute(options.script->sockets).lexically_normal().string();
   require_room_for_sockets(path);
@@ -148,7 +150,7 @@ constexpr Duration attend_farewell = std::chrono::seconds(5);
 int run_launch(const LaunchOptions& given) {
   const pid_t parent = getppid();
   LaunchOptions options = given;
-  const bool here = !options.hosts_file;
+  const bool here = options.is_here();
   const auto [job, hosts, require_resumable] = set_up(options);
   for (const auto& notices : {hosts.notices, job.notices}) show_notices(notices);
   const std::string self = fs::read_symlink("/proc/self/exe").string();
@@ -167,12 +169,12 @@ int run_launch(const LaunchOptions& given) {
   if (here && !results.web.empty()) RunWeb{results.web};
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
   std::optional<RunLock> lock;
-  results.ready = scheduler.ssh.empty();
+  results.ready = scheduler.has_our_files();
   if (results.ready) {
     lock.emplace(run.path());
     fs::remove(run.journal());  // of an earlier process: this one starts afresh
     // Other processes may have a different working directory.
-    const bool elsewhere = !scheduler.directory.empty() || options.trace;
+    const bool elsewhere = !scheduler.directory.empty() || !scheduler.is_here() || options.trace;
     results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
   } else if (results.directory.empty()) {
     results.directory = own_directory_there(job.job.name);

@@ -1,7 +1,6 @@
 #include "app/launch/launch_plan.h"
 
 #include <sys/wait.h>
-#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -19,23 +18,14 @@ namespace {
 
 constexpr const char* job_input = "/dev/stdin";  // the scheduler reads the job there, on any host
 
-std::vector<std::string> command_for(const HostSpec& host, const std::string& program) {
-  std::vector<std::string> there{program, "attend"};
-  if (!host.directory.empty()) there.insert(there.end(), {"--directory", host.directory});
-  if (!host.netns.empty()) {
-    std::vector<std::string> reach{"ip", "netns", "exec", host.netns};
-    reach.insert(reach.end(), there.begin(), there.end());
-    return reach;
-  }
-  if (host.ssh.empty()) return there;
-  // No terminal, no prompts; a lost connection is detected within a minute. The shell on the host splits the
-  // line into words again.
-  return {"ssh",    "-T",
-          "-o",     "BatchMode=yes",
-          "-o",     "ConnectTimeout=15",
-          "-o",     "ServerAliveInterval=15",
-          "-o",     "ServerAliveCountMax=4",
-          host.ssh, shell_line(there)};
+// `attend` in its working directory. A relative one, or none, on a host with our files is that of the launcher.
+std::vector<std::string> attend_on(const HostSpec& host, const std::string& program) {
+  std::vector<std::string> words{program, "attend"};
+  const bool ours = !host.is_here() && host.shared_files;
+  const std::string directory =
+      ours ? (std::filesystem::current_path() / host.directory).string() : host.directory;
+  if (!directory.empty()) words.insert(words.end(), {"--directory", directory});
+  return words;
 }
 
 // The number of other workers on this host that may compute on a GPU. One with "auto" is counted even if it
@@ -124,10 +114,6 @@ class RolesOfCluster {
   std::string trace_;  // directory; empty: none
 };
 
-[[noreturn]] void refuse(const LaunchHost& host, const std::string& what) {
-  refuse_setup("host '" + host.spec.name + "': " + what);
-}
-
 KeyRole key_role_of(const LaunchProcess& process) {
   if (process.role == Role::scheduler) return KeyRole::scheduler;
   return process.role == Role::shard ? KeyRole::server : KeyRole::worker;
@@ -152,7 +138,12 @@ JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts) {
     const bool workers = argument.starts_with("worker.");
     const bool servers =
         argument.starts_with("cluster.servers=") || argument.starts_with("cluster.shards_per_server=");
-    if (workers || servers) {
+    if (options.slurm && workers)
+      refuse_usage(
+          "--set " + argument +
+          ": with --hosts slurm, names and settings of the workers follow from the allocation: leave it out, "
+          "or give a hosts file (steelyard help hosts)");
+    if (!options.slurm && (workers || servers)) {
       refuse_usage("--set " + argument + ": the " + (workers ? "workers" : "servers") + " are those of " +
                    options.hosts_file.value_or("the hosts") + ": change them there");
     }
@@ -186,7 +177,8 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
   std::uint32_t servers = 0;
   for (const HostSpec& host : hosts.hosts) {
     const std::string program = host.steelyard.empty() ? self : host.steelyard;
-    plan.hosts.push_back({host, program, command_for(host, program)});
+    const HostReach reach = reach_of(host);
+    plan.hosts.push_back({host, program, reach, reach.command(attend_on(host, program))});
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
       plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
@@ -214,59 +206,41 @@ FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, 
 }
 
 void require_reachable(const LaunchHost& host) {
-  const HostSpec& spec = host.spec;
-  if (!spec.ssh.empty()) return;
-  const bool is_path = host.program.find('/') != std::string::npos;
-  if (is_path && access(host.program.c_str(), X_OK) != 0) {
-    refuse(host, "there is no program " + host.program + ": correct steelyard = in the hosts file");
-  }
-  std::error_code ignored;
-  if (!spec.netns.empty() && !std::filesystem::exists("/run/netns/" + spec.netns, ignored)) {
-    refuse(host, "there is no network namespace '" + spec.netns + "': create it with `ip netns add " +
-                     spec.netns + "`, or correct netns = in the hosts file (`ip netns` lists them)");
-  }
+  const std::string place = host.spec.place.empty() ? "" : host.spec.place + ": ";
+  const auto demand = [&](const std::string& trouble) {
+    if (!trouble.empty()) refuse_setup(place + "host '" + host.spec.name + "': " + trouble);
+  };
+  demand(reach_trouble(host.reach));
+  if (host.spec.has_our_files() && !is_runnable(host.program))
+    demand("there is no program " + host.program + ": correct steelyard = in the hosts file");
 }
 
 Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, const std::string& said) {
-  const HostSpec& spec = host.spec;
-  const std::string start = "host '" + spec.name + "' (" + plan.roles_on(spec.name) + "): ";
+  const std::string start = "host '" + host.spec.name + "' (" + plan.roles_on(host.spec.name) + "): ";
   const std::string heard = said.empty() ? "" : ": " + said;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  const bool over_ssh = !spec.ssh.empty();
-  if (code == 127 && (said.empty() || !over_ssh)) {
-    const std::string missing = over_ssh ? "ssh" : spec.netns.empty() ? host.program : "ip";
-    return {ExitCode::configuration, start + "the program '" + missing + "' cannot be run" + heard +
-                                         (over_ssh ? ": install openssh-client" : ": install it")};
-  }
-  if (code == 126 || code == 127) {
-    return {ExitCode::configuration, start + "there is no program '" + host.program + "' at " + spec.ssh +
-                                         heard +
+  // A shell exits with 126 or 127, srun with the number of the error, which is 2.
+  if (code == 126 || code == 127 || (code == 2 && said.find("No such file") != std::string::npos)) {
+    return {ExitCode::configuration, start + "there is no program '" + host.program + "' at " +
+                                         host.reach.title + heard +
                                          ": install Steelyard there, or give its path with "
                                          "steelyard = in the hosts file"};
-  }
-  if (code == 255 && over_ssh) {
-    return {ExitCode::unreachable, start + "ssh cannot connect to " + spec.ssh + heard +
-                                       ": make `ssh -o BatchMode=yes " + spec.ssh +
-                                       " true` work, without a password"};
   }
   if (code == static_cast<int>(ExitCode::usage)) {
     return {ExitCode::protocol, start + "the program '" + host.program + "' there does not know `attend`" +
                                     heard + ": install the same release everywhere"};
   }
-  const std::string remedy = spec.netns.empty() ? "" : "; namespaces need root";
-  return {code > 0 && over_ssh ? static_cast<ExitCode>(code) : ExitCode::configuration,
-          start + "`" + shell_line(host.reach) + "` " + describe_status(status) + heard + remedy};
+  const std::string what = start + "`" + shell_line(host.command) + "` " + describe_status(status) + heard;
+  if (code < 0 || code == static_cast<int>(ExitCode::configuration)) return {ExitCode::configuration, what};
+  return {ExitCode::unreachable, what + (host.reach.trial.empty() ? "" : ": " + host.reach.trial)};
 }
 
 std::string describe_plan(const LaunchPlan& plan) {
   std::string text;
   for (const LaunchHost& host : plan.hosts) {
     const HostSpec& spec = host.spec;
-    const std::string how = !spec.ssh.empty()     ? "ssh " + spec.ssh
-                            : !spec.netns.empty() ? "network namespace " + spec.netns
-                                                  : "this machine";
-    text += "# host " + spec.name + ": " + how + ", others reach it at " + spec.address + "\n";
-    text += shell_line(host.reach) + "\n# which starts there" +
+    text += "# host " + spec.name + ": " + host.reach.title + ", others reach it at " + spec.address + "\n";
+    text += shell_line(host.command) + "\n# which starts there" +
             (plan.keyed ? ", with keys sent over this connection:\n" : ":\n");
     for (const LaunchProcess& process : plan.processes) {
       if (process.host != spec.name) continue;
@@ -281,23 +255,6 @@ std::string describe_plan(const LaunchPlan& plan) {
     }
   }
   return text;
-}
-
-std::string shell_word(const std::string& text) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("@%+=:,./_-").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
-}
-
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  return line;
 }
 
 // A worker needs only the scheduler's key in advance: the scheduler sends it the keys of the servers.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/config/hosts_file.h"
+#include "app/config/reach.h"
 #include "app/processes/process_settings.h"
 #include "core/error.h"
 #include "protocol/node.h"
@@ -28,7 +29,8 @@ struct ScriptOptions {
 };
 
 struct LaunchOptions {
-  std::optional<std::string> hosts_file;  // std::nullopt: all on this machine, as for `train`
+  std::optional<std::string> hosts_file;
+  bool slurm = false;  // the hosts are those of the Slurm allocation (app/launch/slurm_hosts.h)
   std::string job_file;
   std::optional<ScriptOptions> script;
   std::vector<std::string> overrides;  // key=value
@@ -38,6 +40,8 @@ struct LaunchOptions {
   bool quiet = false;
   bool insecure = false;
   bool dry_run = false;
+
+  [[nodiscard]] bool is_here() const { return !hosts_file && !slurm; }  // as for `train`: all on this machine
 };
 
 struct AttendOptions {
@@ -63,8 +67,9 @@ struct LaunchProcess {
 
 struct LaunchHost {
   HostSpec spec;
-  std::string program;             // on that host
-  std::vector<std::string> reach;  // the command that runs `attend` there
+  std::string program;  // on that host
+  HostReach reach;
+  std::vector<std::string> command;  // runs `attend` there
 };
 
 // How scripts of `steelyard run` join further jobs (app/launch/further_jobs.h).
@@ -88,7 +93,7 @@ struct LaunchPlan {
   [[nodiscard]] std::size_t workers() const;
 };
 
-// The job with the servers and workers of the hosts file. Throws Failure (usage) for a --set of servers or
+// The job with the servers and workers of the hosts; hosts without servers keep those of the job. Throws Failure (usage) for a --set of servers or
 // workers, (configuration) as read_job_file() does.
 JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts);
 
@@ -103,8 +108,8 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
 // For scripts that this process starts on this machine. `options` are those of the user.
 FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, const std::string& sockets);
 
-// Checks what this machine can check. Throws Failure (configuration) if the namespace or the program does not
-// exist.
+// Checks what this machine can check. Throws Failure (configuration) if the command that reaches the host, the
+// namespace or the program does not exist.
 void require_reachable(const LaunchHost& host);
 
 // The error for a host that never answered. `status` of the connection's process is from wait(), `said` is
@@ -113,10 +118,6 @@ Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, 
 
 // The commands of a plan, for --dry-run.
 std::string describe_plan(const LaunchPlan& plan);
-
-// Quotes a text as one word for a POSIX shell.
-std::string shell_word(const std::string& text);
-std::string shell_line(const std::vector<std::string>& words);
 
 // Keys of one run: made by the launcher, sent to each host over its connection, never written to disk, and
 // useless after the run.

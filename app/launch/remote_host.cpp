@@ -25,8 +25,8 @@ constexpr Duration minute = std::chrono::minutes(1);
 RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run, Warning warn)
     : plan_(plan), host_(host), door_(plan, host.spec.name, run, std::move(warn)) {
   const Pipe in = std::move(to_host_), out = std::move(from_host_), error = std::move(errors_);
-  children_.start(host.spec.name, {.path = host.reach.front(),
-                                   .arguments = {host.reach.begin() + 1, host.reach.end()},
+  children_.start(host.spec.name, {.path = host.command.front(),
+                                   .arguments = {host.command.begin() + 1, host.command.end()},
                                    .in = in.read.get(),
                                    .out = out.write.get(),
                                    .error = error.write.get()});
@@ -68,7 +68,7 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   if (!ready_ && now - since_ > first_word) {
     throw Failure(ExitCode::unreachable,
                   "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
-                      "): no answer within a minute: check that `" + shell_line(host_.reach) + "` works");
+                      "): no answer within a minute: check that `" + shell_line(host_.command) + "` works");
   }
   return news;
 }

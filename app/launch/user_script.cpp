@@ -1,7 +1,5 @@
 #include "app/launch/user_script.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include <string_view>
 
 #include "app/config/prepare_job.h"
+#include "app/config/reach.h"
 #include "app/config/schema.h"
 #include "app/processes/process_keys.h"
 #include "core/device_name.h"
@@ -54,11 +53,6 @@ std::string as_path(const std::string& file) {
 
 // All keys of a script are texts.
 const std::string& text_of(const Key& key) { return **std::get_if<std::string*>(&key.field); }
-
-bool is_program(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
-}
 
 }  // namespace
 
@@ -128,7 +122,7 @@ void require_script(const ScriptOptions& script, const std::string& directory) {
     refuse_setup("there is no " + python + " to run " + script.path +
                  ": install Python, or give its path in STEELYARD_PYTHON");
   }
-  if (!is_program(path)) {
+  if (!is_runnable(as_path(path.string()))) {
     refuse_setup("the script " + path.string() + " is not executable: run chmod +x " + path.string() +
                  "; Python runs a script with a name that ends in .py");
   }
@@ -157,16 +151,6 @@ std::string remedy_for_missing_module(const std::string& python, const std::stri
   if (end == std::string::npos) return "";
   return python + " has no module " + output.substr(begin, end - begin) +
          ": install it there, or set STEELYARD_PYTHON to the path of the Python that has it";
-}
-
-bool is_runnable(const std::string& program) {
-  if (program.find('/') != std::string::npos) return is_program(program);
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (is_program(fs::path(folder.empty() ? "." : folder) / program)) return true;
-  }
-  return false;
 }
 
 }  // namespace steelyard

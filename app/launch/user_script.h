@@ -50,7 +50,4 @@ std::string remedy_for_not_joining(const ScriptOptions& script);
 // empty. `python` is its interpreter.
 std::string remedy_for_missing_module(const std::string& python, const std::string& output);
 
-// Whether a program, given as a path or as a name in PATH, can be executed.
-bool is_runnable(const std::string& program);
-
 }  // namespace steelyard

@@ -66,11 +66,11 @@ std::vector<std::string> names_of(const HostsFile& hosts) {
 HostsFile hosts_of(const PlanCommand& command) {
   HostsFile hosts = read_hosts_file(command.hosts_file);
   show_notices(hosts.notices);
-  if (const HostSpec& host = hosts.scheduler(); !host.ssh.empty()) {
-    refuse_setup(
-        command.hosts_file + ": the scheduler is on host '" + host.name +
-        "', over ssh, and the plan reads the records of its runs: run `steelyard plan` there, or give a "
-        "host on this machine scheduler = true");
+  if (const HostSpec& host = hosts.scheduler(); !host.has_our_files()) {
+    refuse_setup(command.hosts_file + ": the scheduler is on host '" + host.name +
+                 "', which has other files, and the plan reads the records of its runs: run `steelyard plan` "
+                 "there, or "
+                 "give a host on this machine scheduler = true");
   }
   std::vector<std::string> names = names_of(hosts);
   for (const std::string& name : command.without) {

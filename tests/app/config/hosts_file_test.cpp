@@ -180,6 +180,54 @@ TEST(HostsFile, HostsNeedReachableAddresses) {
               HasSubstr("give one of the two"));
 }
 
+TEST(HostsFile, AnyCommandMayReachAHost) {
+  const std::string two = R"(
+[defaults]
+through = ["srun", "-w", "{name}"]
+steelyard = "/opt/steelyard"
+[[host]]
+name = "n1"
+scheduler = true
+servers = 1
+[[host.worker]]
+[[host]]
+name = "n2"
+through = ["docker", "exec", "-i", "box"]
+address = "10.0.0.2"
+steelyard = "steelyard"
+[[host]]
+ssh = "lion"
+)";
+  const HostsFile file = parse_hosts(two, "hosts.toml");
+  ASSERT_EQ(file.hosts.size(), 3U);
+  const HostSpec &n1 = file.hosts[0], &n2 = file.hosts[1], &lion = file.hosts[2];
+  EXPECT_THAT(n1.through, ElementsAre("srun", "-w", "{name}"));
+  EXPECT_EQ(n1.address, "n1") << "its name";
+  EXPECT_EQ(n1.steelyard, "/opt/steelyard");
+  EXPECT_EQ(n1.place, "hosts.toml:3:11");
+  EXPECT_FALSE(n1.has_our_files());
+  EXPECT_THAT(n2.through, ElementsAre("docker", "exec", "-i", "box"));
+  EXPECT_EQ(n2.steelyard, "steelyard");
+  EXPECT_EQ(n2.place, "hosts.toml:12:11");
+  EXPECT_TRUE(lion.through.empty()) << "ssh replaces the default";
+  EXPECT_EQ(hosts_text(parse_hosts(hosts_text(file), "again")), hosts_text(file));
+}
+
+TEST(HostsFile, ACommandMustBeComplete) {
+  EXPECT_THAT(refusal(with("through = []")),
+              AllOf(HasSubstr("hosts.toml:3:11"), HasSubstr("give a list of 1 to 64 texts")));
+  EXPECT_THAT(refusal(with("through = [\"srun\", 3]")), HasSubstr("give a list of 1 to 64 texts"));
+  EXPECT_THAT(refusal(with("through = \"srun -w n1\"")), HasSubstr("give a list of 1 to 64 texts"));
+  EXPECT_THAT(refusal(with("through = [\"srun\", \"{nam}\"]")),
+              AllOf(HasSubstr("hosts.toml:3:11"), HasSubstr("unknown placeholder {nam}"), HasSubstr("name")));
+  EXPECT_THAT(refusal("[defaults]\nthrough = [\"{nam}\"]\n" + with("")),
+              AllOf(HasSubstr("hosts.toml:2:11"), HasSubstr("unknown placeholder {nam}")));
+  EXPECT_THAT(refusal(with("ssh = \"lion\"\nthrough = [\"srun\"]")),
+              AllOf(HasSubstr("hosts.toml:4:11"), HasSubstr("has both ssh and through")));
+  EXPECT_THAT(refusal("[[host]]\nthrough = [\"srun\"]\nscheduler = true\nservers = 1\n[[host.worker]]\n"),
+              HasSubstr("give its address, or its name"));
+}
+
 TEST(HostsFile, AMissingFileIsReported) {
   try {
     read_hosts_file("/nowhere/hosts.toml");

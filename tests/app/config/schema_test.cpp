@@ -203,7 +203,7 @@ TEST(Schema, TheHelpMarksGroupsOfKeys) {
               AllOf(HasSubstr("exactly one of the next four\n  time_ms = [5.9, 0.593]"),
                     HasSubstr("\n  # shape = \"periodic\""), HasSubstr("number from 0 to 1\n")));
   EXPECT_THAT(describe(schema_of(hosts)),
-              HasSubstr("one of the next two; without them it is this machine\n"));
+              HasSubstr("one of the next three; without them it is this machine\n"));
 }
 
 TEST(Schema, PlainNamesAreFitForFiles) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
 namespace steelyard::plan_test {
@@ -170,12 +172,35 @@ threads = "auto"
 
 TEST_F(LaunchPlanTest, HostsAreReachedBySshNamespaceOrDirectly) {
   const LaunchPlan it = plan();
-  EXPECT_THAT(host_of(it, "lion").reach, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
-  EXPECT_EQ(host_of(it, "lion").reach.back(), R"(steelyard attend --directory 'it'\''s a job')")
+  EXPECT_THAT(host_of(it, "lion").command, IsSupersetOf({"ssh", "BatchMode=yes", "ann@lion"}));
+  EXPECT_EQ(host_of(it, "lion").command.back(), R"(steelyard attend --directory 'it'\''s a job')")
       << "one argument for the remote shell";
-  EXPECT_THAT(host_of(it, "left").reach,
+  EXPECT_THAT(host_of(it, "left").command,
               ElementsAre("ip", "netns", "exec", "left-net", "/bin/steelyard", "attend"));
-  EXPECT_THAT(host_of(it, "here").reach, ElementsAre("/bin/steelyard", "attend"));
+  EXPECT_THAT(host_of(it, "here").command, ElementsAre("/bin/steelyard", "attend"));
+}
+
+// A host with the files of this machine works in the same directory, whatever the command does.
+TEST_F(LaunchPlanTest, AnyCommandReachesAHost) {
+  hosts_ = parse_hosts(R"([defaults]
+through = ["srun", "-w", "{name}"]
+[[host]]
+name = "n1"
+scheduler = true
+servers = 1
+[[host.worker]]
+[[host]]
+name = "n2"
+shared_files = true
+directory = "job"
+[[host.worker]]
+)",
+                       "hosts.toml");
+  const LaunchPlan it = plan();
+  EXPECT_THAT(host_of(it, "n1").command, ElementsAre("srun", "-w", "n1", "steelyard", "attend"));
+  EXPECT_THAT(host_of(it, "n2").command,
+              ElementsAre("srun", "-w", "n2", "/bin/steelyard", "attend", "--directory",
+                          (std::filesystem::current_path() / "job").string()));
 }
 
 TEST_F(LaunchPlanTest, TheSchedulerGetsTheResultOptions) {
@@ -248,12 +273,18 @@ TEST_F(LaunchPlanTest, LocalProblemsAreFoundBeforeTheLaunch) {
   LaunchHost host = host_of(it, "left");
   host.program = "/bin/sh";
   host.spec.netns = "steelyard-no-such-namespace";
+  host.reach = reach_of(host.spec);
   try {
     require_reachable(host);
     FAIL();
   } catch (const Failure& failure) {
-    EXPECT_THAT(failure.what(), AllOf(HasSubstr("host 'left'"), HasSubstr("ip netns add")));
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("hosts.toml:11:9: host 'left'"), HasSubstr("ip netns add")));
   }
+  host.spec.netns.clear();
+  host.spec.through = {"no-such-srun"};
+  host.reach = reach_of(host.spec);
+  EXPECT_THAT(complaint_of([&] { require_reachable(host); }),
+              AllOf(HasSubstr("hosts.toml:11:9"), HasSubstr("no program 'no-such-srun'")));
   host = host_of(it, "here");
   host.program = "/nowhere/steelyard";
   try {
@@ -268,6 +299,9 @@ int exited(int code) { return code << 8; }
 
 // The error names host, roles and remedy in every case.
 TEST_F(LaunchPlanTest, UnreachableHostsAreExplained) {
+  hosts_ = parse_hosts(
+      std::string(hosts_text) + "[[host]]\nname = \"n1\"\nthrough = [\"srun\", \"-w\", \"{name}\"]\n",
+      "hosts.toml");
   const LaunchPlan it = plan();
   const struct {
     const char* host;
@@ -280,15 +314,17 @@ TEST_F(LaunchPlanTest, UnreachableHostsAreExplained) {
        "Permission denied (publickey).: make `ssh -o BatchMode=yes ann@lion true` work"},
       {"lion", exited(127), "sh: 1: steelyard: not found", ExitCode::configuration,
        "install Steelyard there"},
-      {"lion", exited(127), "", ExitCode::configuration, "install openssh-client"},
       {"lion", exited(126), "Permission denied", ExitCode::configuration, "install Steelyard there"},
       {"lion", exited(2), "unknown subcommand", ExitCode::protocol, "the same release everywhere"},
       {"lion", exited(78), "steelyard: there is no directory x", ExitCode::configuration,
        "there is no directory x"},
-      {"left", exited(1), "setting the network namespace failed", ExitCode::configuration,
+      {"left", exited(1), "setting the network namespace failed", ExitCode::unreachable,
        "namespaces need root"},
-      {"left", exited(127), "", ExitCode::configuration, "'ip' cannot be run"},
-      {"here", exited(127), "", ExitCode::configuration, "'/bin/steelyard' cannot be run"},
+      {"here", exited(127), "", ExitCode::configuration, "no program '/bin/steelyard' at this machine"},
+      {"n1", exited(2), "execve(): /x/steelyard: No such file or directory", ExitCode::configuration,
+       "no program 'steelyard' at srun -w n1"},
+      {"n1", exited(1), "Invalid job id specified", ExitCode::unreachable,
+       "Invalid job id specified: make `srun -w n1 true` work"},
       {"lion", 9, "", ExitCode::configuration, "was killed by signal 9"},
   };
   for (const auto& [host, status, output, code, part] : cases) {
@@ -298,16 +334,6 @@ TEST_F(LaunchPlanTest, UnreachableHostsAreExplained) {
         failure.what(),
         AllOf(HasSubstr("host '" + std::string(host) + "' (" + it.roles_on(host) + ")"), HasSubstr(part)));
   }
-}
-
-TEST(ShellWord, QuotesAnyTextAsOneWord) {
-  EXPECT_EQ(shell_word("/opt/steelyard-1.0/bin"), "/opt/steelyard-1.0/bin");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("a b"), "'a b'");
-  EXPECT_EQ(shell_word("$HOME;`x`"), "'$HOME;`x`'");
-  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
-  EXPECT_EQ(shell_word("~/x"), "'~/x'");
-  EXPECT_EQ(shell_line({"a", "b c", ""}), "a 'b c' ''");
 }
 
 }  // namespace

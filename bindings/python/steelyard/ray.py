@@ -8,6 +8,7 @@ The scheduler and the servers run on the driver's machine.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from steelyard._attend import Attend
@@ -91,8 +92,12 @@ def _keys(bundle: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _draining() -> set[str]:
-    """The nodes that accept no further work and will go away. Ray has no public function for it."""
-    return set(ray._private.state.state.get_draining_nodes())
+    """The nodes that accept no further work and will go away. Ray has no public function for it, so another release
+    may have none at all: jobs then lose such a node as they lose a killed one."""
+    try:
+        return set(ray._private.state.state.get_draining_nodes())
+    except AttributeError:
+        return set()
 
 
 def _leave_draining_nodes(passages: Sequence[Passage]) -> None:
@@ -100,7 +105,7 @@ def _leave_draining_nodes(passages: Sequence[Passage]) -> None:
     for passage in passages:
         node = passage.place.node if isinstance(passage.place, _RayPlace) else ''
         if node in nodes and passage.leave():
-            print(f'steelyard: Ray drains the node of {passage.name}: its worker leaves it', flush=True)
+            print(f'steelyard: Ray drains the node of {passage.name}: its worker leaves', file=sys.stderr)
 
 
 class _Actor(Attend):

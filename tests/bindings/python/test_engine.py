@@ -1,11 +1,14 @@
 """Jobs whose workers run on the places of an engine. The engine here is a thread with an event loop."""
 import asyncio
 import functools
+import importlib
 import os
 import pickle
 import signal
+import sys
 import threading
 import unittest
+from unittest import mock
 
 import engine_case
 from engine_case import EngineCase, parent_of, processes, runs
@@ -144,6 +147,15 @@ class JobCase(EngineCase):
             self.run_job(engine_case.train, arguments=['a'])
         with self.assertRaisesRegex(Failure, 'load data and weights inside it'):
             self.run_job(functools.partial(len, b'x' * (5 << 20)))
+
+
+class MissingEngine(unittest.TestCase):
+    def test_it_is_named_with_its_package(self):
+        for module, engine in (('ray', 'ray'), ('dask', 'distributed')):
+            with mock.patch.dict(sys.modules, {engine: None}):
+                sys.modules.pop(f'steelyard.{module}', None)
+                with self.assertRaisesRegex(Failure, f'steelyard.{module} needs .*pip install'):
+                    importlib.import_module(f'steelyard.{module}')
 
 
 if __name__ == '__main__':

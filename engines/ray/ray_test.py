@@ -36,17 +36,14 @@ LONG = {'train.epochs': 100}
 def setUpModule():
     global cluster, folder
     folder = tempfile.mkdtemp(prefix='ray-', dir='/tmp')  # Ray's sockets need a short path
-    cluster = Cluster(initialize_head=True,
-                      head_node_args={'num_cpus': 1, 'temp_dir': folder, 'include_dashboard': True})
+    unittest.addModuleCleanup(shutil.rmtree, folder, ignore_errors=True)
+    cluster = Cluster()
+    unittest.addModuleCleanup(cluster.shutdown)
+    cluster.add_node(num_cpus=1, temp_dir=folder, include_dashboard=True)
     cluster.add_node(num_cpus=2)
     cluster.add_node(num_cpus=1, resources={'fast_disk': 1})
     ray.init(address=cluster.address)
-
-
-def tearDownModule():
-    ray.shutdown()
-    cluster.shutdown()
-    shutil.rmtree(folder, ignore_errors=True)
+    unittest.addModuleCleanup(ray.shutdown)
 
 
 class RayCase(EngineCase):

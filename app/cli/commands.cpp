@@ -286,6 +286,7 @@ void add_attend(Commands& all) {
   app.group("");  // not in the help
   app.add_option("--directory", it.directory);
   app.add_option("--silence", it.silence)->check(CLI::Range(0.01, 1e6));
+  app.add_option("--grace", it.grace)->check(CLI::Range(0.0, 1e6));
 }
 
 }  // namespace

@@ -143,7 +143,6 @@ class ForScripts {
 };
 
 constexpr Duration attend_tick = std::chrono::milliseconds(20);
-constexpr Duration grace = std::chrono::seconds(10);  // for the scheduler to stop the job
 constexpr Duration attend_farewell = std::chrono::seconds(5);
 
 }  // namespace
@@ -236,8 +235,9 @@ int run_attend(const AttendOptions& options) {
     const bool alone = in.ended() || out.broken() || now - heard > from_seconds(options.silence);
     if (ending && over) return static_cast<int>(ExitCode::ok);
     if (!ending && (told_to_end || alone)) {
+      if (options.grace == 0) return static_cast<int>(ExitCode::ok);  // ~LocalHost kills all
       ending = true;
-      timeout = now + grace;
+      timeout = now + from_seconds(options.grace);
       host.tell(SignalProcess{"scheduler", SIGTERM});
     }
     if (now > timeout) {

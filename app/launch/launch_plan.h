@@ -48,6 +48,7 @@ struct LaunchOptions {
 struct AttendOptions {
   std::string directory;  // working directory; empty: the current one
   double silence = 300;   // seconds without a message from the launcher until it counts as lost
+  double grace = 10;      // seconds for the scheduler to stop the job after that; 0: all are killed at once
 };
 
 struct LaunchProcess {

@@ -2,8 +2,8 @@
 
 `steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks,
 `steelyard.arrays` trains with any code that computes gradients of arrays. `steelyard.balance`
-divides batches for your own training loop. Each is imported on first use, and none needs the
-others.
+divides batches for your own training loop. `steelyard.ray` and `steelyard.dask` run jobs on
+clusters of these engines. Each is imported on first use, and none needs the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if typing.TYPE_CHECKING:
 __all__ = ['Failure', 'arrays', 'balance', 'jax', 'keras', 'torch']
 
 _SUBMODULES = frozenset(
-    ('accelerate', 'arrays', 'balance', 'jax', 'keras', 'lightning', 'torch', 'transformers')
+    'accelerate arrays balance dask jax keras lightning ray torch transformers'.split()
 )
 
 

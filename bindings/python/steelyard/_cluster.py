@@ -30,7 +30,7 @@ from steelyard._library import program
 
 # Runs a program that gets SIGTERM when this process exits. A separate interpreter sets this up, since
 # running Python code between fork and exec is not safe with threads.
-_BOUND_TO_PARENT = """
+BOUND_TO_PARENT = """
 import ctypes, os, signal, sys
 ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 if os.getppid() == int(sys.argv[1]):
@@ -86,7 +86,7 @@ class OwnCluster(GivenCluster):
             # In a separate session, so that Ctrl-C reaches only this process, which then leaves the
             # job properly.
             self._child = subprocess.Popen(
-                [sys.executable, '-I', '-S', '-c', _BOUND_TO_PARENT, str(self._owner), *command],
+                [sys.executable, '-I', '-S', '-c', BOUND_TO_PARENT, str(self._owner), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=self._summary.for_child,
                 stderr=self._output.for_child,

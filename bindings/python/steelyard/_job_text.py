@@ -24,11 +24,11 @@ def job_text(keys: Mapping[str, Any]) -> str:
         if not section:
             raise refuse(f'{place} has no section: give section.key, as in train.lr')
         if value is not None:
-            sections.setdefault(section, []).append(f'{key} = {_value(place, value)}')
+            sections.setdefault(section, []).append(f'{key} = {toml_value(place, value)}')
     return '\n'.join(f'[{name}]\n' + '\n'.join(lines) + '\n' for name, lines in sections.items())
 
 
-def _value(place: str, value: Any) -> str:
+def toml_value(place: str, value: Any) -> str:
     if isinstance(value, bool):
         return 'true' if value else 'false'
     if isinstance(value, int):
@@ -41,7 +41,7 @@ def _value(place: str, value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value)  # escapes of JSON strings are valid in TOML
     if isinstance(value, (list, tuple)):
-        return '[' + ', '.join(_value(place, it) for it in value) + ']'
+        return '[' + ', '.join(toml_value(place, it) for it in value) + ']'
     if hasattr(value, 'item'):  # a scalar of NumPy or of a tensor
-        return _value(place, value.item())
+        return toml_value(place, value.item())
     raise refuse(f'{place} = {value!r}: give a number, a string, a boolean, or a list of these')

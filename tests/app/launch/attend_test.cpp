@@ -128,6 +128,14 @@ TEST_F(LaunchAttend, AClosedConnectionEndsItsProcesses) {
   EXPECT_TRUE(std::filesystem::exists(path("run/result.json"))) << "the scheduler exited cleanly";
 }
 
+TEST_F(LaunchAttend, WithoutGraceItsProcessesAreKilledAtOnce) {
+  attend({"--grace", "0"});
+  start_scheduler();
+  writer_->close();
+  ends_clean(*process_, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("run/result.json"))) << "the scheduler exited cleanly";
+}
+
 TEST_F(LaunchAttend, ASilentLauncherCountsAsLost) {
   attend({"--silence", "0.5"});
   start_scheduler();

@@ -63,7 +63,7 @@ std::string hexadecimal(std::uint32_t value) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   while (!text.empty()) {
     const std::string_view before = text;
@@ -94,7 +94,7 @@ std::string block(std::string_view text, const std::string& indent) {
 std::string word(const Json& value) {
   if (!value.is_string()) return dump_json(value);
   const std::string& text = value.get_ref<const std::string&>();
-  return is_plain(text) ? text : quoted(text);
+  return is_plain(text) ? text : in_quotes(text);
 }
 
 bool is_numbers(const Json& list) {

@@ -23,10 +23,10 @@ namespace steelyard {
 
 // A program of the user that is run as the workers, instead of a job file (app/launch/user_script.h).
 struct ScriptOptions {
-  std::string path;                    // empty: the workers are started separately
-  std::vector<std::string> arguments;  // passed to it
-  unsigned workers = 1;                // on this machine; for `launch` the hosts file lists them
-  std::string sockets;                 // directory for the sockets of a cluster on this machine
+  std::string path;                      // empty: the workers are started separately
+  std::vector<std::string> arguments{};  // passed to it
+  unsigned workers = 1;                  // on this machine; for `launch` the hosts file lists them
+  std::string sockets{};                 // directory for the sockets of a cluster on this machine
 };
 
 struct LaunchOptions {

@@ -24,7 +24,7 @@ const std::vector<TaskVariables>& task_variables();
 
 // The numbers given on the command line, which go first.
 struct TaskNumbers {
-  std::optional<std::uint32_t> rank, size;
+  std::optional<std::uint32_t> rank{}, size{};
 };
 
 // `variable` returns the value of an environment variable, or null. Throws Failure (usage): no number is

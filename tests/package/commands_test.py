@@ -23,7 +23,7 @@ from gallery import EXHIBITS  # noqa: E402
 
 PROGRAMS = ('steelyard', 'own_model', 'own_engine', 'write_a_policy')  # the last three add to the first
 START = re.compile(r'(?:(?:[A-Z_]+=\S* )*(?:[\w./]*bin/)?(?:' + '|'.join(PROGRAMS) + r')|(?:[A-Z_]+=\S* )*script/[\w-]+)(?: |$)')
-SOURCE_PATH = re.compile(r'(?:examples|bench|script|tests|docs|bindings)/[\w./*-]+')
+SOURCE_PATH = re.compile(r'(?:examples|bench|engines|script|tests|docs|bindings)/[\w./*-]+')
 FENCED, SPAN = re.compile(r'^```.*?^```', re.DOTALL | re.MULTILINE), re.compile(r'`([^`]+)`')
 
 
@@ -201,8 +201,8 @@ def main():
     program = Program(sys.argv[1])
     checked, findings = 0, []
     for pattern, lines in (('*.md', lines_of_document), ('docs/**/*.md', lines_of_document),
-                           ('.github/**/*.md', lines_of_document), ('examples/**/*.toml', lines_of_example),
-                           ('bindings/python/steelyard/*.py', lines_of_package), ('site/gallery.py', lines_of_gallery)):
+                           ('.github/**/*.md', lines_of_document), ('engines/**/*.md', lines_of_document),
+                           ('examples/**/*.toml', lines_of_example), ('bindings/python/steelyard/*.py', lines_of_package), ('site/gallery.py', lines_of_gallery)):
         of_pattern = 0
         for path in sorted(glob.glob(pattern, recursive=True)):
             with open(path, encoding='utf-8') as file:

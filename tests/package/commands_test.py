@@ -202,7 +202,8 @@ def main():
     checked, findings = 0, []
     for pattern, lines in (('*.md', lines_of_document), ('docs/**/*.md', lines_of_document),
                            ('.github/**/*.md', lines_of_document), ('engines/**/*.md', lines_of_document),
-                           ('examples/**/*.toml', lines_of_example), ('bindings/python/steelyard/*.py', lines_of_package), ('site/gallery.py', lines_of_gallery)):
+                           ('examples/**/*.toml', lines_of_example),
+                           ('bindings/python/steelyard/*.py', lines_of_package), ('site/gallery.py', lines_of_gallery)):
         of_pattern = 0
         for path in sorted(glob.glob(pattern, recursive=True)):
             with open(path, encoding='utf-8') as file:

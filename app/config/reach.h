@@ -1,14 +1,14 @@
-// HostReach: how the launcher reaches a host: by a command whose standard input and output are those of a program
-// on that host. `ssh` and `netns` of a hosts file are short forms of `through`, which is any such command:
-// srun, docker exec, kubectl exec. Pure, except reach_trouble().
+// HostReach: how the launcher reaches a host: by a command whose standard input and output are those of a
+// program on that host. `ssh` and `netns` of a hosts file are short forms of `through`, which is any such
+// command: srun, docker exec, kubectl exec. Pure, except reach_trouble() and is_runnable().
 //
 // Words may contain placeholders:
 //
 //   {name}     the host's name
 //   {address}  its address
-//   {command}  the program with its arguments, quoted for a shell. For commands that pass one text to a shell,
-//              as ssh and `sh -c` do. Without it, program and arguments follow as words, as srun and `docker
-//              exec` expect them.
+//   {command}  the program with its arguments, quoted for a shell. For commands that pass one text to a
+//              shell, as ssh and `sh -c` do. Without it, program and arguments follow as words, as srun and
+//              `docker exec` expect them.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Child processes: started, watched, and never left behind. If this process exits for any reason, the kernel
-// sends them SIGTERM, except those that exit with their standard input. Each leads a process group, so signals also reach the processes that it starts.
+// sends them SIGTERM, except those that exit with their standard input. Each leads a process group, so
+// signals also reach the processes that it starts.
 #pragma once
 
 #include <sys/types.h>

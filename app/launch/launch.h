@@ -24,9 +24,9 @@ int run_launch(const LaunchOptions& options);
 // whether that exits, is killed, or loses its connection.
 //
 // To stop, it sends SIGTERM to the scheduler, if that runs here; the other roles wait for the scheduler's
-// message. After ten seconds it sends SIGTERM to the remaining ones, and five seconds later it kills them. With
-// `grace` 0 it kills all at once: of an actor of Ray or Dask that was killed nothing may be left when the next
-// one takes its place.
+// message. After ten seconds it sends SIGTERM to the remaining ones, and five seconds later it kills them.
+// With `grace` 0 it kills all at once: of an actor of Ray or Dask that was killed nothing may be left when
+// the next one takes its place.
 // The command is internal; its messages are in app/launch/pipes.h.
 int run_attend(const AttendOptions& options);
 

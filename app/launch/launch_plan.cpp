@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* job_input = "/dev/stdin";  // the scheduler reads the job there, on any host
 
-// `attend` in its working directory. A relative one, or none, on a host with our files is that of the launcher.
+// `attend` in its working directory. A relative one, or none, on a host with our files begins at the
+// launcher's.
 std::vector<std::string> attend_on(const HostSpec& host, const std::string& program) {
   std::vector<std::string> words{program, "attend"};
   const bool ours = !host.is_here() && host.shared_files;

@@ -98,8 +98,8 @@ struct LaunchPlan {
   [[nodiscard]] bool leads() const;  // whether the scheduler is one of the processes
 };
 
-// The job with the servers and workers of the hosts; hosts without servers keep those of the job. Throws Failure (usage) for a --set of servers or
-// workers, (configuration) as read_job_file() does.
+// The job with the servers and workers of the hosts; hosts without servers keep those of the job. Throws
+// Failure (usage) for a --set of servers or workers, (configuration) as read_job_file() does.
 JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts);
 
 // This machine as the only host of a job, with the servers of the job, and with its workers unless they are
@@ -113,8 +113,8 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
 // For scripts that this process starts on this machine. `options` are those of the user.
 FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, const std::string& sockets);
 
-// Checks what this machine can check. Throws Failure (configuration) if the command that reaches the host, the
-// namespace or the program does not exist.
+// Checks what this machine can check. Throws Failure (configuration) if the command that reaches the host,
+// the namespace or the program does not exist.
 void require_reachable(const LaunchHost& host);
 
 // The error for a host that never answered. `status` of the connection's process is from wait(), `said` is

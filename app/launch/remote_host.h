@@ -1,5 +1,5 @@
-// RemoteHost: a host behind a connection, which is the standard input and output of a child process: the command
-// that reaches the host (app/config/reach.h), or `attend` itself.
+// RemoteHost: a host behind a connection, which is the standard input and output of a child process: the
+// command that reaches the host (app/config/reach.h), or `attend` itself.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ struct Allocation {
 // That of this process. Throws Failure (configuration) if scontrol fails.
 Allocation this_allocation();
 
-// Without servers. Throws Failure (configuration) outside of an allocation, (usage) in a process that srun has
-// started several times.
+// Without servers. Throws Failure (configuration) outside of an allocation, (usage) in a process that srun
+// has started several times.
 HostsFile slurm_hosts(const Allocation& allocation);
 
 // Distributes this many server processes over the hosts, beginning with the first.

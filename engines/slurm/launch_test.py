@@ -166,7 +166,8 @@ class InAllocation(unittest.TestCase):
             for line in copy.read_text().splitlines():
                 secrets |= set(re.findall(r'^secret \S+ \S+ \S+ (\S+)', json.loads(line).get('keys', '')))
         self.assertEqual(len(secrets), 6, 'of a scheduler, two servers and three workers')
-        places = [pathlib.Path(f'/proc/{number}') / name for number, _ in self.living() for name in ('cmdline', 'environ')]
+        places = [pathlib.Path(f'/proc/{number}') / name
+                  for number, _ in self.living() for name in ('cmdline', 'environ')]
         text = self.slurm.run('scontrol', 'show', 'job', '-dd')
         for path in (*places, *(it for it in self.slurm.folder.rglob('*') if it.is_file())):
             text += path.read_bytes().decode(errors='replace')

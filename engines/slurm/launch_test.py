@@ -215,8 +215,13 @@ class InAllocation(unittest.TestCase):
     def test_a_preempted_job_continues_at_the_next_round(self):
         for grace in (0, 30):  # Slurm puts the job back itself only without a grace time
             with self.subTest(grace=grace):
+                self.kill()
                 shutil.rmtree(self.run_dir, ignore_errors=True)
-                before, rounds = self.preempted(grace)
+                (self.folder / 'output').unlink(missing_ok=True)
+                try:
+                    before, rounds = self.preempted(grace)
+                except Exception as error:
+                    raise AssertionError(f'{error}:\n{(self.folder / "output").read_text()}') from error
                 self.assertEqual(rounds, list(range(len(rounds))), 'each round once')
                 self.assertGreater(len(rounds), before)
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "nn/cuda_devices.h"
 #include "tests/support/process_run.h"
@@ -137,6 +138,19 @@ TEST_F(ProcessTrain, ASecondSignalEndsTheRunAtOnce) {
   EXPECT_THAT(code, testing::Optional(testing::AnyOf(128 + SIGINT, 128 + SIGTERM)));
   EXPECT_TRUE(eventually([&] { return run.living().empty(); }));
   EXPECT_THAT(run.output(), AllOf(HasSubstr("exiting immediately: "), HasSubstr(" " + path("run"))));
+}
+
+// An engine signals every process of a job, and so do their supervisors.
+TEST_F(ProcessTrain, RepeatedRequestsToEndAreOne) {
+  Process run(path("run.log"), endless("run"));
+  await_checkpoint("run");
+  const pid_t scheduler = run.living_with(" scheduler ");
+  kill(scheduler, SIGSTOP);  // so that the job cannot end between the two
+  run.signal(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  run.signal(SIGTERM);
+  kill(scheduler, SIGCONT);
+  ends_clean(run, 75);
 }
 
 // As in `train | tee log`, where Ctrl-C ends tee too, or `train | head`.

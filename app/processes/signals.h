@@ -1,6 +1,6 @@
 // Signals to a process. Orderly shutdown: the first SIGINT or SIGTERM calls `on_request` on a separate
-// thread; a second one, unless it is a SIGTERM within five seconds of the first, exits the process immediately
-// with code 128 + signal. Both print a message on standard error, unless it is blocked.
+// thread; a second one, unless both are SIGTERM within five seconds, exits the process immediately with code
+// 128 + signal. Both print a message on standard error, unless it is blocked.
 //
 // The signal that the kernel sends when the parent exits is no second request: an engine may kill a
 // supervisor soon after it has asked it to end, while its processes save.

@@ -203,7 +203,8 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
            {"port", &host.port, Limits::at_least(1, 65535), "port of the scheduler"},
            {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
            {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
-       }});
+       },
+       machine_keys(host.machines)});
 }
 
 // The keys that differ from the defaults in `plain`, as TOML.

@@ -18,9 +18,10 @@ bool is_reserved(std::string_view text) {
   });
 }
 
-// Text without quotes. It begins with a letter or '/', so it is no number, and has no blank, so no ": " or
-// " #".
+// Text without quotes. It begins with a letter or '/', so it is no number, or is an option, as in "--size=5";
+// and it has no blank, so no ": " or " #".
 bool is_plain(std::string_view text) {
+  if (text.starts_with("--")) text.remove_prefix(2);
   if (text.empty() || text.size() > 200 || is_reserved(text) || text.back() == ':') return false;
   if (!is_letter(text[0]) && text[0] != '/') return false;
   return std::ranges::all_of(text, [](char c) {

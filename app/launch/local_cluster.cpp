@@ -173,7 +173,7 @@ class Cluster {
     if (steps.end) end();
     code_ = steps.code;
   }
-  // Nothing is left to save, and nobody sends an end.
+  // Nothing is left to save, and no process sends an end.
   void abandon() {
     code_ = static_cast<int>(ExitCode::temporary);
     scheduler_killed_ = true;

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -30,21 +29,27 @@ namespace fs = std::filesystem;
                 path + ": " + std::strerror(errno) + ": give --meet a directory that all tasks can write");
 }
 
-// A port that no other program uses now.
+// A port that no other program uses now. It is below those that the system gives to connections (from 32768),
+// so that a restarted scheduler finds it free.
 std::string free_port() {
-  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in place{};
-  place.sin_family = AF_INET;
-  socklen_t size = sizeof place;
-  auto* const address = reinterpret_cast<sockaddr*>(&place);
-  if (::bind(socket.get(), address, size) != 0 || getsockname(socket.get(), address, &size) != 0)
-    throw Failure(ExitCode::io, std::string("this machine has no free port: ") + std::strerror(errno));
-  return std::to_string(ntohs(place.sin_port));
+  constexpr std::uint64_t first = 20000, ports = 12000, tries = 100;
+  for (std::uint64_t i = 0; i < tries; ++i) {
+    const auto port = static_cast<std::uint16_t>(first + new_node(Role::scheduler).number % ports);
+    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in place{};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) == 0)
+      return std::to_string(port);
+  }
+  throw Failure(ExitCode::temporary,
+                "this machine has no free port from 20000 to 31999: give --meet an address with a port");
 }
 
 void write_whole(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new-" + std::to_string(getpid());
-  fs::remove(draft);
+  std::error_code ignored;
+  fs::remove(draft, ignored);
   const Descriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool whole = file.there() &&
                      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&

@@ -46,7 +46,7 @@ TEST_F(MeetingTest, OnlyTheOwnerCanReadWhatIsThere) {
     EXPECT_EQ(mode(std::string("meet/keys/") + role + ".key"), 0600U);
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path("meet"))) {
-    EXPECT_TRUE(entry.path().filename() == "scheduler" || entry.path().filename() == "keys") << entry;
+    EXPECT_TRUE(entry.path().filename() == "scheduler" || entry.path().filename() == "keys") << entry.path();
     ++files;
   }
   EXPECT_EQ(files, 2U) << "no draft is left";

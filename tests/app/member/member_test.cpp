@@ -113,7 +113,7 @@ TEST_F(MemberTest, NoSecretIsInArgumentsOrEnvironment) {
 
 TEST_F(MemberTest, AStoppedJobContinuesWithTheSameCommand) {
   const std::vector<std::string> command{job_, "--meet", "127.0.0.1:" + free_port(), "--set",
-                                         "train.epochs=200"};
+                                         "train.epochs=60"};
   Tasks all = tasks(2, command);
   ASSERT_TRUE(comes_to_round(20));
   for (const auto& task : all) task->signal(SIGTERM);
@@ -196,7 +196,7 @@ TEST_F(MemberTest, TheJobIsSavedAlthoughItsTasksAreKilledMeanwhile) {
   EXPECT_THAT(text_of(path("run/result.json")), HasSubstr("\"exit_code\": 75"));
 }
 
-// As after a failure of its machine: nobody says goodbye, and the other task has its processes still.
+// As after a failure of its machine: no process says goodbye, and those of the other task still run.
 TEST_F(MemberTest, OtherTasksFollowAJobThatIsStartedAgainElsewhere) {
   Tasks all = tasks(2, in_directory(endless));
   ASSERT_TRUE(comes_to_round(20));

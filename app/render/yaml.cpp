@@ -44,7 +44,8 @@ std::uint32_t take_code_point(std::string_view& text) {
 // takes U+0085, U+2028 and U+2029 for ends of lines.
 bool is_printable(std::uint32_t point) {
   const bool control = point < 0x20 || (0x7F <= point && point <= 0x9F);
-  return !control && point != 0x2028 && point != 0x2029 && point != 0xFEFF && point < 0xFFFE;
+  return !control && point != 0x2028 && point != 0x2029 && point != 0xFEFF && point != 0xFFFE &&
+         point != 0xFFFF;
 }
 
 // Lines of text as they are: `|` and the lines, indented. The first one must not begin with a blank, which

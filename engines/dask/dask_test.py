@@ -23,8 +23,8 @@ from engine_case import EngineCase, parent_of, processes, runs  # noqa: E402
 import steelyard.dask  # noqa: E402
 from steelyard import Failure  # noqa: E402
 
-SLOWED = {f'worker-{i}': {'simulate_slowdown': 20} for i in range(3)}  # rounds of several milliseconds
-LONG = {'train.epochs': 100}
+SLOWED = {f'worker-{i}': {'simulate_slowdown': 200} for i in range(3)}  # rounds of about 30 ms
+LONG = {'train.epochs': 30}
 
 
 class DaskCase(EngineCase):
@@ -77,7 +77,7 @@ class DaskCase(EngineCase):
 
         self.beside(kill)
         result = self.run_job(settings=LONG, worker_keys=SLOWED)
-        self.assert_whole(result, epochs=100)
+        self.assert_whole(result, epochs=30)
 
     def test_a_lost_client_leaves_nothing(self):
         script = self.folder / 'client.py'

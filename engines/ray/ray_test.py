@@ -29,8 +29,8 @@ from steelyard import Failure  # noqa: E402
 from steelyard._passage import Passage  # noqa: E402
 
 WORKERS = [{'CPU': 1}, {'CPU': 2}, {'CPU': 1, 'fast_disk': 1}]
-SLOWED = {f'worker-{i}': {'simulate_slowdown': 20} for i in range(3)}  # rounds of several milliseconds
-LONG = {'train.epochs': 100}
+SLOWED = {f'worker-{i}': {'simulate_slowdown': 200} for i in range(3)}  # rounds of about 30 ms
+LONG = {'train.epochs': 30}
 
 
 def setUpModule():
@@ -100,7 +100,7 @@ class RayCase(EngineCase):
 
         self.beside(kill)
         result = self.run_job(settings=LONG, worker_keys=SLOWED)
-        self.assert_whole(result, epochs=100)
+        self.assert_whole(result, epochs=30)
 
     def test_a_worker_leaves_a_draining_node_and_moves(self):
         nodes = [cluster.add_node(num_cpus=1, resources={'spot': 1}) for _ in range(2)]
@@ -126,7 +126,7 @@ class RayCase(EngineCase):
 
         self.beside(drain)
         result = self.run_job(workers=[{'CPU': 1}, {'spot': 1}], settings=LONG, worker_keys=SLOWED)
-        self.assert_whole(result, epochs=100)
+        self.assert_whole(result, epochs=30)
         self.assertNotIn('lost', self.events())
 
     # ---- secrets
@@ -156,7 +156,7 @@ class RayCase(EngineCase):
         self.beside(look)
         with mock.patch.object(Passage, '_pass_on', listening):
             result = self.run_job(settings=LONG, worker_keys=SLOWED)
-        self.assert_whole(result, epochs=100)
+        self.assert_whole(result, epochs=30)
         self.assertEqual(len(secrets), 3)
         self.assertTrue(any(b'_Actor.receive' in it for it in seen), 'tasks are listed')
         self.assertTrue(any(b'worker-0' in it for it in seen), 'command lines are read')

@@ -59,7 +59,7 @@ class Worker:
 
 @dataclasses.dataclass(frozen=True)
 class EngineJob:
-    """What the user wants; the adapters describe each."""
+    """The arguments of run() that both adapters have and describe."""
 
     script: Script
     arguments: Sequence[str]
@@ -107,7 +107,7 @@ def run_job(
 ) -> Result:
     """Runs the job, with its scheduler at this address of this machine. `watch` is called now and then."""
     directory, function = job.run_directory(), job.function()
-    folder = tempfile.mkdtemp(prefix='steelyard-')  # 0700: nobody else can connect to the socket in it
+    folder = tempfile.mkdtemp(prefix='steelyard-')  # 0700: other users cannot connect to the socket in it
     passages: list[Passage] = []
     try:
         relay = f'{folder}/relay'
@@ -116,7 +116,7 @@ def run_job(
         passages += [Passage(f'node-{i}', it.place, function) for i, it in enumerate(workers)]
         for passage in passages:
             _wait_for(passage)
-        with _listen(relay, passages):
+        with _Relays(relay, passages):
             code, errors = _launch(_command(job, str(hosts), directory), lambda: watch(passages))
     finally:
         threads = [threading.Thread(target=it.close) for it in passages]
@@ -153,13 +153,16 @@ def _table(header: str, **keys: Any) -> str:
     return '\n'.join([header, *(f'{key} = {toml_value(key, value)}' for key, value in keys.items())]) + '\n'
 
 
-class _listen:
+class _Relays:
     """The socket that relays connect to, as long as this is open."""
 
     def __init__(self, path: str, passages: Sequence[Passage]) -> None:
         self._by_name = {it.name: it for it in passages}
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(path)
+        try:
+            self._socket.bind(path)
+        except OSError as why:
+            raise refuse(f'{path} cannot be a socket ({why}): set TMPDIR to a local folder with a short path') from why
         self._socket.listen(len(passages))
         threading.Thread(target=self._accept, daemon=True).start()
 

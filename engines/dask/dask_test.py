@@ -23,7 +23,7 @@ from engine_case import EngineCase, parent_of, processes, runs  # noqa: E402
 import steelyard.dask  # noqa: E402
 from steelyard import Failure  # noqa: E402
 
-SLOWED = {f'worker-{i}': {'simulate_slowdown': 200} for i in range(3)}  # rounds of about 30 ms
+SLOWED = {f'worker-{i}': {'simulate_slowdown': 50} for i in range(3)}  # rounds of tens of milliseconds
 LONG = {'train.epochs': 30}
 
 

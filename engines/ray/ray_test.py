@@ -29,7 +29,7 @@ from steelyard import Failure  # noqa: E402
 from steelyard._passage import Passage  # noqa: E402
 
 WORKERS = [{'CPU': 1}, {'CPU': 2}, {'CPU': 1, 'fast_disk': 1}]
-SLOWED = {f'worker-{i}': {'simulate_slowdown': 200} for i in range(3)}  # rounds of about 30 ms
+SLOWED = {f'worker-{i}': {'simulate_slowdown': 50} for i in range(3)}  # rounds of tens of milliseconds
 LONG = {'train.epochs': 30}
 
 

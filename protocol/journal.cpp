@@ -58,7 +58,7 @@ void put_heard(Writer& writer, Time now, const Envelope& it) {
     writer(other->protocol);
   } else if (const auto* interrupt = std::get_if<Interrupt>(message)) {
     start_record(writer, Kind::interrupt, now, it.from);
-    writer(interrupt->failure);
+    writer(interrupt->failure, interrupt->save_only);
   } else {
     start_record(writer, Kind::message, now, it.from);
     put(writer, it.message);
@@ -117,8 +117,11 @@ JournalRecord get_record(Reader& reader) {
       return {now, heard(from, Disconnected{get_node(reader)})};
     case Kind::version_mismatch:
       return {now, heard(from, get_one(reader, &VersionMismatch::protocol))};
-    case Kind::interrupt:
-      return {now, heard(from, get_one(reader, &Interrupt::failure))};
+    case Kind::interrupt: {
+      Interrupt interrupt;
+      reader(interrupt.failure, interrupt.save_only);
+      return {now, heard(from, std::move(interrupt))};
+    }
     case Kind::woken:
       return {now, Woken{}};
     case Kind::restarted:

@@ -23,7 +23,7 @@
 namespace steelyard {
 
 // The version of the records below. Messages in them have protocol_version (protocol/codec.h).
-inline constexpr unsigned journal_version = 1;
+inline constexpr unsigned journal_version = 2;
 
 struct JournalHead {
   std::string build;  // of the writer; only the same build can read the journal

@@ -383,8 +383,9 @@ struct Goodbye {
 };
 // Host, compute -> machine: shut this process down in an orderly way.
 struct Interrupt {
-  std::string failure{};  // why it cannot continue; empty: a shutdown was requested
-  void serialize(auto& fields) { fields(failure); }
+  std::string failure{};   // why it cannot continue; empty: a shutdown was requested
+  bool save_only = false;  // to the scheduler: save a checkpoint after the next round, and continue
+  void serialize(auto& fields) { fields(failure, save_only); }
 };
 
 // ---- on one machine

@@ -399,7 +399,7 @@ void Scheduler::lose(Time now, NodeId node, Outbox& out) {
 void Scheduler::lose_worker(Time now, WorkerMember& worker, const std::string& why, Outbox& out) {
   if (!worker.present) return;
   worker.present = false;
-  const bool alone = phase() == Phase::running && members_.working().empty();
+  const bool alone = phase() == Phase::running && !members_.anybody_works();
   Dispatch::note("worker '" + worker.name + "' " + why + (alone ? "; no worker is left" : ""), out);
   training_.lose(now, worker.slot, out);
 }
@@ -420,7 +420,10 @@ void Scheduler::handle(Time now, NodeId, const Saved& saved, Outbox& out) {
   load_monitor_.answered(now);
   count(training_.hear(saved, out));
 }
-void Scheduler::handle(Time now, NodeId, const Interrupt&, Outbox& out) { training_.interrupt(now, out); }
+void Scheduler::handle(Time now, NodeId, const Interrupt& it, Outbox& out) {
+  if (it.save_only) return training_.save_soon(out);
+  training_.interrupt(now, out);
+}
 
 static_assert(Machine<Scheduler>);
 

@@ -35,6 +35,7 @@ constexpr std::uint64_t much = 64 << 10;  // bytes since the last message: check
 // Lengths, encryption overhead, libzmq's heartbeats, and data that the kernel has not delivered yet.
 constexpr std::uint64_t besides_a_message = 256 << 10;
 constexpr std::uint64_t longest_handshake = 4096;  // bytes; one of CURVE has some 600
+constexpr std::uint64_t added_by_curve = 33;       // bytes to each frame
 // A listener's bytes before its last message of a CURVE handshake: a greeting of 64 and WELCOME of 170.
 constexpr std::uint64_t sent_within_handshake = 64 + 170;
 
@@ -104,7 +105,10 @@ void Connections::accepted(int descriptor, Time now) {
   it.number = ++accepted_;
   ++at_door_;
   const auto early = early_.extract(descriptor);
-  if (!early.empty() && early.mapped() == it.cookie) received_from(descriptor);
+  if (!early.empty() && early.mapped() == it.cookie) {
+    received_from(descriptor);
+    it.read = count(descriptor).received;
+  }
   next_look_ = std::min(next_look_, now + (at_door_ > most_at_door ? in_a_hurry : between_looks));
 }
 
@@ -113,7 +117,7 @@ void Connections::enters(Connection& it) {
 }
 
 // A message may be read before its connection is announced. The kernel's cookie identifies its connection.
-void Connections::received_from(int descriptor) {
+void Connections::received_from(int descriptor, std::initializer_list<std::size_t> frames) {
   const auto found = connections_.find(descriptor);
   if (found == connections_.end()) {
     if (descriptor >= 0) early_[descriptor] = cookie_of(descriptor);
@@ -121,6 +125,10 @@ void Connections::received_from(int descriptor) {
   }
   enters(found->second);
   found->second.sent = true;
+  for (const std::size_t bytes : frames) {
+    const std::size_t encrypted = bytes + (keyed_ ? added_by_curve : 0);
+    found->second.read += encrypted + (encrypted > 255 ? 9 : 2);
+  }
 }
 
 void Connections::ended(int descriptor) {
@@ -140,7 +148,7 @@ void Connections::condemn(int descriptor, Time now) {
 
 void Connections::look(Time now, const std::function<bool()>& read) {
   std::vector<Entry*> suspects;
-  bool hurry = false;
+  bool hurry = false, piled_up = false;
   for (Entry& entry : connections_) {
     if (entry.second.condemned) {
       close(entry);
@@ -148,10 +156,17 @@ void Connections::look(Time now, const std::function<bool()>& read) {
       suspects.push_back(&entry);
     }
     hurry |= entry.second.received - entry.second.before > much;
+    piled_up |= piles_up(entry.second, much);
   }
+  hurry |= piled_up;
   next_look_ = now + (hurry || at_door_ > most_at_door ? in_a_hurry : between_looks);
-  if (suspects.empty() && at_door_ <= most_at_door) return;
-  if (!read()) return;
+  if (suspects.empty() && !piled_up && at_door_ <= most_at_door) return;
+  const bool all_read = read();
+  for (Entry& entry : connections_) {
+    if (all_read) entry.second.read = std::max(entry.second.read, entry.second.received);
+    if (piles_up(entry.second, largest_ + besides_a_message)) close(entry);
+  }
+  if (!all_read) return;
   for (const Entry* suspect : suspects) {
     if (!suspect->second.sent) close(*suspect);
   }

@@ -3,8 +3,10 @@
 // only the kernel counts the data held for the connection.
 //
 //  - A connection that has sent more than the largest frame since its last message is closed: it sends parts
-//    without an end. A process thus holds at most connections x largest frame, plus data that arrives between
-//    two checks.
+//    without an end.
+//  - Without a high-water mark (control), a connection is closed if more than the largest frame of its
+//    messages waits to be read while other messages wait as well: it sends faster than this thread reads.
+//    A process thus holds at most connections x largest frame, plus data that arrives between two checks.
 //  - With keys, a connection that sends more than a handshake without completing it is closed.
 //  - A connection is pending (`at_door`) until it has completed a handshake or a message. If more than 16
 //    are, the oldest that has sent nothing for a second is closed; if more than 4,096, the oldest of all. So
@@ -25,6 +27,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -83,10 +86,13 @@ class Connections {
   static constexpr std::size_t most_at_door = 16;
   static constexpr std::size_t most_at_door_ever = 4096;
 
-  Connections(std::size_t largest_frame, bool keyed) : largest_(largest_frame), keyed_(keyed) {}
+  // `marked`: libzmq's high-water mark limits the messages that wait.
+  Connections(std::size_t largest_frame, bool keyed, bool marked)
+      : largest_(largest_frame), keyed_(keyed), marked_(marked) {}
 
   void take(const std::vector<SocketEvent>& events, Time now);  // in order
-  void received_from(int descriptor);                           // a message
+  // A message; `frames`: the bytes of each, without ZMTP's and CURVE's own.
+  void received_from(int descriptor, std::initializer_list<std::size_t> frames = {});
   void condemn(int descriptor, Time now);
 
   [[nodiscard]] Time next_look() const { return next_look_; }
@@ -104,6 +110,7 @@ class Connections {
     bool condemned = false;      // close at the next check
     std::uint64_t received = 0;  // bytes, at the last check
     std::uint64_t before = 0;    // of these, bytes that came before its last message was read
+    std::uint64_t read = 0;      // of these, bytes that are known to be read
     Duration idle{};             // time since it last sent data, if all of it was read
   };
   using Entry = std::pair<const int, Connection>;
@@ -112,11 +119,15 @@ class Connections {
   void ended(int descriptor);
   void enters(Connection& it);
   [[nodiscard]] bool measure(Entry& entry);  // whether to close it unless a message arrives now
+  // Whether more than `bytes` of its messages may wait to be read.
+  [[nodiscard]] bool piles_up(const Connection& it, std::uint64_t bytes) const {
+    return !marked_ && it.received > it.read + bytes;
+  }
   void clear_door();
   static void close(const Entry& entry);
 
   const std::size_t largest_;
-  const bool keyed_;
+  const bool keyed_, marked_;
   std::map<int, Connection> connections_;  // by descriptor
   std::map<int, std::uint64_t> early_;     // cookies of connections with a message but not yet announced
   std::uint64_t accepted_ = 0;

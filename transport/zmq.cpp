@@ -115,8 +115,10 @@ class ZmqLink::State {
   std::map<NodeId, Dealer> dealers_;
   Denied denied_;
   std::unique_ptr<ZmqSocket> router_;
-  PeerTable peers_{traffic_of(self_)};                                                  // of the router
-  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr};  // to the router
+  PeerTable peers_{traffic_of(self_)};  // of the router
+  // To the router.
+  Connections connections_{largest_frame(true, traffic_of(self_)), trust_ != nullptr,
+                           traffic_of(self_) == Traffic::bulk};
   Nudges nudges_;
 };
 
@@ -295,7 +297,7 @@ void ZmqLink::State::drain_router() {
     auto received = receive_frames(router_->socket(), true);
     router_->quiet = !received;
     if (!received) return;
-    connections_.received_from(received->descriptor);
+    connections_.received_from(received->descriptor, {received->header.size(), received->payload.size()});
     if (!received->well_formed) {
       ++dropped;
       continue;

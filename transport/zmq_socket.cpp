@@ -29,7 +29,7 @@ void configure(zmq::socket_t& socket, zmq::socket_type type, Traffic traffic) {
   socket.set(zmq::sockopt::linger, bulk ? 0 : 1000);
   // A queued bulk message is a reference to a blob that is kept anyway, so their number is not limited.
   socket.set(zmq::sockopt::sndhwm, bulk ? 0 : 4096);
-  socket.set(zmq::sockopt::rcvhwm, bulk ? 2 : 4096);
+  socket.set(zmq::sockopt::rcvhwm, bulk ? 2 : 0);
   socket.set(zmq::sockopt::maxmsgsize,
              static_cast<std::int64_t>(largest_frame(type == zmq::socket_type::router, traffic)));
   socket.set(zmq::sockopt::handshake_ivl, 3000);

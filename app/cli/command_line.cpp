@@ -40,6 +40,8 @@ Examples:
   steelyard devices                    the devices that workers can use here: processor and GPUs
   steelyard profile --output here.json compute times of this machine, for scenarios
   steelyard launch examples/hosts.toml examples/jobs/quick.toml
+  steelyard render slurm hosts.toml job.toml
+                                       a batch script; also manifests for Kubernetes
   steelyard keys new ~/keys worker     keys for processes that you start yourself on several machines
   steelyard help hosts                 every key of a hosts file
   steelyard help policy                policies that divide rounds; see also help model, data, sync
@@ -157,7 +159,10 @@ complete -o filenames -F _steelyard steelyard
 // The number of arguments to parse: all after a script are passed to it, even if they look like our options.
 int words_before_script(const CLI::App& app, int argc, const char* const* argv) {
   const std::string name = argc > 1 ? argv[1] : "";
-  int words = name == "run" ? 1 : name == "launch" ? 2 : 0;  // without dashes, up to the script
+  int words = name == "run" || name == "member" ? 1
+              : name == "launch"                ? 2
+              : name == "render"                ? 3
+                                                : 0;  // without dashes, up to the script
   if (words == 0) return argc;
   const CLI::App& command = *app.get_subcommand(name);
   for (int i = 2; i < argc; ++i) {

@@ -6,6 +6,7 @@
 #include "app/launch/launch.h"
 #include "app/launch/process_options.h"
 #include "app/launch/user_script.h"
+#include "app/member/member.h"
 #include "app/processes/process_keys.h"
 #include "app/processes/processes.h"
 
@@ -47,6 +48,15 @@ int run_script(LaunchOptions& it) {
   return run_launch(it);
 }
 
+// The argument is a job file or a script.
+void tell_apart(LaunchOptions& it) {
+  if (is_script(it.job_file)) {
+    it.script->path = it.job_file;
+  } else {
+    it.script.reset();
+  }
+}
+
 // With --hosts slurm the first word is the job.
 int launch(LaunchOptions& it) {
   require_directory(it.results);
@@ -58,15 +68,16 @@ int launch(LaunchOptions& it) {
     refuse_usage("launch --hosts slurm " + *it.hosts_file + ": give a hosts file or --hosts slurm, not both");
   if (it.job_file.empty())
     refuse_usage(
-        "launch needs hosts and a job, as in `steelyard launch hosts.toml job.toml` or `steelyard launch "
-        "--hosts "
-        "slurm job.toml`");
-  if (is_script(it.job_file)) {
-    it.script->path = it.job_file;
-  } else {
-    it.script.reset();
-  }
+        "launch needs hosts and a job, as in `steelyard launch hosts.toml job.toml` or "
+        "`steelyard launch --hosts slurm job.toml`");
+  tell_apart(it);
   return run_launch(it);
+}
+
+int be_member(MemberOptions& it) {
+  tell_apart(it.launch);
+  call_process("steelyard:membr");
+  return run_member(it);
 }
 
 struct SchedulerCommand {
@@ -218,6 +229,58 @@ void add_launch(Commands& all) {
       "  steelyard launch --hosts slurm examples/jobs/quick.toml");
 }
 
+void add_member(Commands& all) {
+  auto [app, it] = all.add(
+      "member", "run one task of a job that srun, mpirun, torchrun or Kubernetes starts as N equal tasks",
+      be_member);
+  LaunchOptions& job = it.launch;
+  all.scripts.push_back(&job.script.emplace());
+  app.add_option("job", job.job_file,
+                 "the job file (TOML), or a script, as for `steelyard run`; arguments after a script are "
+                 "passed to it")
+      ->required();
+  app.add_option("--meet", it.meet,
+                 "where the tasks find the scheduler: a directory that all of them share, or the address of "
+                 "task 0, host:port")
+      ->required();
+  add_settings(app, job.overrides);
+  std::vector<Key> results = result_keys(job.results, "of task 0: ");
+  std::erase_if(results, [](const Key& key) { return key.name == "resume"; });
+  results.front().help =
+      "directory of the run, the same in each start; other tasks than 0 have only logs there";
+  results.front().elsewhere.required = true;
+  add_keys(app, results);
+  app.add_option("--rank", it.numbers.rank, "number of this task, from 0 (default: as the engine tells)");
+  app.add_option("--size", it.numbers.size, "number of tasks (default: as the engine tells)");
+  add_list(app, "--role", it.roles, "ROLE",
+           "this task has only this role: scheduler, server or worker, in unequal groups of tasks");
+  app.add_option("--workers", it.workers, "with --role: number of tasks that are workers (default: all)");
+  app.add_option("--keys", it.keys,
+                 "a directory of keys with a key for each role, as in a mounted secret (default: --meet DIR "
+                 "makes them)");
+  app.add_flag("--insecure", job.insecure, "plain-text connections between tasks");
+  app.add_option("--address", it.address,
+                 "host name or address at which other tasks reach this one (default: found automatically)");
+  app.add_option("--wait", it.wait,
+                 "seconds to wait for the scheduler, at the start and whenever it is silent")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--grace", it.grace, "seconds that the engine leaves between SIGTERM and SIGKILL")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
+  add_exchange(app, job.exchange);
+  app.add_flag("--quiet,-q", job.quiet, "print no progress, only the summary");
+  app.footer(
+      "N tasks are N workers; task 0 has the scheduler, too, and the first tasks have a server each.\n"
+      "SIGTERM saves a checkpoint and ends the task; SIGUSR1 at task 0 saves one and continues. The same\n"
+      "command again continues the job. Exit status 75: start it again; 78: never.\n"
+      "Examples:\n"
+      "  srun -n 4 steelyard member job.toml --run-dir runs/digits --meet runs/digits.meet\n"
+      "  mpirun -np 4 steelyard member train.py --run-dir runs/digits --meet runs/digits.meet\n"
+      "  torchrun --nproc_per_node 4 --no_python steelyard member job.toml --run-dir runs/digits \\\n"
+      "    --meet 127.0.0.1:7070");
+}
+
 void add_attend(Commands& all) {
   auto [app, it] = all.add("attend", "internal: launch runs it on each host", run_attend);
   app.group("");  // not in the help
@@ -255,8 +318,9 @@ void add_exchange(CLI::App& app, std::string& exchange) {
 }
 
 void add_commands(Commands& all) {
-  for (auto* const add : {add_train, add_run, add_scheduler, add_standby, add_server, add_worker,
-                          add_simulations, add_launch, add_plan, add_attend, add_tools})
+  for (auto* const add :
+       {add_train, add_run, add_scheduler, add_standby, add_server, add_worker, add_simulations, add_launch,
+        add_member, add_plan, add_render, add_attend, add_tools})
     add(all);
 }
 

@@ -54,6 +54,7 @@ void add_commands(Commands& all);
 // Called by add_commands(); these commands are in app/tools.
 void add_simulations(Commands& all);
 void add_plan(Commands& all);
+void add_render(Commands& all);
 void add_tools(Commands& all);
 
 // ---- options that several commands share

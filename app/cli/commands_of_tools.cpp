@@ -9,6 +9,7 @@
 #include "app/launch/process_options.h"
 #include "app/processes/journal_file.h"
 #include "app/processes/process_keys.h"
+#include "app/render/render_command.h"
 #include "app/tools/compare_command.h"
 #include "app/tools/demo_command.h"
 #include "app/tools/devices_command.h"
@@ -314,6 +315,40 @@ void add_plan(Commands& all) {
   app.footer(
       "Examples:\n  steelyard plan hosts.toml job.toml\n"
       "  steelyard plan hosts.toml job.toml --measured runs/plan-job-1/measured.json --add big=desk-a*4");
+}
+
+void add_render(Commands& all) {
+  auto [app, it] =
+      all.add("render", "write what Slurm or Kubernetes needs to run a job or a script", run_render);
+  all.scripts.push_back(&it.script);
+  app.add_option(
+         "form", it.form,
+         "slurm: a batch script; jobset: a JobSet for Kubernetes; trainingruntime: a runtime and a job "
+         "for Kubeflow Trainer")
+      ->required()
+      ->check(CLI::IsMember(render_forms));
+  app.add_option("hosts", it.hosts_file,
+                 "groups of machines (TOML); `steelyard help hosts` describes the file")
+      ->required();
+  app.add_option(
+         "job", it.job_file,
+         "the job file (TOML), or a script, with the path that it has there; arguments after a script "
+         "are passed to it")
+      ->required();
+  add_settings(app, it.overrides);
+  app.add_option("--name", it.name, "name of the job in the queue, and of objects (default: the job's)");
+  app.add_option("--grace", it.grace_s, "seconds that the processes have to save and exit")
+      ->default_str("60")
+      ->check(CLI::Range(5, 3600));
+  app.add_option("--storage", it.storage, "size of the claim for the run directory, on Kubernetes")
+      ->default_str("10Gi");
+  add_list(app, "--sbatch", it.sbatch, "OPTION", "a further option of sbatch, as in --sbatch=--account=lab");
+  app.add_option("--output,-o", it.output, "write to this file; - for standard output")->default_str("-");
+  app.footer(
+      "Keys of `steelyard help hosts` say what each machine needs. No file contains a secret.\n"
+      "Examples:\n"
+      "  steelyard render slurm hosts.toml job.toml -o job.sh && sbatch job.sh\n"
+      "  steelyard render jobset hosts.toml job.toml | kubectl apply -f -");
 }
 
 void add_simulations(Commands& all) {

@@ -7,6 +7,7 @@
 #include "app/config/choices.h"
 #include "app/config/job_source.h"
 #include "app/config/reach.h"
+#include "app/config/rendered_hosts.h"
 #include "app/config/toml_section.h"
 #include "core/check.h"
 #include "core/error.h"
@@ -31,7 +32,7 @@ bool is_numeric(const std::string& address) { return is_ipv4(address) || is_ipv6
 
 class HostsReader {
  public:
-  explicit HostsReader(JobSource& source) : source_(source) {}
+  HostsReader(JobSource& source, HostsUse use) : source_(source), use_(use) {}
 
   HostsFile read() {
     source_.rename_former(schema_);
@@ -65,6 +66,7 @@ class HostsReader {
     section.demand(!host.scheduler || ++schedulers_ == 1, "scheduler",
                    "a second scheduler: set scheduler = true on one host only");
     for (const TomlSection& worker : section.all_below("worker")) read_worker(worker);
+    check_machines(use_, section, host);
     file_.hosts.push_back(std::move(host));
   }
 
@@ -81,11 +83,10 @@ class HostsReader {
     section.demand_none(placeholder_trouble(host.through), "through");
     section.demand(host.netns.empty() || section.given("address"), "address",
                    called + " is a network namespace: give its address in there");
-    section.demand(
-        host.through.empty() || section.given("name") || section.given("address"), "through",
-        called +
-            " is reached by a command, and the other hosts need its address: give its address, or its "
-            "name if that can be looked up");
+    section.demand(host.through.empty() || section.given("name") || section.given("address"), "through",
+                   called +
+                       " is reached by a command: give its address for the other hosts, or its name if "
+                       "that can be looked up");
     if (host.address.empty()) {
       host.address = !host.ssh.empty()      ? host.ssh.substr(host.ssh.find('@') + 1)
                      : host.through.empty() ? "127.0.0.1"
@@ -102,6 +103,7 @@ class HostsReader {
     worker.spec.name = "worker-" + std::to_string(workers_.size());
     section.read();
     section.demand_none(device_trouble(worker.spec), "device");
+    check_worker(use_, section, schema_.at("host.worker").keys);
     for (const auto& [key, text] : draft_.data) worker.data_options.push_back(key + "=" + text);
     for (const WorkerSpec& spec : each_worker(worker.spec)) {
       section.demand(workers_.insert(spec.name).second, "name",
@@ -121,13 +123,15 @@ class HostsReader {
     for (const HostSpec& host : file_.hosts) {
       const bool spoken_to = host.scheduler || host.servers > 0;
       const bool alone = std::ranges::all_of(file_.hosts, &HostSpec::is_here);
-      demand(!host.is_here() || !spoken_to || alone || host.address != "127.0.0.1",
-             "the other hosts cannot reach host " + toml_quoted(host.name) +
-                 ", which is this machine, at 127.0.0.1: give its address");
+      demand(
+          use_ != HostsUse::launch || !host.is_here() || !spoken_to || alone || host.address != "127.0.0.1",
+          "the other hosts cannot reach host " + toml_quoted(host.name) +
+              ", which is this machine, at 127.0.0.1: give its address");
     }
   }
 
   JobSource& source_;
+  HostsUse use_;
   HostsDraft draft_;
   const Schema schema_ = schema_of(draft_);
   HostsFile file_;
@@ -152,20 +156,17 @@ std::vector<Key> keys_of_any_host(HostSpec& host) {
   return {
       {"through", &host.through, Limits::texts(is_one_line, 64),
        "any command whose standard input and output are those of the program that it is given: the words of "
-       "the "
-       "program follow, or replace {command} as one text for a shell; {name} and {address} are those of the "
-       "host",
+       "the program follow, or replace {command} as one text for a shell; {name} and {address} are those of "
+       "the host",
        R"(["srun", "-N1", "-n1", "-w", "{name}", "--overlap"])"},
       {"shared_files", &host.shared_files, Limits::any(),
-       "true: the files of this machine are there too, at the same paths, and results are in its run "
-       "directory"},
+       "true: this machine's files are there too, at the same paths, and results are in its run directory"},
       {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
        "the program there; default: the running program, on a host with other files steelyard in PATH",
        "\"steelyard\""},
       {"directory", &host.directory, Limits::text(is_one_line, "a path on that host", false),
        "working directory there; default: the current one, on a host with other files that of the connection "
-       "(over "
-       "ssh the home directory)",
+       "(over ssh the home directory)",
        "\"job\""},
   };
 }
@@ -198,7 +199,8 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
            {"port", &host.port, Limits::at_least(1, 65535), "port of the scheduler"},
            {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
            {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
-       }});
+       },
+       machine_keys(host.machines)});
 }
 
 // The keys that differ from the defaults in `plain`, as TOML.
@@ -251,16 +253,16 @@ std::uint32_t HostsFile::shards() const {
   return sum;
 }
 
-HostsFile parse_hosts(std::string_view text, const std::string& name) {
+HostsFile parse_hosts(std::string_view text, const std::string& name, HostsUse use) {
   JobSource source(text, name, {});
-  return HostsReader(source).read();
+  return HostsReader(source, use).read();
 }
 
-HostsFile read_hosts_file(const std::string& path) {
+HostsFile read_hosts_file(const std::string& path, HostsUse use) {
   const InputKind kind{"hosts file", 1,
                        "check the name, or start with a copy of examples/hosts.toml (steelyard help hosts "
                        "lists all keys)"};
-  return parse_hosts(read_input(path, kind), path);
+  return parse_hosts(read_input(path, kind), path, use);
 }
 
 Schema schema_of(HostsDraft& draft) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/config/job_file.h"
+#include "app/config/machine_request.h"
 #include "app/config/schema.h"
 
 namespace steelyard {
@@ -44,11 +45,16 @@ struct HostSpec {
   std::uint32_t servers = 0;  // processes
   std::uint32_t shards = 1;   // in each server process
   std::vector<HostWorker> workers;
+  MachineRequest machines;  // what `steelyard render` asks for
 
   [[nodiscard]] bool is_here() const { return ssh.empty() && netns.empty() && through.empty(); }
   // Whether it has the files of this machine, so that results and logs have one directory.
   [[nodiscard]] bool has_our_files() const { return shared_files || (ssh.empty() && through.empty()); }
 };
+
+// What a hosts file is read for: for `launch` and `plan`, which reach each host at its address, or for
+// `render`, where Slurm or Kubernetes finds the machines.
+enum class HostsUse : std::uint8_t { launch, slurm, kubernetes };
 
 struct HostsFile {
   std::vector<std::string> notices{};  // warnings for the user about former names of keys
@@ -59,8 +65,8 @@ struct HostsFile {
 };
 
 // Throws Failure (configuration) with file, line and column, the value found and the values accepted.
-HostsFile read_hosts_file(const std::string& path);
-HostsFile parse_hosts(std::string_view text, const std::string& name);
+HostsFile read_hosts_file(const std::string& path, HostsUse use = HostsUse::launch);
+HostsFile parse_hosts(std::string_view text, const std::string& name, HostsUse use = HostsUse::launch);
 
 // As TOML, without defaults. parse_hosts() reads the same hosts from it.
 std::string hosts_text(const HostsFile& hosts);

@@ -22,6 +22,11 @@
 namespace steelyard {
 namespace {
 
+// With more than 250 workers each sends heartbeats less often, so that 500 a second reach the scheduler.
+double heartbeat_among(const Job& job) {
+  return std::max(job.heartbeat, std::min(0.002 * job.workers, job.heartbeat_timeout / 5));
+}
+
 // Reads one file, section by section, into a draft.
 class JobReader {
  public:
@@ -137,6 +142,7 @@ class JobReader {
         "replicas = 1 in [cluster]: a mirror must be in another server than its shard, and there is only "
         "one server: give servers = 2 or more, or leave replicas out");
     job.workers = static_cast<std::uint32_t>(draft_.file.worker_specs.size());
+    job.heartbeat = heartbeat_among(job);
     draft_.file.resolved = resolved_text(draft_);
   }
 

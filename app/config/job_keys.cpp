@@ -72,7 +72,8 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
        "time curves measured before the job, by worker, as polynomials of the batch in ms; these workers are "
        "not measured again",
        "\"half: 5.9 0.59; slow: 8.3 0.6\""},
-      {"heartbeat", &job.heartbeat, Limits::above(0, 3600), "seconds between heartbeats"},
+      {"heartbeat", &job.heartbeat, Limits::above(0, 3600),
+       "seconds between heartbeats; with more than 250 workers at least 2 ms for each worker"},
       Key{"heartbeat_timeout", &job.heartbeat_timeout, Limits::above(0, 86400),
           "seconds without a message until a process is declared lost; more than two heartbeats"}
           .formerly("dead_after"),

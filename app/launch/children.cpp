@@ -26,16 +26,11 @@ constexpr Duration after_kill = std::chrono::seconds(5);  // a killed process ma
 [[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments,
                          char* const* environment) {
   setpgid(0, 0);  // Ctrl-C goes to the parent only
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (!program.exits_with_input) prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // the parent exited before prctl()
   // This program installs signal handlers early on; signals that arrive before that must stay pending.
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  if (program.path.empty()) {
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, somebody_is_gone);
-  }
+  sigset_t blocked = watched_signals();
+  if (!program.path.empty()) sigemptyset(&blocked);
   sigprocmask(SIG_SETMASK, &blocked, nullptr);
   if (program.out >= 0) dup2(program.out, STDOUT_FILENO);
   if (program.error >= 0) dup2(program.error, STDERR_FILENO);

@@ -1,5 +1,5 @@
 // Child processes: started, watched, and never left behind. If this process exits for any reason, the kernel
-// sends them SIGTERM. Each leads a process group, so signals also reach the processes that it starts.
+// sends them SIGTERM, except those that exit with their standard input. Each leads a process group, so signals also reach the processes that it starts.
 #pragma once
 
 #include <sys/types.h>
@@ -21,8 +21,9 @@ struct Program {
   std::vector<std::string> arguments;      // without its own name
   std::vector<std::string> environment{};  // NAME=value, replaces inherited variables
   int in = -1, out = -1,
-      error = -1;  // its descriptors 0, 1 and 2; -1: /dev/null as 0, else inherited
-  int keep = -1;   // a descriptor that it inherits under the same number
+      error = -1;                 // its descriptors 0, 1 and 2; -1: /dev/null as 0, else inherited
+  int keep = -1;                  // a descriptor that it inherits under the same number
+  bool exits_with_input = false;  // a connection to a host: srun would pass SIGTERM on as SIGKILL
 };
 
 class Children {

@@ -192,9 +192,10 @@ int run_launch(const LaunchOptions& given) {
 
   const auto way_back = [&] { return results.ready ? run.way_back() : way_back_there(results.directory); };
   const std::string others = here ? "" : "the processes on all hosts stop on their own; ";
-  std::atomic<bool> interrupted = false;
+  std::atomic<bool> interrupted = false, save = false;
   const SignalWatch signals([&](int) { interrupted = true; },
-                            {"Ctrl-C again exits immediately", [&] { return others + way_back(); }});
+                            {"Ctrl-C again exits immediately", [&] { return others + way_back(); }}, {},
+                            [&] { save = true; });
   std::optional<SocketDirectory> own_sockets;
   const std::string sockets = sockets_for(options, own_sockets);
   LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);
@@ -202,8 +203,9 @@ int run_launch(const LaunchOptions& given) {
   const ForScripts for_scripts(plan, given, run, job.job.name, sockets);
   // The parent of a cluster without workers owns the workers, or is one; the cluster stops when it exits.
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
-  const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
-                               [&] { return interrupted || left_alone(); });
+  const int code =
+      run_cluster(plan, run, results.lock, options.quiet, way_back,
+                  {[&] { return interrupted || left_alone(); }, [&] { return save.exchange(false); }});
   if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
   return code;
 }

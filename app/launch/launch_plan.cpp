@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <map>
 
 #include "app/launch/children.h"
 #include "app/launch/process_options.h"
@@ -11,6 +12,7 @@
 #include "app/processes/endpoint.h"
 #include "core/device_name.h"
 #include "transport/address.h"
+#include "transport/security/key_files.h"
 #include "worker/compute/thread_count.h"
 
 namespace steelyard {
@@ -125,6 +127,10 @@ std::size_t LaunchPlan::workers() const {
   return static_cast<std::size_t>(std::ranges::count(processes, Role::worker, &LaunchProcess::role));
 }
 
+bool LaunchPlan::leads() const {
+  return std::ranges::find(processes, Role::scheduler, &LaunchProcess::role) != processes.end();
+}
+
 std::string LaunchPlan::roles_on(const std::string& host) const {
   std::string text;
   for (const LaunchProcess& it : processes) {
@@ -221,10 +227,9 @@ Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, 
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   // A shell exits with 126 or 127, srun with the number of the error, which is 2.
   if (code == 126 || code == 127 || (code == 2 && said.find("No such file") != std::string::npos)) {
-    return {ExitCode::configuration, start + "there is no program '" + host.program + "' at " +
-                                         host.reach.title + heard +
-                                         ": install Steelyard there, or give its path with "
-                                         "steelyard = in the hosts file"};
+    return {ExitCode::configuration, start + "there is no program '" + host.program + "' there (" +
+                                         host.reach.title + ")" + heard +
+                                         ": install it, or give its path with steelyard = in the hosts file"};
   }
   if (code == static_cast<int>(ExitCode::usage)) {
     return {ExitCode::protocol, start + "the program '" + host.program + "' there does not know `attend`" +
@@ -269,6 +274,27 @@ void give_keys(LaunchPlan& plan) {
   }
   for (LaunchProcess& process : plan.processes)
     process.keys += allow_lines(process.role == Role::worker ? schedulers : all);
+}
+
+void give_keys(LaunchPlan& plan, const std::string& directory) {
+  keep_memory_closed(false);
+  AllowList all, schedulers;
+  std::map<KeyRole, KeyPair> pairs;
+  for (const KeyRole role : {KeyRole::scheduler, KeyRole::server, KeyRole::worker}) {
+    const std::string file = directory + "/" + name(role) + ".key";
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored)) {
+      refuse_setup("there is no " + file + ": create it with `steelyard keys new " + directory + " " +
+                   name(role) + "`");
+    }
+    const KeyPair& pair = pairs.emplace(role, load_keys(file, role, "").own).first->second;
+    all.emplace(pair.public_key, Allowed{role, pair.name});
+    if (role == KeyRole::scheduler) schedulers.emplace(pair.public_key, Allowed{role, pair.name});
+  }
+  for (LaunchProcess& process : plan.processes) {
+    const KeyRole role = key_role_of(process);
+    process.keys = secret_line(pairs.at(role)) + allow_lines(role == KeyRole::worker ? schedulers : all);
+  }
 }
 
 std::string place_of_keys(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }

@@ -14,6 +14,7 @@
 #include "app/config/reach.h"
 #include "app/processes/process_settings.h"
 #include "core/error.h"
+#include "core/time.h"
 #include "protocol/node.h"
 
 namespace steelyard {
@@ -22,10 +23,10 @@ namespace steelyard {
 
 // A program of the user that is run as the workers, instead of a job file (app/launch/user_script.h).
 struct ScriptOptions {
-  std::string path;                    // empty: the workers are started separately
-  std::vector<std::string> arguments;  // passed to it
-  unsigned workers = 1;                // on this machine; for `launch` the hosts file lists them
-  std::string sockets;                 // directory for the sockets of a cluster on this machine
+  std::string path;                      // empty: the workers are started separately
+  std::vector<std::string> arguments{};  // passed to it
+  unsigned workers = 1;                  // on this machine; for `launch` the hosts file lists them
+  std::string sockets{};                 // directory for the sockets of a cluster on this machine
 };
 
 struct LaunchOptions {
@@ -85,12 +86,16 @@ struct LaunchPlan {
   std::vector<LaunchHost> hosts;
   std::vector<LaunchProcess> processes;  // in the order in which they are started
   bool keyed = false;                    // each process gets keys that are valid for this run
-  bool here = false;         // all on this machine: this process starts them, with sockets in a directory
-  std::string not_joined{};  // the remedy for a script that exits without joining the job
+  bool here = false;   // all on this machine: this process starts them, with sockets in a directory
+  unsigned tasks = 1;  // of a job that an engine starts, of which this plan is one (app/member/member.h)
+  // After the request to end, until the remaining processes are killed; 0: no limit.
+  Duration grace{};
+  std::string not_joined{};              // the remedy for a script that exits without joining the job
   std::optional<FurtherRuns> further{};  // std::nullopt: scripts may join one job only
 
   [[nodiscard]] std::string roles_on(const std::string& host) const;  // "scheduler, server-0, ada"
   [[nodiscard]] std::size_t workers() const;
+  [[nodiscard]] bool leads() const;  // whether the scheduler is one of the processes
 };
 
 // The job with the servers and workers of the hosts; hosts without servers keep those of the job. Throws Failure (usage) for a --set of servers or
@@ -125,6 +130,9 @@ std::string describe_plan(const LaunchPlan& plan);
 // Makes a key pair for each process, and adds the public keys of the processes it connects with. From then on
 // this process's memory is excluded from core files and closed to other processes.
 void give_keys(LaunchPlan& plan);
+// The same with keys that all processes of a role share: ROLE.key in this directory. Files may be reached
+// through links, as in a mounted secret. Throws Failure as load_keys().
+void give_keys(LaunchPlan& plan, const std::string& directory);
 
 // The path at which a process finds its keys: an argument of this program, an environment variable of a
 // user's program.

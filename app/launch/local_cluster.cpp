@@ -33,6 +33,7 @@ constexpr Duration tick = std::chrono::milliseconds(20);
 constexpr Duration farewell = std::chrono::seconds(5);    // for the others to exit after the scheduler
 constexpr Duration last_wait = std::chrono::seconds(20);  // for attend to stop the processes on its host
 constexpr Duration for_ever = std::chrono::hours(24 * 36525);
+constexpr const char* recover = "--recover";
 constexpr std::size_t last_words = 5;             // lines of a log that a message shows
 constexpr std::size_t last_words_of_script = 20;  // more, for a traceback with two lines for each function
 
@@ -67,11 +68,15 @@ class Cluster {
     }
   }
 
-  int run(const std::function<bool()>& interrupted) {
+  int run(const Requests& requests) {
+    const auto& interrupted = requests.interrupted;
     while (true) {
       if (interrupted()) act(supervision_.interrupted());
+      if (requests.lost && requests.lost()) abandon();
+      if (requests.save()) tell("scheduler", SignalProcess{"scheduler", save_and_continue});
       look_after();
       act(supervision_.wake(steady_now()));
+      if (!code_ && kill_at_ && steady_now() > *kill_at_) code_ = static_cast<int>(ExitCode::temporary);
       if (code_) break;
       std::this_thread::sleep_for(tick);
     }
@@ -111,7 +116,7 @@ class Cluster {
     const bool scheduler = message.name == "scheduler", script = is_script(message.name);
     if (quiet_ && !scheduler) return;
     if (script && message.error) return;  // it is in the log; its end is shown if the script fails
-    const bool plain = scheduler || (script && plan_.workers() == 1);
+    const bool plain = scheduler || (script && plan_.workers() == 1 && plan_.tasks == 1);
     const std::string before =
         plain ? "" : message.name + (plan_.here ? std::string() : "@" + place.name) + ": ";
     const std::string line = (clears_line_ ? "\r\033[K" : "") + before + shown_line(message.text);
@@ -165,8 +170,19 @@ class Cluster {
       if (std::ranges::find(steps.starts, process.name) != steps.starts.end()) start(process);
     }
     if (steps.tell) tell("scheduler", SignalProcess{"scheduler", somebody_is_gone});
-    if (steps.end) tell("scheduler", SignalProcess{"scheduler", SIGTERM});
+    if (steps.end) end();
     code_ = steps.code;
+  }
+  // Nothing is left to save, and no process sends an end.
+  void abandon() {
+    code_ = static_cast<int>(ExitCode::temporary);
+    scheduler_killed_ = true;
+  }
+  void end() {
+    if (plan_.grace > Duration{}) kill_at_ = steady_now() + plan_.grace;
+    for (const LaunchProcess& it : plan_.processes) {
+      if (it.role == Role::scheduler || !plan_.leads()) tell(it.name, SignalProcess{it.name, SIGTERM});
+    }
   }
   void start(const LaunchProcess& process) {
     const bool again = running_.contains(process.name);
@@ -175,7 +191,8 @@ class Cluster {
     running_[process.name] = true;
     std::vector<std::string> arguments = process.arguments;
     if (process.role == Role::scheduler) scheduler_killed_ = false;
-    if (process.role == Role::scheduler && again) arguments.emplace_back("--recover");
+    if (process.role == Role::scheduler && again && std::ranges::find(arguments, recover) == arguments.end())
+      arguments.emplace_back(recover);
     tell(process.name, StartProcess{process.name, std::move(arguments), process.input, process.program,
                                     process.environment, process.sharing, process.keys});
   }
@@ -200,7 +217,8 @@ class Cluster {
   // Whether a script has joined the job since its last start; std::nullopt if another machine has the record.
   [[nodiscard]] std::optional<bool> has_joined(const std::string& name) const {
     std::error_code ignored;
-    if (!plan_.here && !std::filesystem::exists(run_.events(), ignored)) return std::nullopt;
+    if ((!plan_.here || !plan_.leads()) && !std::filesystem::exists(run_.events(), ignored))
+      return std::nullopt;
     const std::string events = read_text(run_.events());
     const auto is_there = [&](const std::string& note) {
       return events.find("\"worker '" + name + note, events_before_.at(name)) != std::string::npos;
@@ -280,6 +298,7 @@ class Cluster {
   std::string hint_;                                     // about a module that a script's Python lacks
   bool hinted_ = false;
   std::optional<int> code_;
+  std::optional<Time> kill_at_;  // the user's request to end has not been fulfilled until then
   // If either is set, the scheduler may not have notified the others of the end.
   bool scheduler_killed_ = false, scheduler_lost_ = false;
   FurtherJobs further_;
@@ -288,8 +307,8 @@ class Cluster {
 }  // namespace
 
 int run_cluster(const LaunchPlan& plan, const RunDirectory& run, int lock, bool quiet,
-                std::function<std::string()> way_back, const std::function<bool()>& interrupted) {
-  return Cluster(plan, run, lock, quiet, std::move(way_back)).run(interrupted);
+                std::function<std::string()> way_back, const Requests& requests) {
+  return Cluster(plan, run, lock, quiet, std::move(way_back)).run(requests);
 }
 
 }  // namespace steelyard

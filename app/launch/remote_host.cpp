@@ -29,7 +29,8 @@ RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const Run
                                    .arguments = {host.command.begin() + 1, host.command.end()},
                                    .in = in.read.get(),
                                    .out = out.write.get(),
-                                   .error = error.write.get()});
+                                   .error = error.write.get(),
+                                   .exits_with_input = true});
 }
 
 void RemoteHost::tell(const ToHost& message) {

@@ -15,7 +15,7 @@
 
 namespace steelyard {
 
-// What is read from Slurm.
+// The parts of Slurm that are read.
 struct Allocation {
   std::function<std::string(const std::string& name)> variable;     // of the environment; empty: not set
   std::function<std::string(const std::string& nodes)> show_nodes;  // output of `scontrol -o show node`

@@ -43,7 +43,7 @@ void Steps::add(Steps more) {
 }
 
 Supervision::Supervision(const LaunchPlan& plan, std::function<std::string()> way_back)
-    : plan_(plan), way_back_(std::move(way_back)) {
+    : plan_(plan), way_back_(std::move(way_back)), leads_(plan.leads()) {
   for (const LaunchProcess& it : plan.processes) processes_.push_back({.it = &it});
 }
 
@@ -80,6 +80,7 @@ Steps Supervision::ended(Time now, const std::string& name, int status, const st
   if (process.it->role == Role::scheduler) {
     return WIFEXITED(status) ? job_over(process, status) : scheduler_killed(now, process, status);
   }
+  last_status_ = status;
   finished_ |= exited_with(status, ExitCode::ok) && !process.it->is_script();
   process.stage = Stage::doubtful;
   process.status = status;
@@ -127,9 +128,26 @@ Steps Supervision::job_over(const Watched& scheduler, int status) {
   return steps;
 }
 
+bool Supervision::any_left() const {
+  return std::ranges::any_of(
+      processes_, [](const Watched& it) { return it.stage == Stage::running || it.stage == Stage::waiting; });
+}
+
+// For a plan without a scheduler.
+Steps Supervision::task_over() const {
+  Steps steps;
+  if (any_left()) return steps;
+  steps.code = WIFEXITED(last_status_) ? WEXITSTATUS(last_status_) : static_cast<int>(ExitCode::temporary);
+  return steps;
+}
+
 Steps Supervision::interrupted() {
   Steps steps;
   steps.end = !std::exchange(ending_, true);
+  if (!leads_) {
+    for (Watched& it : processes_)
+      if (it.stage == Stage::waiting) it.stage = Stage::gone;
+  }
   const bool waits = std::ranges::any_of(processes_, [](const Watched& it) {
     return it.it->role == Role::scheduler && it.stage == Stage::waiting;
   });
@@ -144,12 +162,14 @@ Steps Supervision::wake(Time now) {
     return it.stage == Stage::doubtful && now - it.since > doubt;
   };
   // If no worker runs, all doubtful processes are reported together, without waiting for each.
-  const bool all = !worker_left(Stage::running) && std::ranges::any_of(processes_, beyond_doubt);
+  const bool all = (!worker_left(Stage::running) && std::ranges::any_of(processes_, beyond_doubt)) ||
+                   (!leads_ && !any_left());
   for (Watched& process : processes_) {
     if (all ? process.stage == Stage::doubtful : beyond_doubt(process)) steps.add(failed(now, process));
     if (process.stage == Stage::waiting && now >= process.next) steps.add(start(now, process));
   }
-  if (ending_ || finished_ || !nobody_left()) {
+  if (!leads_) steps.add(task_over());
+  if (ending_ || finished_ || plan_.tasks > 1 || !nobody_left()) {
     told_.reset();
   } else if (!told_ || now - *told_ > between_words) {
     if (!told_) steps.says.emplace_back("ending the job: no worker runs, and none can be restarted");
@@ -163,18 +183,19 @@ Steps Supervision::failed(Time now, Watched& process) {
   Steps steps;
   process.stage = Stage::gone;
   const int status = process.status;
-  const bool untold = process.it->is_script() && !finished_;
+  const bool untold = process.it->is_script() && !finished_ && leads_;
   if (ending_ || (exited_with(status, ExitCode::ok) && !untold)) return steps;
   steps.says.push_back(called(*process.it) + " " + describe_status(status) + process.words);
   const bool unseen = exited_with(status, ExitCode::unreachable);
-  if (WIFEXITED(status) && !unseen) {
+  const bool refused = !leads_ && exited_with(status, ExitCode::temporary) && any_left();
+  if (WIFEXITED(status) && !unseen && !refused) {
     steps.tell = gone_ = true;
     return steps;
   }
   const Duration lived = process.began ? now - *process.began : Duration{};
   if (lived > settled) process.killed = 0;
   if (lived > settled_in_sight) process.out_of_sight = 0;
-  ++(unseen ? process.out_of_sight : process.killed);
+  ++(unseen || refused ? process.out_of_sight : process.killed);
   steps.add(again(now, process));
   return steps;
 }
@@ -185,6 +206,7 @@ Steps Supervision::again(Time now, Watched& process) {
   Steps steps;
   steps.tell = std::exchange(process.counted_on, counted_on) && !counted_on;
   gone_ |= steps.tell;
+  if (!leads_ && !counted_on) return steps;
   process.stage = Stage::waiting;
   process.next = counted_on ? std::max(now, process.starts.next()) : now + rare;
   if (process.next <= now) {

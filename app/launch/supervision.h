@@ -17,6 +17,10 @@
 //    script failed and the job's code is 0, the code becomes 1. If the job ends within those two seconds, the
 //    script's message is shown with the job's end. A restarted script does not count: it may have missed the
 //    job's end.
+//  - In a plan without a scheduler, one task of a job that an engine starts (app/member/member.h), the job is
+//    over when all processes are gone; its code is that of the last one to exit. An end on the user's request
+//    reaches all processes. A process that would be restarted once a minute is gone: the engine starts the
+//    task again. One that exited with 75 while others run was refused for now, and is restarted.
 //  - The scheduler is notified of processes that are gone, or no longer counted on. It ends the job if the
 //    training has not begun, or no worker is left. While no worker runs and none will be started, the
 //    notification is repeated every second: the scheduler may not yet have noticed the loss of the last one.
@@ -49,7 +53,7 @@ struct Steps {
   std::vector<std::string> says;    // messages for the user
   std::vector<std::string> starts;  // names of processes to restart
   bool tell = false;                // notify the scheduler that a process is gone: SIGUSR2
-  bool end = false;                 // stop the scheduler: SIGTERM
+  bool end = false;                 // stop the scheduler, or all processes if there is none: SIGTERM
   std::optional<int> code;          // the job is over: its exit code
 
   void add(Steps more);
@@ -86,17 +90,21 @@ class Supervision {
   [[nodiscard]] bool started() const { return ready_.size() == plan_.hosts.size(); }
   [[nodiscard]] std::string called(const LaunchProcess& process) const;
   Steps job_over(const Watched& scheduler, int status);
+  [[nodiscard]] Steps task_over() const;
   Steps scheduler_killed(Time now, Watched& scheduler, int status);
   Steps failed(Time now, Watched& process);
   Steps again(Time now, Watched& process);
   Steps start(Time now, Watched& process);
   [[nodiscard]] bool worker_left(Stage stage) const;
   [[nodiscard]] bool nobody_left() const;
+  [[nodiscard]] bool any_left() const;  // a process runs, or will be restarted
 
   const LaunchPlan& plan_;
   std::set<std::string> ready_;  // hosts that have answered, once
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
+  const bool leads_;
+  int last_status_ = 0;       // of the process that exited last
   bool ending_ = false;       // the user has stopped the job
   bool gone_ = false;         // a process is gone: a restarted scheduler must be notified
   bool finished_ = false;     // a process exited with 0, so the job is done

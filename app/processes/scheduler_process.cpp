@@ -382,7 +382,10 @@ void SchedulerProcess::host_all() {
   };
   const SignalWatch signals([&](int) { tell(Interrupt{}); },
                             {"Ctrl-C again exits immediately", [this] { return task_.run.way_back(); }},
-                            [&] { tell(Goodbye{}); });
+                            [&] { tell(Goodbye{}); },
+                            [&] {
+                              tell(Interrupt{{}, true});
+                            });
   ZmqLink checkpointer_link(context_, checkpointer_node);
   checkpointer_link.connect(scheduler_node,
                             own_endpoint(task_.place.listen));  // over the network, like other members

@@ -121,6 +121,8 @@ RunDirectory RunDirectory::open(const std::string& path) {
   return RunDirectory(path);
 }
 
+RunDirectory RunDirectory::share(const std::string& path) { return RunDirectory(path); }
+
 void write_text(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   std::error_code ignored;

@@ -22,10 +22,12 @@ namespace steelyard {
 
 class RunDirectory {
  public:
-  // All three throw Failure (io) with the path, the reason and a remedy.
+  // All throw Failure (io) with the path, the reason and a remedy.
   static RunDirectory next(const std::string& parent, const std::string& name);  // the first N that is free
   static RunDirectory create(const std::string& path);  // exactly this one; it must be empty if it exists
   static RunDirectory open(const std::string& path);    // a directory with a run, to continue it
+  // One that other tasks of a job may use, too (app/member/member.h): new, with a run, or with their logs.
+  static RunDirectory share(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string job() const { return path_ + "/job.toml"; }

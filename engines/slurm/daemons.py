@@ -99,6 +99,12 @@ class Daemons:
         return self
 
     def __exit__(self, *_):
+        if self.processes:
+            self.run('scancel', '--user=root', check=False)
+            try:
+                until(lambda: not self.run('squeue', '-h', check=False), 'an empty queue')
+            except TimeoutError as error:
+                print(error, self.run('squeue', check=False))
         for it in reversed(self.processes):
             it.terminate()
         for it in reversed(self.processes):
@@ -112,7 +118,7 @@ class Daemons:
     def configure(self):
         for name in ('state', *(f'spool.{it}' for it in NODES)):
             (self.folder / name).mkdir()
-        # munged demands that others cannot write to this folder, and that nobody else can read the key.
+        # munged demands that others cannot write to this folder, and that only this user can read the key.
         self.folder.chmod(0o755)
         key = self.folder / 'munge.key'
         key.touch(0o600)
@@ -124,10 +130,10 @@ class Daemons:
         (self.folder / 'cgroup.conf').write_text('CgroupPlugin=cgroup/v1\n')
 
     def start(self, *words):
-        log = open(self.folder / f'{words[0]}-{len(self.processes)}.out', 'wb')
-        with log:
-            self.processes.append(subprocess.Popen(words, env=self.environment, stdin=subprocess.DEVNULL, stdout=log,
-                                                   stderr=log))
+        """Starts a daemon that ends with this process, even if that is killed."""
+        with open(self.folder / f'{words[0]}-{len(self.processes)}.out', 'wb') as log:
+            self.processes.append(subprocess.Popen(('setpriv', '--pdeathsig', 'TERM', *words), env=self.environment,
+                                                   stdin=subprocess.DEVNULL, stdout=log, stderr=log))
 
     def popen(self, *words, **more):
         return subprocess.Popen([str(it) for it in words], env=self.environment, text=True, **more)

@@ -95,8 +95,9 @@ std::optional<Admission::Answer> Admission::contest(Time now, const std::string&
   former.contest->last = now;
   if (former.last_heard <= former.contest->since) return AskAgainLater{};
   former.contest.reset();
-  return Refused{Refusal::name,
-                 "a worker named '" + name + "' is already in this job: give this one another --name"};
+  return Refused{Refusal::full, "a worker named '" + name +
+                                    "' is already in this job: give this one another --name, or start it "
+                                    "again once that one is gone"};
 }
 
 // Forgets workers that left and owe no piece of an open round. Until there are many of them, a returning name

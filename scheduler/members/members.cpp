@@ -211,6 +211,11 @@ std::vector<std::uint32_t> Members::working() const {
   return slots;
 }
 
+bool Members::anybody_works(std::optional<std::uint32_t> besides) const {
+  return std::ranges::any_of(workers,
+                             [&](const auto& it) { return it.second.working() && besides != it.first; });
+}
+
 bool Members::all_shards_loaded(std::uint32_t wanted) const {
   return shards.size() == wanted &&
          std::ranges::all_of(shards, [](const auto& s) { return s.second.loaded; });
@@ -235,8 +240,7 @@ Staleness Members::staleness() const {
 bool rest(Members& members, std::uint32_t slot, Round round) {
   const auto worker = members.workers.find(slot);
   if (worker == members.workers.end()) return false;
-  const auto works = [&](const auto& it) { return it.first != slot && it.second.working(); };
-  if (std::ranges::none_of(members.workers, works)) return false;
+  if (!members.anybody_works(slot)) return false;
   worker->second.rests_until = round + 1 + rest_rounds;
   return true;
 }
@@ -248,7 +252,7 @@ void end_rests(Members& members, Round round) {
 }
 
 bool end_rests_if_nobody_works(Time now, Members& members) {
-  if (!members.working().empty()) return false;
+  if (members.anybody_works()) return false;
   bool any = false;
   for (auto& [slot, worker] : members.workers) {
     any = any || worker.rests_until || worker.room.out();

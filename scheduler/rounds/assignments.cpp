@@ -142,7 +142,7 @@ Orders Assignments::adopt_orphans(Time now) {
   Orders orders;
   for (RoundState& round : rounds_) {
     const std::vector<PieceId> orphans = round.owed_by(std::nullopt);
-    if (orphans.empty() || members_.working().empty()) continue;
+    if (orphans.empty() || !members_.anybody_works()) continue;
     for (const PieceId id : orphans) reissue(now, round, id, orders);
   }
   return orders;

@@ -1,6 +1,7 @@
 #include "scheduler/rounds/checkpoints.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace steelyard {
 namespace {
@@ -14,7 +15,8 @@ Checkpoints::Checkpoints(const Job& job, bool resumed)
 
 Checkpoints::Due Checkpoints::due(Time now, Version version, bool scheduled) {
   const bool in_time = every_ > Duration{} && now - last_due_ >= every_;
-  if (!in_time && !scheduled) return {};
+  const bool requested = std::exchange(requested_, false);
+  if (!in_time && !scheduled && !requested) return {};
   last_due_ = now;
   if (pending_.size() < pending_at_most) return {true};
   return {false, "no checkpoint of round " + std::to_string(version) + ": " +

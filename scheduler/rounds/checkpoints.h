@@ -22,6 +22,8 @@ class Checkpoints {
   // Training begins: train.checkpoint_minutes counts from here.
   void begin(Time now) { last_due_ = now; }
 
+  void request() { requested_ = true; }  // the next version is due
+
   // Whether to save the next version. `scheduled`: due by the number of rounds or epochs.
   struct Due {
     bool save = false;
@@ -58,9 +60,12 @@ class Checkpoints {
   std::optional<Version> last_saved_;
   Version last_answered_ = 0;
   std::string trouble_;
+  bool requested_ = false;
 
  public:
-  void serialize(auto& fields) { fields(last_due_, pending_, last_saved_, last_answered_, trouble_); }
+  void serialize(auto& fields) {
+    fields(last_due_, pending_, last_saved_, last_answered_, trouble_, requested_);
+  }
 };
 
 }  // namespace steelyard

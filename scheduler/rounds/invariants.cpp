@@ -35,7 +35,7 @@ std::string Invariants::check_round(const Scheduler& scheduler, const RoundState
   const std::string name = "round " + std::to_string(round.round()) + ": ";
   IntervalSet seen;
   const bool running = scheduler.phase() <= Scheduler::Phase::running;
-  const bool anybody = !scheduler.members().working().empty();
+  const bool anybody = scheduler.members().anybody_works();
   for (const auto& [id, piece] : round.pieces()) {
     if (piece.positions.empty() || !round.open().positions.contains(piece.positions))
       return name + "a piece lies outside";

@@ -55,7 +55,7 @@ bool ProgressMonitor::enough_workers(Time now) const {
     const WorkerMember& worker = it.second;
     return worker.working() || (worker.present && is_cut_off(now, worker));
   };
-  return !members_.working().empty() && std::ranges::count_if(members_.workers, counts) >= job_.workers;
+  return members_.anybody_works() && std::ranges::count_if(members_.workers, counts) >= job_.workers;
 }
 
 bool ProgressMonitor::is_cut_off(Time now, const WorkerMember& worker) const {
@@ -65,13 +65,13 @@ bool ProgressMonitor::is_cut_off(Time now, const WorkerMember& worker) const {
 // A worker that is cut off may delay a round even if it owes nothing: its pushes did not reach every shard,
 // and neither would the next ones.
 bool ProgressMonitor::is_stalled(Time now, const WorkerMember& worker) const {
-  if (members_.working().size() > 1 && is_cut_off(now, worker)) return true;
+  if (is_cut_off(now, worker) && members_.anybody_works(worker.slot)) return true;
   const std::optional<Time> possible = could_begin(worker);
   if (!possible) return false;
   const Duration still = worker.progress.standstill(now, *possible);
-  return members_.working().size() > 1 &&
-         (unusually_silent(worker, now, job_) ||
-          worker.progress.too_long(still, now, from_seconds(job_.heartbeat_timeout)));
+  return (unusually_silent(worker, now, job_) ||
+          worker.progress.too_long(still, now, from_seconds(job_.heartbeat_timeout))) &&
+         members_.anybody_works(worker.slot);
 }
 
 // Time since which the shards have the parameters for its oldest piece. std::nullopt if they do not yet, or

@@ -317,6 +317,12 @@ void Training::interrupt(Time now, Outbox& out) {
   if (phase() == Phase::gathering) end(now, Outcome::interrupted, "ended before the training began", out);
 }
 
+void Training::save_soon(Outbox& out) {
+  if (phase() >= Phase::saving) return;  // the last checkpoint is being written
+  checkpoints_.request();
+  Dispatch::note("checkpoint requested: after the next round", out);
+}
+
 void Training::hear(Time now, const WorkerMember& worker, EndRequest request, Outbox& out) {
   const std::string text = "stopped on request of worker '" + worker.name + "'";
   if (shutdown_.request(Outcome::finished, text) && phase() < Phase::saving) Dispatch::note(text, out);

@@ -74,6 +74,7 @@ class Training {
 
   // An orderly end of the job was requested, from outside or by the program of a worker.
   void interrupt(Time now, Outbox& out);
+  void save_soon(Outbox& out);  // requests a checkpoint after the next round
   void hear(Time now, const WorkerMember& worker, EndRequest request, Outbox& out);
   // A process exited for good. Ends the job if training has not begun, because a member would be missing, or
   // if no worker is present.
@@ -101,7 +102,7 @@ class Training {
   void end_as_requested(Time now, Outbox& out);
   void stop(Time now, Outbox& out);
   void apply(Time now, const Orders& orders, Outbox& out);
-  [[nodiscard]] bool anybody_works() const { return !members_.working().empty(); }
+  [[nodiscard]] bool anybody_works() const { return members_.anybody_works(); }
 
   const Job& job_;
   const SyncMode mode_;

@@ -43,31 +43,42 @@ def skip_without(*tools):
 class Root:
     """`with Root() as root:` the folder exists inside of the block. `suite`: default: the release of this machine."""
 
-    def __init__(self):
+    def __init__(self, suite=None):
         skip_without('mmdebstrap', 'systemd-nspawn')
-        self.suite = re.search(r'^VERSION_CODENAME=(\w+)', pathlib.Path('/etc/os-release').read_text(), re.M)[1]
+        own = re.search(r'^VERSION_CODENAME=(\w+)', pathlib.Path('/etc/os-release').read_text(), re.M)
+        self.suite = suite or own[1]
 
     def __enter__(self):
         self.folder = tempfile.TemporaryDirectory(prefix='steelyard-root-')
         self.place = pathlib.Path(self.folder.name, self.suite)
         run('mmdebstrap', '--quiet', '--variant=apt', self.suite, self.place)
+        self.add_user()
         self.run('apt-get', '-qq', 'update')
         return self
 
     def __exit__(self, *_):
         self.folder.cleanup()
 
-    def container(self, *words):
-        return ('systemd-nspawn', '--quiet', '--register=no', '--keep-unit', '-D', self.place, *words)
+    def add_user(self):
+        """An ordinary user. Debian 13 has useradd in a package that apt does not need."""
+        with open(self.place / 'etc/passwd', 'a') as users:
+            users.write('ada:x:1000:1000::/home/ada:/bin/sh\n')
+        home = self.place / 'home/ada'
+        home.mkdir()
+        os.chown(home, 1000, 1000)
 
-    def run(self, *words, codes=(0,)):
-        """A command inside, as root, with the network of this machine."""
-        return run(*self.container('--resolv-conf=copy-host', '--setenv=DEBIAN_FRONTEND=noninteractive', '--pipe',
-                                   *words), codes=codes, stdin=subprocess.DEVNULL)
+    def container(self, *words):
+        # tzdata cannot write /etc/localtime if it is mounted.
+        return ('systemd-nspawn', '--quiet', '--register=no', '--keep-unit', '--timezone=off', '-D', self.place, *words)
+
+    def run(self, *words, codes=(0,), network=True):
+        """A command inside, as root, with the network of this machine or none."""
+        place = '--resolv-conf=copy-host' if network else '--private-network'
+        return run(*self.container(place, '--setenv=DEBIAN_FRONTEND=noninteractive', '--pipe', *words), codes=codes,
+                   stdin=subprocess.DEVNULL)
 
     def run_as_user(self, *words):
         """Likewise as an ordinary user without network, in the folder of this user."""
-        self.run('sh', '-c', 'id ada >/dev/null 2>&1 || useradd --create-home ada')
         at_home = ('sh', '-c', 'cd && exec "$@"', 'sh', *words)
         return run(*self.container('--private-network', '--user=ada', '--pipe', *at_home), stdin=subprocess.DEVNULL)
 

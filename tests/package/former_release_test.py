@@ -58,7 +58,8 @@ def run(*words, code=0):
 
 def checkpoints(kept):
     """The rounds of the complete checkpoints, in order."""
-    return sorted(int(it.parent.name) for it in kept.glob('checkpoints/*/MANIFEST.json'))
+    names = [it.parent.name for it in kept.glob('checkpoints/*/MANIFEST.json')]
+    return sorted(int(it) for it in names if it.isdecimal())  # others are being written
 
 
 def rounds(kept):
@@ -81,13 +82,15 @@ def keep(place):
     kept = place / 'former'
     (place / 'former.toml').write_text(JOB)
     job = subprocess.Popen([program, 'train', place / 'former.toml', '--run-dir', kept], start_new_session=True)
-    while len(checkpoints(kept)) < 2 or len(rounds(kept)) <= checkpoints(kept)[-1]:
-        assert job.poll() is None, 'the job ended before it was killed'
-        time.sleep(0.01)
-    for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: those of them that survive would save a checkpoint
-        for process in session(job.pid):
-            os.kill(process, number)
-    job.wait()
+    try:
+        while len(checkpoints(kept)) < 2 or len(rounds(kept)) <= checkpoints(kept)[-1]:
+            assert job.poll() is None, 'the job ended before it was killed'
+            time.sleep(0.01)
+    finally:
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: survivors would save a checkpoint
+            for process in session(job.pid):
+                os.kill(process, number)
+        job.wait()
     archives.mkdir(exist_ok=True)
     with tarfile.open(archives / f'{release}.tar.xz', 'w:xz') as archive:
         archive.add(kept, 'former', filter=lambda it: None if it.name.startswith('former/log/') else it)

@@ -6,19 +6,14 @@ import base64
 import hashlib
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import zipfile
 
+from debian_root import run
+
 source, = sys.argv[1:]
 OLDER = '0.0.9'
-
-
-def run(*words):
-    done = subprocess.run([str(it) for it in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    assert done.returncode == 0, f'{words} exited with {done.returncode}:\n{done.stdout}'
-    return done.stdout
 
 
 def older(wheel, into):

@@ -25,6 +25,7 @@ std::vector<std::byte> some_journal() {
   append(journal, {Time{Duration(3)}, heard(link_node, Disconnected{worker})});
   append(journal, {Time{Duration(4)}, heard(worker, VersionMismatch{9})});
   append(journal, {Time{Duration(5)}, heard(link_node, Interrupt{"no more"})});
+  append(journal, {Time{Duration(5)}, heard(link_node, Interrupt{{}, true})});
   append(journal, {Time{Duration(6)}, Woken{}});
   append(journal, {Time{Duration(6)}, Condensed{"state"}});
   append(journal, {Time{Duration(7)}, Restarted{}});
@@ -55,6 +56,7 @@ TEST(Journal, RecordsAreReadBackAsWritten) {
   EXPECT_EQ(content_of<Disconnected>(reader.next(), link_node).node, worker);
   EXPECT_EQ(content_of<VersionMismatch>(reader.next(), worker).protocol, 9U);
   EXPECT_EQ(content_of<Interrupt>(reader.next(), link_node).failure, "no more");
+  EXPECT_TRUE(content_of<Interrupt>(reader.next(), link_node).save_only);
   EXPECT_TRUE(std::holds_alternative<Woken>(reader.next().value().what));
   EXPECT_EQ(std::get<Condensed>(reader.next().value().what).state, "state");
   const auto last = reader.next();

@@ -88,6 +88,8 @@ std::vector<std::string> Script::run(const std::string& line) {
     send(node_of_word(words.plain.at(0)), VersionMismatch{static_cast<std::uint32_t>(words.number(1))});
   } else if (first == "interrupt") {
     send(link_node, Interrupt{});
+  } else if (first == "save") {
+    send(link_node, Interrupt{{}, true});
   } else if (first == "wait") {
     now_ = now_ + from_seconds(std::stod(words.plain.at(0)));
     apply([&](auto& machine, Outbox& out) { machine.wake(now_, out); });

@@ -34,6 +34,8 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/processes/worker_device.cpp", "tests/app/cli/process_devices_test.cpp: through the binary"},
     {"app/processes/worker_process.cpp", "tests/app/cli/process_roles_test.cpp: whole processes"},
     {"app/processes/worker_session.cpp", "tests/app/cli/process_roles_test.cpp: whole processes"},
+    {"app/render/member_command.cpp", "tests/app/render/kubernetes_test.cpp: the arguments of pods"},
+    {"app/render/rendered_job.cpp", "tests/app/render/kubernetes_test.cpp: sums that members get"},
     {"app/report/compare/comparison.cpp", "tests/app/report/compare/compared_runs_test.cpp: labels"},
     {"app/report/output_file.cpp",
      "tests/app/tools/simulate_command_test.cpp: --json to files, nowhere and standard output"},

@@ -277,7 +277,7 @@ TEST(AtTheDoor, AMessageReadBeforeItsConnectionEventCounts) {
   ASSERT_EQ(bind(listening, reinterpret_cast<sockaddr*>(&place), size), 0);
   ASSERT_EQ(listen(listening, 32), 0);
   ASSERT_EQ(getsockname(listening, reinterpret_cast<sockaddr*>(&place), &size), 0);
-  Connections connections(1000, false);
+  Connections connections(1000, false, true);
   std::vector<int> members, ends;
   for (int i = 0; i < 20; ++i) {
     members.push_back(socket(AF_INET, SOCK_STREAM, 0));
@@ -303,7 +303,7 @@ TEST(AtTheDoor, AMessageReadBeforeItsConnectionEventCounts) {
 TEST(Condemned, AnEndlessSenderIsClosedToo) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-  Connections connections(1000, false);
+  Connections connections(1000, false, true);
   connections.take({{ZMQ_EVENT_ACCEPTED, ends[0]}}, Time{});
   connections.received_from(ends[0]);
   connections.condemn(ends[0], Time{});
@@ -311,6 +311,48 @@ TEST(Condemned, AnEndlessSenderIsClosedToo) {
   char byte = 0;
   EXPECT_EQ(recv(ends[1], &byte, 1, MSG_DONTWAIT), 0) << "closed";
   for (const int end : ends) close(end);
+}
+
+TEST_F(Floods, AConnectionThatSendsFasterThanItIsReadIsClosed) {
+  reading = {};
+  RawZmtp flood(endpoint);
+  ASSERT_TRUE(flood.shake_hands(routing_id(honest, 0, scheduler_node)));
+  const std::uint64_t before = test::resident_bytes();
+  most_bytes = 0;
+  reading = std::jthread([this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      (void)listener->receive(steady_now());
+      most_bytes = std::max<std::uint64_t>(most_bytes, test::resident_bytes());
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  std::string batch;
+  for (int i = 0; i < 1000; ++i) batch += RawZmtp::frame(100, false);
+  constexpr std::size_t most = 500'000'000;
+  for (std::size_t sent = 0; sent < most && flood.send(batch); sent += batch.size()) {
+  }
+  EXPECT_TRUE(flood.closed(1000));
+  EXPECT_LT(most_bytes - before, most / 4);
+}
+
+// libzmq 4.3.4 ends the process if it sends a heartbeat through a connection that was closed by the peer while
+// libzmq, because of a high-water mark, did not read from it.
+TEST_F(Floods, ABusyListenerSurvivesTheEndOfAFlood) {
+  reading = {};
+  {
+    RawZmtp flood(endpoint);
+    ASSERT_TRUE(flood.shake_hands(routing_id(honest, 0, scheduler_node)));
+    std::string batch;
+    for (int i = 0; i < 1000; ++i) batch += RawZmtp::frame(100, false);
+    for (int i = 0; i < 20; ++i) (void)flood.send(batch);
+  }
+  std::this_thread::sleep_for(from_seconds(2.5));  // longer than between two heartbeats
+  ZmqLink link(context, {Role::worker, 2});
+  link.connect(scheduler_node, endpoint);
+  link.send({{Role::worker, 2}, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+  const auto received = listener->receive(soon());
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->from.number, 2U);
 }
 
 // The flood arrives faster than it can be answered.

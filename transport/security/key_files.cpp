@@ -6,11 +6,13 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/descriptor.h"
 #include "core/error.h"
@@ -31,9 +33,17 @@ struct stat status_of(int descriptor, const std::string& path) {
   return status;
 }
 
+bool is_our_group(gid_t group) {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  if (getgroups(static_cast<int>(groups.size()), groups.data()) < 0) groups.clear();
+  return group == getegid() || std::ranges::find(groups, group) != groups.end();
+}
+
+// A group of this process may read what root has made: that is how Kubernetes passes a secret to a pod.
 void require_ours(const struct stat& status, const std::string& path, mode_t forbidden) {
   if (status.st_uid != geteuid() && status.st_uid != 0)
     refuse_setup(path + " belongs to another user: take ownership of it (chown)");
+  if (status.st_uid == 0 && status.st_gid != 0 && is_our_group(status.st_gid)) forbidden &= ~mode_t{S_IRGRP};
   if ((status.st_mode & forbidden) == 0) return;
   const bool directory = S_ISDIR(status.st_mode);
   refuse_setup(path + (forbidden == 022 ? " can be written by others" : " can be read by others") +

@@ -21,7 +21,6 @@ constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then bl
 // Further announcements have no effect: limits of announced pieces, and of unfinished pieces.
 constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration progress_every = milliseconds(200);
-const Duration idle_reading_every = milliseconds(500);  // as often as heartbeats
 
 std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
   if (throttle.full_speed()) return engine;
@@ -57,6 +56,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       local_(job.sync.is_local()),
       steals_work_(job.sync.steals_work),
       clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
+      idle_reading_every_(from_seconds(std::max(0.5, job.heartbeat))),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       micro_batch_(engine_->micro_batch_sizes().front()),
       gradients_(parameters_, gradients),
@@ -239,7 +239,7 @@ void ComputeNode::compute_trial(const Task& task) {
 // Returns nothing once the queue is closed.
 std::optional<ComputeNode::Task> ComputeNode::next_task() {
   if (!reported_) return inbox_.pop();
-  for (Duration wait = LoadWindow::shortest;; wait = idle_reading_every) {
+  for (Duration wait = LoadWindow::shortest;; wait = idle_reading_every_) {
     const Time deadline = steady_now() + wait;
     std::optional<Task> task = inbox_.pop(deadline);
     const Time now = steady_now();

@@ -126,9 +126,10 @@ class ComputeNode {
   const std::uint64_t parameters_;
   const std::uint64_t train_samples_, test_samples_;
   const std::uint64_t grain_;
-  const bool local_;        // the job has local steps
-  const bool steals_work_;  // pieces can be cut while they are computed
-  const double clip_norm_;  // limit for a piece's mean gradient; 0: none
+  const bool local_;                   // the job has local steps
+  const bool steals_work_;             // pieces can be cut while they are computed
+  const double clip_norm_;             // limit for a piece's mean gradient; 0: none
+  const Duration idle_reading_every_;  // as often as heartbeats
 
   // The worker's thread.
   std::deque<Task> announced_;                                       // in the order of their requests

@@ -1,12 +1,10 @@
 #include "worker/compute/meter.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
-#include <string>
 
 #include "core/text.h"
 
@@ -25,12 +23,6 @@ std::string_view next_word(std::string_view& text) {
 // The next word, if it is a whole number.
 std::optional<std::uint64_t> next_number(std::string_view& text) {
   return number_in<std::uint64_t>(next_word(text));
-}
-
-// Empty if the file does not exist. Files in /proc have no size before they are read.
-std::string contents(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 unsigned online() { return static_cast<unsigned>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN))); }
@@ -106,17 +98,35 @@ std::optional<double> parse_available_memory(std::string_view meminfo) {
   return static_cast<double>(*number) / 1024;
 }
 
+// Such files have no size, and one read() gets all of a file that fits.
+std::string_view ProcFile::contents() {
+  if (!descriptor_.there()) descriptor_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor_.there()) return {};
+  if (buffer_.empty()) buffer_.resize(4096);
+  while (true) {
+    const ssize_t got = pread(descriptor_.get(), buffer_.data(), buffer_.size(), 0);
+    if (got < 0) return {};
+    if (static_cast<std::size_t>(got) < buffer_.size())
+      return std::string_view(buffer_).substr(0, static_cast<std::size_t>(got));
+    buffer_.resize(2 * buffer_.size());
+  }
+}
+
 Meter::Meter(std::filesystem::path proc, std::vector<unsigned> processors)
-    : proc_(std::move(proc)), processors_(std::move(processors)), last_(counters()) {}
+    : memory_(proc / "meminfo"),
+      machine_(proc / "stat"),
+      ours_(proc / "self" / "stat"),
+      processors_(std::move(processors)),
+      last_(counters()) {}
 
 unsigned Meter::cores() const {
   return processors_.empty() ? online() : static_cast<unsigned>(processors_.size());
 }
 
-Meter::Counters Meter::counters() const {
-  Counters now{std::nullopt, parse_available_memory(contents(proc_ / "meminfo")).value_or(-1)};
-  const std::optional<MachineTicks> machine = parse_machine_ticks(contents(proc_ / "stat"), processors_);
-  const std::optional<ProcessTicks> ours = parse_process_ticks(contents(proc_ / "self" / "stat"));
+Meter::Counters Meter::counters() {
+  Counters now{std::nullopt, parse_available_memory(memory_.contents()).value_or(-1)};
+  const std::optional<MachineTicks> machine = parse_machine_ticks(machine_.contents(), processors_);
+  const std::optional<ProcessTicks> ours = parse_process_ticks(ours_.contents());
   if (machine && ours) now.ticks = {*machine, *ours};
   return now;
 }

@@ -19,8 +19,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "core/descriptor.h"
 
 namespace steelyard {
 
@@ -52,6 +56,19 @@ std::optional<MachineTicks> parse_machine_ticks(std::string_view stat,
 std::optional<ProcessTicks> parse_process_ticks(std::string_view process_stat);  // /proc/self/stat
 std::optional<double> parse_available_memory(std::string_view meminfo);          // /proc/meminfo; MB
 
+// A file in /proc. It stays open, since workers read several of them in every round.
+class ProcFile {
+ public:
+  explicit ProcFile(std::filesystem::path path) : path_(std::move(path)) {}
+  // Empty if there is no such file. Valid until the next call.
+  std::string_view contents();
+
+ private:
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  std::string buffer_;
+};
+
 // Keeps the counters of the last call and returns differences.
 class Meter {
  public:
@@ -69,12 +86,12 @@ class Meter {
 
   [[nodiscard]] unsigned cores() const;  // of what counts as the machine
   Reading measure();                     // since the last call, or since the meter was made
-  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] Counters counters();
   // The shares between two times, and the memory of the later one. Unknown if no tick has passed.
   static Reading between(const Counters& before, const Counters& after);
 
  private:
-  std::filesystem::path proc_;
+  ProcFile memory_, machine_, ours_;
   std::vector<unsigned> processors_;
   Counters last_;
   double cpu_ = -1, left_ = -1;  // of the last call: returned again if no tick has passed since

@@ -225,7 +225,7 @@ TEST(HostsFile, ACommandMustBeComplete) {
   EXPECT_THAT(refusal(with("ssh = \"lion\"\nthrough = [\"srun\"]")),
               AllOf(HasSubstr("hosts.toml:4:11"), HasSubstr("has both ssh and through")));
   EXPECT_THAT(refusal("[[host]]\nthrough = [\"srun\"]\nscheduler = true\nservers = 1\n[[host.worker]]\n"),
-              HasSubstr("give its address, or its name"));
+              HasSubstr("give its address for the other hosts, or its name"));
 }
 
 TEST(HostsFile, AMissingFileIsReported) {

@@ -3,13 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 
+#include "tests/support/complaint.h"
+#include "tests/support/temporary_folder.h"
 #include "transport/security/key_files.h"
 
 namespace steelyard::job_keys_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -36,6 +40,35 @@ TEST(JobKeys, EachProcessGetsItsKeyAndAllowList) {
     EXPECT_THAT(describe_plan(plan), Not(HasSubstr(lines.own->secret.letters())));
   }
   EXPECT_EQ(keys.size(), 5U);
+}
+
+// A mounted secret of Kubernetes has links to files, in a directory that all can write.
+TEST(JobKeys, KeysOfARoleMayBeLinksInADirectoryOfOthers) {
+  const TemporaryFolder folder;
+  LaunchPlan plan;
+  plan.processes = {{"scheduler", "here", Role::scheduler, {}, ""},
+                    {"server-0", "here", Role::shard, {}, ""},
+                    {"ada", "here", Role::worker, {}, ""},
+                    {"bob", "here", Role::worker, {}, ""}};
+  EXPECT_THAT(complaint_of([&] { give_keys(plan, folder.path("secret")); }),
+              AllOf(HasSubstr("scheduler.key"), HasSubstr("steelyard keys new")));
+  std::filesystem::create_directory(folder.path("secret"));
+  for (const KeyRole role : {KeyRole::scheduler, KeyRole::server, KeyRole::worker}) {
+    write_key(folder.path("data"), make_key(role, name(role)));
+    std::filesystem::create_symlink(folder.path("data") + "/" + name(role) + ".key",
+                                    folder.path("secret") + "/" + name(role) + ".key");
+  }
+  std::filesystem::permissions(folder.path("secret"), std::filesystem::perms::all);
+  give_keys(plan, folder.path("secret"));
+  const KeyLines server = parse_keys(plan.processes[1].keys, ""),
+                 ada = parse_keys(plan.processes[2].keys, ""), bob = parse_keys(plan.processes[3].keys, "");
+  EXPECT_EQ(server.own->role, KeyRole::server);
+  EXPECT_EQ(server.allowed.size(), 3U);
+  EXPECT_EQ(ada.allowed.size(), 1U);
+  EXPECT_EQ(ada.own->public_key, bob.own->public_key);
+  std::filesystem::permissions(folder.path("data") + "/worker.key", std::filesystem::perms::group_read,
+                               std::filesystem::perm_options::add);
+  EXPECT_THAT(complaint_of([&] { give_keys(plan, folder.path("secret")); }), HasSubstr("read by others"));
 }
 
 }  // namespace

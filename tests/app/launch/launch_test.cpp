@@ -181,8 +181,9 @@ TEST_F(LaunchTest, ARefusingHostEndsTheLaunch) {
 TEST_F(LaunchTest, AMissingProgramEndsTheLaunch) {
   const auto run = launch(hosts("", "/nowhere/steelyard"));
   ends_clean(*run, 78);
-  EXPECT_THAT(run->output(), AllOf(HasSubstr("there is no program '/nowhere/steelyard' at ann@mouse"),
-                                   HasSubstr("install Steelyard there")));
+  EXPECT_THAT(run->output(),
+              AllOf(HasSubstr("there is no program '/nowhere/steelyard' there (ssh ann@mouse)"),
+                    HasSubstr("steelyard = in the hosts file")));
 }
 
 TEST_F(LaunchTest, AnotherReleaseEndsTheLaunch) {

@@ -49,6 +49,10 @@ class LaunchThrough : public ProcessTest {
 constexpr const char* as_words = R"(["env", "WHERE={name}"])";
 constexpr const char* as_text = R"(["sh", "-c", "WHERE={name} && export WHERE && exec {command}"])";
 
+// Kills the program when it is asked to end, as srun does.
+constexpr const char* as_srun =
+    R"(["sh", "-c", "exec 3<&0; trap 'kill -9 $!' TERM; WHERE={name} {command} <&3 & wait $!"])";
+
 class LaunchThroughAny : public LaunchThrough, public testing::WithParamInterface<const char*> {};
 
 TEST_P(LaunchThroughAny, TrainsWithKeysAndOneRunDirectory) {
@@ -86,8 +90,10 @@ TEST_P(LaunchThroughAny, AKilledLauncherLeavesNoProcessBehind) {
   EXPECT_TRUE(fs::exists(path("run/result.json"))) << "the scheduler exited cleanly";
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, LaunchThroughAny, testing::Values(as_words, as_text),
-                         [](const auto& it) { return it.param == as_words ? "Words" : "Text"; });
+INSTANTIATE_TEST_SUITE_P(Commands, LaunchThroughAny, testing::Values(as_words, as_text, as_srun),
+                         [](const auto& it) {
+                           return it.param == as_words ? "Words" : it.param == as_text ? "Text" : "LikeSrun";
+                         });
 
 TEST_F(LaunchThrough, WithoutSharedFilesResultsAreInTheDirectoryThere) {
   fs::create_directories(path("there"));

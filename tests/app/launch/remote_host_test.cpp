@@ -35,9 +35,9 @@ class RemoteHostTest : public testing::Test {
   std::unique_ptr<RemoteHost> host(const std::string& lines, const std::string& errors = "") {
     plan_.hosts.clear();
     for (const char* name : {"lion", "ant"}) plan_.hosts.emplace_back().spec.name = name;
-    plan_.hosts[1].reach = {"sh", "-c",
-                            "cat " + folder_.write("errors", errors).string() + " >&2; cat " +
-                                folder_.write("lines", lines).string() + "; exec sleep 1000"};
+    plan_.hosts[1].command = {"sh", "-c",
+                              "cat " + folder_.write("errors", errors).string() + " >&2; cat " +
+                                  folder_.write("lines", lines).string() + "; exec sleep 1000"};
     plan_.processes = {{"scheduler", "lion", Role::scheduler, {}, ""},
                        {"ada", "ant", Role::worker, {}, ""},
                        {"bob", "ant", Role::worker, {}, ""}};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <optional>
 
 namespace steelyard::supervision_test {
 namespace {
@@ -394,6 +395,84 @@ TEST_F(SupervisedHosts, ProcessesOfALostHostAreNotRestarted) {
   EXPECT_TRUE(it_.host_lost("bear", lost()).tell);
   EXPECT_FALSE(it_.host_lost("bear", lost()).tell) << "once";
   for (double now = 100; now < 200; now += 0.1) EXPECT_THAT(it_.wake(at(now)).starts, IsEmpty());
+}
+
+// A task of an engine, of a job whose scheduler is elsewhere.
+class SupervisionOfTasks : public testing::Test {
+ protected:
+  SupervisionOfTasks() {
+    plan_.here = true;
+    plan_.tasks = 3;
+    plan_.hosts.emplace_back();
+    plan_.processes = {{"server-1", "", Role::shard, {}, ""}, {"worker-1", "", Role::worker, {}, ""}};
+    it_.emplace(plan_, [] { return ""; });
+    it_->host_ready("");
+  }
+  Steps until(double when) {
+    Steps all;
+    for (; now_ <= when; now_ += 0.1) all.add(it_->wake(at(now_)));
+    return all;
+  }
+
+  double now_ = 100;
+  LaunchPlan plan_;
+  std::optional<Supervision> it_;
+};
+
+TEST_F(SupervisionOfTasks, TheTaskEndsWithItsLastProcess) {
+  it_->ended(at(100), "worker-1", exited(0), "");
+  EXPECT_EQ(until(101).code, std::nullopt);
+  it_->ended(at(101), "server-1", exited(0), "");
+  EXPECT_EQ(it_->wake(at(101)).code, 0) << "without the time of doubt";
+}
+
+TEST_F(SupervisionOfTasks, AStoppedJobIsToBeStartedAgain) {
+  it_->ended(at(100), "worker-1", exited(75), "");
+  it_->ended(at(100), "server-1", exited(75), "");
+  const Steps steps = it_->wake(at(100));
+  EXPECT_EQ(steps.code, 75);
+  EXPECT_THAT(steps.starts, IsEmpty());
+}
+
+TEST_F(SupervisionOfTasks, AWorkerThatIsRefusedForNowIsRestarted) {
+  it_->ended(at(100), "worker-1", exited(75), "; refused");
+  const Steps steps = until(103);
+  EXPECT_THAT(steps.starts, ElementsAre("worker-1"));
+  EXPECT_EQ(steps.code, std::nullopt);
+}
+
+TEST_F(SupervisionOfTasks, AKilledProcessIsRestarted) {
+  EXPECT_THAT(it_->ended(at(100), "worker-1", SIGKILL, "").starts, ElementsAre("worker-1"));
+  EXPECT_THAT(it_->ended(at(101), "server-1", SIGKILL, "").starts, ElementsAre("server-1"));
+  EXPECT_EQ(until(102).code, std::nullopt);
+}
+
+TEST_F(SupervisionOfTasks, AnInvalidWorkerEndsTheTaskIfItIsAlone) {
+  it_->ended(at(100), "worker-1", exited(78), "; no GPU");
+  EXPECT_THAT(until(103).says, ElementsAre(AllOf(HasSubstr("worker-1"), HasSubstr("no GPU"))))
+      << "the server goes on";
+  it_->ended(at(110), "server-1", exited(0), "");
+  EXPECT_EQ(it_->wake(at(110)).code, 0) << "the job has finished";
+}
+
+TEST_F(SupervisionOfTasks, OneThatNeverReachesTheSchedulerEndsTheTask) {
+  it_->ended(at(100), "server-1", exited(78), "");
+  until(103);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(until(now_ + 10).code, std::nullopt);
+    it_->ended(at(now_), "worker-1", exited(69), "");
+  }
+  EXPECT_EQ(until(now_ + 10).code, 69);
+}
+
+TEST_F(SupervisionOfTasks, ARequestEndsAllProcesses) {
+  it_->ended(at(100), "worker-1", SIGKILL, "");
+  EXPECT_TRUE(it_->interrupted().end);
+  it_->ended(at(101), "worker-1", SIGTERM, "");
+  it_->ended(at(101), "server-1", exited(75), "");
+  const Steps steps = it_->wake(at(101));
+  EXPECT_EQ(steps.code, 75);
+  EXPECT_THAT(steps.starts, IsEmpty());
 }
 
 }  // namespace

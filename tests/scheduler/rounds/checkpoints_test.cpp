@@ -37,6 +37,17 @@ TEST(Checkpoints, WithoutMinutesOnlyScheduledOnesAreDue) {
   EXPECT_TRUE(checkpoints.due(at(1e6), 1, true).save);
 }
 
+TEST(Checkpoints, AreDueOnceOnRequest) {
+  Checkpoints checkpoints(Job{}, false);
+  EXPECT_FALSE(checkpoints.due(at(1), 1, false).save);
+  checkpoints.request();
+  EXPECT_TRUE(checkpoints.due(at(2), 2, false).save);
+  EXPECT_FALSE(checkpoints.due(at(3), 3, false).save);
+  checkpoints.request();
+  EXPECT_TRUE(checkpoints.due(at(4), 4, true).save);
+  EXPECT_FALSE(checkpoints.due(at(5), 5, false).save) << "one that was due anyway satisfies the request";
+}
+
 TEST(Checkpoints, AThirdIsSkippedWhileTwoAreWritten) {
   Checkpoints checkpoints(Job{}, false);
   checkpoints.ask(version(1));

@@ -86,6 +86,23 @@ TEST_F(KeyFiles, FilesAccessibleToOthersAreRefused) {
   expect_refused("chmod 700");
 }
 
+// As Kubernetes mounts a secret for a pod whose user is not root.
+TEST_F(KeyFiles, RootMayGiveAKeyToAGroupOfThisProcess) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files to other groups";
+  constexpr gid_t group = 10001;
+  ASSERT_EQ(chown(file("ada.key").c_str(), 0, group), 0);
+  chmod(file("ada.key").c_str(), 0440);
+  expect_refused("chmod 600");
+  const gid_t before = getegid();
+  ASSERT_EQ(setegid(group), 0);
+  EXPECT_NO_THROW((void)load());
+  chmod(file("ada.key").c_str(), 0460);
+  expect_refused("chmod 600");
+  chmod(file("ada.key").c_str(), 0444);
+  expect_refused("chmod 600");
+  ASSERT_EQ(setegid(before), 0);
+}
+
 TEST_F(KeyFiles, OnlyRegularFilesAreAccepted) {
   rename(file("ada.key").c_str(), folder_.path("elsewhere").c_str());
   symlink(folder_.path("elsewhere").c_str(), file("ada.key").c_str());

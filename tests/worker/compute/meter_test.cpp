@@ -103,6 +103,16 @@ TEST_F(MeterTest, ABoundProcessCountsOnlyItsProcessors) {
   EXPECT_DOUBLE_EQ(meter.measure().left, 0.25) << "the idle processor is not ours";
 }
 
+TEST_F(MeterTest, ReadsFilesOfAnyLength) {
+  ProcFile file(folder_.path() / "stat");
+  EXPECT_EQ(file.contents(), "");
+  for (const std::size_t length : {10'000U, 100'000U, 4096U, 10U}) {
+    const std::string text(length, '0');
+    folder_.write("stat", text);
+    EXPECT_EQ(file.contents(), text);
+  }
+}
+
 TEST_F(MeterTest, StaysInRangeIfTheCountersAreInconsistent) {
   now(stat_of(1000, 500, 10, 0), self_of(100, 0));
   Meter meter(folder_.path());

@@ -47,12 +47,12 @@ TEST_F(AdmissionTest, ASecondHelloOfTheSameNodeChangesNothing) {
   EXPECT_THAT(members.workers, SizeIs(2));
 }
 
-TEST_F(AdmissionTest, ANameIsRefusedOnceItsOwnerSendsAMessage) {
+TEST_F(AdmissionTest, ANameIsRefusedForNowOnceItsOwnerSendsAMessage) {
   hello(1, worker(1), "ann");
   const auto first = hello(2, worker(9), "ann");
   EXPECT_TRUE(std::holds_alternative<Admission::AskAgainLater>(first)) << "its owner may be gone";
   members.worker(worker(1))->last_heard = at(2.1);
-  EXPECT_EQ(refusal(hello(2.2, worker(9), "ann")), Refusal::name);
+  EXPECT_EQ(refusal(hello(2.2, worker(9), "ann")), Refusal::full);
 }
 
 TEST_F(AdmissionTest, TheNameOfALostWorkerIsReusedWithItsSlot) {

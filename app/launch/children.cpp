@@ -36,7 +36,9 @@ constexpr Duration after_kill = std::chrono::seconds(5);  // a killed process ma
   if (program.error >= 0) dup2(program.error, STDERR_FILENO);
   const int in = program.in >= 0 ? program.in : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (in >= 0) dup2(in, STDIN_FILENO);
-  if (program.keep >= 0) fcntl(program.keep, F_SETFD, 0);
+  for (const int file : program.keep) {
+    if (file >= 0) fcntl(file, F_SETFD, 0);
+  }
   if (!program.path.empty()) signal(SIGPIPE, SIG_DFL);
   execvpe(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments, environment);
   _exit(127);

@@ -23,7 +23,7 @@ struct Program {
   std::vector<std::string> environment{};  // NAME=value, replaces inherited variables
   int in = -1, out = -1,
       error = -1;                 // its descriptors 0, 1 and 2; -1: /dev/null as 0, else inherited
-  int keep = -1;                  // a descriptor that it inherits under the same number
+  std::vector<int> keep{};        // descriptors that it inherits under the same numbers; negative: none
   bool exits_with_input = false;  // a connection to a host: srun would pass SIGTERM on as SIGKILL
 };
 

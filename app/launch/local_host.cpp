@@ -25,7 +25,7 @@ Descriptor give_keys(const StartProcess& message, Program& program) {
   keep_memory_closed(false);
   Descriptor file = text_to_read(message.keys);
   (void)fchmod(file.get(), 0600);
-  program.keep = file.get();
+  program.keep.push_back(file.get());
   const std::string place = place_of_keys(file.get());
   if (program.path.empty()) {
     program.arguments.insert(program.arguments.end(), {"--keys", place});
@@ -97,7 +97,7 @@ void LocalHost::start(const StartProcess& message) {
     const bool scheduler = message.name == "scheduler";
     const Descriptor log = scheduler ? Descriptor() : log_to_write(run_->log(message.name));
     program.out = program.error = log.get();
-    if (scheduler) program.keep = lock_;
+    if (scheduler) program.keep.push_back(lock_);
     return children_.start(message.name, program);
   }
   Pipe out = make_pipe(), error = make_pipe();

@@ -48,7 +48,8 @@ std::string free_port() {
 
 void write_whole(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new-" + std::to_string(getpid());
-  fs::remove(draft);
+  std::error_code ignored;
+  fs::remove(draft, ignored);
   const Descriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   const bool whole = file.there() &&
                      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&

@@ -77,15 +77,12 @@ struct Volumes {
   }
 };
 
-// Only the keys of this group's roles: a pod of a worker cannot act as a server or as the scheduler. Files are
-// mounted one by one, since in the folder of a secret they are symbolic links, which Steelyard does not follow.
-void add_keys(Volumes& volumes, const RenderedJob& job, const HostSpec& host) {
-  std::vector<std::string> files{"allowed"};
-  if (host.scheduler) files.emplace_back("scheduler.key");
-  if (host.servers > 0) files.emplace_back("server.key");
-  if (!host.workers.empty()) files.emplace_back("worker.key");
+// A key for each role, which `member` needs to know whom to admit. Files are mounted one by one, since in the
+// folder of a secret they are symbolic links, which Steelyard does not follow.
+void add_keys(Volumes& volumes, const RenderedJob& job) {
   Json items = Json::array();
-  for (const std::string& file : files) {
+  for (const char* role : {"scheduler", "server", "worker"}) {
+    const std::string file = std::string(role) + ".key";
     items.push_back({{"key", file}, {"path", file}});
     volumes.mount_read_only("keys", std::string(key_folder) + "/" + file, file);
   }
@@ -94,7 +91,7 @@ void add_keys(Volumes& volumes, const RenderedJob& job, const HostSpec& host) {
 
 Volumes volumes_of(const RenderedJob& job, const HostSpec& host) {
   Volumes volumes;
-  add_keys(volumes, job, host);
+  add_keys(volumes, job);
   if (!job.is_script()) {
     volumes.add("job", "configMap", {{"name", job_object(job)}});
     volumes.mount_read_only("job", job_folder);

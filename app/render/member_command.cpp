@@ -14,7 +14,7 @@ std::vector<std::string> worker_settings(const WorkerSpec& worker, const std::st
   std::vector<std::string> words;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i].name == "name" || value_text(keys[i]) == value_text(defaults[i])) continue;
-    words.insert(words.end(), {"--set", "worker." + name + "." + keys[i].name + "=" + value_text(keys[i])});
+    words.push_back("--set=worker." + name + "." + keys[i].name + "=" + value_text(keys[i]));
   }
   return words;
 }
@@ -25,7 +25,7 @@ std::vector<std::string> member_arguments(const RenderedJob& job, const HostSpec
                                           const MemberPlaces& places) {
   std::vector<std::string> words{"member"};
   const auto add = [&](const char* option, const std::string& value) {
-    words.insert(words.end(), {option, value});
+    words.push_back(option + ("=" + value));
   };
   if (host.scheduler) add("--role", "scheduler");
   if (host.servers > 0) add("--role", "server");

@@ -18,9 +18,10 @@ bool is_reserved(std::string_view text) {
   });
 }
 
-// Text without quotes. It begins with a letter or '/', so it is no number, and has no blank, so no ": " or
-// " #".
+// Text without quotes. It begins with a letter or '/', so it is no number, or is an option, as in "--size=5";
+// and it has no blank, so no ": " or " #".
 bool is_plain(std::string_view text) {
+  if (text.starts_with("--")) text.remove_prefix(2);
   if (text.empty() || text.size() > 200 || is_reserved(text) || text.back() == ':') return false;
   if (!is_letter(text[0]) && text[0] != '/') return false;
   return std::ranges::all_of(text, [](char c) {
@@ -43,7 +44,8 @@ std::uint32_t take_code_point(std::string_view& text) {
 // takes U+0085, U+2028 and U+2029 for ends of lines.
 bool is_printable(std::uint32_t point) {
   const bool control = point < 0x20 || (0x7F <= point && point <= 0x9F);
-  return !control && point != 0x2028 && point != 0x2029 && point != 0xFEFF && point < 0xFFFE;
+  return !control && point != 0x2028 && point != 0x2029 && point != 0xFEFF && point != 0xFFFE &&
+         point != 0xFFFF;
 }
 
 // Lines of text as they are: `|` and the lines, indented. The first one must not begin with a blank, which

@@ -207,9 +207,9 @@ def volume_complaints(pod, found):
 def options_of(container):
     """The options of `steelyard member`, each with the list of its values."""
     found = {}
-    words = container.get('args', [])
-    for name, value in zip(words, words[1:]):
-        if name.startswith('--'):
+    for word in container.get('args', []):
+        if word.startswith('--') and '=' in word:
+            name, _, value = word.partition('=')
             found.setdefault(name, []).append(value)
     return found
 
@@ -223,7 +223,7 @@ def member_complaints(container, pod):
                for it in pod.get('volumes', []) if 'secret' in it}
     mounted = {it['mountPath'] for it in container.get('volumeMounts', [])
                if it.get('subPath') in secrets.get(it['name'], ())}
-    for file in ['allowed', *(f'{role}.key' for role in options.get('--role', []))]:
+    for file in ('scheduler.key', 'server.key', 'worker.key'):
         for folder in options.get('--keys', ['']):
             if f'{folder}/{file}' not in mounted:
                 yield f'{folder}/{file} is not mounted from a secret'

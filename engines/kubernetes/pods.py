@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 USER = 10001
 
@@ -31,6 +32,11 @@ class Pods:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='steelyard-pods-'))
         self.folder.chmod(0o755)
         self.processes = {}
+        self.made = []  # folders of this machine, on which pods mount theirs
+        for it in map(pathlib.Path, ('/etc/steelyard', '/var/lib/steelyard')):
+            if not it.exists():
+                it.mkdir()
+                self.made.append(it)
 
     def __enter__(self):
         return self
@@ -41,6 +47,8 @@ class Pods:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         shutil.rmtree(self.folder)
+        for it in self.made:
+            it.rmdir()
 
     def names(self):
         return [f'{self.name}-{group["name"]}-{index}-0' for group in self.groups for index in range(group['replicas'])]
@@ -76,7 +84,7 @@ class Pods:
         hosts = place / 'hosts'
         hosts.write_text(''.join(f'127.0.0.1 {it}.{self.name}\n' for it in self.names()) + '127.0.0.1 localhost\n')
         yield f'mount --bind {hosts} /etc/hosts'
-        yield 'mkdir -p /etc/steelyard /var/lib/steelyard && mount -t tmpfs none /etc/steelyard'
+        yield 'mount -t tmpfs none /etc/steelyard'
         group = pod['securityContext']['fsGroup']
         sources = {it['name']: self.source(place, it, group) for it in pod['volumes']}
         for mount in container['volumeMounts']:
@@ -109,8 +117,11 @@ class Pods:
         return folder
 
     def wait(self, seconds=60):
-        """The exit code of each pod."""
-        return {name: process.wait(seconds) for name, (process, _) in self.processes.items()}
+        """The exit code of each pod; None if it still runs then."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and any(process.poll() is None for process, _ in self.processes.values()):
+            time.sleep(0.05)
+        return {name: process.poll() for name, (process, _) in self.processes.items()}
 
     def signal(self, name, number):
         os.kill(self.processes[name][0].pid, number)

@@ -16,7 +16,7 @@ from steelyard._cluster import BOUND_TO_PARENT
 from steelyard._library import program
 
 _AT_ONCE = 1 << 16  # bytes
-_PATIENCE = 5.0  # seconds that receive() waits. An actor that nobody calls has no reference left, and is deleted
+_PATIENCE = 5.0  # seconds that receive() waits. Calls hold the actor; without any, Dask can delete it
 _SILENCE = 60  # seconds; `launch` sends a heartbeat every five
 _FAREWELL = 10.0  # seconds for `attend` to end; it kills its processes at once
 

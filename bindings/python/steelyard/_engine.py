@@ -30,6 +30,7 @@ from steelyard._passage import Passage, Place
 
 Script = Union[str, 'os.PathLike[str]', Callable[[], object]]
 _TICK = 0.5  # seconds
+_RELAY = 'relay'  # the name of the socket
 _LONGEST_FUNCTION = 4 << 20  # bytes; a message of `launch` has at most 8 MiB (app/launch/pipes.h)
 
 
@@ -59,7 +60,7 @@ class Worker:
 
 @dataclasses.dataclass(frozen=True)
 class EngineJob:
-    """What the user wants; the adapters describe each."""
+    """The arguments of run() that both adapters have and describe."""
 
     script: Script
     arguments: Sequence[str]
@@ -107,16 +108,15 @@ def run_job(
 ) -> Result:
     """Runs the job, with its scheduler at this address of this machine. `watch` is called now and then."""
     directory, function = job.run_directory(), job.function()
-    folder = tempfile.mkdtemp(prefix='steelyard-')  # 0700: nobody else can connect to the socket in it
+    folder = tempfile.mkdtemp(prefix='steelyard-')  # 0700: other users cannot connect to the socket in it
     passages: list[Passage] = []
     try:
-        relay = f'{folder}/relay'
         hosts = pathlib.Path(folder, 'hosts.toml')
-        hosts.write_text(_hosts_text(workers, address, job.servers, relay))
+        hosts.write_text(_hosts_text(workers, address, job.servers, f'{folder}/{_RELAY}'))
         passages += [Passage(f'node-{i}', it.place, function) for i, it in enumerate(workers)]
         for passage in passages:
             _wait_for(passage)
-        with _listen(relay, passages):
+        with _Relays(folder, passages):
             code, errors = _launch(_command(job, str(hosts), directory), lambda: watch(passages))
     finally:
         threads = [threading.Thread(target=it.close) for it in passages]
@@ -153,13 +153,19 @@ def _table(header: str, **keys: Any) -> str:
     return '\n'.join([header, *(f'{key} = {toml_value(key, value)}' for key, value in keys.items())]) + '\n'
 
 
-class _listen:
-    """The socket that relays connect to, as long as this is open."""
+class _Relays:
+    """The socket that relays connect to. The folder with the socket and the hosts file is removed once all have
+    connected, so that a killed process leaves none."""
 
-    def __init__(self, path: str, passages: Sequence[Passage]) -> None:
-        self._by_name = {it.name: it for it in passages}
+    def __init__(self, folder: str, passages: Sequence[Passage]) -> None:
+        self._folder = folder
+        self._awaited = {it.name: it for it in passages}
         self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(path)
+        path = f'{folder}/{_RELAY}'
+        try:
+            self._socket.bind(path)
+        except OSError as why:
+            raise refuse(f'{path} cannot be a socket ({why}): set TMPDIR to a local folder with a short path') from why
         self._socket.listen(len(passages))
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -167,23 +173,27 @@ class _listen:
         pass
 
     def __exit__(self, *_: object) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:  # the thread has closed it
+            pass
 
     def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
-            name = b''
-            while not name.endswith(b'\n') and (byte := connection.recv(1)):
-                name += byte
-            passage = self._by_name.get(name.decode().rstrip('\n'))
-            if passage is None:
-                connection.close()
-            else:
-                passage.connect(connection)
+        with self._socket:
+            while self._awaited:
+                try:
+                    connection, _ = self._socket.accept()
+                except OSError:  # shut down
+                    return
+                name = b''
+                while not name.endswith(b'\n') and (byte := connection.recv(1)):
+                    name += byte
+                passage = self._awaited.pop(name.decode().rstrip('\n'), None)
+                if passage is None:
+                    connection.close()
+                else:
+                    passage.connect(connection)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _command(job: EngineJob, hosts: str, directory: str) -> list[str]:

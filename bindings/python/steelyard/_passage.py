@@ -42,7 +42,7 @@ class Place:
         raise NotImplementedError
 
     def receive(self) -> Optional[bytes]:
-        """Bytes from `attend`; None if there are none yet, b'' at its end. Raises Lost."""
+        """Bytes from `attend`; None if it has written nothing for a while, b'' at its end. Raises Lost."""
         raise NotImplementedError
 
     def stop(self) -> None:

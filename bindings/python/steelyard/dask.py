@@ -91,7 +91,7 @@ class _Pool:
         return dict(self.client.nthreads())
 
     def take(self) -> str:
-        """A free Dask worker. Raises Lost if there is none yet."""
+        """A free Dask worker. Raises Lost if all are taken."""
         known = self.threads()
         with self._lock:
             free = sorted(set(known) - self._taken)

@@ -103,7 +103,7 @@ TEST_F(MemberPlanTest, AMirrorIsInAnotherTaskThanItsShard) {
 }
 
 TEST_F(MemberPlanTest, AScriptHasOneServerUnlessItIsToldOtherwise) {
-  options_.launch.script = ScriptOptions{"train.py", {"--width", "64"}};
+  options_.launch.script = ScriptOptions{"train.py", {}, 1, ""};
   EXPECT_THAT(names({0, 2}), ElementsAre("scheduler", "server-0", "worker-0"));
   const LaunchPlan it = plan({1, 2});
   ASSERT_THAT(names({1, 2}), ElementsAre("worker-1"));

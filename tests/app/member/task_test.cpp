@@ -55,7 +55,7 @@ TEST(Task, TwoThatDisagreeAreBothNamed) {
 }
 
 TEST(Task, NumbersOfTheCommandLineGoFirst) {
-  EXPECT_EQ(task_in({{"SLURM_PROCID", "0"}, {"RANK", "3"}, {"WORLD_SIZE", "9"}}, {.rank = 1}), (Task{1, 9}));
+  EXPECT_EQ(task_in({{"SLURM_PROCID", "0"}, {"RANK", "3"}, {"WORLD_SIZE", "9"}}, {1, {}}), (Task{1, 9}));
   EXPECT_EQ(task_in({}, {1, 2}), (Task{1, 2}));
 }
 

@@ -55,21 +55,22 @@ TEST(JobSet, EachHostIsAGroupOfPods) {
                                              HasSubstr("image: \"steelyard:"), Not(HasSubstr("pictures"))));
 }
 
-TEST(JobSet, APodGetsTheKeysOfItsRolesOnly) {
+TEST(JobSet, APodHasTheRolesOfItsHostAndTheKeysOfTheSecret) {
   const std::string text = jobset_text(made_job(), {});
   for (const auto& [group, role] : {std::pair("big", "worker"), {"lead", "scheduler"}, {"store", "server"}}) {
     const std::string part = group_in(text, group);
-    EXPECT_THAT(part, HasSubstr("- --role\n")) << group;
-    for (const std::string it : {"scheduler", "server", "worker"})
-      EXPECT_EQ(part.find("subPath: " + it + ".key") != std::string::npos, it == role) << group << " " << it;
+    for (const std::string it : {"scheduler", "server", "worker"}) {
+      EXPECT_EQ(part.find("- --role=" + it + "\n") != std::string::npos, it == role) << group << " " << it;
+      EXPECT_THAT(part, HasSubstr("mountPath: /etc/steelyard/keys/" + it + ".key\n"));
+    }
+    EXPECT_THAT(part, HasSubstr("secretName: digits-keys"));
   }
 }
 
 TEST(JobSet, MembersKnowHowManyTheyAre) {
   EXPECT_THAT(group_in(jobset_text(made_job(), {}), "big"),
-              HasSubstr("- --size\n                    - \"5\"\n                    - --workers\n"
-                        "                    - \"3\"\n                    - --meet\n"
-                        "                    - digits-lead-0-0.digits:7171\n"));
+              AllOf(HasSubstr("- --size=5\n"), HasSubstr("- --workers=3\n"),
+                    HasSubstr("- --meet=digits-lead-0-0.digits:7171\n")));
 }
 
 TEST(JobSet, ExitCodesDecideWhatFollows) {
@@ -88,9 +89,10 @@ TEST(JobSet, OnlyTheSchedulersRunDirectoryOutlivesItsPod) {
 // A runtime is used by jobs of any name, whose pods take it from a label.
 TEST(TrainingRuntime, PodsTakeTheNameOfTheirJob) {
   const std::string text = training_runtime_text(made_job(), {});
-  EXPECT_THAT(text, AllOf(HasSubstr("kind: ClusterTrainingRuntime"), HasSubstr("kind: TrainJob"),
-                          HasSubstr("- \"$(JOBSET)-lead-0-0.$(JOBSET):7171\""),
-                          HasSubstr("- \"/var/lib/steelyard/$(JOBSET)\""), HasSubstr("- name: JOBSET\n")));
+  EXPECT_THAT(
+      text, AllOf(HasSubstr("kind: ClusterTrainingRuntime"), HasSubstr("kind: TrainJob"),
+                  HasSubstr("- \"--meet=$(JOBSET)-lead-0-0.$(JOBSET):7171\""),
+                  HasSubstr("- \"--run-dir=/var/lib/steelyard/$(JOBSET)\""), HasSubstr("- name: JOBSET\n")));
 }
 
 TEST(JobSet, WorkersOfScriptsGetTheirSettings) {

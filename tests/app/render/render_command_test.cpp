@@ -64,7 +64,7 @@ TEST_F(RenderCommandTest, TheTextNamesItsCommand) {
 
 TEST_F(RenderCommandTest, SettingsReachTheProcesses) {
   command_.overrides = {"train.epochs=3"};
-  EXPECT_THAT(rendered(command_), HasSubstr("- --set\n                    - train.epochs=3\n"));
+  EXPECT_THAT(rendered(command_), HasSubstr("    epochs = 3\n"));
   command_.form = "slurm";
   EXPECT_THAT(rendered(command_), HasSubstr("--set train.epochs=3"));
 }

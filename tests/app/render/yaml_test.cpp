@@ -34,7 +34,7 @@ TEST(Yaml, AmbiguousTextIsQuoted) {
     EXPECT_EQ(yaml_text(Json{{"key", text}}), "key: \"" + std::string(text) + "\"\n");
   }
   for (const char* text : {"/etc/keys", "quick-lead-0-0.quick:7070", "member", "jobset.x-k8s.io/v1alpha2",
-                           "a=b", "N", "yesterday"}) {
+                           "a=b", "--size=5", "N", "yesterday"}) {
     const std::string plain = yaml_text(Json{{"key", text}});
     EXPECT_EQ(plain, text == std::string("N") ? "key: \"N\"\n" : "key: " + std::string(text) + "\n");
   }

@@ -17,8 +17,8 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'bindings/python'))
 
-MARK = f'STEELYARD_TEST={uuid.uuid4()}'  # in the environment of all processes that this one starts
-os.environ.update([MARK.split('=')])
+# In the environment of all processes that this one starts.
+MARK = 'STEELYARD_TEST=' + os.environ.setdefault('STEELYARD_TEST', str(uuid.uuid4()))
 DEADLINE = 120  # seconds
 JOB = """
 [job]

@@ -102,8 +102,8 @@ class JobCase(EngineCase):
             self.wait_for(lambda: self.joined('worker-1') > 1, 'second worker-1')
 
         self.beside(kill)
-        result = self.run_job(self.job, settings={'train.epochs': 60}, keys={'simulate_slowdown': 20})
-        self.assert_whole(result, epochs=60)
+        result = self.run_job(self.job, settings={'train.epochs': 30}, keys={'simulate_slowdown': 100})
+        self.assert_whole(result, epochs=30)
         self.assertFalse(runs(lost[0]))
 
     def test_a_worker_leaves_its_place_and_comes_back(self):
@@ -113,9 +113,9 @@ class JobCase(EngineCase):
             if not asked and len(self.rounds()) > 3:
                 asked.append(passages[1].leave())
 
-        result = self.run_job(self.job, settings={'train.epochs': 60}, keys={'simulate_slowdown': 20}, watch=drain)
+        result = self.run_job(self.job, settings={'train.epochs': 30}, keys={'simulate_slowdown': 100}, watch=drain)
         self.assertEqual(asked, [True])
-        self.assert_whole(result, epochs=60)
+        self.assert_whole(result, epochs=30)
         self.assertEqual(self.joined('worker-1'), 2)
         self.assertIn("worker 'worker-1' left", self.events())
 

@@ -13,7 +13,7 @@ namespace steelyard {
 namespace {
 
 // A process of a preempted job gets SIGTERM from Slurm, twice, and from each of its supervisors, later if the
-// machine is busy. The kernel may signal the exit of a parent to its child once for each thread of the parent.
+// machine is busy. The kernel may signal the exit of a parent once for each thread of the parent.
 constexpr Duration same_request = std::chrono::seconds(5);
 
 constexpr Duration last_word = std::chrono::milliseconds(100);  // to write the last message

@@ -32,7 +32,7 @@ struct HostSpec {
   std::string netns;                 // a network namespace of this machine
   std::vector<std::string> through;  // a command, with placeholders
   bool shared_files = false;         // this machine's files are there too, at the same paths
-  std::string place;                 // of the key that says so, for messages: "hosts.toml:3:1"
+  std::string place;                 // of that key, for messages: "hosts.toml:3:1"
 
   std::string address;    // at which the other hosts reach it
   std::string listen;     // to which its ports are bound

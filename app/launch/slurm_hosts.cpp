@@ -23,7 +23,7 @@ constexpr Duration longest_answer = std::chrono::seconds(60);  // of scontrol
 // Variables of one group of a heterogeneous job have a suffix; a job without groups is one group without it.
 struct Group {
   std::string suffix;
-  std::vector<std::string> step;  // how srun is told the group
+  std::vector<std::string> step;  // the option of srun for the group
 };
 
 std::uint32_t number_of(const std::string& text, std::uint32_t otherwise) {

@@ -53,7 +53,7 @@ struct Steps {
   std::vector<std::string> says;    // messages for the user
   std::vector<std::string> starts;  // names of processes to restart
   bool tell = false;                // notify the scheduler that a process is gone: SIGUSR2
-  bool end = false;                 // stop the scheduler, or all processes if there is none: SIGTERM
+  bool end = false;                 // SIGTERM to the scheduler; without one to all processes
   std::optional<int> code;          // the job is over: its exit code
 
   void add(Steps more);

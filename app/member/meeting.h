@@ -8,8 +8,9 @@
 //   DIR/scheduler   the scheduler's endpoint, and a random number of this start of the job
 //   DIR/keys/       a key for each role (transport/security/key_files.h), kept for the next start
 //
-// The file is written whole or not at all, with mode 0600, after the keys, and removed when the job ends. One
-// that a killed scheduler left is replaced by its successor. A task that has used it then notices the new one.
+// The file is written whole or not at all, with mode 0600, after the keys, and removed when the job ends.
+// One that a killed scheduler left is replaced by its successor. A task that has used it then notices the
+// new one.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ class Meeting {
   // are those of a killed scheduler, which other tasks know already. Throws Failure (configuration, io).
   [[nodiscard]] Place open(const std::string& port = "") const;
   void close() const;  // the job has ended
-  // For other tasks: returns nothing if there is none yet.
+  // For other tasks: returns nothing if the scheduler has no place yet.
   [[nodiscard]] std::optional<Place> find() const;
 
   // The host to which ports are bound.

@@ -81,7 +81,7 @@ class Member {
   const SignalWatch signals_;  // last: its thread uses the flags
 };
 
-// Returns whether it is so within --wait seconds, and before this task was told to end.
+// Returns whether it is so within --wait seconds, and before this task must end.
 bool Member::waits(const std::function<bool()>& is_so) const {
   for (const Time end = steady_now() + from_seconds(options_.wait); !is_so();
        std::this_thread::sleep_for(tick)) {

@@ -3,9 +3,9 @@
 // (app/member/member_plan.h) and where the tasks meet (app/member/meeting.h), and supervises its processes as
 // `launch` does (app/launch/supervision.h).
 //
-// Engines know only to start the same command again. So a task that starts in the run directory of a job that
-// has not finished continues it: the scheduler from its journal, if the servers may still have the model, else
-// from the newest checkpoint. A finished job is not begun again.
+// Engines know only to start the same command again. So a task that starts in the run directory of a job
+// that has not finished continues it: the scheduler from its journal, if the servers may still have the
+// model, else from the newest checkpoint. A finished job is not begun again.
 //
 // SIGTERM, or the exit of the parent process, ends the task: the scheduler saves a checkpoint and ends the
 // job, a worker leaves it. Processes that remain near the end of the grace time are killed. SIGUSR1 at the

@@ -1,5 +1,6 @@
-// Task: which one of the equal tasks of an engine this process is. Each engine sets environment variables with
-// the number of the task and of all tasks; the table of them is here only. `docs/member.md` has it for users.
+// Task: which one of the equal tasks of an engine this process is. Each engine sets environment variables
+// with the number of the task and of all tasks; the table of them is here only. `docs/member.md` has it for
+// users.
 #pragma once
 
 #include <cstdint>

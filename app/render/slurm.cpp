@@ -45,7 +45,8 @@ std::string launch_line(const RenderedJob& job) {
   return text + shell_line(words);
 }
 
-// Both signals reach the launcher, which saves and stops the job. USR1 comes before the end of the time limit.
+// Both signals reach the launcher, which saves and stops the job. USR1 comes before the end of the time
+// limit.
 constexpr const char* before = R"(
 # The same directory each time the job is started: it resumes there.
 run=runs/)";

@@ -1,8 +1,8 @@
 // Many workers in one process, over real connections: each is a session of its own, as in `steelyard worker`,
 // but its engine sleeps instead of computing. bench/crowd/crowd.py measures scheduler and server with it.
 //
-//   steelyard_crowd crowd ENDPOINT COUNT FIRST MS    COUNT workers, named crowd-FIRST and so on, that sleep MS
-//                                                    milliseconds for each sample
+//   steelyard_crowd crowd ENDPOINT COUNT FIRST MS    COUNT workers, named crowd-FIRST and so on, which sleep
+//                                                    MS milliseconds for each sample
 //   steelyard_crowd scheduler JOB ...                any command of `steelyard`, with the model "sleeper"
 #include <algorithm>
 #include <atomic>

@@ -335,8 +335,8 @@ TEST_F(Floods, AConnectionThatSendsFasterThanItIsReadIsClosed) {
   EXPECT_LT(most_bytes - before, most / 4);
 }
 
-// libzmq 4.3.4 ends the process if it sends a heartbeat through a connection that was closed by the peer while
-// libzmq, because of a high-water mark, did not read from it.
+// libzmq 4.3.4 ends the process if it sends a heartbeat through a connection that was closed by the peer
+// while libzmq, because of a high-water mark, did not read from it.
 TEST_F(Floods, ABusyListenerSurvivesTheEndOfAFlood) {
   reading = {};
   {

@@ -142,6 +142,14 @@ class ForScripts {
   std::string file_;
 };
 
+// The checkpoint that the scheduler will load.
+void require_newest(const std::function<void(const std::string&)>& require, const ResultOptions& results,
+                    const RunDirectory& run) {
+  if (!results.resume || !results.resume_from.empty()) return;
+  const std::vector<std::string> there = list_checkpoints(run.checkpoints());
+  if (!there.empty()) require(there.front());
+}
+
 constexpr Duration attend_tick = std::chrono::milliseconds(20);
 constexpr Duration attend_farewell = std::chrono::seconds(5);
 
@@ -179,9 +187,7 @@ int run_launch(const LaunchOptions& given) {
   } else if (results.directory.empty()) {
     results.directory = own_directory_there(job.job.name);
   }
-  const std::vector<std::string> there = list_checkpoints(run.checkpoints());
-  if (require_resumable && results.resume && results.resume_from.empty() && !there.empty())
-    require_resumable(there.front());
+  if (require_resumable) require_newest(require_resumable, results, run);
   // The scheduler completes the job of a script and writes it; until then an existing file stays unchanged.
   if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);
   if (here) {

@@ -62,8 +62,8 @@ class Root:
     def add_user(self):
         """An ordinary user. Debian 13 has useradd in a package that apt does not need."""
         with open(self.place / 'etc/passwd', 'a') as users:
-            users.write('ada:x:1000:1000::/home/ada:/bin/sh\n')
-        home = self.place / 'home/ada'
+            users.write('ada:x:1000:1000::/srv/ada:/bin/sh\n')
+        home = self.place / 'srv/ada'
         home.mkdir()
         os.chown(home, 1000, 1000)
 

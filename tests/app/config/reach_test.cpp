@@ -67,7 +67,7 @@ TEST(HostReach, TheRemedyIsACommandToTry) {
   EXPECT_EQ(reach_of(host_through({"sh", "-c", "exec {command}"})).trial, "make `sh -c 'exec true'` work");
 }
 
-TEST(HostReach, WhatIsMissingHereIsReported) {
+TEST(HostReach, AMissingProgramHereIsReported) {
   EXPECT_EQ(reach_trouble(reach_of(host_through({"env"}))), "");
   EXPECT_THAT(reach_trouble(reach_of(host_through({"no-such-srun"}))),
               AllOf(HasSubstr("no program 'no-such-srun'"), HasSubstr("install it, or correct through =")));

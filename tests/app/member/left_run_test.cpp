@@ -65,7 +65,7 @@ TEST_F(LeftRunTest, AFinishedJobIsKnown) {
   EXPECT_EQ(ended_with(run_), 0);
 }
 
-TEST_F(LeftRunTest, ARecordOfAnotherProgramSaysNothing) {
+TEST_F(LeftRunTest, ARecordOfAnotherProgramIsIgnored) {
   folder_.write("run/result.json", "{\"exit_code\": \"none\"}");
   EXPECT_EQ(ended_with(run_), std::nullopt);
   folder_.write("run/result.json", "half");

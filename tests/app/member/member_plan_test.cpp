@@ -102,7 +102,7 @@ TEST_F(MemberPlanTest, AMirrorIsInAnotherTaskThanItsShard) {
   EXPECT_THAT(complaint_of([&] { (void)plan({0, 1}); }), AllOf(HasSubstr("mirror"), HasSubstr("tasks")));
 }
 
-TEST_F(MemberPlanTest, AScriptHasOneServerUnlessItIsToldOtherwise) {
+TEST_F(MemberPlanTest, AScriptHasOneServerByDefault) {
   options_.launch.script = ScriptOptions{"train.py", {}, 1, ""};
   EXPECT_THAT(names({0, 2}), ElementsAre("scheduler", "server-0", "worker-0"));
   const LaunchPlan it = plan({1, 2});

@@ -62,9 +62,9 @@ TEST(Sbatch, ServersAreCountedOverAllHosts) {
   EXPECT_THAT(sbatch_text(made_job(), {}), HasSubstr("--set cluster.servers=2"));
 }
 
-// Runs the script. The launcher writes its words to `words`, this code to result.json, and exits with 137, as
-// srun does if any task was killed. If `signal` is given, the launcher waits for SIGTERM first, and the script
-// gets this signal. Returns the script's exit code.
+// Runs the script. The launcher writes its words to `words`, this code to result.json, and exits with 137,
+// as srun does if any task was killed. If `signal` is given, the launcher waits for SIGTERM first, and the
+// script gets this signal. Returns the script's exit code.
 class SbatchScript : public testing::Test {
  protected:
   int run(int code, const std::string& signal = "", bool writes = true) {

@@ -43,8 +43,8 @@ struct JobOfTasks {
 // Throws Failure (configuration) as read_job_file(), and if mirrors would be in the task of their primary.
 JobOfTasks job_of_tasks(const MemberOptions& options, const Task& task);
 
-// The processes of this task; `listen` is the host to which their ports are bound. Throws Failure (usage) if it
-// has no process.
+// The processes of this task; `listen` is the host to which their ports are bound. Throws Failure (usage) if
+// it has no process.
 LaunchPlan plan_of_task(const MemberOptions& options, const Task& task, const JobOfTasks& job,
                         const Meeting::Place& place, const std::string& listen);
 

@@ -240,9 +240,12 @@ TEST_F(MemberTest, ASignalSavesACheckpointAndTheJobContinues) {
   const Tasks all = tasks(2, in_directory(endless));
   ASSERT_TRUE(comes_to_round(5));
   for (const auto& task : all) task->signal(SIGUSR1);
-  EXPECT_TRUE(eventually(
-      [&] { return text_of(path("run/events.jsonl")).find("checkpoint of round ") != std::string::npos; }));
-  EXPECT_THAT(text_of(path("run/events.jsonl")), HasSubstr("checkpoint requested"));
+  EXPECT_TRUE(eventually([&] {
+    const std::string events = text_of(path("run/events.jsonl"));
+    const std::size_t requested = events.find("checkpoint requested");
+    return requested != std::string::npos &&
+           events.find("checkpoint of round ", requested) != std::string::npos;
+  }));
   ASSERT_TRUE(comes_to_round(rounds() + 20));
   for (const auto& task : all) task->signal(SIGTERM);
   all_end(all, 75);

@@ -52,7 +52,7 @@ TEST(JobSet, EachHostIsAGroupOfPods) {
       AllOf(HasSubstr("replicas: 3"), HasSubstr("image: lab/train:2"), HasSubstr("nvidia.com/gpu: \"1\""),
             HasSubstr("pool: big"), HasSubstr("claimName: pictures"), HasSubstr("mountPath: /data\n")));
   EXPECT_THAT(group_in(text, "store"), AllOf(HasSubstr("replicas: 1"), HasSubstr("memory: \"4Gi\""),
-                                             HasSubstr("image: \"steelyard:"), Not(HasSubstr("pictures"))));
+                                             HasSubstr("image: steelyard:"), Not(HasSubstr("pictures"))));
 }
 
 TEST(JobSet, APodHasTheRolesOfItsHostAndTheKeysOfTheSecret) {
@@ -103,8 +103,8 @@ TEST(JobSet, WorkersOfScriptsGetTheirSettings) {
   job.hosts.hosts[0].workers[0].spec.threads = "4";
   job.hosts.hosts[0].workers[0].spec.device = "auto";
   const std::string text = jobset_text(job, {});
-  EXPECT_THAT(group_in(text, "big"), AllOf(HasSubstr("- \"worker.worker-$(TASK).threads=4\""),
-                                           HasSubstr("- train.epochs=3\n"), Not(HasSubstr(".device="))));
+  EXPECT_THAT(group_in(text, "big"), AllOf(HasSubstr("- \"--set=worker.worker-$(TASK).threads=4\""),
+                                           HasSubstr("- --set=train.epochs=3\n"), Not(HasSubstr(".device="))));
   EXPECT_THAT(group_in(text, "lead"), Not(HasSubstr("worker.worker-")));
 }
 

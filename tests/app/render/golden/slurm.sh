@@ -1,0 +1,50 @@
+#!/bin/bash
+# A batch script for Slurm, rendered by
+#   steelyard render slurm engines/kubernetes/hosts.toml examples/jobs/quick.toml
+#SBATCH --job-name=quick
+#SBATCH --output=quick-%j.log
+#SBATCH --open-mode=append
+#SBATCH --requeue
+#SBATCH --signal=B:USR1@60
+# card
+#SBATCH --nodes=2
+#SBATCH --ntasks=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=16G
+#SBATCH --gpus-per-node=1
+#SBATCH hetjob
+# old
+#SBATCH --nodes=4
+#SBATCH --ntasks=4
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=8G
+
+# The same directory each time the job is started: it resumes there.
+run=runs/quick-$SLURM_JOB_ID
+again=()
+if compgen -G "$run/checkpoints/*/MANIFEST.json" >/dev/null; then
+  again=(--resume)
+  rm -f "$run/result.json"
+elif [ -e "$run" ]; then # ended before the first checkpoint: begins again
+  mv "$run" "$run-begun-${SLURM_RESTART_COUNT:-0}"
+fi
+
+steelyard launch --hosts slurm --set cluster.servers=2 --run-dir "$run" "${again[@]}" examples/jobs/quick.toml &
+launcher=$!
+late=
+trap 'late=1; kill -TERM $launcher' USR1
+trap 'kill -TERM $launcher' TERM
+until wait $launcher; code=$?; ! kill -0 $launcher 2>/dev/null; do :; done
+
+# The verdict: the exit code may be that of a task that was killed and restarted.
+verdict=$(sed -n 's/.*"exit_code": *\([0-9]*\).*/\1/p' "$run/result.json" 2>/dev/null | head -n 1)
+code=${verdict:-$code}
+echo "steelyard: code $code"
+# 75: stopped, and can go on. Slurm does not put the job back into the queue if it ends within the GraceTime of a
+# preemption, or before its time limit. It would also do so for a job that its user cancels.
+if [ "$code" -eq 75 ] && { [ -n "$late" ] || scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=2; }; then
+  scontrol requeue "$SLURM_JOB_ID" && exit 0
+fi
+exit "$code"

@@ -2,6 +2,7 @@
 # train, and after a drained and a killed pod they go on. Needs root.
 #
 #   pods_test.py
+import json
 import os
 import pathlib
 import signal
@@ -65,9 +66,15 @@ def until(holds, what, pods, seconds=60):
         time.sleep(0.05)
 
 
-def rounds_in(pods):
+def numbers_in(pods):
+    """The numbers of the rounds of training that are recorded."""
     file = pods.folder / 'claim-job-runs/job/rounds.jsonl'
-    return file.read_text().count('\n') if file.exists() else 0
+    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+    return [json.loads(it)['round'] for it in lines if it.endswith('\n') and '"purpose":"train"' in it]
+
+
+def rounds_in(pods):
+    return len(numbers_in(pods))
 
 
 def show(pods, codes):
@@ -93,10 +100,8 @@ def check_drained(folder, keys):
         before = rounds_in(pods)
         pods.start_all()
         until(lambda: rounds_in(pods) > before + 50, 'going on', pods)
-        numbers = [int(line.split('"round":')[1].split(',')[0])
-                   for line in (pods.folder / 'claim-job-runs/job/rounds.jsonl').read_text().splitlines()[:-1]
-                   if '"round":' in line]
-        assert numbers == sorted(set(numbers)), 'rounds were lost or repeated'
+        numbers = numbers_in(pods)
+        assert numbers == list(range(len(numbers))), 'rounds were lost or repeated'
         print(f'drained after {before} rounds, continued at the same')
 
 

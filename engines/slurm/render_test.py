@@ -67,9 +67,13 @@ class Rendered(unittest.TestCase):
         self.slurm.run(PROGRAM, 'render', 'slurm', *options, '--output', 'job.sh', 'hosts.toml', 'quick.toml',
                        cwd=self.folder)
         self.number = self.slurm.run('sbatch', '--parsable', 'job.sh', cwd=self.folder).strip()
-        self.addCleanup(self.slurm.run, 'scancel', self.number, check=False)
+        self.addCleanup(self.cancel, self.number)
         self.run_dir = self.folder / f'runs/quick-{self.number}'
         return self.number
+
+    def cancel(self, number):
+        self.slurm.run('scancel', number, check=False)
+        until(lambda: not self.slurm.run('squeue', '-h', '-j', number, check=False).strip(), 'the end of the job', 60)
 
     def output(self):
         path = self.folder / f'quick-{self.number}.log'
@@ -159,10 +163,10 @@ class Rendered(unittest.TestCase):
         self.assertEqual(self.state(), 'CANCELLED')
 
     def test_a_wrong_job_fails_once(self):
-        self.submit(ONE_GROUP)
-        self.slurm.run('scancel', self.number)
-        self.submit(ONE_GROUP, '--set', 'data.name=mnist', '--set', 'data.dir=/nowhere')
+        """Slurm would start a job with code 75 again."""
+        self.submit(ONE_GROUP, '--set', 'data.name=fashion-mnist', '--set', 'data.dir=/nowhere')
         self.becomes('FAILED')
+        self.assertIn('/nowhere', self.output())
 
 
 if __name__ == '__main__':

@@ -52,7 +52,7 @@ TEST(JobSet, EachHostIsAGroupOfPods) {
       AllOf(HasSubstr("replicas: 3"), HasSubstr("image: lab/train:2"), HasSubstr("nvidia.com/gpu: \"1\""),
             HasSubstr("pool: big"), HasSubstr("claimName: pictures"), HasSubstr("mountPath: /data\n")));
   EXPECT_THAT(group_in(text, "store"), AllOf(HasSubstr("replicas: 1"), HasSubstr("memory: \"4Gi\""),
-                                             HasSubstr("image: \"steelyard:"), Not(HasSubstr("pictures"))));
+                                             HasSubstr("image: steelyard:"), Not(HasSubstr("pictures"))));
 }
 
 TEST(JobSet, APodHasTheRolesOfItsHostAndTheKeysOfTheSecret) {

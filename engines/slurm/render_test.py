@@ -44,6 +44,13 @@ scheduler = true
 servers = 1
 [[host.worker]]
 """
+WRONG = """
+[job]
+name = "quick"
+[data]
+name = "fashion-mnist"
+dir = "/nowhere"
+"""
 
 
 class Rendered(unittest.TestCase):
@@ -164,7 +171,8 @@ class Rendered(unittest.TestCase):
 
     def test_a_wrong_job_fails_once(self):
         """Slurm would start a job with code 75 again."""
-        self.submit(ONE_GROUP, '--set', 'data.name=fashion-mnist', '--set', 'data.dir=/nowhere')
+        pathlib.Path(self.job).write_text(WRONG)
+        self.submit(ONE_GROUP)
         self.becomes('FAILED')
         self.assertIn('/nowhere', self.output())
 

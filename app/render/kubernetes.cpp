@@ -115,7 +115,7 @@ Json variable(const char* name, const std::string& label) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", field}}}};
 }
 
-// `set` is the name of the set: of a runtime the variable that has it, since each job of a runtime has its own.
+// `set` is the name of the set; for a runtime the variable that has it, since each of its jobs has a name.
 Json container_of(const RenderedJob& job, const HostSpec& host, const std::string& set,
                   const Volumes& volumes) {
   const MachineRequest& machines = host.machines;

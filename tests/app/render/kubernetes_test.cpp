@@ -103,8 +103,9 @@ TEST(JobSet, WorkersOfScriptsGetTheirSettings) {
   job.hosts.hosts[0].workers[0].spec.threads = "4";
   job.hosts.hosts[0].workers[0].spec.device = "auto";
   const std::string text = jobset_text(job, {});
-  EXPECT_THAT(group_in(text, "big"), AllOf(HasSubstr("- \"--set=worker.worker-$(TASK).threads=4\""),
-                                           HasSubstr("- --set=train.epochs=3\n"), Not(HasSubstr(".device="))));
+  EXPECT_THAT(group_in(text, "big"),
+              AllOf(HasSubstr("- \"--set=worker.worker-$(TASK).threads=4\""),
+                    HasSubstr("- --set=train.epochs=3\n"), Not(HasSubstr(".device="))));
   EXPECT_THAT(group_in(text, "lead"), Not(HasSubstr("worker.worker-")));
 }
 

@@ -63,8 +63,8 @@ TEST(Sbatch, ServersAreCountedOverAllHosts) {
 }
 
 // Runs the script. The launcher writes its words to `words`, this code to result.json, and exits with 137, as
-// srun does if any task was killed. If `signal` is given, the launcher waits for SIGTERM first, and the script
-// gets this signal. Returns the script's exit code.
+// srun does if any task was killed. If `signal` is given, the launcher waits for SIGTERM first, and the
+// script gets this signal. Returns the script's exit code.
 class SbatchScript : public testing::Test {
  protected:
   int run(int code, const std::string& signal = "", bool writes = true) {

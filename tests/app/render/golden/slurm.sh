@@ -42,9 +42,10 @@ until wait $launcher; code=$?; ! kill -0 $launcher 2>/dev/null; do :; done
 verdict=$(sed -n 's/.*"exit_code": *\([0-9]*\).*/\1/p' "$run/result.json" 2>/dev/null | head -n 1)
 code=${verdict:-$code}
 echo "steelyard: code $code"
-# 75: stopped, and can go on. Slurm does not put the job back into the queue if it ends within the GraceTime of a
-# preemption, or before its time limit. It would also do so for a job that its user cancels.
-if [ "$code" -eq 75 ] && { [ -n "$late" ] || scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=2; }; then
+# 75: stopped, and can go on. Slurm itself does not put a job back into the queue that ends within the
+# GraceTime of a preemption, or before its time limit. A job that its user cancels is not put back.
+preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=2; }
+if [ "$code" -eq 75 ] && { [ -n "$late" ] || preempted; }; then
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 exit "$code"

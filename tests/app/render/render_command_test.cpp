@@ -1,5 +1,6 @@
 // `steelyard render` on the example of engines/kubernetes: its whole text, and what it refuses. After an
-// intended change, run with STEELYARD_REWRITE=1 in the environment to rewrite the texts, and review the difference.
+// intended change, run with STEELYARD_REWRITE=1 in the environment to rewrite the texts, and review the
+// difference.
 #include "app/render/render_command.h"
 
 #include <gmock/gmock.h>

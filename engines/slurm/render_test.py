@@ -107,6 +107,8 @@ class Rendered(unittest.TestCase):
             raise AssertionError(f'{error}; the job is {self.state()}:\n{self.output()}') from None
 
     def verdict(self):
+        """Slurm may show the job in the queue before its processes have ended."""
+        until(lambda: (self.run_dir / 'result.json').exists(), 'a verdict')
         return json.loads((self.run_dir / 'result.json').read_text())['exit_code']
 
     def goes_on(self, before):

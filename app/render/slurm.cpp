@@ -61,9 +61,7 @@ fi
 )";
 constexpr const char* after = R"( &
 launcher=$!
-late=
-trap 'late=1; kill -TERM $launcher' USR1
-trap 'kill -TERM $launcher' TERM
+trap 'kill -TERM $launcher' TERM USR1
 until wait $launcher; code=$?; ! kill -0 $launcher 2>/dev/null; do :; done
 
 # The verdict: the exit code may be that of a task that was killed and restarted.
@@ -71,9 +69,8 @@ verdict=$(sed -n 's/.*"exit_code": *\([0-9]*\).*/\1/p' "$run/result.json" 2>/dev
 code=${verdict:-$code}
 echo "steelyard: code $code"
 # 75: stopped, and can go on. Slurm itself does not put a job back into the queue that ends within the
-# GraceTime of a preemption, or before its time limit. A job that its user cancels is not put back.
-preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=2; }
-if [ "$code" -eq 75 ] && { [ -n "$late" ] || preempted; }; then
+# GraceTime of a preemption, or before its time limit. A job that its user cancels is running no more.
+if [ "$code" -eq 75 ] && scontrol show job "$SLURM_JOB_ID" | grep -q JobState=RUNNING; then
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 exit "$code"

@@ -93,7 +93,8 @@ class Rendered(unittest.TestCase):
         try:
             return until(lambda: self.state() in states and self.state(), f'in state {states}', 90)
         except TimeoutError as error:
-            raise AssertionError(f'{error}; it is {self.state()}:\n{self.output()}') from None
+            shown = self.slurm.run('scontrol', 'show', 'job', self.number)
+            raise AssertionError(f'{error}:\n{shown}\n{self.output()}') from None
 
     def rounds(self):
         path = self.run_dir / 'rounds.jsonl'

@@ -77,8 +77,8 @@ struct Volumes {
   }
 };
 
-// A key for each role, which `member` needs to admit the right processes. Files are mounted one by one, since
-// in the folder of a secret they are symbolic links, which Steelyard does not follow.
+// A key for each role, which `member` needs to know whom to admit. Files are mounted one by one, since in the
+// folder of a secret they are symbolic links, which Steelyard does not follow.
 void add_keys(Volumes& volumes, const RenderedJob& job) {
   Json items = Json::array();
   for (const char* role : {"scheduler", "server", "worker"}) {
@@ -115,8 +115,7 @@ Json variable(const char* name, const std::string& label) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", field}}}};
 }
 
-// `set` is the name of the set: of a runtime the variable that has it, since each job of a runtime has its
-// own.
+// `set` is the name of the set; for a runtime the variable that has it, since each of its jobs has a name.
 Json container_of(const RenderedJob& job, const HostSpec& host, const std::string& set,
                   const Volumes& volumes) {
   const MachineRequest& machines = host.machines;

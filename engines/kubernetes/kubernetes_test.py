@@ -43,6 +43,8 @@ def check_rendered(custom):
         hosts.write_text((here / 'hosts.toml').read_text().replace('threads = "auto"', ''))  # some jobs need one
         for form in ('jobset', 'trainingruntime'):
             for job in (*sorted(jobs.glob('*.toml')), pathlib.Path('/opt/app/train.py')):
+                if job.stem.startswith('own_'):  # of programs with an engine, a model or a policy of their own
+                    continue
                 text = render(form, '--name', 'job', job=job, hosts=hosts)
                 found = manifests.complaints(documents_in(text), custom)
                 assert not found, f'{form} of {job}:\n' + '\n'.join(found)

@@ -44,6 +44,13 @@ scheduler = true
 servers = 1
 [[host.worker]]
 """
+WRONG = """
+[job]
+name = "quick"
+[data]
+name = "fashion-mnist"
+dir = "/nowhere"
+"""
 
 
 class Rendered(unittest.TestCase):
@@ -86,7 +93,8 @@ class Rendered(unittest.TestCase):
         try:
             return until(lambda: self.state() in states and self.state(), f'in state {states}', 90)
         except TimeoutError as error:
-            raise AssertionError(f'{error}; it is {self.state()}:\n{self.output()}') from None
+            shown = self.slurm.run('scontrol', 'show', 'job', self.number)
+            raise AssertionError(f'{error}:\n{shown}\n{self.output()}') from None
 
     def rounds(self):
         path = self.run_dir / 'rounds.jsonl'
@@ -100,6 +108,8 @@ class Rendered(unittest.TestCase):
             raise AssertionError(f'{error}; the job is {self.state()}:\n{self.output()}') from None
 
     def verdict(self):
+        """Slurm may show the job in the queue before its processes have ended."""
+        until(lambda: (self.run_dir / 'result.json').exists(), 'a verdict')
         return json.loads((self.run_dir / 'result.json').read_text())['exit_code']
 
     def goes_on(self, before):
@@ -164,7 +174,8 @@ class Rendered(unittest.TestCase):
 
     def test_a_wrong_job_fails_once(self):
         """Slurm would start a job with code 75 again."""
-        self.submit(ONE_GROUP, '--set', 'data.name=fashion-mnist', '--set', 'data.dir=/nowhere')
+        pathlib.Path(self.job).write_text(WRONG)
+        self.submit(ONE_GROUP)
         self.becomes('FAILED')
         self.assertIn('/nowhere', self.output())
 

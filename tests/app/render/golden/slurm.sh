@@ -33,19 +33,16 @@ fi
 
 steelyard launch --hosts slurm --set cluster.servers=2 --run-dir "$run" "${again[@]}" examples/jobs/quick.toml &
 launcher=$!
-late=
-trap 'late=1; kill -TERM $launcher' USR1
-trap 'kill -TERM $launcher' TERM
+trap 'kill -TERM $launcher' TERM USR1
 until wait $launcher; code=$?; ! kill -0 $launcher 2>/dev/null; do :; done
 
 # The verdict: the exit code may be that of a task that was killed and restarted.
 verdict=$(sed -n 's/.*"exit_code": *\([0-9]*\).*/\1/p' "$run/result.json" 2>/dev/null | head -n 1)
 code=${verdict:-$code}
 echo "steelyard: code $code"
-# 75: stopped, and can go on. Slurm does not put the job back into the queue if it ends within the GraceTime
-# of a preemption, or before its time limit. It would also do so for a job that its user cancels.
-preempted() { scontrol show job "$SLURM_JOB_ID" | grep -q PreemptTime=2; }
-if [ "$code" -eq 75 ] && { [ -n "$late" ] || preempted; }; then
+# 75: stopped, and can go on. Slurm itself does not put a job back into the queue that ends within the
+# GraceTime of a preemption, or before its time limit. A job that its user cancels is running no more.
+if [ "$code" -eq 75 ] && scontrol show job "$SLURM_JOB_ID" | grep -q JobState=RUNNING; then
   scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
 exit "$code"

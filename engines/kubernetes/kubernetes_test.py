@@ -81,7 +81,9 @@ def check_secrets():
         for form in ('jobset', 'trainingruntime', 'slurm'):
             text = render(form)
             assert 'kind: Secret' not in text and not any(it in text for it in keys)
-            assert not any(manifests.SECRET.fullmatch(it) for it in text.split()), form
+            # The path of a file may have the length of a key.
+            alike = [it for it in text.split() if manifests.SECRET.fullmatch(it) and not pathlib.Path(it).exists()]
+            assert not alike, (form, alike)
 
 
 def check_text():

@@ -52,14 +52,16 @@ class Mpi(EngineCase):
         self.assertEqual(self.rounds(), list(range(96)))
 
     def test_a_stopped_job_continues_with_the_same_command(self) -> None:
-        job = self.start()
+        # Slow workers, so that the job is not over when the signal arrives.
+        slow = [it for name in ("one", "two", "three") for it in ("--set", f"worker.{name}.simulate_slowdown=20")]
+        job = self.start(*slow)
         self.eventually(lambda: len(self.rounds()) >= 5, self.said)
         job.send_signal(signal.SIGTERM)
         self.assertNotEqual(job.wait(60), 0, "mpirun has a code of its own")
         self.eventually(lambda: not self.processes(), "all ranks end")
         self.assertEqual(self.result()["exit_code"], 75)
         self.assertLess(len(self.rounds()), 24)
-        job = self.start()
+        job = self.start(*slow)
         self.assertEqual(job.wait(120), 0, self.said())
         self.assertIn("resuming from", self.said())
         self.assert_same_bits()

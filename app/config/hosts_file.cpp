@@ -151,8 +151,7 @@ bool is_address(std::string_view text) {
          (text.find(':') == std::string_view::npos || is_ipv6(std::string(text)));
 }
 
-// Those that [defaults] has, too.
-std::vector<Key> keys_of_any_host(HostSpec& host) {
+std::vector<Key> keys_of_the_way(HostSpec& host) {
   return {
       {"through", &host.through, Limits::texts(is_one_line, 64),
        "any command whose standard input and output are those of the program that it is given: the words of "
@@ -161,6 +160,11 @@ std::vector<Key> keys_of_any_host(HostSpec& host) {
        R"(["srun", "-N1", "-n1", "-w", "{name}", "--overlap"])"},
       {"shared_files", &host.shared_files, Limits::any(),
        "true: this machine's files are there too, at the same paths, and results are in its run directory"},
+  };
+}
+
+std::vector<Key> keys_of_the_program(HostSpec& host) {
+  return {
       {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
        "the program there; default: the running program, on a host with other files steelyard in PATH",
        "\"steelyard\""},
@@ -173,8 +177,6 @@ std::vector<Key> keys_of_any_host(HostSpec& host) {
 
 std::vector<Key> keys_of_a_host(HostSpec& host) {
   const Limits address = Limits::text(is_address, "a host name or an address, without a port", false);
-  std::vector<Key> any = keys_of_any_host(host);
-  const std::vector<Key> through(any.begin(), any.begin() + 2), program(any.begin() + 2, any.end());
   return joined(
       {{{"name", &host.name, Limits::plain_name(), "name in messages; default: host-0, host-1, ...",
          "\"host-0\""},
@@ -184,7 +186,7 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
         {"netns", &host.netns,
          Limits::text(is_plain_name, "the name of a network namespace, as `ip netns` lists it", false),
          "a network namespace of this machine (as root); needs an address", "\"left\""}},
-       through,
+       keys_of_the_way(host),
        {{"address", &host.address, address,
          "address at which the other hosts reach it; default: the host of ssh, with through the name, or "
          "127.0.0.1",
@@ -192,7 +194,7 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
         {"listen", &host.listen, address,
          "address to which its ports are bound; default: address, or 0.0.0.0 if that is a name",
          "\"10.0.0.1\""}},
-       program,
+       keys_of_the_program(host),
        {
            {"scheduler", &host.scheduler, Limits::any(),
             "true for exactly one host, which gets the scheduler, the job and the results"},
@@ -274,7 +276,8 @@ Schema schema_of(HostsDraft& draft) {
       "the hosts of steelyard launch",
       "A hosts file says which processes `steelyard launch` starts on which machine.\n"
       "It replaces the servers and workers of the job.\n",
-      {{"defaults", "keys of every [[host]] that does not give them", keys_of_any_host(draft.defaults)},
+      {{"defaults", "keys of every [[host]] that does not give them",
+        joined({keys_of_the_way(draft.defaults), keys_of_the_program(draft.defaults)})},
        {"host", "one [[host]] for each machine, at least one", keys_of_a_host(draft.host), Kind::list, true},
        {"host.worker", "one for each worker, below its host; at least one in all", std::move(worker),
         Kind::list}}};

@@ -37,8 +37,7 @@ struct HostSpec {
   std::string address;    // at which the other hosts reach it
   std::string listen;     // to which its ports are bound
   std::string steelyard;  // the program on that host; empty: the running program
-  std::string
-      directory;  // working directory; empty: the current one, with other files that of the connection
+  std::string directory;  // working directory; empty: the current one, or where the connection begins
 
   bool scheduler = false;
   std::uint32_t port = 7070;  // the scheduler's

@@ -77,8 +77,8 @@ struct Volumes {
   }
 };
 
-// A key for each role, which `member` needs to admit the right ones. Files are mounted one by one, since in
-// the folder of a secret they are symbolic links, which Steelyard does not follow.
+// A key for each role, which `member` needs to admit the right ones. Files are mounted one by one: in the
+// folder of a secret they would be symbolic links.
 void add_keys(Volumes& volumes, const RenderedJob& job) {
   Json items = Json::array();
   for (const char* role : {"scheduler", "server", "worker"}) {

@@ -69,8 +69,7 @@ HostsFile hosts_of(const PlanCommand& command) {
   if (const HostSpec& host = hosts.scheduler(); !host.has_our_files()) {
     refuse_setup(command.hosts_file + ": the scheduler is on host '" + host.name +
                  "', which has other files, and the plan reads the records of its runs: run `steelyard plan` "
-                 "there, or "
-                 "give a host on this machine scheduler = true");
+                 "there, or give a host on this machine scheduler = true");
   }
   std::vector<std::string> names = names_of(hosts);
   for (const std::string& name : command.without) {

@@ -225,7 +225,7 @@ class Members {
   [[nodiscard]] std::optional<std::uint32_t> shard_slot(const std::string& name, std::uint32_t limit) const;
 
   [[nodiscard]] std::vector<std::uint32_t> working() const;  // slots
-  // Called for every message, unlike working(), which visits all workers.
+  // For code that runs at every message: working() visits all workers.
   [[nodiscard]] bool anybody_works(std::optional<std::uint32_t> besides = {}) const;
   [[nodiscard]] bool all_shards_loaded(std::uint32_t wanted) const;
   [[nodiscard]] Version lowest_version() const;  // of all shards

@@ -14,9 +14,8 @@ except ImportError as why:
     print(f'skipped: {why}: script/setup --engines installs Dask')
     sys.exit(77)
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tests/bindings/python'))
 
-import adapter_case  # noqa: E402
 import engine_case  # noqa: E402
 from engine_case import parent_of, processes, runs  # noqa: E402
 
@@ -27,7 +26,7 @@ SLOWED = {f'worker-{i}': {'simulate_slowdown': 50} for i in range(3)}  # rounds 
 LONG = {'train.epochs': 30}
 
 
-class DaskCase(adapter_case.AdapterCase):
+class DaskCase(engine_case.EngineCase):
     def setUp(self):
         super().setUp()
         scratch = dask.config.set({'temporary-directory': str(self.folder / 'dask')})

@@ -19,9 +19,8 @@ except ImportError as why:
     print(f'skipped: {why}: script/setup --engines installs Ray')
     sys.exit(77)
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'tests/bindings/python'))
 
-import adapter_case  # noqa: E402
 import engine_case  # noqa: E402
 from engine_case import parent_of, processes, runs  # noqa: E402
 
@@ -47,7 +46,7 @@ def setUpModule():
     unittest.addModuleCleanup(ray.shutdown)
 
 
-class RayCase(adapter_case.AdapterCase):
+class RayCase(engine_case.EngineCase):
     def run_job(self, script=None, workers=WORKERS, **more):
         return steelyard.ray.run(script or self.job, workers, run_dir=self.run_directory,
                                  launch_options=['--quiet'], wait=60, **more)

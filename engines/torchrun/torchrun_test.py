@@ -13,7 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from same_bits import PROGRAM, SCRIPT, EngineCase, require  # noqa: E402
+from same_bits import PROGRAM, EngineCase, require  # noqa: E402
 
 TORCHRUN = os.environ.get("TORCHRUN", "torchrun")
 TASKS = 3
@@ -32,11 +32,11 @@ class Torchrun(EngineCase):
         super().setUp()
         self.meet = f"127.0.0.1:{free_port()}"
 
-    def start(self, *more: str, of: tuple = ()) -> subprocess.Popen:
+    def start(self, *more: str) -> subprocess.Popen:
         torchrun = [TORCHRUN, "--standalone", "--no_python", "--nproc_per_node", str(TASKS), "--max_restarts", "2"]
         member = [PROGRAM, "member", "--run-dir", self.run_dir, "--meet", self.meet, *more]
         with (self.folder / "torchrun.log").open("ab") as log:
-            job = subprocess.Popen([*torchrun, *OUTPUT, *member, *(of or (self.job,))], env=self.environment,
+            job = subprocess.Popen([*torchrun, *OUTPUT, *member, self.job], env=self.environment,
                                    stdout=log, stderr=log)
         self.addCleanup(job.wait)
         self.addCleanup(job.kill)
@@ -44,16 +44,6 @@ class Torchrun(EngineCase):
 
     def said(self) -> str:
         return (self.folder / "torchrun.log").read_text(encoding="utf-8")
-
-    def test_the_same_bits_as_train(self) -> None:
-        job = self.start()
-        self.assertEqual(job.wait(180), 0, self.said())
-        self.assert_same_bits()
-
-    def test_the_same_model_as_run(self) -> None:
-        job = self.start(of=(SCRIPT, self.model))
-        self.assertEqual(job.wait(180), 0, self.said())
-        self.assert_same_model()
 
     def test_after_the_loss_of_a_rank_all_are_restarted_and_continue(self) -> None:
         job = self.start("--set", "train.epochs=40")

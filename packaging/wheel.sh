@@ -31,6 +31,7 @@ build_wheel() {
     "Libzip_INCLUDE_DIR=$libraries/include" "Libzip_LIBRARY=$libraries/lib/libzip.a;$(static libz.a)"
     "Httplib_INCLUDE_DIR=$libraries/include" Httplib_LIBRARY=OFF Tomlplusplus_LIBRARY=OFF
     "CMAKE_EXE_LINKER_FLAGS=$link" "CMAKE_SHARED_LINKER_FLAGS=$link"
+    "CMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections"  # for --gc-sections
     "ZLIB_LIBRARY=$(static libz.a)" "XxHash_LIBRARY=$(static libxxhash.a)" "STEELYARD_LICENCES=$work/licences"
   )
   # A build directory beside that of script/build, so that ccache has most objects.

@@ -6,7 +6,8 @@ command -v dpkg-shlibdeps >/dev/null || fail "Debian packages can be built on De
 
 # Times in the packages: of the commit, so that two builds of it give the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CMakeLists.txt)}
-export SOURCE_DATE_EPOCH STEELYARD_BUILD=$work/build STEELYARD_VERSION=$version
+# Beside the build directory of script/build, so that ccache has most objects.
+export SOURCE_DATE_EPOCH STEELYARD_BUILD=$root/build/deb-package STEELYARD_VERSION=$version
 export CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=$root
 
 # The prefix is given now, not at the installation, because Debian's folder of libraries depends on it.

@@ -19,8 +19,9 @@ Checkpoints::Due Checkpoints::due(Time now, Version version, bool scheduled) {
   if (!in_time && !scheduled && !requested) return {};
   last_due_ = now;
   if (pending_.size() < pending_at_most) return {true};
-  return {false, "no checkpoint of round " + std::to_string(version) + ": " +
-                     std::to_string(pending_.size()) + " are still being written"};
+  if (std::exchange(skipped_, true)) return {};
+  return {false, "the checkpoint of round " + std::to_string(version) +
+                     " is skipped: two earlier ones are still being written (further ones are skipped silently)"};
 }
 
 std::optional<std::string> Checkpoints::answer(const Saved& saved) {

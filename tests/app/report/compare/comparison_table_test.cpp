@@ -90,8 +90,8 @@ TEST(CompareTable, AFastMethodWithLowAccuracyIsNotFirst) {
   comparison.entries.resize(4);
   comparison.entries.erase(comparison.entries.begin() + 1);
   EXPECT_THAT(comparison_table(comparison),
-              HasSubstr("equal bsp is first, 0.75 times (0.60 to 0.75) as fast as the best "
-                        "device alone (more machines gain nothing for this job); ranked behind all"));
+              HasSubstr("is fastest: more machines gain nothing for this job; of the methods, equal bsp is first, "
+                        "0.75 times (0.60 to 0.75) as fast as the best device alone; ranked behind all"));
   for (Trial& trial : comparison.entries[0].trials) trial.accuracy = 0.45;
   EXPECT_THAT(comparison_table(comparison), Not(HasSubstr("is first")))
       << "only the single device keeps the accuracy";

@@ -48,8 +48,10 @@ std::string Checkpoints::way_back() const {
                   : "start again: no checkpoint had been written yet";
 }
 
-std::string Checkpoints::way_back_from_non_finite() {
-  return "the last checkpoint is kept: lower train.lr, or set train.clip_norm, and resume";
+std::string Checkpoints::way_back_from_non_finite() const {
+  if (last_saved_ || !pending_.empty() || resumed_)
+    return "the last checkpoint is kept: lower train.lr, or set train.clip_norm, and resume";
+  return "start again with a lower train.lr, or with train.clip_norm: no checkpoint had been written yet";
 }
 
 }  // namespace steelyard

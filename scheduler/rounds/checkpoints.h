@@ -50,7 +50,7 @@ class Checkpoints {
   // How users can continue after a failure, for messages.
   [[nodiscard]] std::string way_back() const;
   // The same after training produced numbers that are not finite.
-  [[nodiscard]] static std::string way_back_from_non_finite();
+  [[nodiscard]] std::string way_back_from_non_finite() const;
 
  private:
   const Duration every_;  // zero: not by time

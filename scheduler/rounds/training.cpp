@@ -372,7 +372,7 @@ void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
 
 void Training::fail(Time now, const EndJob& failure, Outbox& out) {
   const bool non_finite = failure.outcome == Outcome::non_finite;
-  const std::string way_back = non_finite ? Checkpoints::way_back_from_non_finite() : checkpoints_.way_back();
+  const std::string way_back = non_finite ? checkpoints_.way_back_from_non_finite() : checkpoints_.way_back();
   end(now, failure.outcome, failure.text + "; " + way_back, out);
 }
 

@@ -238,7 +238,8 @@ Command read_command_line(int argc, const char* const* argv) {
 
   std::string log;
   app.add_option("--log", log,
-                 "how lines of the log begin, before the command: plain, dated (time and level; the default in files) "
+                 "how lines of the log begin, before the command: plain, dated (time and level; the default "
+                 "in files) "
                  "or json; processes that it starts here do the same")
       ->check(CLI::IsMember({"plain", "dated", "json"}));
 

@@ -18,8 +18,8 @@
 #include "app/tools/plan_command.h"
 #include "app/tools/predict_command.h"
 #include "app/tools/profile_command.h"
-#include "app/tools/simulate_command.h"
 #include "app/tools/runs_command.h"
+#include "app/tools/simulate_command.h"
 #include "app/tools/status_command.h"
 #include "protocol/sync_mode.h"
 #include "sim/simulation.h"
@@ -367,8 +367,8 @@ void add_simulations(Commands& all) {
 }
 
 void add_tools(Commands& all) {
-  for (auto* const add : {add_profile, add_devices, add_trace, add_journal, add_report, add_status, add_top, add_runs,
-                          add_inspect, add_eval, add_predict, add_key_files})
+  for (auto* const add : {add_profile, add_devices, add_trace, add_journal, add_report, add_status, add_top,
+                          add_runs, add_inspect, add_eval, add_predict, add_key_files})
     add(all);
 }
 

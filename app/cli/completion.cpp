@@ -83,7 +83,8 @@ std::string bash(const std::vector<Completed>& all) {
     names += it.command.text + " ";
     options += "    " + it.command.text + ") words=\"" + texts_of(it.words) + "\" ;;\n";
   }
-  for (const auto& [name, words] : values_by_option(all)) cases += "    " + name + ") words=\"" + words + "\" ;;\n";
+  for (const auto& [name, words] : values_by_option(all))
+    cases += "    " + name + ") words=\"" + words + "\" ;;\n";
   return R"(# Completion of steelyard for bash.
 _steelyard() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
@@ -122,7 +123,8 @@ std::string zsh(const std::vector<Completed>& all) {
     for (const Word& word : it.words) options += "      " + described(word) + "\n";
     options += "    ) ;;\n";
   }
-  for (const auto& [name, words] : values_by_option(all)) cases += "    " + name + ") compadd " + words + "; return ;;\n";
+  for (const auto& [name, words] : values_by_option(all))
+    cases += "    " + name + ") compadd " + words + "; return ;;\n";
   return R"(#compdef steelyard
 _steelyard() {
   local -a found
@@ -150,7 +152,8 @@ std::string fish(const std::vector<Completed>& all) {
   for (const Completed& it : all) {
     text += "complete -c steelyard -n __fish_use_subcommand -f -a " + it.command.text + " -d " +
             quoted(it.command.about, true) + "\n";
-    const std::string after = "complete -c steelyard -n '__fish_seen_subcommand_from " + it.command.text + "' ";
+    const std::string after =
+        "complete -c steelyard -n '__fish_seen_subcommand_from " + it.command.text + "' ";
     for (const Word& word : it.words) {
       if (!word.text.starts_with("--")) {
         text += after + "-f -a " + quoted(word.text, true) + "\n";

@@ -61,7 +61,8 @@ std::thread thread_without_signals(Body body) {
 // Each line of a text that ends with a newline. Frames of progress are for terminals, and stay as they are.
 std::string formatted_lines(LineFormat format, Level level, const std::string& text) {
   if (format == LineFormat::plain || !text.ends_with('\n')) return text;
-  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   std::string lines;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
     end = text.find('\n', at);
@@ -116,8 +117,8 @@ std::string formatted_line(LineFormat format, double seconds, Level level, const
   std::tm at{};
   gmtime_r(&whole, &at);
   const auto thousandths = static_cast<int>((seconds - std::floor(seconds)) * 1000);
-  const std::string time = printed("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", at.tm_year + 1900, at.tm_mon + 1, at.tm_mday,
-                                   at.tm_hour, at.tm_min, at.tm_sec, thousandths);
+  const std::string time = printed("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", at.tm_year + 1900, at.tm_mon + 1,
+                                   at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec, thousandths);
   const char* const name = names[static_cast<std::size_t>(level)];
   if (format == LineFormat::json) return dump_json(Json{{"time", time}, {"level", name}, {"text", text}}, -1);
   return time + printed(" %-7s ", name) + text;

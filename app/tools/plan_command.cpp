@@ -207,7 +207,8 @@ std::string launch_line(const PlanCommand& command, const std::string& hosts, co
 }
 
 // The best candidate of existing workers only; null if no candidate qualifies. `exact`: only modes without a caution.
-const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there, bool exact) {
+const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there,
+                            bool exact) {
   for (const Candidate& it : ranked) {
     if (exact && !caution(it.mode).empty()) continue;
     if (std::ranges::all_of(it.workers, [&](const std::string& name) {

@@ -29,8 +29,9 @@ ReportedRun described(const std::string& path) {
     return fs::exists(path + file, ignored) ? read_input(path + file, {what, 64, ""}) : std::string();
   };
   const std::string job = text("/job.toml", "job of a run");
-  ReportedRun run =
-      reported_run(path, job, run_record("", text("/events.jsonl", "events of a run"), text("/result.json", "result of a run")));
+  ReportedRun run = reported_run(
+      path, job,
+      run_record("", text("/events.jsonl", "events of a run"), text("/result.json", "result of a run")));
   run.state = state_of(path, run.record.result);
   return run;
 }
@@ -40,14 +41,16 @@ std::string began(const ReportedRun& run) {
 }
 
 bool can_resume(const ReportedRun& run) {
-  return run.state != "running" && run.state != "finished" && !list_checkpoints(run.path + "/checkpoints").empty();
+  return run.state != "running" && run.state != "finished" &&
+         !list_checkpoints(run.path + "/checkpoints").empty();
 }
 
 // The command that started the run. The run directory of a script does not have the script.
 std::string resume_command(const ReportedRun& run) {
   const std::string path = shown_line(run.path);
   const bool script = run.job.find("[model]\nname = \"external\"") != std::string::npos;
-  return "steelyard " + (script ? "run SCRIPT" : "train " + path + "/job.toml") + " --run-dir " + path + " --resume";
+  return "steelyard " + (script ? "run SCRIPT" : "train " + path + "/job.toml") + " --run-dir " + path +
+         " --resume";
 }
 
 std::string result_text(const ReportedRun& run) {
@@ -103,7 +106,8 @@ std::string runs_table(const std::vector<ReportedRun>& runs) {
     std::ranges::replace(date, 'T', ' ');
     const std::string model = run.about.substr(0, run.about.find(','));
     rows.push_back({run.path, date, model, run.policy,
-                    run.record.result.seconds >= 0 ? duration_text(run.record.result.seconds) : "", result_text(run)});
+                    run.record.result.seconds >= 0 ? duration_text(run.record.result.seconds) : "",
+                    result_text(run)});
   }
   std::array<std::size_t, 6> widths{};
   for (auto& row : rows) {

@@ -21,8 +21,8 @@ struct StatusCommand {
 
 // `steelyard top`: the same again and again, until the run ends.
 struct TopCommand {
-  std::string run;    // as above
-  double every = 1;   // seconds
+  std::string run;   // as above
+  double every = 1;  // seconds
 };
 
 // Throw Failure if a directory is not a run.

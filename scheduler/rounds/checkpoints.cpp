@@ -20,8 +20,9 @@ Checkpoints::Due Checkpoints::due(Time now, Version version, bool scheduled) {
   last_due_ = now;
   if (pending_.size() < pending_at_most) return {true};
   if (std::exchange(skipped_, true)) return {};
-  return {false, "the checkpoint of round " + std::to_string(version) +
-                     " is skipped: two earlier ones are still being written (further ones are skipped silently)"};
+  return {false,
+          "the checkpoint of round " + std::to_string(version) +
+              " is skipped: two earlier ones are still being written (further ones are skipped silently)"};
 }
 
 std::optional<std::string> Checkpoints::answer(const Saved& saved) {

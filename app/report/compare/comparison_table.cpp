@@ -245,8 +245,7 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
   const Row& first = *methods.front();
   const auto lone = std::ranges::find_if(
       ranking, [&](const Row& row) { return !row.contender.alone.empty() && number(row); });
-  const bool in_vain =
-      lone != ranking.end() && first.gain_on_alone && first.gain_on_alone->median < no_gain;
+  const bool in_vain = lone != ranking.end() && first.gain_on_alone && first.gain_on_alone->median < no_gain;
   std::string text = label(first.contender) + " is first";
   if (in_vain) {
     text = label(lone->contender) + " is fastest: more machines gain nothing for this job; of the methods, " +

@@ -57,7 +57,9 @@ std::string workers_table(const ReportedRun& run, const RunStatus& status) {
   if (shown > workers_shown) text += "  and " + std::to_string(shown - workers_shown) + " more\n";
   for (const auto& [name, why] : workers_without_rounds(run, status)) {
     if (++shown > workers_shown) break;
-    text += wrapped("  " + cell(name, longest_name) + "  " + shown_line(why), summary_width, 2 + longest_name + 2) + "\n";
+    text += wrapped("  " + cell(name, longest_name) + "  " + shown_line(why), summary_width,
+                    2 + longest_name + 2) +
+            "\n";
   }
   return text;
 }
@@ -100,8 +102,9 @@ std::string awaited_text(const ReportedRun& run) {
     if (!notes.contains(worker)) missing += (missing.empty() ? "" : ", ") + worker;
   }
   if (!missing.empty()) return "waiting for " + missing;
-  return run.record.events.empty() ? "waiting for the first process"
-                                   : "waiting for the first round; last note: " + run.record.events.back().text;
+  return run.record.events.empty()
+             ? "waiting for the first process"
+             : "waiting for the first round; last note: " + run.record.events.back().text;
 }
 
 double share_done(const ReportedRun& run) {

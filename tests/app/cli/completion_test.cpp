@@ -41,7 +41,9 @@ TEST(Completion, OfBashListsCommandsOptionsAndValues) {
 TEST(Completion, OfZshDescribesCommandsAndOptions) {
   const std::string script = completion("zsh");
   EXPECT_TRUE(script.starts_with("#compdef steelyard\n"));
-  EXPECT_THAT(script, HasSubstr("      'train:run a job on this machine\\: starts scheduler, servers and workers'\n"));
+  EXPECT_THAT(
+      script,
+      HasSubstr("      'train:run a job on this machine\\: starts scheduler, servers and workers'\n"));
   EXPECT_THAT(script, HasSubstr("    train) found=(\n      '--help:"));
   EXPECT_THAT(script, HasSubstr("    --policy) compadd boa cannikin "));
   EXPECT_THAT(script, ContainsRegex("status:print a run'.''s progress")) << "a quote ends and begins again";
@@ -50,8 +52,10 @@ TEST(Completion, OfZshDescribesCommandsAndOptions) {
 
 TEST(Completion, OfFishDescribesCommandsAndOptions) {
   const std::string script = completion("fish");
-  EXPECT_THAT(script, HasSubstr("complete -c steelyard -n __fish_use_subcommand -f -a train -d 'run a job on"));
-  EXPECT_THAT(script, HasSubstr("complete -c steelyard -n '__fish_seen_subcommand_from train' -l resume -d '"));
+  EXPECT_THAT(script,
+              HasSubstr("complete -c steelyard -n __fish_use_subcommand -f -a train -d 'run a job on"));
+  EXPECT_THAT(script,
+              HasSubstr("complete -c steelyard -n '__fish_seen_subcommand_from train' -l resume -d '"));
   EXPECT_THAT(script, HasSubstr("-a status -d 'print a run\\'s progress"));
   EXPECT_THAT(script, ContainsRegex("-l policy -d '[^\n]*' -x -a 'boa cannikin "));
   EXPECT_THAT(script, Not(HasSubstr("attend")));

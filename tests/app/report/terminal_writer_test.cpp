@@ -108,9 +108,10 @@ TEST_F(TerminalWriterTest, LinesOfAFileHaveTimeAndLevel) {
   writer.write("one\ntwo\n");
   writer.line("three", Level::error);
   writer.write("\rframe");
-  EXPECT_THAT(read_while_it_settles(writer),
-              testing::MatchesRegex("....-..-..T..:..:..\\....Z info    one\n.*Z info    two\n.*Z error   three\n"
-                                    "(\rframe)?"));
+  EXPECT_THAT(
+      read_while_it_settles(writer),
+      testing::MatchesRegex("....-..-..T..:..:..\\....Z info    one\n.*Z info    two\n.*Z error   three\n"
+                            "(\rframe)?"));
 }
 
 TEST_F(TerminalWriterTest, OnlyAFileIsDatedByDefault) {

@@ -28,11 +28,14 @@ ReportedRun made(const std::string& path, const std::string& state, const std::s
 }
 
 TEST(RunsTable, NamesTimeModelPolicyAndResult) {
-  const std::string table = runs_table(
-      {made("runs/a", "finished", R"({"outcome":"finished","accuracy":0.884,"seconds":83.2})"),
-       made("runs/long-name", "running", "")});
+  const std::string table =
+      runs_table({made("runs/a", "finished", R"({"outcome":"finished","accuracy":0.884,"seconds":83.2})"),
+                  made("runs/long-name", "running", "")});
   EXPECT_THAT(table, ContainsRegex("run +began .UTC. +model +policy +time +result\n"));
-  EXPECT_THAT(table, ContainsRegex("runs/a +2026-05-04 07:08 +softmax on synthetic +steelyard +1:23 +finished, accuracy 88.40 %"));
+  EXPECT_THAT(
+      table,
+      ContainsRegex(
+          "runs/a +2026-05-04 07:08 +softmax on synthetic +steelyard +1:23 +finished, accuracy 88.40 %"));
   EXPECT_THAT(table, ContainsRegex("runs/long-name +2026-05-04 07:08 .* - +running\n"));
   EXPECT_THAT(table, Not(HasSubstr("--resume"))) << "neither can be resumed";
 }
@@ -42,7 +45,8 @@ TEST(RunsTable, AStoppedRunWithACheckpointCanBeResumed) {
   std::filesystem::create_directories(folder / "checkpoints/5");
   std::ofstream(folder / "checkpoints/5/MANIFEST.json") << "{}";
   const std::vector<ReportedRun> runs{made(folder, "stopped", "")};
-  const std::string command = "steelyard train " + folder.string() + "/job.toml --run-dir " + folder.string() + " --resume";
+  const std::string command =
+      "steelyard train " + folder.string() + "/job.toml --run-dir " + folder.string() + " --resume";
   EXPECT_THAT(runs_table(runs), HasSubstr("\n  " + command + "\n"));
   const Json json = parse_json(runs_json(runs));
   EXPECT_EQ(json["runs"][0]["resume"], command);

@@ -53,7 +53,8 @@ TEST(StatusText, ARunWithoutRoundsNamesWhatItWaitsFor) {
   MadeRun made;
   made.note("worker 'half' joined");
   ReportedRun run = reported(made);
-  EXPECT_THAT(status_text(run, "running"), HasSubstr("waiting for the first round; last note: worker 'half' joined"));
+  EXPECT_THAT(status_text(run, "running"),
+              HasSubstr("waiting for the first round; last note: worker 'half' joined"));
   run.machines = {{"half", {}}, {"quarter", {}}};
   EXPECT_THAT(status_text(run, "running"), HasSubstr("waiting for quarter\n"));
 }

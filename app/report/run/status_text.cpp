@@ -40,6 +40,25 @@ std::map<std::string, std::string> last_notes(const RunRecord& record) {
   return notes;
 }
 
+// The name between the quotes that follow `before`; empty if it is not there.
+std::string quoted_after(const std::string& text, const std::string& before) {
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + before.size(), end = text.find('\'', begin);
+  return end == std::string::npos ? "" : text.substr(begin, end - begin);
+}
+
+// Servers that took the place of a lost one and got no mirror since, by the notes of the scheduler.
+std::vector<std::string> without_mirror(const RunRecord& record) {
+  std::vector<std::string> servers;
+  for (const RunEvent& event : record.events) {
+    if (const std::string place = quoted_after(event.text, "is lost; its mirror '"); !place.empty())
+      servers.push_back(place);
+    if (event.text.starts_with("server '")) std::erase(servers, quoted_after(event.text, "' mirrors '"));
+  }
+  return servers;
+}
+
 std::string workers_table(const ReportedRun& run, const RunStatus& status) {
   const RunRecord& record = status.record;
   const Finding& finding = status.finding;
@@ -166,7 +185,15 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
     text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
   else if (std::isfinite(status.test_loss))
     text += "  test loss           " + fixed(status.test_loss, 4) + "\n";
-  return text + workers_table(run, status) +
+  text += workers_table(run, status);
+  for (const std::string& server : without_mirror(run.record)) {
+    if (!running) break;
+    text += wrapped("  server '" + shown_line(server) +
+                        "' has no mirror, so its loss would end the job: start one more server with --mirrors 1",
+                    summary_width, 2) +
+            "\n";
+  }
+  return text +
          wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
 }
 

@@ -48,6 +48,18 @@ TEST(StatusText, WorkersWithoutSamplesAreListedWithTheReason) {
                     ContainsRegex("half +100.0")));
 }
 
+TEST(StatusText, AServerWithoutAMirrorIsNamedUntilItHasOne) {
+  MadeRun made;
+  made.note("server 's0' joined at x").note("server 's1' mirrors 's0'");
+  made.round({"half"}, {100}, {20});
+  EXPECT_THAT(status_text(reported(made), "running"), Not(HasSubstr("no mirror")));
+  made.note("server 's0' is lost; its mirror 's1' is in its place, without a mirror of its own");
+  EXPECT_THAT(status_text(reported(made), "running"), HasSubstr("server 's1' has no mirror"));
+  EXPECT_THAT(status_text(reported(made), "finished"), Not(HasSubstr("no mirror")));
+  made.note("server 's2' mirrors 's1'");
+  EXPECT_THAT(status_text(reported(made), "running"), Not(HasSubstr("no mirror")));
+}
+
 TEST(StatusText, ARunWithoutRoundsNamesWhatItWaitsFor) {
   EXPECT_THAT(status_text(reported(MadeRun()), "stopped"), HasSubstr("stopped, no round has ended"));
   MadeRun made;

@@ -59,7 +59,7 @@ std::thread thread_without_signals(Body body) {
 }
 
 // Each line of a text that ends with a newline. Frames of progress are for terminals, and stay as they are.
-std::string formatted_lines(LineFormat format, Level level, const std::string& text) {
+std::string formatted_lines(LineFormat format, LogLevel level, const std::string& text) {
   if (format == LineFormat::plain || !text.ends_with('\n')) return text;
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -110,7 +110,7 @@ struct TerminalWriter::State {
   Mark ended{1};
 };
 
-std::string formatted_line(LineFormat format, double seconds, Level level, const std::string& text) {
+std::string formatted_line(LineFormat format, double seconds, LogLevel level, const std::string& text) {
   static constexpr const char* names[] = {"info", "warning", "error"};
   if (format == LineFormat::plain) return text;
   const auto whole = static_cast<std::time_t>(std::floor(seconds));
@@ -149,13 +149,13 @@ TerminalWriter::~TerminalWriter() {
   }
 }
 
-void TerminalWriter::write(std::string text, Level level) {
+void TerminalWriter::write(std::string text, LogLevel level) {
   text = formatted_lines(format_, level, text);
   if (text.empty()) return;
   const std::size_t waiting = state_->waiting.size();
   if (!text.ends_with('\n') && (state_->dropped > 0 || waiting > 0)) return;
   const std::uint64_t dropped = state_->dropped.exchange(0);
-  if (dropped > 0) text = formatted_lines(format_, Level::warning, not_shown(dropped)) + text;
+  if (dropped > 0) text = formatted_lines(format_, LogLevel::warning, not_shown(dropped)) + text;
   if (waiting >= most_waiting_texts || !state_->waiting.try_push({std::move(text)}))
     state_->dropped += dropped + 1;
 }
@@ -183,7 +183,7 @@ TerminalWriter& standard_error() { return writer_of_process<STDERR_FILENO>(); }
 TerminalWriter& standard_output() { return writer_of_process<STDOUT_FILENO>(); }
 
 void show_notices(const std::vector<std::string>& notices) {
-  for (const std::string& notice : notices) standard_error().line("steelyard: " + notice, Level::warning);
+  for (const std::string& notice : notices) standard_error().line("steelyard: " + notice, LogLevel::warning);
 }
 
 }  // namespace steelyard

@@ -22,12 +22,12 @@
 
 namespace steelyard {
 
-enum class Level : std::uint8_t { info, warning, error };
+enum class LogLevel : std::uint8_t { info, warning, error };
 
 // How lines begin: as they are; "2026-05-04T07:08:09.123Z info  "; or as {"time":...,"level":...,"text":...}.
 enum class LineFormat : std::uint8_t { plain, dated, json };
 // A line of this format, without a newline; `seconds` since 1970.
-std::string formatted_line(LineFormat format, double seconds, Level level, const std::string& text);
+std::string formatted_line(LineFormat format, double seconds, LogLevel level, const std::string& text);
 // STEELYARD_LOG if it is "plain", "dated" or "json"; otherwise dated for a regular file, plain for the rest.
 LineFormat line_format(int file);
 
@@ -43,8 +43,8 @@ class TerminalWriter {
   TerminalWriter(const TerminalWriter&) = delete;
   TerminalWriter& operator=(const TerminalWriter&) = delete;
 
-  void line(const std::string& text, Level level = Level::info) { write(text + '\n', level); }
-  void write(std::string text, Level level = Level::info);
+  void line(const std::string& text, LogLevel level = LogLevel::info) { write(text + '\n', level); }
+  void write(std::string text, LogLevel level = LogLevel::info);
   // Waits until all earlier texts are written, at most for `patience`; returns whether it is written.
   bool settle(Duration patience = farewell);
 

@@ -188,13 +188,13 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
   text += workers_table(run, status);
   for (const std::string& server : without_mirror(run.record)) {
     if (!running) break;
-    text += wrapped("  server '" + shown_line(server) +
-                        "' has no mirror, so its loss would end the job: start one more server with --mirrors 1",
-                    summary_width, 2) +
-            "\n";
+    text +=
+        wrapped("  server '" + shown_line(server) +
+                    "' has no mirror, so its loss would end the job: start one more server with --mirrors 1",
+                summary_width, 2) +
+        "\n";
   }
-  return text +
-         wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
+  return text + wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
 }
 
 }  // namespace steelyard

@@ -97,16 +97,16 @@ TEST_F(TerminalWriterTest, AClosedTerminalIsIgnored) {
 }
 
 TEST_F(TerminalWriterTest, LinesOfAFileHaveTimeAndLevel) {
-  EXPECT_EQ(formatted_line(LineFormat::dated, 1777878489.1234, Level::warning, "no disk"),
+  EXPECT_EQ(formatted_line(LineFormat::dated, 1777878489.1234, LogLevel::warning, "no disk"),
             "2026-05-04T07:08:09.123Z warning no disk");
-  EXPECT_EQ(formatted_line(LineFormat::dated, 0, Level::info, "x"), "1970-01-01T00:00:00.000Z info    x");
-  EXPECT_EQ(formatted_line(LineFormat::json, 0, Level::error, "a \"b\""),
+  EXPECT_EQ(formatted_line(LineFormat::dated, 0, LogLevel::info, "x"), "1970-01-01T00:00:00.000Z info    x");
+  EXPECT_EQ(formatted_line(LineFormat::json, 0, LogLevel::error, "a \"b\""),
             R"({"level":"error","text":"a \"b\"","time":"1970-01-01T00:00:00.000Z"})");
-  EXPECT_EQ(formatted_line(LineFormat::plain, 0, Level::error, "x"), "x");
+  EXPECT_EQ(formatted_line(LineFormat::plain, 0, LogLevel::error, "x"), "x");
 
   TerminalWriter writer(ends_[1], LineFormat::dated);
   writer.write("one\ntwo\n");
-  writer.line("three", Level::error);
+  writer.line("three", LogLevel::error);
   writer.write("\rframe");
   EXPECT_THAT(
       read_while_it_settles(writer),

@@ -63,7 +63,7 @@ std::string texts_of(const std::vector<Word>& words) {
 }
 
 // In single quotes, for all three shells.
-std::string quoted(const std::string& text, bool is_fish = false) {
+std::string in_quotes(const std::string& text, bool is_fish = false) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -112,7 +112,7 @@ complete -o filenames -F _steelyard steelyard
 std::string described(const Word& word) {
   std::string text = word.text + ":";
   for (const char c : word.about) text += c == ':' ? "\\:" : std::string(1, c);
-  return quoted(text);
+  return in_quotes(text);
 }
 
 std::string zsh(const std::vector<Completed>& all) {
@@ -151,16 +151,16 @@ std::string fish(const std::vector<Completed>& all) {
   std::string text = "# Completion of steelyard for fish.\n";
   for (const Completed& it : all) {
     text += "complete -c steelyard -n __fish_use_subcommand -f -a " + it.command.text + " -d " +
-            quoted(it.command.about, true) + "\n";
+            in_quotes(it.command.about, true) + "\n";
     const std::string after =
         "complete -c steelyard -n '__fish_seen_subcommand_from " + it.command.text + "' ";
     for (const Word& word : it.words) {
       if (!word.text.starts_with("--")) {
-        text += after + "-f -a " + quoted(word.text, true) + "\n";
+        text += after + "-f -a " + in_quotes(word.text, true) + "\n";
         continue;
       }
-      text += after + "-l " + word.text.substr(2) + " -d " + quoted(word.about, true);
-      if (!word.values.empty()) text += " -x -a " + quoted(CLI::detail::join(word.values, " "), true);
+      text += after + "-l " + word.text.substr(2) + " -d " + in_quotes(word.about, true);
+      if (!word.values.empty()) text += " -x -a " + in_quotes(CLI::detail::join(word.values, " "), true);
       text += "\n";
     }
   }

@@ -124,6 +124,12 @@ std::string formatted_line(LineFormat format, double seconds, LogLevel level, co
   return time + printed(" %-7s ", name) + text;
 }
 
+std::string_view without_date(std::string_view line) {
+  static constexpr std::size_t time = 24, all = time + 9;  // with the level and the blanks around it
+  const bool dated = line.size() >= all && line[10] == 'T' && line[time - 1] == 'Z' && line[time] == ' ';
+  return dated ? line.substr(all) : line;
+}
+
 LineFormat line_format(int file) {
   const char* const wanted = std::getenv("STEELYARD_LOG");
   const std::string_view name = wanted == nullptr ? "" : wanted;

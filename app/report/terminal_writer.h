@@ -15,6 +15,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -28,6 +29,8 @@ enum class LogLevel : std::uint8_t { info, warning, error };
 enum class LineFormat : std::uint8_t { plain, dated, json };
 // A line of this format, without a newline; `seconds` since 1970.
 std::string formatted_line(LineFormat format, double seconds, LogLevel level, const std::string& text);
+// A line without the time and level of LineFormat::dated.
+std::string_view without_date(std::string_view line);
 // STEELYARD_LOG if it is "plain", "dated" or "json"; otherwise dated for a regular file, plain for the rest.
 LineFormat line_format(int file);
 

@@ -58,7 +58,8 @@ std::string result_text(const ReportedRun& run) {
   if (run.state == "running") return "running";
   std::string text = run.state;
   if (result.accuracy >= 0) text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
-  if (list_checkpoints(run.path + "/checkpoints").empty()) text += ", no checkpoint";
+  if (run.state != "finished" && list_checkpoints(run.path + "/checkpoints").empty())
+    text += ", no checkpoint";
   return text;
 }
 

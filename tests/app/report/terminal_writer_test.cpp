@@ -101,8 +101,12 @@ TEST_F(TerminalWriterTest, LinesOfAFileHaveTimeAndLevel) {
             "2026-05-04T07:08:09.123Z warning no disk");
   EXPECT_EQ(formatted_line(LineFormat::dated, 0, LogLevel::info, "x"), "1970-01-01T00:00:00.000Z info    x");
   EXPECT_EQ(formatted_line(LineFormat::json, 0, LogLevel::error, "a \"b\""),
-            R"({"level":"error","text":"a \"b\"","time":"1970-01-01T00:00:00.000Z"})");
+            R"({"time":"1970-01-01T00:00:00.000Z","level":"error","text":"a \"b\""})");
   EXPECT_EQ(formatted_line(LineFormat::plain, 0, LogLevel::error, "x"), "x");
+  for (const LogLevel level : {LogLevel::info, LogLevel::warning, LogLevel::error})
+    EXPECT_EQ(without_date(formatted_line(LineFormat::dated, 5, level, "steelyard: no")), "steelyard: no");
+  EXPECT_EQ(without_date("steelyard: a line of its own, longer than a date"),
+            "steelyard: a line of its own, longer than a date");
 
   TerminalWriter writer(ends_[1], LineFormat::dated);
   writer.write("one\ntwo\n");

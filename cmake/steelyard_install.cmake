@@ -44,10 +44,18 @@ if(CMAKE_CROSSCOMPILING)
   message(STATUS "man pages and completion are not installed: the program cannot run on this machine")
   return()
 endif()
-install(CODE "execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/steelyard help --completion bash
-  OUTPUT_FILE ${CMAKE_BINARY_DIR}/steelyard.completion COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
-install(FILES ${CMAKE_BINARY_DIR}/steelyard.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
-  RENAME steelyard COMPONENT program)
+foreach(completion "bash bash-completion/completions/steelyard" "zsh zsh/vendor-completions/_steelyard"
+    "fish fish/vendor_completions.d/steelyard.fish")
+  separate_arguments(completion)
+  list(GET completion 0 shell)
+  list(GET completion 1 file)
+  cmake_path(GET file FILENAME name)
+  cmake_path(GET file PARENT_PATH folder)
+  install(CODE "execute_process(COMMAND ${CMAKE_BINARY_DIR}/bin/steelyard help --completion ${shell}
+    OUTPUT_FILE ${CMAKE_BINARY_DIR}/completion.${shell} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
+  install(FILES ${CMAKE_BINARY_DIR}/completion.${shell} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} RENAME ${name}
+    COMPONENT program)
+endforeach()
 find_program(HELP2MAN help2man)
 if(NOT HELP2MAN)
   message(STATUS "man pages are not installed: help2man is missing (script/setup installs it)")

@@ -3,9 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <map>
+#include <cstdlib>
 
 #include "app/cli/commands.h"
+#include "app/cli/completion.h"
 #include "app/config/hosts_file.h"
 #include "app/config/job_keys.h"
 #include "app/config/prepare_job.h"
@@ -17,7 +18,6 @@
 #include "core/error.h"
 #include "nn/models.h"
 #include "protocol/sync_mode.h"
-#include "sim/simulation.h"
 #include "worker/data/data_sets.h"
 
 namespace steelyard {
@@ -102,70 +102,18 @@ std::string help_topic(const CLI::App& app, const std::string& topic, const std:
   refuse_usage("help " + topic + ": unknown topic" + among(topic, known));
 }
 
-// The valid values of an option, separated by blanks. Empty if any text or a file may be given.
-std::string words_for(const CLI::Option& option) {
-  const std::string name = option.get_name();
-  const bool policy = name.starts_with("--policy") || name.starts_with("--policies");
-  const std::vector<std::string> words = policy            ? sim::simulated_policies(registry().policies)
-                                         : name == "topic" ? help_topics()
-                                                           : std::vector<std::string>();
-  return CLI::detail::join(words, " ");
-}
-
-// Completes commands, options and values, otherwise files. Options and commands in a group without a name are
-// internal, and left out.
-std::string bash_completion(const CLI::App& app) {
-  std::string names, options;
-  std::map<std::string, std::string> values;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_group().empty()) continue;
-    std::vector<std::string> words;
-    for (const CLI::Option* option : command->get_options()) {
-      if (option->get_group().empty()) continue;
-      const std::string value = words_for(*option);
-      const bool named = !option->get_lnames().empty();
-      words.push_back(named ? "--" + option->get_lnames().front() : value);
-      if (named && !value.empty()) values[words.back()] = value;
-    }
-    std::erase(words, "");
-    names += command->get_name() + " ";
-    options += "    " + command->get_name() + ") words=\"" + CLI::detail::join(words, " ") + "\" ;;\n";
-  }
-  std::string cases;
-  for (const auto& [name, words] : values) cases += "    " + name + ") words=\"" + words + "\" ;;\n";
-  return R"(# Completion of steelyard for bash.
-_steelyard() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words=
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    words=")" +
-         names + R"(--help --version"
-    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-    return
-  fi
-  case $before in
-)" + cases +
-         R"(    --*) [ "${word:0:1}" = - ] || { mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; } ;;
-  esac
-  [ -n "$words" ] || case ${COMP_WORDS[1]} in
-)" + options +
-         R"(  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-  [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
-}
-complete -o filenames -F _steelyard steelyard
-)";
-}
-
 // The number of arguments to parse: all after a script are passed to it, even if they look like our options.
 int words_before_script(const CLI::App& app, int argc, const char* const* argv) {
-  const std::string name = argc > 1 ? argv[1] : "";
+  const std::string before = argc > 1 ? argv[1] : "";
+  const int first = before == "--log" ? 3 : before.starts_with("--log=") ? 2 : 1;
+  const std::string name = argc > first ? argv[first] : "";
   int words = name == "run" || name == "member" ? 1
               : name == "launch"                ? 2
               : name == "render"                ? 3
                                                 : 0;  // without dashes, up to the script
   if (words == 0) return argc;
   const CLI::App& command = *app.get_subcommand(name);
-  for (int i = 2; i < argc; ++i) {
+  for (int i = first + 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.size() < 2 || word[0] != '-') {
       if (--words == 0) return is_script(word) ? i + 1 : argc;
@@ -288,13 +236,20 @@ Command read_command_line(int argc, const char* const* argv) {
   app.add_flag("--version", version,
                "print release, versions of protocol and journal, and processor features in use");
 
+  std::string log;
+  app.add_option("--log", log,
+                 "how lines of the log begin, before the command: plain, dated (time and level; the default "
+                 "in files) "
+                 "or json; processes that it starts here do the same")
+      ->check(CLI::IsMember({"plain", "dated", "json"}));
+
   Commands commands(app);
   std::string topic;
   add_commands(commands);
   CLI::App& help = *app.add_subcommand("help", "describe a command, a file format or a table of names");
   std::string completion;
   help.add_option("--completion", completion)
-      ->check(CLI::IsMember({"bash"}))
+      ->check(CLI::IsMember(completed_shells))
       ->group("");  // for `cmake --install`
   help.add_option("topic", topic, "a command, or one of " + joined(help_topics()));
 
@@ -309,9 +264,10 @@ Command read_command_line(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     refuse_usage(complaint(app, error));
   }
+  if (!log.empty()) setenv("STEELYARD_LOG", log.c_str(), 1);
   if (version) return shown(version_text());
   if (commands.chosen) return commands.chosen;
-  if (!completion.empty()) return shown(bash_completion(app));
+  if (!completion.empty()) return shown(completion_script(app, completion));
   return shown(help_topic(app, topic, all));
 }
 

@@ -18,6 +18,7 @@
 #include "app/tools/plan_command.h"
 #include "app/tools/predict_command.h"
 #include "app/tools/profile_command.h"
+#include "app/tools/runs_command.h"
 #include "app/tools/simulate_command.h"
 #include "app/tools/status_command.h"
 #include "protocol/sync_mode.h"
@@ -225,10 +226,20 @@ void add_status(Commands& all) {
   app.footer("Examples:\n  steelyard status runs/job-1\n  steelyard status 127.0.0.1:7080");
 }
 
+void add_top(Commands& all) {
+  auto [app, it] = all.add("top", "show the status of a run again and again, until it ends", run_top);
+  app.add_option("run", it.run, "as for `steelyard status`");
+  app.add_option("--every", it.every, "seconds between two looks")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 3600.0));
+  app.footer("Examples:\n  steelyard top runs/job-1\n  steelyard top 127.0.0.1:7080 --every 5");
+}
+
 void add_runs(Commands& all) {
   auto [app, it] =
       all.add("runs", "list the runs in a folder, and how to resume those that stopped", run_runs);
   app.add_option("folder", it.folder, "folder that contains the runs")->capture_default_str();
+  app.add_option("--json", it.json, "write the list as JSON to this file; - for standard output");
   app.footer("Example: steelyard runs");
 }
 
@@ -356,8 +367,8 @@ void add_simulations(Commands& all) {
 }
 
 void add_tools(Commands& all) {
-  for (auto* const add : {add_profile, add_devices, add_trace, add_journal, add_report, add_status, add_runs,
-                          add_inspect, add_eval, add_predict, add_key_files})
+  for (auto* const add : {add_profile, add_devices, add_trace, add_journal, add_report, add_status, add_top,
+                          add_runs, add_inspect, add_eval, add_predict, add_key_files})
     add(all);
 }
 

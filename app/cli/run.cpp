@@ -45,14 +45,15 @@ int run(int argc, char** argv, Registry own) {
     call_process("steelyard");
     return command();
   } catch (const Failure& failure) {
-    standard_error().line("steelyard: " + shown_lines(failure.what()));
+    standard_error().line("steelyard: " + shown_lines(failure.what()), LogLevel::error);
     return static_cast<int>(failure.code());
   } catch (const std::bad_alloc&) {
     standard_error().line(
-        "steelyard: out of memory: use a smaller model or train.batch, more servers, or a larger machine");
+        "steelyard: out of memory: use a smaller model or train.batch, more servers, or a larger machine",
+        LogLevel::error);
     return static_cast<int>(ExitCode::failed);
   } catch (const std::exception& trouble) {
-    standard_error().line("steelyard: " + shown_lines(trouble.what()));
+    standard_error().line("steelyard: " + shown_lines(trouble.what()), LogLevel::error);
     return static_cast<int>(ExitCode::failed);
   }
 }

@@ -129,6 +129,8 @@ std::vector<Key> process_keys(StandbyOptions& it) {
           keys_key(it.lead.keys),
           {"run_dir", &it.lead.results.directory, Limits::any(),
            "directory for the run's results once it leads (default: runs/NAME-N)"},
+          {"web", &it.lead.results.web, place_for_web(),
+           std::string("once it leads, serve the run to browsers and to Prometheus: ") + web_place_expected},
           wait_key(it.wait),
           quiet_key(it.lead.quiet, only_the_summary),
           insecure_key(it.lead.insecure)};

@@ -11,6 +11,7 @@
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
+#include "app/web/run_web.h"
 #include "core/error.h"
 #include "scheduler/recovery/journaled.h"
 #include "scheduler/recovery/standby.h"
@@ -132,6 +133,14 @@ bool follow(const StandbyOptions& options, Copy& copy, int& code) {
   return standby.leads();
 }
 
+// The page is worth less than the job: without its port the job goes on without a page.
+void drop_page_if_in_use(const StandbyOptions& options, SchedulerOptions& lead) try {
+  if (!lead.results.web.empty()) const RunWeb probe(lead.results.web);
+} catch (const Failure& failure) {
+  tell(options, std::string("the job has no page: ") + failure.what());
+  lead.results.web.clear();
+}
+
 }  // namespace
 
 int run_standby(const StandbyOptions& options) {
@@ -147,9 +156,11 @@ int run_standby(const StandbyOptions& options) {
   // Reserves the port now: when the scheduler is lost, no other process could lead.
   SchedulerOptions lead = options.lead;
   lead.port = std::make_shared<ReservedPort>(listening_endpoint(lead.listen));
+  if (!lead.results.web.empty()) const RunWeb probe(lead.results.web);  // a port in use is reported now
   int code = 0;
   if (!follow(options, copy, code)) return code;
   tell(options, "the scheduler is lost: leading the job now, in " + copy.path());
+  drop_page_if_in_use(options, lead);
   return run_scheduler(copy.take_over(std::move(lead)), {});
 }
 

@@ -2,14 +2,21 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
+#include <string_view>
 #include <utility>
 
+#include "app/report/terminal_text.h"
+#include "core/json.h"
 #include "core/queue.h"
 
 namespace steelyard {
@@ -51,11 +58,24 @@ std::thread thread_without_signals(Body body) {
   return thread;
 }
 
+// Each line of a text that ends with a newline. Frames of progress are for terminals, and stay as they are.
+std::string formatted_lines(LineFormat format, LogLevel level, const std::string& text) {
+  if (format == LineFormat::plain || !text.ends_with('\n')) return text;
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  std::string lines;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = text.find('\n', at);
+    if (end > at) lines += formatted_line(format, now, level, text.substr(at, end - at)) + "\n";
+  }
+  return lines;
+}
+
 template <int file>
 TerminalWriter& writer_of_process() {
   static TerminalWriter* const writer = [] {
     std::atexit([] { writer_of_process<file>().settle(); });
-    return new TerminalWriter(file);
+    return new TerminalWriter(file, file == STDERR_FILENO ? line_format(file) : LineFormat::plain);
   }();
   return *writer;
 }
@@ -90,8 +110,39 @@ struct TerminalWriter::State {
   Mark ended{1};
 };
 
-TerminalWriter::TerminalWriter(int file)
-    : state_(std::make_shared<State>(file)),
+std::string formatted_line(LineFormat format, double seconds, LogLevel level, const std::string& text) {
+  static constexpr const char* names[] = {"info", "warning", "error"};
+  if (format == LineFormat::plain) return text;
+  const auto whole = static_cast<std::time_t>(std::floor(seconds));
+  std::tm at{};
+  gmtime_r(&whole, &at);
+  const auto thousandths = static_cast<int>((seconds - std::floor(seconds)) * 1000);
+  const std::string time = printed("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", at.tm_year + 1900, at.tm_mon + 1,
+                                   at.tm_mday, at.tm_hour, at.tm_min, at.tm_sec, thousandths);
+  const char* const name = names[static_cast<std::size_t>(level)];
+  if (format == LineFormat::json) return dump_json(Json{{"time", time}, {"level", name}, {"text", text}}, -1);
+  return time + printed(" %-7s ", name) + text;
+}
+
+std::string_view without_date(std::string_view line) {
+  static constexpr std::size_t time = 24, all = time + 9;  // with the level and the blanks around it
+  const bool dated = line.size() >= all && line[10] == 'T' && line[time - 1] == 'Z' && line[time] == ' ';
+  return dated ? line.substr(all) : line;
+}
+
+LineFormat line_format(int file) {
+  const char* const wanted = std::getenv("STEELYARD_LOG");
+  const std::string_view name = wanted == nullptr ? "" : wanted;
+  if (name == "plain") return LineFormat::plain;
+  if (name == "json") return LineFormat::json;
+  struct stat facts {};
+  const bool regular = ::fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
+  return name == "dated" || regular ? LineFormat::dated : LineFormat::plain;
+}
+
+TerminalWriter::TerminalWriter(int file, LineFormat format)
+    : format_(format),
+      state_(std::make_shared<State>(file)),
       thread_(thread_without_signals([state = state_] { state->run(); })) {}
 
 TerminalWriter::~TerminalWriter() {
@@ -104,12 +155,13 @@ TerminalWriter::~TerminalWriter() {
   }
 }
 
-void TerminalWriter::write(std::string text) {
+void TerminalWriter::write(std::string text, LogLevel level) {
+  text = formatted_lines(format_, level, text);
   if (text.empty()) return;
   const std::size_t waiting = state_->waiting.size();
   if (!text.ends_with('\n') && (state_->dropped > 0 || waiting > 0)) return;
   const std::uint64_t dropped = state_->dropped.exchange(0);
-  if (dropped > 0) text = not_shown(dropped) + text;
+  if (dropped > 0) text = formatted_lines(format_, LogLevel::warning, not_shown(dropped)) + text;
   if (waiting >= most_waiting_texts || !state_->waiting.try_push({std::move(text)}))
     state_->dropped += dropped + 1;
 }
@@ -137,7 +189,7 @@ TerminalWriter& standard_error() { return writer_of_process<STDERR_FILENO>(); }
 TerminalWriter& standard_output() { return writer_of_process<STDOUT_FILENO>(); }
 
 void show_notices(const std::vector<std::string>& notices) {
-  for (const std::string& notice : notices) standard_error().line("steelyard: " + notice);
+  for (const std::string& notice : notices) standard_error().line("steelyard: " + notice, LogLevel::warning);
 }
 
 }  // namespace steelyard

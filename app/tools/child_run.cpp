@@ -11,6 +11,7 @@
 #include "app/launch/children.h"
 #include "app/launch/pipes.h"
 #include "app/report/run_directory.h"
+#include "app/report/terminal_writer.h"
 
 namespace steelyard {
 
@@ -33,13 +34,16 @@ ChildEnd run_child(const std::vector<std::string>& words, const std::string& log
 // The cause is the last message before the end of the job was decided: warnings may precede it, and restarts
 // of killed processes did not end the job. Indented lines after it quote the log of the failed process.
 std::string complaint_in(const std::string& log) {
-  const std::string mark = "steelyard: ", quoted_mark = "  " + mark;
+  const std::string mark = "steelyard: ", indent = "  ";
   std::istringstream in(log);
   std::string found, own;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(quoted_mark)) own = "; its message: " + line.substr(quoted_mark.size());
+  for (std::string whole; std::getline(in, whole);) {
+    const bool quoted = whole.starts_with(indent);
+    const std::string line(without_date(quoted ? whole.substr(indent.size()) : whole));
     if (!line.starts_with(mark)) continue;
     const std::string said = line.substr(mark.size());
+    if (quoted) own = "; its message: " + said;
+    if (quoted) continue;
     if (said.starts_with("ending the job")) break;
     if (said.starts_with("starting '")) continue;
     found = said;

@@ -206,15 +206,26 @@ std::string launch_line(const PlanCommand& command, const std::string& hosts, co
   return shell_line(words);
 }
 
-// The best candidate of existing workers only; null if no candidate qualifies.
-const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there) {
+// The best candidate of existing workers only; null if no candidate qualifies. `exact`: only modes without a caution.
+const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there,
+                            bool exact) {
   for (const Candidate& it : ranked) {
+    if (exact && !caution(it.mode).empty()) continue;
     if (std::ranges::all_of(it.workers, [&](const std::string& name) {
           return std::ranges::find(there, name) != there.end();
         }))
       return &it;
   }
   return nullptr;
+}
+
+// Those that compute what the job asks for, if there are any.
+std::vector<Candidate> exact_ones(const std::vector<Candidate>& ranked) {
+  std::vector<Candidate> exact;
+  for (const Candidate& it : ranked) {
+    if (caution(it.mode).empty()) exact.push_back(it);
+  }
+  return exact.empty() ? ranked : exact;
 }
 
 }  // namespace
@@ -261,7 +272,12 @@ std::string caution(const PlanMode& mode) {
   return mode.sync +
          " takes local steps between exchanges: its accuracy depends on batch and learning rates, so check "
          "it "
-         "first (docs/benchmarks.md has figures), or use the best candidate under bsp.\n";
+         "first (docs/benchmarks.md has figures).\n";
+}
+
+std::string other_mathematics_text(const Candidate& best, const Candidate& other) {
+  return "if other mathematics is acceptable: " + other.mode.text() + " with " + joined(other.workers) +
+         " is predicted to be " + fixed(other.rate / best.rate, 2) + " times as fast. " + caution(other.mode);
 }
 
 std::string checked_text(double predicted, const RunRecord& trial) {
@@ -313,17 +329,24 @@ void run_plan(const PlanCommand& command) {
   say(measured_table(measured, job.global_batch, megabytes(job)));
   const std::vector<Candidate> ranked =
       ranked_candidates(job, measured, modes, [&] { return interrupted.load(); });
-  const Candidate* best = best_there(ranked, there);
+  const Candidate* fastest = best_there(ranked, there, false);
+  const Candidate* exact = best_there(ranked, there, true);
+  const Candidate* best = exact != nullptr ? exact : fastest;
   if (interrupted || best == nullptr) throw Failure(ExitCode::temporary, "interrupted: no plan was made");
   write_text(directory + "/candidates.json", candidates_json(ranked));
-  say(candidate_table(ranked) + worth_table(ranked, measured));
-  if (best != &ranked.front())
+  const std::vector<Candidate> compared = exact_ones(ranked);
+  say(candidate_table(ranked) + worth_table(compared, measured));
+  if (best->workers != compared.front().workers)
     say("the best candidate needs a worker that does not exist yet; the best one of existing workers:\n");
   if (command.check) say(checked_text(best->rate, planner.checked(*best)));
-  const std::string chosen = directory + "/hosts.toml";
-  write_text(chosen, hosts_text(with_workers(hosts, best->workers)));
-  const std::string profile_ms = profile_ms_of(measured, best->workers);
-  say(caution(best->mode) + "to start it:\n  " + launch_line(command, chosen, best->mode, profile_ms) + "\n");
+  const auto start_text = [&](const Candidate& it, const std::string& file) {
+    write_text(file, hosts_text(with_workers(hosts, it.workers)));
+    const std::string profile_ms = profile_ms_of(measured, it.workers);
+    return "to start it:\n  " + launch_line(command, file, it.mode, profile_ms) + "\n";
+  };
+  say((best == exact ? "" : caution(best->mode)) + start_text(*best, directory + "/hosts.toml"));
+  if (fastest != best)
+    say(other_mathematics_text(*best, *fastest) + start_text(*fastest, directory + "/hosts_other.toml"));
 }
 
 }  // namespace steelyard

@@ -25,6 +25,9 @@ std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<
 // A warning about a mode; empty if it needs none.
 std::string caution(const PlanMode& mode);
 
+// A faster candidate whose mode trains differently.
+std::string other_mathematics_text(const Candidate& best, const Candidate& other);
+
 // Compares a prediction with a trial.
 std::string checked_text(double predicted, const RunRecord& trial);
 

@@ -1,4 +1,4 @@
-// `steelyard status`, `steelyard runs` and `steelyard report`: the state of runs, from their directories.
+// `steelyard status`, `steelyard top` and `steelyard report`: the state of a run, from its directory.
 #pragma once
 
 #include <string>
@@ -19,12 +19,14 @@ struct StatusCommand {
   std::string run;  // a directory, or HOST:PORT of a running job; empty: the run in runs/ written to last
 };
 
-struct RunsCommand {
-  std::string folder = "runs";
+// `steelyard top`: the same again and again, until the run ends.
+struct TopCommand {
+  std::string run;   // as above
+  double every = 1;  // seconds
 };
 
 // Throw Failure if a directory is not a run.
 void run_status(const StatusCommand& command);
-void run_runs(const RunsCommand& command);
+void run_top(const TopCommand& command);
 
 }  // namespace steelyard

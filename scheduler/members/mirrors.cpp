@@ -127,7 +127,8 @@ bool Mirrors::promote(std::uint32_t slot, Outbox& out) {
   const MirrorMember mirror = its->second;
   members_.mirrors.erase(its);
   ShardMember& shard = members_.shards.at(slot);
-  Dispatch::note("server '" + shard.name + "' is lost; its mirror '" + mirror.name + "' is in its place",
+  Dispatch::note("server '" + shard.name + "' is lost; its mirror '" + mirror.name +
+                     "' is in its place, without a mirror of its own",
                  out);
   shard.node = mirror.node;
   shard.name = mirror.name;

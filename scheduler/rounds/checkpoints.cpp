@@ -19,8 +19,10 @@ Checkpoints::Due Checkpoints::due(Time now, Version version, bool scheduled) {
   if (!in_time && !scheduled && !requested) return {};
   last_due_ = now;
   if (pending_.size() < pending_at_most) return {true};
-  return {false, "no checkpoint of round " + std::to_string(version) + ": " +
-                     std::to_string(pending_.size()) + " are still being written"};
+  if (std::exchange(skipped_, true)) return {};
+  return {false,
+          "the checkpoint of round " + std::to_string(version) +
+              " is skipped: two earlier ones are still being written (further ones are skipped silently)"};
 }
 
 std::optional<std::string> Checkpoints::answer(const Saved& saved) {
@@ -47,8 +49,10 @@ std::string Checkpoints::way_back() const {
                   : "start again: no checkpoint had been written yet";
 }
 
-std::string Checkpoints::way_back_from_non_finite() {
-  return "the last checkpoint is kept: lower train.lr, or set train.clip_norm, and resume";
+std::string Checkpoints::way_back_from_non_finite() const {
+  if (last_saved_ || !pending_.empty() || resumed_)
+    return "the last checkpoint is kept: lower train.lr, or set train.clip_norm, and resume";
+  return "start again with a lower train.lr, or with train.clip_norm: no checkpoint had been written yet";
 }
 
 }  // namespace steelyard

@@ -27,7 +27,7 @@ class Checkpoints {
   // Whether to save the next version. `scheduled`: due by the number of rounds or epochs.
   struct Due {
     bool save = false;
-    std::string remark{};  // why a due checkpoint is skipped
+    std::string remark{};  // why a due checkpoint is skipped; only about the first one
   };
   Due due(Time now, Version version, bool scheduled);
 
@@ -50,7 +50,7 @@ class Checkpoints {
   // How users can continue after a failure, for messages.
   [[nodiscard]] std::string way_back() const;
   // The same after training produced numbers that are not finite.
-  [[nodiscard]] static std::string way_back_from_non_finite();
+  [[nodiscard]] std::string way_back_from_non_finite() const;
 
  private:
   const Duration every_;  // zero: not by time
@@ -60,11 +60,11 @@ class Checkpoints {
   std::optional<Version> last_saved_;
   Version last_answered_ = 0;
   std::string trouble_;
-  bool requested_ = false;
+  bool requested_ = false, skipped_ = false;
 
  public:
   void serialize(auto& fields) {
-    fields(last_due_, pending_, last_saved_, last_answered_, trouble_, requested_);
+    fields(last_due_, pending_, last_saved_, last_answered_, trouble_, requested_, skipped_);
   }
 };
 

@@ -46,7 +46,7 @@ Orders Assignments::compute_elsewhere(Time now, const Found& found, PieceId id, 
   const bool rests = bad_gradient_ == BadGradient::rest;
   const std::string remedy =
       rests ? ", and that worker gets no work for 10 rounds: check its memory and processor"
-            : ": if that worker is named again, check its machine, or set train.bad_gradient = \"rest\"";
+            : ": if no other worker is named, check its machine, or set train.bad_gradient = \"rest\"";
   Orders orders{Remark{said + "; the piece is computed again" + remedy}};
   if (rests) orders.emplace_back(Rest{refused.slot, found.round->round()});
   found.round->remove(id);

@@ -29,7 +29,8 @@ Training::Training(const Job& job, const Progress& from, std::unique_ptr<balanci
       dispatch_(dispatch),
       rounds_(job, from),
       assignments_(job, from, std::move(policy), members, rounds_.states()),
-      checkpoints_(job, from.version > 0) {
+      checkpoints_(job, from.version > 0),
+      idle_workers_(job.policy) {
   if (nn::steps_on_workers(job.optimizer)) states_.emplace(term_, from.version, members);
 }
 
@@ -107,7 +108,10 @@ void Training::begin_round(Time now, Outbox& out) {
   end_rests(members_, round.round());
   if (round.opened) dispatch_.open(now, round.open(), out);
   confirm(now);  // the shards may already have the version to compute from
-  apply(now, assignments_.begin(now, round), out);
+  const Orders orders = assignments_.begin(now, round);
+  apply(now, orders, out);
+  // Elsewhere a worker without a new piece may still compute an earlier one.
+  if (mode_.has_versions() && mode_.slack == 0) apply(now, idle_workers_.begin(members_, orders), out);
 }
 
 void Training::begin_evaluation(Time now, Outbox& out) {
@@ -368,7 +372,7 @@ void Training::end(Time now, Outcome outcome, std::string text, Outbox& out) {
 
 void Training::fail(Time now, const EndJob& failure, Outbox& out) {
   const bool non_finite = failure.outcome == Outcome::non_finite;
-  const std::string way_back = non_finite ? Checkpoints::way_back_from_non_finite() : checkpoints_.way_back();
+  const std::string way_back = non_finite ? checkpoints_.way_back_from_non_finite() : checkpoints_.way_back();
   end(now, failure.outcome, failure.text + "; " + way_back, out);
 }
 

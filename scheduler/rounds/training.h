@@ -14,6 +14,7 @@
 #include "scheduler/rounds/assignments.h"
 #include "scheduler/rounds/checkpoints.h"
 #include "scheduler/rounds/dispatch.h"
+#include "scheduler/rounds/idle_workers.h"
 #include "scheduler/rounds/order.h"
 #include "scheduler/rounds/rounds.h"
 
@@ -113,12 +114,13 @@ class Training {
   Rounds rounds_;
   Assignments assignments_;
   Checkpoints checkpoints_;
+  IdleWorkers idle_workers_;
   Shutdown shutdown_;
   std::optional<StateTransfers> states_;  // if workers take the steps
 
  public:
   void serialize(auto& fields) {
-    fields(rounds_, assignments_, checkpoints_, shutdown_);
+    fields(rounds_, assignments_, checkpoints_, idle_workers_, shutdown_);
     if (states_) fields(*states_);
   }
 };

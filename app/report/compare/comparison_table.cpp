@@ -79,6 +79,11 @@ std::string with_points(const std::optional<Spread>& value, int decimals) {
   return fixed(value->median, decimals) + (apart == fixed(0, decimals) ? "" : " ±" + apart);
 }
 
+// Noise puts the value of a short run above 100.
+std::string ideal_cell(const std::optional<Spread>& value) {
+  return value && value->median > 100.5 ? "too short" : with_points(value, 1);
+}
+
 std::string time_to_target(const Row& row) {
   if (!row.seconds_to_target) return row.good > 0 ? "not reached" : "-";
   std::string text = with_spread(row.seconds_to_target, 2);
@@ -210,7 +215,7 @@ std::vector<std::string> cells(const Comparison& comparison, const Row& row) {
           timed ? time_to_target(row) : with_spread(row.seconds, 2),
           with_spread(updates, 0),
           with_spread(row.samples_per_s, row.samples_per_s && row.samples_per_s->median < 1000 ? 1 : 0),
-          with_points(row.percent_of_ideal, 1),
+          ideal_cell(row.percent_of_ideal),
           with_spread(row.gain_on_equal, 2),
           with_spread(row.gain_on_alone, 2),
           with_points(accuracy, 2) + (accuracy ? " %" : ""),
@@ -238,12 +243,17 @@ std::string verdict_line(const Comparison& comparison, const std::vector<Row>& r
   }
   if (methods.empty() || methods.size() + behind.size() < 2) return "";
   const Row& first = *methods.front();
+  const auto lone = std::ranges::find_if(
+      ranking, [&](const Row& row) { return !row.contender.alone.empty() && number(row); });
+  const bool in_vain = lone != ranking.end() && first.gain_on_alone && first.gain_on_alone->median < no_gain;
   std::string text = label(first.contender) + " is first";
+  if (in_vain) {
+    text = label(lone->contender) + " is fastest: more machines gain nothing for this job; of the methods, " +
+           text;
+  }
   if (first.gain_on_equal && first.contender != equal_bsp)
     text += ", " + times_as_fast(*first.gain_on_equal) + "equal bsp";
   if (first.gain_on_alone) text += ", " + times_as_fast(*first.gain_on_alone) + "the best device alone";
-  if (first.gain_on_alone && first.gain_on_alone->median < no_gain)
-    text += " (more machines gain nothing for this job)";
   if (methods.size() > 1) {
     const double lead = *number(*methods[1]) / *number(first);
     text += "; " + label(methods[1]->contender) +

@@ -14,7 +14,7 @@
 namespace steelyard {
 namespace {
 
-Json workers_json(const RunStatus& status) {
+Json workers_json(const ReportedRun& run, const RunStatus& status) {
   Json workers = Json::array();
   for (std::size_t i = 0; i < status.finding.workers.size(); ++i) {
     const WorkerFinding& it = status.finding.workers[i];
@@ -25,6 +25,9 @@ Json workers_json(const RunStatus& status) {
          {"samples_per_second", it.speed()},
          {"waiting",
           status.finding.barrier ? Json(it.waiting / std::max(status.finding.seconds, 1e-9)) : Json()}});
+  }
+  for (const auto& [name, why] : workers_without_rounds(run, status)) {
+    workers.push_back({{"name", name}, {"samples_a_round", 0}, {"without_samples", why}});
   }
   return workers;
 }
@@ -158,7 +161,7 @@ std::string LiveRun::status() const {
                      {"samples_per_second", status.samples_per_second()},
                      {"percent_of_ideal", known_or_null(100 * status.ideal())},
                      {"accuracy", known_or_null(status.accuracy)},
-                     {"workers", workers_json(status)}};
+                     {"workers", workers_json(it, status)}};
   return dump_json(json, 2) + "\n";
 }
 

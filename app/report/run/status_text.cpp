@@ -1,5 +1,7 @@
 #include "app/report/run/status_text.h"
 
+#include <map>
+
 #include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
@@ -25,7 +27,41 @@ std::string cell(const std::string& text, std::size_t columns) {
   return shown + std::string(columns - std::min(columns, columns_of(shown)), ' ');
 }
 
-std::string workers_table(const RunRecord& record, const Finding& finding) {
+// By worker, the last note that begins with its name.
+std::map<std::string, std::string> last_notes(const RunRecord& record) {
+  static constexpr std::string_view before = "worker '";
+  std::map<std::string, std::string> notes;
+  for (const RunEvent& event : record.events) {
+    if (!event.text.starts_with(before)) continue;
+    const std::size_t end = event.text.find("' ", before.size());
+    if (end == std::string::npos) continue;
+    notes[event.text.substr(before.size(), end - before.size())] = event.text.substr(end + 2);
+  }
+  return notes;
+}
+
+// The name between the quotes that follow `before`; empty if it is not there.
+std::string quoted_after(const std::string& text, const std::string& before) {
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + before.size(), end = text.find('\'', begin);
+  return end == std::string::npos ? "" : text.substr(begin, end - begin);
+}
+
+// Servers that took the place of a lost one and got no mirror since, by the notes of the scheduler.
+std::vector<std::string> without_mirror(const RunRecord& record) {
+  std::vector<std::string> servers;
+  for (const RunEvent& event : record.events) {
+    if (const std::string place = quoted_after(event.text, "is lost; its mirror '"); !place.empty())
+      servers.push_back(place);
+    if (event.text.starts_with("server '")) std::erase(servers, quoted_after(event.text, "' mirrors '"));
+  }
+  return servers;
+}
+
+std::string workers_table(const ReportedRun& run, const RunStatus& status) {
+  const RunRecord& record = status.record;
+  const Finding& finding = status.finding;
   std::string text = "  " + cell("worker", longest_name) + "  samples a round  samples/s" +
                      (finding.barrier ? "  waits" : "") + "\n";
   std::size_t shown = 0;
@@ -37,7 +73,14 @@ std::string workers_table(const RunRecord& record, const Finding& finding) {
             cell(fixed(it.speed(), 0), 9) +
             (finding.barrier ? "  " + percent(it.waiting / std::max(finding.seconds, 1e-9)) : "") + "\n";
   }
-  return shown > workers_shown ? text + "  and " + std::to_string(shown - workers_shown) + " more\n" : text;
+  if (shown > workers_shown) text += "  and " + std::to_string(shown - workers_shown) + " more\n";
+  for (const auto& [name, why] : workers_without_rounds(run, status)) {
+    if (++shown > workers_shown) break;
+    text += wrapped("  " + cell(name, longest_name) + "  " + shown_line(why), summary_width,
+                    2 + longest_name + 2) +
+            "\n";
+  }
+  return text;
 }
 
 std::string advice_line(const ReportedRun& run, const Finding& finding) {
@@ -56,6 +99,32 @@ std::string advice_line(const ReportedRun& run, const Finding& finding) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, std::string>> workers_without_rounds(const ReportedRun& run,
+                                                                        const RunStatus& status) {
+  std::map<std::string, std::string> notes = last_notes(run.record);
+  for (std::size_t i = 0; i < status.finding.workers.size(); ++i) {
+    if (status.finding.workers[i].rounds > 0) notes.erase(status.record.workers[i]);
+  }
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const auto& [name, note] : notes) {
+    const bool present = note.starts_with("joined");
+    list.emplace_back(name, present ? "idle in the last " + count_of(status.finding.rounds, "round") : note);
+  }
+  return list;
+}
+
+std::string awaited_text(const ReportedRun& run) {
+  const std::map<std::string, std::string> notes = last_notes(run.record);
+  std::string missing;
+  for (const auto& [worker, machine] : run.machines) {
+    if (!notes.contains(worker)) missing += (missing.empty() ? "" : ", ") + worker;
+  }
+  if (!missing.empty()) return "waiting for " + missing;
+  return run.record.events.empty()
+             ? "waiting for the first process"
+             : "waiting for the first round; last note: " + run.record.events.back().text;
+}
 
 double share_done(const ReportedRun& run) {
   std::uint64_t round = 0, epoch = 0, in_epoch = 0, longest = 0;
@@ -103,11 +172,11 @@ std::string progress_text(const ReportedRun& run, const RunStatus& status, bool 
 std::string status_text(const ReportedRun& run, const std::string& state) {
   const RunStatus status = status_of(run);
   const Finding& finding = status.finding;
-  std::string text = wrapped(shown_line(run.path + ": " + state + ", " +
-                                        (status.round == 0 ? "no round has ended"
-                                                           : progress_text(run, status, state == "running"))),
-                             summary_width, 2) +
-                     "\n";
+  const bool running = state == "running";
+  const std::string now = status.round > 0 ? state + ", " + progress_text(run, status, running)
+                          : running        ? awaited_text(run)
+                                           : state + ", no round has ended";
+  std::string text = wrapped(shown_line(run.path + ": " + now), summary_width, 2) + "\n";
   if (finding.rounds == 0) return text;
   const std::string rounds = "   (last " + count_of(finding.rounds, "round") + ")\n";
   text += "  samples per second  " + fixed(status.samples_per_second(), 0) + rounds;
@@ -116,8 +185,16 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
     text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
   else if (std::isfinite(status.test_loss))
     text += "  test loss           " + fixed(status.test_loss, 4) + "\n";
-  return text + workers_table(status.record, finding) +
-         wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
+  text += workers_table(run, status);
+  for (const std::string& server : without_mirror(run.record)) {
+    if (!running) break;
+    text +=
+        wrapped("  server '" + shown_line(server) +
+                    "' has no mirror, so its loss would end the job: start one more server with --mirrors 1",
+                summary_width, 2) +
+        "\n";
+  }
+  return text + wrapped("  " + shown_line(advice_line(run, finding)), summary_width, 2) + "\n";
 }
 
 }  // namespace steelyard

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/report/run/finding.h"
 
@@ -28,6 +30,12 @@ struct RunStatus {
   }
 };
 RunStatus status_of(const ReportedRun& run);
+
+// Workers that computed nothing in the rounds of `status`, and why: idle, left, lost; by the notes of the scheduler.
+std::vector<std::pair<std::string, std::string>> workers_without_rounds(const ReportedRun& run,
+                                                                        const RunStatus& status);
+// What a running job whose first round has not ended waits for.
+std::string awaited_text(const ReportedRun& run);
 
 // `state` is a word: "running", "finished".
 std::string status_text(const ReportedRun& run, const std::string& state);

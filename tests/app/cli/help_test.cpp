@@ -13,7 +13,6 @@ namespace steelyard::help_test {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 std::string topic_text(const std::string& topic) { return describe(topic).value_or("no such topic"); }
 
@@ -55,30 +54,6 @@ TEST(Help, HasASchemaForEachKindOfFile) {
 TEST(Help, HasATextForEachTopicAndNoOther) {
   for (const std::string& topic : help_topics()) EXPECT_NE(topic_text(topic), "no such topic") << topic;
   EXPECT_FALSE(describe("weather"));
-}
-
-std::string completion() {
-  const char* const arguments[] = {"steelyard", "help", "--completion", "bash"};
-  testing::internal::CaptureStdout();
-  EXPECT_EQ(read_command_line(4, arguments)(), 0);
-  return testing::internal::GetCapturedStdout();
-}
-
-// For the program itself: every public command and its options.
-TEST(Help, CompletionListsCommandsOptionsAndValues) {
-  const std::string script = completion();
-  for (const std::string command :
-       {"train", "run", "scheduler", "server", "worker", "simulate", "compare", "launch", "profile", "help"})
-    EXPECT_THAT(script, HasSubstr("    " + command + ") words=\""));
-  EXPECT_THAT(script, HasSubstr("words=\"train run "));
-  EXPECT_THAT(script, HasSubstr(" help --help --version\"\n"));
-  EXPECT_THAT(script, HasSubstr("    train) words=\"--help --set "));
-  EXPECT_THAT(script, HasSubstr("--resume --resume-from "));
-  EXPECT_THAT(script, HasSubstr("    --policy) words=\"boa cannikin "));
-  EXPECT_THAT(script, HasSubstr("    help) words=\"--help job scenario "));
-  EXPECT_THAT(script, HasSubstr("complete -o filenames -F _steelyard steelyard\n"));
-  EXPECT_THAT(script, Not(HasSubstr("attend"))) << "an internal command";
-  EXPECT_THAT(script, Not(HasSubstr("run-dir-ready")));
 }
 
 }  // namespace

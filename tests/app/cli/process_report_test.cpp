@@ -56,9 +56,9 @@ TEST_F(ProcessReport, RunsAreListedWithTheirStatus) {
     EXPECT_THAT(said_, AllOf(HasSubstr("cut: running, epoch"), HasSubstr("of 1000000")));
   }
   EXPECT_TRUE(eventually([&] {
-    return run({"runs", path("")}) == 0 && said_.find("cut: stopped") != std::string::npos;
+    return run({"runs", path("")}) == 0 && said_.find("stopped") != std::string::npos;
   }));
-  EXPECT_THAT(said_, AllOf(HasSubstr("done: finished, accuracy "),
+  EXPECT_THAT(said_, AllOf(HasSubstr("began (UTC)"), HasSubstr("finished, accuracy "),
                            HasSubstr("steelyard train " + path("cut/job.toml") + " --run-dir " + path("cut") +
                                      " --resume")));
   EXPECT_EQ(run({"runs", path("nowhere")}), 74);

@@ -25,8 +25,9 @@ class ProcessStandby : public ProcessTest {
         start({"scheduler", job_, "--listen", here, "--run-dir", path("run"), "--set", "train.epochs=150",
                "--set", "cluster.sum_order=ordered", "--set", "cluster.policy=equal"},
               "scheduler");
-    standby =
-        start({"standby", "--scheduler", here, "--listen", there, "--run-dir", path("standby")}, "standby");
+    standby = start(
+        {"standby", "--scheduler", here, "--listen", there, "--run-dir", path("standby"), "--web", ":0"},
+        "standby");
     for (const char* name : {"s0", "s1"})
       others.push_back(start({"server", "--scheduler", both, "--name", name}, name));
     for (const char* name : {"ada", "bob"})
@@ -51,6 +52,7 @@ TEST_F(ProcessStandby, TakesOverWhenTheSchedulerIsKilled) {
   scheduler->signal(SIGKILL);
   ends_clean(*standby, 0);
   EXPECT_TRUE(standby->says("leading the job now"));
+  EXPECT_TRUE(standby->says("the run can be watched at http://"));
   for (const auto& other : others) ends_clean(*other, 0);
   expect_undisturbed("standby");
 }

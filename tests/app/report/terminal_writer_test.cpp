@@ -1,6 +1,7 @@
 #include "app/report/terminal_writer.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -93,6 +94,40 @@ TEST_F(TerminalWriterTest, AClosedTerminalIsIgnored) {
   std::ostream out(&stream);
   for (int i = 0; i < 10'000; ++i) out << "to no reader" << std::endl;
   EXPECT_TRUE(writer.settle());
+}
+
+TEST_F(TerminalWriterTest, LinesOfAFileHaveTimeAndLevel) {
+  EXPECT_EQ(formatted_line(LineFormat::dated, 1777878489.1234, LogLevel::warning, "no disk"),
+            "2026-05-04T07:08:09.123Z warning no disk");
+  EXPECT_EQ(formatted_line(LineFormat::dated, 0, LogLevel::info, "x"), "1970-01-01T00:00:00.000Z info    x");
+  EXPECT_EQ(formatted_line(LineFormat::json, 0, LogLevel::error, "a \"b\""),
+            R"({"time":"1970-01-01T00:00:00.000Z","level":"error","text":"a \"b\""})");
+  EXPECT_EQ(formatted_line(LineFormat::plain, 0, LogLevel::error, "x"), "x");
+  for (const LogLevel level : {LogLevel::info, LogLevel::warning, LogLevel::error})
+    EXPECT_EQ(without_date(formatted_line(LineFormat::dated, 5, level, "steelyard: no")), "steelyard: no");
+  EXPECT_EQ(without_date("steelyard: a line of its own, longer than a date"),
+            "steelyard: a line of its own, longer than a date");
+
+  TerminalWriter writer(ends_[1], LineFormat::dated);
+  writer.write("one\ntwo\n");
+  writer.line("three", LogLevel::error);
+  writer.write("\rframe");
+  EXPECT_THAT(
+      read_while_it_settles(writer),
+      testing::MatchesRegex("....-..-..T..:..:..\\....Z info    one\n.*Z info    two\n.*Z error   three\n"
+                            "(\rframe)?"));
+}
+
+TEST_F(TerminalWriterTest, OnlyAFileIsDatedByDefault) {
+  EXPECT_EQ(line_format(ends_[1]), LineFormat::plain);
+  const int file = ::open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(line_format(file), LineFormat::dated);
+  ::setenv("STEELYARD_LOG", "json", 1);
+  EXPECT_EQ(line_format(file), LineFormat::json);
+  ::setenv("STEELYARD_LOG", "plain", 1);
+  EXPECT_EQ(line_format(file), LineFormat::plain);
+  ::unsetenv("STEELYARD_LOG");
+  ::close(file);
 }
 
 TEST_F(TerminalWriterTest, AnyThreadMayWriteLines) {

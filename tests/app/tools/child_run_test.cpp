@@ -11,6 +11,8 @@ TEST(ChildRun, TheReasonIsTheLastErrorBeforeTheJobEnds) {
   EXPECT_EQ(complaint_in(""), "");
   EXPECT_EQ(complaint_in("epoch 1 of 3\nfinished\n"), "");
   EXPECT_EQ(complaint_in("steelyard: j.toml: no worker\n"), "j.toml: no worker");
+  EXPECT_EQ(complaint_in("2026-05-04T07:08:09.123Z error   steelyard: j.toml: no worker\n"),
+            "j.toml: no worker");
   EXPECT_EQ(complaint_in("steelyard: the checkpoint is of another policy\n"
                          "steelyard: process 'a' was killed by signal 9; its log is a.log\n"
                          "  epoch 3\n"

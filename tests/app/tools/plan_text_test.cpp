@@ -55,6 +55,14 @@ TEST(PlanText, LocalStepsGetAWarning) {
   EXPECT_THAT(caution({"bsp", false}), IsEmpty());
 }
 
+TEST(PlanText, AFasterModeWithOtherMathematicsIsAnOffer) {
+  EXPECT_THAT(
+      other_mathematics_text(ranked[1], ranked[0]),
+      AllOf(HasSubstr("if other mathematics is acceptable: diloco:64, int4 with ada, bob is predicted to be "
+                      "1.25 times as fast"),
+            HasSubstr("accuracy")));
+}
+
 TEST(PlanText, ThePredictionErrorIsShown) {
   RunRecord trial;
   for (int i = 0; i < 8; ++i) {

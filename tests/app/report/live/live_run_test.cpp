@@ -38,7 +38,7 @@ TEST_F(Live, WaitsBeforeTheFirstRound) {
   EXPECT_THAT(live.document(0).dump(),
               AllOf(HasSubstr("waiting"), HasSubstr("no round has ended"), HasSubstr("made")));
   EXPECT_FALSE(live.document(0)["sections"][0]["state"].contains("last"));
-  EXPECT_THAT(live.status(), HasSubstr("no round has ended"));
+  EXPECT_THAT(live.status(), HasSubstr("waiting for the first process"));
 }
 
 TEST_F(Live, TheFinalStateComesFromTheResult) {

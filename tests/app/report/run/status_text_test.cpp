@@ -36,8 +36,39 @@ TEST(StatusText, CoversTheLastRoundsOnly) {
               AllOf(HasSubstr("the split is good"), HasSubstr("75.00 %"), ContainsRegex("half +171.0")));
 }
 
-TEST(StatusText, ARunWithoutRoundsHasAText) {
-  EXPECT_THAT(status_text(reported(MadeRun()), "running"), HasSubstr("no round has ended"));
+TEST(StatusText, WorkersWithoutSamplesAreListedWithTheReason) {
+  MadeRun made;
+  for (const char* name : {"half", "quarter", "eighth", "gone"})
+    made.note("worker '" + std::string(name) + "' joined");
+  made.round({"eighth", "half", "quarter"}, {10, 100, 100}, {80, 20, 40});
+  for (int i = 0; i < 60; ++i) made.round({"half", "quarter"}, {100, 100}, {20, 40});
+  made.note("worker 'gone' left");
+  EXPECT_THAT(status_text(reported(made), "running"),
+              AllOf(ContainsRegex("eighth +idle in the last 50 rounds"), ContainsRegex("gone +left\n"),
+                    ContainsRegex("half +100.0")));
+}
+
+TEST(StatusText, AServerWithoutAMirrorIsNamedUntilItHasOne) {
+  MadeRun made;
+  made.note("server 's0' joined at x").note("server 's1' mirrors 's0'");
+  made.round({"half"}, {100}, {20});
+  EXPECT_THAT(status_text(reported(made), "running"), Not(HasSubstr("no mirror")));
+  made.note("server 's0' is lost; its mirror 's1' is in its place, without a mirror of its own");
+  EXPECT_THAT(status_text(reported(made), "running"), HasSubstr("server 's1' has no mirror"));
+  EXPECT_THAT(status_text(reported(made), "finished"), Not(HasSubstr("no mirror")));
+  made.note("server 's2' mirrors 's1'");
+  EXPECT_THAT(status_text(reported(made), "running"), Not(HasSubstr("no mirror")));
+}
+
+TEST(StatusText, ARunWithoutRoundsNamesWhatItWaitsFor) {
+  EXPECT_THAT(status_text(reported(MadeRun()), "stopped"), HasSubstr("stopped, no round has ended"));
+  MadeRun made;
+  made.note("worker 'half' joined");
+  ReportedRun run = reported(made);
+  EXPECT_THAT(status_text(run, "running"),
+              HasSubstr("waiting for the first round; last note: worker 'half' joined"));
+  run.machines = {{"half", {}}, {"quarter", {}}};
+  EXPECT_THAT(status_text(run, "running"), HasSubstr("waiting for quarter\n"));
 }
 
 TEST(StatusText, TheNearestLimitDeterminesTheShareDone) {

@@ -1,0 +1,165 @@
+#include "app/tools/runs_command.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "app/config/job_source.h"
+#include "app/processes/run_journal.h"
+#include "app/report/output_file.h"
+#include "app/report/progress_bar.h"
+#include "app/report/terminal_text.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/text.h"
+#include "server/checkpoint/checkpoint.h"
+
+namespace steelyard {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t longest_cell = 40;  // columns
+
+// Without the rounds, which may be many.
+ReportedRun described(const std::string& path) {
+  const auto text = [&](const char* file, const char* what) {
+    std::error_code ignored;
+    return fs::exists(path + file, ignored) ? read_input(path + file, {what, 64, ""}) : std::string();
+  };
+  const std::string job = text("/job.toml", "job of a run");
+  ReportedRun run = reported_run(
+      path, job,
+      run_record("", text("/events.jsonl", "events of a run"), text("/result.json", "result of a run")));
+  run.state = state_of(path, run.record.result);
+  return run;
+}
+
+std::string began(const ReportedRun& run) {
+  return run.record.origins.empty() ? "" : run.record.origins.front().date;
+}
+
+bool can_resume(const ReportedRun& run) {
+  return run.state != "running" && run.state != "finished" &&
+         !list_checkpoints(run.path + "/checkpoints").empty();
+}
+
+// The command that started the run. The run directory of a script does not have the script.
+std::string resume_command(const ReportedRun& run) {
+  const std::string path = shown_line(run.path);
+  const bool script = run.job.find("[model]\nname = \"external\"") != std::string::npos;
+  return "steelyard " + (script ? "run SCRIPT" : "train " + path + "/job.toml") + " --run-dir " + path +
+         " --resume";
+}
+
+std::string result_text(const ReportedRun& run) {
+  const RunResult& result = run.record.result;
+  if (run.state == "running") return "running";
+  std::string text = run.state;
+  if (result.accuracy >= 0) text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
+  if (run.state != "finished" && list_checkpoints(run.path + "/checkpoints").empty())
+    text += ", no checkpoint";
+  return text;
+}
+
+}  // namespace
+
+std::string state_of(const std::string& run, const RunResult& result) {
+  // A resumed run still has the result.json of its earlier process, so the lock is checked first.
+  if (in_use(run)) return "running";
+  return result.known ? result.outcome : "stopped";
+}
+
+std::vector<std::string> runs_in(const std::string& folder) {
+  std::vector<std::string> runs;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(it->path() / "job.toml", ignored) &&
+        fs::is_directory(it->path() / "checkpoints", ignored))
+      runs.push_back(it->path().string());
+  }
+  if (error)
+    throw Failure(ExitCode::io, folder + ": " + error.message() + ": give the folder that contains the runs");
+  std::ranges::sort(runs, natural_less);
+  return runs;
+}
+
+std::string newest_run(const std::string& folder) {
+  std::string newest;
+  fs::file_time_type latest = fs::file_time_type::min();
+  for (const std::string& run : runs_in(folder)) {
+    std::error_code error;
+    const fs::file_time_type at = fs::last_write_time(run + "/rounds.jsonl", error);
+    if (error || at < latest) continue;
+    latest = at;
+    newest = run;
+  }
+  if (newest.empty()) refuse_usage(folder + " has no run: give the directory of a run");
+  return newest;
+}
+
+std::string runs_table(const std::vector<ReportedRun>& runs) {
+  std::vector<std::array<std::string, 6>> rows{{"run", "began (UTC)", "model", "policy", "time", "result"}};
+  for (const ReportedRun& run : runs) {
+    std::string date = began(run).substr(0, 16);  // to the minute
+    std::ranges::replace(date, 'T', ' ');
+    const std::string model = run.about.substr(0, run.about.find(','));
+    rows.push_back({run.path, date, model, run.policy,
+                    run.record.result.seconds >= 0 ? duration_text(run.record.result.seconds) : "",
+                    result_text(run)});
+  }
+  std::array<std::size_t, 6> widths{};
+  for (auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) row[i] = shown_line(row[i].empty() ? "-" : row[i], longest_cell);
+      widths[i] = std::max(widths[i], columns_of(shown_line(row[i])));
+    }
+  }
+  std::string text;
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    for (std::size_t i = 0; i < rows[at].size(); ++i) {
+      const std::string cell = shown_line(rows[at][i]);
+      text += cell;
+      if (i + 1 < rows[at].size()) text += std::string(widths[i] - columns_of(cell) + 2, ' ');
+    }
+    text += "\n";
+    if (at > 0 && can_resume(runs[at - 1])) text += "  " + resume_command(runs[at - 1]) + "\n";
+  }
+  return text;
+}
+
+std::string runs_json(const std::vector<ReportedRun>& runs) {
+  Json list = Json::array();
+  for (const ReportedRun& run : runs) {
+    const RunResult& result = run.record.result;
+    list.push_back({{"run", run.path},
+                    {"name", run.name},
+                    {"began", began(run).empty() ? Json() : Json(began(run))},
+                    {"about", run.about},
+                    {"policy", run.policy},
+                    {"sync", run.sync},
+                    {"state", run.state},
+                    {"reason", result.text},
+                    {"seconds", known_or_null(result.seconds)},
+                    {"accuracy", known_or_null(result.accuracy)},
+                    {"samples_per_second", known_or_null(result.samples_per_second)},
+                    {"percent_of_ideal", known_or_null(result.percent_of_ideal)},
+                    {"resume", can_resume(run) ? Json(resume_command(run)) : Json()}});
+  }
+  return dump_json(Json{{"format", 1}, {"runs", list}}, 2) + "\n";
+}
+
+void run_runs(const RunsCommand& command) {
+  check_output("--json", command.json);
+  std::vector<ReportedRun> runs;
+  for (const std::string& path : runs_in(command.folder)) runs.push_back(described(path));
+  std::ranges::stable_sort(runs, {}, began);  // dates are in order as texts
+  if (!command.json.empty()) write_output("--json", command.json, runs_json(runs));
+  if (command.json == "-") return;
+  if (runs.empty()) std::printf("no run in %s\n", shown_line(command.folder).c_str());
+  if (!runs.empty()) std::fputs(runs_table(runs).c_str(), stdout);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,49 @@
+// The table of runs.
+#include "app/tools/runs_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+#include "tests/app/report/run/made_run.h"
+
+namespace steelyard::runs_command_test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+ReportedRun made(const std::string& path, const std::string& state, const std::string& result) {
+  MadeRun run;
+  run.process(0);
+  ReportedRun it = reported(run);
+  it.path = path;
+  it.state = state;
+  it.record = run.record(result);
+  return it;
+}
+
+TEST(RunsTable, NamesTimeModelPolicyAndResult) {
+  const std::string table =
+      runs_table({made("runs/a", "finished", R"({"outcome":"finished","accuracy":0.884,"seconds":83.2})"),
+                  made("runs/long-name", "running", "")});
+  EXPECT_THAT(table, ContainsRegex("run +began .UTC. +model +policy +time +result\n"));
+  EXPECT_THAT(table,
+              ContainsRegex(
+                  "runs/a +2026-05-04 07:08 +a model on some data +equal +1:23 +finished, accuracy 88.40 %"));
+  EXPECT_THAT(table, ContainsRegex("runs/long-name +2026-05-04 07:08 .* - +running\n"));
+  EXPECT_THAT(table, Not(HasSubstr("--resume"))) << "neither can be resumed";
+}
+
+TEST(RunsTable, TheJsonHasNullForWhatIsUnknown) {
+  const Json json = parse_json(runs_json({made("runs/a", "stopped", "")}));
+  EXPECT_EQ(json["runs"][0]["run"], "runs/a");
+  EXPECT_EQ(json["runs"][0]["state"], "stopped");
+  EXPECT_EQ(json["runs"][0]["began"], "2026-05-04T07:08:09Z");
+  EXPECT_EQ(json["runs"][0]["accuracy"], nullptr);
+  EXPECT_EQ(json["runs"][0]["resume"], nullptr) << "it has no checkpoint";
+}
+
+}  // namespace
+}  // namespace steelyard::runs_command_test

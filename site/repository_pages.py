@@ -17,7 +17,7 @@ ROOT_PAGES = {'README.md': 'index.md'} | {
     it: it for it in ('ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md')}
 ROOT_PAGES |= {f'engines/{it}/README.md': f'engines/{it}.md' for it in sorted(os.listdir(os.path.join(ROOT, 'engines')))
                if os.path.exists(os.path.join(ROOT, 'engines', it, 'README.md'))}
-MODULES = ('torch', 'keras', 'jax', 'arrays', 'lightning', 'transformers', 'accelerate', 'ray', 'dask', 'balance')
+MODULES = ('torch', 'keras', 'jax', 'arrays', 'lightning', 'transformers', 'accelerate', 'ray', 'dask', 'track', 'balance')
 # Code, which stays as it is, or a link.
 LINK = re.compile(r'(?P<code>^```.*?^```|`[^`]*`)|(?P<text>!?\[[^\]]*\])\((?P<target>[^)\s]+)\)', re.DOTALL | re.MULTILINE)
 

@@ -53,7 +53,8 @@ def follow(
     waits: bool = False,
     every: int = 1,
 ) -> str:
-    """Returns the id of the tracker's run: `run_id`, if given. `name`: of a new one. `waits`: until the run ends."""
+    """Returns the id of the tracker's run: `run_id`, if given. `name`: of a new one. `waits`: until the run
+    ends."""
     record = Record(run, every)
     with _turn(run / f'track-{tracker.kind}.lock'):
         note = _Note(run / f'track-{tracker.kind}.json', every)
@@ -112,7 +113,8 @@ class _Note:
         except FileNotFoundError:
             return
         except ValueError as why:
-            raise Failure(f'{path} is damaged: delete it, and the run is logged from the begin', FILE) from why
+            remedy = 'delete it, and the run is logged from the begin'
+            raise Failure(f'{path} is damaged: {remedy}', FILE) from why
         self.id, self.rows, self.step, self.end = (saved[it] for it in ('id', 'rows', 'step', 'end'))
         if saved['every'] != every:
             raise Failure(
@@ -134,7 +136,8 @@ def _turn(path: pathlib.Path) -> Iterator[None]:
     try:
         file = open(path, 'w')
     except OSError as why:
-        raise Failure(f'{path} cannot be written ({why.strerror}): use a copy of the run directory', FILE) from why
+        remedy = 'use a copy of the run directory'
+        raise Failure(f'{path} cannot be written ({why.strerror}): {remedy}', FILE) from why
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -55,8 +55,8 @@ def mlflow(
     follow      whether to wait until the run ends, and log its rounds meanwhile
     every       logs only the rounds whose number is a multiple of this, and all evaluations
     """
-    options = {'experiment': experiment, 'uri': uri, 'name': name, 'run-id': run_id, 'every': every}
-    return _logged('mlflow', run, lambda: MlflowTracker(experiment, uri), options, follow)
+    words: dict[str, Union[None, str, int]] = {'kind': 'mlflow', 'experiment': experiment, 'uri': uri}
+    return _logged(lambda: MlflowTracker(experiment, uri), run, words, name, run_id, follow, every)
 
 
 def wandb(
@@ -75,35 +75,37 @@ def wandb(
     project, entity  where; otherwise WANDB_PROJECT and WANDB_ENTITY
     run_id           a run to log into, which no other process logs to at the same time; otherwise a new one
     """
-    options = {'project': project, 'entity': entity, 'name': name, 'run-id': run_id, 'every': every}
-    return _logged('wandb', run, lambda: WandbTracker(project, entity), options, follow)
+    words: dict[str, Union[None, str, int]] = {'kind': 'wandb', 'project': project, 'entity': entity}
+    return _logged(lambda: WandbTracker(project, entity), run, words, name, run_id, follow, every)
 
 
 def _logged(
-    kind: str,
-    run: Run,
     tracker: Callable[[], _track_follow.Tracker],
-    options: dict[str, Union[None, str, int]],
+    run: Run,
+    words: dict[str, Union[None, str, int]],
+    name: Optional[str],
+    run_id: Optional[str],
     follow: bool,
+    every: int,
 ) -> Optional[str]:
-    every, name, run_id = options['every'], options['name'], options['run-id']
-    if not isinstance(every, int) or every < 1:
+    """`words`: the options of the command that does the same for a job of this script; with its `kind`."""
+    if every < 1:
         raise refuse(f'every = {every}: give a whole number of at least 1')
     if isinstance(run, BaseJob):
-        _start(kind, run, options)
+        _start(run, {**words, 'name': name, 'run-id': run_id, 'every': every})
         return None
-    place = pathlib.Path(run)
-    Record(place)  # refuses a directory that is not a run
-    given = {'name': name and str(name), 'run_id': run_id and str(run_id)}
-    return _track_follow.follow(tracker(), place, waits=follow, every=every, **given)
+    Record(run)  # refuses a directory that is not a run
+    return _track_follow.follow(
+        tracker(), pathlib.Path(run), name=name, run_id=run_id, waits=follow, every=every
+    )
 
 
-def _start(kind: str, job: BaseJob, options: dict[str, Union[None, str, int]]) -> None:
+def _start(job: BaseJob, words: dict[str, Union[None, str, int]]) -> None:
     """Starts the command that follows a job, in one of its workers. It outlives the script, since the job
     ends after it."""
     if not job.logs:
         return
-    directory = job.run_directory
+    kind, directory = words.pop('kind'), job.run_directory
     if directory is None:
         print(
             f'steelyard: {kind} logs nothing: the run directory is on the machine of the scheduler: run '
@@ -111,11 +113,10 @@ def _start(kind: str, job: BaseJob, options: dict[str, Union[None, str, int]]) -
             file=sys.stderr,
         )
         return
-    words = [word for key, it in options.items() if it is not None for word in (f'--{key}', str(it))]
-    log = pathlib.Path(directory, 'log', f'track-{kind}.log')
-    with open(log, 'ab') as output:
+    options = [word for key, it in words.items() if it is not None for word in (f'--{key}', str(it))]
+    with open(pathlib.Path(directory, 'log', f'track-{kind}.log'), 'ab') as output:
         subprocess.Popen(
-            [sys.executable, '-m', 'steelyard.track', kind, directory, '--follow', *words],
+            [sys.executable, '-m', 'steelyard.track', str(kind), directory, '--follow', *options],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -141,7 +142,7 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     given = vars(parser.parse_args(words))
     kind = given.pop('kind')
     try:
-        made = {'mlflow': mlflow, 'wandb': wandb}[kind](**given)
+        made = mlflow(**given) if kind == 'mlflow' else wandb(**given)
     except Failure as why:
         print(f'steelyard: {why}', file=sys.stderr)
         return why.code

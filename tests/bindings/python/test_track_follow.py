@@ -83,9 +83,9 @@ class Real(TrackCase):
         job.write_text(ENDLESS)
         process = subprocess.Popen([PROGRAM, 'train', job, '--run-dir', self.run_directory, '--quiet', *options],
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   start_new_session=True)
+                                   start_new_session=True, env={**os.environ, 'TMPDIR': str(self.folder)})
         self.addCleanup(process.wait)
-        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        self.addCleanup(end_session, process.pid)
         before = len(self.recorded_so_far())
         end = time.monotonic() + 60
         while len(self.recorded_so_far()) < before + 20:
@@ -134,6 +134,16 @@ class Real(TrackCase):
         self.assertEqual(set(logged), set(self.recorded()))
         self.assertGreater(len(second.rows), 0)
         self.assertEqual(second.calls[0][2], 'made')
+
+
+def end_session(session):
+    """Kills its processes. A server whose scheduler and launcher were killed waits for another one."""
+    for process in [int(it) for it in os.listdir('/proc') if it.isdigit()]:
+        try:
+            if os.getsid(process) == session:
+                os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
 
 class Arguments(TrackCase):

@@ -90,7 +90,7 @@ EXHIBITS = (
     Exhibit('A recorded run under another policy', '`replay` simulates the machines of a recorded run under other policies.',
             ('steelyard replay runs/equal --policies equal,lb-bsp,steelyard',)),
     Exhibit('A plan', 'Short trials of each worker, then the fastest combination of workers and sync mode, and what each worker adds.',
-            ('cat hosts.toml', 'steelyard plan hosts.toml examples/jobs/demo.toml --seconds 1 --no-check --run-dir runs/planned',)),
+            ('cat hosts.toml', 'steelyard plan hosts.toml examples/jobs/demo.toml --seconds 3 --no-check --run-dir runs/planned',)),
 )
 
 
@@ -182,26 +182,27 @@ def proven(it, printed):
 def show_example(it, environment, browser, folder):
     """Runs its commands, and writes its page; returns its row of the index."""
     begin, reason = time.monotonic(), missing(it.needs, environment)
-    text = [f'# {it.title}', it.text, block_of(it.commands), f'**Expected:** {it.expected}']
+    parts = [f'# {it.title}', it.text, block_of(it.commands), f'**Expected:** {it.expected}']
     if reason:
-        text.append(f'This example was not run here: {reason}.')
+        parts.append(f'This example was not run here: {reason}.')
     else:
         try:
-            printed = '\n'.join(run(command + ' 2>&1', environment) for command in it.commands).replace('\r', '\n')
+            outputs = [run(command + ' 2>&1', environment) for command in it.commands]
+            printed = '\n'.join(text for text in outputs if text)
         finally:
             for command in it.after:
                 subprocess.run(['bash', '-c', command], env=environment, stderr=subprocess.DEVNULL)
         proven(it, printed + '\n')
-        text += [f'It took {time.monotonic() - begin:.0f} seconds here.',
+        parts += [f'It took {time.monotonic() - begin:.0f} seconds here.',
                  with_picture(it.title, it.name, it.page, browser, folder), f'```\n{shortened(printed)}\n```']
     if it.elsewhere:
-        text += ['On such machines, which this one is not, so these commands were not run here:', block_of(it.elsewhere)]
+        parts += ['On such machines, which this one is not, so these commands were not run here:', block_of(it.elsewhere)]
     for name in it.files:
         path = os.path.normpath(os.path.join('examples/gallery', name))
         with open(path, encoding='utf-8') as file:
-            text.append(f'`{path}`:\n\n```{LANGUAGES.get(path.rpartition(".")[2], "")}\n{file.read()}```')
+            parts.append(f'`{path}`:\n\n```{LANGUAGES.get(path.rpartition(".")[2], "")}\n{file.read()}```')
     with open(os.path.join(folder, it.name + '.md'), 'w', encoding='utf-8') as file:
-        file.write('\n\n'.join(text) + '\n')
+        file.write('\n\n'.join(parts) + '\n')
     seconds = 'not run here' if reason else f'{time.monotonic() - begin:.0f}'
     return f'| [{it.title}]({it.name}.md) | {seconds} | {it.expected} |'
 

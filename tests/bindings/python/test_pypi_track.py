@@ -112,7 +112,9 @@ class Mlflow(ClientCase):
 
     def test_a_database_has_nothing_twice_even_if_a_tracker_forgets(self):
         uri = f'sqlite:///{self.folder}/mlflow.db'
-        made = track.mlflow(self.trained(), uri=uri)
+        place = (self.folder / 'artifacts').as_uri()  # by default ./mlruns
+        self.client(uri).create_experiment('kept', artifact_location=place)
+        made = track.mlflow(self.trained(), uri=uri, experiment='kept')
         (self.run_directory / 'track-mlflow.json').unlink()
         self.assertEqual(track.mlflow(self.run_directory, uri=uri, run_id=made), made)
         self.assert_logged(made, uri)

@@ -29,7 +29,7 @@ EXAMPLES = (
     Example('own_pictures', 'Pictures of your own', 'Discs, squares and crosses, as arrays of NumPy.',
             ('python3 examples/gallery/make_shapes.py', 'steelyard train examples/gallery/shapes.toml --run-dir runs/shapes',
              'steelyard report runs/shapes'),
-            'runs/shapes/report.html', 'The test accuracy is above 90 % after five epochs.', (ACCURACY, 90),
+            'runs/shapes/report.html', 'The test accuracy is above 90 % after eight epochs.', (ACCURACY, 90),
             ('make_shapes.py', 'shapes.toml')),
     Example('text', 'A text', 'A small GPT learns the bytes of Perl\'s manual, each predicted from the 64 before it.',
             ('steelyard train examples/jobs/gpt.toml --set model.width=32 --set model.layers=2 --set model.heads=2 '

@@ -23,7 +23,7 @@ import sys
 from typing import Callable, Optional, Sequence, Union
 
 from steelyard import _track_follow
-from steelyard._errors import Failure, refuse
+from steelyard._errors import UNREACHABLE, Failure, refuse
 from steelyard._job import BaseJob
 from steelyard._track_mlflow import MlflowTracker
 from steelyard._track_record import Record, Row
@@ -148,6 +148,13 @@ def main(words: Optional[Sequence[str]] = None) -> int:
         return why.code
     except KeyboardInterrupt:
         return 75
+    except Exception as why:  # of the tracker's client
+        print(
+            f'steelyard: {kind}: {type(why).__name__}: {why}: correct that and call the command again: it goes on '
+            'where it ended',
+            file=sys.stderr,
+        )
+        return UNREACHABLE
     print(f'{kind} run: {made}')
     return 0
 

@@ -119,6 +119,14 @@ class Mlflow(ClientCase):
         self.assertEqual(track.mlflow(self.run_directory, uri=uri, run_id=made), made)
         self.assert_logged(made, uri)
 
+    def test_a_server_that_cannot_be_reached_is_named_and_the_command_can_be_called_again(self):
+        run = self.made(line(0))
+        done = subprocess.run([sys.executable, '-m', 'steelyard.track', 'mlflow', run, '--uri', 'http://127.0.0.1:9'],
+                              env={**os.environ, 'MLFLOW_HTTP_REQUEST_MAX_RETRIES': '0'}, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertRegex(done.stderr, r'steelyard: mlflow: \w+: [^\n]*127.0.0.1[\s\S]*call the command again')
+        self.assert_logged(track.mlflow(run))
+
     def test_into_a_run_of_the_user(self):
         client = self.client()
         own = client.create_run(client.create_experiment('own'))

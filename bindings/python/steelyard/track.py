@@ -150,8 +150,8 @@ def main(words: Optional[Sequence[str]] = None) -> int:
         return 75
     except Exception as why:  # of the tracker's client
         print(
-            f'steelyard: {kind}: {type(why).__name__}: {why}: correct that and call the command again: it goes on '
-            'where it ended',
+            f'steelyard: {kind}: {type(why).__name__}: {why}: correct that and call the command again: it '
+            'goes on where it ended',
             file=sys.stderr,
         )
         return UNREACHABLE

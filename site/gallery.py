@@ -194,7 +194,7 @@ def show_example(it, environment, browser, folder):
                 subprocess.run(['bash', '-c', command], env=environment, stderr=subprocess.DEVNULL)
         proven(it, printed + '\n')
         parts += [f'It took {time.monotonic() - begin:.0f} seconds here.',
-                 with_picture(it.title, it.name, it.page, browser, folder), f'```\n{shortened(printed)}\n```']
+                 with_picture(it.title, f'{it.name}_page', it.page, browser, folder), f'```\n{shortened(printed)}\n```']
     if it.elsewhere:
         parts += ['On such machines, which this one is not, so these commands were not run here:', block_of(it.elsewhere)]
     for name in it.files:

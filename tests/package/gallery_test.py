@@ -40,10 +40,10 @@ class Gallery(unittest.TestCase):
     def test_a_page(self):
         row, page = self.shown(dataclasses.replace(MADE, files=('shapes.toml',), elsewhere=('far away',)))
         self.assertRegex(row, r'^\| \[A made one\]\(made.md\) \| \d+ \| It is 7. \|$')
-        for part in ('    echo the result is 7\n', '**Expected:** It is 7.', '```\nthe result is 7\n```', '[Open the page.](made.html)',
+        for part in ('    echo the result is 7\n', '**Expected:** It is 7.', '```\nthe result is 7\n```', '[Open the page.](made_page.html)',
                      'were not run here:\n\n    far away', '`examples/gallery/shapes.toml`:\n\n```toml\n# Pictures'):
             self.assertIn(part, page)
-        self.assertTrue(os.path.exists('gallery/made.html') and os.path.exists('after'))
+        self.assertTrue(os.path.exists('gallery/made_page.html') and os.path.exists('after'))
 
     def test_an_unexpected_result_and_a_failed_command_are_errors(self):
         for changed in ({'proof': (r'result is (\d+)', 8)}, {'proof': (r'nothing (\d+)', 0)}, {'commands': ('exit 3',)}):
@@ -62,13 +62,18 @@ class Gallery(unittest.TestCase):
     def test_a_real_one(self):
         example = next(it for it in EXAMPLES if it.name == 'nine_methods')
         self.assertIn('steelyard bsp is first', self.shown(example)[1])
-        self.assertGreater(os.path.getsize('gallery/nine_methods.html'), 10_000)
+        self.assertGreater(os.path.getsize('gallery/nine_methods_page.html'), 10_000)
 
     def test_all_files_are_there_and_used(self):
         used = {os.path.normpath(f'examples/gallery/{name}') for it in EXAMPLES for name in it.files}
         self.assertEqual([it for it in used if not os.path.exists(it)], [])
         self.assertEqual(set(glob.glob('examples/gallery/*')) - used, set())
         self.assertEqual(len({it.name for it in EXAMPLES}), 12)
+
+    def test_no_page_of_the_program_has_the_name_of_a_page_of_the_site(self):
+        self.shown(MADE)
+        names = [it.rpartition('.') for it in os.listdir('gallery')]
+        self.assertEqual({it[0] for it in names if it[2] == 'md'} & {it[0] for it in names if it[2] == 'html'}, set())
 
 
 if __name__ == '__main__':

@@ -1,10 +1,13 @@
 """Makes the gallery of the site: runs the program on small jobs, and keeps its pages, a picture of each, and what it
-printed.
+printed: the examples of gallery_examples.py, a page each, and the program's own pages on one.
 
     gallery.py PROGRAM FOLDER [BROWSER]     without a browser there are no pictures
+
+STEELYARD_PYTHON is the Python of scripts: PyTorch and Lightning must be there, or their examples are not run.
 """
 import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +15,14 @@ import tempfile
 import time
 import urllib.request
 
+from gallery_examples import EXAMPLES
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PORT = 7080
 SIZE = '1280,1000'  # of a picture, in pixels
 LINE = 96  # characters of a command that fit on a line of the site
+LINES = 40  # of an output, that its page shows
+LANGUAGES = {'py': 'python', 'toml': 'toml', 'sh': 'bash'}
 
 # For `plan`: three workers of unequal speed on this machine.
 HOSTS = '''[[host]]
@@ -26,13 +33,24 @@ servers = 1
 ''' + ''.join(f'[[host.worker]]\nname = "{name}"\nsimulate_slowdown = {factor}\n'
               for name, factor in (('half', 2), ('quarter', 4), ('eighth', 8)))
 
-INTRODUCTION = '''# Gallery of pages
+INDEX = '''# Gallery
 
 `script/gallery` made everything here: it ran these commands, one after another, on the machine that built this site.
-The figures are therefore no benchmarks; [Benchmarks](../benchmarks.md) has those. Every page is one file, which
-needs no network. Select a picture to open its page.
+The figures are therefore no benchmarks; [Benchmarks](../benchmarks.md) has those. The gallery is made only if every
+example has its expected result.
 
 The program: VERSION.
+
+| example | seconds here | expected result |
+| --- | ---: | --- |
+ROWS
+
+[Pages of the program](pages.md) has a picture of each kind of page.
+'''
+
+PAGES = '''# Pages of the program
+
+Every page is one file, which needs no network. Select a picture to open its page.
 '''
 
 
@@ -59,30 +77,20 @@ EXHIBITS = (
              'steelyard report runs/balanced'), 'runs/balanced/report.html'),
     Exhibit('Two runs on one page', 'Several runs share one page, with their curves over the same axes.',
             ('steelyard report runs/equal runs/balanced --output both.html',), 'both.html'),
-    Exhibit('Machines that others use',
-            'Other programs take most of two machines at times (simulated), and shares follow within a round or two.',
-            ('steelyard train examples/jobs/unequal.toml --set train.epochs=1 --run-dir runs/unequal',
-             'steelyard report runs/unequal'), 'runs/unequal/report.html'),
     Exhibit('A page while it trains', 'The same page, served to browsers during the run; the picture was taken then.',
             (f'steelyard train examples/jobs/demo.toml --set train.epochs=1 --web :{PORT} --run-dir runs/live',), live=True),
     Exhibit('A comparison of trainings',
             'Real trainings under each policy, repeated and interleaved, with curves of loss and accuracy over time.',
             ('steelyard compare examples/jobs/quick.toml --policies equal,lb-bsp,steelyard --repeats 2 --run-dir runs/compared',),
             'runs/compared/compare.html'),
-    Exhibit('A comparison of scenarios',
-            'The same policies on simulated machines, of which the fastest becomes slow for a while, in virtual time.',
-            ('steelyard compare examples/scenarios/step.toml --policies equal,static,lbb,lb-bsp,steelyard --html step.html',),
-            'step.html'),
     Exhibit('A sweep', 'The scenario again, for three costs of an exchange: the slower the network, the less a split gains.',
             ('steelyard compare examples/scenarios/step.toml --policies equal,lb-bsp,steelyard --sweep network.step_ms=5,50,500 '
              '--html sweep.html',), 'sweep.html'),
-    Exhibit('A simulation', 'One scenario under one policy: what each worker computed, and how far the rounds were from the ideal.',
-            ('steelyard simulate examples/scenarios/kill_and_join.toml',)),
     Exhibit('The state of a run', 'What `status` prints, also for a run that still trains.', ('steelyard status runs/equal',)),
     Exhibit('A recorded run under another policy', '`replay` simulates the machines of a recorded run under other policies.',
             ('steelyard replay runs/equal --policies equal,lb-bsp,steelyard',)),
     Exhibit('A plan', 'Short trials of each worker, then the fastest combination of workers and sync mode, and what each worker adds.',
-            ('cat hosts.toml', 'steelyard plan hosts.toml examples/jobs/demo.toml --seconds 1 --no-check --run-dir runs/planned',)),
+            ('cat hosts.toml', 'steelyard plan hosts.toml examples/jobs/demo.toml --seconds 3 --no-check --run-dir runs/planned',)),
 )
 
 
@@ -128,6 +136,19 @@ def broken(command):
     yield command
 
 
+def with_picture(title, name, page, browser, folder):
+    """Keeps a page, and its picture. Returns the text that shows it."""
+    shutil.copy(page, os.path.join(folder, name + '.html'))
+    if not browser:
+        return f'[Open the page.]({name}.html)'
+    photograph(browser, 'file://' + os.path.abspath(page), os.path.join(folder, name + '.png'))
+    return f'[![{title}]({name}.png)]({name}.html)'
+
+
+def block_of(commands):
+    return '\n'.join(f'    {line}' for command in commands for line in broken(command))
+
+
 def show(it, environment, browser, folder):
     """Runs its commands; returns its section of the gallery."""
     picture, shown = os.path.join(folder, it.name + '.png'), ''
@@ -138,16 +159,74 @@ def show(it, environment, browser, folder):
         shown = f'![{it.title}]({it.name}.png)'
     else:
         printed = '\n\n'.join([run(command, environment) for command in it.commands])
-        if it.page:
-            shutil.copy(it.page, os.path.join(folder, it.name + '.html'))
-            shown = f'[Open the page.]({it.name}.html)'
-            if browser:
-                photograph(browser, 'file://' + os.path.abspath(it.page), picture)
-                shown = f'[![{it.title}]({it.name}.png)]({it.name}.html)'
-        else:
-            shown = f'```\n{printed}\n```'
-    commands = '\n'.join(f'    {line}' for command in it.commands for line in broken(command))
-    return f'## {it.title}\n\n{it.text}\n\n{commands}\n\n{shown}\n'
+        shown = with_picture(it.title, it.name, it.page, browser, folder) if it.page else f'```\n{printed}\n```'
+    return f'## {it.title}\n\n{it.text}\n\n{block_of(it.commands)}\n\n{shown}\n'
+
+
+def missing(needs, environment):
+    """Why an example that needs this cannot run here; empty if it can."""
+    if needs == 'root':
+        return '' if os.geteuid() == 0 and shutil.which('ip') else 'it needs root, for network namespaces'
+    python = [environment['STEELYARD_PYTHON'], '-c', f'import {needs}']
+    return '' if not needs or subprocess.run(python, capture_output=True).returncode == 0 else f'it needs the module {needs}'
+
+
+def proven(it, printed):
+    """Ends with an error if the result is not the expected one."""
+    pattern, least = it.proof
+    found = re.findall(pattern, printed)
+    if not found or float(found[-1]) < least:
+        sys.exit(f'script/gallery: {it.title}: not the expected result ({pattern}, at least {least}):\n{printed}')
+
+
+def show_example(it, environment, browser, folder):
+    """Runs its commands, and writes its page; returns its row of the index."""
+    begin, reason = time.monotonic(), missing(it.needs, environment)
+    parts = [f'# {it.title}', it.text, block_of(it.commands), f'**Expected:** {it.expected}']
+    if reason:
+        parts.append(f'This example was not run here: {reason}.')
+    else:
+        try:
+            outputs = [run(command + ' 2>&1', environment) for command in it.commands]
+            printed = '\n'.join(text for text in outputs if text)
+        finally:
+            for command in it.after:
+                subprocess.run(['bash', '-c', command], env=environment, stderr=subprocess.DEVNULL)
+        proven(it, printed + '\n')
+        parts += [f'It took {time.monotonic() - begin:.0f} seconds here.',
+                 with_picture(it.title, f'{it.name}_page', it.page, browser, folder), f'```\n{shortened(printed)}\n```']
+    if it.elsewhere:
+        parts += ['On such machines, which this one is not, so these commands were not run here:', block_of(it.elsewhere)]
+    for name in it.files:
+        path = os.path.normpath(os.path.join('examples/gallery', name))
+        with open(path, encoding='utf-8') as file:
+            parts.append(f'`{path}`:\n\n```{LANGUAGES.get(path.rpartition(".")[2], "")}\n{file.read()}```')
+    with open(os.path.join(folder, it.name + '.md'), 'w', encoding='utf-8') as file:
+        file.write('\n\n'.join(parts) + '\n')
+    seconds = 'not run here' if reason else f'{time.monotonic() - begin:.0f}'
+    return f'| [{it.title}]({it.name}.md) | {seconds} | {it.expected} |'
+
+
+def shortened(printed):
+    """The last lines of what was printed."""
+    lines = printed.split('\n')
+    return '\n'.join(['[...]', *lines[-LINES:]] if len(lines) > LINES else lines)
+
+
+def environment_for(program, place):
+    """Of all commands: the program, and the package of the sources with the library of the same build."""
+    library = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(program))), 'lib/libsteelyard.so')
+    return {'STEELYARD_PYTHON': shutil.which('python3'), 'STEELYARD_LIBRARY': library, **os.environ,
+            'STEELYARD_PROGRAM': program, 'PATH': f'{place}/bin:{os.environ["PATH"]}',
+            'PYTHONPATH': os.pathsep.join([os.path.join(ROOT, 'bindings/python'), os.environ.get('PYTHONPATH', '')]),
+            'PYTHONDONTWRITEBYTECODE': '1'}
+
+
+def timed(title, function, *arguments):
+    begin = time.monotonic()
+    result = function(*arguments)
+    print(f'   {title}: {time.monotonic() - begin:.0f} s', flush=True)
+    return result
 
 
 def main():
@@ -161,14 +240,13 @@ def main():
         with open('hosts.toml', 'w', encoding='utf-8') as file:
             file.write(HOSTS)
         os.makedirs('gallery')
-        environment = dict(os.environ, PATH=f'{place}/bin:{os.environ["PATH"]}')
-        sections = [INTRODUCTION.replace('VERSION', run('steelyard --version', environment))]
-        for it in EXHIBITS:
-            begin = time.monotonic()
-            sections.append(show(it, environment, browser, 'gallery'))
-            print(f'   {it.title}: {time.monotonic() - begin:.0f} s', flush=True)
-        with open('gallery/index.md', 'w', encoding='utf-8') as file:
-            file.write('\n'.join(sections))
+        environment = environment_for(program, place)
+        rows = [timed(it.title, show_example, it, environment, browser, 'gallery') for it in EXAMPLES]
+        sections = [PAGES, *(timed(it.title, show, it, environment, browser, 'gallery') for it in EXHIBITS)]
+        index = INDEX.replace('VERSION', run('steelyard --version', environment)).replace('ROWS', '\n'.join(rows))
+        for name, text in (('index.md', index), ('pages.md', '\n'.join(sections))):
+            with open(f'gallery/{name}', 'w', encoding='utf-8') as file:
+                file.write(text)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree('gallery', folder)
 

@@ -7,17 +7,21 @@ import ast
 import os
 import posixpath
 import re
+import sys
 
 from mkdocs.structure.files import File
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.join(ROOT, 'site'))
+from gallery_examples import EXAMPLES  # noqa: E402
+
 FOLDERS = {'gallery': 'build/gallery', 'assets': 'site/assets'}  # of the site, and where their files are
 NO_GALLERY = '# Gallery\n\nThis site was built without the gallery: `script/site` adds it.\n'
 ROOT_PAGES = {'README.md': 'index.md'} | {
     it: it for it in ('ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md')}
 ROOT_PAGES |= {f'engines/{it}/README.md': f'engines/{it}.md' for it in sorted(os.listdir(os.path.join(ROOT, 'engines')))
                if os.path.exists(os.path.join(ROOT, 'engines', it, 'README.md'))}
-MODULES = ('torch', 'keras', 'jax', 'arrays', 'lightning', 'transformers', 'accelerate', 'ray', 'dask', 'balance')
+MODULES = ('torch', 'keras', 'jax', 'arrays', 'lightning', 'transformers', 'accelerate', 'ray', 'dask', 'track', 'balance')
 # Code, which stays as it is, or a link.
 LINK = re.compile(r'(?P<code>^```.*?^```|`[^`]*`)|(?P<text>!?\[[^\]]*\])\((?P<target>[^)\s]+)\)', re.DOTALL | re.MULTILINE)
 
@@ -27,6 +31,7 @@ def on_config(config):
     decisions = sorted(it for it in os.listdir(os.path.join(ROOT, 'docs/decisions')) if it[0].isdigit())
     sections = {
         'decisions/': ['decisions/index.md', *(f'decisions/{it}' for it in decisions)],
+        'gallery/': ['gallery/index.md', *gallery_pages()],
         'api/': ['api/index.md', *({f'steelyard.{it}': f'api/{it}.md'} for it in MODULES)],
     }
     for tab in config.nav:
@@ -35,6 +40,12 @@ def on_config(config):
                 for title, target in page.items():
                     page[title] = sections.get(target, target)
     return config
+
+
+def gallery_pages():
+    """Those that script/gallery has made, in its order."""
+    names = [*({it.title: f'gallery/{it.name}.md'} for it in EXAMPLES), {'Pages of the program': 'gallery/pages.md'}]
+    return names if os.environ.get('STEELYARD_GALLERY') else []
 
 
 def on_files(files, config):

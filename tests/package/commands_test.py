@@ -19,7 +19,7 @@ import sys
 from tutorial_test import blocks_of
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../site'))
-from gallery import EXHIBITS  # noqa: E402
+from gallery import EXAMPLES, EXHIBITS  # noqa: E402
 
 PROGRAMS = ('steelyard', 'own_model', 'own_engine', 'write_a_policy')  # the last three add to the first
 START = re.compile(r'(?:(?:[A-Z_]+=\S* )*(?:[\w./]*bin/)?(?:' + '|'.join(PROGRAMS) + r')|(?:[A-Z_]+=\S* )*script/[\w-]+)(?: |$)')
@@ -62,7 +62,8 @@ def lines_of_package(text):
 
 
 def lines_of_gallery(_):
-    return [(command, True) for it in EXHIBITS for command in it.commands]
+    shown = [command for it in EXAMPLES for command in (*it.commands, *it.elsewhere)]
+    return [(command, True) for command in (*shown, *(command for it in EXHIBITS for command in it.commands))]
 
 
 def words_of(line):

@@ -3,7 +3,8 @@
 `steelyard.torch`, `steelyard.keras` and `steelyard.jax` train models of these frameworks,
 `steelyard.arrays` trains with any code that computes gradients of arrays. `steelyard.balance`
 divides batches for your own training loop. `steelyard.ray` and `steelyard.dask` run jobs on
-clusters of these engines. Each is imported on first use, and none needs the others.
+clusters of these engines, and `steelyard.track` logs runs to MLflow and Weights & Biases. Each is imported
+on first use, and none needs the others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if typing.TYPE_CHECKING:
 __all__ = ['Failure', 'arrays', 'balance', 'jax', 'keras', 'torch']
 
 _SUBMODULES = frozenset(
-    'accelerate arrays balance dask jax keras lightning ray torch transformers'.split()
+    'accelerate arrays balance dask jax keras lightning ray torch track transformers'.split()
 )
 
 

@@ -22,6 +22,7 @@ class Failure(RuntimeError):
 
 
 USAGE = 2
+FILE = 74
 UNREACHABLE = 69
 CONFIGURATION = 78
 

@@ -123,12 +123,17 @@ class BaseJob:
         return self.epoch * self._rounds_per_epoch() + self.round
 
     @property
+    def run_directory(self) -> Optional[str]:
+        """The directory of the results; None if it is on another machine."""
+        return self._cluster.run_directory
+
+    @property
     def history(self) -> list[dict[str, Any]]:
         """The rounds and evaluations of all workers so far, as dictionaries with the keys epoch, round
         (over all epochs), purpose ("train" or "evaluate"), loss, accuracy (None if it is not counted),
         samples, and seconds since the start. Empty if the run directory is on another machine. The
         last half second may be missing during the job."""
-        return read_history(self._cluster.run_directory, self.outcome == 'finished')
+        return read_history(self.run_directory, self.outcome == 'finished')
 
     def bar(self, **options: Any) -> Iterator[Any]:
         """The loop over this job with a bar of tqdm, which counts rounds of all workers. Only the worker

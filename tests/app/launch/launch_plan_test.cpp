@@ -327,7 +327,7 @@ TEST_F(LaunchPlanTest, UnreachableHostsAreExplained) {
       {"lion", 9, "", ExitCode::configuration, "was killed by signal 9"},
   };
   for (const auto& [host, status, output, code, part] : cases) {
-    const Failure failure = unreachable(it, host_of(it, host), status, output);
+    const Failure failure = unreachable(host_of(it, host), it.roles_on(host), status, output);
     EXPECT_EQ(failure.code(), code) << failure.what();
     EXPECT_THAT(
         failure.what(),

@@ -105,6 +105,21 @@ std::string way_back_there(const std::string& directory) {
   return "--run-dir " + directory + " --resume resumes from the last checkpoint, if one was written";
 }
 
+// Completes where the results go. Locks the run directory if they are here.
+void settle_results(ResultOptions& results, const HostSpec& scheduler, const RunDirectory& run,
+                    const std::string& job_name, bool trace, std::optional<RunLock>& lock) {
+  results.ready = scheduler.has_our_files();
+  if (results.ready) {
+    lock.emplace(run.path());
+    fs::remove(run.journal());  // of an earlier process: this one starts afresh
+    // Other processes may have a different working directory.
+    const bool elsewhere = !scheduler.directory.empty() || !scheduler.is_here() || trace;
+    results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
+  } else if (results.directory.empty()) {
+    results.directory = own_directory_there(job_name);
+  }
+}
+
 struct Setup {
   JobFile job;
   HostsFile hosts;
@@ -230,16 +245,7 @@ int run_launch(const LaunchOptions& given) {
   if (here && !results.web.empty()) RunWeb{results.web};
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
   std::optional<RunLock> lock;
-  results.ready = scheduler.has_our_files();
-  if (results.ready) {
-    lock.emplace(run.path());
-    fs::remove(run.journal());  // of an earlier process: this one starts afresh
-    // Other processes may have a different working directory.
-    const bool elsewhere = !scheduler.directory.empty() || !scheduler.is_here() || options.trace;
-    results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
-  } else if (results.directory.empty()) {
-    results.directory = own_directory_there(job.job.name);
-  }
+  settle_results(results, scheduler, run, job.job.name, options.trace, lock);
   if (require_resumable) require_newest(require_resumable, results, run);
   // The scheduler completes the job of a script and writes it; until then an existing file stays unchanged.
   if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);

@@ -25,6 +25,8 @@ constexpr Duration tick = std::chrono::milliseconds(20);
 // What the launcher, or a process that runs, has in a run directory.
 constexpr const char* not_fetched[] = {"log", "lock", "journal"};
 
+std::string note_file(const std::string& run) { return run + "/elsewhere"; }
+
 void say(const std::string& text) { standard_error().line("steelyard: " + text); }
 
 std::vector<std::string> packing(const std::string& directory) {
@@ -103,24 +105,35 @@ void fetch(const ResultsThere& results, const RunDirectory& run) {
 }
 
 void note_results_there(const RunDirectory& run, const ResultsThere& results) {
-  write_text(run.elsewhere(), "its results are on " + results.place() + ": bring them with `" +
+  write_text(note_file(run.path()), "its results are on " + results.place() + ": bring them with `" +
                                   results.by_hand(run.path()) + "`\n");
 }
 
 void note_results_here(const RunDirectory& run) {
   std::error_code ignored;
-  fs::remove(run.elsewhere(), ignored);
+  fs::remove(note_file(run.path()), ignored);
+}
+
+std::string note_of(const std::string& run) {
+  std::error_code ignored;
+  if (fs::exists(run + "/rounds.jsonl", ignored)) return "";
+  const std::string text = read_text(note_file(run));
+  return text.substr(0, text.find('\n'));
 }
 
 PageTunnel::PageTunnel(const LaunchHost& host, const std::string& web) {
   const HostPort place = web_place(web);
   const std::string name = "host '" + host.spec.name + "'";
-  if (place.port == "0") return say("the page is on " + name + "; give --web a port to reach it from here");
+  if (place.port == "0") {
+    say("the page is on " + name + "; give --web a port to reach it from here");
+    return;
+  }
   if (!is_loopback_address(place.host)) return;  // its own address leads there
   const std::string page = "127.0.0.1:" + place.port;
   if (host.spec.ssh.empty()) {
-    return say("the page is on " + name + " alone, at http://" + page + "/ there: --web " +
-               with_port(host.spec.address, place.port) + " opens it to other machines");
+    say("the page is on " + name + " alone, at http://" + page + "/ there: --web " +
+        with_port(host.spec.address, place.port) + " opens it to other machines");
+    return;
   }
   const std::vector<std::string> words{"-N", "-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes",
                                        "-o", "ConnectTimeout=15", "-L", page + ":" + page, host.spec.ssh};

@@ -30,9 +30,11 @@ void fetch(const ResultsThere& results, const RunDirectory& run);
 
 // ---- notes in the run directory here, for status, report and runs
 
-// Writes where the results are; removes the note.
+// Writes where the results are into the file `elsewhere`; removes it.
 void note_results_there(const RunDirectory& run, const ResultsThere& results);
 void note_results_here(const RunDirectory& run);
+// The note of a run directory, as a sentence; empty if the results are here.
+std::string note_of(const std::string& run);
 
 // ---- the page of --web
 

@@ -9,7 +9,6 @@
 //   timeline.json  with --trace: the activity of all nodes
 //   journal        messages that the scheduler received (app/processes/journal_file.h)
 //   lock           the process that trains in it, or was the last to do so (app/processes/run_journal.h)
-//   elsewhere      of a launch: where the results are, if they are not here
 //   result.json    the verdict; launchers read it, since exit codes may be lost on the way
 #pragma once
 
@@ -36,8 +35,6 @@ class RunDirectory {
   [[nodiscard]] std::string events() const { return path_ + "/events.jsonl"; }
   [[nodiscard]] std::string journal() const { return path_ + "/journal"; }
   [[nodiscard]] std::string checkpoints() const { return path_ + "/checkpoints"; }
-  // Of a launch: a line that says where the results are, if not here (app/launch/results_there.h).
-  [[nodiscard]] std::string elsewhere() const { return path_ + "/elsewhere"; }
   [[nodiscard]] std::string result() const { return path_ + "/result.json"; }
   [[nodiscard]] std::string tensorboard() const { return path_ + "/tensorboard"; }
   [[nodiscard]] std::string trace() const { return path_ + "/trace"; }

@@ -315,6 +315,7 @@ TEST_F(LaunchPlanTest, UnreachableHostsAreExplained) {
       {"lion", exited(127), "sh: 1: steelyard: not found", ExitCode::configuration, "there (ssh ann@lion)"},
       {"lion", exited(126), "Permission denied", ExitCode::configuration, "there (ssh ann@lion)"},
       {"lion", exited(2), "unknown subcommand", ExitCode::protocol, "the same release everywhere"},
+      {"lion", exited(2), "unknown subcommand", ExitCode::protocol, "steelyard install HOSTS"},
       {"lion", exited(78), "steelyard: there is no directory x", ExitCode::configuration,
        "there is no directory x"},
       {"left", exited(1), "setting the network namespace failed", ExitCode::unreachable,

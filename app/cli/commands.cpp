@@ -296,8 +296,10 @@ void add_install(Commands& all) {
   auto [app, it] = all.add("install", "copy this program to the hosts of a hosts file", run_install);
   app.add_option("hosts", it.hosts_file, hosts_help)->required();
   app.footer(
-      "A host needs a shell, tar and gzip. The copy has all libraries, is run once before it replaces a former\n"
-      "one, and is left alone where it is already. It goes to /usr/local for root and to ~/.local for others;\n"
+      "A host needs a shell, tar and gzip. The copy contains all libraries, and runs once before it "
+      "replaces\n"
+      "a former one; a host that has it is left alone. It goes to /usr/local for root, to ~/.local for "
+      "others;\n"
       "steelyard = \"PREFIX/bin/steelyard\" in the hosts file gives another place.\n"
       "Example: steelyard install hosts.toml");
 }
@@ -314,8 +316,9 @@ void add_doctor(Commands& all) {
   add_settings(app, job.overrides);
   app.add_option("--json", it.json, "write all results as JSON to this file; - for standard output");
   app.footer(
-      "Reaches each host as launch does; has the hosts connect to each other as the job's processes will, and\n"
-      "measures the lines. Exit status 0: launch finds all that it needs; otherwise that of the first problem.\n"
+      "Reaches each host as launch does, lets the hosts connect to each other as the job's processes will,\n"
+      "and measures the lines. Exit status 0: launch finds all that it needs; else that of the first "
+      "problem.\n"
       "Examples:\n  steelyard doctor hosts.toml\n  steelyard doctor hosts.toml job.toml --json doctor.json");
 }
 

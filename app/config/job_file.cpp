@@ -214,7 +214,8 @@ std::string name_after(const std::string& file) {
   const std::filesystem::path path(file);
   if (path.extension() != ".toml") return "";
   std::string name = path.stem().string().substr(0, longest_name);
-  std::ranges::replace_if(name, [](char c) { return !is_plain_name(std::string("a") + c); }, '-');
+  std::ranges::replace_if(
+      name, [](char c) { return !is_plain_name(std::string("a") + c); }, '-');
   if (!name.empty() && !is_plain_name(name)) name[0] = '_';
   return name;
 }

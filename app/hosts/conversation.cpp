@@ -11,13 +11,14 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration tick = std::chrono::milliseconds(1);  // clocks are compared to this precision
-constexpr std::size_t kept_words = 5;                    // lines
+constexpr Duration tick = std::chrono::milliseconds(1);           // clocks are compared to this precision
+constexpr std::size_t kept_words = 5;                             // lines
 constexpr std::size_t longest_word = 300, longest_release = 100;  // columns
 
 }  // namespace
 
-Conversation::Conversation(const LaunchHost& host, std::string roles) : host_(host), roles_(std::move(roles)) {
+Conversation::Conversation(const LaunchHost& host, std::string roles)
+    : host_(host), roles_(std::move(roles)) {
   const Pipe in = std::move(to_host_), out = std::move(from_host_), error = std::move(errors_);
   children_.start(host.spec.name, {.path = host.command.front(),
                                    .arguments = {host.command.begin() + 1, host.command.end()},

@@ -140,7 +140,8 @@ class Doctor {
   bool complain(std::size_t i, const Json& answer, const std::string& about = "") {
     const std::string error = text_at(answer, "error");
     if (error.empty()) return false;
-    const auto code = static_cast<ExitCode>(number_at(answer, "code", static_cast<double>(ExitCode::configuration)));
+    const auto code =
+        static_cast<ExitCode>(number_at(answer, "code", static_cast<double>(ExitCode::configuration)));
     report_.hosts[i].problems.push_back({code, "host '" + report_.hosts[i].name + "': " + about + error});
     return true;
   }
@@ -186,7 +187,8 @@ class Doctor {
       const bool named = text_at(answers[k], "error").starts_with("worker '");
       host.data = !complain(i, answers[k], named ? "" : about) && host.data.value_or(true);
       parameters_ = std::max(parameters_, number_at(answers[k], "parameters", 0));
-      host.memory_needed += static_cast<std::uint64_t>(number_at(answers[k], "bytes", 0)) * loads[k].processes;
+      host.memory_needed +=
+          static_cast<std::uint64_t>(number_at(answers[k], "bytes", 0)) * loads[k].processes;
     }
   }
 
@@ -223,7 +225,7 @@ class Doctor {
     }
   }
 
-  // An endpoint on a host that listens, and who connects to it.
+  // An endpoint on a host that listens, and the hosts that connect to it.
   struct Target {
     std::size_t host;
     std::string port;

@@ -111,7 +111,8 @@ Json facts(const Json& question) {
   answer["loads"] = Json::array();
   if (text_at(question, "job").empty()) return answer;
   const Job job = parse_job(text_at(question, "job"), "the job").job;
-  for (const Json& load : question.value("loads", Json::array())) answer["loads"].push_back(loaded(load, job));
+  for (const Json& load : question.value("loads", Json::array()))
+    answer["loads"].push_back(loaded(load, job));
   return answer;
 }
 

@@ -29,8 +29,8 @@ struct HostFacts {
   std::uint64_t memory_free = 0, memory_needed = 0;  // bytes; needed is the least
   std::uint64_t disk_free = 0, disk_needed = 0;      // of the working directory
   std::string directory;
-  std::optional<bool> data;  // could be opened; nothing if the host opens none
-  std::optional<bool> ports;  // could be listened on; nothing if it listens on none
+  std::optional<bool> data;                      // could be opened; nothing if the host opens none
+  std::optional<bool> ports;                     // could be listened on; nothing if it listens on none
   double clock_offset_s = 0, clock_error_s = 0;  // against this machine
   std::vector<Problem> problems;
 };

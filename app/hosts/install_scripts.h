@@ -26,7 +26,7 @@ else
   if grep 'not found' "$work/ldd" >&2; then exit 1; fi
   sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' "$work/ldd" | while read -r library; do
     case ${library##*/} in
-      ld-linux*|libc.so*|libm.so*|libmvec.so*|libpthread.so*|libdl.so*|librt.so*|libresolv.so*|libutil.so*) ;;
+      ld-linux*|libc.so*|libm.so*|libmvec.so*|libpthread.so*|libdl.so*|librt.so*|libresolv.so*) ;;
       libcuda.so*|libnvidia*) ;;
       *) cp -L "$library" "$stage/steelyard/lib/steelyard/" ;;
     esac
@@ -35,7 +35,8 @@ fi
 chmod -R u+w,a+rX "$stage"
 tar -C "$stage" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf "$work/package.tar" .
 echo "digest=$(sha256sum "$work/package.tar" | cut -c1-16)"
-echo "glibc=$(LC_ALL=C grep -aoh 'GLIBC_2\.[0-9]*' "$work/package.tar" | sort -u -t. -k2,2n | tail -n 1 | cut -d_ -f2)"
+LC_ALL=C grep -aoh 'GLIBC_2\.[0-9]*' "$work/package.tar" >"$work/needs"
+echo "glibc=$(sort -u -t. -k2,2n "$work/needs" | tail -n 1 | cut -d_ -f2)"
 gzip -n1 "$work/package.tar"
 )sh";
 
@@ -52,11 +53,12 @@ mkdir -p "$prefix/lib" "$prefix/bin" || exit 74
 prefix=$(cd "$prefix" && pwd)
 echo "prefix=$prefix"
 if ! [ -w "$prefix/lib" ] || ! [ -w "$prefix/bin" ]; then echo "closed=$prefix"; fi
-if [ -e "$prefix/bin/steelyard" ] && ! [ -L "$prefix/bin/steelyard" ]; then echo "other=$prefix/bin/steelyard"; fi
+link=$prefix/bin/steelyard
+if [ -e "$link" ] && ! [ -L "$link" ]; then echo "other=$link"; fi
 PATH=$PATH:$HOME/.local/bin
 echo "found=$(command -v steelyard)"
-if [ "$(readlink "$prefix/bin/steelyard")" = "../lib/steelyard-$digest/steelyard/bin/steelyard" ] &&
-  "$prefix/bin/steelyard" --version >/dev/null 2>&1; then echo "present=yes"; fi
+if [ "$(readlink "$link")" = "../lib/steelyard-$digest/steelyard/bin/steelyard" ] &&
+  "$link" --version >/dev/null 2>&1; then echo "present=yes"; fi
 exit 0
 )sh";
 

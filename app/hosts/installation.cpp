@@ -167,7 +167,8 @@ class Installation {
                       own = value_in(it.there, "prefix") + program_in_prefix;
     if (it.spec.steelyard.find('/') != std::string::npos || found.empty() || found == own) return;
     standard_error().line("steelyard: " + it.start() + "its PATH has " + shown_line(found) +
-                          " first: add steelyard = \"" + shown_line(own) + "\" to this host in the hosts file");
+                          " first: add steelyard = \"" + shown_line(own) +
+                          "\" to this host in the hosts file");
   }
 
   std::vector<Target> targets_;
@@ -199,8 +200,9 @@ std::string prefix_on(const HostSpec& host) {
   const std::string& program = host.steelyard;
   if (program.find('/') == std::string::npos) return "";
   if (!program.ends_with(program_in_prefix)) {
-    refuse_setup("host '" + host.name + "': install puts the program into PREFIX/bin/steelyard, and steelyard = \"" +
-                 program + "\" does not end so: correct it in the hosts file");
+    refuse_setup("host '" + host.name +
+                 "': install puts the program into PREFIX/bin/steelyard, and steelyard = \"" + program +
+                 "\" does not end so: correct it in the hosts file");
   }
   const std::string prefix = program.substr(0, program.size() - program_in_prefix.size());
   return prefix.empty() ? "/" : prefix;
@@ -230,12 +232,15 @@ std::string trouble_with(const HostAnswers& there, const Package& package) {
   }
   if (const std::string tool = value("without"); !tool.empty()) return "it has no " + tool + ": install it";
   if (const std::string closed = value("closed"); !closed.empty())
-    return "nothing can be written into " + closed + ": give steelyard = \"PREFIX/bin/steelyard\" with another";
+    return "nothing can be written into " + closed +
+           ": give steelyard = \"PREFIX/bin/steelyard\" with another";
   if (const std::string other = value("other"); !other.empty())
     return other + " is not a link of this command: remove it, or give steelyard = \"PREFIX/bin/steelyard\"";
   return "";
 }
 
-int run_install(const InstallCommand& command) { return Installation(read_hosts_file(command.hosts_file)).run(); }
+int run_install(const InstallCommand& command) {
+  return Installation(read_hosts_file(command.hosts_file)).run();
+}
 
 }  // namespace steelyard

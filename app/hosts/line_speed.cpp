@@ -124,7 +124,8 @@ std::string called(const HostPort& place) { return with_port(place.host, place.p
 // Why no connection was made, with the remedy.
 std::string trouble_of(int error) {
   if (error == ECONNREFUSED)
-    return "refused: nothing listens there, so another machine has this address; correct address = or listen =";
+    return "refused: nothing listens there, so another machine has this address; correct address = or listen "
+           "=";
   if (error == EINPROGRESS || error == EAGAIN || error == ETIMEDOUT)
     return "no answer within 5 s: allow TCP connections to it in the firewalls between, or correct address =";
   return std::string(std::strerror(error)) + ": correct the routes between the two, or address =";
@@ -149,13 +150,13 @@ double seconds_of(int socket, Ask ask, std::uint64_t size) {
   const Time began = steady_now();
   const Order order = order_of(ask, size);
   char byte = 0;
-  const bool done = send_all(socket, &order, sizeof order) &&
-                    (ask != Ask::take || send_many(socket, size)) &&
+  const bool done = send_all(socket, &order, sizeof order) && (ask != Ask::take || send_many(socket, size)) &&
                     (ask == Ask::send ? receive_many(socket, size) : receive_all(socket, &byte, 1));
   if (!done) {
-    throw Failure(ExitCode::unreachable,
-                  "the connection does not answer: another program has this port, or the line is cut; correct "
-                  "address = or port =");
+    throw Failure(
+        ExitCode::unreachable,
+        "the connection does not answer: another program has this port, or the line is cut; correct "
+        "address = or port =");
   }
   return seconds(steady_now() - began);
 }
@@ -182,7 +183,8 @@ LineEnd::LineEnd(const HostPort& place, const std::string& token) : state_(std::
     refuse_setup("cannot listen at " + called(place) + ": " + why);
   };
   if (found.error != 0) refuse(gai_strerror(found.error) + std::string("; correct listen ="));
-  state_->socket = Descriptor(::socket(found.first->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  state_->socket =
+      Descriptor(::socket(found.first->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int listener = state_->socket.get(), yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(listener, found.first->ai_addr, found.first->ai_addrlen) != 0 || ::listen(listener, 8) != 0)

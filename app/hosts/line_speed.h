@@ -31,8 +31,8 @@ class LineEnd {
 };
 
 struct LineSpeed {
-  double round_trip_s = 0;                      // of a byte, the shortest of several
-  double there_bytes_s = 0, back_bytes_s = 0;   // 0: not measured
+  double round_trip_s = 0;                     // of a byte, the shortest of several
+  double there_bytes_s = 0, back_bytes_s = 0;  // 0: not measured
 };
 
 // Takes about half a second with `speed`. Throws Failure (unreachable) with the reason and the remedy.

@@ -274,8 +274,8 @@ int run_launch(const LaunchOptions& given) {
     if (others_too) others_too->look();
     return interrupted || left_alone();
   };
-  const int code =
-      run_cluster(plan, run, results.lock, options.quiet, way_back, {stops, [&] { return save.exchange(false); }});
+  const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
+                               {stops, [&] { return save.exchange(false); }});
   if (others_too) return others_too->finish(code);
   if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
   return code;

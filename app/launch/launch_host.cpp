@@ -67,7 +67,8 @@ Failure unreachable(const LaunchHost& host, const std::string& roles, int status
                                          "steelyard = in the hosts file"};
   }
   if (code == static_cast<int>(ExitCode::usage)) {
-    return {ExitCode::protocol, start + "the program '" + host.program + "' there is another release" + heard +
+    return {ExitCode::protocol, start + "the program '" + host.program + "' there is another release" +
+                                    heard +
                                     ": install the same release everywhere (`steelyard install HOSTS`)"};
   }
   // attend or examine itself has refused.

@@ -13,10 +13,10 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration between_beats = std::chrono::seconds(5);       // attend's timeout is five minutes
-constexpr Duration first_word = std::chrono::minutes(1);          // timeout for the first message of a host
-constexpr std::size_t kept_words = 5;                             // lines
-constexpr std::size_t longest_word = 300;                     // columns, in a message for people
+constexpr Duration between_beats = std::chrono::seconds(5);  // attend's timeout is five minutes
+constexpr Duration first_word = std::chrono::minutes(1);     // timeout for the first message of a host
+constexpr std::size_t kept_words = 5;                        // lines
+constexpr std::size_t longest_word = 300;                    // columns, in a message for people
 
 constexpr Duration minute = std::chrono::minutes(1);
 

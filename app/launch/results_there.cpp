@@ -55,12 +55,11 @@ bool piped(const std::vector<std::string>& there, const std::vector<std::string>
   Children children;
   {
     const Pipe pipe = make_pipe();
-    children.start("there", {.path = there.front(),
-                             .arguments = {there.begin() + 1, there.end()},
-                             .out = pipe.write.get()});
-    children.start("here", {.path = here.front(),
-                            .arguments = {here.begin() + 1, here.end()},
-                            .in = pipe.read.get()});
+    children.start(
+        "there",
+        {.path = there.front(), .arguments = {there.begin() + 1, there.end()}, .out = pipe.write.get()});
+    children.start(
+        "here", {.path = here.front(), .arguments = {here.begin() + 1, here.end()}, .in = pipe.read.get()});
   }
   for (bool well = true;; std::this_thread::sleep_for(tick)) {
     for (const Child& child : children.ended()) well &= child.status == 0;
@@ -106,7 +105,7 @@ void fetch(const ResultsThere& results, const RunDirectory& run) {
 
 void note_results_there(const RunDirectory& run, const ResultsThere& results) {
   write_text(note_file(run.path()), "its results are on " + results.place() + ": bring them with `" +
-                                  results.by_hand(run.path()) + "`\n");
+                                        results.by_hand(run.path()) + "`\n");
 }
 
 void note_results_here(const RunDirectory& run) {
@@ -135,8 +134,12 @@ PageTunnel::PageTunnel(const LaunchHost& host, const std::string& web) {
         with_port(host.spec.address, place.port) + " opens it to other machines");
     return;
   }
-  const std::vector<std::string> words{"-N", "-T", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes",
-                                       "-o", "ConnectTimeout=15", "-L", page + ":" + page, host.spec.ssh};
+  const std::vector<std::string> words{"-N",         "-T",
+                                       "-o",         "BatchMode=yes",
+                                       "-o",         "ExitOnForwardFailure=yes",
+                                       "-o",         "ConnectTimeout=15",
+                                       "-L",         page + ":" + page,
+                                       host.spec.ssh};
   command_ = "ssh " + shell_line(words);
   children_.start("tunnel", {.path = "ssh", .arguments = words});
   say("http://" + page + "/ leads to the page on " + name + " while this command runs");

@@ -54,7 +54,9 @@ std::string Supervision::called(const LaunchProcess& process) const {
   return plan_.here ? what : what + " on host '" + process.host + "'";
 }
 
-bool Supervision::host_ready(const std::string& host) { return ready_.insert(host).second && started() && !before_start_; }
+bool Supervision::host_ready(const std::string& host) {
+  return ready_.insert(host).second && started() && !before_start_;
+}
 
 void Supervision::end_before_start(Steps& steps) const {
   std::set<std::string> known = ready_;

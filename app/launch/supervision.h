@@ -66,7 +66,8 @@ class Supervision {
 
   bool host_ready(const std::string& host);  // true if it was the last one: all processes must be started
   // The connection to a host has ended. `why` has the message, and the job's code if the host never answered.
-  // Before the start, the code is set once all hosts have answered or are lost, so that all of them are told.
+  // Before the start, the code is set once all hosts have answered or are lost, so that all
+  // of them are reported.
   Steps host_lost(const std::string& host, const Failure& why);
   // A process has exited; `status` is from wait(). `words` are appended to the message: "; its log is x.log".
   Steps ended(Time now, const std::string& name, int status, const std::string& words);

@@ -69,8 +69,8 @@ Ending ending_of(const ExitReason& ending, const std::string& scheduler) {
   }
   if (ending.unreachable()) {
     if (const std::string unknown = unknown_host(scheduler); !unknown.empty()) {
-      return {code(ExitCode::unreachable), "there is no host '" + unknown +
-                                               "': correct --scheduler, or add the name to /etc/hosts"};
+      return {code(ExitCode::unreachable),
+              "there is no host '" + unknown + "': correct --scheduler, or add the name to /etc/hosts"};
     }
     return {code(ExitCode::unreachable),
             "no answer from the scheduler at " + scheduler + "; is it running there?"};

@@ -14,7 +14,7 @@
 namespace steelyard {
 
 struct Waiting {
-  Duration limit{};  // 0: nothing is told
+  Duration limit{};  // 0: nothing is logged
   Duration between = std::chrono::seconds(10);
 };
 
@@ -22,7 +22,8 @@ class StatusLogger : public Link {
  public:
   // `name`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one
   // line. The link outlives this.
-  // `wait`: for how long it waits for the scheduler, which is told every ten seconds.
+  // `wait`: for how long it waits for the scheduler, which it logs every
+  // ten seconds.
   StatusLogger(Link& link, std::string name, std::string device, std::function<void(const std::string&)> say,
                Waiting wait = {});
 

@@ -30,7 +30,8 @@ class DoctorTest : public ProcessTest {
   [[nodiscard]] std::string hosts(const std::string& of_two = "", const std::string& of_worker = "",
                                   const std::string& through = R"(["env", "WHERE={name}"])") const {
     return "[defaults]\nthrough = " + through +
-           "\nshared_files = true\n[[host]]\nname = \"one\"\naddress = \"127.0.0.1\"\nscheduler = true\nport = " +
+           "\nshared_files = true\n[[host]]\nname = \"one\"\naddress = \"127.0.0.1\"\nscheduler = true\nport "
+           "= " +
            port_ + "\nservers = 1\n[[host]]\nname = \"two\"\naddress = \"127.0.0.1\"\n" + of_two +
            "[[host.worker]]\nname = \"ada\"\n" + of_worker;
   }
@@ -41,7 +42,8 @@ class DoctorTest : public ProcessTest {
 
 TEST_F(DoctorTest, HealthyHostsPass) {
   ASSERT_EQ(doctor(hosts(), {job_, "--json", "doctor.json"}), 0) << said_;
-  EXPECT_THAT(said_, AllOf(HasSubstr("env WHERE=one"), HasSubstr("all that `steelyard launch` needs is there")));
+  EXPECT_THAT(said_,
+              AllOf(HasSubstr("env WHERE=one"), HasSubstr("all that `steelyard launch` needs is there")));
   const Json found = json();
   EXPECT_EQ(found["ok"], true);
   ASSERT_EQ(found["hosts"].size(), 2U);
@@ -61,11 +63,12 @@ TEST_F(DoctorTest, WithoutAJobHostsAreStillChecked) {
   EXPECT_THAT(said_, Not(HasSubstr("(need)")));
 }
 
-TEST_F(DoctorTest, ProblemsOfAllHostsAreToldAtOnce) {
+TEST_F(DoctorTest, ProblemsOfAllHostsAreReportedAtOnce) {
   const LineEnd taken({"127.0.0.1", port_}, "x");
   EXPECT_EQ(doctor(hosts("directory = \"nowhere\"\n"), {job_}), 78) << said_;
-  EXPECT_THAT(said_, AllOf(HasSubstr("host 'one': cannot listen at 127.0.0.1:" + port_), HasSubstr("ss -ltnp"),
-                           HasSubstr("host 'two': there is no directory"), HasSubstr("create it")));
+  EXPECT_THAT(said_,
+              AllOf(HasSubstr("host 'one': cannot listen at 127.0.0.1:" + port_), HasSubstr("ss -ltnp"),
+                    HasSubstr("host 'two': there is no directory"), HasSubstr("create it")));
 }
 
 TEST_F(DoctorTest, DataOfAWorkerIsOpenedOnItsHost) {
@@ -76,8 +79,10 @@ TEST_F(DoctorTest, DataOfAWorkerIsOpenedOnItsHost) {
 }
 
 TEST_F(DoctorTest, AHostThatCannotBeReachedIsNamedWithTheOthers) {
-  EXPECT_EQ(doctor(hosts("", "", R"(["sh", "-c", "[ {name} = one ] && exec {command}; echo no route >&2; exit 255"])")),
-            69)
+  EXPECT_EQ(
+      doctor(hosts("", "",
+                   R"(["sh", "-c", "[ {name} = one ] && exec {command}; echo no route >&2; exit 255"])")),
+      69)
       << said_;
   EXPECT_THAT(said_, AllOf(HasSubstr("no answer"), HasSubstr("host 'two'"), HasSubstr("no route"),
                            HasSubstr("make `sh -c")));
@@ -88,10 +93,12 @@ TEST_F(DoctorTest, AMissingProgramAndAnotherReleaseAreNamed) {
   EXPECT_EQ(doctor(hosts("steelyard = \"" + other + "\"\n")), 76) << said_;
   EXPECT_THAT(said_, AllOf(HasSubstr("host 'two'"), HasSubstr("steelyard install HOSTS")));
   const std::string hosts_text =
-      "[[host]]\nname = \"one\"\nthrough = [\"env\"]\naddress = \"127.0.0.1\"\nsteelyard = \"/no/steelyard\"\n"
+      "[[host]]\nname = \"one\"\nthrough = [\"env\"]\naddress = \"127.0.0.1\"\nsteelyard = "
+      "\"/no/steelyard\"\n"
       "scheduler = true\nservers = 1\n[[host.worker]]\n";
   EXPECT_EQ(doctor(hosts_text), 78) << said_;
-  EXPECT_THAT(said_, AllOf(HasSubstr("no program '/no/steelyard' there"), HasSubstr("steelyard install HOSTS")));
+  EXPECT_THAT(said_,
+              AllOf(HasSubstr("no program '/no/steelyard' there"), HasSubstr("steelyard install HOSTS")));
 }
 
 TEST_F(DoctorTest, AScriptMustBeOnTheHostsOfWorkers) {
@@ -112,10 +119,11 @@ TEST_F(DoctorTest, ErrorsOfTheFilesComeFirst) {
 TEST_F(DoctorTest, ACutLineBetweenNamespacesIsFound) {
   const Namespaces made;
   if (!made.ready()) GTEST_SKIP() << no_namespaces;
-  const std::string text = "[[host]]\nname = \"hub\"\nnetns = \"" + Namespaces::name(1) +
-                           "\"\naddress = \"10.77.2.1\"\nscheduler = true\nservers = 1\n[[host]]\nname = \"left\"\n"
-                           "netns = \"" +
-                           Namespaces::name(2) + "\"\naddress = \"10.77.2.2\"\n[[host.worker]]\n";
+  const std::string text =
+      "[[host]]\nname = \"hub\"\nnetns = \"" + Namespaces::name(1) +
+      "\"\naddress = \"10.77.2.1\"\nscheduler = true\nservers = 1\n[[host]]\nname = \"left\"\n"
+      "netns = \"" +
+      Namespaces::name(2) + "\"\naddress = \"10.77.2.2\"\n[[host.worker]]\n";
   ASSERT_EQ(doctor(text, {job_}), 0) << said_;
   EXPECT_THAT(said_, HasSubstr("10.77.2.1:7070"));
   ASSERT_TRUE(Namespaces::cut(2, 7070));

@@ -13,7 +13,8 @@ namespace {
 Errand shell(const std::string& name, const std::string& script) { return {name, {"sh", "-c", script}}; }
 
 TEST(Errands, EachHasItsOutputAndItsEnd) {
-  std::vector<Errand> errands{shell("a", "echo one; echo two"), shell("b", "echo bad >&2; echo worse >&2; exit 3")};
+  std::vector<Errand> errands{shell("a", "echo one; echo two"),
+                              shell("b", "echo bad >&2; echo worse >&2; exit 3")};
   run_all(errands);
   EXPECT_TRUE(errands[0].went_well());
   EXPECT_EQ(errands[0].output, "one\ntwo\n");

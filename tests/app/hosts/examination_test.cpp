@@ -58,7 +58,8 @@ TEST_F(ExaminationTest, AMissingDirectoryIsAnError) {
 }
 
 TEST_F(ExaminationTest, DataIsLoadedAsAWorkerLoadsIt) {
-  const Json answer = facts({{"job", job}, {"loads", {load({}), load({"dir=/nowhere"}), load({}, "cuda:7")}}});
+  const Json answer =
+      facts({{"job", job}, {"loads", {load({}), load({"dir=/nowhere"}), load({}, "cuda:7")}}});
   ASSERT_EQ(answer["loads"].size(), 3U);
   EXPECT_GT(answer["loads"][0]["parameters"], 0);
   EXPECT_THAT(answer["loads"][1]["error"].get<std::string>(), HasSubstr("no option 'dir'"));
@@ -75,7 +76,8 @@ TEST_F(ExaminationTest, AScriptAndItsInterpreterMustBeThere) {
 }
 
 TEST_F(ExaminationTest, ListensAndConnects) {
-  const Json end = examination_.answer({{"ask", "listen"}, {"host", "127.0.0.1"}, {"port", "0"}, {"token", "t"}});
+  const Json end =
+      examination_.answer({{"ask", "listen"}, {"host", "127.0.0.1"}, {"port", "0"}, {"token", "t"}});
   Json question{{"ask", "connect"}, {"host", "127.0.0.1"}, {"token", "t"}, {"speed", 0}};
   question["port"] = std::to_string(end["port"].get<unsigned>());
   EXPECT_GT(examination_.answer(question)["round_trip_s"], 0);

@@ -73,8 +73,8 @@ TEST(HostReport, AWrongClockIsAWarningOnly) {
   HostsReport report = two_hosts();
   report.hosts[1].clock_offset_s = -90, report.hosts[1].clock_error_s = 0.01;
   report.judge();
-  EXPECT_THAT(texts_of(report), ElementsAre(AllOf(HasSubstr("host 'two'"), HasSubstr("-90.0 s"),
-                                                  HasSubstr("timedatectl"))));
+  EXPECT_THAT(texts_of(report),
+              ElementsAre(AllOf(HasSubstr("host 'two'"), HasSubstr("-90.0 s"), HasSubstr("timedatectl"))));
   EXPECT_EQ(report.code(), ExitCode::ok);
   EXPECT_THAT(table_of(report), HasSubstr("-90.00 s"));
 }

@@ -32,8 +32,9 @@ class TroubleTest : public testing::Test {
 
 TEST_F(TroubleTest, WhatCannotRunThereIsNamed) {
   EXPECT_THAT(trouble("glibc", "2.34"), IsEmpty());
-  EXPECT_THAT(trouble("machine", "Linux aarch64"),
-              AllOf(HasSubstr("it is Linux aarch64"), HasSubstr("is for Linux x86_64"), HasSubstr("build it")));
+  EXPECT_THAT(
+      trouble("machine", "Linux aarch64"),
+      AllOf(HasSubstr("it is Linux aarch64"), HasSubstr("is for Linux x86_64"), HasSubstr("build it")));
   EXPECT_THAT(trouble("glibc", "2.31"), AllOf(HasSubstr("has glibc 2.31"), HasSubstr("needs glibc 2.34")));
   EXPECT_THAT(trouble("glibc", ""), HasSubstr("it has no glibc"));
   EXPECT_THAT(trouble("without", "tar"), HasSubstr("it has no tar: install it"));
@@ -58,13 +59,15 @@ TEST(Installation, TheKeySteelyardGivesThePrefix) {
 class InstallTest : public ProcessTest {
  protected:
   // Hosts that are shells with a home directory here. `before` is run there first, with the command as "$@".
-  [[nodiscard]] std::string hosts(const std::vector<std::string>& names, const std::string& before = "") const {
-    write("reach.sh", "cd \"$1\" && shift || exit\nHOME=$PWD PATH=/usr/bin:/bin\nexport HOME PATH\n" + before +
-                          "\nexec \"$@\"\n");
+  [[nodiscard]] std::string hosts(const std::vector<std::string>& names,
+                                  const std::string& before = "") const {
+    write("reach.sh", "cd \"$1\" && shift || exit\nHOME=$PWD PATH=/usr/bin:/bin\nexport HOME PATH\n" +
+                          before + "\nexec \"$@\"\n");
     std::string text = "[defaults]\nthrough = [\"sh\", \"reach.sh\", \"{name}\"]\n";
     for (const std::string& name : names) {
       fs::create_directories(path(name));
-      text += "[[host]]\nname = \"" + name + "\"\naddress = \"127.0.0.1\"\nsteelyard = \"app/bin/steelyard\"\n";
+      text +=
+          "[[host]]\nname = \"" + name + "\"\naddress = \"127.0.0.1\"\nsteelyard = \"app/bin/steelyard\"\n";
       if (name == names.front()) text += "scheduler = true\nservers = 1\n[[host.worker]]\n";
     }
     return write("hosts.toml", text);
@@ -77,7 +80,8 @@ class InstallTest : public ProcessTest {
   // The folders that an installation has left.
   [[nodiscard]] std::vector<std::string> folders(const std::string& host) const {
     std::vector<std::string> names;
-    for (const auto& it : fs::directory_iterator(path(host + "/app/lib"))) names.push_back(it.path().filename());
+    for (const auto& it : fs::directory_iterator(path(host + "/app/lib")))
+      names.push_back(it.path().filename());
     return names;
   }
 };
@@ -123,22 +127,24 @@ TEST_F(InstallTest, AFailureLeavesTheFormerProgram) {
   write("one/app/lib/steelyard-0000000000000000/steelyard/bin/steelyard", "#!/bin/sh\n");
   fs::create_symlink(former, path("one/app/bin/steelyard"));
   // The connection breaks after a part of the package.
-  const std::string cut =
-      hosts({"one"}, "case \"$*\" in *'tar -xzf'*) head -c 100000 | \"$@\"; exit;; esac");
+  const std::string cut = hosts({"one"}, "case \"$*\" in *'tar -xzf'*) head -c 100000 | \"$@\"; exit;; esac");
   EXPECT_NE(install(cut), 0) << said_;
   EXPECT_THAT(said_, HasSubstr("host 'one': nothing was installed"));
   EXPECT_EQ(fs::read_symlink(path("one/app/bin/steelyard")), former);
-  EXPECT_EQ(folders("one"), std::vector<std::string>{"steelyard-0000000000000000"}) << "nothing is left of it";
+  EXPECT_EQ(folders("one"), std::vector<std::string>{"steelyard-0000000000000000"})
+      << "nothing is left of it";
   ASSERT_EQ(install(hosts({"one"})), 0) << said_;
   EXPECT_EQ(folders("one").size(), 1U) << "the former one is removed";
   EXPECT_NE(fs::read_symlink(path("one/app/bin/steelyard")), former);
 }
 
-TEST_F(InstallTest, FailuresOfAllHostsAreToldAtOnce) {
-  const std::string file = hosts({"one", "two", "three"},
-                                 "case $PWD in\n*/two) PATH=$PWD:$PATH;;\n*/three) echo no way >&2; exit 255;;\n"
-                                 "esac");
-  fs::permissions(write("two/uname", "#!/bin/sh\n[ \"$1\" = -s ] && echo Linux || echo sparc\n"), fs::perms::owner_all);
+TEST_F(InstallTest, FailuresOfAllHostsAreReportedAtOnce) {
+  const std::string file =
+      hosts({"one", "two", "three"},
+            "case $PWD in\n*/two) PATH=$PWD:$PATH;;\n*/three) echo no way >&2; exit 255;;\n"
+            "esac");
+  fs::permissions(write("two/uname", "#!/bin/sh\n[ \"$1\" = -s ] && echo Linux || echo sparc\n"),
+                  fs::perms::owner_all);
   EXPECT_EQ(install(file), 78) << said_;
   EXPECT_THAT(said_, AllOf(HasSubstr("host 'one': installed"), HasSubstr("host 'two': it is Linux sparc"),
                            HasSubstr("host 'three': "), HasSubstr("no way")));
@@ -156,8 +162,8 @@ TEST_F(InstallTest, AnotherProgramIsNotReplaced) {
 }
 
 TEST_F(InstallTest, HostsWithOurFilesNeedNothing) {
-  const std::string file = write(
-      "hosts.toml", "[[host]]\nname = \"here\"\nscheduler = true\nservers = 1\n[[host.worker]]\n");
+  const std::string file =
+      write("hosts.toml", "[[host]]\nname = \"here\"\nscheduler = true\nservers = 1\n[[host.worker]]\n");
   EXPECT_EQ(install(file), 0) << said_;
   EXPECT_THAT(said_, HasSubstr("host 'here': has the files of this machine"));
 }

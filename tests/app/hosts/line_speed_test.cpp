@@ -44,12 +44,17 @@ TEST(LineSpeed, AnotherTokenIsNotServed) {
 TEST(LineSpeed, APortThatIsInUseIsRefusedWithTheRemedy) {
   const LineEnd first({"127.0.0.1", "0"}, token);
   const std::string port = std::to_string(first.port());
-  EXPECT_THAT(complaint_of([&] { LineEnd({"127.0.0.1", port}, token); }),
-              AllOf(HasSubstr("cannot listen at 127.0.0.1:" + port), HasSubstr("ss -ltnp"), HasSubstr("port =")));
+  EXPECT_THAT(
+      complaint_of([&] {
+        LineEnd({"127.0.0.1", port}, token);
+      }),
+      AllOf(HasSubstr("cannot listen at 127.0.0.1:" + port), HasSubstr("ss -ltnp"), HasSubstr("port =")));
 }
 
 TEST(LineSpeed, AnAddressOfAnotherMachineIsRefused) {
-  EXPECT_THAT(complaint_of([&] { LineEnd({"192.0.2.1", "0"}, token); }),
+  EXPECT_THAT(complaint_of([&] {
+                LineEnd({"192.0.2.1", "0"}, token);
+              }),
               AllOf(HasSubstr("192.0.2.1"), HasSubstr("listen =")));
 }
 
@@ -62,7 +67,9 @@ TEST(LineSpeed, AClosedPortIsExplained) {
 }
 
 TEST(LineSpeed, AnUnknownNameIsExplained) {
-  EXPECT_THAT(complaint_of([&] { measure_line({"no-such-host.invalid", "7070"}, token, false); }),
+  EXPECT_THAT(complaint_of([&] {
+                measure_line({"no-such-host.invalid", "7070"}, token, false);
+              }),
               AllOf(HasSubstr("'no-such-host.invalid' cannot be looked up"), HasSubstr("/etc/hosts")));
 }
 

@@ -100,9 +100,10 @@ TEST_F(LaunchTest, TrainsOnHostsOverSsh) {
 TEST_F(LaunchTest, ATunnelLeadsToThePage) {
   const std::string port = free_port(), page = "127.0.0.1:" + port;
   // ssh -N keeps the tunnel until it is killed.
-  fs::permissions(write("bin/ssh", "#!/bin/sh\nif [ \"$1\" = -N ]; then echo \"$*\" > \"$FAKE_HOME/tunnel\"; exec sleep "
-                                   "1000; fi\n" +
-                                       std::string(fake_ssh)),
+  fs::permissions(write("bin/ssh",
+                        "#!/bin/sh\nif [ \"$1\" = -N ]; then echo \"$*\" > \"$FAKE_HOME/tunnel\"; exec sleep "
+                        "1000; fi\n" +
+                            std::string(fake_ssh)),
                   fs::perms::owner_all);
   std::vector<std::string> more = endless();
   more.insert(more.end(), {"--web", ":" + port});

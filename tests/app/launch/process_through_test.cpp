@@ -163,7 +163,7 @@ TEST_F(LaunchFarAway, ThePageOfAnotherHostIsNamed) {
                                    HasSubstr("--web 127.0.0.1:" + port + " opens it")));
 }
 
-TEST_F(LaunchThrough, AllHostsThatFailAreToldAndNoRunIsLeft) {
+TEST_F(LaunchThrough, AllHostsThatFailAreReportedAndNoRunIsLeft) {
   const std::string text = hosts(as_words) + "[[host]]\nname = \"bear\"\naddress = \"127.0.0.1\"\n";
   std::string bad = text;
   bad.insert(bad.find("[[host]]\nname = \"mouse\""), "directory = \"nowhere\"\n");
@@ -171,8 +171,8 @@ TEST_F(LaunchThrough, AllHostsThatFailAreToldAndNoRunIsLeft) {
   const auto run = launch({write("hosts.toml", bad), job_});
   ends_clean(*run, 78);
   EXPECT_THAT(run->output(), AllOf(HasSubstr("host 'lion' (scheduler, server-0): there is no directory"),
-                                   HasSubstr("host 'bear' (eve): there is no directory"), HasSubstr("nirgends"),
-                                   HasSubstr("create it")));
+                                   HasSubstr("host 'bear' (eve): there is no directory"),
+                                   HasSubstr("nirgends"), HasSubstr("create it")));
   EXPECT_TRUE(!fs::exists(path("runs")) || fs::is_empty(path("runs")));
 }
 

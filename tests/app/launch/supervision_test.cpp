@@ -363,7 +363,7 @@ TEST_F(SupervisedHosts, CtrlCBeforeTheStartEndsAtOnce) {
   EXPECT_EQ(it_.interrupted().code, 75);
 }
 
-TEST_F(SupervisedHosts, AllHostsThatFailAreToldBeforeTheLaunchEnds) {
+TEST_F(SupervisedHosts, AllHostsThatFailAreReportedBeforeTheLaunchEnds) {
   Steps steps = it_.host_lost("bear", {ExitCode::configuration, "no program there"});
   EXPECT_THAT(steps.says, ElementsAre("no program there"));
   EXPECT_EQ(steps.code, std::nullopt) << "the others have not answered";

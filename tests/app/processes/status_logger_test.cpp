@@ -108,12 +108,13 @@ TEST_F(StatusLoggerTest, ASilentSchedulerIsLoggedOnce) {
   EXPECT_THAT(lines_.back(), HasSubstr("answers again"));
 }
 
-TEST_F(StatusLoggerTest, TheWaitForTheSchedulerIsTold) {
+TEST_F(StatusLoggerTest, TheWaitForTheSchedulerIsLogged) {
   const auto link = network_.join(worker);
   StatusLogger status_logger(*link, "ada", "cpu", collector(), {from_seconds(60), milliseconds(20)});
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(30)));
-  EXPECT_THAT(lines_, ElementsAre(AllOf(HasSubstr("no answer from the scheduler yet"), HasSubstr("of 60.0 s")),
-                                  HasSubstr("no answer from the scheduler yet")));
+  EXPECT_THAT(lines_,
+              ElementsAre(AllOf(HasSubstr("no answer from the scheduler yet"), HasSubstr("of 60.0 s")),
+                          HasSubstr("no answer from the scheduler yet")));
   deliver<ToWorker>(worker, Welcome{1, 0, job_});
   ASSERT_TRUE(status_logger.receive(Time{}));
   lines_.clear();

@@ -1,6 +1,6 @@
-// Conversation: a program on a host that answers one line of JSON for each line that it gets, over the command
-// that reaches the host (app/config/reach.h). Its first line is HostReady (app/launch/pipes.h), as attend's.
-// Other lines, as those of a login shell, are ignored. One thread.
+// Conversation: a program on a host that answers one line of JSON for each line that it gets, over the
+// command that reaches the host (app/config/reach.h). Its first line is HostReady (app/launch/pipes.h), as
+// attend's. Other lines, as those of a login shell, are ignored. One thread.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// What `steelyard doctor` has found about the hosts of a job, as a table, as problems with their remedies, and
-// as JSON. Pure.
+// What `steelyard doctor` has found about the hosts of a job, as a table, as problems with their remedies,
+// and as JSON. Pure.
 #pragma once
 
 #include <cstdint>

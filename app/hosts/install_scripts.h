@@ -62,7 +62,7 @@ if [ "$(readlink "$link")" = "../lib/steelyard-$digest/steelyard/bin/steelyard" 
 exit 0
 )sh";
 
-// On a host: installs the package $2 from standard input under the prefix $1, and prints what its program says.
+// On a host: installs the package $2 from standard input under the prefix $1. Prints the version of the copy.
 inline constexpr const char* install_script = R"sh(
 set -eu
 prefix=$1 digest=$2

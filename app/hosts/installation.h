@@ -1,5 +1,6 @@
-// `steelyard install`: copies this program, with the libraries and files that it needs, to the hosts of a hosts
-// file, over the connection that `launch` uses. A host needs a shell, tar and gzip; nothing of Steelyard.
+// `steelyard install`: copies this program, with the libraries and files that it needs, to the hosts of a
+// hosts file, over the connection that `launch` uses. A host needs a shell, tar and gzip; nothing of
+// Steelyard.
 //
 // On a host the copy is PREFIX/lib/steelyard-DIGEST, and PREFIX/bin/steelyard is a link to the program in it.
 // The copy is unpacked beside, and run once, before it gets its name and the link changes, so a host has the
@@ -36,8 +37,8 @@ struct Package {
 // Packs this program into a file of this folder. Throws Failure (configuration) if it cannot be packed.
 Package pack(const std::string& folder);
 
-// PREFIX of a host; empty: it depends on the user there. Throws Failure (configuration) if the key `steelyard`
-// does not end in /bin/steelyard.
+// PREFIX of a host; empty: it depends on the user there. Throws Failure (configuration) if the key
+// `steelyard` does not end in /bin/steelyard.
 std::string prefix_on(const HostSpec& host);
 
 // What a host told, KEY=VALUE on each line.

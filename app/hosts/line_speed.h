@@ -1,5 +1,5 @@
-// The line between two hosts, for `steelyard doctor`: whether a connection can be made, how long one byte needs
-// for the way there and back, and how fast bytes pass in each direction. LineEnd listens on one host,
+// The line between two hosts, for `steelyard doctor`: whether a connection can be made, how long one byte
+// needs for the way there and back, and how fast bytes pass in each direction. LineEnd listens on one host,
 // measure_line() connects from the other.
 //
 // A connection begins with a token that only this doctor knows; LineEnd closes any other. It answers one
@@ -16,8 +16,8 @@ namespace steelyard {
 
 class LineEnd {
  public:
-  // Port "0": any free one. Throws Failure (configuration) if it cannot listen there: the endpoint, the reason
-  // and the remedy.
+  // Port "0": any free one. Throws Failure (configuration) if it cannot listen there: the endpoint, the
+  // reason and the remedy.
   LineEnd(const HostPort& place, const std::string& token);
   ~LineEnd();
   LineEnd(const LineEnd&) = delete;

@@ -21,8 +21,8 @@ struct LaunchHost {
 // program is found in PATH, or where `steelyard install` puts it for a user (app/hosts/installation.h).
 LaunchHost reached(const HostSpec& host, const std::string& self, const std::vector<std::string>& arguments);
 
-// The working directory of a host's processes: empty if it is that of the connection. A relative one, or none,
-// on a host with our files begins at the launcher's.
+// The working directory of a host's processes: empty if it is that of the connection. A relative one, or
+// none, on a host with our files begins at the launcher's.
 std::string directory_on(const HostSpec& host);
 // The arguments of `attend` there.
 std::vector<std::string> attend_on(const HostSpec& host);

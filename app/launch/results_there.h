@@ -23,9 +23,9 @@ struct ResultsThere {
 // `run_directory`: as the scheduler gets it.
 ResultsThere results_there(const LaunchHost& host, const std::string& run_directory);
 
-// Copies them into the run directory here, over the host's connection. What the host sends is not trusted: only
-// plain files and folders are taken, and none that the launcher itself has there (log, lock). Throws Failure
-// (io) with the command that does it by hand.
+// Copies them into the run directory here, over the host's connection. What the host sends is not trusted:
+// only plain files and folders are taken, and none that the launcher itself has there (log, lock). Throws
+// Failure (io) with the command that does it by hand.
 void fetch(const ResultsThere& results, const RunDirectory& run);
 
 // ---- notes in the run directory here, for status, report and runs

@@ -1,5 +1,5 @@
-// `steelyard install` with shells as hosts: each has a home directory of its own, and the files of this machine
-// otherwise.
+// `steelyard install` with shells as hosts: each has a home directory of its own, and the files of this
+// machine otherwise.
 #include "app/hosts/installation.h"
 
 #include <gmock/gmock.h>

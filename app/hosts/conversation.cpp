@@ -37,7 +37,7 @@ void Conversation::ask(const Json& question) {
 void Conversation::look() {
   if (failure_) return;
   in_.flush();
-  const std::vector<Child> ended = children_.ended();  // before the pipes, so that its last lines are read
+  for (const Child& child : children_.ended()) status_ = child.status;  // before its last lines
   for (std::string& line : error_.read()) {
     if (line.ends_with('\r')) line.pop_back();  // ssh writes for a terminal
     words_.push_back(shown_line(line, longest_word));
@@ -54,10 +54,10 @@ void Conversation::look() {
     answer_ = std::move(json);
     answered_ = steady_now();
   }
-  if (ended.empty() || answer_ || failure_) return;
+  if (!status_ || answer_ || failure_) return;
   std::string said;
   for (const std::string& line : words_) said += (said.empty() ? "" : "; ") + line;
-  failure_ = unreachable(host_, roles_, *ended.front().status, said);
+  failure_ = unreachable(host_, roles_, *status_, said);
 }
 
 void Conversation::give_up(const std::string& why) {

@@ -46,6 +46,7 @@ class Conversation {
   Time answered_;
   bool asked_ = false;
   std::optional<Failure> failure_;
+  std::optional<int> status_;  // once the child has exited
   Children children_;  // destroyed first
 };
 

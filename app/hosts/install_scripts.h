@@ -57,7 +57,7 @@ link=$prefix/bin/steelyard
 if [ -e "$link" ] && ! [ -L "$link" ]; then echo "other=$link"; fi
 PATH=$PATH:$HOME/.local/bin
 echo "found=$(command -v steelyard)"
-if [ "$(readlink "$link")" = "../lib/steelyard-$digest/steelyard/bin/steelyard" ] &&
+if [ "$(readlink "$link" 2>/dev/null)" = "../lib/steelyard-$digest/steelyard/bin/steelyard" ] &&
   "$link" --version >/dev/null 2>&1; then echo "present=yes"; fi
 exit 0
 )sh";

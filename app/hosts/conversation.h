@@ -47,7 +47,7 @@ class Conversation {
   bool asked_ = false;
   std::optional<Failure> failure_;
   std::optional<int> status_;  // once the child has exited
-  Children children_;  // destroyed first
+  Children children_;          // destroyed first
 };
 
 // Waits until each has answered or failed; one that is silent for longer than `limit` fails.

@@ -11,9 +11,9 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration tick = std::chrono::milliseconds(1);           // clocks are compared to this precision
-constexpr std::size_t kept_words = 5;                             // lines
-constexpr std::size_t longest_word = 300, longest_release = 100;  // columns
+constexpr Duration tick = std::chrono::milliseconds(1);  // clocks are compared to this precision
+constexpr std::size_t kept_words = 5;                    // lines
+constexpr std::size_t longest_word = 300;                // columns
 
 }  // namespace
 

@@ -17,7 +17,7 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration tick = std::chrono::milliseconds(5);
+constexpr Duration between_looks = std::chrono::milliseconds(5);
 constexpr std::size_t most_output = 1 << 20, most_said = 500;  // bytes; columns
 
 // An errand that runs, with the ends of its pipes.
@@ -71,7 +71,7 @@ void run_all(std::vector<Errand>& errands) {
       it->errand->status = *child.status;
       running.erase(it);
     }
-    std::this_thread::sleep_for(tick);
+    std::this_thread::sleep_for(between_looks);
   }
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration tick = std::chrono::milliseconds(20);
+constexpr Duration between_looks = std::chrono::milliseconds(20);
 
 // What the launcher, or a process that runs, has in a run directory.
 constexpr const char* not_fetched[] = {"log", "lock", "journal"};
@@ -61,7 +61,7 @@ bool piped(const std::vector<std::string>& there, const std::vector<std::string>
     children.start(
         "here", {.path = here.front(), .arguments = {here.begin() + 1, here.end()}, .in = pipe.read.get()});
   }
-  for (bool well = true;; std::this_thread::sleep_for(tick)) {
+  for (bool well = true;; std::this_thread::sleep_for(between_looks)) {
     for (const Child& child : children.ended()) well &= child.status == 0;
     if (children.running() == 0) return well;
   }

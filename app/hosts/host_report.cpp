@@ -8,7 +8,6 @@
 namespace steelyard {
 namespace {
 
-constexpr double giga = 1e9;
 constexpr double clock_limit_s = 1;
 constexpr std::size_t longest_cell = 30;  // columns
 
@@ -29,10 +28,13 @@ std::string aligned(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string gigabytes(std::uint64_t bytes) { return fixed(static_cast<double>(bytes) / giga, 1) + " GB"; }
+std::string size_text(std::uint64_t bytes) {
+  const double megabytes = static_cast<double>(bytes) / 1e6;
+  return megabytes < 1000 ? fixed(megabytes, 0) + " MB" : fixed(megabytes / 1000, 1) + " GB";
+}
 
 std::string free_of(std::uint64_t free, std::uint64_t needed) {
-  return gigabytes(free) + (needed > 0 ? " (" + gigabytes(needed) + ")" : "");
+  return size_text(free) + (needed > 0 ? " (" + size_text(needed) + ")" : "");
 }
 
 std::string state_of(const std::optional<bool>& state) { return !state ? "-" : *state ? "ok" : "no"; }
@@ -108,17 +110,17 @@ Json line_json(const LineFacts& line) {
 void judge_host(HostFacts& host) {
   const std::string start = "host '" + host.name + "': ";
   if (host.memory_free < host.memory_needed) {
-    host.problems.push_back({ExitCode::configuration, start + gigabytes(host.memory_free) +
+    host.problems.push_back({ExitCode::configuration, start + size_text(host.memory_free) +
                                                           " of memory are free, and its processes need at "
                                                           "least " +
-                                                          gigabytes(host.memory_needed) +
+                                                          size_text(host.memory_needed) +
                                                           ": end other programs there, or give it fewer "
                                                           "[[host.worker]] or servers"});
   }
   if (host.disk_free < host.disk_needed) {
-    host.problems.push_back({ExitCode::io, start + gigabytes(host.disk_free) + " are free on the disk of " +
+    host.problems.push_back({ExitCode::io, start + size_text(host.disk_free) + " are free on the disk of " +
                                                host.directory + ", and checkpoints need " +
-                                               gigabytes(host.disk_needed) +
+                                               size_text(host.disk_needed) +
                                                ": free some space, or choose another directory ="});
   }
   if (std::fabs(host.clock_offset_s) > clock_limit_s + host.clock_error_s) {

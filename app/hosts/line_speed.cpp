@@ -18,7 +18,6 @@
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/time.h"
-#include "transport/reserved_port.h"
 
 namespace steelyard {
 namespace {
@@ -131,6 +130,13 @@ std::string trouble_of(int error) {
   return std::string(std::strerror(error)) + ": correct the routes between the two, or address =";
 }
 
+std::string remedy_for_listening(int error) {
+  if (error == EADDRINUSE)
+    return ": end the program that uses the port (`ss -ltnp` lists it), or correct port =";
+  if (error == EADDRNOTAVAIL) return ": that machine has no such address; correct address = or listen =";
+  return ": correct address =, listen = or port =";
+}
+
 Descriptor connected(const HostPort& to) {
   const Addresses found(to, false);
   if (found.error != 0) {
@@ -188,7 +194,7 @@ LineEnd::LineEnd(const HostPort& place, const std::string& token) : state_(std::
   const int listener = state_->socket.get(), yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(listener, found.first->ai_addr, found.first->ai_addrlen) != 0 || ::listen(listener, 8) != 0)
-    refuse(std::strerror(errno) + listening_remedy(errno));
+    refuse(std::strerror(errno) + remedy_for_listening(errno));
   state_->thread = std::thread([&state = *state_, token] {
     while (!state.over) {
       pollfd it{state.socket.get(), POLLIN, 0};

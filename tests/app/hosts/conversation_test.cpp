@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <csignal>
+
 #include "protocol/codec.h"
 
 namespace steelyard::conversation_test {
@@ -25,6 +27,8 @@ std::string ready(int protocol = protocol_version) {
 
 class ConversationTest : public testing::Test {
  protected:
+  ConversationTest() { std::signal(SIGPIPE, SIG_IGN); }  // as the program does
+
   void begin(const std::string& script, Duration limit = std::chrono::seconds(20)) {
     host_ = host_of(script);
     it_.emplace(host_, "scheduler, ada");

@@ -40,9 +40,9 @@ echo "glibc=$(sort -u -t. -k2,2n "$work/needs" | tail -n 1 | cut -d_ -f2)"
 gzip -n1 "$work/package.tar"
 )sh";
 
-// On a host, before: prints what it is, for the package $2 with the prefix $1.
+// On a host, before: prints what it is, and what is installed under the prefix $1.
 inline constexpr const char* look_script = R"sh(
-prefix=$1 digest=$2
+prefix=$1
 if [ -z "$prefix" ]; then
   if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=$HOME/.local; fi
 fi
@@ -57,8 +57,7 @@ link=$prefix/bin/steelyard
 if [ -e "$link" ] && ! [ -L "$link" ]; then echo "other=$link"; fi
 PATH=$PATH:$HOME/.local/bin
 echo "found=$(command -v steelyard)"
-if [ "$(readlink "$link" 2>/dev/null)" = "../lib/steelyard-$digest/steelyard/bin/steelyard" ] &&
-  "$link" --version >/dev/null 2>&1; then echo "present=yes"; fi
+if "$link" --version >/dev/null 2>&1; then echo "present=$(readlink "$link")"; fi
 exit 0
 )sh";
 

@@ -51,6 +51,12 @@ int minor_of(const std::string& glibc) {
   return dot == std::string::npos ? 0 : number_in<int>(glibc.substr(dot + 1)).value_or(0);
 }
 
+std::string machine_here() {  // as `uname -sm`
+  utsname here{};
+  uname(&here);
+  return std::string(here.sysname) + " " + here.machine;
+}
+
 std::string megabytes(const std::string& file) {
   return fixed(static_cast<double>(fs::file_size(file)) / 1e6, 1) + " MB";
 }
@@ -93,11 +99,15 @@ class Installation {
   }
 
   int run() {
-    if (targets_.empty()) return 0;
-    const Folder folder;
-    const Package package = pack(folder.path);
+    Package package;
+    package.machine = machine_here();
     look(package);
-    copy(package);
+    if (!std::ranges::all_of(targets_, &Target::done)) {
+      const Folder folder;
+      package = pack(folder.path);
+      check(package);
+      copy(package);
+    }
     return static_cast<int>(code_.value_or(ExitCode::ok));
   }
 
@@ -113,14 +123,14 @@ class Installation {
   }
 
   // Runs a script on all hosts that are not done; `take` gets each that has succeeded.
-  void on_all(const std::string& script, const Package& package, bool with_package, const auto& take) {
+  void on_all(const std::string& script, const Package& package, const auto& take) {
     std::vector<Errand> errands;
     for (Target& it : targets_) {
       if (it.done) continue;
       const std::string known = value_in(it.there, "prefix");
       const std::string prefix = known.empty() ? prefix_on(it.spec) : known;
-      errands.push_back({it.spec.name, it.reach.command(shell(script, {prefix, package.digest})),
-                         with_package ? package.archive : ""});
+      errands.push_back(
+          {it.spec.name, it.reach.command(shell(script, {prefix, package.digest})), package.archive});
     }
     run_all(errands);
     for (const Errand& errand : errands) {
@@ -141,19 +151,29 @@ class Installation {
       const std::string trouble = reach_trouble(it.reach);
       if (!trouble.empty()) fail(it, ExitCode::configuration, trouble);
     }
-    on_all(look_script, package, false, [&](Target& it, const std::string& output) {
+    on_all(look_script, package, [&](Target& it, const std::string& output) {
       it.there = answers_in(output);
       const std::string trouble = trouble_with(it.there, package);
-      if (!trouble.empty()) return fail(it, ExitCode::configuration, trouble);
-      if (value_in(it.there, "present").empty()) return;
-      it.done = true;
-      say(it.start() + "has it already, in " + value_in(it.there, "prefix"));
-      mention_path(it);
+      if (!trouble.empty()) fail(it, ExitCode::configuration, trouble);
     });
   }
 
+  // Compares the hosts with the package, once that is made.
+  void check(const Package& package) {
+    for (Target& it : targets_) {
+      if (it.done) continue;
+      const std::string trouble = trouble_with(it.there, package);
+      if (!trouble.empty()) fail(it, ExitCode::configuration, trouble);
+      if (value_in(it.there, "present") != "../lib/steelyard-" + package.digest + "/steelyard/bin/steelyard")
+        continue;
+      it.done = true;
+      say(it.start() + "has it already, in " + value_in(it.there, "prefix"));
+      mention_path(it);
+    }
+  }
+
   void copy(const Package& package) {
-    on_all(install_script, package, true, [&](Target& it, const std::string& output) {
+    on_all(install_script, package, [&](Target& it, const std::string& output) {
       const std::string version = output.substr(0, output.find('\n'));
       say(it.start() + "installed in " + value_in(it.there, "prefix") + " (" + megabytes(package.archive) +
           " sent): " + version);
@@ -190,9 +210,7 @@ Package pack(const std::string& folder) {
   const HostAnswers answers = answers_in(errand.front().output);
   package.digest = value_in(answers, "digest");
   package.glibc = value_in(answers, "glibc");
-  utsname here{};
-  uname(&here);
-  package.machine = std::string(here.sysname) + " " + here.machine;
+  package.machine = machine_here();
   return package;
 }
 

@@ -28,7 +28,7 @@ int run_install(const InstallCommand& command);
 // ---- its parts
 
 struct Package {
-  std::string archive;
+  std::string archive;  // a file
   std::string digest;
   std::string glibc;    // the version that it needs, as in "2.34"
   std::string machine;  // as of `uname -sm`
@@ -44,7 +44,8 @@ std::string prefix_on(const HostSpec& host);
 // What a host told, KEY=VALUE on each line.
 using HostAnswers = std::map<std::string, std::string>;
 HostAnswers answers_in(const std::string& output);
-// Why the package cannot run there, with the remedy; empty if nothing is known against it.
+// Why the package cannot run there, with the remedy; empty if nothing is known against it. Its glibc may be
+// unknown yet.
 std::string trouble_with(const HostAnswers& there, const Package& package);
 
 }  // namespace steelyard

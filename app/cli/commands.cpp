@@ -3,6 +3,9 @@
 #include <CLI/CLI.hpp>
 
 #include "app/config/prepare_job.h"
+#include "app/hosts/doctor_command.h"
+#include "app/hosts/examination.h"
+#include "app/hosts/installation.h"
 #include "app/launch/launch.h"
 #include "app/launch/process_options.h"
 #include "app/launch/user_script.h"
@@ -14,6 +17,7 @@ namespace steelyard {
 namespace {
 
 constexpr const char* job_help = "the job file (TOML); `steelyard help job` describes it";
+constexpr const char* hosts_help = "the machines (TOML); `steelyard help hosts` describes the file";
 constexpr const char* script_help =
     "your program; its processes are the workers; run by Python if its name ends in .py";
 
@@ -72,6 +76,12 @@ int launch(LaunchOptions& it) {
         "`steelyard launch --hosts slurm job.toml`");
   tell_apart(it);
   return run_launch(it);
+}
+
+int examine_hosts(DoctorCommand& it) {
+  tell_apart(it.launch);
+  if (it.launch.job_file.empty()) it.launch.script.reset();
+  return run_doctor(it);
 }
 
 int be_member(MemberOptions& it) {
@@ -206,8 +216,7 @@ void add_worker(Commands& all) {
 void add_launch(Commands& all) {
   auto [app, it] = all.add("launch", "run a job or a script on several machines, from this one", launch);
   all.scripts.push_back(&it.script.emplace());
-  app.add_option("hosts", it.hosts_file,
-                 "the machines (TOML); `steelyard help hosts` describes the file; left out with --hosts");
+  app.add_option("hosts", it.hosts_file, std::string(hosts_help) + "; left out with --hosts");
   app.add_option("job", it.job_file,
                  "the job file (TOML), or a script, as for `steelyard run`; arguments after a script are "
                  "passed to it");
@@ -219,6 +228,8 @@ void add_launch(Commands& all) {
   add_cluster(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure,
                "plain-text connections between machines (default: encrypted, with keys made for this run)");
+  app.add_flag("--fetch", it.fetch,
+               "at the end, bring the results from the scheduler's host to the run directory here");
   app.add_flag("--dry-run", it.dry_run, "print the commands without running them");
   app.footer(
       "Ctrl-C saves a checkpoint and stops all processes on all hosts; a second Ctrl-C does not wait for "
@@ -281,6 +292,40 @@ void add_member(Commands& all) {
       "    --meet 127.0.0.1:7070");
 }
 
+void add_install(Commands& all) {
+  auto [app, it] = all.add("install", "copy this program to the hosts of a hosts file", run_install);
+  app.add_option("hosts", it.hosts_file, hosts_help)->required();
+  app.footer(
+      "A host needs a shell, tar and gzip. The copy contains all libraries, and runs once before it "
+      "replaces\n"
+      "a former one; a host that has it is left alone. It goes to /usr/local for root, to ~/.local for "
+      "others;\n"
+      "steelyard = \"PREFIX/bin/steelyard\" in the hosts file gives another place.\n"
+      "Example: steelyard install hosts.toml");
+}
+
+void add_doctor(Commands& all) {
+  auto [app, it] =
+      all.add("doctor", "check the hosts of a hosts file before a job, and print what to do", examine_hosts);
+  LaunchOptions& job = it.launch;
+  all.scripts.push_back(&job.script.emplace());
+  app.add_option("hosts", job.hosts_file, hosts_help)->required();
+  app.add_option("job", job.job_file,
+                 "the job file (TOML), or a script: also checks its data, and memory and disk against its "
+                 "needs");
+  add_settings(app, job.overrides);
+  app.add_option("--json", it.json, "write all results as JSON to this file; - for standard output");
+  app.footer(
+      "Reaches each host as launch does, lets the hosts connect to each other as the job's processes will,\n"
+      "and measures the lines. Exit status 0: launch finds all that it needs; else that of the first "
+      "problem.\n"
+      "Examples:\n  steelyard doctor hosts.toml\n  steelyard doctor hosts.toml job.toml --json doctor.json");
+}
+
+void add_examine(Commands& all) {
+  all.add("examine", "internal: doctor runs it on each host", run_examine).app.group("");  // not in the help
+}
+
 void add_attend(Commands& all) {
   auto [app, it] = all.add("attend", "internal: launch runs it on each host", run_attend);
   app.group("");  // not in the help
@@ -320,7 +365,7 @@ void add_exchange(CLI::App& app, std::string& exchange) {
 void add_commands(Commands& all) {
   for (auto* const add :
        {add_train, add_run, add_scheduler, add_standby, add_server, add_worker, add_simulations, add_launch,
-        add_member, add_plan, add_render, add_attend, add_tools})
+        add_member, add_install, add_doctor, add_plan, add_render, add_attend, add_examine, add_tools})
     add(all);
 }
 

@@ -166,7 +166,8 @@ std::vector<Key> keys_of_the_way(HostSpec& host) {
 std::vector<Key> keys_of_the_program(HostSpec& host) {
   return {
       {"steelyard", &host.steelyard, Limits::text(is_one_line, "the path of the program on that host", false),
-       "the program there; default: the running program, on a host with other files steelyard in PATH",
+       "the program there; default: the running program, on a host with other files steelyard in PATH "
+       "or ~/.local/bin",
        "\"steelyard\""},
       {"directory", &host.directory, Limits::text(is_one_line, "a path on that host", false),
        "working directory there; default: the current one, on a host with other files that of the connection "

@@ -3,6 +3,7 @@
 #include <steelyard/micro_batch.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
@@ -16,6 +17,7 @@
 #include "core/error.h"
 #include "nn/models.h"
 #include "protocol/local_steps.h"
+#include "protocol/node.h"
 #include "protocol/sync_limits.h"
 #include "transport/zmq.h"
 
@@ -30,7 +32,11 @@ double heartbeat_among(const Job& job) {
 // Reads one file, section by section, into a draft.
 class JobReader {
  public:
-  JobReader(JobSource& source, const ClusterSpec* cluster) : source_(source), cluster_(cluster) {}
+  // `name` is the job's, unless the file has one; empty: the default.
+  JobReader(JobSource& source, const ClusterSpec* cluster, const std::string& name)
+      : source_(source), cluster_(cluster) {
+    if (!name.empty()) draft_.file.job.name = name;
+  }
 
   JobFile read() {
     check_kind();
@@ -203,12 +209,23 @@ std::string option_lines(const std::map<std::string, std::string>& options) {
   return text;
 }
 
+// "my job.toml" -> "my-job". Empty for other files, such as /dev/stdin.
+std::string name_after(const std::string& file) {
+  const std::filesystem::path path(file);
+  if (path.extension() != ".toml") return "";
+  std::string name = path.stem().string().substr(0, longest_name);
+  std::ranges::replace_if(
+      name, [](char c) { return !is_plain_name(std::string("a") + c); }, '-');
+  if (!name.empty() && !is_plain_name(name)) name[0] = '_';
+  return name;
+}
+
 }  // namespace
 
 JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
                   const ClusterSpec* cluster) {
   JobSource source(text, name, overrides);
-  JobFile file = JobReader(source, cluster).read();
+  JobFile file = JobReader(source, cluster, name_after(name)).read();
   file.overrides = overrides;
   return file;
 }

@@ -38,7 +38,7 @@ struct ClusterSpec {
 // Reads a file. `overrides` are the values of --set, "train.lr=0.05", "policy.lb-bsp.alpha=0.2" or
 // "worker.worker-1.simulate_slowdown=4"; they take precedence over the file. `cluster`, if any, replaces the
 // file's servers and workers. Throws Failure (configuration) with file, line and column, the value found and
-// the values accepted.
+// the values accepted. A job without a name is named after its file.
 JobFile read_job_file(const std::string& path, const std::vector<std::string>& overrides = {},
                       const ClusterSpec* cluster = nullptr);
 // The same for a text; messages show `name` as its file.

@@ -198,7 +198,8 @@ Schema schema_of(JobDraft& draft) {
   using Kind = Section::Kind;
   Job& job = draft.file.job;
   std::vector<Key> names{
-      {"name", &job.name, Limits::plain_name(), "name of the job; run directories are named after it"},
+      {"name", &job.name, Limits::plain_name(),
+       "name of the job, after which run directories are named; default: the name of its file"},
       {"seed", &job.seed, Limits::at_least(0), "seed of initial parameters, sample order and dropout"}};
   std::vector<Key> model{
       {"name", &job.model, Limits::plain_name(), "name of the model: steelyard help model"},

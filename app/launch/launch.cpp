@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include "app/config/prepare_job.h"
 #include "app/launch/local_cluster.h"
 #include "app/launch/local_host.h"
+#include "app/launch/results_there.h"
 #include "app/launch/slurm_hosts.h"
 #include "app/launch/socket_directory.h"
 #include "app/launch/user_script.h"
@@ -48,8 +50,74 @@ std::string own_directory_there(const std::string& job_name) {
   return "runs/" + job_name + printed("-%08x", static_cast<unsigned>(new_node(Role::scheduler).number >> 32));
 }
 
+// What a launch on other hosts adds: the way to the page and to the results of its scheduler's host.
+class OnOtherHosts {
+ public:
+  // Plan and directory must outlive this.
+  OnOtherHosts(const LaunchPlan& plan, const RunDirectory& run, const LaunchOptions& options) : run_(run) {
+    const auto host = std::ranges::find_if(plan.hosts, [](const auto& it) { return it.spec.scheduler; });
+    const ResultOptions& results = options.results;
+    fetches_ = options.fetch, fresh_ = !results.resume;
+    if (!results.ready) note_results_there(run, there_.emplace(results_there(*host, results.directory)));
+    if (!host->spec.is_here() && !results.web.empty()) tunnel_.emplace(*host, results.web);
+  }
+
+  void look() {
+    if (tunnel_) tunnel_->look();
+  }
+  // Brings the results, or tells how. Returns the code of the launch.
+  int finish(int code) {
+    tunnel_.reset();
+    if (removed_unused() || !there_) return code;
+    if (!fetches_) {
+      say("the results are on " + there_->place() + ": bring them with `" + there_->by_hand(run_.path()) +
+          "` (or with --fetch)");
+      return code;
+    }
+    try {
+      fetch(*there_, run_);
+      note_results_here(run_);
+      say("the results are here now, in " + run_.path());
+    } catch (const Failure& failure) {
+      say(shown_lines(failure.what()));
+      if (code == static_cast<int>(ExitCode::ok)) return static_cast<int>(failure.code());
+    }
+    return code;
+  }
+
+ private:
+  static void say(const std::string& text) { standard_error().line("steelyard: " + text); }
+  // Nothing was started: no run is left that never was.
+  bool removed_unused() {
+    if (!fresh_ || fs::exists(run_.log("scheduler"))) return false;
+    std::error_code ignored;
+    fs::remove_all(run_.path(), ignored);
+    return true;
+  }
+
+  const RunDirectory& run_;
+  bool fetches_ = false, fresh_ = true;
+  std::optional<ResultsThere> there_;
+  std::optional<PageTunnel> tunnel_;
+};
+
 std::string way_back_there(const std::string& directory) {
   return "--run-dir " + directory + " --resume resumes from the last checkpoint, if one was written";
+}
+
+// Completes where the results go. Locks the run directory if they are here.
+void settle_results(ResultOptions& results, const HostSpec& scheduler, const RunDirectory& run,
+                    const std::string& job_name, bool trace, std::optional<RunLock>& lock) {
+  results.ready = scheduler.has_our_files();
+  if (results.ready) {
+    lock.emplace(run.path());
+    fs::remove(run.journal());  // of an earlier process: this one starts afresh
+    // Other processes may have a different working directory.
+    const bool elsewhere = !scheduler.directory.empty() || !scheduler.is_here() || trace;
+    results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
+  } else if (results.directory.empty()) {
+    results.directory = own_directory_there(job_name);
+  }
 }
 
 struct Setup {
@@ -177,16 +245,7 @@ int run_launch(const LaunchOptions& given) {
   if (here && !results.web.empty()) RunWeb{results.web};
   const RunDirectory run = run_directory_here(results, scheduler, job.job.name);
   std::optional<RunLock> lock;
-  results.ready = scheduler.has_our_files();
-  if (results.ready) {
-    lock.emplace(run.path());
-    fs::remove(run.journal());  // of an earlier process: this one starts afresh
-    // Other processes may have a different working directory.
-    const bool elsewhere = !scheduler.directory.empty() || !scheduler.is_here() || options.trace;
-    results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
-  } else if (results.directory.empty()) {
-    results.directory = own_directory_there(job.job.name);
-  }
+  settle_results(results, scheduler, run, job.job.name, options.trace, lock);
   if (require_resumable) require_newest(require_resumable, results, run);
   // The scheduler completes the job of a script and writes it; until then an existing file stays unchanged.
   if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);
@@ -207,11 +266,17 @@ int run_launch(const LaunchOptions& given) {
   LaunchPlan plan = make_launch_plan(options, hosts, job, self, sockets);
   if (plan.keyed) give_keys(plan);
   const ForScripts for_scripts(plan, given, run, job.job.name, sockets);
+  std::optional<OnOtherHosts> others_too;
+  if (!here) others_too.emplace(plan, run, options);
   // The parent of a cluster without workers owns the workers, or is one; the cluster stops when it exits.
   const auto left_alone = [&] { return plan.workers() == 0 && getppid() != parent; };
-  const int code =
-      run_cluster(plan, run, results.lock, options.quiet, way_back,
-                  {[&] { return interrupted || left_alone(); }, [&] { return save.exchange(false); }});
+  const auto stops = [&] {
+    if (others_too) others_too->look();
+    return interrupted || left_alone();
+  };
+  const int code = run_cluster(plan, run, results.lock, options.quiet, way_back,
+                               {stops, [&] { return save.exchange(false); }});
+  if (others_too) return others_too->finish(code);
   if (options.trace && fs::is_directory(run.trace())) show_timeline(run);
   return code;
 }

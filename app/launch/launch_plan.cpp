@@ -1,12 +1,10 @@
 #include "app/launch/launch_plan.h"
 
-#include <sys/wait.h>
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <map>
 
-#include "app/launch/children.h"
 #include "app/launch/process_options.h"
 #include "app/launch/user_script.h"
 #include "app/processes/endpoint.h"
@@ -19,17 +17,6 @@ namespace steelyard {
 namespace {
 
 constexpr const char* job_input = "/dev/stdin";  // the scheduler reads the job there, on any host
-
-// `attend` in its working directory. A relative one, or none, on a host with our files begins at the
-// launcher's.
-std::vector<std::string> attend_on(const HostSpec& host, const std::string& program) {
-  std::vector<std::string> words{program, "attend"};
-  const bool ours = !host.is_here() && host.shared_files;
-  const std::string directory =
-      ours ? (std::filesystem::current_path() / host.directory).string() : host.directory;
-  if (!directory.empty()) words.insert(words.end(), {"--directory", directory});
-  return words;
-}
 
 // The number of other workers on this host that may compute on a GPU. One with "auto" is counted even if it
 // finds no GPU, since it needs a core anyway.
@@ -183,9 +170,7 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
   const RolesOfCluster roles(options, hosts, sockets);
   std::uint32_t servers = 0;
   for (const HostSpec& host : hosts.hosts) {
-    const std::string program = host.steelyard.empty() ? self : host.steelyard;
-    const HostReach reach = reach_of(host);
-    plan.hosts.push_back({host, program, reach, reach.command(attend_on(host, program))});
+    plan.hosts.push_back(reached(host, self, attend_on(host)));
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
       plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
@@ -210,35 +195,6 @@ FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, 
   if (options.results.tensorboard) it.arguments.emplace_back("--tensorboard");
   if (options.quiet) it.arguments.emplace_back("--quiet");
   return it;
-}
-
-void require_reachable(const LaunchHost& host) {
-  const std::string place = host.spec.place.empty() ? "" : host.spec.place + ": ";
-  const auto demand = [&](const std::string& trouble) {
-    if (!trouble.empty()) refuse_setup(place + "host '" + host.spec.name + "': " + trouble);
-  };
-  demand(reach_trouble(host.reach));
-  if (host.spec.has_our_files() && !is_runnable(host.program))
-    demand("there is no program " + host.program + ": correct steelyard = in the hosts file");
-}
-
-Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, const std::string& said) {
-  const std::string start = "host '" + host.spec.name + "' (" + plan.roles_on(host.spec.name) + "): ";
-  const std::string heard = said.empty() ? "" : ": " + said;
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  // A shell exits with 126 or 127, srun with the number of the error, which is 2.
-  if (code == 126 || code == 127 || (code == 2 && said.find("No such file") != std::string::npos)) {
-    return {ExitCode::configuration, start + "there is no program '" + host.program + "' there (" +
-                                         host.reach.title + ")" + heard +
-                                         ": install it, or give its path with steelyard = in the hosts file"};
-  }
-  if (code == static_cast<int>(ExitCode::usage)) {
-    return {ExitCode::protocol, start + "the program '" + host.program + "' there does not know `attend`" +
-                                    heard + ": install the same release everywhere"};
-  }
-  const std::string what = start + "`" + shell_line(host.command) + "` " + describe_status(status) + heard;
-  if (code < 0 || code == static_cast<int>(ExitCode::configuration)) return {ExitCode::configuration, what};
-  return {ExitCode::unreachable, what + (host.reach.trial.empty() ? "" : ": " + host.reach.trial)};
 }
 
 std::string describe_plan(const LaunchPlan& plan) {

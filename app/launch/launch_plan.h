@@ -1,5 +1,5 @@
 // The launch plan: which process is started on which host, and by which command. Made from hosts and a job
-// before anything runs. Pure, except require_reachable(). A cluster on this machine alone, as `train` starts
+// before anything runs. Pure. A cluster on this machine alone, as `train` starts
 // it, is a plan with one host.
 //
 // On every other host one `steelyard attend` (app/launch/pipes.h) starts the roles, so that a host needs one
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/config/hosts_file.h"
-#include "app/config/reach.h"
+#include "app/launch/launch_host.h"
 #include "app/processes/process_settings.h"
 #include "core/error.h"
 #include "core/time.h"
@@ -41,6 +41,7 @@ struct LaunchOptions {
   bool quiet = false;
   bool insecure = false;
   bool dry_run = false;
+  bool fetch = false;  // bring the results to the run directory here, at the end
 
   [[nodiscard]] bool is_here() const { return !hosts_file && !slurm; }  // as for `train`: all on this machine
 };
@@ -64,13 +65,6 @@ struct LaunchProcess {
   std::string keys{};  // see StartProcess
 
   [[nodiscard]] bool is_script() const { return !program.empty(); }
-};
-
-struct LaunchHost {
-  HostSpec spec;
-  std::string program;  // on that host
-  HostReach reach;
-  std::vector<std::string> command;  // runs `attend` there
 };
 
 // How scripts of `steelyard run` join further jobs (app/launch/further_jobs.h).
@@ -112,14 +106,6 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
                             const std::string& self, const std::string& sockets = "");
 // For scripts that this process starts on this machine. `options` are those of the user.
 FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, const std::string& sockets);
-
-// Checks what this machine can check. Throws Failure (configuration) if the command that reaches the host,
-// the namespace or the program does not exist.
-void require_reachable(const LaunchHost& host);
-
-// The error for a host that never answered. `status` of the connection's process is from wait(), `said` is
-// its standard error.
-Failure unreachable(const LaunchPlan& plan, const LaunchHost& host, int status, const std::string& said);
 
 // The commands of a plan, for --dry-run.
 std::string describe_plan(const LaunchPlan& plan);

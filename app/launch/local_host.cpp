@@ -51,10 +51,12 @@ std::vector<std::string> environment_of(const StartProcess& message) {
 
 }  // namespace
 
-LocalHost::LocalHost() {
+HostReady own_release() {
   const std::string version = version_text();  // a line
-  news_.emplace_back(HostReady{protocol_version, version.substr(0, version.find('\n'))});
+  return {protocol_version, version.substr(0, version.find('\n'))};
 }
+
+LocalHost::LocalHost() { news_.emplace_back(own_release()); }
 
 LocalHost::LocalHost(const RunDirectory& run, int lock) : LocalHost() {
   run_ = &run;

@@ -14,6 +14,8 @@
 
 namespace steelyard {
 
+HostReady own_release();  // of this program
+
 class LocalHost final : public Host {
  public:
   LocalHost();  // reports the output of processes

@@ -13,10 +13,10 @@
 namespace steelyard {
 namespace {
 
-constexpr Duration between_beats = std::chrono::seconds(5);       // attend's timeout is five minutes
-constexpr Duration first_word = std::chrono::minutes(1);          // timeout for the first message of a host
-constexpr std::size_t kept_words = 5;                             // lines
-constexpr std::size_t longest_word = 300, longest_release = 100;  // columns, in a message for people
+constexpr Duration between_beats = std::chrono::seconds(5);  // attend's timeout is five minutes
+constexpr Duration first_word = std::chrono::minutes(1);     // timeout for the first message of a host
+constexpr std::size_t kept_words = 5;                        // lines
+constexpr std::size_t longest_word = 300;                    // columns, in a message for people
 
 constexpr Duration minute = std::chrono::minutes(1);
 
@@ -77,17 +77,14 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
 void RemoteHost::check(const HostReady& message) {
   ready_ = true;
   if (message.protocol == protocol_version) return;
-  throw Failure(ExitCode::protocol,
-                "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
-                    ") has another release (" + shown_line(message.release, longest_release) +
-                    "), which uses protocol " + std::to_string(message.protocol) + ", not " +
-                    std::to_string(protocol_version) + ": install the same release everywhere");
+  throw other_release(host_, plan_.roles_on(host_.spec.name), message.release,
+                      static_cast<double>(message.protocol));
 }
 
 Failure RemoteHost::lost(int status) const {
   std::string said;
   for (const std::string& line : words_) said += (said.empty() ? "" : "; ") + line;
-  if (!ready_) return unreachable(plan_, host_, status, said);
+  if (!ready_) return unreachable(host_, plan_.roles_on(host_.spec.name), status, said);
   return {ExitCode::unreachable, "host '" + host_.spec.name + "': the connection is lost (its process " +
                                      describe_status(status) + (said.empty() ? "" : ": " + said) +
                                      "), and with it " + plan_.roles_on(host_.spec.name)};

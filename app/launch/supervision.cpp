@@ -54,13 +54,23 @@ std::string Supervision::called(const LaunchProcess& process) const {
   return plan_.here ? what : what + " on host '" + process.host + "'";
 }
 
-bool Supervision::host_ready(const std::string& host) { return ready_.insert(host).second && started(); }
+bool Supervision::host_ready(const std::string& host) {
+  return ready_.insert(host).second && started() && !before_start_;
+}
+
+void Supervision::end_before_start(Steps& steps) const {
+  std::set<std::string> known = ready_;
+  known.insert(unreachable_.begin(), unreachable_.end());
+  if (before_start_ && known.size() == plan_.hosts.size()) steps.code = before_start_;
+}
 
 Steps Supervision::host_lost(const std::string& host, const Failure& why) {
   Steps steps;
   if (!ending_ || !started()) steps.says.emplace_back(why.what());
   if (!started()) {
-    steps.code = static_cast<int>(why.code());
+    unreachable_.insert(host);
+    if (!before_start_) before_start_ = static_cast<int>(why.code());
+    end_before_start(steps);
     return steps;
   }
   for (Watched& process : processes_) {
@@ -157,7 +167,10 @@ Steps Supervision::interrupted() {
 
 Steps Supervision::wake(Time now) {
   Steps steps;
-  if (!started()) return steps;
+  if (!started() || before_start_) {
+    end_before_start(steps);
+    return steps;
+  }
   const auto beyond_doubt = [&](const Watched& it) {
     return it.stage == Stage::doubtful && now - it.since > doubt;
   };

@@ -2,7 +2,7 @@
 // Cluster (app/launch/local_cluster.h) carries it out.
 //
 //  - No process is started before all hosts have answered, since training begins with all of them. A host
-//    that does not answer ends the launch.
+//    that does not answer ends the launch, when all others have answered or failed, too.
 //  - The processes of a lost host are gone for good, and the job continues without them. If the scheduler's
 //    host is lost, the job ends.
 //  - When the scheduler exits, the job ends with its exit code. A killed scheduler is restarted and continues
@@ -66,6 +66,8 @@ class Supervision {
 
   bool host_ready(const std::string& host);  // true if it was the last one: all processes must be started
   // The connection to a host has ended. `why` has the message, and the job's code if the host never answered.
+  // Before the start, the code is set once all hosts have answered or are lost, so that all
+  // of them are reported.
   Steps host_lost(const std::string& host, const Failure& why);
   // A process has exited; `status` is from wait(). `words` are appended to the message: "; its log is x.log".
   Steps ended(Time now, const std::string& name, int status, const std::string& words);
@@ -88,6 +90,7 @@ class Supervision {
   };
 
   [[nodiscard]] bool started() const { return ready_.size() == plan_.hosts.size(); }
+  void end_before_start(Steps& steps) const;
   [[nodiscard]] std::string called(const LaunchProcess& process) const;
   Steps job_over(const Watched& scheduler, int status);
   [[nodiscard]] Steps task_over() const;
@@ -100,7 +103,9 @@ class Supervision {
   [[nodiscard]] bool any_left() const;  // a process runs, or will be restarted
 
   const LaunchPlan& plan_;
-  std::set<std::string> ready_;  // hosts that have answered, once
+  std::set<std::string> ready_;        // hosts that have answered, once
+  std::set<std::string> unreachable_;  // and those lost before the start
+  std::optional<int> before_start_;    // the code of the first of these
   std::vector<Watched> processes_;
   const std::function<std::string()> way_back_;
   const bool leads_;

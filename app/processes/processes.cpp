@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <random>
+#include <sstream>
 
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
 #include "core/error.h"
 #include "core/processor.h"
 #include "protocol/node.h"
+#include "transport/address.h"
 
 namespace steelyard {
 
@@ -35,6 +37,26 @@ Memory memory_for(const std::string& exchange) {
   return exchange == exchanges.front() ? Memory::shared : Memory::own;
 }
 
+namespace {
+
+// The first host among endpoints, separated by commas, that has no address; empty: all have.
+std::string unknown_host(const std::string& places) {
+  std::istringstream all(places);
+  for (std::string place; std::getline(all, place, ',');) {
+    const auto parts = host_port(place.find("://") == std::string::npos ? "tcp://" + place : place);
+    if (parts && addresses_of(parts->host).empty()) return parts->host;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string looking_for(const std::string& scheduler, double wait) {
+  const std::string unknown = unknown_host(scheduler);
+  return "looking for the scheduler at " + scheduler + ", for up to " + printed("%g", wait) + " s" +
+         (unknown.empty() ? "" : "; there is no host '" + unknown + "' yet");
+}
+
 Ending ending_of(const ExitReason& ending, const std::string& scheduler) {
   const auto code = [](ExitCode it) { return static_cast<int>(it); };
   if (ending.refusal()) {
@@ -46,6 +68,10 @@ Ending ending_of(const ExitReason& ending, const std::string& scheduler) {
     return {code(late ? ExitCode::temporary : ExitCode::protocol), text};
   }
   if (ending.unreachable()) {
+    if (const std::string unknown = unknown_host(scheduler); !unknown.empty()) {
+      return {code(ExitCode::unreachable),
+              "there is no host '" + unknown + "': correct --scheduler, or add the name to /etc/hosts"};
+    }
     return {code(ExitCode::unreachable),
             "no answer from the scheduler at " + scheduler + "; is it running there?"};
   }

@@ -14,6 +14,7 @@
 #include "core/buffer.h"
 #include "core/device_name.h"
 #include "protocol/machine.h"
+#include "worker/compute/workload.h"
 
 namespace steelyard {
 
@@ -36,6 +37,9 @@ void raise_descriptor_limit();
 void require_descriptors(const std::string& what, std::uint64_t connections, std::uint64_t peers);
 // The same for a scheduler of this job; raises the limit first.
 void require_descriptors_for(const Job& job);
+// The first message of a server or worker: where it looks for the scheduler, for how long, and which of the
+// hosts cannot be looked up.
+std::string looking_for(const std::string& scheduler, double wait);
 // Why a server or worker ended, and its exit code.
 struct Ending {
   int code = 0;
@@ -49,5 +53,8 @@ std::function<void(const std::string&)> speaker(const char* role, const std::str
 // The device of a worker on this machine. Throws Failure (configuration) if it is missing or does not support
 // the worker's settings.
 Device device_of(const WorkerSpec& worker);
+// What a worker with these options computes on: the job's data and model, with its own data options. Throws
+// Failure as workload_of(), (usage) for an option that is not KEY=VALUE.
+Workload workload_of(const WorkerOptions& options, const Job& job, const Device& device);
 
 }  // namespace steelyard

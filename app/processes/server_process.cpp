@@ -82,12 +82,14 @@ int run_server(const ServerOptions& given) {
       leave, {"asking the scheduler to save and to end the job; Ctrl-C again exits immediately",
               [] { return "the job cannot continue without this part of the model"; }});
   const auto say = speaker("server", options.name, options.quiet);
-  say("looking for the scheduler at " + scheduler_places(options.scheduler));
+  say(looking_for(scheduler_places(options.scheduler), options.wait));
   std::vector<std::thread> threads;
   for (const auto& seat : seats) {
-    threads.emplace_back([&seat = *seat, &say, &options] {
+    threads.emplace_back([&seat = *seat, &seats, &say, &options] {
       try {
-        StatusLogger status_logger(seat.link, seat.name, "", say);
+        // One of the threads tells how long the process has been waiting.
+        const double wait = &seat == seats.front().get() ? options.wait : 0;
+        StatusLogger status_logger(seat.link, seat.name, "", say, {from_seconds(wait)});
         const auto trace = traced(status_logger, options.trace, seat.node, seat.name);
         host(*seat.shard, seat.node, trace ? *trace : status_logger);
         status_logger.over(seat.shard->exit_reason());

@@ -20,8 +20,8 @@ std::string rounded(double value) {
 }  // namespace
 
 StatusLogger::StatusLogger(Link& link, std::string name, std::string device,
-                           std::function<void(const std::string&)> say)
-    : link_(link), name_(std::move(name)), device_(std::move(device)), say_(std::move(say)) {}
+                           std::function<void(const std::string&)> say, Waiting wait)
+    : link_(link), name_(std::move(name)), device_(std::move(device)), say_(std::move(say)), wait_(wait) {}
 
 void StatusLogger::send(Envelope envelope) {
   if (const auto* message = std::get_if<ToScheduler>(&envelope.message)) {
@@ -43,6 +43,7 @@ std::optional<Envelope> StatusLogger::receive(Time deadline) {
   if (was_stopped) heard_ = now;  // this process was stopped, not the scheduler silent
   if (in) heard(*in, now);
   if (!job_.empty()) look_for_silence(now);
+  if (job_.empty() && heard_ == Time{}) tell_waiting(now);
   return in;
 }
 
@@ -86,6 +87,13 @@ void StatusLogger::look_for_silence(Time now) {
   if (silent_ || now - heard_ <= timeout_) return;
   silent_ = true;
   say_("nothing from the scheduler for " + rounded(seconds(now - heard_)) + " s: still trying");
+}
+
+void StatusLogger::tell_waiting(Time now) {
+  if (wait_.limit == Duration{} || now - waiting_told_ < wait_.between) return;
+  waiting_told_ = now;
+  say_("no answer from the scheduler yet: waiting for " + rounded(seconds(now - began_)) + " of " +
+       rounded(seconds(wait_.limit)) + " s");
 }
 
 std::string StatusLogger::done() const {

@@ -13,11 +13,19 @@
 
 namespace steelyard {
 
+struct Waiting {
+  Duration limit{};  // 0: nothing is logged
+  Duration between = std::chrono::seconds(10);
+};
+
 class StatusLogger : public Link {
  public:
   // `name`: the name of the server or worker. `device`: of a worker; empty for a server. `say` prints one
   // line. The link outlives this.
-  StatusLogger(Link& link, std::string name, std::string device, std::function<void(const std::string&)> say);
+  // `wait`: for how long it waits for the scheduler, which it logs every
+  // ten seconds.
+  StatusLogger(Link& link, std::string name, std::string device, std::function<void(const std::string&)> say,
+               Waiting wait = {});
 
   void connect(NodeId peer, const std::string& endpoint) override { link_.connect(peer, endpoint); }
   void disconnect(NodeId peer) override { link_.disconnect(peer); }
@@ -32,12 +40,16 @@ class StatusLogger : public Link {
   void heard(const Envelope& in, Time now);
   void joined(const Welcome& welcome, const std::string& what, std::uint32_t places);
   void look_for_silence(Time now);
+  void tell_waiting(Time now);
   [[nodiscard]] std::string done() const;
   [[nodiscard]] std::string server(NodeId shard) const;  // its name
 
   Link& link_;
   const std::string name_, device_;
   const std::function<void(const std::string&)> say_;
+  const Waiting wait_;
+  const Time began_ = steady_now();
+  Time waiting_told_ = began_;
   std::string job_;                       // once joined
   std::map<NodeId, std::string> shards_;  // names, from a worker's Roster
   Duration timeout_{};

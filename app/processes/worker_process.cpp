@@ -15,25 +15,6 @@
 namespace steelyard {
 namespace {
 
-// The job with this worker's own data options; everything else is the scheduler's.
-Job localised(Job job, const std::vector<std::string>& data_options) {
-  for (const std::string& option : data_options) {
-    const std::size_t equals = option.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      throw Failure(ExitCode::usage, "--data " + option + ": give KEY=VALUE, as in --data dir=/data/fashion");
-    }
-    job.data_options[option.substr(0, equals)] = option.substr(equals + 1);
-  }
-  return job;
-}
-
-Workload own_workload(const WorkerOptions& options, const Job& job, const Device& device) {
-  return workload_of(localised(job, options.data_options), {.device = device,
-                                                            .threads = thread_count(options.spec.threads),
-                                                            .precision = precision(options.spec.precision),
-                                                            .max_batch = options.spec.max_batch});
-}
-
 Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t fingerprint) {
   Hello hello;
   hello.fingerprint = fingerprint;
@@ -44,6 +25,21 @@ Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t finge
 }
 
 }  // namespace
+
+Workload workload_of(const WorkerOptions& options, const Job& job, const Device& device) {
+  Job own = job;
+  for (const std::string& option : options.data_options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Failure(ExitCode::usage, "--data " + option + ": give KEY=VALUE, as in --data dir=/data/fashion");
+    }
+    own.data_options[option.substr(0, equals)] = option.substr(equals + 1);
+  }
+  return workload_of(own, {.device = device,
+                           .threads = thread_count(options.spec.threads),
+                           .precision = precision(options.spec.precision),
+                           .max_batch = options.spec.max_batch});
+}
 
 int run_worker(const WorkerOptions& options) {
   WorkerSpec spec = options.spec;
@@ -58,7 +54,7 @@ int run_worker(const WorkerOptions& options) {
   setup.hello = hello_of(spec, device, options.fingerprint);
   setup.device = name(device);
   setup.workload = [&](const Welcome& welcome) {
-    return external ? *external : own_workload(options, welcome.job, device);
+    return external ? *external : workload_of(options, welcome.job, device);
   };
   if (registry().workload) {
     setup.model = [&] {

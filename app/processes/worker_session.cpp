@@ -61,8 +61,8 @@ const ExitReason& WorkerSession::run() {
   const WorkerSpec& spec = setup_.options.spec;
   const auto say = speaker("worker", name, setup_.options.quiet);
   const std::string scheduler = scheduler_places(setup_.options.scheduler);
-  say("looking for the scheduler at " + scheduler);
-  StatusLogger status_logger(link_, name, setup_.device, say);
+  say(looking_for(scheduler, setup_.options.wait));
+  StatusLogger status_logger(link_, name, setup_.device, say, {from_seconds(setup_.options.wait)});
   link_.on_exchange([&](NodeId shard, bool lent) { status_logger.exchange(shard, lent); });
   const auto trace = traced(status_logger, setup_.options.trace, self_, name);
   link_.connect(scheduler_node, scheduler);

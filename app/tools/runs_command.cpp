@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "app/config/job_source.h"
+#include "app/launch/results_there.h"
 #include "app/processes/run_journal.h"
 #include "app/report/output_file.h"
 #include "app/report/progress_bar.h"
@@ -61,6 +62,17 @@ std::string result_text(const ReportedRun& run) {
   if (run.state != "finished" && list_checkpoints(run.path + "/checkpoints").empty())
     text += ", no checkpoint";
   return text;
+}
+
+// The runs of launches whose results are on another host, and how to bring them.
+std::vector<std::string> notes_in(const std::string& folder) {
+  std::vector<std::string> notes;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (const std::string note = note_of(it->path()); !note.empty())
+      notes.push_back(it->path().string() + ": " + note);
+  std::ranges::sort(notes, natural_less);
+  return notes;
 }
 
 }  // namespace
@@ -158,8 +170,10 @@ void run_runs(const RunsCommand& command) {
   std::ranges::stable_sort(runs, {}, began);  // dates are in order as texts
   if (!command.json.empty()) write_output("--json", command.json, runs_json(runs));
   if (command.json == "-") return;
-  if (runs.empty()) std::printf("no run in %s\n", shown_line(command.folder).c_str());
+  const std::vector<std::string> notes = notes_in(command.folder);
+  if (runs.empty() && notes.empty()) std::printf("no run in %s\n", shown_line(command.folder).c_str());
   if (!runs.empty()) std::fputs(runs_table(runs).c_str(), stdout);
+  for (const std::string& note : notes) std::printf("%s\n", shown_line(note).c_str());
 }
 
 }  // namespace steelyard

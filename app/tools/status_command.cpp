@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "app/launch/results_there.h"
 #include "app/report/output_file.h"
 #include "app/report/page/page.h"
 #include "app/report/run/run_page.h"
@@ -20,10 +21,19 @@
 
 namespace steelyard {
 
+namespace {
+
+void require_results_here(const std::string& run) {
+  if (const std::string note = note_of(run); !note.empty()) refuse_setup(run + ": " + note);
+}
+
+}  // namespace
+
 void run_report(const ReportCommand& command) {
   const std::string output = command.output.empty() ? command.runs.front() + "/report.html" : command.output;
   std::vector<ReportedRun> runs;
   for (const std::string& path : command.runs) {
+    require_results_here(path);
     runs.push_back(read_run(path));
     if (!runs.back().trouble.empty()) {
       std::fprintf(stderr, "steelyard: the page is incomplete for this run: %s\n",
@@ -60,6 +70,7 @@ Current current(const std::string& run) {
     return {shown_lines(status["text"].get<std::string>()), status.value("state", "") == "running"};
   }
   const std::string path = run.empty() ? newest_run("runs") : run;
+  require_results_here(path);
   const ReportedRun read = read_run(path);
   const std::string state = state_of(path, read.record.result);
   return {status_text(read, state), state == "running"};

@@ -91,10 +91,20 @@ def run(commands, environment):
     return result.stdout.split('\n')
 
 
-def compare(document, environment):
-    """The number of outputs compared, and the findings."""
+def section_of(text, title):
+    """The lines of one section, with its place in the document; empty lines stand for the others."""
+    inside, kept = False, []
+    for line in text.split('\n'):
+        inside = line == '## ' + title if line.startswith('## ') else inside
+        kept.append(line if inside else '')
+    return '\n'.join(kept)
+
+
+def compare(document, environment, section=None):
+    """The number of outputs compared, and the findings; of one section, or of all."""
     with open(document, encoding='utf-8') as file:
-        blocks = list(blocks_of(file.read()))
+        text = file.read()
+    blocks = list(blocks_of(section_of(text, section) if section else text))
     output, compared, findings = None, 0, []
     for kind, lines, mark, first in blocks:
         instead = mark[len('run: '):] if mark.startswith('run: ') else ''
@@ -128,6 +138,7 @@ def self_test():
     assert missing_lines(['a', 'b'], ['b', 'a'], True) == ['b']
     assert missing_lines(['a', 'a'], ['a'], False) == ['a']
     assert run(['echo a', '  b'], os.environ) == ['a b', '']
+    assert section_of('a\n## B\nc\n## D', 'B') == '\n## B\nc\n'
 
 
 def main():

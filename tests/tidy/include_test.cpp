@@ -47,6 +47,9 @@ const std::vector<Part> house{
     {"app/launch",
      {"core", "protocol", "transport", "worker/compute", "app/config", "app/report", "app/web",
       "app/processes"}},
+    {"app/hosts",
+     {"core", "nn", "protocol", "transport", "server", "worker/compute", "app/config", "app/report",
+      "app/processes", "app/launch"}},
     {"app/member",
      {"core", "protocol", "transport", "app/config", "app/report", "app/processes", "app/launch"}},
     {"app/tools",
@@ -55,7 +58,7 @@ const std::vector<Part> house{
     {"app/render", {"core", "app/config", "app/report", "app/launch"}},
     {"app/cli",
      {"core", "nn", "balancing", "protocol", "sim", "app/config", "app/report", "app/processes", "app/launch",
-      "app/member", "app/tools", "app/render", "worker/data/data_sets.h"}},
+      "app/hosts", "app/member", "app/tools", "app/render", "worker/data/data_sets.h"}},
     {"bindings",
      {"core", "balancing", "protocol", "worker/compute", "worker/data", "app/config", "app/processes"}},
 };

@@ -37,9 +37,22 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
   return "accepted";
 }
 
+TEST(JobFile, AJobWithoutANameIsNamedAfterItsFile) {
+  const auto name_in = [](const std::string& file, const std::string& more = "") {
+    return parse_job(more + std::string(one_worker), file).job.name;
+  };
+  EXPECT_EQ(name_in("jobs/digits.toml"), "digits");
+  EXPECT_EQ(name_in("digits.toml", "[job]\nname = \"own\"\n"), "own");
+  EXPECT_EQ(name_in("my job: 2.toml"), "my-job--2");
+  EXPECT_EQ(name_in("-x.toml"), "_x");
+  EXPECT_EQ(name_in(std::string(100, 'a') + ".toml"), std::string(64, 'a'));
+  for (const char* other : {"/dev/stdin", "job", ""}) EXPECT_EQ(name_in(other), "job") << other;
+  EXPECT_EQ(parse_job(one_worker, "a.toml", {"job.name=set"}).job.name, "set");
+}
+
 TEST(JobFile, TheSmallestJobHasDefaults) {
   const JobFile file = parse_job(one_worker, "j.toml");
-  EXPECT_EQ(file.job.name, "job");
+  EXPECT_EQ(file.job.name, "j") << "of the file";
   EXPECT_EQ(file.job.model, "lenet5");
   EXPECT_EQ(file.job.global_batch, 512U);
   EXPECT_EQ(file.job.epochs, 10U);

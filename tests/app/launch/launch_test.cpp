@@ -97,6 +97,24 @@ TEST_F(LaunchTest, TrainsOnHostsOverSsh) {
   EXPECT_FALSE(fs::exists(path("runs/small-1/checkpoints"))) << "they are on the scheduler's host";
 }
 
+TEST_F(LaunchTest, ATunnelLeadsToThePage) {
+  const std::string port = free_port(), page = "127.0.0.1:" + port;
+  // ssh -N keeps the tunnel until it is killed.
+  fs::permissions(write("bin/ssh",
+                        "#!/bin/sh\nif [ \"$1\" = -N ]; then echo \"$*\" > \"$FAKE_HOME/tunnel\"; exec sleep "
+                        "1000; fi\n" +
+                            std::string(fake_ssh)),
+                  fs::perms::owner_all);
+  std::vector<std::string> more = endless();
+  more.insert(more.end(), {"--web", ":" + port});
+  const auto run = launch(hosts(), more);
+  ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));
+  EXPECT_TRUE(run->says("http://" + page + "/ leads to the page on host 'lion' while this command runs"));
+  EXPECT_THAT(text_of(path("home/tunnel")), HasSubstr("-L " + page + ":" + page + " ann@lion"));
+  run->signal(SIGINT);
+  ends_clean(*run, 75);  // and no process is left
+}
+
 TEST_F(LaunchTest, CtrlCEndsAllWithACheckpoint) {
   const auto run = launch(hosts(), endless());
   ASSERT_TRUE(eventually([&] { return run->says("checkpoint of round"); }));

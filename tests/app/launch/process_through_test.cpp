@@ -108,6 +108,74 @@ TEST_F(LaunchThrough, WithoutSharedFilesResultsAreInTheDirectoryThere) {
   EXPECT_TRUE(fs::exists(path("runs/small-1/log/ada.log"))) << "logs are here";
 }
 
+class LaunchFarAway : public LaunchThrough {
+ protected:
+  // Hosts with a directory of their own, `there`.
+  std::string far_hosts() {
+    fs::create_directories(path("there"));
+    const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "steelyard").string();
+    return write("hosts.toml",
+                 hosts(as_words, "steelyard = \"" + program + "\"\ndirectory = \"" + path("there") + "\""));
+  }
+  int in_here(const std::vector<std::string>& arguments) {
+    return run(arguments, [this] {
+      if (chdir(directory_.c_str()) != 0) _exit(125);
+    });
+  }
+};
+
+TEST_F(LaunchFarAway, TheHostOfTheResultsIsNamed) {
+  const auto run = launch({far_hosts(), job_}, {"--run-dir", "run"});
+  ends_clean(*run, 0);
+  const std::string bring = "env WHERE=lion tar -C " + path("there/run");
+  EXPECT_THAT(run->output(), AllOf(HasSubstr("the results are on host 'lion' (env WHERE=lion), in " +
+                                             path("there/run") + ": bring them with `" + bring),
+                                   HasSubstr("| tar -C runs/small-1 -xf -`")));
+  for (const char* command : {"report", "status"}) {
+    EXPECT_EQ(in_here({command, "runs/small-1"}), 78) << said_;
+    EXPECT_THAT(said_, AllOf(HasSubstr("runs/small-1: its results are on host 'lion'"), HasSubstr(bring)));
+  }
+  EXPECT_EQ(in_here({"runs"}), 0);
+  EXPECT_THAT(said_, HasSubstr("runs/small-1: its results are on host 'lion'"));
+}
+
+TEST_F(LaunchFarAway, FetchBringsTheResultsToTheRunDirectoryHere) {
+  const auto run = launch({far_hosts(), job_}, {"--fetch"});
+  ends_clean(*run, 0);
+  EXPECT_TRUE(run->says("the results are here now, in runs/small-1"));
+  EXPECT_TRUE(fs::exists(path("runs/small-1/result.json")));
+  EXPECT_FALSE(fs::is_empty(path("runs/small-1/checkpoints")));
+  EXPECT_TRUE(fs::exists(path("runs/small-1/log/ada.log"))) << "the logs are still here";
+  EXPECT_FALSE(fs::exists(path("runs/small-1/elsewhere")));
+  EXPECT_EQ(in_here({"report", "runs/small-1"}), 0) << said_;
+  EXPECT_EQ(in_here({"status", "runs/small-1"}), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("finished"));
+  EXPECT_EQ(in_here({"eval", "runs/small-1"}), 0) << said_;
+  EXPECT_EQ(in_here({"runs"}), 0);
+  EXPECT_THAT(said_, HasSubstr("runs/small-1: finished"));
+}
+
+TEST_F(LaunchFarAway, ThePageOfAnotherHostIsNamed) {
+  const std::string port = free_port();
+  const auto run = launch({far_hosts(), job_}, {"--web", ":" + port});
+  ends_clean(*run, 0);
+  EXPECT_THAT(run->output(), AllOf(HasSubstr("the page is on host 'lion' alone, at http://127.0.0.1:" + port),
+                                   HasSubstr("--web 127.0.0.1:" + port + " opens it")));
+}
+
+TEST_F(LaunchThrough, AllHostsThatFailAreReportedAndNoRunIsLeft) {
+  const std::string text = hosts(as_words) + "[[host]]\nname = \"bear\"\naddress = \"127.0.0.1\"\n";
+  std::string bad = text;
+  bad.insert(bad.find("[[host]]\nname = \"mouse\""), "directory = \"nowhere\"\n");
+  bad += "directory = \"nirgends\"\n[[host.worker]]\nname = \"eve\"\n";
+  const auto run = launch({write("hosts.toml", bad), job_});
+  ends_clean(*run, 78);
+  EXPECT_THAT(run->output(), AllOf(HasSubstr("host 'lion' (scheduler, server-0): there is no directory"),
+                                   HasSubstr("host 'bear' (eve): there is no directory"),
+                                   HasSubstr("nirgends"), HasSubstr("create it")));
+  EXPECT_TRUE(!fs::exists(path("runs")) || fs::is_empty(path("runs")));
+}
+
 // The only place of a secret key is the connection.
 TEST_F(LaunchThrough, NoCommandLineOrEnvironmentHasASecretKey) {
   const auto run = launch_through(R"(["sh", "-c", "tee copy-{name} | {command}"])", endless());

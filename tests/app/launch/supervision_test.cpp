@@ -363,8 +363,20 @@ TEST_F(SupervisedHosts, CtrlCBeforeTheStartEndsAtOnce) {
   EXPECT_EQ(it_.interrupted().code, 75);
 }
 
+TEST_F(SupervisedHosts, AllHostsThatFailAreReportedBeforeTheLaunchEnds) {
+  Steps steps = it_.host_lost("bear", {ExitCode::configuration, "no program there"});
+  EXPECT_THAT(steps.says, ElementsAre("no program there"));
+  EXPECT_EQ(steps.code, std::nullopt) << "the others have not answered";
+  steps = it_.host_lost("mouse", {ExitCode::unreachable, "no way"});
+  EXPECT_THAT(steps.says, ElementsAre("no way"));
+  EXPECT_EQ(it_.wake(at(1)).code, std::nullopt);
+  EXPECT_FALSE(it_.host_ready("lion")) << "nothing is started";
+  EXPECT_EQ(it_.wake(at(2)).code, 78) << "of the first";
+}
+
 TEST_F(SupervisedHosts, AHostThatNeverAnsweredEndsTheLaunchWithItsCode) {
   it_.host_ready("lion");
+  it_.host_ready("mouse");
   const Steps steps = it_.host_lost("bear", {ExitCode::configuration, "no program there"});
   EXPECT_THAT(steps.says[0], HasSubstr("no program there"));
   EXPECT_EQ(steps.code, 78);

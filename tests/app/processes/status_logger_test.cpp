@@ -12,6 +12,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr NodeId worker{Role::worker, 7}, shard{Role::shard, 8};
 
@@ -105,6 +106,20 @@ TEST_F(StatusLoggerTest, ASilentSchedulerIsLoggedOnce) {
   deliver<ToWorker>(worker, SchedulerBeat{1});
   ASSERT_TRUE(status_logger.receive(Time{}));
   EXPECT_THAT(lines_.back(), HasSubstr("answers again"));
+}
+
+TEST_F(StatusLoggerTest, TheWaitForTheSchedulerIsLogged) {
+  const auto link = network_.join(worker);
+  StatusLogger status_logger(*link, "ada", "cpu", collector(), {from_seconds(60), milliseconds(20)});
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(30)));
+  EXPECT_THAT(lines_,
+              ElementsAre(AllOf(HasSubstr("no answer from the scheduler yet"), HasSubstr("of 60.0 s")),
+                          HasSubstr("no answer from the scheduler yet")));
+  deliver<ToWorker>(worker, Welcome{1, 0, job_});
+  ASSERT_TRUE(status_logger.receive(Time{}));
+  lines_.clear();
+  EXPECT_FALSE(status_logger.receive(steady_now() + milliseconds(30)));
+  EXPECT_THAT(lines_, Not(testing::Contains(HasSubstr("no answer from the scheduler yet"))));
 }
 
 TEST_F(StatusLoggerTest, AProcessThatWasStoppedDoesNotBlameTheScheduler) {

@@ -114,7 +114,8 @@ void run_eval(const EvalCommand& command) {
   const SavedModel& saved = task.saved;
   const SampleSource& source = saved.snapshot.source;
   std::vector<std::uint32_t> labels;
-  if (!command.input.empty()) labels = classes_of(command.input, task.input, source, task.model->classes());
+  const bool of_job = command.input.empty();
+  if (!of_job) labels = classes_of(command.input, task.input, source, task.model->classes());
   const Result result = task.model ? scored(task, labels) : evaluated(saved);
   const std::uint64_t samples = task.data.test->size(), answers = samples * task.data.test->labels();
 
@@ -123,8 +124,8 @@ void run_eval(const EvalCommand& command) {
               place_of(saved.snapshot.progress).c_str());
   std::printf("  model               %s, %llu parameters\n", shown_line(saved.job.model).c_str(),
               number(saved.snapshot.layout.size()));
-  std::printf("  data                %s, %llu test samples\n", shown_line(task.data.name).c_str(),
-              number(samples));
+  std::printf("  data                %s, %llu test samples\n",
+              shown_line(of_job ? saved.job.data : command.input).c_str(), number(samples));
   std::printf("  test loss           %.6g\n", result.sums.loss / static_cast<double>(samples));
   std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
               100 * static_cast<double>(result.sums.correct) / static_cast<double>(answers),

@@ -96,10 +96,10 @@ std::string_view text_in(const FileBytes& file) {
   std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.size());
   const std::string_view start = text.substr(0, 64);
   // A text in UTF-8 has no zero bytes; in UTF-16 every ASCII letter has one.
-  if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF") || start.find('\0') != start.npos) {
-    throw Failure(
-        ExitCode::io,
-        file.file.string() + ": it is UTF-16, or not a text: save it as UTF-8 (in Excel: \"CSV UTF-8\")");
+  const bool marked = start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF");
+  if (marked || start.find('\0') != start.npos) {
+    throw Failure(ExitCode::io, file.file.string() + ": it is UTF-16" + (marked ? "" : ", or not a text") +
+                                    ": save it as UTF-8 (in Excel: \"CSV UTF-8\")");
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   return text;

@@ -1,5 +1,5 @@
 // Options of a model, data set or policy (include/steelyard/choice.h) whose value is a list of texts, as in
-// columns = ["height", "weight"]. In OptionTexts, which hold one text for each option, a list is a JSON array.
+// columns = ["height", "weight"]. OptionTexts hold one text for each option: a list is a JSON array there.
 #pragma once
 
 #include <steelyard/choice.h>

@@ -10,8 +10,8 @@
 
 namespace steelyard {
 
-// As model_of() (prepare_job.h). If it fails for this data set and would not for pictures or texts, the Failure
-// (configuration) says what the model needs, what the data set has, and which model to try.
+// As model_of() (prepare_job.h). If it fails for this data set and would not for pictures or texts, the
+// Failure (configuration) says what the model needs, what the data set has, and which model to try.
 nn::Model fitting_model(const Job& job, const DataSet& data);
 
 }  // namespace steelyard

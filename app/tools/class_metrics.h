@@ -1,4 +1,5 @@
-// Metrics of a classifier beside accuracy: precision, recall and F1 of each class, macro F1, top-k accuracy, AUC.
+// Metrics of a classifier beside accuracy: precision, recall and F1 of each class, macro F1, top-k
+// accuracy, AUC.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +39,10 @@ class ClassMetrics {
   // The share of labels whose score is among the `most_top` highest.
   static constexpr std::uint32_t most_top = 5;
   [[nodiscard]] double top_accuracy() const;
-  // Area under the ROC curve: the probability that a random sample of a class has a higher score for it than a
-  // random sample of another class; equal scores count half. The score of a class is its log-odds. The mean over
-  // the classes that some samples have and others do not; of two classes both have the same area. std::nullopt
-  // if there is no such class, or scores were not kept.
+  // Area under the ROC curve: the probability that a random sample of a class has a higher score for it
+  // than a random sample of another class; equal scores count half. The score of a class is its log-odds.
+  // The mean over the classes that some samples have and others do not; of two classes both have the same
+  // area. std::nullopt if there is no such class, or scores were not kept.
   [[nodiscard]] std::optional<double> auc() const;
 
  private:

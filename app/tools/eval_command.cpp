@@ -15,15 +15,15 @@ namespace steelyard {
 namespace {
 
 constexpr std::uint64_t most_scores = std::uint64_t{1} << 26;  // kept for AUC: 256 MB
-constexpr std::size_t most_rows = 20;                          // classes in the table
+constexpr std::size_t most_class_rows = 20;                    // classes in the table
 
 struct Result {
   nn::Sums sums{};
   std::optional<ClassMetrics> metrics{};
 };
 
-// The classes of the labels in a file. Throws Failure (io) for a file without labels, and for other labels than
-// those of the training.
+// The classes of the labels in a file. Throws Failure (io) for a file without labels, and for other labels
+// than those of the training.
 std::vector<std::uint32_t> classes_of(const std::string& path, const InputSamples& input,
                                       const SampleSource& source, std::uint32_t classes) {
   if (input.labels.empty())
@@ -90,7 +90,7 @@ void print_metrics(const ClassMetrics& metrics, const SampleSource& source) {
   if (const auto auc = metrics.auc())
     std::printf("  AUC                 %.4f%s\n", *auc,
                 counts.size() > 2 ? "   (each class against the others, mean)" : "");
-  if (counts.size() > most_rows) return;
+  if (counts.size() > most_class_rows) return;
   std::size_t widest = 5;
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < counts.size(); ++i) {

@@ -22,7 +22,8 @@ bool is_table_job(const SampleSource& source) { return source.data == "csv" || s
 // Raw samples of a file as inputs of the model.
 class FileSamples final : public DataSet {
  public:
-  // `by`: of raw values. `scale`: divides values of the file to make them raw. `fills`: NaN is a missing value.
+  // `by`: of raw values. `scale`: divides values of the file to make them raw. `fills`: NaN is a missing
+  // value.
   FileSamples(std::shared_ptr<const DataSet> file, const nn::Model& model, Normalization by, double scale,
               bool fills)
       : file_(std::move(file)),

@@ -1,10 +1,12 @@
 // Samples of a file as inputs of a saved model: an array of NumPy (npy, npz) or a CSV file.
 //
-// Values are raw, as in the files that the model was trained on, and are normalised as in training; `normalized`:
-// they are inputs of the model already. Raw pixels are integers from 0 to 255 or floats from 0 to 1.
+// Values are raw, as in the files that the model was trained on, and are normalised as in training;
+// `normalized`: they are inputs of the model already. Raw pixels are integers from 0 to 255 or floats from
+// 0 to 1.
 //
-// A CSV file is read by the [data] options of a job of CSV files, with or without the label column. For other
-// jobs its columns are the inputs of the model (pixels from 0 to 255), and perhaps a label as the last one.
+// A CSV file is read by the [data] options of a job of CSV files, with or without the label column. For
+// other jobs its columns are the inputs of the model (pixels from 0 to 255), and perhaps a label as the
+// last one.
 #pragma once
 
 #include <steelyard/data_set.h>

@@ -39,7 +39,7 @@ struct SampleSource {
   // Shape of a sample as input of the model: with it and the job, the model can be built without the data
   // set. All 0: unknown, because an earlier release wrote it or a worker's program does not state it.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
-  // Names of the classes 0, 1, ... and of the columns of a table; empty: none, or written by an earlier release.
+  // Names of classes and of columns (include/steelyard/data_set.h); earlier releases wrote none.
   std::vector<std::string> class_names{}, column_names{};
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };

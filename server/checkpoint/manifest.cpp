@@ -139,7 +139,7 @@ auto extents(auto& source) {
                     std::pair{"channels", &source.channels}, std::pair{"classes", &source.classes}};
 }
 
-// Left out if there are none.
+// Empty lists are left out.
 auto names_in(auto& source) {
   return std::array{std::pair{"class_names", &source.class_names},
                     std::pair{"column_names", &source.column_names}};

@@ -1,5 +1,5 @@
-// CSV (RFC 4180), as spreadsheets write it: records of fields, on lines that end in LF or CRLF. A quoted field
-// may contain separators, line ends and doubled quotes. Blanks around a field are no part of it.
+// CSV (RFC 4180), as spreadsheets write it: records of fields, on lines that end in LF or CRLF. A quoted
+// field may contain separators, line ends and doubled quotes. Blanks around a field are no part of it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace steelyard {
 std::string_view text_in(const FileBytes& file);
 
 // Calls `record` for each record of the file, with its first line number and its fields. Empty lines are
-// ignored. `separator` 0: the one of tab, ';', '|' and ',' that is most frequent in the first record; if several
-// are, the first of these. Throws Failure (io), which names the file and the line.
+// ignored. `separator` 0: the one of tab, ';', '|' and ',' that is most frequent in the first record; if
+// several are, the first of these. Throws Failure (io), which names the file and the line.
 void read_csv(const FileBytes& file, char separator,
               const std::function<void(std::uint64_t line, const std::vector<std::string>& fields)>& record);
 

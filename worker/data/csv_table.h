@@ -1,5 +1,5 @@
-// Tables of numbers with a label column, from CSV files: which columns are the inputs, which one is the label,
-// and what becomes of missing values.
+// Tables of numbers with a label column, from CSV files: which columns are the inputs, which one is the
+// label, and what becomes of missing values.
 #pragma once
 
 #include <steelyard/choice.h>
@@ -62,8 +62,8 @@ struct KnownColumns {
   std::string origin{};              // "train.csv", for messages
   bool needs_label = true;
 };
-// With a header, columns are found by their names: their order does not matter, and others are ignored. Without,
-// the columns are those of the training set, or only its inputs.
+// With a header, columns are found by their names: their order does not matter, and others are ignored.
+// Without, the columns are those of the training set, or only its inputs.
 CsvTable read_csv_table(const FileBytes& file, const CsvFormat& format, const KnownColumns& known);
 
 // Whether a field of the first record is not a number.

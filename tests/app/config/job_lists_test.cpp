@@ -1,4 +1,5 @@
-// Options of a data set that are lists (core/option_list.h): in a job file, in its resolved copy, and in --set.
+// Options of a data set that are lists (core/option_list.h): in a job file, in its resolved copy, and in
+// --set.
 #include <gmock/gmock.h>
 
 #include "app/config/job_file.h"

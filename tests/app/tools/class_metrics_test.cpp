@@ -45,7 +45,7 @@ TEST(ClassMetrics, TopAccuracyTakesTheFiveHighest) {
   EXPECT_EQ(metrics_of(7, {{equal, 5}}).top_accuracy(), 0);
 }
 
-// Of the 2 x 3 pairs, the positive one is higher in 4 and equal in 1.
+// There are 2 x 3 pairs: the positive sample is higher in 4 of them and equal in 1.
 TEST(ClassMetrics, AucIsTheShareOfOrderedPairs) {
   const Rows rows{{{0, 1}, 0}, {{0, 2}, 0}, {{0, 3}, 0}, {{0, 2}, 1}, {{0, 4}, 1}};
   EXPECT_NEAR(metrics_of(2, rows).auc().value(), 4.5 / 6, 1e-12);

@@ -213,9 +213,10 @@ std::vector<Option> csv_format_options() {
           flag_option("header", true, "whether the first line contains the names of the columns"),
           {"separator", "auto", "\"auto\", \",\", \";\", \"|\" or \"tab\"",
            "of columns; auto: the most frequent one in the first line", is_separator},
-          word_option("decimal", ".", {".", ","}, "the decimal point of numbers"),
+          {"decimal", ".", "\".\" or \",\"", "the decimal point of numbers",
+           [](const std::string& text) { return text == "." || text == ","; }},
           {"missing", "refuse", "\"refuse\", \"drop\", \"mean\" or a number",
-           "for empty inputs, NA, NaN, null or ?: refuse the file, drop the line, or use this value",
+           "for empty inputs, NA, NaN, null, ?: refuse the file, drop the line, or use a value",
            [](const std::string& text) { return missing_rule(text).has_value(); }}};
 }
 

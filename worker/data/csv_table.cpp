@@ -85,6 +85,11 @@ class TableReader {
   [[noreturn]] void refuse(const std::string& what) const { refuse_line(file_, line_, what); }
 
   void begin(const Fields& first) {
+    const auto is_number = [&](const std::string& it) { return number_of(it, format_.decimal).has_value(); };
+    if (format_.header && known_ == nullptr && std::ranges::all_of(first, is_number))
+      refuse(
+          "its first line has numbers only: if the file has no header, set header = false; otherwise give "
+          "its columns names");
     chosen_ = known_ == nullptr ? chosen_for_training(first) : chosen_like_known(first);
     table_.columns = static_cast<std::uint32_t>(chosen_.inputs.size());
     if (!format_.header) return;

@@ -62,6 +62,13 @@ TEST_F(CsvTableTest, ColumnsThatAreNotThereAreRefused) {
   EXPECT_THAT(complaint(people, {.skip = {"1", "2", "3", "4"}}), HasSubstr("leave at least one"));
 }
 
+TEST_F(CsvTableTest, AFileWithoutHeaderDoesNotLoseItsFirstRecord) {
+  EXPECT_THAT(complaint("1,2,0\n3,4,1\n"),
+              HasSubstr("t.csv:1: its first line has numbers only: if the file has "
+                        "no header, set header = false"));
+  EXPECT_EQ(read("1,2,0\n3,4,1\n", {.header = false}).size(), 2U);
+}
+
 TEST_F(CsvTableTest, ATextColumnIsRefusedWithTheRemedy) {
   EXPECT_THAT(complaint(people), AllOf(HasSubstr("t.csv:2: column 3: 'Rome' is not a finite number"),
                                        HasSubstr("leave the column out, as in skip = [3]")));

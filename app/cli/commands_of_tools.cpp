@@ -13,6 +13,7 @@
 #include "app/tools/compare_command.h"
 #include "app/tools/demo_command.h"
 #include "app/tools/devices_command.h"
+#include "app/tools/eval_command.h"
 #include "app/tools/inspect_command.h"
 #include "app/tools/keys_command.h"
 #include "app/tools/plan_command.h"
@@ -262,21 +263,31 @@ void add_eval(Commands& all) {
   auto [app, it] = all.add("eval", "compute loss and accuracy of a checkpoint on the test set", run_eval);
   add_saved(app, it.saved);
   app.add_option("--data", it.saved.data, "use this data set instead of the job's, as in synthetic");
-  app.footer("Example: steelyard eval runs/job-1");
+  app.add_option(
+      "--input", it.input,
+      "a CSV file with labels, instead of the job's test set; values are raw, as in its training data");
+  app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
+  app.footer(
+      "Prints loss, accuracy, macro F1, AUC and top-5 accuracy, and precision, recall and F1 of up to 20 "
+      "classes.\nExamples:\n  steelyard eval runs/job-1\n  steelyard eval runs/job-1 --input new.csv");
 }
 
 void add_predict(Commands& all) {
   auto [app, it] =
       all.add("predict", "predict class and probability of each sample, from a checkpoint", run_predict);
   add_saved(app, it.saved);
-  app.add_option("--input", it.input,
-                 "samples: an npy file, or an array of an npz (pictures.npz:x_test), "
-                 "[sample][row][column][channel] or [sample][feature]; floats are the model's inputs, bytes "
-                 "are normalised as in training (default: the job's test set)");
+  app.add_option(
+      "--input", it.input,
+      "samples: a CSV file, with or without labels, or an array of NumPy in an npy or npz file "
+      "(pictures.npz:x_test), [sample][row][column][channel] or [sample][feature]; values are raw, "
+      "as in the training data, and are normalised as in training; raw pixels are integers to 255 "
+      "or floats to 1 (default: the job's test set)");
+  app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
   app.add_option("--out", it.output, "write to this file; - for standard output");
   app.footer(
-      "Writes one line per sample: number, class, and probability (softmax of the scores).\n"
-      "Examples:\n  steelyard predict runs/job-1 --out classes.csv\n"
+      "Writes one line per sample: number, class, probability (softmax of the scores), and label if it is "
+      "known.\nExamples:\n  steelyard predict runs/job-1 --out classes.csv\n"
+      "  steelyard predict runs/job-1 --input new.csv\n"
       "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/config/fitting_model.h"
 #include "app/config/registry.h"
 #include "balancing/policies.h"
 #include "core/error.h"
@@ -94,7 +95,7 @@ Workload workload_of(const Job& job, const Computing& computing) {
     workload.data = std::move(data);
     return workload;
   }
-  nn::Model model = model_of(job, data.train->shape(), data.train->classes());
+  nn::Model model = fitting_model(job, *data.train);
   set_grain(model, job, computing.max_batch);
   return model_workload(std::move(model), std::move(data), computing);
 }

@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/json.h"
+#include "core/option_list.h"
 #include "core/text.h"
 #include "protocol/node.h"
 
@@ -295,7 +296,7 @@ std::string toml_quoted(std::string_view text) {
 
 std::string option_text(const std::string& text) {
   const bool bare = text == "true" || text == "false" || reads_back<std::int64_t>(text, whole_text) ||
-                    reads_back<double>(text, number_text);
+                    reads_back<double>(text, number_text) || is_option_list(text);
   return bare ? text : toml_quoted(text);
 }
 

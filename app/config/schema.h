@@ -150,7 +150,8 @@ std::string json_schema(const Schema& schema);
 // Values as TOML writes them.
 std::string toml_quoted(std::string_view text);  // escapes quotes, backslashes and control characters
 
-// An option's value: without quotes if it reads back as the same text, in quotes otherwise.
+// An option's value: without quotes if it reads back as the same text or is a list (core/option_list.h), in
+// quotes otherwise.
 std::string option_text(const std::string& text);
 
 // Concatenates the parts of a table.

@@ -5,6 +5,7 @@
 
 #include "app/config/job_source.h"
 #include "core/error.h"
+#include "core/option_list.h"
 
 namespace steelyard {
 namespace {
@@ -89,6 +90,17 @@ bool take(const toml::node&, const Limits&, OnCommandLines&) {
   return false;
 }
 
+// A list of texts and numbers, as texts.
+bool take_list(const toml::node& node, std::vector<std::string>& into) {
+  if (!node.is_array()) return false;
+  for (const toml::node& it : *node.as_array()) {
+    const auto text = text_or_number(it);
+    if (!text) return false;
+    into.push_back(*text);
+  }
+  return !into.empty();
+}
+
 }  // namespace
 
 struct TomlSection::Text {
@@ -125,18 +137,22 @@ struct TomlSection::Text {
                    const toml::node& node) const {
     auto* const* numbers = std::get_if<NumberOptions*>(&others.field);
     const bool number = node.is_number() && std::isfinite(number_of(node));
-    const bool good = number || (numbers == nullptr && (node.is_string() || node.is_boolean()));
+    std::vector<std::string> list;
+    const bool good =
+        number || (numbers == nullptr && (node.is_string() || node.is_boolean() || take_list(node, list)));
     if (!good || !is_plain_name(name) || name.find('.') != std::string::npos) {
       refuse(name, node.source(),
              name + " = " + shown(node) + " in " + title + ": an option has a plain name and is " +
-                 (numbers != nullptr ? "a number" : "a text, a number, true or false"));
+                 (numbers != nullptr ? "a number"
+                                     : "a text, a number, true, false or a list of texts or numbers"));
     }
     if (numbers != nullptr) {
       (**numbers)[name] = number_of(node);
       return;
     }
-    (*std::get<OptionTexts*>(others.field))[name] =
-        node.is_boolean() ? shown(node) : text_or_number(node).value_or("");
+    (*std::get<OptionTexts*>(others.field))[name] = !list.empty()       ? option_list_text(list)
+                                                    : node.is_boolean() ? shown(node)
+                                                                        : text_or_number(node).value_or("");
   }
   // Each [[name]] of a list.
   static std::vector<TomlSection> elements(const JobSource& source, const Schema& schema,

@@ -33,7 +33,9 @@ std::string remarks_of(const SchedulersPlace& it) {
                         {"height", it.source.height},
                         {"width", it.source.width},
                         {"channels", it.source.channels},
-                        {"classes", it.source.classes}});
+                        {"classes", it.source.classes},
+                        {"class_names", it.source.class_names},
+                        {"column_names", it.source.column_names}});
 }
 
 SchedulersPlace place_in(const Json& it) {
@@ -42,7 +44,9 @@ SchedulersPlace place_in(const Json& it) {
           it.at("checkpoint"),
           {it.at("data"), it.at("samples"), it.at("hash"), it.at("batch"),
            it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>(),
-           it.at("height"), it.at("width"), it.at("channels"), it.at("classes")},
+           it.at("height"), it.at("width"), it.at("channels"), it.at("classes"),
+           it.at("class_names").get<std::vector<std::string>>(),
+           it.at("column_names").get<std::vector<std::string>>()},
           it.at("rounds_bytes"),
           it.at("events_bytes"),
           it.at("key"),

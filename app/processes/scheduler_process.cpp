@@ -46,11 +46,13 @@ std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run
 struct Trained {
   ModelDescription description;
   std::function<std::vector<float>(std::uint64_t seed)> weights;  // called at most once
+  std::vector<std::string> class_names{}, column_names{};         // DataSets; a worker sends none
 };
 
 Trained built_here(const Job& job) {
   const Workload workload = workload_of(job);
-  return {describe(workload), [workload](std::uint64_t seed) { return first_weights(workload, seed); }};
+  return {describe(workload), [workload](std::uint64_t seed) { return first_weights(workload, seed); },
+          workload.data.class_names, workload.data.column_names};
 }
 
 Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint, bool quiet) {
@@ -173,6 +175,8 @@ RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional
   std::filesystem::remove(run->journal());  // of an earlier run
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
+  task.place.source.class_names = trained.class_names;
+  task.place.source.column_names = trained.column_names;
   task.place.key = key;
   memory_check("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));

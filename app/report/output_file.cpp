@@ -72,7 +72,8 @@ void write_output(const std::string& option, const std::string& path, const std:
   bool good = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   if (file == stdout) good = good && std::fflush(file) == 0;
   if (file != nullptr && file != stdout) good = std::fclose(file) == 0 && good;
-  if (!good) refuse(option, path, errno);
+  const bool reader_left = file == stdout && errno == EPIPE;  // as in `steelyard predict RUN | head`
+  if (!good && !reader_left) refuse(option, path, errno);
 }
 
 }  // namespace steelyard

@@ -113,6 +113,13 @@ std::string job_text(const std::string& job) {
   return "model " + model + ", data " + data + ", in " + job;
 }
 
+std::string first_names(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > most ? text + ", ... (all are in " + manifest_file + ")" : text;
+}
+
 std::string checkpoint_text(const std::string& path) {
   const Snapshot it = read_checkpoint(path);
   std::vector<Tensor> tensors;
@@ -136,6 +143,15 @@ std::string checkpoint_text(const std::string& path) {
     text += row("trained on", count_of(it.source.samples, "sample") + " of " + it.source.data +
                                   ", inputs (raw - " + numbers_text(it.source.mean) + ") / " +
                                   numbers_text(it.source.deviation));
+  }
+  if (!it.source.class_names.empty())
+    text += row("classes",
+                count_of(it.source.class_names.size(), "name") + ": " + first_names(it.source.class_names));
+  if (!it.source.column_names.empty()) {
+    std::vector<std::string> inputs = it.source.column_names;
+    const std::string label = inputs.back();
+    inputs.pop_back();
+    text += row("columns", first_names(inputs) + "; label " + label);
   }
   return text + row("parameters", size_text(tensors)) + tensors_text(tensors);
 }

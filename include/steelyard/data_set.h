@@ -77,6 +77,9 @@ struct DataSets {
   std::shared_ptr<const DataSet> train, test;
   std::string name{};  // as in the job file; set by open_data()
   Normalization normalization{};
+  // Names of the classes 0, 1, ... and of the columns of a table, in UTF-8; empty: they have none.
+  // Checkpoints store them, for predictions.
+  std::vector<std::string> class_names{}, column_names{};
   Augmentation augmentation{};  // applied to training samples as they are read
 };
 

@@ -39,6 +39,8 @@ struct SampleSource {
   // Shape of a sample as input of the model: with it and the job, the model can be built without the data
   // set. All 0: unknown, because an earlier release wrote it or a worker's program does not state it.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
+  // Names of classes and of columns (include/steelyard/data_set.h); earlier releases wrote none.
+  std::vector<std::string> class_names{}, column_names{};
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 

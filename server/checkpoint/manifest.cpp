@@ -139,6 +139,12 @@ auto extents(auto& source) {
                     std::pair{"channels", &source.channels}, std::pair{"classes", &source.classes}};
 }
 
+// Empty lists are left out.
+auto names_in(auto& source) {
+  return std::array{std::pair{"class_names", &source.class_names},
+                    std::pair{"column_names", &source.column_names}};
+}
+
 SampleSource source_of(const Json& json) {
   SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
                       count(json, "batch")};
@@ -147,6 +153,9 @@ SampleSource source_of(const Json& json) {
   source.deviation = numbers(json, "deviation");
   if (!json.contains("height")) return source;  // likewise
   for (const auto& [key, value] : extents(source)) *value = whole_number(json, key);
+  for (const auto& [key, names] : names_in(source)) {
+    if (json.contains(key)) *names = get<std::vector<std::string>>(json, key);
+  }
   return source;
 }
 
@@ -181,6 +190,9 @@ std::string manifest_text(const Manifest& m) {
   Json samples = {{"data", m.source.data},   {"count", m.source.samples}, {"hash", m.source.hash},
                   {"batch", m.source.batch}, {"mean", m.source.mean},     {"deviation", m.source.deviation}};
   for (const auto& [key, value] : extents(m.source)) samples[key] = *value;
+  for (const auto& [key, names] : names_in(m.source)) {
+    if (!names->empty()) samples[key] = *names;
+  }
   const Json body = {{"format", Manifest::format},
                      {"term", p.term},
                      {"version", p.version},

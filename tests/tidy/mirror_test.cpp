@@ -46,7 +46,10 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/tools/inspect_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/keys_command.cpp", "tests/app/cli/process_trust_test.cpp: through the binary"},
     {"app/tools/plan_command.cpp", "tests/app/tools/process_plan_test.cpp: through the binary"},
-    {"app/tools/predict_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
+    {"app/tools/eval_command.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
+    {"app/tools/input_samples.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
+    {"app/tools/predict_command.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
+    {"app/tools/scoring.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
     {"app/tools/saved_model.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/status_command.cpp", "tests/app/cli/process_report_test.cpp: through the binary"},
     {"balancing/cost/curves.cpp", "tests/balancing/cost/affine_test.cpp: and its neighbours, a curve each"},
@@ -106,7 +109,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"worker/compute/same_model.cpp", "tests/worker/compute/workload_test.cpp: differences are reported"},
     {"worker/compute/engines.cpp", "tests/worker/compute/workload_test.cpp: the engine of each device"},
     {"worker/data/samples.cpp", "tests/worker/compute/feed_test.cpp: labels and failures with their place"},
-    {"worker/data/sets/text_rows.cpp", "tests/worker/data/csv_test.cpp: the rows of a file"},
 };
 
 // "nn/cpu/direct.cpp" is mirrored by tests/nn/cpu/direct_test.cpp or, if the folder is small, by

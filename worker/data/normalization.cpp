@@ -72,21 +72,29 @@ Normalization normalization_of(const Histograms& counts) {
 Normalization measure(const DataSet& data) {
   const std::uint64_t samples = std::min(data.size(), measured_samples);
   const std::uint64_t size = data.shape().size(), channels = data.shape().channels;
-  const auto n = static_cast<double>(samples * (size / channels));
   std::vector<float> values(size);
   std::vector<std::uint32_t> labels(data.labels());
-  std::vector<double> mean(channels), variance(channels);
-  for (std::uint64_t index = 0; index < samples; ++index) {
-    data.read(index, values.data(), labels.data());
-    for (std::uint64_t i = 0; i < size; ++i) mean[i % channels] += double{values[i]} / n;
-  }
-  for (std::uint64_t index = 0; index < samples; ++index) {
-    data.read(index, values.data(), labels.data());
-    for (std::uint64_t i = 0; i < size; ++i)
-      variance[i % channels] += std::pow(double{values[i]} - mean[i % channels], 2) / n;
-  }
-  for (std::uint64_t i = 0; i < channels; ++i) variance[i] = deviation_of(variance[i], mean[i]);
-  return {std::move(mean), std::move(variance)};
+  // The mean of this function of each value and its channel; NaN, a missing value, does not count.
+  const auto mean_of = [&](const auto& function) {
+    std::vector<double> sums(channels);
+    std::vector<std::uint64_t> counts(channels);
+    for (std::uint64_t index = 0; index < samples; ++index) {
+      data.read(index, values.data(), labels.data());
+      for (std::uint64_t i = 0; i < size; ++i) {
+        if (std::isnan(values[i])) continue;
+        sums[i % channels] += function(double{values[i]}, i % channels);
+        ++counts[i % channels];
+      }
+    }
+    for (std::uint64_t i = 0; i < channels; ++i)
+      sums[i] /= static_cast<double>(std::max<std::uint64_t>(counts[i], 1));
+    return sums;
+  };
+  const std::vector<double> mean = mean_of([](double value, std::uint64_t) { return value; });
+  std::vector<double> deviation =
+      mean_of([&](double value, std::uint64_t channel) { return std::pow(value - mean[channel], 2); });
+  for (std::uint64_t i = 0; i < channels; ++i) deviation[i] = deviation_of(deviation[i], mean[i]);
+  return {mean, std::move(deviation)};
 }
 
 // A table of the 256 byte values: one division each, instead of one per read.

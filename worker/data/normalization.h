@@ -40,7 +40,7 @@ inline constexpr std::uint64_t measured_samples = 1 << 16;
 using Histograms = std::vector<std::array<std::uint64_t, 256>>;
 // For byte / 255. A constant channel cannot be scaled: its deviation is 1.
 Normalization normalization_of(const Histograms& counts);
-// For the values that this set reads; one mean and deviation for each channel.
+// For the values that this set reads, without NaN; one mean and deviation for each channel.
 Normalization measure(const DataSet& data);
 
 // Both sets; `normalized`: each channel with the training set's measure().

@@ -52,12 +52,19 @@ std::optional<double> finite_number(std::string_view text) {
 ClassNames::ClassNames(const std::vector<std::string>& labels)
     : numbers_(
           std::ranges::all_of(labels, [](const std::string& it) { return finite_number(it).has_value(); })) {
+  std::map<double, std::string> texts;
   for (const std::string& label : labels) {
-    if (numbers_) by_number_.try_emplace(*finite_number(label), 0);
+    if (numbers_) texts.try_emplace(*finite_number(label), label);
     if (!numbers_) by_text_.try_emplace(label, 0);
   }
-  for (auto& [label, number] : by_number_) number = size_++;
-  for (auto& [label, number] : by_text_) number = size_++;
+  for (const auto& [number, text] : texts) {
+    by_number_[number] = size();
+    names_.push_back(text);
+  }
+  for (auto& [label, number] : by_text_) {
+    number = size();
+    names_.push_back(label);
+  }
 }
 
 std::optional<std::uint32_t> ClassNames::find(const std::string& label) const {

@@ -27,11 +27,13 @@ class ClassNames {
   explicit ClassNames(const std::vector<std::string>& labels);
 
   [[nodiscard]] std::optional<std::uint32_t> find(const std::string& label) const;
-  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
+  // By class; of a number that is written in several ways, the first.
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
  private:
   bool numbers_ = false;
-  std::uint32_t size_ = 0;
+  std::vector<std::string> names_;
   std::map<double, std::uint32_t> by_number_;
   std::map<std::string, std::uint32_t> by_text_;
 };

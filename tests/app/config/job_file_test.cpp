@@ -355,9 +355,9 @@ TEST(JobFile, GoldenValues) {
             "'-' that begins with a letter, digit or '_'");
   EXPECT_EQ(refusal("[model]\ndropout = \"much\"\n" + one_worker),
             "j.toml:2:11: dropout = \"much\" in [model]: an option has a plain name and is a number");
-  EXPECT_EQ(refusal("[policy.boa]\nx = [1]\n" + one_worker),
+  EXPECT_EQ(refusal("[policy.boa]\nx = [[1]]\n" + one_worker),
             "j.toml:2:5: x = a list in [policy.boa]: an option has a plain name and is a text, a number, "
-            "true or false");
+            "true, false or a list of texts or numbers");
 }
 
 TEST(JobFile, GoldenShapes) {

@@ -25,8 +25,9 @@ TEST(TomlText, NumbersAreShortAndExact) {
 }
 
 TEST(TomlText, OptionsAreBareOnlyIfTheyReadBack) {
-  for (const char* bare : {"5", "-3", "0.25", "1e+300", "true", "false"}) EXPECT_EQ(option_text(bare), bare);
-  for (const char* text : {"007", "1e3", "5.0", "nan", "inf", "+5", "", "True", "0x10", "fast"}) {
+  for (const char* bare : {"5", "-3", "0.25", "1e+300", "true", "false", R"(["a","3"])"})
+    EXPECT_EQ(option_text(bare), bare);
+  for (const char* text : {"007", "1e3", "5.0", "nan", "inf", "+5", "", "True", "0x10", "fast", "[1]"}) {
     EXPECT_EQ(option_text(text), "\"" + std::string(text) + "\"");
   }
 }

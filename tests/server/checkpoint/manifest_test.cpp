@@ -23,8 +23,18 @@ Manifest a_manifest() {
   append(m.layout, "b", {}, Rule::mean, 0.1 + 0.2, 0.25, 0.125);
   m.layout.ranges.back().norm_group = 5;
   m.layout.slice_size = 16;
-  m.source = {"synthetic", 8192, "99aa06d3014798d86001c324468d497f", 256, {0.1 + 0.2, 0.5}, {0.35, 1}, 28, 30,
-              2,           10};
+  m.source = {"synthetic",
+              8192,
+              "99aa06d3014798d86001c324468d497f",
+              256,
+              {0.1 + 0.2, 0.5},
+              {0.35, 1},
+              28,
+              30,
+              2,
+              10,
+              {"cat", "dog \"x\"", "ü"},
+              {"height", "kind"}};
   m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
   return m;
 }
@@ -58,12 +68,13 @@ TEST(Manifest, RoundTrips) {
 TEST(Manifest, ReadsTheSamplesOfAnEarlierRelease) {
   using Json = nlohmann::ordered_json;
   Json whole = Json::parse(manifest_text(a_manifest()));
-  for (const char* key : {"height", "width", "channels", "classes"})
+  for (const char* key : {"height", "width", "channels", "classes", "class_names", "column_names"})
     EXPECT_EQ(whole["checkpoint"]["samples"].erase(key), 1U);
   const std::string body = whole["checkpoint"].dump();
   whole["xxh3_128"] = seal(std::as_bytes(std::span(body))).xxh3_128;
   SampleSource expected = a_manifest().source;
   expected.height = expected.width = expected.channels = expected.classes = 0;
+  expected.class_names = expected.column_names = {};
   EXPECT_EQ(parse_manifest(whole.dump(), "M.json").source, expected);
 }
 

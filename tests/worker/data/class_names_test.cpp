@@ -8,6 +8,7 @@ namespace {
 TEST(ClassNames, NumbersAreSortedByValue) {
   const ClassNames names({"10", "-1", "+2", "2.0", "10"});
   EXPECT_EQ(names.size(), 3U);
+  EXPECT_EQ(names.names(), (std::vector<std::string>{"-1", "+2", "10"}));
   EXPECT_EQ(names.find("-1"), 0U);
   EXPECT_EQ(names.find("2"), 1U);
   EXPECT_EQ(names.find("1e1"), 2U);
@@ -18,6 +19,7 @@ TEST(ClassNames, NumbersAreSortedByValue) {
 TEST(ClassNames, OtherNamesAreSortedAlphabetically) {
   const ClassNames names({"dog", "cat", "7", "cat"});
   EXPECT_EQ(names.size(), 3U);
+  EXPECT_EQ(names.names(), (std::vector<std::string>{"7", "cat", "dog"}));
   EXPECT_EQ(names.find("7"), 0U);
   EXPECT_EQ(names.find("cat"), 1U);
   EXPECT_EQ(names.find("dog"), 2U);

@@ -1,4 +1,4 @@
-#include "worker/data/sets/text_rows.h"
+#include "worker/data/sets/libsvm.h"
 
 #include <gmock/gmock.h>
 

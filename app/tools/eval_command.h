@@ -1,0 +1,20 @@
+// `steelyard eval`: loss, accuracy and other metrics of a checkpoint (app/tools/class_metrics.h), on the
+// test set of its job, on another data set, or on a CSV file with labels (app/tools/input_samples.h). Loss
+// and accuracy are computed like a worker's evaluation, on all processors.
+#pragma once
+
+#include <string>
+
+#include "app/tools/saved_model.h"
+
+namespace steelyard {
+
+struct EvalCommand {
+  SavedOptions saved;
+  std::string input;        // empty: the test set
+  bool normalized = false;  // the values of `input` are inputs of the model already
+};
+
+void run_eval(const EvalCommand& command);
+
+}  // namespace steelyard

@@ -1,0 +1,58 @@
+#include "app/tools/scoring.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "app/report/terminal_text.h"
+#include "core/error.h"
+#include "nn/network.h"
+#include "worker/compute/engines.h"
+
+namespace steelyard {
+
+ScoringTask open_scoring(const SavedOptions& options, const std::string& input, bool normalized) {
+  ScoringTask task{find_saved(options)};
+  SavedModel& saved = task.saved;
+  if (!input.empty()) task.model = model_alone(saved);
+  if (!task.model) {
+    open_workload(saved);
+    task.model = saved.workload.model;
+    task.data = saved.workload.data;
+  }
+  if (input.empty()) return task;
+  if (!task.model) {
+    refuse_setup(
+        "model '" + saved.job.model +
+        "' has its own engine, which gives no scores: files are read only for models that are made of "
+        "layers");
+  }
+  task.input = open_input(input, normalized, saved.job, saved.snapshot.source, *task.model);
+  task.data.test = task.input.data;
+  task.data.name = input;
+  for (const std::string& note : task.input.notes)
+    std::fprintf(stderr, "steelyard: %s: %s\n", shown_line(input).c_str(), shown_line(note).c_str());
+  return task;
+}
+
+void score(const ScoringTask& task, const std::function<void(const ScoredBatch&)>& work) {
+  const nn::Model& model = *task.model;
+  const std::uint64_t each = std::uint64_t{model.labels()} * model.classes();
+  in_parts(task.data.test->size(), [&](std::size_t part, Interval positions) {
+    nn::Network network(model);
+    std::vector<float> scores(each * nn::largest_micro_batch);
+    TestSamples stream(task.data, positions, CpuEngine(model).micro_batch_sizes());
+    std::uint64_t sample = positions.begin;
+    while (const nn::MicroBatch* batch = stream.next()) {
+      network.predict(task.saved.snapshot.parameters, *batch, scores);
+      work({part, sample, batch, std::span(scores).first(each * batch->count)});
+      sample += batch->count;
+    }
+  });
+}
+
+std::string class_name(const SampleSource& source, std::uint32_t number) {
+  return number < source.class_names.size() ? source.class_names[number] : std::to_string(number);
+}
+
+}  // namespace steelyard

@@ -1,0 +1,40 @@
+// Scores of a saved model on the samples of a file or of its job.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/tools/input_samples.h"
+#include "app/tools/saved_model.h"
+
+namespace steelyard {
+
+struct ScoringTask {
+  SavedModel saved;
+  std::optional<nn::Model> model{};  // empty: the job's model has its own engine, which gives no scores
+  DataSets data{};                   // test samples
+  InputSamples input{};              // of a file, if one is given
+};
+
+// `input`: a file; empty: the test set of the job, whose data are opened. With a file they are opened only if
+// the checkpoint does not record the shape of its samples. Prints notes about the file on standard error.
+// Throws Failure.
+ScoringTask open_scoring(const SavedOptions& saved, const std::string& input, bool normalized);
+
+struct ScoredBatch {
+  std::size_t part = 0;     // below most_parts(); each has a thread of its own
+  std::uint64_t first = 0;  // sample
+  const nn::MicroBatch* batch = nullptr;
+  std::span<const float> scores{};  // [sample][label][class]
+};
+// Calls `work` with all samples, in parallel; within a part in order. The task must have a model.
+void score(const ScoringTask& task, const std::function<void(const ScoredBatch&)>& work);
+
+// "dog", or "1" if classes have no names.
+std::string class_name(const SampleSource& source, std::uint32_t number);
+
+}  // namespace steelyard

@@ -1,0 +1,40 @@
+// Data sets from CSV files (worker/data/csv_table.h).
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "worker/data/csv_table.h"
+#include "worker/data/samples.h"
+
+namespace steelyard {
+
+// TableDataSet: rows of floats in memory; each column is a channel. NaN is a missing value.
+class TableDataSet final : public DataSet {
+ public:
+  // `values` has a row for each label; labels are below `classes`.
+  TableDataSet(std::vector<float> values, std::vector<std::uint32_t> labels, std::uint32_t classes);
+  // A missing value becomes the mean, which is 0 then.
+  void normalize(const Normalization& by);
+
+  [[nodiscard]] std::uint64_t size() const override { return labels_.size(); }
+  [[nodiscard]] nn::Shape shape() const override { return {1, 1, columns_}; }
+  [[nodiscard]] std::uint32_t classes() const override { return classes_; }
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+
+ private:
+  std::vector<float> values_;
+  const std::vector<std::uint32_t> labels_;
+  const std::uint32_t classes_, columns_;
+};
+
+struct CsvOptions {
+  std::filesystem::path train{}, test{};
+  CsvFormat format{};
+  bool normalize = true;  // each column, with the training set's measure()
+};
+
+// Shape {1, 1, columns}; classes as in ClassNames. Both files have the same columns, gzipped or not.
+DataSets open_csv(const CsvOptions& options);
+
+}  // namespace steelyard

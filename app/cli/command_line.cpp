@@ -173,6 +173,13 @@ std::string describe_models() {
          "supplied by the workers: the first one that joins sends layout and initial parameters\n";
 }
 
+std::string describe_layers() {
+  return "[[model.layer]] kind = \"...\", and its options in the same section, once for each layer of a chain. "
+         "For\nbranches, a layer has a name and inputs (docs/models.md). The last layer gives the scores of the "
+         "classes:\n" +
+         rows_text({}, nn::layer_table());
+}
+
 std::string describe_data() {
   return "[data] name = \"...\", and its options in the same section:\n" +
          rows_text(registry().data_sets, built_in_data_sets());
@@ -217,6 +224,7 @@ const std::vector<Topic>& topics() {
                                       {"scenario", keys_of<ScenarioDraft>},
                                       {"hosts", keys_of<HostsDraft>},
                                       {"model", describe_models},
+                                      {"layers", describe_layers},
                                       {"data", describe_data},
                                       {"policy", describe_policies},
                                       {"sync", describe_sync},

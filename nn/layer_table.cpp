@@ -24,7 +24,8 @@ void require(const Options& options, const std::string& name, const std::string&
 
 Pair pair_in(const Options& options, const std::string& name) {
   const std::vector<std::uint64_t> both = options.wholes(name);
-  if (both.size() > 2) refuse_setup(name + " has more than two numbers: give [rows, columns], or one for both");
+  if (both.size() > 2)
+    refuse_setup(name + " has more than two numbers: give [rows, columns], or one for both");
   return {static_cast<std::uint32_t>(both.front()), static_cast<std::uint32_t>(both.back())};
 }
 
@@ -40,7 +41,8 @@ std::uint32_t outputs_in(std::uint32_t classes, const Options& options) {
 }
 
 std::vector<Option> linear_options() {
-  return {whole_option("outputs", std::nullopt, 1, most, "features of the output (default: the number of classes)"),
+  return {whole_option("outputs", std::nullopt, 1, most,
+                       "features of the output (default: the number of classes)"),
           flag_option("bias", true, "whether it adds a learned number to each output"),
           word_option("init", "fan_in", init_words, "how its weights begin")};
 }
@@ -54,9 +56,7 @@ std::vector<Option> pool_options() {
 Option groups_option(std::uint64_t otherwise, const std::string& help) {
   return whole_option("groups", otherwise, 1, most, help);
 }
-Option epsilon_option() {
-  return number_option("epsilon", 1e-5, 0, 1, "added to the variance");
-}
+Option epsilon_option() { return number_option("epsilon", 1e-5, 0, 1, "added to the variance"); }
 
 template <class Pool>
 OpKind pool(std::uint32_t, const Options& o) {
@@ -76,33 +76,32 @@ OpKind conv2d(std::uint32_t, const Options& o) {
 }
 
 LayerTable picture_rows() {
-  return {
-      {"conv2d",
-       conv2d,
-       "a convolution",
-       {whole_option("channels", std::nullopt, 1, most, "channels of the output"),
-        wholes_option("kernel", {}, 1, most, "its size: one number, or [rows, columns]"),
-        whole_option("stride", 1, 1, most, "distance of two windows"),
-        wholes_option("padding", {0}, 0, most, "zeros on each side: one number, or [rows, columns]"),
-        groups_option(1, "groups of channels that do not mix"),
-        flag_option("bias", true, "whether it adds a learned number to each channel"),
-        word_option("init", "fan_in", init_words, "how its weights begin")}},
-      {"max_pool", pool<MaxPool>, "the maximum of each window", pool_options()},
-      {"average_pool", pool<AveragePool>, "the mean of each window", pool_options()},
-      {"global_average_pool", [](auto, const Options&) { return OpKind(GlobalAveragePool()); },
-       "the mean of each channel over all pixels, or of each feature over all tokens"},
-      {"channel_shuffle",
-       [](auto, const Options& o) { return OpKind(ChannelShuffle(size_in(o, "groups"))); },
-       "mixes the groups of channels (ShuffleNet)",
-       {groups_option(2, "groups of channels")}},
-      {"channel_slice",
-       [](auto, const Options& o) {
-         require(o, "end", "16");
-         return OpKind(ChannelSlice(size_in(o, "begin"), size_in(o, "end")));
-       },
-       "some of the channels",
-       {whole_option("begin", 0, 0, most, "the first channel"),
-        whole_option("end", std::nullopt, 1, most, "the channel after the last one")}}};
+  return {{"conv2d",
+           conv2d,
+           "a convolution",
+           {whole_option("channels", std::nullopt, 1, most, "channels of the output"),
+            wholes_option("kernel", {}, 1, most, "its size: one number, or [rows, columns]"),
+            whole_option("stride", 1, 1, most, "distance of two windows"),
+            wholes_option("padding", {0}, 0, most, "zeros on each side: one number, or [rows, columns]"),
+            groups_option(1, "groups of channels that do not mix"),
+            flag_option("bias", true, "whether it adds a learned number to each channel"),
+            word_option("init", "fan_in", init_words, "how its weights begin")}},
+          {"max_pool", pool<MaxPool>, "the maximum of each window", pool_options()},
+          {"average_pool", pool<AveragePool>, "the mean of each window", pool_options()},
+          {"global_average_pool", [](auto, const Options&) { return OpKind(GlobalAveragePool()); },
+           "the mean of each channel over all pixels, or of each feature over all tokens"},
+          {"channel_shuffle",
+           [](auto, const Options& o) { return OpKind(ChannelShuffle(size_in(o, "groups"))); },
+           "mixes the groups of channels (ShuffleNet)",
+           {groups_option(2, "groups of channels")}},
+          {"channel_slice",
+           [](auto, const Options& o) {
+             require(o, "end", "16");
+             return OpKind(ChannelSlice(size_in(o, "begin"), size_in(o, "end")));
+           },
+           "some of the channels",
+           {whole_option("begin", 0, 0, most, "the first channel"),
+            whole_option("end", std::nullopt, 1, most, "the channel after the last one")}}};
 }
 
 LayerTable plain_rows() {
@@ -114,7 +113,8 @@ LayerTable plain_rows() {
        "a linear layer of all values", linear_options()},
       {"token_linear",
        [](std::uint32_t classes, const Options& o) {
-         return OpKind(TokenLinear{.outputs = outputs_in(classes, o), .bias = o.flag("bias"), .init = init_in(o)});
+         return OpKind(
+             TokenLinear{.outputs = outputs_in(classes, o), .bias = o.flag("bias"), .init = init_in(o)});
        },
        "the same linear layer for each token, or each pixel", linear_options()},
       {"dropout",
@@ -136,7 +136,8 @@ LayerTable plain_rows() {
       {"add", [](auto, const Options&) { return OpKind(Add()); }, "the sum of two inputs of the same shape"},
       {"scale", [](auto, const Options&) { return OpKind(Scale()); },
        "multiplies each channel of the first input by a value of the second, a vector"},
-      {"concat", [](auto, const Options&) { return OpKind(Concat()); }, "the channels of two inputs or more"}};
+      {"concat", [](auto, const Options&) { return OpKind(Concat()); },
+       "the channels of two inputs or more"}};
   using Kind = Activation::Kind;
   for (auto kind = static_cast<int>(Kind::relu); kind <= static_cast<int>(Kind::tanh); ++kind) {
     const OpKind op = Activation(static_cast<Kind>(kind));
@@ -146,33 +147,32 @@ LayerTable plain_rows() {
 }
 
 LayerTable sequence_rows() {
-  return {
-      {"embedding",
-       [](auto, const Options& o) {
-         require(o, "rows", "1000");
-         require(o, "features", "64");
-         return OpKind(Embedding{size_in(o, "rows"), size_in(o, "features")});
-       },
-       "a learned vector for each number of a sequence",
-       {whole_option("rows", std::nullopt, 1, most, "number of different tokens"),
-        whole_option("features", std::nullopt, 1, most, "length of a vector")}},
-      {"position_embedding",
-       [](auto, const Options& o) { return OpKind(PositionEmbedding{.rows = size_in(o, "rows")}); },
-       "adds a learned vector to each place of a sequence",
-       {whole_option("rows", 0, 0, most, "places of the table; 0: the number of tokens")}},
-      {"class_token", [](auto, const Options&) { return OpKind(ClassToken()); },
-       "puts a learned token before a sequence"},
-      {"select_token",
-       [](auto, const Options& o) { return OpKind(SelectToken(size_in(o, "token"))); },
-       "the features of one token",
-       {whole_option("token", 0, 0, most, "its number, from 0")}},
-      {"tokens", [](auto, const Options&) { return OpKind(Tokens()); },
-       "makes the pixels of a picture a sequence, row by row"},
-      {"attention",
-       [](auto, const Options& o) { return OpKind(Attention(size_in(o, "heads"), o.flag("causal"))); },
-       "attention among the tokens; its input has queries, keys and values: 3 times its features",
-       {whole_option("heads", 1, 1, 256, "attention heads"),
-        flag_option("causal", false, "whether a token attends only to those before it")}}};
+  return {{"embedding",
+           [](auto, const Options& o) {
+             require(o, "rows", "1000");
+             require(o, "features", "64");
+             return OpKind(Embedding{size_in(o, "rows"), size_in(o, "features")});
+           },
+           "a learned vector for each number of a sequence",
+           {whole_option("rows", std::nullopt, 1, most, "number of different tokens"),
+            whole_option("features", std::nullopt, 1, most, "length of a vector")}},
+          {"position_embedding",
+           [](auto, const Options& o) { return OpKind(PositionEmbedding{.rows = size_in(o, "rows")}); },
+           "adds a learned vector to each place of a sequence",
+           {whole_option("rows", 0, 0, most, "places of the table; 0: the number of tokens")}},
+          {"class_token", [](auto, const Options&) { return OpKind(ClassToken()); },
+           "puts a learned token before a sequence"},
+          {"select_token",
+           [](auto, const Options& o) { return OpKind(SelectToken(size_in(o, "token"))); },
+           "the features of one token",
+           {whole_option("token", 0, 0, most, "its number, from 0")}},
+          {"tokens", [](auto, const Options&) { return OpKind(Tokens()); },
+           "makes the pixels of a picture a sequence, row by row"},
+          {"attention",
+           [](auto, const Options& o) { return OpKind(Attention(size_in(o, "heads"), o.flag("causal"))); },
+           "attention among the tokens; its input has queries, keys and values: 3 times its features",
+           {whole_option("heads", 1, 1, 256, "attention heads"),
+            flag_option("causal", false, "whether a token attends only to those before it")}}};
 }
 
 // The layers of one model, added one by one.
@@ -195,8 +195,8 @@ class LayerReader {
     const std::size_t given = std::max<std::size_t>(1, layer.inputs.size());
     if (wanted == 0 ? given < 2 : given != wanted) {
       refuse_setup("layer '" + name + "' has " + std::to_string(given) + " inputs and takes " +
-                   (wanted == 0 ? "two or more" : std::to_string(wanted)) +
-                   ": name them, as in inputs = [" + (wanted == 1 ? "" : "\"input\", ") + "\"linear1\"]");
+                   (wanted == 0 ? "two or more" : std::to_string(wanted)) + ": name them, as in inputs = [" +
+                   (wanted == 1 ? "" : "\"input\", ") + "\"linear1\"]");
     }
     if (layer.inputs.empty()) return {static_cast<std::uint32_t>(model_.nodes().size() - 1)};
     std::vector<std::uint32_t> nodes;

@@ -21,8 +21,8 @@ inline constexpr const char* model_of_layers = "layers";
 
 // One layer, as in the job file.
 struct LayerText {
-  std::string kind;                 // a row of the table
-  std::string name{};               // prefix of its tensors; empty: kind and number, "linear3"
+  std::string kind;                   // a row of the table
+  std::string name{};                 // prefix of its tensors; empty: kind and number, "linear3"
   std::vector<std::string> inputs{};  // names of layers before it, or "input"; empty: the layer before it
   OptionTexts options{};
   std::string place{};  // where it stands, for messages: "job.toml:7:1"

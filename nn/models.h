@@ -29,8 +29,8 @@ const ModelTable& built_in_models();  // sorted by name
 struct ModelOptions {
   Shape input;
   std::uint32_t classes = 10;
-  OptionTexts values{};                 // from the job: [model] dropout = 0.5
-  std::vector<LayerText> layers{};      // from the job: [[model.layer]]; only for model "layers"
+  OptionTexts values{};             // from the job: [model] dropout = 0.5
+  std::vector<LayerText> layers{};  // from the job: [[model.layer]]; only for model "layers"
 };
 
 // Throws Failure for an unknown name or option, an invalid value, an incomplete model, and any exception of a

@@ -174,8 +174,10 @@ std::string describe_models() {
 }
 
 std::string describe_layers() {
-  return "[[model.layer]] kind = \"...\", and its options in the same section, once for each layer of a chain. "
-         "For\nbranches, a layer has a name and inputs (docs/models.md). The last layer gives the scores of the "
+  return "[[model.layer]] kind = \"...\", and its options in the same section, once for each layer of a "
+         "chain. "
+         "For\nbranches, a layer has a name and inputs (docs/models.md). The last layer gives the scores of "
+         "the "
          "classes:\n" +
          rows_text({}, nn::layer_table());
 }

@@ -90,8 +90,7 @@ Workload workload_of(const Job& job, const Computing& computing) {
     if (job.statistics != 0)
       refuse_setup("grain in [model]: model \"" + job.model +
                    "\" has its own engine, which sets it: leave it out");
-    Workload workload =
-        make_choice("model", job.model, job.model_options, registry().engines, {}, data);
+    Workload workload = make_choice("model", job.model, job.model_options, registry().engines, {}, data);
     workload.data = std::move(data);
     return workload;
   }

@@ -12,11 +12,11 @@ namespace steelyard {
 // The model and its parameters must outlive it.
 struct ExportedModel {
   const nn::Model& model;
-  std::span<const float> parameters;       // laid out by Model::layout()
-  std::vector<double> mean{0};             // inputs are (raw - mean) / deviation: one number for all values, or
-  std::vector<double> deviation{1};        // one for each channel
-  std::vector<std::string> classes{};      // names, by number; empty: unknown
-  std::string title{};                     // the model's name and origin, for readers
+  std::span<const float> parameters;   // laid out by Model::layout()
+  std::vector<double> mean{0};         // inputs are (raw - mean) / deviation: one number for all values, or
+  std::vector<double> deviation{1};    // one for each channel
+  std::vector<std::string> classes{};  // names, by number; empty: unknown
+  std::string title{};                 // the model's name and origin, for readers
 
   [[nodiscard]] std::span<const float> values(const nn::Tensor& tensor) const {
     return parameters.subspan(tensor.offset, tensor.size);

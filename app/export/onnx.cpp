@@ -115,8 +115,7 @@ struct Lowering {
         {reshaped(x(), {0, groups, -1}), graph.floats({groups}, ones), graph.floats({groups}, zeros)},
         {{"epsilon", static_cast<float>(op.epsilon)}});
     const std::string whole = reshaped(normed, {0, channels, shape.height, shape.width});
-    const std::string weighted =
-        graph.node("Mul", {whole, reshaped(tensors[0], {channels, 1, 1})});
+    const std::string weighted = graph.node("Mul", {whole, reshaped(tensors[0], {channels, 1, 1})});
     return graph.node("Add", {weighted, reshaped(tensors[1], {channels, 1, 1})});
   }
   std::string operator()(const nn::Add&) const { return graph.node("Add", {x(), in[1].name}); }
@@ -130,8 +129,8 @@ struct Lowering {
   std::string operator()(const nn::Embedding&) const { return graph.node("Gather", {tensors[0], x()}); }
   std::string operator()(const nn::PositionEmbedding& op) const {
     const std::int64_t rows = op.first_only ? 1 : in[0].shape.width, axis = op.batch_axis ? 1 : 0;
-    const std::string used =
-        graph.node("Slice", {tensors[0], graph.integers({0}), graph.integers({rows}), graph.integers({axis})});
+    const std::string used = graph.node(
+        "Slice", {tensors[0], graph.integers({0}), graph.integers({rows}), graph.integers({axis})});
     return graph.node("Add", {x(), used});
   }
   std::string operator()(const nn::ClassToken&) const {
@@ -259,7 +258,7 @@ class OnnxWriter {
   OnnxValue converted(OnnxValue value, Form to) {
     if (value.form == to) return value;
     Integers extents = extents_of(value.shape, to);
-    extents.insert(extents.begin(), 0);  // samples
+    extents.insert(extents.begin(), 0);                             // samples
     const bool moves = value.shape.height * value.shape.width > 1;  // otherwise the order is the same
     const auto turned = [&] { return graph_.node("Transpose", {value.name}, {{"perm", Integers{0, 2, 1}}}); };
     const auto reshaped = [&](const Integers& as) {

@@ -30,8 +30,8 @@ struct PythonNode {
   const nn::Node& node;
   const nn::Model& model;
   const std::vector<std::string>& in;
-  Form form;                          // of the inputs
-  const nn::Shape& shape;             // of the first input
+  Form form;                         // of the inputs
+  const nn::Shape& shape;            // of the first input
   std::vector<std::string>& places;  // lines of the constructor
 
   // Layers with shared parameters are made once.
@@ -62,7 +62,8 @@ struct PythonNode {
   }
 
   std::string operator()(const nn::Conv2d& op) const {
-    std::string text = "Conv2d(" + channels() + ", " + std::to_string(op.channels) + ", " + pair_text(op.kernel);
+    std::string text =
+        "Conv2d(" + channels() + ", " + std::to_string(op.channels) + ", " + pair_text(op.kernel);
     if (op.stride != 1) text += ", stride=" + std::to_string(op.stride);
     if (op.padding != nn::Pair(0)) text += ", padding=" + pair_text(op.padding);
     if (op.groups != 1) text += ", groups=" + std::to_string(op.groups);
@@ -105,8 +106,7 @@ struct PythonNode {
   }
   std::string operator()(const nn::BatchNorm& op) const {
     return called((form == Form::picture ? "BatchNorm2d(" : "BatchNorm1d(") + channels() +
-                  ", eps=" + number_text(op.epsilon) + ", momentum=" +
-                  rounded(1 - op.keep) + ")");
+                  ", eps=" + number_text(op.epsilon) + ", momentum=" + rounded(1 - op.keep) + ")");
   }
   std::string operator()(const nn::LayerNorm& op) const {
     return called("LayerNorm(" + channels() + ", eps=" + number_text(op.epsilon) + ")");
@@ -161,7 +161,8 @@ std::string python_form(const std::string& x, nn::Shape shape, Form from, Form t
   const bool one = shape.height * shape.width == 1;
   if (from == to) return x;
   if (to == Form::indices) return x + ".flatten(1).long()";
-  if (to == Form::vector) return x + (from == Form::sequence && !one ? ".transpose(1, 2).flatten(1)" : ".flatten(1)");
+  if (to == Form::vector)
+    return x + (from == Form::sequence && !one ? ".transpose(1, 2).flatten(1)" : ".flatten(1)");
   if (to == Form::sequence) return x + (from == Form::picture ? ".flatten(2).transpose(1, 2)" : "[:, None]");
   if (from == Form::vector) return x + "[:, :, None, None]";
   return x + ".transpose(1, 2).unflatten(2, (" + std::to_string(shape.height) + ", " +

@@ -49,7 +49,9 @@ class StatePickle {
   [[nodiscard]] std::string finished() const { return bytes_ + "u."; }  // sets all items
 
  private:
-  void text(std::string_view value) { bytes_.append("X").append(little_endian(value.size(), 4)).append(value); }
+  void text(std::string_view value) {
+    bytes_.append("X").append(little_endian(value.size(), 4)).append(value);
+  }
   void global(std::string_view module, std::string_view name) {
     bytes_.append("c").append(module).append("\n").append(name).append("\n");
   }
@@ -82,8 +84,8 @@ class StoredZip {
     bytes_ += "PK\x03\x04" + about + little_endian(extra + padding, 2) + name;
     bytes_ += "FB" + little_endian(padding, 2) + std::string(padding, 'Z');
     bytes_ += contents;
-    directory_ += "PK\x01\x02" + little_endian(0, 2) + about + little_endian(0, 12) +
-                  little_endian(start, 4) + name;
+    directory_ +=
+        "PK\x01\x02" + little_endian(0, 2) + about + little_endian(0, 12) + little_endian(start, 4) + name;
     ++entries_;
   }
 

@@ -28,9 +28,10 @@ const ExportFormat& format_of(const std::string& file) {
   const std::string ending = std::filesystem::path(file).extension().string();
   const auto found = std::ranges::find(formats, ending, &ExportFormat::ending);
   if (found == formats.end()) {
-    refuse_usage("--to " + file + ": the ending '" + ending +
-                 "' is of no known format: give FILE.onnx, FILE.pt for PyTorch's state_dict, or FILE.py for the "
-                 "model's Python code");
+    refuse_usage(
+        "--to " + file + ": the ending '" + ending +
+        "' is of no known format: give FILE.onnx, FILE.pt for PyTorch's state_dict, or FILE.py for the "
+        "model's Python code");
   }
   return *found;
 }
@@ -57,9 +58,13 @@ void run_export(const ExportCommand& command) {
   SavedModel saved = find_saved(command.saved);
   const nn::Model model = model_of(saved);
   const SampleSource& source = saved.snapshot.source;
-  const ExportedModel exported{model, saved.snapshot.parameters, source.mean, source.deviation,
-                               source.class_names, "model '" + saved.job.model + "' of job '" + saved.job.name +
-                                   "', " + place_of(saved.snapshot.progress)};
+  const ExportedModel exported{model,
+                               saved.snapshot.parameters,
+                               source.mean,
+                               source.deviation,
+                               source.class_names,
+                               "model '" + saved.job.model + "' of job '" + saved.job.name + "', " +
+                                   place_of(saved.snapshot.progress)};
   for (const std::string& file : command.files) {
     const ExportFormat& format = format_of(file);
     const std::string bytes = format.write(exported);

@@ -93,7 +93,8 @@ class PythonWriter {
            "inputs: " +
            axes_text(forms_[0].input) +
            (scales_input() ? ", raw values of the data (pixels of IDX and CIFAR files: byte / 255),\n    "
-                             "which the model normalises" : "") +
+                             "which the model normalises"
+                           : "") +
            ".\nscores: " + (model_.labels() == 1 ? "[samples, classes]" : "[samples, tokens, classes]") +
            (model_.loss() == nn::Loss::hinge ? "; trained with the multi-class hinge loss"
                                              : "; trained with cross-entropy") +

@@ -173,7 +173,7 @@ void TomlSection::check_all(const JobSource& source, const Schema& schema) {
     std::vector<std::string> known;
     const Section* home = nullptr;  // the section that has this key: usually it stands above the first header
     for (const Section& it : schema.sections) {
-      known.push_back(it.name);
+      if (it.name.find('.') == std::string::npos) known.push_back(it.name);
       if (home == nullptr && !name.empty() && it.find(name) != nullptr) home = &it;
     }
     std::string what = "unknown key " + toml_quoted(name);

@@ -91,8 +91,8 @@ TEST(LayerTable, ModelsOfLayersHaveALoss) {
 }
 
 TEST(LayerTable, ErrorsNameThePlaceAndTheRemedy) {
-  EXPECT_THAT(trouble({layer("convolution")}),
-              StartsWith("j.toml:7:1: there is no layer 'convolution'; did you mean"));
+  EXPECT_THAT(trouble({layer("con2d")}),
+              StartsWith("j.toml:7:1: there is no layer 'con2d'; did you mean \"conv2d\"?"));
   EXPECT_THAT(trouble({layer("linear", {{"output", "3"}})}),
               AllOf(StartsWith("j.toml:7:1: layer 'linear' has no option 'output'"), HasSubstr("outputs")));
   EXPECT_THAT(trouble({layer("conv2d", {{"channels", "3"}})}),

@@ -102,8 +102,9 @@ TEST(Models, APerceptronHasAnyHiddenLayers) {
   const auto tensors = [](const std::string& hidden) {
     ModelOptions options = mnist;
     options.values["hidden"] = hidden;
+    const Model model = make_model("mlp", options);
     std::vector<std::vector<std::uint64_t>> shapes;
-    for (const Tensor& tensor : make_model("mlp", options).tensors()) shapes.push_back(tensor.spec.shape);
+    for (const Tensor& tensor : model.tensors()) shapes.push_back(tensor.spec.shape);
     return shapes;
   };
   using Shapes = std::vector<std::vector<std::uint64_t>>;

@@ -51,7 +51,7 @@ TEST(JobLayers, HiddenLayersOfAPerceptron) {
 
 TEST(JobLayers, OptionsThatAModelDoesNotHave) {
   EXPECT_EQ(refusal("[model]\nname = \"mlp\"\nlayers = [32, 16]\n"),
-            "j.toml:3:10: model 'mlp' has no option 'layers' (valid: dropout, hidden)");
+            "j.toml:3:10: model 'mlp' has no option 'layers' (valid: hidden, dropout)");
   EXPECT_THAT(
       refusal("[model]\nname = \"mlp\"\nhidden = [32, 0]\n"),
       HasSubstr("j.toml:3:10: model 'mlp', option hidden = '[\"32\",\"0\"]': give a list of whole numbers"));
@@ -97,7 +97,7 @@ TEST(JobLayers, EachErrorNamesItsPlaceAndRemedy) {
   EXPECT_THAT(refusal("[[model.layer]]\nkind = \"lineer\"\n"),
               HasSubstr("j.toml:2:8: unknown layer 'lineer'; did you mean \"linear\"?"));
   EXPECT_THAT(refusal("[[model.layer]]\nkind = \"linear\"\nunits = 3\n"),
-              HasSubstr("j.toml:3:9: layer 'linear' has no option 'units' (valid: bias, init, outputs)"));
+              HasSubstr("j.toml:3:9: layer 'linear' has no option 'units' (valid: outputs, bias, init)"));
   EXPECT_THAT(
       refusal("[[model.layer]]\nkind = \"dropout\"\nprobability = 2\n"),
       HasSubstr("j.toml:3:15: layer 'dropout', option probability = '2': give a number of at least 0"));

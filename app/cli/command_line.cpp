@@ -36,7 +36,7 @@ Examples:
   steelyard help scenario              every key of a scenario
   steelyard report runs/job-1          page that shows which worker slowed the others; see also status, runs
   steelyard replay runs/job-1 --policies equal,steelyard
-  steelyard eval runs/job-1            test accuracy of a checkpoint; see also inspect, predict
+  steelyard eval runs/job-1            test accuracy of a checkpoint; see also inspect, predict, export
   steelyard devices                    the devices that workers can use here: processor and GPUs
   steelyard profile --output here.json compute times of this machine, for scenarios
   steelyard launch examples/hosts.toml examples/jobs/quick.toml
@@ -44,7 +44,7 @@ Examples:
                                        a batch script; also manifests for Kubernetes
   steelyard keys new ~/keys worker     keys for processes that you start yourself on several machines
   steelyard help hosts                 every key of a hosts file
-  steelyard help policy                policies that divide rounds; see also help model, data, sync
+  steelyard help policy                policies that divide rounds; see also help model, layers, data, sync
 
 To start each process yourself, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070

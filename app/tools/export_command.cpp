@@ -69,8 +69,8 @@ void run_export(const ExportCommand& command) {
     const ExportFormat& format = format_of(file);
     const std::string bytes = format.write(exported);
     write_output("--to", file, bytes);
-    std::fprintf(stderr, "%s: %s, %.3g MB\n", shown_line(file).c_str(), format.what.c_str(),
-                 static_cast<double>(bytes.size()) / 1e6);
+    std::printf("%s: %s, %.3g MB\n", shown_line(file).c_str(), format.what.c_str(),
+                static_cast<double>(bytes.size()) / 1e6);
   }
 }
 

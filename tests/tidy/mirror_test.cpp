@@ -45,7 +45,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/report/run/run_charts.cpp", "tests/app/report/run/run_page_test.cpp: the charts of the page"},
     {"app/report/run_totals.cpp", "tests/app/report/recorder_test.cpp: the summary at the end"},
     {"app/tools/devices_command.cpp", "tests/app/cli/process_devices_test.cpp: through the binary"},
-    {"app/tools/export_command.cpp", "tests/bindings/python/test_export.py: through the binary"},
+    {"app/tools/export_command.cpp", "tests/app/tools/process_export_test.cpp: through the binary"},
     {"app/tools/inspect_command.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/keys_command.cpp", "tests/app/cli/process_trust_test.cpp: through the binary"},
     {"app/tools/plan_command.cpp", "tests/app/tools/process_plan_test.cpp: through the binary"},

@@ -89,7 +89,7 @@ const std::vector<Library> libraries{
     {"^(dnnl|oneapi/dnnl).*", {"nn"}, true, {"nn/cpu/onednn_versions.h"}},
     {"^(tbb|oneapi/tbb)/.*", {"core/parallel.cpp"}, true, {}},
     {"^cereal/.*", {"protocol"}, false, {}},
-    {"^(zlib|zconf)\\.h$", {"worker/data"}, true, {}},
+    {"^(zlib|zconf)\\.h$", {"worker/data", "app/export/torch_state.cpp"}, true, {}},
     {"^zip\\.h$", {"worker/data/zip.cpp"}, true, {}},
     {"^omp\\.h$", {"nn/cpu"}, true, {}},
     {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},

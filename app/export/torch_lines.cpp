@@ -36,7 +36,7 @@ struct PythonNode {
 
   // Layers with shared parameters are made once.
   void place(const std::string& path, const std::string& it) const {
-    const std::string line = "self.place(" + python_text(path) + ", " + it + ")";
+    const std::string line = "self._place(" + python_text(path) + ", " + it + ")";
     if (std::ranges::find(places, line) == places.end()) places.push_back(line);
   }
   [[nodiscard]] const nn::Tensor& tensor(std::size_t i) const { return model.tensors()[node.tensors[i]]; }
@@ -44,11 +44,11 @@ struct PythonNode {
   [[nodiscard]] std::string parameter(std::size_t i) const {
     const nn::ParameterSpec& spec = tensor(i).spec;
     place(spec.name, "nn.Parameter(torch.zeros" + python_tuple(spec.shape) + ")");
-    return "self.at(" + python_text(spec.name) + ")";
+    return "self._at(" + python_text(spec.name) + ")";
   }
   [[nodiscard]] std::string layer(const std::string& made) const {
     place(node.name, "nn." + made);
-    return "self.at(" + python_text(node.name) + ")";
+    return "self._at(" + python_text(node.name) + ")";
   }
   [[nodiscard]] std::string called(const std::string& made) const { return layer(made) + "(" + in[0] + ")"; }
   [[nodiscard]] std::string function(const std::string& name, const std::string& more = "") const {

@@ -22,21 +22,20 @@ def attention(x, heads, causal):
 )";
 
 constexpr const char* placing = R"(
-    def place(self, path, layer):
+    def _place(self, path, layer):
         """Adds a layer or parameter; the parts of its name but the last are modules around it."""
         *outer, name = path.split(".")
         home = self
         for part in outer:
-            if not hasattr(home, part):
-                home.add_module(part, nn.Module())
-            home = getattr(home, part)
-        setattr(home, name, layer)
+            home = home._modules.setdefault(part, nn.Module())
+        (home._parameters if isinstance(layer, nn.Parameter) else home._modules)[name] = layer
 
-    def at(self, path):
-        found = self
-        for part in path.split("."):
-            found = getattr(found, part)
-        return found
+    def _at(self, path):
+        *outer, name = path.split(".")
+        home = self
+        for part in outer:
+            home = home._modules[part]
+        return home._modules[name] if name in home._modules else home._parameters[name]
 )";
 
 const char* axes_text(Form form) {
@@ -67,7 +66,7 @@ class PythonWriter {
     if (!exported_.classes.empty()) text += "\nCLASSES = " + classes();
     if (has_attention_) text += attention_function;
     text += "\n\nclass Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n";
-    if (scales_input()) text += buffer("mean", exported_.mean) + buffer("deviation", exported_.deviation);
+    if (scales_input()) text += buffer("_mean", exported_.mean) + buffer("_deviation", exported_.deviation);
     for (const std::string& line : places_) text += "        " + line + "\n";
     return text + placing + "\n    def forward(self, x):\n" + forward;
   }
@@ -126,7 +125,7 @@ class PythonWriter {
 
   std::string body() {
     std::string text;
-    if (scales_input()) text += "        x = (x - self.mean) / self.deviation\n";
+    if (scales_input()) text += "        x = (x - self._mean) / self._deviation\n";
     if (names_[0] != "x") text += "        " + names_[0] + " = x\n";
     for (std::size_t i = 1; i < model_.nodes().size(); ++i) {
       const nn::Node& node = model_.nodes()[i];

@@ -24,18 +24,18 @@ TEST(TorchSource, IsReadable) {
   EXPECT_THAT(text, HasSubstr("\"\"\"a model, written by steelyard export.\n"));
   EXPECT_THAT(text, HasSubstr("\nCLASSES = [\"cat\", \"big dog\"]\n\n\nclass Model(nn.Module):\n"));
   EXPECT_THAT(text, HasSubstr(R"(
-        self.register_buffer("mean", torch.tensor([0.5, 1]).view(-1, 1, 1), persistent=False)
-        self.register_buffer("deviation", torch.tensor([2, 4]).view(-1, 1, 1), persistent=False)
-        self.place("body.conv", nn.Conv2d(2, 4, 3, bias=False))
-        self.place("fc", nn.Linear(16, 3))
+        self.register_buffer("_mean", torch.tensor([0.5, 1]).view(-1, 1, 1), persistent=False)
+        self.register_buffer("_deviation", torch.tensor([2, 4]).view(-1, 1, 1), persistent=False)
+        self._place("body.conv", nn.Conv2d(2, 4, 3, bias=False))
+        self._place("fc", nn.Linear(16, 3))
 )"));
   EXPECT_THAT(text, HasSubstr(R"(
     def forward(self, x):
-        x = (x - self.mean) / self.deviation
-        x = self.at("body.conv")(x)
+        x = (x - self._mean) / self._deviation
+        x = self._at("body.conv")(x)
         x = F.relu(x)
         x = F.max_pool2d(x, 2, 2, 0)
-        x = self.at("fc")(x.flatten(1))
+        x = self._at("fc")(x.flatten(1))
         return x
 )"));
 }
@@ -47,10 +47,10 @@ TEST(TorchSource, BranchesHaveNames) {
   nn::Value y = nn::Value(x).relu();
   y.add(x).linear("b", 3);
   EXPECT_THAT(source(model), HasSubstr(R"(
-        x1 = self.at("a")(x)
+        x1 = self._at("a")(x)
         x = F.relu(x1)
         x = x + x1
-        x = self.at("b")(x)
+        x = self._at("b")(x)
         return x
 )"));
 }
@@ -58,7 +58,7 @@ TEST(TorchSource, BranchesHaveNames) {
 TEST(TorchSource, SharedLayersAreMadeOnce) {
   Model model({1, 1, 3}, 3);
   model.share_parameters().linear("a", 3).linear("a", 3);
-  const std::string text = source(model), line = "self.place(\"a\"";
+  const std::string text = source(model), line = "self._place(\"a\"";
   EXPECT_EQ(text.find(line), text.rfind(line));
 }
 
@@ -66,7 +66,7 @@ TEST(TorchSource, WhatAModelDoesNotNeedIsLeftOut) {
   const std::string text = source(Model({1, 1, 3}, 3).linear("a", 3));
   EXPECT_THAT(text,
               AllOf(Not(HasSubstr("attention")), Not(HasSubstr("import math")), Not(HasSubstr(" as F"))));
-  EXPECT_THAT(text, AllOf(Not(HasSubstr("CLASSES")), Not(HasSubstr("self.mean"))));
+  EXPECT_THAT(text, AllOf(Not(HasSubstr("CLASSES")), Not(HasSubstr("self._mean"))));
 }
 
 }  // namespace

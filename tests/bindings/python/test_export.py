@@ -35,6 +35,13 @@ class StateDict(ExportCase):
         for name, tensor in before.items():
             self.assertFalse(torch.equal(after[name], tensor), name)
 
+    def test_layers_may_have_the_names_of_attributes(self):
+        layers = ''.join(f'[[model.layer]]\nkind = "linear"\nname = "{name}"\n{more}'
+                         for name, more in (('half', 'outputs = 4\n'), ('deviation.at', 'outputs = 4\n'), ('type', '')))
+        samples = torch.from_numpy(self.train('layers', (1, 1, 7), 3, '', layers))
+        with torch.no_grad():
+            self.assert_equal_to_predict(self.exported()[0](samples).softmax(-1))
+
     def test_class_names_are_in_the_module(self):
         for part, rows in (('train', 40), ('test', 10)):
             text = ''.join(f'{i % 2 * 5 + i * 0.01},{i % 3},{("a cat", "dog")[i % 2]}\n' for i in range(rows))

@@ -11,7 +11,8 @@
 
 namespace steelyard::nn {
 
-// A row's function makes the op. Layers with `outputs` have as many as there are classes, unless they are given.
+// A row's function makes the op. Layers with `outputs` have as many as there are classes, unless the job
+// gives a number.
 using LayerTable = Choices<OpKind(std::uint32_t classes, const Options& options)>;
 
 const LayerTable& layer_table();

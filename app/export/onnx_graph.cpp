@@ -110,7 +110,7 @@ std::string OnnxGraph::file(const std::string& name, const Texts& texts) const {
   constexpr std::size_t largest = std::size_t{1} << 31;
   if (it.bytes().size() >= largest) {
     refuse_setup("the model takes " + std::to_string(it.bytes().size() >> 20) +
-                 " MiB, and an ONNX file holds less than 2048: export it for PyTorch, with --to FILE.pt");
+                 " MiB, and an ONNX file holds less than 2048: give --to FILE.pt, for PyTorch");
   }
   return it.bytes();
 }

@@ -7,8 +7,8 @@
 
 namespace steelyard {
 
-// Class `Model`: its tensors have the names of the checkpoint, its inputs are those of the ONNX file (onnx.h),
-// and its result are the scores. Runs with PyTorch 1.13 and later.
+// Class `Model`: its tensors have the names of the checkpoint, its inputs are those of the ONNX file
+// (onnx.h), and its result are the scores. Runs with PyTorch 1.13 and later.
 std::string torch_source(const ExportedModel& exported);
 
 }  // namespace steelyard

@@ -40,9 +40,10 @@ const ExportFormat& format_of(const std::string& file) {
 nn::Model model_of(SavedModel& saved) {
   if (auto alone = model_alone(saved)) return std::move(*alone);
   if (saved.snapshot.on_workers || !is_made_of_layers(saved.job)) {
-    refuse_setup("model '" + saved.job.model + "' of the checkpoint " + saved.path +
-                 " is code of the workers' program: export works with models that are made of layers; here, "
-                 "save the model in that program");
+    refuse_setup(
+        "model '" + saved.job.model + "' of the checkpoint " + saved.path +
+        " is code of the workers' program, and export writes models that are made of layers: use that "
+        "program to save it");
   }
   open_workload(saved);
   return *saved.workload.model;

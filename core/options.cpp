@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "core/text.h"
@@ -18,6 +19,22 @@ std::vector<std::string> names_of(const std::vector<Option>& declared) {
 std::string unknown(const std::string& owner, const std::string& name, const std::vector<Option>& declared) {
   return owner + " has no option '" + name + "'" +
          (declared.empty() ? "; it has no options" : among(name, names_of(declared)));
+}
+
+// The numbers of "[32, 16]", which may also have quotes, as in ["32","16"], or no brackets; none if it is
+// not a list of whole numbers.
+std::vector<std::uint64_t> wholes_in(std::string_view text) {
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+    end = text.find(',', begin);
+    std::string_view one = trimmed(text.substr(begin, end - begin));
+    if (one.size() > 1 && one.starts_with('"') && one.ends_with('"')) one = one.substr(1, one.size() - 2);
+    const auto number = number_in<std::uint64_t>(one);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -44,6 +61,20 @@ Option number_option(std::string name, std::optional<double> otherwise, double l
                  : "from " + number_text(least) + " to " + number_text(most.value);
   return {std::move(name), otherwise ? number_text(*otherwise) : "", "a number " + range, std::move(help),
           accepts};
+}
+
+Option wholes_option(std::string name, const std::vector<std::uint64_t>& otherwise, std::uint64_t least,
+                     std::uint64_t most, std::string help) {
+  const auto accepts = [=](const std::string& text) {
+    const std::vector<std::uint64_t> values = wholes_in(text);
+    return !values.empty() &&
+           std::ranges::all_of(values, [&](std::uint64_t it) { return least <= it && it <= most; });
+  };
+  std::string text;
+  for (const std::uint64_t value : otherwise) text += (text.empty() ? "[" : ", ") + std::to_string(value);
+  return {std::move(name), text.empty() ? "" : text + "]",
+          "a list of whole numbers from " + std::to_string(least) + " to " + std::to_string(most),
+          std::move(help), accepts};
 }
 
 Option flag_option(std::string name, bool otherwise, std::string help) {
@@ -100,6 +131,13 @@ double Options::number(const std::string& name) const {
   if (const auto value = number_in<double>(text(name))) return *value;
   refuse_setup(owner_ + " reads its option '" + name + "' = '" + text(name) +
                "' as a number: declare it as one");
+}
+
+std::vector<std::uint64_t> Options::wholes(const std::string& name) const {
+  std::vector<std::uint64_t> values = wholes_in(text(name));
+  if (!values.empty()) return values;
+  refuse_setup(owner_ + " reads its option '" + name + "' = '" + text(name) +
+               "' as a list of whole numbers: declare it as one");
 }
 
 void in_name_of(const std::string& owner, const std::function<void()>& work) {

@@ -12,11 +12,12 @@
 #include <steelyard/model.h>
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/options.h"
+#include "nn/layer_table.h"
 
 namespace steelyard::nn {
 
@@ -28,11 +29,9 @@ const ModelTable& built_in_models();  // sorted by name
 struct ModelOptions {
   Shape input;
   std::uint32_t classes = 10;
-  std::map<std::string, double> values;  // from the job: [model] dropout = 0.5
+  OptionTexts values{};             // from the job: [model] dropout = 0.5
+  std::vector<LayerText> layers{};  // from the job: [[model.layer]]; only for model "layers"
 };
-
-// The values as option texts.
-OptionTexts texts_of(const std::map<std::string, double>& values);
 
 // Throws Failure for an unknown name or option, an invalid value, an incomplete model, and any exception of a
 // user's maker; the message names the model.

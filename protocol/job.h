@@ -49,13 +49,27 @@ struct WorkerCurve {
   void serialize(auto& fields) { fields(bounded(name, limits::name), bounded(terms, limits::curve_terms)); }
 };
 
+// One layer of a model that the job file describes ([[model.layer]]).
+struct ModelLayer {
+  std::string kind, name;           // the name may be empty
+  std::vector<std::string> inputs;  // names of layers before it; empty: the one before it
+  std::map<std::string, std::string> options;
+  std::string place{};  // in the job file, for messages in this process
+  void serialize(auto& fields) {
+    fields(bounded(kind, limits::label), bounded(name, limits::label),
+           bounded(inputs, limits::layer_inputs, limits::label),
+           bounded(options, limits::options, limits::value));
+  }
+};
+
 struct Job {
   std::string name = "job";
   std::uint64_t seed = 1;
 
   // Model and data. The layout follows from the model; it is sent so that servers need not know models.
   std::string model = "lenet5";
-  std::map<std::string, double> model_options;
+  std::map<std::string, std::string> model_options;
+  std::vector<ModelLayer> model_layers;
   std::string data = "fashion-mnist";
   std::map<std::string, std::string> data_options;
   std::uint64_t train_samples = 0, test_samples = 0;
@@ -119,12 +133,12 @@ struct Job {
   double server_wait = 0;
   void serialize(auto& fields) {
     fields(bounded(name, limits::name), seed, bounded(model, limits::label),
-           bounded(model_options, limits::options, limits::label), bounded(data, limits::label),
-           bounded(data_options, limits::options, limits::value), train_samples, test_samples,
-           positive(labels), positive(grain), statistics, layout, global_batch, optimizer, outer_rate,
-           outer_momentum, schedule, clip_norm, epochs, rounds, seconds, target_accuracy, evaluate_every,
-           checkpoint_every, checkpoint_rounds, checkpoint_minutes, workers, shards, replicas, sync,
-           upto(sum_order, SumOrder::positions), upto(push_encoding, FloatCode::int4),
+           bounded(model_options, limits::options, limits::value), bounded(model_layers, limits::layers),
+           bounded(data, limits::label), bounded(data_options, limits::options, limits::value), train_samples,
+           test_samples, positive(labels), positive(grain), statistics, layout, global_batch, optimizer,
+           outer_rate, outer_momentum, schedule, clip_norm, epochs, rounds, seconds, target_accuracy,
+           evaluate_every, checkpoint_every, checkpoint_rounds, checkpoint_minutes, workers, shards, replicas,
+           sync, upto(sum_order, SumOrder::positions), upto(push_encoding, FloatCode::int4),
            upto(pull_encoding, FloatCode::int4), bounded(policy, limits::label),
            bounded(policy_options, limits::options, limits::value), heartbeat, heartbeat_timeout,
            gradient_limit, upto(bad_gradient, BadGradient::stop), server_wait, profile,

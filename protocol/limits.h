@@ -33,6 +33,8 @@ inline constexpr std::size_t ranges = 2 * tensors + 1;  // at most two per tenso
 inline constexpr std::size_t dimensions = 64;           // of a tensor
 inline constexpr std::size_t channels = 65'536;         // of inputs, if normalized separately
 inline constexpr std::size_t options = 1024;            // of a model, data set or policy
+inline constexpr std::size_t layers = 4096;             // of a model in the job file
+inline constexpr std::size_t layer_inputs = 64;         // of one of them
 inline constexpr std::size_t curve_terms = 4;           // WorkerCurve::terms
 
 // ---- in bytes

@@ -36,7 +36,7 @@ Examples:
   steelyard help scenario              every key of a scenario
   steelyard report runs/job-1          page that shows which worker slowed the others; see also status, runs
   steelyard replay runs/job-1 --policies equal,steelyard
-  steelyard eval runs/job-1            test accuracy of a checkpoint; see also inspect, predict
+  steelyard eval runs/job-1            test accuracy of a checkpoint; see also inspect, predict, export
   steelyard devices                    the devices that workers can use here: processor and GPUs
   steelyard profile --output here.json compute times of this machine, for scenarios
   steelyard launch examples/hosts.toml examples/jobs/quick.toml
@@ -44,7 +44,7 @@ Examples:
                                        a batch script; also manifests for Kubernetes
   steelyard keys new ~/keys worker     keys for processes that you start yourself on several machines
   steelyard help hosts                 every key of a hosts file
-  steelyard help policy                policies that divide rounds; see also help model, data, sync
+  steelyard help policy                policies that divide rounds; see also help model, layers, data, sync
 
 To start each process yourself, in any order, on one machine or several:
   steelyard scheduler JOB.toml --listen 127.0.0.1:7070
@@ -173,6 +173,15 @@ std::string describe_models() {
          "supplied by the workers: the first one that joins sends layout and initial parameters\n";
 }
 
+std::string describe_layers() {
+  return "[[model.layer]] kind = \"...\", and its options in the same section, once for each layer of a "
+         "chain. "
+         "For\nbranches, a layer has a name and inputs (docs/models.md). The last layer gives the scores of "
+         "the "
+         "classes:\n" +
+         rows_text({}, nn::layer_table());
+}
+
 std::string describe_data() {
   return "[data] name = \"...\", and its options in the same section:\n" +
          rows_text(registry().data_sets, built_in_data_sets());
@@ -217,6 +226,7 @@ const std::vector<Topic>& topics() {
                                       {"scenario", keys_of<ScenarioDraft>},
                                       {"hosts", keys_of<HostsDraft>},
                                       {"model", describe_models},
+                                      {"layers", describe_layers},
                                       {"data", describe_data},
                                       {"policy", describe_policies},
                                       {"sync", describe_sync},

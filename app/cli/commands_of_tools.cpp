@@ -14,6 +14,7 @@
 #include "app/tools/demo_command.h"
 #include "app/tools/devices_command.h"
 #include "app/tools/eval_command.h"
+#include "app/tools/export_command.h"
 #include "app/tools/inspect_command.h"
 #include "app/tools/keys_command.h"
 #include "app/tools/plan_command.h"
@@ -291,6 +292,21 @@ void add_predict(Commands& all) {
       "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
 }
 
+void add_export(Commands& all) {
+  auto [app, it] = all.add("export", "write the model of a checkpoint for ONNX or PyTorch", run_export);
+  add_saved(app, it.saved);
+  app.add_option(
+         "--to", it.files,
+         "FILE.onnx: an ONNX model, whose first nodes normalise its inputs as in training; FILE.pt: a "
+         "state_dict of PyTorch; FILE.py: the model as Python code, for that state_dict")
+      ->required()
+      ->type_name("FILE");
+  app.footer(
+      "docs/models.md states inputs and outputs of the files.\n"
+      "Examples:\n  steelyard export runs/job-1 --to model.onnx\n"
+      "  steelyard export runs/job-1/checkpoints/1180 --to model.pt --to model.py");
+}
+
 void add_key_files(Commands& all) {
   auto [app, it] =
       all.add("keys", "manage the keys of processes that may join jobs from other machines", run_keys);
@@ -379,7 +395,7 @@ void add_simulations(Commands& all) {
 
 void add_tools(Commands& all) {
   for (auto* const add : {add_profile, add_devices, add_trace, add_journal, add_report, add_status, add_top,
-                          add_runs, add_inspect, add_eval, add_predict, add_key_files})
+                          add_runs, add_inspect, add_eval, add_predict, add_export, add_key_files})
     add(all);
 }
 

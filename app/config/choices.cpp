@@ -68,13 +68,16 @@ std::string complaint(const std::string& policy, const OptionTexts& options) {
 
 }  // namespace
 
-std::optional<OptionTrouble> model_trouble(const std::string& name,
-                                           const std::map<std::string, double>& options) {
+std::optional<OptionTrouble> model_trouble(const std::string& name, const OptionTexts& options) {
   nn::ModelTable own;
   for (const auto& row : registry().engines) own.emplace_back(row.name, nullptr, row.help, row.options);
   own.emplace_back(external_model, nullptr, "", std::vector<Option>());
   own.insert(own.end(), registry().models.begin(), registry().models.end());
-  return trouble("model", name, nn::texts_of(options), own, nn::built_in_models());
+  return trouble("model", name, options, own, nn::built_in_models());
+}
+
+std::optional<OptionTrouble> layer_trouble(const std::string& kind, const OptionTexts& options) {
+  return trouble("layer", kind, options, {}, nn::layer_table());
 }
 
 std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options) {

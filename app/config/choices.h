@@ -28,8 +28,8 @@ std::string device_trouble(const WorkerSpec& spec, const Device& device);
 std::string device_trouble(const WorkerSpec& spec);
 
 // The error in a section, with the option that causes it; no option if the name is wrong. std::nullopt: none.
-std::optional<OptionTrouble> model_trouble(const std::string& name,
-                                           const std::map<std::string, double>& options);
+std::optional<OptionTrouble> model_trouble(const std::string& name, const OptionTexts& options);
+std::optional<OptionTrouble> layer_trouble(const std::string& kind, const OptionTexts& options);
 std::optional<OptionTrouble> data_trouble(const std::string& name, const OptionTexts& options);
 // `known`: the valid names of policies.
 std::optional<OptionTrouble> policy_trouble(const std::string& policy, const OptionTexts& options,

@@ -40,7 +40,8 @@ nn::Model fitting_model(const Job& job, const DataSet& data) {
   try {
     return model_of(job, shape, data.classes());
   } catch (const Failure& trouble) {
-    if (trouble.code() != ExitCode::configuration) throw;
+    // The layers of a job file are the user's: the message names the one that does not fit.
+    if (trouble.code() != ExitCode::configuration || !job.model_layers.empty()) throw;
     for (const auto& [needed, needs] : sample_kinds) {
       if (needed == shape || !is_made_for(job, needed, data.classes())) continue;
       const bool is_picture = shape.height > 1 && needed.height > 1;

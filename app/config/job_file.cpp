@@ -47,6 +47,7 @@ class JobReader {
       if (it.kind == Section::Kind::one) section(it.name).read();
     }
     const Job& job = draft_.file.job;
+    read_layers();
     section("model").demand_none(model_trouble(job.model, job.model_options), "name");
     section("data").demand_none(data_trouble(job.data, job.data_options), "name");
     read_policies();
@@ -71,6 +72,29 @@ class JobReader {
     source_.refuse("", {},
                    "this is a scenario: it has " + sign +
                        ": run it with `steelyard simulate`, or give a job (steelyard help job)");
+  }
+  // The layers of model "layers", which is the default if there are any.
+  void read_layers() {
+    Job& job = draft_.file.job;
+    const TomlSection model = section("model");
+    for (const TomlSection& layer : model.all_below("layer")) {
+      draft_.layer = {};
+      layer.read();
+      layer.demand(!draft_.layer.kind.empty(), "kind",
+                   "[[model.layer]] has no kind: give one, as in kind = \"linear\" (steelyard help layers)");
+      layer.demand_none(layer_trouble(draft_.layer.kind, draft_.layer.options), "kind");
+      draft_.layer.place = layer.place("kind");
+      job.model_layers.push_back(draft_.layer);
+    }
+    if (!job.model_layers.empty() && !model.given("name")) job.model = nn::model_of_layers;
+    if (job.model == nn::model_of_layers) {
+      model.demand(!job.model_layers.empty(), "name",
+                   "model \"layers\" has no layer: write [[model.layer]] for each (steelyard help layers)");
+    } else {
+      model.demand(job.model_layers.empty(), "name",
+                   "model " + toml_quoted(job.model) +
+                       " has layers of its own: leave [[model.layer]] out, or give name = \"layers\"");
+    }
   }
   // A file may have options for several policies, for --set cluster.policy=... to choose from. All are
   // checked; those of the chosen policy are used.
@@ -220,6 +244,16 @@ std::string name_after(const std::string& file) {
   return name;
 }
 
+std::string layer_lines(JobDraft& draft) {
+  std::string text;
+  const Schema schema = schema_of(draft);
+  for (const ModelLayer& layer : draft.file.job.model_layers) {
+    draft.layer = layer;
+    text += "\n[[model.layer]]\n" + key_lines(schema.at("model.layer")) + option_lines(layer.options);
+  }
+  return text;
+}
+
 }  // namespace
 
 JobFile parse_job(std::string_view text, const std::string& name, const std::vector<std::string>& overrides,
@@ -302,7 +336,7 @@ std::string resolved_text(JobDraft draft) {
     if (section.kind != Section::Kind::one) continue;  // at the end
     if (external && section.name == "data") continue;
     text += "\n[" + section.name + "]\n" + key_lines(section);
-    if (section.name == "model") text += option_lines(nn::texts_of(job.model_options));
+    if (section.name == "model") text += option_lines(job.model_options) + layer_lines(draft);
     if (section.name == "data") text += option_lines(job.data_options);
   }
   if (!job.policy_options.empty())

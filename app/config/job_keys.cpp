@@ -94,6 +94,15 @@ std::vector<Key> keys_of_refusals(JobDraft& draft) {
   };
 }
 
+std::vector<Key> keys_of_a_layer(ModelLayer& layer) {
+  return {{"kind", &layer.kind, Limits::plain_name(), "the layer: steelyard help layers", "\"linear\""},
+          {"name", &layer.name, Limits::plain_name(),
+           "name of the layer, and prefix of its tensors; default: kind and number", "\"conv1\""},
+          {"inputs", &layer.inputs, Limits::texts(is_plain_name, limits::layer_inputs),
+           "names of layers before it, or \"input\"; default: the layer before it", R"(["relu2", "conv4"])"},
+          {"", &layer.options, {}, "options of this layer: steelyard help layers"}};
+}
+
 // In the order of nn::Optimizer::Kind.
 const std::vector<std::string>& optimizer_names() {
   static const std::vector<std::string> names{"sgd",   "momentum", "nesterov", "adam",
@@ -215,6 +224,8 @@ Schema schema_of(JobDraft& draft) {
           "",
           {{"job", "name and seed", std::move(names)},
            {"model", "the model to train", std::move(model)},
+           {"model.layer", "one [[model.layer]] for each layer of the model \"layers\", in order",
+            keys_of_a_layer(draft.layer), Kind::list},
            {"data", "the data set", std::move(data)},
            {"train", "length, optimizer, learning rate, evaluation, checkpoints", std::move(train)},
            {"cluster", "servers, sync mode, encodings, policy, timeouts", keys_of_the_cluster(draft)},

@@ -28,6 +28,7 @@ const std::vector<std::string>& bad_gradient_names();  // in the order of BadGra
 struct JobDraft {
   JobFile file;
   WorkerSpec worker;           // the [[worker]] being read
+  ModelLayer layer;            // the [[model.layer]] being read
   OptionTexts policy_options;  // of the [policy.NAME] being read
   TrainingWords training;
   std::string sync = "bsp";

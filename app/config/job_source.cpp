@@ -218,7 +218,11 @@ void JobSource::rename_former(const Section& section, toml::table& table) {
 }
 
 std::string JobSource::place_of(const std::string& path, const toml::source_region& source) const {
-  if (const auto set = given_.find(path); set != given_.end()) return "--set " + set->second;
+  // An argument for a section is one for all that is in it.
+  for (std::size_t end = path.size(); end != std::string::npos && end > 0; end = path.rfind('.', end - 1)) {
+    const std::string part = path.substr(0, end);
+    if (const auto set = given_.find(part); set != given_.end()) return "--set " + set->second;
+  }
   if (source.begin.line == 0) return name_;
   return name_ + ":" + std::to_string(source.begin.line) + ":" + std::to_string(source.begin.column);
 }

@@ -90,8 +90,7 @@ Workload workload_of(const Job& job, const Computing& computing) {
     if (job.statistics != 0)
       refuse_setup("grain in [model]: model \"" + job.model +
                    "\" has its own engine, which sets it: leave it out");
-    Workload workload =
-        make_choice("model", job.model, nn::texts_of(job.model_options), registry().engines, {}, data);
+    Workload workload = make_choice("model", job.model, job.model_options, registry().engines, {}, data);
     workload.data = std::move(data);
     return workload;
   }
@@ -105,7 +104,10 @@ bool is_made_of_layers(const Job& job) {
 }
 
 nn::Model model_of(const Job& job, nn::Shape input, std::uint32_t classes) {
-  return nn::make_model(job.model, nn::ModelOptions{input, classes, job.model_options}, registry().models);
+  nn::ModelOptions options{input, classes, job.model_options};
+  for (const ModelLayer& it : job.model_layers)
+    options.layers.push_back({it.kind, it.name, it.inputs, it.options, it.place});
+  return nn::make_model(job.model, options, registry().models);
 }
 
 ModelDescription described(const Workload& workload) {

@@ -27,11 +27,9 @@
 namespace steelyard {
 
 // The member that a key fills. Its type is the kind of value: a text, a whole number, a number, true or
-// false, a list of numbers or of texts; or options by name, with values that must be numbers for
-// NumberOptions.
-using NumberOptions = std::map<std::string, double>;
+// false, a list of numbers or of texts; or options by name.
 using Field = std::variant<std::string*, std::uint64_t*, std::uint32_t*, int*, double*, bool*,
-                           std::vector<double>*, std::vector<std::string>*, OptionTexts*, NumberOptions*>;
+                           std::vector<double>*, std::vector<std::string>*, OptionTexts*>;
 
 // The values that a key accepts.
 struct Limits {

@@ -81,8 +81,7 @@ bool take(const toml::node& node, const Limits& limits, std::vector<std::string>
   }
   return true;
 }
-template <class Number>
-bool take(const toml::node& node, const Limits&, std::map<std::string, Number>&) {
+bool take(const toml::node& node, const Limits&, OptionTexts&) {
   return node.is_table();  // read_option() stores the options one by one
 }
 template <class OnCommandLines>
@@ -135,20 +134,13 @@ struct TomlSection::Text {
   // has to be a plain value, which the resolved job can repeat.
   void read_option(const Key& others, const std::string& title, const std::string& name,
                    const toml::node& node) const {
-    auto* const* numbers = std::get_if<NumberOptions*>(&others.field);
-    const bool number = node.is_number() && std::isfinite(number_of(node));
     std::vector<std::string> list;
-    const bool good =
-        number || (numbers == nullptr && (node.is_string() || node.is_boolean() || take_list(node, list)));
+    const bool good = (node.is_number() && std::isfinite(number_of(node))) || node.is_string() ||
+                      node.is_boolean() || take_list(node, list);
     if (!good || !is_plain_name(name) || name.find('.') != std::string::npos) {
       refuse(name, node.source(),
-             name + " = " + shown(node) + " in " + title + ": an option has a plain name and is " +
-                 (numbers != nullptr ? "a number"
-                                     : "a text, a number, true, false or a list of texts or numbers"));
-    }
-    if (numbers != nullptr) {
-      (**numbers)[name] = number_of(node);
-      return;
+             name + " = " + shown(node) + " in " + title + ": an option has a plain name and is a text, " +
+                 "a number, true, false or a list of texts or numbers");
     }
     (*std::get<OptionTexts*>(others.field))[name] = !list.empty()       ? option_list_text(list)
                                                     : node.is_boolean() ? shown(node)
@@ -181,7 +173,7 @@ void TomlSection::check_all(const JobSource& source, const Schema& schema) {
     std::vector<std::string> known;
     const Section* home = nullptr;  // the section that has this key: usually it stands above the first header
     for (const Section& it : schema.sections) {
-      known.push_back(it.name);
+      if (it.name.find('.') == std::string::npos) known.push_back(it.name);
       if (home == nullptr && !name.empty() && it.find(name) != nullptr) home = &it;
     }
     std::string what = "unknown key " + toml_quoted(name);

@@ -176,9 +176,39 @@ ModelDescription describe(const Workload& workload) {
   return model;
 }
 
+namespace {
+
+// SampleSource::layers, as in the job file: "linear, outputs = 3".
+std::vector<std::string> layer_texts(const Job& job) {
+  std::vector<std::string> texts;
+  for (const ModelLayer& layer : job.model_layers) {
+    if (layer.kind == "dropout") continue;
+    std::string text = layer.kind;
+    if (!layer.inputs.empty()) text += ", inputs = " + joined(layer.inputs);
+    for (const auto& [name, value] : layer.options) text += ", " + name + " = " + value;
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+// Why the layers differ; empty: they do not. Their names are those of tensors.
+std::string other_layers(const std::vector<std::string>& before, const std::vector<std::string>& now) {
+  const auto [was, is] = std::ranges::mismatch(before, now);
+  if (was == before.end() && is == now.end()) return {};
+  const auto shown = [](const auto& layer, const std::vector<std::string>& all) {
+    return layer == all.end() ? "missing" : "'" + *layer + "'";
+  };
+  return "layer " + number(static_cast<std::uint64_t>(was - before.begin()) + 1) + " (without dropout) was " +
+         shown(was, before) + ", and is " + shown(is, now);
+}
+
+}  // namespace
+
 SampleSource sample_source(const Job& job, const ModelDescription& model) {
-  return {model.data,      model.train_samples, model.data_hash, job.global_batch, model.mean,
-          model.deviation, model.height,        model.width,     model.channels,   model.classes};
+  SampleSource source{model.data,      model.train_samples, model.data_hash, job.global_batch, model.mean,
+                      model.deviation, model.height,        model.width,     model.channels,   model.classes};
+  source.layers = layer_texts(job);
+  return source;
 }
 
 void require_checkpoint(const std::string& path) {
@@ -198,6 +228,10 @@ std::vector<std::string> check_resumable(const std::string& path, const Manifest
   if (checkpoint.layout.tensors != job.layout.tensors) {
     refuse_setup("the checkpoint " + path + " is of another model than '" + job.model +
                  "': resume with the job that wrote it");
+  }
+  if (const std::string why = other_layers(checkpoint.source.layers, source.layers); !why.empty()) {
+    refuse_setup("the checkpoint " + path + " is of another model: " + why +
+                 " in [[model.layer]]: resume with the job that wrote it");
   }
   if (checkpoint.on_workers() != nn::steps_on_workers(job.optimizer)) {
     refuse_setup("optimizer in [train]: in the checkpoint " + path + ", " +

@@ -35,7 +35,8 @@ std::string remarks_of(const SchedulersPlace& it) {
                         {"channels", it.source.channels},
                         {"classes", it.source.classes},
                         {"class_names", it.source.class_names},
-                        {"column_names", it.source.column_names}});
+                        {"column_names", it.source.column_names},
+                        {"layers", it.source.layers}});
 }
 
 SchedulersPlace place_in(const Json& it) {
@@ -46,7 +47,8 @@ SchedulersPlace place_in(const Json& it) {
            it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>(),
            it.at("height"), it.at("width"), it.at("channels"), it.at("classes"),
            it.at("class_names").get<std::vector<std::string>>(),
-           it.at("column_names").get<std::vector<std::string>>()},
+           it.at("column_names").get<std::vector<std::string>>(),
+           it.at("layers").get<std::vector<std::string>>()},
           it.at("rounds_bytes"),
           it.at("events_bytes"),
           it.at("key"),

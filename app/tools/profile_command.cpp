@@ -40,7 +40,8 @@ Job job_of(const ProfileCommand& command) {
   Job job = std::move(file.job);
   if (!command.model.empty() && command.model != job.model) {
     job.model = command.model;
-    job.model_options.clear();  // another model has other options
+    job.model_options.clear();  // another model has other options, and layers of its own
+    job.model_layers.clear();
   }
   if (!command.data.empty() && command.data != job.data) {
     job.data = command.data;

@@ -14,8 +14,8 @@ namespace {
 
 // Without dropout, because PyTorch would draw other masks.
 nn::Model made(const GpuModel& of, Precision precision) {
-  std::map<std::string, double> values;
-  if (of.name == "mlp") values["dropout"] = 0;
+  OptionTexts values;
+  if (of.name == "mlp") values["dropout"] = "0";
   return nn::make_model(of.name, {of.input, 10, values}).multiply_in(precision);
 }
 

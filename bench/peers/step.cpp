@@ -164,11 +164,11 @@ class Part final : public Samples {
 };
 
 // Dropout is off, because PyTorch would draw other masks.
-std::map<std::string, double> without_dropout(const std::string& model) {
+std::map<std::string, std::string> without_dropout(const std::string& model) {
   for (const auto& row : nn::built_in_models()) {
     if (row.name != model) continue;
     for (const Option& option : row.options) {
-      if (option.name == "dropout") return {{"dropout", 0.0}};
+      if (option.name == "dropout") return {{"dropout", "0"}};
     }
   }
   return {};

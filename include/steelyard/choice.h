@@ -39,6 +39,9 @@ Option whole_option(std::string name, std::optional<std::uint64_t> otherwise, st
                     std::uint64_t most, std::string help);
 Option number_option(std::string name, std::optional<double> otherwise, double least, Top most,
                      std::string help);
+// A list of whole numbers, as in hidden = [32, 16]; one number is a list, too.
+Option wholes_option(std::string name, const std::vector<std::uint64_t>& otherwise, std::uint64_t least,
+                     std::uint64_t most, std::string help);
 Option flag_option(std::string name, bool otherwise, std::string help);
 Option word_option(std::string name, std::string otherwise, const std::vector<std::string>& words,
                    std::string help);
@@ -56,6 +59,7 @@ class Options {
   // Each throws Failure (configuration) if the option is not declared or has no value.
   [[nodiscard]] std::uint64_t whole(const std::string& name) const;
   [[nodiscard]] double number(const std::string& name) const;
+  [[nodiscard]] std::vector<std::uint64_t> wholes(const std::string& name) const;
   [[nodiscard]] bool flag(const std::string& name) const { return text(name) == "true"; }
   [[nodiscard]] const std::string& text(const std::string& name) const;
 

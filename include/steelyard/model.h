@@ -140,6 +140,9 @@ class Model : public Builder<Model, Model&> {
   // Sets the precision of matrix products (device_kind.h).
   Model& multiply_in(Precision precision) { return precision_ = precision, *this; }
 
+  // Adds an op that reads these nodes, for programs that choose ops at run time; returns its node.
+  std::uint32_t add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs);
+
   // Throws Failure (configuration) if the output is not one score per class (and label), if the output of an
   // op is never used, or if there are no parameters. layout(), initialize() and Network check this too.
   void check() const;
@@ -177,7 +180,6 @@ class Model : public Builder<Model, Model&> {
   friend class Value;
   friend class Builder<Model, Model&>;
   Model& then_op(std::string name, OpKind kind);
-  std::uint32_t add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs);
   void add_tensors(Node& node);
   void place_tensors();
 

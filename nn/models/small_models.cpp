@@ -20,9 +20,16 @@ Model svm(Shape input, std::uint32_t classes, const Options&) {
 Model mlp(Shape input, std::uint32_t classes, const Options& options) {
   const double dropout = options.number("dropout");
   Model model(input, classes);
-  hidden(model, "fc1", 512, dropout);
-  hidden(model, "fc2", 256, dropout);
-  return model.linear("fc3", classes);
+  std::uint32_t layer = 1;
+  for (const std::uint64_t units : options.wholes("hidden"))
+    hidden(model, "fc" + std::to_string(layer++), static_cast<std::uint32_t>(units), dropout);
+  return model.linear("fc" + std::to_string(layer), classes);
+}
+
+// The layers follow from the job file (nn/layer_table.h).
+Model of_layers(Shape input, std::uint32_t classes, const Options& options) {
+  Model model(input, classes, options.text("loss") == "hinge" ? Loss::hinge : Loss::softmax_cross_entropy);
+  return model.smooth_labels(options.number("smoothing"));
 }
 
 // LeCun et al. 1998, with ReLU and max pools.
@@ -58,8 +65,14 @@ ModelTable small_models_rows() {
           {"svm", svm, "one linear layer with the multi-class hinge loss"},
           {"mlp",
            mlp,
-           "a perceptron with hidden layers of 512 and 256 units and ReLU",
-           {dropout_option("after both hidden layers")}},
+           "a perceptron: hidden layers with ReLU",
+           {wholes_option("hidden", {512, 256}, 1, 1 << 24, "units of each hidden layer"),
+            dropout_option("after each hidden layer")}},
+          {model_of_layers,
+           of_layers,
+           "the layers of [[model.layer]] in the job file: steelyard help layers",
+           {word_option("loss", "cross_entropy", {"cross_entropy", "hinge"}, "what training minimises"),
+            number_option("smoothing", 0, 0, below(1), "label smoothing; only for cross_entropy")}},
           {"lenet5",
            lenet5,
            "two convolutions and three linear layers, with ReLU and max pools (LeCun 1998)",

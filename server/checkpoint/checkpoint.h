@@ -41,6 +41,9 @@ struct SampleSource {
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
   // Names of classes and of columns (include/steelyard/data_set.h); earlier releases wrote none.
   std::vector<std::string> class_names{}, column_names{};
+  // The layers of a model that the job file describes, but not dropout, which training may change; empty: a
+  // model of another kind.
+  std::vector<std::string> layers{};
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 

@@ -142,7 +142,7 @@ auto extents(auto& source) {
 // Empty lists are left out.
 auto names_in(auto& source) {
   return std::array{std::pair{"class_names", &source.class_names},
-                    std::pair{"column_names", &source.column_names}};
+                    std::pair{"column_names", &source.column_names}, std::pair{"layers", &source.layers}};
 }
 
 SampleSource source_of(const Json& json) {

@@ -16,7 +16,7 @@ constexpr Device host_cuda{Device::Type::host_cuda};
 
 struct Case {
   std::string model;
-  std::map<std::string, double> options;
+  std::map<std::string, std::string> options;
   std::map<std::string, std::string> data;
   double rate = 0.05;
   bool shares = false;  // batch norm is over whole shares, which are then equal

@@ -57,7 +57,7 @@ TEST(Models, HaveThePublishedSizes) {
 }
 
 TEST(Models, EachHasAPublishedSize) {
-  std::vector<std::string> names, known;
+  std::vector<std::string> names, known{model_of_layers};  // the layers of a job file have any size
   for (const auto& row : built_in_models()) names.push_back(row.name);
   for (const Published& row : published_models()) known.emplace_back(row.name);
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(known));
@@ -85,7 +85,7 @@ TEST(Models, SvmHasTheHingeLoss) {
 
 TEST(Models, AcceptOptions) {
   ModelOptions options = mnist;
-  options.values["dropout"] = 0.25;
+  options.values["dropout"] = "0.25";
   std::size_t dropouts = 0;
   const Model model = make_model("mlp", options);
   for (const Node& node : model.nodes()) {
@@ -98,11 +98,32 @@ TEST(Models, AcceptOptions) {
   EXPECT_EQ(make_model("mlp", mnist).nodes().size() + 2, model.nodes().size());
 }
 
+TEST(Models, APerceptronHasAnyHiddenLayers) {
+  const auto tensors = [](const std::string& hidden) {
+    ModelOptions options = mnist;
+    options.values["hidden"] = hidden;
+    const Model model = make_model("mlp", options);
+    std::vector<std::vector<std::uint64_t>> shapes;
+    for (const Tensor& tensor : model.tensors()) shapes.push_back(tensor.spec.shape);
+    return shapes;
+  };
+  using Shapes = std::vector<std::vector<std::uint64_t>>;
+  EXPECT_EQ(tensors("[32, 16]"), (Shapes{{32, 784}, {32}, {16, 32}, {16}, {10, 16}, {10}}));
+  EXPECT_EQ(tensors("[\"32\",\"16\"]"), tensors("[32, 16]")) << "as a job file holds it";
+  EXPECT_EQ(tensors("7"), (Shapes{{7, 784}, {7}, {10, 7}, {10}}));
+  ModelOptions options = mnist;
+  for (const char* bad : {"[]", "[32, 0]", "[32, x]", "[1.5]", ""}) {
+    options.values["hidden"] = bad;
+    EXPECT_THAT(trouble("mlp", options),
+                HasSubstr("option hidden = '" + std::string(bad) + "': give a list of whole numbers from 1"));
+  }
+}
+
 TEST(Models, RefuseUnknownNamesAndOptions) {
   EXPECT_THAT(trouble("lenet6", mnist),
               AllOf(HasSubstr("'lenet6'"), HasSubstr(joined(names_of({}, built_in_models())))));
   ModelOptions options = mnist;
-  options.values["drop_out"] = 0.25;
+  options.values["drop_out"] = "0.25";
   EXPECT_THAT(trouble("mlp", options),
               AllOf(HasSubstr("'mlp'"), HasSubstr("'drop_out'"), HasSubstr("dropout")));
   EXPECT_THAT(trouble("svm", options), HasSubstr("it has no options"));

@@ -56,7 +56,8 @@ TEST(Codec, AJobArrivesWithAllItsFields) {
   job.name = "name";
   job.seed = 2;
   job.model = "mlp";
-  job.model_options = {{"hidden", 3.5}};
+  job.model_options = {{"hidden", "[3, 5]"}};
+  job.model_layers = {{"conv2d", "first", {"input"}, {{"channels", "8"}}}};
   job.data = "synthetic";
   job.data_options = {{"path", "/somewhere"}};
   job.train_samples = 3, job.test_samples = 4;
@@ -86,6 +87,10 @@ TEST(Codec, AJobArrivesWithAllItsFields) {
                      it.test_samples, it.statistics, it.layout, it.global_batch),
             std::tie(job.name, job.seed, job.model, job.model_options, job.data, job.data_options,
                      job.train_samples, job.test_samples, job.statistics, job.layout, job.global_batch));
+  ASSERT_EQ(it.model_layers.size(), 1U);
+  const ModelLayer &layer = it.model_layers[0], &sent = job.model_layers[0];
+  EXPECT_EQ(std::tie(layer.kind, layer.name, layer.inputs, layer.options),
+            std::tie(sent.kind, sent.name, sent.inputs, sent.options));
   EXPECT_EQ(it.optimizer.kind, job.optimizer.kind);
   EXPECT_EQ(it.optimizer.momentum, job.optimizer.momentum);
   EXPECT_EQ(it.optimizer.weight_decay, job.optimizer.weight_decay);
@@ -128,7 +133,7 @@ TEST(Codec, AFingerprintCoversEveryFieldOfAJob) {
   };
   differs([](Job& it) { it.seed = 2; });
   differs([](Job& it) { it.model = "mlp"; });
-  differs([](Job& it) { it.model_options["hidden"] = 1; });
+  differs([](Job& it) { it.model_options["hidden"] = "1"; });
   differs([](Job& it) { it.data_options["path"] = ""; });
   differs([](Job& it) { append(it.layout, "w", {1}); });
   differs([](Job& it) { append(it.layout, "w", {1}, Rule::step, 0.5); });

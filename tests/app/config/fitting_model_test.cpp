@@ -56,6 +56,20 @@ TEST(FittingModel, ModelsForPicturesNeedPictures) {
               AllOf(HasSubstr("has pictures of 28 x 28 x 1"), HasSubstr("or pad = 224 in [data]")));
 }
 
+TEST(FittingModel, ALayerOfTheJobFileThatDoesNotFitIsNamed) {
+  Job job;
+  job.model = "layers";
+  job.model_layers = {{"conv2d", "stem", {}, {{"channels", "4"}, {"kernel", "3"}}, "j.toml:3:1"},
+                      {"linear", "", {}, {}, "j.toml:7:1"}};
+  EXPECT_EQ(fitting_model(job, Blank({28, 28, 1})).nodes()[1].name, "stem");
+  try {
+    (void)fitting_model(job, Blank({1, 1, 3}));
+    FAIL();
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), HasSubstr("j.toml:3:1: model layer 'stem' gets 1 x 1 x 3 and"));
+  }
+}
+
 TEST(FittingModel, ModelsForTextsNeedTexts) {
   for (const char* model : {"gpt", "albert", "transformer"})
     EXPECT_THAT(refusal(model, Blank({1, 1, 3})), HasSubstr("needs texts (data set 'bytes')")) << model;

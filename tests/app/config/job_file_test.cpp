@@ -137,7 +137,7 @@ background = true
   EXPECT_EQ(job.name, "all");
   EXPECT_EQ(job.seed, 9223372036854775807ULL);
   EXPECT_EQ(job.model, "mlp");
-  EXPECT_THAT(job.model_options, ElementsAre(Pair("dropout", 0.5)));
+  EXPECT_THAT(job.model_options, ElementsAre(Pair("dropout", "0.5")));
   EXPECT_EQ(job.data, "synthetic");
   EXPECT_THAT(job.data_options,
               ElementsAre(Pair("dir", "/a \"b\""), Pair("noise", "0.25"), Pair("train", "1000")));
@@ -201,7 +201,7 @@ std::string resolved_with(const std::map<std::string, std::string>& given) {
   draft.worker.name = "worker-0";
   std::string text;
   for (const Section& section : schema_of(draft).sections) {
-    if (section.kind == Section::Kind::named) continue;
+    if (section.kind == Section::Kind::named || section.name == "model.layer") continue;
     text += "\n" + section.title() + "\n";
     for (const Key& key : section.keys) {
       const auto found = given.find(section.name + "." + key.name);
@@ -250,7 +250,7 @@ TEST(JobFile, EveryKeyOfTheTableIsRead) {
   for (const Section& section : schema_of(draft).sections) {
     for (const Key& key : section.keys) {
       const std::string value = key.name.empty() ? "" : another_value(key);
-      if (value.empty()) continue;
+      if (value.empty() || section.name == "model.layer") continue;  // job_layers_test.cpp
       const std::string place = section.name + (section.kind == Section::Kind::list ? ".worker-0." : ".");
       try {
         const JobFile file = parse_job(one_worker, "j.toml", {place + key.name + "=" + value});
@@ -354,7 +354,7 @@ TEST(JobFile, GoldenValues) {
             "j.toml:2:8: name = \"../up\" in [job]: give a name of at most 64 letters, digits, '.', '_' and "
             "'-' that begins with a letter, digit or '_'");
   EXPECT_EQ(refusal("[model]\ndropout = \"much\"\n" + one_worker),
-            "j.toml:2:11: dropout = \"much\" in [model]: an option has a plain name and is a number");
+            "j.toml:2:11: model 'lenet5', option dropout = 'much': give a number of at least 0 and below 1");
   EXPECT_EQ(refusal("[policy.boa]\nx = [[1]]\n" + one_worker),
             "j.toml:2:5: x = a list in [policy.boa]: an option has a plain name and is a text, a number, "
             "true, false or a list of texts or numbers");

@@ -119,6 +119,19 @@ TEST_F(InitialStateTest, AnotherModelIsRefused) {
   other.layout = {};
   append(other.layout, "w", {3, 2});
   EXPECT_THAT(refusal([&] { check(0, other, source_); }), HasSubstr("is of another model"));
+  Job layers = job_;
+  layers.model_layers = {
+      {"linear", "", {}, {{"outputs", "3"}}}, {"relu", "", {}, {}}, {"linear", "", {}, {}}};
+  source_ = source_of(layers, data(7));
+  EXPECT_THAT(check(0, layers, source_), IsEmpty());
+  layers.model_layers.insert(layers.model_layers.begin() + 1, {"dropout", "", {}, {}});
+  EXPECT_THAT(check(0, layers, source_of(layers, data(7))), IsEmpty());
+  layers.model_layers[2].kind = "tanh";
+  EXPECT_THAT(refusal([&] { check(0, layers, source_of(layers, data(7))); }),
+              HasSubstr("layer 2 (without dropout) was 'relu', and is 'tanh' in [[model.layer]]"));
+  layers.model_layers.resize(1);
+  EXPECT_THAT(refusal([&] { check(0, layers, source_of(layers, data(7))); }),
+              HasSubstr("was 'relu', and is missing"));
 }
 
 // Messages of one resumption must not count in the other.

@@ -27,16 +27,17 @@ class RecoveredRunTest : public testing::Test {
     job.name = "left";
     Progress from;
     from.term = 5;
-    return journal_head(job, from,
-                        {"tcp://127.0.0.1:7070",
-                         "[job]",
-                         "checkpoints/3",
-                         {"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10, {"cat"}, {"height"}},
-                         11,
-                         12,
-                         key,
-                         {},
-                         "/runs/left-0"});
+    return journal_head(
+        job, from,
+        {"tcp://127.0.0.1:7070",
+         "[job]",
+         "checkpoints/3",
+         {"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10, {"cat"}, {"height"}, {"linear"}},
+         11,
+         12,
+         key,
+         {},
+         "/runs/left-0"});
   }
 
   static constexpr const char* key = "the key of the scheduler";
@@ -53,8 +54,9 @@ TEST_F(RecoveredRunTest, HasAPlaceAndAJob) {
   EXPECT_EQ(killed.head_bytes, killed.journal.size());
   EXPECT_EQ(killed.place.listen, "tcp://127.0.0.1:7070");
   EXPECT_EQ(killed.place.checkpoint, "checkpoints/3");
-  EXPECT_EQ(killed.place.source,
-            (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10, {"cat"}, {"height"}}));
+  EXPECT_EQ(
+      killed.place.source,
+      (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10, {"cat"}, {"height"}, {"linear"}}));
   EXPECT_EQ(killed.place.rounds_bytes, 11U);
   EXPECT_EQ(killed.place.events_bytes, 12U);
   EXPECT_EQ(killed.place.key, key);
@@ -67,8 +69,9 @@ TEST_F(RecoveredRunTest, OnAnotherMachineTheRecordRestarts) {
   EXPECT_EQ(killed.job.name, "left");
   EXPECT_EQ(killed.from.term, 5U);
   EXPECT_EQ(killed.place.listen, "tcp://10.0.0.2:7070");
-  EXPECT_EQ(killed.place.source,
-            (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10, {"cat"}, {"height"}}));
+  EXPECT_EQ(
+      killed.place.source,
+      (SampleSource{"npy", 100, "abc", 10, {1, 2}, {3, 4}, 28, 29, 3, 10, {"cat"}, {"height"}, {"linear"}}));
   EXPECT_EQ(killed.place.rounds_bytes + killed.place.events_bytes, 0U);
   EXPECT_EQ(job_text_in(head()), "[job]");
 }

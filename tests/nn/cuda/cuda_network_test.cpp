@@ -281,7 +281,7 @@ const std::vector<Tried>& small_models() {
                                       {"resnet20", {{8, 8, 3}, 3, {}}, 8, true},
                                       {"vit", {{8, 8, 3}, 3, {}}, 4},
                                       {"transformer", {{1, 6, 1}, 3, {}}, 4},
-                                      {"gpt", {{1, 8, 1}, 256, {{"width", 24}}}, 2}};
+                                      {"gpt", {{1, 8, 1}, 256, {{"width", "24"}}}, 2}};
   return all;
 }
 const std::vector<Tried>& large_models() {
@@ -299,7 +299,7 @@ const std::vector<Tried>& large_models() {
   return all;
 }
 
-// All other models, at the first of these inputs that they accept.
+// All other models, at the first of these inputs that they accept. (A model of no layers accepts none.)
 std::vector<Tried> other_models() {
   std::vector<Tried> others;
   const auto tried = [](const std::vector<Tried>& all, const std::string& name) {

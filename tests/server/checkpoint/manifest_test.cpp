@@ -34,7 +34,8 @@ Manifest a_manifest() {
               2,
               10,
               {"cat", "dog \"x\"", "ü"},
-              {"height", "kind"}};
+              {"height", "kind"},
+              {"linear, outputs = 3", "relu"}};
   m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
   return m;
 }
@@ -68,13 +69,13 @@ TEST(Manifest, RoundTrips) {
 TEST(Manifest, ReadsTheSamplesOfAnEarlierRelease) {
   using Json = nlohmann::ordered_json;
   Json whole = Json::parse(manifest_text(a_manifest()));
-  for (const char* key : {"height", "width", "channels", "classes", "class_names", "column_names"})
+  for (const char* key : {"height", "width", "channels", "classes", "class_names", "column_names", "layers"})
     EXPECT_EQ(whole["checkpoint"]["samples"].erase(key), 1U);
   const std::string body = whole["checkpoint"].dump();
   whole["xxh3_128"] = seal(std::as_bytes(std::span(body))).xxh3_128;
   SampleSource expected = a_manifest().source;
   expected.height = expected.width = expected.channels = expected.classes = 0;
-  expected.class_names = expected.column_names = {};
+  expected.class_names = expected.column_names = expected.layers = {};
   EXPECT_EQ(parse_manifest(whole.dump(), "M.json").source, expected);
 }
 

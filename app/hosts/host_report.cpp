@@ -48,7 +48,10 @@ std::string devices_of(const HostFacts& host) {
   return count_of(host.cores, "core") + (host.gpus.empty() ? "" : ", " + count_of(host.gpus.size(), "GPU"));
 }
 
-std::string speed_of(double bytes_s) { return bytes_s > 0 ? printed("%.3g Mbit/s", bytes_s * 8 / 1e6) : "-"; }
+std::string speed_of(double bytes_s) {
+  const double megabits = bytes_s * 8 / 1e6;
+  return bytes_s > 0 ? fixed(megabits, megabits < 10 ? 1 : 0) + " Mbit/s" : "-";
+}
 
 // The release alone, without the kernels and devices behind it.
 std::string short_release(const std::string& release) {

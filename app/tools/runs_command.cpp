@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/config/hosts_file.h"
 #include "app/config/job_source.h"
 #include "app/launch/results_there.h"
 #include "app/processes/run_journal.h"

@@ -1,5 +1,7 @@
 #include "app/cli/completion.h"
 
+#include <CLI/CLI.hpp>
+
 #include <map>
 
 #include "app/cli/command_line.h"

@@ -206,7 +206,8 @@ std::string launch_line(const PlanCommand& command, const std::string& hosts, co
   return shell_line(words);
 }
 
-// The best candidate of existing workers only; null if no candidate qualifies. `exact`: only modes without a caution.
+// The best candidate of existing workers only; null if no candidate qualifies. `exact`: only modes without a
+// caution.
 const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there,
                             bool exact) {
   for (const Candidate& it : ranked) {

@@ -17,8 +17,8 @@ class IdleWorkers {
   // `policy`: its name, for the note.
   explicit IdleWorkers(std::string policy) : policy_(std::move(policy)) {}
 
-  // A training round begins with these orders. Returns a note for each worker that is available and has got no
-  // piece for ten rounds; once for each slot.
+  // A training round begins with these orders. Returns a note for each worker that is available and has got
+  // no piece for ten rounds; once for each slot.
   [[nodiscard]] Orders begin(const Members& members, const Orders& orders);
 
  private:

@@ -80,7 +80,7 @@ const std::vector<Library> libraries{
       "transport/security/peer_table.h", "transport/security/peer_table.h", "transport/connections.h"}},
     {"^CLI/.*",
      {"app/cli/command_line.cpp", "app/cli/commands.cpp", "app/cli/commands_of_tools.cpp",
-      "app/launch/process_options.cpp"},
+      "app/cli/completion.cpp", "app/launch/process_options.cpp"},
      true,
      {}},
     {"^Eigen/.*", {"balancing", "nn"}, true, {}},

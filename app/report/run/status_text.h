@@ -31,7 +31,8 @@ struct RunStatus {
 };
 RunStatus status_of(const ReportedRun& run);
 
-// Workers that computed nothing in the rounds of `status`, and why: idle, left, lost; by the notes of the scheduler.
+// Workers that computed nothing in the rounds of `status`, and why: idle, left, lost; by the notes of the
+// scheduler.
 std::vector<std::pair<std::string, std::string>> workers_without_rounds(const ReportedRun& run,
                                                                         const RunStatus& status);
 // What a running job whose first round has not ended waits for.

@@ -75,7 +75,8 @@ TEST(Augmentation, ShiftsByUpToCropPixelsAndFillsTheRest) {
 
 TEST(Augmentation, AppliesOnlyToTraining) {
   const auto set = std::make_shared<NumberedData>(100);
-  const DataSets data{.train = set, .test = set, .name = "numbers", .augmentation = {.crop = 0, .flip = true}};
+  const DataSets data{
+      .train = set, .test = set, .name = "numbers", .augmentation = {.crop = 0, .flip = true}};
   BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes);
   const nn::MicroBatch& test = buffer.fill(SampleOrder(data, Purpose::evaluate, 1, 0), {0, 32});
   for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(test.inputs[2 * i], static_cast<float>(i));

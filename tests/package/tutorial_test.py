@@ -151,7 +151,8 @@ def main():
     for name in ('examples', 'bench', 'script'):
         os.symlink(os.path.join(source, name), name)
     os.symlink(build, os.path.join('build', 'release'))
-    environment = dict(os.environ, PATH=os.path.join(build, 'bin') + ':' + os.environ['PATH'])
+    # As on a terminal: lines of files have dates.
+    environment = dict(os.environ, PATH=os.path.join(build, 'bin') + ':' + os.environ['PATH'], STEELYARD_LOG='plain')
     compared, findings = compare(document, environment)
     print('\n'.join(findings))
     print(f'{compared} outputs compared, {len(findings)} differ')

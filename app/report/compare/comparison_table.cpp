@@ -79,9 +79,9 @@ std::string with_points(const std::optional<Spread>& value, int decimals) {
   return fixed(value->median, decimals) + (apart == fixed(0, decimals) ? "" : " ±" + apart);
 }
 
-// Noise puts the value of a short run above 100.
+// Noise puts the value of a short run above 100, and modes without a barrier exceed what is ideal for one.
 std::string ideal_cell(const std::optional<Spread>& value) {
-  return value && value->median > 100.5 ? "too short" : with_points(value, 1);
+  return value && value->median > 100.5 ? ">100" : with_points(value, 1);
 }
 
 std::string time_to_target(const Row& row) {

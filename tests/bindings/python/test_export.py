@@ -18,11 +18,12 @@ class StateDict(ExportCase):
         return model.eval(), state, source
 
     def test_pytorch_computes_what_predict_prints(self):
-        for _, samples in self.each_model():
-            model, _, _ = self.exported()
-            with torch.no_grad():
-                scores = model(torch.from_numpy(samples))
-            self.assert_equal_to_predict(scores.softmax(-1))
+        for name in self.models():
+            with self.subTest(name):
+                samples = self.train_model(name)
+                with torch.no_grad():
+                    scores = self.exported()[0](torch.from_numpy(samples))
+                self.assert_equal_to_predict(scores.softmax(-1))
 
     def test_the_module_can_be_trained_on_and_saved(self):
         samples = torch.from_numpy(self.train('resnet20', (8, 8, 3), 10, 'grain = 2\n'))

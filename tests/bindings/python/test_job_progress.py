@@ -89,7 +89,7 @@ class Progress(unittest.TestCase):
     def test_only_names_for_users_are_public(self):
         public = {it for it in dir(Listed) if not it.startswith('_')}
         self.assertEqual(public, {'bar', 'history', 'leave', 'logs', 'main', 'outcome', 'over', 'round', 'rounds_done',
-                                  'stop', 'total_rounds', 'wait_until_joined', 'worker'})
+                                  'run_directory', 'stop', 'total_rounds', 'wait_until_joined', 'worker'})
 
 
 class History(unittest.TestCase):

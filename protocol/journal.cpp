@@ -144,6 +144,19 @@ JournalRecord get_record(Reader& reader) {
   return {now, Superseded{}};
 }
 
+// The content of the first record; std::nullopt if it is truncated or damaged.
+std::optional<std::span<const std::byte>> first_body(std::span<const std::byte> rest) {
+  std::uint32_t length = 0;
+  std::uint64_t checksum = 0;
+  if (rest.size() < start) return std::nullopt;
+  std::memcpy(&length, rest.data(), sizeof length);
+  std::memcpy(&checksum, rest.data() + sizeof length, sizeof checksum);
+  if (length > rest.size() - start) return std::nullopt;
+  const auto body = rest.subspan(start, length);
+  if (XXH3_64bits(body.data(), body.size()) != checksum) return std::nullopt;
+  return body;
+}
+
 }  // namespace
 
 void append(std::vector<std::byte>& journal, const JournalRecord& record) {
@@ -183,25 +196,35 @@ void append(std::vector<std::byte>& journal, const JournalRecord& record) {
 }
 
 std::optional<JournalRecord> JournalReader::next() {
-  const auto rest = all_.subspan(read_);
-  std::uint32_t length = 0;
-  std::uint64_t checksum = 0;
-  if (rest.size() < start) return std::nullopt;
-  std::memcpy(&length, rest.data(), sizeof length);
-  std::memcpy(&checksum, rest.data() + sizeof length, sizeof checksum);
-  if (length > rest.size() - start) return std::nullopt;
-  const auto body = rest.subspan(start, length);
-  if (XXH3_64bits(body.data(), body.size()) != checksum) return std::nullopt;
+  const auto body = first_body(all_.subspan(read_));
+  if (!body) return std::nullopt;
   try {
-    Reader reader(body, {});
+    Reader reader(*body, {});
     JournalRecord record = get_record(reader);
     if (reader.remaining() != 0) return std::nullopt;
-    read_ += start + length;
+    read_ += start + body->size();
     return record;
   } catch (const Malformed&) {
     return std::nullopt;
   } catch (const std::bad_variant_access&) {
     return std::nullopt;
+  }
+}
+
+std::string JournalReader::build() const {
+  const auto body = first_body(all_);
+  if (!body) return "";
+  try {
+    Reader reader(*body, {});
+    Kind kind{};
+    std::int64_t at = 0;
+    reader(upto(kind, Kind::superseded), at);
+    (void)get_node(reader);
+    std::string build;
+    if (kind == Kind::head) reader(build);
+    return build;
+  } catch (const Malformed&) {
+    return "";
   }
 }
 

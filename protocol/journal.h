@@ -84,6 +84,9 @@ class JournalReader {
   // Whether the next record is complete but damaged. An incomplete record is normal: the writer was killed
   // while writing it.
   [[nodiscard]] bool damaged() const;
+  // JournalHead::build of the first record, even if the rest of that record cannot be read, since another
+  // release wrote it. Empty if there is no such record.
+  [[nodiscard]] std::string build() const;
 
  private:
   std::span<const std::byte> all_;

@@ -121,7 +121,7 @@ std::optional<Killed> journal_of(const RunDirectory& run) {
   const auto first = reader.next();
   const auto* head = first ? std::get_if<JournalHead>(&first->what) : nullptr;
   if (head == nullptr || head->build != version_text())
-    refuse_journal(ExitCode::configuration, path, written_by(head == nullptr ? "" : head->build));
+    refuse_journal(ExitCode::configuration, path, written_by(reader.build()));
   killed.head_bytes = reader.read();
   killed.job = head->job;
   killed.from = head->from;

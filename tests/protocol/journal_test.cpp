@@ -98,6 +98,15 @@ TEST(Journal, ATruncatedLastRecordIsIgnored) {
   }
 }
 
+// Of another release, of which nothing else can be read: tests/package/former_release_test.py has such journals.
+TEST(Journal, TheBuildOfTheWriterIsReadAlone) {
+  std::vector<std::byte> journal = some_journal();
+  EXPECT_EQ(JournalReader(journal).build(), "this build");
+  EXPECT_EQ(JournalReader({}).build(), "");
+  journal[20] ^= std::byte{1};
+  EXPECT_EQ(JournalReader(journal).build(), "") << "its first record is damaged";
+}
+
 TEST(Journal, ReadingStopsBeforeADamagedRecord) {
   const std::vector<std::byte> whole = some_journal();
   for (std::size_t at = 0; at < whole.size(); ++at) {

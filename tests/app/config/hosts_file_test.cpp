@@ -135,7 +135,7 @@ TEST(HostsFile, ValuesOutOfRangeAreReported) {
   EXPECT_THAT(refusal(std::string(smallest) + "device = \"tpu\"\n"),
               HasSubstr("device = \"tpu\" in [[host.worker]]: give " + device_list_expected()));
   EXPECT_THAT(refusal(std::string(smallest) + "data = \"dir=/x\"\n"), HasSubstr("{ dir ="));
-  EXPECT_THAT(refusal(std::string(smallest) + "data = { dir = [1] }\n"),
+  EXPECT_THAT(refusal(std::string(smallest) + "data = { dir = [[1]] }\n"),
               HasSubstr("dir = a list in data of [[host.worker]]"));
 }
 

@@ -214,8 +214,8 @@ std::string resolved_with(const std::map<std::string, std::string>& given) {
 
 TEST(JobFile, TheResolvedTextOfASmallJobHasAllDefaults) {
   const JobFile file = parse_job("train.rounds = 7\ncluster.policy = 'equal'\n[[worker]]\n", "j.toml");
-  const std::string defaults =
-      resolved_with({{"train.rounds", "7"}, {"train.epochs", "0"}, {"cluster.policy", "\"equal\""}});
+  const std::string defaults = resolved_with(
+      {{"job.name", "\"j\""}, {"train.rounds", "7"}, {"train.epochs", "0"}, {"cluster.policy", "\"equal\""}});
   EXPECT_THAT(defaults, HasSubstr("\n[train]\nbatch = 512\nepochs = 0\nrounds = 7\nseconds = 0\n"));
   EXPECT_EQ(file.resolved, "# The job with all defaults; steelyard train can run it again.\n" + defaults);
   EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved);

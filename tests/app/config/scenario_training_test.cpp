@@ -145,7 +145,7 @@ TEST(ScenarioTraining, InvalidKeysAreRefused) {
   EXPECT_THAT(trouble(train + "optimizer = \"adam\"\nsync = \"local:2\"\n"),
               AllOf(HasSubstr("odd.toml:5:13"), HasSubstr("cannot be combined with sync = \"local:2\"")));
   EXPECT_THAT(trouble(train + "[model]\ndropout = \"much\"\n"),
-              AllOf(HasSubstr("odd.toml:6"), HasSubstr("a number")));
+              AllOf(HasSubstr("odd.toml:6"), HasSubstr("no option 'dropout'")));
   EXPECT_THAT(trouble(train + "[model]\nwings = 2\n"), HasSubstr("wings"));
   EXPECT_THAT(trouble(train + "[data]\nwings = 2\n"), HasSubstr("no option 'wings'"));
   EXPECT_THAT(trouble(train + "global_batch = 20000\n"), HasSubstr("has only 10000 training samples"));

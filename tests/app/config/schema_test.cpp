@@ -143,8 +143,11 @@ TEST_P(Schemas, ATypoInASectionIsRefusedWithASuggestion) {
 }
 
 TEST_P(Schemas, AValueOfAnotherTypeIsRefusedWithValidOnes) {
-  for (const Section& section : GetParam().schema().sections) {
-    const std::string below = section.name.find('.') != std::string::npos ? "[[host]]\n" : "\n";
+  const Schema schema = GetParam().schema();
+  for (const Section& section : schema.sections) {
+    const std::size_t dot = section.name.find('.');
+    const std::string below =
+        dot == std::string::npos ? "\n" : schema.at(section.name.substr(0, dot)).title() + "\n";
     for (const Key& key : section.keys) {
       if (key.name.empty()) continue;
       EXPECT_THAT(

@@ -34,10 +34,12 @@ TEST_F(ProcessExport, WritesEachFileInTheFormatOfItsEnding) {
 }
 
 TEST_F(ProcessExport, NeedsNoDataOfTheJob) {
-  ASSERT_EQ(run({"export", path("run"), "--set", "data.name=idx", "--set", "data.dir=/nowhere", "--to",
-                 path("m.onnx")}),
-            0)
-      << said_;
+  std::string job = text_of(path("run/job.toml"));
+  const std::size_t begin = job.find("[data]"), end = job.find("\n[", begin);
+  ASSERT_NE(end, std::string::npos);
+  job.replace(begin, end - begin, "[data]\nname = \"idx\"\ndir = \"/nowhere\"\n");
+  write("run/job.toml", job);
+  ASSERT_EQ(run({"export", path("run"), "--to", path("m.onnx")}), 0) << said_;
 }
 
 TEST_F(ProcessExport, RefusesWhatItCannotWrite) {

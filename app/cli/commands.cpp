@@ -216,7 +216,7 @@ void add_worker(Commands& all) {
 void add_launch(Commands& all) {
   auto [app, it] = all.add("launch", "run a job or a script on several machines, from this one", launch);
   all.scripts.push_back(&it.script.emplace());
-  app.add_option("hosts", it.hosts_file, std::string(hosts_help) + "; left out with --hosts");
+  app.add_option("hosts_file", it.hosts_file, std::string(hosts_help) + "; left out with --hosts");
   app.add_option("job", it.job_file,
                  "the job file (TOML), or a script, as for `steelyard run`; arguments after a script are "
                  "passed to it");

@@ -98,7 +98,7 @@ TEST(Journal, ATruncatedLastRecordIsIgnored) {
   }
 }
 
-// Of another release, of which nothing else can be read: tests/package/former_release_test.py has such journals.
+// Nothing else can be read of another release's journal: tests/package/former_release_test.py has such ones.
 TEST(Journal, TheBuildOfTheWriterIsReadAlone) {
   std::vector<std::byte> journal = some_journal();
   EXPECT_EQ(JournalReader(journal).build(), "this build");

@@ -3,14 +3,12 @@
 // attend's. Other lines, as those of a login shell, are ignored. One thread.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/launch/children.h"
 #include "app/launch/launch_plan.h"
-#include "app/launch/pipes.h"
+#include "app/launch/reached_command.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/time.h"
@@ -37,17 +35,11 @@ class Conversation {
  private:
   const LaunchHost& host_;
   const std::string roles_;
-  Pipe to_host_ = make_pipe(), from_host_ = make_pipe(), errors_ = make_pipe();
-  LineWriter in_{std::move(to_host_.write)};
-  LineReader out_{std::move(from_host_.read), longest_launch_line};
-  LineReader error_{std::move(errors_.read), longest_said};
-  std::deque<std::string> words_;  // the last lines on standard error
   std::optional<Json> answer_;
   Time answered_;
   bool asked_ = false;
   std::optional<Failure> failure_;
-  std::optional<int> status_;  // once the child has exited
-  Children children_;          // destroyed first
+  ReachedCommand command_;
 };
 
 // Waits until each has answered or failed; one that is silent for longer than `limit` fails.

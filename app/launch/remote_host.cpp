@@ -15,28 +15,18 @@ namespace {
 
 constexpr Duration between_beats = std::chrono::seconds(5);  // attend's timeout is five minutes
 constexpr Duration first_word = std::chrono::minutes(1);     // timeout for the first message of a host
-constexpr std::size_t kept_words = 5;                        // lines
-constexpr std::size_t longest_word = 300;                    // columns, in a message for people
 
 constexpr Duration minute = std::chrono::minutes(1);
 
 }  // namespace
 
 RemoteHost::RemoteHost(const LaunchPlan& plan, const LaunchHost& host, const RunDirectory& run, Warning warn)
-    : plan_(plan), host_(host), door_(plan, host.spec.name, run, std::move(warn)) {
-  const Pipe in = std::move(to_host_), out = std::move(from_host_), error = std::move(errors_);
-  children_.start(host.spec.name, {.path = host.command.front(),
-                                   .arguments = {host.command.begin() + 1, host.command.end()},
-                                   .in = in.read.get(),
-                                   .out = out.write.get(),
-                                   .error = error.write.get(),
-                                   .exits_with_input = true});
-}
+    : plan_(plan), host_(host), door_(plan, host.spec.name, run, std::move(warn)), command_(host) {}
 
 void RemoteHost::tell(const ToHost& message) {
   if (const auto* it = std::get_if<StartProcess>(&message))
     door_.open_log(it->name);  // so that the file exists even if the process prints nothing
-  in_.add(to_line(message));
+  command_.send(to_line(message));
 }
 
 std::vector<FromHost> RemoteHost::hear(Time now) {
@@ -44,16 +34,9 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
     beat_ = now;
     tell(Beat{});
   }
-  in_.flush();
-  for (const Child& child : children_.ended()) status_ = child.status;
   std::vector<FromHost> news;
-  for (std::string& line : error_.read()) {
-    if (line.ends_with('\r')) line.pop_back();  // ssh writes for a terminal
-    door_.other(line, now);
-    words_.push_back(shown_line(line, longest_word));
-    if (words_.size() > kept_words) words_.pop_front();
-  }
-  for (const std::string& line : out_.read()) {
+  for (const std::string& line : command_.look()) door_.other(line, now);
+  for (const std::string& line : command_.answers()) {
     std::optional<FromHost> message = from_host(line);
     if (!message) {
       door_.other(line, now);  // greeting of a login shell
@@ -65,7 +48,7 @@ std::vector<FromHost> RemoteHost::hear(Time now) {
   }
   door_.flush(now);
   if (left_) return news;
-  if (status_ && news.empty()) throw lost(*status_);
+  if (command_.status() && news.empty()) throw lost(*command_.status());
   if (!ready_ && now - since_ > first_word) {
     throw Failure(ExitCode::unreachable,
                   "host '" + host_.spec.name + "' (" + plan_.roles_on(host_.spec.name) +
@@ -82,8 +65,7 @@ void RemoteHost::check(const HostReady& message) {
 }
 
 Failure RemoteHost::lost(int status) const {
-  std::string said;
-  for (const std::string& line : words_) said += (said.empty() ? "" : "; ") + line;
+  const std::string said = command_.last_words();
   if (!ready_) return unreachable(host_, plan_.roles_on(host_.spec.name), status, said);
   return {ExitCode::unreachable, "host '" + host_.spec.name + "': the connection is lost (its process " +
                                      describe_status(status) + (said.empty() ? "" : ": " + said) +
@@ -92,7 +74,7 @@ Failure RemoteHost::lost(int status) const {
 
 void RemoteHost::leave() {
   if (std::exchange(left_, true)) return;
-  in_.close();
+  command_.close();
   door_.close();
 }
 

@@ -3,16 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/launch/children.h"
 #include "app/launch/launch_plan.h"
 #include "app/launch/pipes.h"
+#include "app/launch/reached_command.h"
 #include "app/report/line_file.h"
 #include "app/report/run_directory.h"
 #include "core/time.h"
@@ -104,7 +103,7 @@ class RemoteHost final : public Host {
   void tell(const ToHost& message) override;
   std::vector<FromHost> hear(Time now) override;
   void leave() override;
-  [[nodiscard]] bool over() const override { return left_ && children_.running() == 0; }
+  [[nodiscard]] bool over() const override { return left_ && command_.over(); }
 
  private:
   void check(const HostReady& message);
@@ -113,16 +112,10 @@ class RemoteHost final : public Host {
   const LaunchPlan& plan_;
   const LaunchHost& host_;
   HostDoor door_;
-  Pipe to_host_ = make_pipe(), from_host_ = make_pipe(), errors_ = make_pipe();
-  LineWriter in_{std::move(to_host_.write)};
-  LineReader out_{std::move(from_host_.read), longest_launch_line};
-  LineReader error_{std::move(errors_.read), longest_said};
-  std::deque<std::string> words_;  // the last lines on standard error
   const Time since_ = steady_now();
   Time beat_ = since_;
   bool ready_ = false, left_ = false;
-  std::optional<int> status_;  // once the child has exited
-  Children children_;          // destroyed first
+  ReachedCommand command_;
 };
 
 }  // namespace steelyard

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/report/terminal_text.h"
+#include "app/report/text_table.h"
 
 namespace steelyard {
 namespace {
@@ -13,18 +14,9 @@ constexpr std::size_t longest_cell = 30;  // columns
 
 using Row = std::vector<std::string>;
 
-// Columns that are as wide as their widest cell.
 std::string aligned(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
   std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + std::string(widths[i] - columns_of(row[i]) + 2, ' ');
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
+  for (const std::string& line : aligned_lines(rows)) text += line + "\n";
   return text;
 }
 

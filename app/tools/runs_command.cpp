@@ -1,9 +1,9 @@
 #include "app/tools/runs_command.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "app/config/hosts_file.h"
 #include "app/config/job_source.h"
@@ -12,6 +12,7 @@
 #include "app/report/output_file.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
+#include "app/report/text_table.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t longest_cell = 40;  // columns
 
 // Without the rounds, which may be many.
-ReportedRun described(const std::string& path) {
+ListedRun described(const std::string& path) {
   const auto text = [&](const char* file, const char* what) {
     std::error_code ignored;
     return fs::exists(path + file, ignored) ? read_input(path + file, {what, 64, ""}) : std::string();
@@ -35,16 +36,16 @@ ReportedRun described(const std::string& path) {
       path, job,
       run_record("", text("/events.jsonl", "events of a run"), text("/result.json", "result of a run")));
   run.state = state_of(path, run.record.result);
-  return run;
+  return {std::move(run), !list_checkpoints(path + "/checkpoints").empty()};
 }
 
-std::string began(const ReportedRun& run) {
-  return run.record.origins.empty() ? "" : run.record.origins.front().date;
+std::string began(const ListedRun& it) {
+  const std::vector<Origin>& origins = it.run.record.origins;
+  return origins.empty() ? "" : origins.front().date;
 }
 
-bool can_resume(const ReportedRun& run) {
-  return run.state != "running" && run.state != "finished" &&
-         !list_checkpoints(run.path + "/checkpoints").empty();
+bool can_resume(const ListedRun& it) {
+  return it.run.state != "running" && it.run.state != "finished" && it.has_checkpoint;
 }
 
 // The command that started the run. The run directory of a script does not have the script.
@@ -55,13 +56,12 @@ std::string resume_command(const ReportedRun& run) {
          " --resume";
 }
 
-std::string result_text(const ReportedRun& run) {
-  const RunResult& result = run.record.result;
-  if (run.state == "running") return "running";
-  std::string text = run.state;
+std::string result_text(const ListedRun& it) {
+  const RunResult& result = it.run.record.result;
+  if (it.run.state == "running") return "running";
+  std::string text = it.run.state;
   if (result.accuracy >= 0) text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
-  if (run.state != "finished" && list_checkpoints(run.path + "/checkpoints").empty())
-    text += ", no checkpoint";
+  if (it.run.state != "finished" && !it.has_checkpoint) text += ", no checkpoint";
   return text;
 }
 
@@ -113,43 +113,37 @@ std::string newest_run(const std::string& folder) {
   return newest;
 }
 
-std::string runs_table(const std::vector<ReportedRun>& runs) {
-  std::vector<std::array<std::string, 6>> rows{{"run", "began (UTC)", "model", "policy", "time", "result"}};
-  for (const ReportedRun& run : runs) {
-    std::string date = began(run).substr(0, 16);  // to the minute
+std::string runs_table(const std::vector<ListedRun>& runs) {
+  std::vector<std::vector<std::string>> rows{{"run", "began (UTC)", "model", "policy", "time", "result"}};
+  for (const ListedRun& it : runs) {
+    const ReportedRun& run = it.run;
+    std::string date = began(it).substr(0, 16);  // to the minute
     std::ranges::replace(date, 'T', ' ');
     const std::string model = run.about.substr(0, run.about.find(','));
-    rows.push_back({run.path, date, model, run.policy,
-                    run.record.result.seconds >= 0 ? duration_text(run.record.result.seconds) : "",
-                    result_text(run)});
+    const double seconds = run.record.result.seconds;
+    std::vector<std::string> row{shown_line(run.path)};
+    for (const std::string& cell :
+         {date, model, run.policy, seconds >= 0 ? duration_text(seconds) : "", result_text(it)})
+      row.push_back(shown_line(cell.empty() ? "-" : cell, longest_cell));
+    rows.push_back(std::move(row));
   }
-  std::array<std::size_t, 6> widths{};
-  for (auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i > 0) row[i] = shown_line(row[i].empty() ? "-" : row[i], longest_cell);
-      widths[i] = std::max(widths[i], columns_of(shown_line(row[i])));
-    }
-  }
-  std::string text;
-  for (std::size_t at = 0; at < rows.size(); ++at) {
-    for (std::size_t i = 0; i < rows[at].size(); ++i) {
-      const std::string cell = shown_line(rows[at][i]);
-      text += cell;
-      if (i + 1 < rows[at].size()) text += std::string(widths[i] - columns_of(cell) + 2, ' ');
-    }
-    text += "\n";
-    if (at > 0 && can_resume(runs[at - 1])) text += "  " + resume_command(runs[at - 1]) + "\n";
+  const std::vector<std::string> lines = aligned_lines(rows);
+  std::string text = lines.front() + "\n";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += lines[i + 1] + "\n";
+    if (can_resume(runs[i])) text += "  " + resume_command(runs[i].run) + "\n";
   }
   return text;
 }
 
-std::string runs_json(const std::vector<ReportedRun>& runs) {
+std::string runs_json(const std::vector<ListedRun>& runs) {
   Json list = Json::array();
-  for (const ReportedRun& run : runs) {
+  for (const ListedRun& it : runs) {
+    const ReportedRun& run = it.run;
     const RunResult& result = run.record.result;
     list.push_back({{"run", run.path},
                     {"name", run.name},
-                    {"began", began(run).empty() ? Json() : Json(began(run))},
+                    {"began", began(it).empty() ? Json() : Json(began(it))},
                     {"about", run.about},
                     {"policy", run.policy},
                     {"sync", run.sync},
@@ -159,14 +153,14 @@ std::string runs_json(const std::vector<ReportedRun>& runs) {
                     {"accuracy", known_or_null(result.accuracy)},
                     {"samples_per_second", known_or_null(result.samples_per_second)},
                     {"percent_of_ideal", known_or_null(result.percent_of_ideal)},
-                    {"resume", can_resume(run) ? Json(resume_command(run)) : Json()}});
+                    {"resume", can_resume(it) ? Json(resume_command(run)) : Json()}});
   }
   return dump_json(Json{{"format", 1}, {"runs", list}}, 2) + "\n";
 }
 
 void run_runs(const RunsCommand& command) {
   check_output("--json", command.json);
-  std::vector<ReportedRun> runs;
+  std::vector<ListedRun> runs;
   for (const std::string& path : runs_in(command.folder)) runs.push_back(described(path));
   std::ranges::stable_sort(runs, {}, began);  // dates are in order as texts
   if (!command.json.empty()) write_output("--json", command.json, runs_json(runs));

@@ -21,9 +21,12 @@ std::string newest_run(const std::string& folder);            // written to last
 // "running", "stopped", or the outcome in result.json.
 std::string state_of(const std::string& run, const RunResult& result);
 
-// The runs, read without their rounds, with `state`; as lines of a table, each followed by the command that
-// resumes the run, if it can be resumed. Pure.
-std::string runs_table(const std::vector<ReportedRun>& runs);
-std::string runs_json(const std::vector<ReportedRun>& runs);
+struct ListedRun {
+  ReportedRun run;  // with `state`, without its rounds
+  bool has_checkpoint = false;
+};
+// The lines of a table, each followed by the command that resumes the run, if it can be resumed. Pure.
+std::string runs_table(const std::vector<ListedRun>& runs);
+std::string runs_json(const std::vector<ListedRun>& runs);
 
 }  // namespace steelyard

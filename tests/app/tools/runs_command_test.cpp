@@ -14,14 +14,15 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-ReportedRun made(const std::string& path, const std::string& state, const std::string& result) {
+ListedRun made(const std::string& path, const std::string& state, const std::string& result,
+               bool has_checkpoint = false) {
   MadeRun run;
   run.process(0);
   ReportedRun it = reported(run);
   it.path = path;
   it.state = state;
   it.record = run.record(result);
-  return it;
+  return {it, has_checkpoint};
 }
 
 TEST(RunsTable, NamesTimeModelPolicyAndResult) {
@@ -34,6 +35,14 @@ TEST(RunsTable, NamesTimeModelPolicyAndResult) {
                   "runs/a +2026-05-04 07:08 +a model on some data +equal +1:23 +finished, accuracy 88.40 %"));
   EXPECT_THAT(table, ContainsRegex("runs/long-name +2026-05-04 07:08 .* - +running\n"));
   EXPECT_THAT(table, Not(HasSubstr("--resume"))) << "neither can be resumed";
+}
+
+TEST(RunsTable, AStoppedRunWithACheckpointCanBeResumed) {
+  const std::string command = "steelyard train runs/a/job.toml --run-dir runs/a --resume";
+  const std::vector<ListedRun> runs{made("runs/a", "stopped", "", true), made("runs/b", "stopped", "")};
+  EXPECT_THAT(runs_table(runs),
+              testing::ContainsRegex("runs/a .* stopped\n  " + command + "\nruns/b .*, no checkpoint\n$"));
+  EXPECT_EQ(parse_json(runs_json(runs))["runs"][0]["resume"], command);
 }
 
 TEST(RunsTable, TheJsonHasNullForWhatIsUnknown) {

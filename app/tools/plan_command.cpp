@@ -206,12 +206,9 @@ std::string launch_line(const PlanCommand& command, const std::string& hosts, co
   return shell_line(words);
 }
 
-// The best candidate of existing workers only; null if no candidate qualifies. `exact`: only modes without a
-// caution.
-const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there,
-                            bool exact) {
+// The best candidate of existing workers only; null if no candidate qualifies.
+const Candidate* best_there(const std::vector<Candidate>& ranked, const std::vector<std::string>& there) {
   for (const Candidate& it : ranked) {
-    if (exact && !caution(it.mode).empty()) continue;
     if (std::ranges::all_of(it.workers, [&](const std::string& name) {
           return std::ranges::find(there, name) != there.end();
         }))
@@ -330,14 +327,14 @@ void run_plan(const PlanCommand& command) {
   say(measured_table(measured, job.global_batch, megabytes(job)));
   const std::vector<Candidate> ranked =
       ranked_candidates(job, measured, modes, [&] { return interrupted.load(); });
-  const Candidate* fastest = best_there(ranked, there, false);
-  const Candidate* exact = best_there(ranked, there, true);
+  const std::vector<Candidate> compared = exact_ones(ranked);
+  const Candidate* fastest = best_there(ranked, there);
+  const Candidate* exact = best_there(compared, there);
   const Candidate* best = exact != nullptr ? exact : fastest;
   if (interrupted || best == nullptr) throw Failure(ExitCode::temporary, "interrupted: no plan was made");
   write_text(directory + "/candidates.json", candidates_json(ranked));
-  const std::vector<Candidate> compared = exact_ones(ranked);
   say(candidate_table(ranked) + worth_table(compared, measured));
-  if (best->workers != compared.front().workers)
+  if (best != &compared.front())
     say("the best candidate needs a worker that does not exist yet; the best one of existing workers:\n");
   if (command.check) say(checked_text(best->rate, planner.checked(*best)));
   const auto start_text = [&](const Candidate& it, const std::string& file) {
@@ -345,8 +342,8 @@ void run_plan(const PlanCommand& command) {
     const std::string profile_ms = profile_ms_of(measured, it.workers);
     return "to start it:\n  " + launch_line(command, file, it.mode, profile_ms) + "\n";
   };
-  say((best == exact ? "" : caution(best->mode)) + start_text(*best, directory + "/hosts.toml"));
-  if (fastest != best)
+  say(caution(best->mode) + start_text(*best, directory + "/hosts.toml"));
+  if (caution(best->mode).empty() && !caution(fastest->mode).empty())
     say(other_mathematics_text(*best, *fastest) + start_text(*fastest, directory + "/hosts_other.toml"));
 }
 

@@ -13,6 +13,7 @@
 #include "app/report/run/lanes.h"
 #include "app/report/run/run_charts.h"
 #include "app/report/run/status_text.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {
@@ -235,22 +236,18 @@ Json facts(const ReportedRun& run) {
 // Before the first round: which workers joined, by the notes of the scheduler, and which are missing.
 void add_joined(Json& section, const ReportedRun& run) {
   TextRows rows{{"worker", "state"}};
-  std::size_t missing = 0;
-  std::string names;
-  for (const auto& [worker, machine] : run.machines) {
-    const std::string note = "worker '" + worker + "' joined";
-    const bool joined =
-        std::ranges::any_of(run.record.events, [&](const RunEvent& it) { return it.text.starts_with(note); });
-    if (!joined) names += (missing++ > 0 ? ", " : "") + worker;
-    rows.push_back({worker, joined ? "joined" : "missing"});
-  }
-  const std::size_t all = rows.size() - 1;
+  const std::vector<std::string> missing = missing_workers(run);
+  for (const auto& [worker, machine] : run.machines)
+    rows.push_back({worker, std::ranges::find(missing, worker) == missing.end() ? "joined" : "missing"});
+  const std::size_t all = run.machines.size();
   if (all == 0) return add_block(section, text_block("finding", "No round of training has ended.", ""));
-  const std::string joined = std::to_string(all - missing) + " of " + count_of(all, "worker") + " joined.";
-  add_block(section, missing > 0
-                         ? text_block("finding", "The job waits for " + count_of(missing, "worker") + ".",
-                                      " " + joined + " Missing: " + names + ".")
-                         : text_block("finding", "All workers joined.", " No round of training has ended."));
+  const std::string present =
+      std::to_string(all - missing.size()) + " of " + count_of(all, "worker") + " joined.";
+  add_block(section,
+            !missing.empty()
+                ? text_block("finding", "The job waits for " + count_of(missing.size(), "worker") + ".",
+                             " " + present + " Missing: " + joined(missing) + ".")
+                : text_block("finding", "All workers joined.", " No round of training has ended."));
   add_block(section, table_block("joined", "Workers", rows));
 }
 

@@ -5,6 +5,7 @@
 #include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
 #include "app/report/terminal_text.h"
+#include "core/error.h"
 
 namespace steelyard {
 namespace {
@@ -114,13 +115,18 @@ std::vector<std::pair<std::string, std::string>> workers_without_rounds(const Re
   return list;
 }
 
-std::string awaited_text(const ReportedRun& run) {
+std::vector<std::string> missing_workers(const ReportedRun& run) {
   const std::map<std::string, std::string> notes = last_notes(run.record);
-  std::string missing;
+  std::vector<std::string> missing;
   for (const auto& [worker, machine] : run.machines) {
-    if (!notes.contains(worker)) missing += (missing.empty() ? "" : ", ") + worker;
+    if (!notes.contains(worker)) missing.push_back(worker);
   }
-  if (!missing.empty()) return "waiting for " + missing;
+  return missing;
+}
+
+std::string awaited_text(const ReportedRun& run) {
+  const std::vector<std::string> missing = missing_workers(run);
+  if (!missing.empty()) return "waiting for " + joined(missing);
   return run.record.events.empty()
              ? "waiting for the first process"
              : "waiting for the first round; last note: " + run.record.events.back().text;

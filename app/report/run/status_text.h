@@ -35,6 +35,8 @@ RunStatus status_of(const ReportedRun& run);
 // scheduler.
 std::vector<std::pair<std::string, std::string>> workers_without_rounds(const ReportedRun& run,
                                                                         const RunStatus& status);
+// The workers of the job that have not joined, by the notes of the scheduler.
+std::vector<std::string> missing_workers(const ReportedRun& run);
 // What a running job whose first round has not ended waits for.
 std::string awaited_text(const ReportedRun& run);
 

@@ -2,8 +2,9 @@
 //
 // A scheduler and its standby have one place each, and a member is connected to both. It accepts one of them
 // at a time: the first that answers, then the one with the highest generation in its heartbeat
-// (protocol/messages.h). A former leader that returns is ignored. While the leader's connection is lost, a
-// member sends to all places.
+// (protocol/messages.h). A former leader that returns is ignored. While the leader's connection is lost, or
+// the leader is silent for long, a member sends to all places: a standby learns of a member only by its
+// messages, and a leader that was superseded while its machine hung keeps its connections.
 //
 // One thread, the link's.
 #pragma once
@@ -12,12 +13,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/time.h"
+
 namespace steelyard {
 
 class Leader {
  public:
+  static constexpr Duration patience = std::chrono::seconds(4);  // with a silent leader
+
   // Whether to accept a message from this place. `generation`: that of a heartbeat.
-  bool believes(std::size_t place, std::optional<std::uint64_t> generation) {
+  bool believes(Time now, std::size_t place, std::optional<std::uint64_t> generation) {
     const bool same = place_ == place;
     const bool none_is_known = !place_;
     const bool takes_over =
@@ -27,6 +32,7 @@ class Leader {
     if (generation) generation_ = *generation;
     place_ = place;
     connected_ = true;
+    heard_ = now;
     return true;
   }
   // The connection to this place is lost. Returns whether it was the leader's.
@@ -36,12 +42,15 @@ class Leader {
     return true;
   }
   // The place to send to. std::nullopt: all places.
-  [[nodiscard]] std::optional<std::size_t> place() const { return connected_ ? place_ : std::nullopt; }
+  [[nodiscard]] std::optional<std::size_t> place(Time now) const {
+    return connected_ && now - heard_ <= patience ? place_ : std::nullopt;
+  }
 
  private:
   std::optional<std::size_t> place_;
   std::uint64_t generation_ = 0;
   bool connected_ = false;
+  Time heard_;  // last accepted message
 };
 
 }  // namespace steelyard

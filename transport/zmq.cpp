@@ -42,7 +42,8 @@ class ZmqLink::State {
     denied_.remove(peer);
     nudges_.forget(peer);
   }
-  bool send(NodeId to, Frames frames);  // false: not accepted by any connection
+  // `everywhere`: to all places of `to`. Returns false if no connection accepted it.
+  bool send(NodeId to, Frames frames, bool everywhere);
   std::optional<Envelope> receive(Time deadline);
   void post(std::vector<Envelope> envelopes) { inbox_.post(std::move(envelopes)); }
 
@@ -75,10 +76,13 @@ class ZmqLink::State {
 
   // The peer has several places, and none is known to lead.
   static bool leads_nowhere(const Dealer& dealer) {
-    return dealer.lines.size() > 1 && !dealer.leader.place();
+    return dealer.lines.size() > 1 && !dealer.leader.place(steady_now());
   }
   // The connection to send through: the leader's, or the only one.
-  static Line& line_of(Dealer& dealer) { return dealer.lines[dealer.leader.place().value_or(0)]; }
+  static Line& line_of(Dealer& dealer) {
+    if (dealer.lines.size() == 1) return dealer.lines[0];
+    return dealer.lines[dealer.leader.place(steady_now()).value_or(0)];
+  }
   Dealer dial(NodeId peer, const std::string& endpoint);
   Line dial_place(NodeId peer, const std::string& place, bool one_of_several);
   void wait(Time deadline);
@@ -175,9 +179,9 @@ std::optional<ZmqLink::State::Lane> ZmqLink::State::lane_to(NodeId node) {
   return std::nullopt;
 }
 
-bool ZmqLink::State::send(NodeId to, Frames frames) {
+bool ZmqLink::State::send(NodeId to, Frames frames, bool everywhere) {
   const auto dealer = dealers_.find(to);
-  if (dealer != dealers_.end() && leads_nowhere(dealer->second)) {
+  if (dealer != dealers_.end() && (leads_nowhere(dealer->second) || everywhere)) {
     bool taken = false;
     for (const Line& line : dealer->second.lines) {
       line.socket->quiet = false;
@@ -429,10 +433,13 @@ void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   accept(from, received.key, header, std::move(received.payload), line);
 }
 
-// If the scheduler has several places, messages of one of them are accepted.
+// If the scheduler has several places, messages of one of them are accepted. But a former leader must learn
+// that it was superseded: the shard answers its claim.
 bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
   const auto dealer = dealers_.find(in.from);
   if (dealer == dealers_.end() || dealer->second.lines.size() < 2) return true;
+  const auto* to_shard = std::get_if<ToShard>(&in.message);
+  if (to_shard != nullptr && std::holds_alternative<LeaderClaim>(*to_shard)) return true;
   const SchedulerBeat* beat = std::visit(
       [](const auto& receiver) -> const SchedulerBeat* {
         if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>)
@@ -440,7 +447,7 @@ bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
         return nullptr;
       },
       in.message);
-  return dealer->second.leader.believes(line,
+  return dealer->second.leader.believes(steady_now(), line,
                                         beat == nullptr ? std::nullopt : std::optional(beat->generation));
 }
 
@@ -478,7 +485,10 @@ void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_e
 void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
 void ZmqLink::send(Envelope envelope) {
-  if (!state_->send(envelope.to, encode(envelope.message))) ++state_->dropped;
+  // The claimant may be a former leader.
+  const auto* to_scheduler = std::get_if<ToScheduler>(&envelope.message);
+  const bool everywhere = to_scheduler != nullptr && std::holds_alternative<LeaderGrant>(*to_scheduler);
+  if (!state_->send(envelope.to, encode(envelope.message), everywhere)) ++state_->dropped;
   if (is_last_word(envelope.message)) state_->refused(envelope.to);
 }
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }

@@ -283,6 +283,54 @@ TEST_F(Strangers, TheSchedulerOfTheHigherGenerationLeads) {
   EXPECT_TRUE(beat(*listener, 1));
 }
 
+// Otherwise it would wait for its claim to time out, and keep the members that never lost their connection.
+TEST_F(Strangers, AFormerLeaderLearnsThatItWasSuperseded) {
+  const NodeId arbiter{Role::shard, 7};
+  ZmqLink former(*context, scheduler_node), shard(*context, arbiter);
+  const std::string second = former.listen("tcp://127.0.0.1:*");
+  shard.connect(scheduler_node, second + "," + endpoint);
+  // Repeats a message until the other side receives one of this type.
+  const auto reaches = [&]<class What>(ZmqLink& from, ZmqLink& to, const Envelope& said, What) {
+    const Time deadline = soon();
+    while (steady_now() < deadline) {
+      from.send(said);
+      while (const auto got = to.receive(steady_now() + milliseconds(20))) {
+        const auto* message = std::get_if<typename What::Receiver>(&got->message);
+        if (message != nullptr && std::holds_alternative<typename What::Type>(*message)) return true;
+      }
+    }
+    return false;
+  };
+  struct Beat {
+    using Receiver = ToShard;
+    using Type = SchedulerBeat;
+  };
+  struct Claim {
+    using Receiver = ToShard;
+    using Type = LeaderClaim;
+  };
+  struct Hello {
+    using Receiver = ToScheduler;
+    using Type = Arbitrates;
+  };
+  struct Grant {
+    using Receiver = ToScheduler;
+    using Type = LeaderGrant;
+  };
+  const auto to_shard = [&](ToShard said) {
+    return Envelope{scheduler_node, arbiter, Message(std::move(said))};
+  };
+  const auto from_shard = [&](ToScheduler said) {
+    return Envelope{arbiter, scheduler_node, Message(std::move(said))};
+  };
+  for (ZmqLink* it : {&former, listener.get()})
+    ASSERT_TRUE(reaches(shard, *it, from_shard(Arbitrates{}), Hello{}));
+  ASSERT_TRUE(reaches(former, shard, to_shard(SchedulerBeat{1, 0}), Beat{}));
+  ASSERT_TRUE(reaches(*listener, shard, to_shard(SchedulerBeat{1, 1}), Beat{}));
+  EXPECT_TRUE(reaches(former, shard, to_shard(LeaderClaim{1, 5, arbiter, 0}), Claim{}));
+  EXPECT_TRUE(reaches(shard, former, from_shard(LeaderGrant{5, false}), Grant{}));
+}
+
 // Its earlier messages had no receiver, so it must send them again.
 TEST_F(Strangers, AConnectionWithoutALeaderIsReported) {
   auto former = std::make_unique<ZmqLink>(*context, scheduler_node);

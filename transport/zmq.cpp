@@ -326,9 +326,12 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
     if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
     const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
     if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
-    // Messages sent before are lost if no node had accepted the connection.
-    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && (denied_.remove(peer) || leads_nowhere(dealer)))
-      lose(peer);
+    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      // A former leader can send its claim only to a node from which it has received something.
+      if (dealer.lines.size() > 1) (void)send_frames(line.socket->socket(), nullptr, nudge_frame());
+      // Messages sent before are lost if no node had accepted the connection.
+      if (denied_.remove(peer) || leads_nowhere(dealer)) lose(peer);
+    }
     broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
   }
   if (!broken) return;

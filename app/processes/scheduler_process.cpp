@@ -172,7 +172,6 @@ RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional
   }
   RunSetup task{std::move(file), *run};
   const Job& job = task.file.job;
-  std::filesystem::remove(run->journal());  // of an earlier run
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
   task.place.source.class_names = trained.class_names;
@@ -181,6 +180,7 @@ RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional
   memory_check("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
   });
+  std::filesystem::remove(run->journal());  // of an earlier run
   write_text(run->job(), task.file.resolved);
   return task;
 }

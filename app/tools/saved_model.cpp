@@ -47,9 +47,10 @@ std::string find_checkpoint(const std::string& path) {
   if (fs::is_regular_file(path + "/" + manifest_file, ignored)) return path;
   const std::string there = path + "/checkpoints";
   if (!fs::is_directory(there, ignored)) {
-    refuse_usage(path +
-                 ": is neither a checkpoint nor a run: give one, as in runs/job-1/checkpoints/1180 or "
-                 "runs/job-1");
+    throw Failure(ExitCode::io,
+                  path +
+                      ": is neither a checkpoint nor a run: give one, as in runs/job-1/checkpoints/1180 or "
+                      "runs/job-1");
   }
   std::vector<std::string> warnings;
   const auto tell = [&] {

@@ -73,7 +73,7 @@ constexpr std::size_t most_mb = 2048;  // of a file of lines
 std::string text_of(const std::string& path, const std::string& what, bool needed) {
   std::error_code ignored;
   if (!needed && !fs::exists(path, ignored)) return "";
-  return read_input(path, {what, most_mb, "give the directory of a run, such as runs/job-1"});
+  return read_input(path, {what, most_mb, "give the directory of a run, such as runs/job-1", ExitCode::io});
 }
 
 std::string last_part(const std::string& path) {

@@ -7,8 +7,8 @@
 
 namespace steelyard::nn {
 
-// The loss of one sample with `size` outputs and as many targets; `kind` is one that takes targets. `gradient`
-// receives the gradient for each output. NaN outputs give a NaN loss.
+// The loss of one sample with `size` outputs and as many targets; `kind` is one that takes targets.
+// `gradient` receives the gradient for each output. NaN outputs give a NaN loss.
 double target_loss(Loss kind, const float* outputs, const float* targets, std::uint32_t size,
                    float* gradient);
 

@@ -16,8 +16,8 @@ struct ExportedModel {
   std::vector<double> mean{0};         // inputs are (raw - mean) / deviation: one number for all values, or
   std::vector<double> deviation{1};    // one for each channel
   std::vector<std::string> classes{};  // names, by number, or of targets; empty: unknown
-  // Outputs are scaled targets: a number of the data is output * target_deviation + target_mean. Both empty: the
-  // outputs are scores of classes.
+  // Outputs are scaled targets: a number of the data is output * target_deviation + target_mean. Both empty:
+  // the outputs are scores of classes.
   std::vector<double> target_mean{}, target_deviation{};
   std::string title{};  // the model's name and origin, for readers
 

@@ -295,7 +295,7 @@ SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, RunSetup& ta
       from_(task.initial.progress),
       terminal_(standard_error()),
       bar_(shown_, style(options.quiet)),
-      recorder_(task.file, task.run, bar_, killed != nullptr),
+      recorder_(task.file, task.run, bar_, killed != nullptr, {task.file.job, task.place.source}),
       told_(take_place()),
       file_(begin_journal()),
       recording_(introduce_run(web)),

@@ -9,6 +9,7 @@
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
+#include "app/report/test_error.h"
 #include "app/report/timeline.h"
 #include "app/tools/saved_model.h"
 #include "core/error.h"
@@ -96,6 +97,8 @@ std::optional<std::string> accuracy_text(const std::string& rounds, Version vers
       continue;
     if (!json["loss"].is_number()) continue;
     found = printed("loss %.6g", json["loss"].get<double>());
+    if (const TestError error = error_in(json); error.known())
+      found = *found + ", " + error.name + " " + error.text();
     if (json["accuracy"].is_number())
       found = printed("%.2f %%, ", 100 * json["accuracy"].get<double>()) + *found;
   }

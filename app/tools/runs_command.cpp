@@ -63,6 +63,8 @@ std::string result_text(const ListedRun& it) {
   std::string text = it.run.state;
   if (result.accuracy >= 0)
     text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
+  else if (result.error.known())
+    text += ", " + result.error.name + " " + result.error.text();
   else if (std::isfinite(result.test_loss))
     text += ", test loss " + fixed(result.test_loss, 4);
   if (it.run.state != "finished" && !it.has_checkpoint) text += ", no checkpoint";
@@ -159,6 +161,7 @@ std::string runs_json(const std::vector<ListedRun>& runs) {
                     {"samples_per_second", known_or_null(result.samples_per_second)},
                     {"percent_of_ideal", known_or_null(result.percent_of_ideal)},
                     {"resume", can_resume(it) ? Json(resume_command(run)) : Json()}});
+    add_error(list.back(), result.error);
   }
   return dump_json(Json{{"format", 1}, {"runs", list}}, 2) + "\n";
 }

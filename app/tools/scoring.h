@@ -38,7 +38,7 @@ void score(const ScoringTask& task, const std::function<void(const ScoredBatch&)
 // (number - mean) / deviation.
 class TargetScale {
  public:
-  // Of a checkpoint, for so many targets; one of an earlier release has none, so outputs stay as they are.
+  // Takes the scale from the source of a checkpoint. If it has none, raw() and scaled() change nothing.
   TargetScale(const SampleSource& source, std::uint32_t targets);
   // In the units of the labels. `values`: one for each target.
   [[nodiscard]] std::vector<double> raw(std::span<const float> values) const;

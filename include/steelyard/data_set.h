@@ -1,5 +1,5 @@
-// DataSet: random access to samples with labels or targets. To train on data of your own, implement it and add a row to a
-// DataTable (below).
+// DataSet: random access to samples with labels or targets. To train on data of your own, implement it and
+// add a row to a DataTable (below).
 //
 // All processes of a job must have the same samples under the same indices. Messages contain only positions
 // of an epoch; each process maps them to sample indices by the same seeded permutation.
@@ -87,8 +87,8 @@ struct DataSets {
   // How targets were computed from numbers of the file: mean and deviation of each, 0 and 1 if they are as in
   // the file. Predictions are converted back. Empty lists: the samples have class labels.
   Normalization target_scale{{}, {}};
-  // Names of the classes 0, 1, ... (or targets) and of the columns of a table, in UTF-8; empty: they have none.
-  // Checkpoints store them, for predictions.
+  // Names of the classes 0, 1, ... (or targets) and of the columns of a table, in UTF-8; empty: they have
+  // none. Checkpoints store them, for predictions.
   std::vector<std::string> class_names{}, column_names{};
   Augmentation augmentation{};  // applied to training samples as they are read
 };

@@ -21,7 +21,7 @@ struct MicroBatch {
   std::uint32_t count = 0;  // the first `count` samples are real; the rest is padding and changes no sum
   std::uint64_t seed = 0;   // of the job
   std::uint64_t epoch = 0;
-  const float* targets = nullptr;  // size * targets per sample, contiguous; null: there are none
+  const float* targets = nullptr;  // size * targets per sample, contiguous; null with labels alone
 };
 
 // Sums over the real samples of one or more micro-batches.

@@ -120,8 +120,8 @@ Value concat(const std::vector<Value>& values);
 
 class Model : public Builder<Model, Model&> {
  public:
-  // `input` is the shape of one sample of the data set; `classes` is the number of output scores per label, or
-  // of targets if the loss takes them.
+  // `input` is the shape of one sample of the data set; `classes` is the number of output scores per label,
+  // or of targets if the loss takes them.
   Model(Shape input, std::uint32_t classes, Loss loss = Loss::softmax_cross_entropy);
 
   Value input_value() { return {*this, 0}; }
@@ -145,7 +145,8 @@ class Model : public Builder<Model, Model&> {
   std::uint32_t add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs);
 
   // Throws Failure (configuration) if the output is not one score per class (and label) or target, if the
-  // output of an op is never used, or if there are no parameters. layout(), initialize() and Network check this too.
+  // output of an op is never used, or if there are no parameters. layout(), initialize() and Network check
+  // this too.
   void check() const;
 
   // slice_size is left at 0; the job sets it.

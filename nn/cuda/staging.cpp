@@ -32,7 +32,7 @@ void Staging::fill(const MicroBatch& batch, const Arrays<PinnedArray>& to) const
   std::copy_n(batch.inputs, floats_ * batch.count, inputs);
   std::fill_n(inputs + floats_ * batch.count, floats_ * (batch.size - batch.count), 0.0F);
   std::copy_n(batch.labels, std::uint64_t{labels_} * batch.count, to.labels.data());
-  // Of a model that takes targets, a micro-batch may have none if it is only for predictions.
+  // Samples for predictions have no targets.
   if (batch.targets != nullptr)
     std::copy_n(batch.targets, std::uint64_t{targets_} * batch.count, to.targets.data());
   std::copy_n(batch.positions, batch.count, to.positions.data());

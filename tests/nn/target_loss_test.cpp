@@ -51,8 +51,8 @@ Floats bits(std::size_t size, std::uint64_t seed) {
   return values;
 }
 
-// The same numbers as of PyTorch 1.13: mse_loss, l1_loss and binary_cross_entropy_with_logits of these tensors,
-// and the gradients of backward().
+// The same numbers as of PyTorch 1.13: mse_loss, l1_loss and binary_cross_entropy_with_logits of these
+// tensors, and the gradients of backward().
 TEST(TargetLoss, MatchesThePublishedLosses) {
   const Floats outputs{2, -1, 0.5}, targets{1.5, 1, 0.5};
   const Result squared = run(Loss::mean_squared_error, 3, outputs, targets, 1);

@@ -60,8 +60,8 @@ class SampleOrder {
 // BatchBuffer: the memory of one micro-batch.
 //
 // n positions are divided into micro-batches of the largest size and a last one of the smallest size that
-// holds the rest. Its unused entries are padding: zero input, label 0, targets 0, position 0; MicroBatch::count is the
-// number of real samples.
+// holds the rest. Its unused entries are padding: zero input, label 0, targets 0, position 0;
+// MicroBatch::count is the number of real samples.
 //
 // Belongs to one thread at a time; reused without allocating.
 class BatchBuffer {

@@ -211,7 +211,7 @@ class TableReader {
   [[nodiscard]] float target_of(const std::string& field, std::size_t column) const {
     if (is_missing(field)) return std::numeric_limits<float>::quiet_NaN();  // only if no label is needed
     const auto value = number_of(field, format_.decimal);
-    const std::string trouble = target_trouble(format_.kind, value.value_or(NAN));
+    const std::string trouble = target_trouble(format_.kind, static_cast<float>(value.value_or(NAN)));
     if (trouble.empty()) return static_cast<float>(*value);
     refuse("column " + std::to_string(column + 1) + ", the label: '" + field.substr(0, 40) + "' " + trouble +
            ": correct it, or, if labels are classes, leave the loss of [model] out");

@@ -1,5 +1,5 @@
-// Tables of numbers with a label column (or columns of targets), from CSV files: which columns are the inputs,
-// which are the labels, and what becomes of missing values.
+// Tables of numbers with a label column (or columns of targets), from CSV files: which columns are the
+// inputs, which are the labels, and what becomes of missing values.
 #pragma once
 
 #include <steelyard/choice.h>

@@ -21,8 +21,8 @@ struct LabelOptions {
   bool scaled = true;  // only for numbers: each target to mean 0 and deviation 1
 };
 
-// The options of a job file with these meanings, and their values. A job sets the first one by the loss of its
-// model if its file does not (app/config/prepare_job.h).
+// The options of a job file with these meanings, and their values. A job sets the first one by the loss of
+// its model if its file does not (app/config/prepare_job.h).
 inline constexpr const char* targets_key = "targets";
 std::vector<Option> label_options();
 LabelOptions label_options_in(const Options& options);
@@ -50,7 +50,8 @@ class Targets {
   std::uint32_t each_ = 0;
 };
 
-// Scales both sets by the training set's measured() if the options ask for it. Returns DataSets::target_scale.
+// Scales both sets by the training set's measured() if the options ask for it. Returns
+// DataSets::target_scale.
 Normalization scale_targets(Targets& train, Targets& test, const LabelOptions& options);
 
 }  // namespace steelyard

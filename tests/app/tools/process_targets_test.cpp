@@ -72,12 +72,12 @@ class ProcessTargets : public ProcessTest {
 
 TEST_F(ProcessTargets, NumbersAreLearnedAndPredictedInTheirUnits) {
   train_on("mse", "\"price\"");
-  EXPECT_THAT(said_, AllOf(HasSubstr("test loss"), Not(HasSubstr("accuracy"))));
+  EXPECT_THAT(said_, AllOf(HasSubstr("test loss"), HasSubstr("test RMSE"), Not(HasSubstr("accuracy"))));
   EXPECT_EQ(parse_json(text_of(path("own/result.json")))["accuracy"], nullptr);
   EXPECT_TRUE(parse_json(text_of(path("own/result.json")))["test_loss"].is_number());
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"status", path("own")}, {"runs", folder_.path()}, {"inspect", path("own")}})
-    EXPECT_THAT(output(command), AllOf(HasSubstr("loss"), Not(HasSubstr("accuracy")))) << command.front();
+    EXPECT_THAT(output(command), AllOf(HasSubstr("RMSE"), Not(HasSubstr("accuracy")))) << command.front();
   EXPECT_THAT(output({"inspect", path("own")}),
               AllOf(HasSubstr("targets"), HasSubstr("1 name: price"), HasSubstr("size, age; label price")));
 
@@ -85,6 +85,7 @@ TEST_F(ProcessTargets, NumbersAreLearnedAndPredictedInTheirUnits) {
   const double rmse = metric("RMSE"), mae = metric("MAE"), r2 = metric("R2");
   EXPECT_GT(r2, 0.98);
   EXPECT_LT(rmse, 20000);
+  EXPECT_NEAR(parse_json(text_of(path("own/result.json")))["rmse"].get<double>(), rmse, 1e-4 * rmse);
   const std::string of_test_set = output({"predict", path("own")});
   EXPECT_THAT(of_test_set, StartsWith("sample,price,price_label\n0,"));
   double squares = 0, distances = 0;
@@ -149,6 +150,17 @@ TEST_F(ProcessTargets, AnswersHaveProbabilitiesAndAnExactMatch) {
   EXPECT_NEAR(right, exact * test_rows, 0.01);
   output({"export", path("own"), "--to", path("m.onnx")});
   EXPECT_THAT(text_of(path("m.onnx")), AllOf(HasSubstr("Sigmoid"), HasSubstr("probabilities")));
+}
+
+TEST_F(ProcessTargets, ASimulatedTrainingHasALossAndNoAccuracy) {
+  const std::string rows = write("t.csv", table(0, 90, true));
+  const std::string scenario =
+      write("s.toml",
+            "[job]\npolicy = \"equal\"\nglobal_batch = 30\nepochs = 2\ntrain = true\nmodel = \"mlp\"\n"
+            "data = \"csv\"\n[model]\nhidden = [4]\nloss = \"mse\"\n[data]\ntrain = \"" +
+                rows + "\"\ntest = \"" + rows +
+                "\"\nlabel = \"price\"\n[[worker]]\nname = \"a\"\ntime_ms = [1, 0.1]\n");
+  EXPECT_THAT(output({"simulate", scenario}), AllOf(HasSubstr("test loss"), Not(HasSubstr("accuracy"))));
 }
 
 TEST_F(ProcessTargets, AnAccuracyToReachIsRefused) {

@@ -118,6 +118,7 @@ TEST_F(Csv, ErrorsOfTargetsHaveTheirLine) {
   const std::string good = "x,y,z\n1,0,3\n2,1,4\n";
   EXPECT_THAT(complaint("x,y,z\n1,0,cheap\n", good, numbers({"z"})),
               HasSubstr("train.csv:2: column 3, the label: 'cheap' is not a finite number: correct it"));
+  EXPECT_THAT(complaint("x,y,z\n1,0,1e300\n", good, numbers({"z"})), HasSubstr("'1e300' is not a finite"));
   EXPECT_THAT(complaint("x,y,z\n1,0,NA\n", good, numbers({"z"})),
               HasSubstr("column 3, the label, is empty: fill it in, or set missing = \"drop\""));
   EXPECT_THAT(complaint(good, good, numbers({"y", "z"}, LabelKind::binary)),

@@ -44,7 +44,8 @@ struct CsvOptions {
   bool scale_targets = true;
 };
 
-// Shape {1, 1, columns}; classes as in ClassNames, or targets, whose names are class_names. Both files have the same columns, gzipped or not.
+// Shape {1, 1, columns}; classes as in ClassNames, or targets, whose names are class_names. Both files have
+// the same columns, gzipped or not.
 DataSets open_csv(const CsvOptions& options);
 
 }  // namespace steelyard

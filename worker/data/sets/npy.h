@@ -2,8 +2,9 @@
 // a Python dictionary of descr (type of the values), fortran_order and shape, and the values.
 //
 // Files are mapped, or unpacked if they are gzipped. Values are little-endian and row-major: 32- and 64-bit
-// floats and integers of 8 to 64 bits for inputs and targets, integers for labels. The shape is checked against the size
-// of the file before use; for errors, functions throw Failure (io), which names the file and the byte.
+// floats and integers of 8 to 64 bits for inputs and targets, integers for labels. The shape is checked
+// against the size of the file before use; for errors, functions throw Failure (io), which names the file and
+// the byte.
 //
 // An .npz is a zip archive of such files (zip.h), one per array: "mnist.npz:x_train" is the array saved as
 // x_train. If the archive has only one array, the name may be omitted. Arrays of numpy.savez are mapped like

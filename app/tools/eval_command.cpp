@@ -140,7 +140,7 @@ void run_eval(const EvalCommand& command) {
               shown_line(of_job ? saved.job.data : command.input).c_str(), number(samples));
   std::printf("  test loss           %.6g\n", result.sums.loss / static_cast<double>(samples));
   std::fputs(result.text.c_str(), stdout);
-  if (!result.text.empty()) return;
+  if (!result.text.empty() || result.sums.correct == nn::Sums::uncounted) return;
   std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
               100 * static_cast<double>(result.sums.correct) / static_cast<double>(answers),
               number(result.sums.correct), number(answers));

@@ -78,6 +78,8 @@ TEST_F(ProcessTargets, NumbersAreLearnedAndPredictedInTheirUnits) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"status", path("own")}, {"runs", folder_.path()}, {"inspect", path("own")}})
     EXPECT_THAT(output(command), AllOf(HasSubstr("RMSE"), Not(HasSubstr("accuracy")))) << command.front();
+  output({"report", path("own"), "--output", path("run.html")});
+  EXPECT_THAT(text_of(path("run.html")), HasSubstr("test RMSE"));
   EXPECT_THAT(output({"inspect", path("own")}),
               AllOf(HasSubstr("targets"), HasSubstr("1 name: price"), HasSubstr("size, age; label price")));
 

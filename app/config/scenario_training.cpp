@@ -21,6 +21,8 @@ class FirstSamples final : public DataSet {
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     all_->read(index, into, labels);
   }
+  [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
+  void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
 
  private:
   const std::shared_ptr<const DataSet> all_;

@@ -101,7 +101,7 @@ void open_workload(SavedModel& it) {
 
 TestSamples::TestSamples(const DataSets& data, Interval positions, std::vector<std::uint32_t> sizes)
     : order_(data, Purpose::evaluate, 0, 0),
-      buffer_(data.test->shape(), data.test->labels(), std::move(sizes)),
+      buffer_(data.test->shape(), data.test->labels(), std::move(sizes), data.test->targets()),
       rest_(positions) {}
 
 const nn::MicroBatch* TestSamples::next() {

@@ -26,6 +26,8 @@ class PaddedDataSet final : public DataSet {
   [[nodiscard]] std::uint32_t classes() const override { return inner_->classes(); }
   [[nodiscard]] std::uint32_t labels() const override { return inner_->labels(); }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+  [[nodiscard]] std::uint32_t targets() const override { return inner_->targets(); }
+  void read_targets(std::uint64_t index, float* into) const override { inner_->read_targets(index, into); }
 
  private:
   const std::shared_ptr<const DataSet> inner_;
@@ -42,6 +44,9 @@ using Histograms = std::vector<std::array<std::uint64_t, 256>>;
 Normalization normalization_of(const Histograms& counts);
 // For the values that this set reads, without NaN; one mean and deviation for each channel.
 Normalization measure(const DataSet& data);
+// The square root of a variance about this mean, or 1 for constant values, whose variance is 0 but for
+// rounding.
+double deviation_of(double variance, double mean);
 
 // Both sets; `normalized`: each channel with the training set's measure().
 template <class Set>

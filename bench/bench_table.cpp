@@ -31,6 +31,7 @@ std::string line_of(const std::string& figure, const std::string& ours, const st
 
 void Table::section(std::string title) {
   lines_.push_back("");
+  section_ = title;
   lines_.push_back(std::move(title));
   std::fprintf(stderr, "\n%s\n", lines_.back().c_str());
 }
@@ -42,6 +43,7 @@ void Table::add(Row row) {
       row.figure, shown(row.ours) + " " + row.unit, compared ? row.limit + " " + shown(row.other) : "-",
       compared ? number(row.ratio()) : "-", target, row.target ? (row.met() ? "met" : "MISSED") : "-"));
   std::fprintf(stderr, "%s\n", lines_.back().c_str());
+  rows_.emplace_back(section_, std::move(row));
 }
 
 void Table::note(std::string line) {
@@ -54,6 +56,17 @@ void Table::print(std::FILE* to) const {
       line_of("figure", "median [min..max]", "limit in the same run", "ratio", "target", "");
   std::fprintf(to, "\n%s\n", head.c_str());
   for (const std::string& line : lines_) std::fprintf(to, "%s\n", line.c_str());
+}
+
+void Table::print_rows(std::FILE* to) const {
+  for (const auto& [section, it] : rows_) {
+    std::fprintf(to, "%s\t%s\t%s\t%.6g\t%s\t", section.c_str(), it.figure.c_str(), it.unit.c_str(),
+                 it.ours.median, it.limit.c_str());
+    if (!it.limit.empty()) std::fprintf(to, "%.6g", it.other.median);
+    std::fprintf(to, "\t");
+    if (it.target) std::fprintf(to, "%s%.6g", it.less_is_better ? "<=" : ">=", *it.target);
+    std::fprintf(to, "\n");
+  }
 }
 
 }  // namespace steelyard::bench

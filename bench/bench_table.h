@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/pairs.h"
@@ -30,9 +31,14 @@ class Table {
   void add(Row row);            // also printed to standard error immediately
   void note(std::string line);  // a free line; also printed immediately
   void print(std::FILE* to) const;
+  // One line for each row, with tabs between: section, figure, unit, median, name of the limit, its median,
+  // target of the ratio. What a row lacks is empty.
+  void print_rows(std::FILE* to) const;
 
  private:
   std::vector<std::string> lines_;
+  std::string section_;
+  std::vector<std::pair<std::string, Row>> rows_;  // with their sections
 };
 
 }  // namespace steelyard::bench

@@ -86,7 +86,7 @@ std::vector<Trace> made_up_traces(std::uint64_t seed) {
 
 // Each line has "samples ms" for every worker; # starts a comment.
 Trace recorded(const std::string& name) {
-  const auto file = std::filesystem::path(__FILE__).parent_path() / "traces" / (name + ".txt");
+  const auto file = std::filesystem::path(STEELYARD_TRACES) / (name + ".txt");
   std::ifstream stream(file);
   expect(stream.is_open(), "predictors: " + file.string() + " cannot be read");
   Trace trace{name + ", recorded", {}};

@@ -1,9 +1,9 @@
-// steelyard_bench [quick|full] [--seed N] [--only SECTION]
+// steelyard_bench [quick|full] [--seed N] [--only SECTION] [--rows FILE]
 //
 // Sections: transport, nn, ops, scheduler, balancing, predictors, sim, and ablation. ablation runs only if it
 // is named, because it measures no speed and takes minutes. Prints the machine, then one table of figures,
 // each with a limit measured within the same minutes; see script/bench. A missed target is a finding, not an
-// error: the exit code is 1 only if a result was wrong.
+// error: the exit code is 1 only if a result was wrong. --rows also writes the rows for script/bench record.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -32,7 +32,7 @@ constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Tabl
 int usage() {
   std::fprintf(stderr,
                "usage: steelyard_bench [quick|full] [--seed N] [--only "
-               "transport|nn|ops|scheduler|balancing|predictors|sim|ablation]\n");
+               "transport|nn|ops|scheduler|balancing|predictors|sim|ablation] [--rows FILE]\n");
   return 2;
 }
 
@@ -41,6 +41,7 @@ int usage() {
 int main(int argc, char** argv) {
   bench::Effort effort;
   std::string_view mode = "quick", only;
+  std::string rows;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word == "quick" || word == "full") {
@@ -49,6 +50,8 @@ int main(int argc, char** argv) {
       effort.seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (word == "--only" && i + 1 < argc) {
       only = argv[++i];
+    } else if (word == "--rows" && i + 1 < argc) {
+      rows = argv[++i];
     } else {
       return usage();
     }
@@ -74,4 +77,12 @@ int main(int argc, char** argv) {
   }
   if (!known) return usage();
   table.print(stdout);
+  if (rows.empty()) return 0;
+  std::FILE* file = std::fopen(rows.c_str(), "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "steelyard_bench: --rows %s cannot be written: give another place\n", rows.c_str());
+    return 1;
+  }
+  table.print_rows(file);
+  return std::fclose(file) == 0 ? 0 : 1;
 }

@@ -23,7 +23,8 @@ EXAMPLES = (
     Example('own_csv', 'A table of your own', 'Classes of animals from a CSV file, with the names of classes in its last column, '
             'on a new PC and one a third as fast.',
             ('python3 examples/gallery/make_animals.py', 'steelyard train examples/gallery/animals.toml --run-dir runs/animals',
-             'steelyard eval runs/animals', 'steelyard report runs/animals'),
+             'steelyard eval runs/animals', 'steelyard predict runs/animals --input test.csv --out predicted.csv',
+             'head -n 4 predicted.csv', 'steelyard report runs/animals'),
             'runs/animals/report.html', 'The test accuracy is about 90 %: cats and rabbits are of similar size.', (ACCURACY, 80),
             ('make_animals.py', 'animals.toml')),
     Example('own_pictures', 'Pictures of your own', 'Discs, squares and crosses, as arrays of NumPy.',

@@ -94,6 +94,11 @@ JournalHead moved(const JournalHead& head, const std::string& listen) {
 
 std::string job_text_in(const JournalHead& head) { return place_in(parse_json_strictly(head.remarks)).job; }
 
+std::string run_here_in(const JournalHead& head) {
+  const SchedulersPlace place = place_in(parse_json_strictly(head.remarks));
+  return place.boot == this_boot() ? place.run : "";
+}
+
 void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what) {
   if (place.key == own) return;
   const std::string mine = own.empty() ? "" : "; this process has the key '" + own + "'";

@@ -151,9 +151,14 @@ ToldAgain replay_killed(Killed& killed, const RunDirectory& run, Scheduler& sche
 
 void require_leadership(const ToldAgain& told, const RunDirectory& run, const Scheduler& scheduler,
                         ZmqContext& context) {
-  const std::string lost = run.path() + ": the standby of this job leads it";
-  const char* remedy = ": this process cannot lead it again; follow the job on the standby's machine";
-  if (told.follower.superseded) throw Failure(ExitCode::configuration, lost + remedy);
+  const auto refuse_lead = [&] {
+    note_superseded(run);
+    throw Failure(ExitCode::configuration,
+                  run.path() +
+                      ": the standby of this job leads it: this process cannot lead it "
+                      "again; follow the job on the standby's machine");
+  };
+  if (told.follower.superseded) refuse_lead();
   // A job that has ended needs no leader, and its servers may have exited.
   if (told.follower.attempt == 0 || scheduler.phase() >= Phase::stopping) return;
   const NodeId self = new_node(Role::standby);
@@ -171,7 +176,12 @@ void require_leadership(const ToldAgain& told, const RunDirectory& run, const Sc
   std::vector<std::byte> superseded;
   append(superseded, {steady_now(), Superseded{}});
   (void)JournalFile(run.journal(), told.bytes).write(superseded);
-  throw Failure(ExitCode::configuration, lost + remedy);
+  refuse_lead();
+}
+
+void note_superseded(const RunDirectory& run) try {
+  write_text(RunDirectory::superseded_in(run.path()), "a standby leads this job\n");
+} catch (const Failure&) {
 }
 
 }  // namespace steelyard

@@ -210,7 +210,10 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
   view.test_loss = totals_.test_loss();
   view.samples_per_second = totals_.recent_samples_per_second();
   view.percent_of_ideal = totals_.percent_of_ideal();
-  for (const WorkerPart& part : parts) view.shares.push_back(part.share);
+  for (const WorkerPart& part : parts) {
+    view.shares.push_back(part.share);
+    view.workers.push_back(part.name);
+  }
   view.done = share_done(record);
   if (first_done_ < 0) {
     first_done_ = view.done;

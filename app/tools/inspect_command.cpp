@@ -9,7 +9,7 @@
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
-#include "app/report/timeline.h"
+#include "app/report/text_table.h"
 #include "app/tools/saved_model.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -20,21 +20,13 @@
 
 namespace steelyard {
 
-void run_trace(const TraceCommand& command) {
-  check_output("--output", command.output);
-  const Timeline timeline = timeline_of(command.paths);
-  for (const std::string& note : timeline.notes)
-    std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
-  write_output("--output", command.output, timeline.json);
-  if (command.output != "-") std::printf("%s: open it in ui.perfetto.dev\n", command.output.c_str());
-}
-
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t longest_file = std::uint64_t{64} << 30;  // bytes
 constexpr std::size_t values_at = 22, longest_name = 60;         // columns
+constexpr std::size_t most_inputs = 40;                          // lines
 
 std::string row(const std::string& title, const std::string& value) {
   std::string line = "  " + title;
@@ -48,69 +40,121 @@ struct Tensor {
   std::vector<float> values;
 };
 
+std::uint64_t odd_values(const Tensor& it) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(it.values, [](float value) { return !std::isfinite(value); }));
+}
+
 // A line for each tensor: name, shape, and the number of values that are not finite.
 std::string tensors_text(const std::vector<Tensor>& tensors) {
-  std::size_t widest = 0;
-  for (const Tensor& it : tensors) widest = std::max(widest, columns_of(shown_line(it.name, longest_name)));
-  std::string text;
+  std::vector<std::vector<std::string>> rows;
   for (const Tensor& it : tensors) {
-    std::string line = "  " + shown_line(it.name, longest_name), shape;
-    line.append(widest + 4 - columns_of(line), ' ');
+    std::string shape;
     for (const std::uint64_t extent : it.shape)
       shape += (shape.empty() ? "" : " x ") + std::to_string(extent);
-    line += shape.empty() ? "one number" : shape;
-    const auto odd = std::ranges::count_if(it.values, [](float value) { return !std::isfinite(value); });
-    if (odd > 0) line += "   (" + count_of(static_cast<std::uint64_t>(odd), "value") + " not finite)";
-    text += line + "\n";
+    const std::uint64_t odd = odd_values(it);
+    rows.push_back({shown_line(it.name, longest_name), shape.empty() ? "one number" : shape,
+                    odd > 0 ? "(" + count_of(odd, "value") + " not finite)" : ""});
   }
+  if (rows.empty()) return "";
+  std::string text;
+  for (const std::string& line : aligned_lines(rows)) text += "  " + line + "\n";
   return text;
 }
 
-std::string size_text(const std::vector<Tensor>& tensors) {
+std::uint64_t floats_in(const std::vector<Tensor>& tensors) {
   std::uint64_t floats = 0;
   for (const Tensor& it : tensors) floats += it.values.size();
-  return std::to_string(floats) + " in " + count_of(tensors.size(), "tensor");
+  return floats;
 }
 
-std::string file_text(const std::string& path) {
-  const std::vector<std::byte> bytes = read_bytes(path, longest_file);
-  const TensorFile file = parse_safetensors(bytes, path);
-  std::vector<Tensor> tensors;
-  for (const StoredTensor& it : file.tensors) {
-    it.copy_to(tensors.emplace_back(it.name, it.shape, std::vector<float>(it.size())).values);
-  }
-  std::string text =
-      shown_line(path) + ": a valid safetensors file\n" + row("parameters", size_text(tensors));
-  for (const auto& [key, value] : file.texts) text += row(shown_line(key, longest_name), value);
-  return text + tensors_text(tensors);
+std::string size_text(const std::vector<Tensor>& tensors) {
+  return std::to_string(floats_in(tensors)) + " in " + count_of(tensors.size(), "tensor");
 }
+
+Json tensors_json(const std::vector<Tensor>& tensors) {
+  Json list = Json::array();
+  for (const Tensor& it : tensors)
+    list.push_back({{"name", it.name}, {"shape", it.shape}, {"not_finite", odd_values(it)}});
+  return list;
+}
+
+// ---- a safetensors file
+
+struct FileContent {
+  TensorFile file;
+  std::vector<Tensor> tensors;
+};
+
+FileContent file_content(const std::string& path) {
+  const std::vector<std::byte> bytes = read_bytes(path, longest_file);
+  FileContent it{parse_safetensors(bytes, path), {}};
+  for (const StoredTensor& stored : it.file.tensors) {
+    stored.copy_to(
+        it.tensors.emplace_back(stored.name, stored.shape, std::vector<float>(stored.size())).values);
+  }
+  it.file.tensors.clear();  // they refer to the bytes
+  return it;
+}
+
+std::string file_text(const std::string& path, const FileContent& it) {
+  std::string text =
+      shown_line(path) + ": a valid safetensors file\n" + row("parameters", size_text(it.tensors));
+  for (const auto& [key, value] : it.file.texts) text += row(shown_line(key, longest_name), value);
+  return text + tensors_text(it.tensors);
+}
+
+Json file_json(const std::string& path, const FileContent& it) {
+  Json metadata = Json::object();
+  for (const auto& [key, value] : it.file.texts) metadata[key] = value;
+  return {{"format", 1},
+          {"file", path},
+          {"metadata", metadata},
+          {"parameters", floats_in(it.tensors)},
+          {"tensors", tensors_json(it.tensors)}};
+}
+
+// ---- a checkpoint
+
+// The words of the job that the run has; empty without a run.
+struct RunOfCheckpoint {
+  std::string job;                                        // path of its job.toml
+  std::string model, data;                                // names
+  std::optional<std::pair<double, double>> evaluation{};  // of these parameters: accuracy and loss
+};
 
 // The evaluation of this version in the rounds.jsonl of its run; std::nullopt if it was not evaluated.
-std::optional<std::string> accuracy_text(const std::string& rounds, Version version) {
+std::optional<std::pair<double, double>> evaluation_in(const std::string& rounds, Version version) {
   std::ifstream file(rounds);
-  std::optional<std::string> found;
+  std::optional<std::pair<double, double>> found;
   for (std::string line; std::getline(file, line);) {
     const auto json = parse_json(line);
     if (!json.is_object() || json.value("purpose", "") != "evaluate" ||
         json.value("round", Round{0}) != version)
       continue;
     if (!json["accuracy"].is_number() || !json["loss"].is_number()) continue;
-    found = printed("%.2f %%, loss %.6g", 100 * json["accuracy"].get<double>(), json["loss"].get<double>());
+    found = {json["accuracy"].get<double>(), json["loss"].get<double>()};
   }
   return found;
 }
 
-std::string job_text(const std::string& job) {
-  std::ifstream file(job);
-  std::string section, model, data, text;
+RunOfCheckpoint run_of(const std::string& checkpoint, Version version) {
+  RunOfCheckpoint it{job_beside(checkpoint), {}, {}};
+  if (it.job.empty()) return it;
+  const auto unquoted = [](const std::string& value) {
+    return value.size() > 1 && value.front() == '"' ? value.substr(1, value.size() - 2) : value;
+  };
+  std::ifstream file(it.job);
+  std::string section;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("[")) section = line;
     if (!line.starts_with("name = ")) continue;
-    if (section == "[model]") model = line.substr(7);
-    if (section == "[data]") data = line.substr(7);
+    if (section == "[model]") it.model = unquoted(line.substr(7));
+    if (section == "[data]") it.data = unquoted(line.substr(7));
   }
-  if (model == "\"external\"") data = "of the workers";
-  return "model " + model + ", data " + data + ", in " + job;
+  if (it.model == external_model) it.data.clear();  // the workers' own; the key has a default
+  it.evaluation = evaluation_in(fs::path(it.job).replace_filename("rounds.jsonl").string(), version);
+  return it;
 }
 
 std::string first_names(const std::vector<std::string>& names) {
@@ -120,49 +164,113 @@ std::string first_names(const std::vector<std::string>& names) {
   return names.size() > most ? text + ", ... (all are in " + manifest_file + ")" : text;
 }
 
-std::string checkpoint_text(const std::string& path) {
-  const Snapshot it = read_checkpoint(path);
+// Mean and deviation of the inputs, a line for each column or channel.
+std::string normalisation_rows(const SampleSource& source) {
+  std::string text;
+  const std::size_t all = std::min(source.mean.size(), source.deviation.size());
+  for (std::size_t i = 0; i < std::min(all, most_inputs); ++i) {
+    const bool named = source.column_names.size() == source.mean.size() + 1;  // the last is the label
+    const std::string what = named                     ? "input '" + source.column_names[i] + "'"
+                             : source.mean.size() == 1 ? "each input"
+                                                       : "channel " + std::to_string(i);
+    text += row(i == 0 ? "inputs" : "", what + ": (raw - " + printed("%.4g", source.mean[i]) + ") / " +
+                                            printed("%.4g", source.deviation[i]));
+  }
+  if (all > most_inputs)
+    text += row("", "and " + std::to_string(all - most_inputs) + " more: --json has all");
+  return text;
+}
+
+std::string source_rows(const SampleSource& source) {
+  std::string text;
+  if (source.samples > 0) {
+    text += row("trained on", count_of(source.samples, "sample") + " of " + source.data);
+    text += normalisation_rows(source);
+  }
+  if (!source.class_names.empty())
+    text +=
+        row("classes", count_of(source.class_names.size(), "name") + ": " + first_names(source.class_names));
+  if (!source.column_names.empty()) {
+    std::vector<std::string> inputs = source.column_names;
+    const std::string label = inputs.back();
+    inputs.pop_back();
+    text += row("columns", first_names(inputs) + "; label " + label);
+  }
+  return text;
+}
+
+std::vector<Tensor> tensors_of(const Snapshot& it) {
   std::vector<Tensor> tensors;
   for (const TensorPlace& place : it.layout.tensors) {
     const auto begin = it.parameters.begin() + static_cast<std::ptrdiff_t>(place.offset);
     tensors.push_back({place.name, place.shape, {begin, begin + static_cast<std::ptrdiff_t>(place.size())}});
   }
-  const std::string job = job_beside(path);
+  return tensors;
+}
+
+std::string checkpoint_text(const std::string& path, const Snapshot& it, const RunOfCheckpoint& run) {
+  const std::vector<Tensor> tensors = tensors_of(it);
   std::string text = "checkpoint " + shown_line(path) + ": all hashes are correct\n";
-  if (!job.empty()) text += row("job", job_text(job));
+  if (!run.job.empty())
+    text +=
+        row("job", "model \"" + run.model + "\", data " +
+                       (run.data.empty() ? "of the workers" : "\"" + run.data + "\"") + ", in " + run.job);
   text +=
       row("place", place_of(it.progress) + ", after " + number_text(std::round(it.progress.seconds)) + " s");
-  if (!job.empty()) {
-    const auto accuracy =
-        accuracy_text(fs::path(job).replace_filename("rounds.jsonl").string(), it.progress.version);
-    if (accuracy) text += row("test accuracy", *accuracy);
-  }
+  if (run.evaluation)
+    text += row("test accuracy",
+                printed("%.2f %%, loss %.6g", 100 * run.evaluation->first, run.evaluation->second));
   text += row("optimizer", count_of(it.steps, "step") + ", " + count_of(it.state.size(), "number") +
                                " beside each parameter");
-  if (it.source.samples > 0) {
-    text += row("trained on", count_of(it.source.samples, "sample") + " of " + it.source.data +
-                                  ", inputs (raw - " + numbers_text(it.source.mean) + ") / " +
-                                  numbers_text(it.source.deviation));
-  }
-  if (!it.source.class_names.empty())
-    text += row("classes",
-                count_of(it.source.class_names.size(), "name") + ": " + first_names(it.source.class_names));
-  if (!it.source.column_names.empty()) {
-    std::vector<std::string> inputs = it.source.column_names;
-    const std::string label = inputs.back();
-    inputs.pop_back();
-    text += row("columns", first_names(inputs) + "; label " + label);
-  }
-  return text + row("parameters", size_text(tensors)) + tensors_text(tensors);
+  return text + source_rows(it.source) + row("parameters", size_text(tensors)) + tensors_text(tensors);
+}
+
+Json checkpoint_json(const std::string& path, const Snapshot& it, const RunOfCheckpoint& run) {
+  const auto or_null = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+  const std::vector<Tensor> tensors = tensors_of(it);
+  const SampleSource& source = it.source;
+  return {{"format", 1},
+          {"checkpoint", path},
+          {"job", or_null(run.job)},
+          {"model", or_null(run.model)},
+          {"data", or_null(run.data)},
+          {"round", it.progress.version},
+          {"epoch", it.progress.epoch},
+          {"offset", it.progress.offset},
+          {"seconds", it.progress.seconds},
+          {"accuracy", run.evaluation ? Json(run.evaluation->first) : Json()},
+          {"test_loss", run.evaluation ? Json(run.evaluation->second) : Json()},
+          {"optimizer_steps", it.steps},
+          {"optimizer_numbers", it.state.size()},
+          {"samples", source.samples},
+          {"mean", source.mean},
+          {"deviation", source.deviation},
+          {"class_names", source.class_names},
+          {"column_names", source.column_names},
+          {"parameters", floats_in(tensors)},
+          {"tensors", tensors_json(tensors)}};
 }
 
 }  // namespace
 
 void run_inspect(const InspectCommand& command) {
+  check_output("--json", command.json);
   std::error_code ignored;
-  const bool file = fs::is_regular_file(command.path, ignored);
-  const std::string text = file ? file_text(command.path) : checkpoint_text(find_checkpoint(command.path));
-  std::fputs(text.c_str(), stdout);
+  Json json;
+  std::string text;
+  if (fs::is_regular_file(command.path, ignored)) {
+    const FileContent content = file_content(command.path);
+    text = file_text(command.path, content);
+    json = file_json(command.path, content);
+  } else {
+    const std::string path = find_checkpoint(command.path);
+    const Snapshot snapshot = read_checkpoint(path);
+    const RunOfCheckpoint run = run_of(path, snapshot.progress.version);
+    text = checkpoint_text(path, snapshot, run);
+    json = checkpoint_json(path, snapshot, run);
+  }
+  if (!command.json.empty()) write_output("--json", command.json, dump_json(json, 2) + "\n");
+  if (command.json != "-") std::fputs(text.c_str(), stdout);
 }
 
 }  // namespace steelyard

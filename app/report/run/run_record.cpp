@@ -96,6 +96,7 @@ void take_job(ReportedRun& run) try {
   run.epochs = job.epochs;
   run.rounds = job.rounds;
   run.seconds = job.seconds;
+  run.mirrored_shards = job.replicas > 0 ? job.shards : 0;
   for (const WorkerSpec& it : file.worker_specs) {
     if (it.max_batch > 0) run.terms.most[it.name] = it.max_batch;
     const auto unless = [](const std::string& value, const char* usual) {
@@ -196,6 +197,9 @@ class RunReader::Lines {
 
   [[nodiscard]] RunRecord record() const {
     RunRecord record = record_;
+    // A record may lack the events, but not the rounds.
+    record.begun =
+        std::ranges::any_of(record.rounds, &RunRound::train) && (record.origins.empty() || !waiting_);
     sort_workers(record);
     for (const Event& it : events_) {
       const bool known = it.process < starts_.size();

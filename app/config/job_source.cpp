@@ -58,7 +58,7 @@ std::string one_line(std::string_view text) {
 
 // What the parser says of a section header that the file has already, in words for users; other descriptions
 // as they are.
-std::string syntax_trouble(const std::string& description) {
+std::string syntax_remedy(const std::string& description) {
   static const std::regex again("cannot redefine existing (table|array) '([^']+)'.*");
   std::smatch found;
   if (!std::regex_search(description, found, again)) return "this is not TOML; correct it: " + description;
@@ -75,7 +75,7 @@ toml::table parse(std::string_view text, const std::string& name) {
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     refuse_setup(name + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
-                 syntax_trouble(one_line(error.description())));
+                 syntax_remedy(one_line(error.description())));
   }
 }
 

@@ -31,6 +31,7 @@ struct SchedulersPlace {
   std::string run{};   // its run directory
   // Where the earlier record of the run is, if another scheduler led before this journal.
   std::string former{};
+  std::uint64_t rounds_part = 0;  // of rounds.jsonl before its first record (core/record_parts.h)
 };
 
 // `record`: the saved state of the recorder (app/report/recorder.h).

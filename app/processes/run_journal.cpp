@@ -13,6 +13,7 @@
 
 #include "app/processes/processes.h"
 #include "core/error.h"
+#include "core/record_parts.h"
 #include "scheduler/recovery/reclaim.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
@@ -87,6 +88,7 @@ std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const 
                                  SchedulersPlace place, const Recorder& recorder) {
   const Time now = steady_now();
   place.run = std::filesystem::absolute(run.path()).lexically_normal().string();
+  place.rounds_part = last_closed_part(run.rounds());
   place.rounds_bytes = std::filesystem::file_size(run.rounds());
   place.events_bytes = std::filesystem::file_size(run.events());
   std::vector<std::byte> head;
@@ -137,7 +139,7 @@ void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const Rep
 }
 
 void cut_record(const RunDirectory& run, const SchedulersPlace& place) {
-  cut_to(run.rounds(), place.rounds_bytes);
+  cut_parts(run.rounds(), place.rounds_part, place.rounds_bytes);
   cut_to(run.events(), place.events_bytes);
 }
 
@@ -153,10 +155,8 @@ void require_leadership(const ToldAgain& told, const RunDirectory& run, const Sc
                         ZmqContext& context) {
   const auto refuse_lead = [&] {
     note_superseded(run);
-    throw Failure(ExitCode::configuration,
-                  run.path() +
-                      ": the standby of this job leads it: this process cannot lead it "
-                      "again; follow the job on the standby's machine");
+    const char* remedy = ": this process cannot lead it again; follow the job on the standby's machine";
+    throw Failure(ExitCode::configuration, run.path() + ": the standby of this job leads it" + remedy);
   };
   if (told.follower.superseded) refuse_lead();
   // A job that has ended needs no leader, and its servers may have exited.

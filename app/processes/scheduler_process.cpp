@@ -8,7 +8,6 @@
 #include <ostream>
 #include <thread>
 
-#include "app/config/job_source.h"
 #include "app/config/prepare_job.h"
 #include "app/processes/endpoint.h"
 #include "app/processes/journal_thread.h"
@@ -22,6 +21,7 @@
 #include "app/report/terminal_writer.h"
 #include "app/web/run_web.h"
 #include "core/error.h"
+#include "core/record_parts.h"
 #include "scheduler/recovery/journaled.h"
 #include "server/checkpoint/checkpointer.h"
 #include "transport/host.h"
@@ -65,10 +65,9 @@ std::unique_ptr<RunWeb> web_for(const ResultOptions& results) {
 }
 
 // The earlier record of a continued run, for its page; empty if it cannot be read.
-std::string recorded(const std::string& path) try {
-  return std::filesystem::exists(path) ? read_input(path, {"record of the run", 64, ""}) : "";
-} catch (const std::exception&) {
-  return "";
+std::string recorded(const std::string& path) {
+  constexpr std::uint64_t most = 64 << 20;  // bytes
+  return size_of_parts(path) <= most ? read_parts(path) : "";
 }
 
 // The address is printed even with --quiet, because the port may have been chosen automatically.
@@ -149,7 +148,8 @@ SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, RunSetup& ta
       from_(task.initial.progress),
       terminal_(standard_error()),
       bar_(shown_, style(options.quiet)),
-      recorder_(task.file, task.run, bar_, killed != nullptr),
+      recorder_(task.file, task.run, bar_, killed != nullptr,
+                static_cast<std::uint64_t>(1e6 * options.results.rotate_mb)),
       told_(take_place()),
       file_(begin_journal()),
       recording_(introduce_run(web)),

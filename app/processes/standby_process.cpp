@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "app/report/terminal_writer.h"
 #include "app/web/run_web.h"
 #include "core/error.h"
+#include "core/record_parts.h"
 #include "scheduler/recovery/journaled.h"
 #include "scheduler/recovery/standby.h"
 #include "transport/host.h"
@@ -71,6 +73,8 @@ class Copy {
     write_text(run_->job(), job_text_in(head));
     former_ = run_here_in(head);
     // The record of the run is rebuilt from the whole journal.
+    for (const std::uint64_t number : closed_parts(run_->rounds()))
+      std::filesystem::remove(part_of(run_->rounds(), number));
     for (const std::string& file : {run_->rounds(), run_->events()}) std::ofstream(file, std::ios::trunc);
     std::vector<std::byte> bytes;
     append(bytes, {now, moved(head, listen_)});

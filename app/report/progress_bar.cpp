@@ -17,7 +17,7 @@ constexpr Duration between_lines = std::chrono::seconds(5);
 constexpr Duration between_epoch_lines = std::chrono::seconds(1);  // epochs may be very short
 constexpr unsigned bar_width = 12;
 
-// by_name: "shares new 95 + old 33"; worded: "shares 95+33"; brief: the list or the range, whichever is shorter.
+// by_name: "shares new 95 + old 33"; worded: "shares 95+33"; brief: the list or the range, by length.
 enum class Shares { by_name, worded, listed, brief, none };
 
 // The parts of a view that a line shows.

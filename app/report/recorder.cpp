@@ -100,8 +100,14 @@ TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerP
 
 }  // namespace
 
-Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on)
-    : file_(file), run_(run), bar_(bar), lines_(run.rounds()), events_(run.events()), totals_(file) {
+Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on,
+                   std::uint64_t part_bytes)
+    : file_(file),
+      run_(run),
+      bar_(bar),
+      lines_(run.rounds(), LineFile::Links::follow, part_bytes),
+      events_(run.events()),
+      totals_(file) {
   if (!goes_on) events_.add(origin_line(), Time{});
 }
 

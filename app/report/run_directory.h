@@ -1,7 +1,8 @@
 // The directory of a run, runs/<name>-<N>/:
 //
 //   job.toml       the job as resolved: `steelyard train` takes it again
-//   rounds.jsonl   a line for each round; events.jsonl: notes (app/report/recorder.h)
+//   rounds.jsonl   a line for each round, in parts (core/record_parts.h)
+//   events.jsonl   notes (app/report/recorder.h)
 //   checkpoints/   server/checkpoint/checkpoint.h
 //   log/           output of each child process
 //   tensorboard/   with --tensorboard: files for `tensorboard --logdir`

@@ -13,6 +13,7 @@
 #include "app/tools/saved_model.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "server/checkpoint/durable_file.h"
 #include "server/checkpoint/manifest.h"
@@ -125,15 +126,17 @@ struct RunOfCheckpoint {
 
 // The evaluation of this version in the rounds.jsonl of its run; std::nullopt if it was not evaluated.
 std::optional<std::pair<double, double>> evaluation_in(const std::string& rounds, Version version) {
-  std::ifstream file(rounds);
   std::optional<std::pair<double, double>> found;
-  for (std::string line; std::getline(file, line);) {
-    const auto json = parse_json(line);
+  const auto look_at = [&](const Json& json) {
     if (!json.is_object() || json.value("purpose", "") != "evaluate" ||
         json.value("round", Round{0}) != version)
-      continue;
-    if (!json["accuracy"].is_number() || !json["loss"].is_number()) continue;
-    found = {json["accuracy"].get<double>(), json["loss"].get<double>()};
+      return;
+    const double accuracy = number_at(json, "accuracy", NAN), loss = number_at(json, "loss", NAN);
+    if (std::isfinite(accuracy) && std::isfinite(loss)) found = {accuracy, loss};
+  };
+  for (const std::string& part : parts_of(rounds)) {
+    std::ifstream file(part);
+    for (std::string line; std::getline(file, line);) look_at(parse_json(line));
   }
   return found;
 }

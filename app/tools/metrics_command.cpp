@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <fstream>
-#include <mutex>
+#include <future>
 
 #include "app/processes/signals.h"
 #include "app/report/run_directory.h"
@@ -16,6 +15,8 @@
 #include "app/web/http_server.h"
 #include "app/web/place.h"
 #include "core/error.h"
+#include "core/queue.h"
+#include "core/record_parts.h"
 
 namespace steelyard {
 namespace {
@@ -23,6 +24,8 @@ namespace {
 constexpr std::size_t few_parts = 5000;    // that each run keeps in memory
 constexpr std::uint64_t block = 16 << 20;  // bytes read at once
 constexpr double at_most_every = 1;        // seconds between two answers that are made anew
+constexpr std::size_t most_requests = 16;  // in the queue
+constexpr auto answer_within = std::chrono::seconds(8);
 constexpr const char* prometheus_text = "text/plain; version=0.0.4; charset=utf-8";
 
 // Seconds since 1970; 0: there is no such file.
@@ -59,51 +62,72 @@ double seconds_since_1970() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-HttpAnswer text_answer(int status, const std::string& text, const std::string& type) {
-  return {status, type, std::make_shared<const std::string>(text)};
+HttpAnswer plain_answer(int status, const std::string& text) {
+  return {status, "text/plain; charset=utf-8", std::make_shared<const std::string>(text)};
 }
 
-// Shared by the threads of the server.
-class FolderPages {
- public:
-  FolderPages(const std::string& folder, double keep_hours) : runs_(folder, keep_hours) {}
-
-  HttpAnswer answer(const std::string& path) try {
-    if (path != "/metrics") return text_answer(404, "Available: /metrics.\n", "text/plain; charset=utf-8");
-    const std::lock_guard one_at_a_time(mutex_);
-    const double now = seconds_since_1970();
-    if (now - made_ >= at_most_every || now < made_) {
-      text_ = runs_.text(now);
-      made_ = now;
-    }
-    return text_answer(200, text_, prometheus_text);
-  } catch (const Failure& failure) {  // the folder may come back
-    return text_answer(503, std::string(failure.what()) + "\n", "text/plain; charset=utf-8");
-  }
-
- private:
-  std::mutex mutex_;
-  FolderMetrics runs_;
-  std::string text_;
-  double made_ = 0;
+struct MetricsRequest {
+  std::promise<HttpAnswer> answer;
 };
+using Requests = BoundedQueue<MetricsRequest>;
+
+// Called on threads of the server.
+HttpAnswer requested(Requests& requests, const std::string& path) try {
+  if (path != "/metrics") return plain_answer(404, "Available: /metrics.\n");
+  MetricsRequest request;
+  std::future<HttpAnswer> answer = request.answer.get_future();
+  if (!requests.try_push(std::move(request)) || answer.wait_for(answer_within) != std::future_status::ready)
+    return plain_answer(503, "Not available now: try again in some seconds.\n");
+  return answer.get();
+} catch (const std::future_error&) {  // the queue was closed before
+  return plain_answer(503, "The server has ended.\n");
+}
+
+// Answers the requests until the queue is closed.
+void answer_all(Requests& requests, FolderMetrics& runs) {
+  HttpAnswer last;
+  double made = 0;
+  while (auto next = requests.pop()) {
+    const double now = seconds_since_1970();
+    try {
+      if (now - made >= at_most_every || now < made) {
+        last = {200, prometheus_text, std::make_shared<const std::string>(runs.text(now))};
+        made = now;
+      }
+    } catch (const Failure& failure) {  // the folder may come back
+      last = plain_answer(503, std::string(failure.what()) + "\n");
+      made = 0;
+    }
+    next->answer.set_value(last);
+  }
+}
 
 }  // namespace
 
 void FollowedRun::begin_again() {
   job_ = read_text(path_ + "/job.toml");
   run_ = std::make_unique<LiveRun>(path_, job_, few_parts);
-  rounds_at_ = events_at_ = 0;
+  rounds_part_ = rounds_at_ = events_at_ = 0;
 }
 
 void FollowedRun::look(RunLife life) {
   const std::string rounds = path_ + "/rounds.jsonl", events = path_ + "/events.jsonl";
-  const bool anew = run_ == nullptr || size_of(rounds) < rounds_at_ || size_of(events) < events_at_ ||
+  const std::vector<std::uint64_t> closed = closed_parts(rounds);
+  const std::uint64_t last = closed.empty() ? 0 : closed.back();
+  const bool cut = last < rounds_part_ || (last == rounds_part_ && size_of(rounds) < rounds_at_);
+  const bool anew = run_ == nullptr || cut || size_of(events) < events_at_ ||
                     (run_->has_ended() && life.training) || read_text(path_ + "/job.toml") != job_;
   if (anew) begin_again();
   const double written = written_at(rounds);
   read_on(events, events_at_, [&](std::string_view lines) { run_->event_lines(lines); });
-  read_on(rounds, rounds_at_, [&](std::string_view lines) { run_->round_lines(lines, written); });
+  const auto take = [&](std::string_view lines) { run_->round_lines(lines, written); };
+  for (const std::uint64_t part : closed) {
+    if (part <= rounds_part_) continue;
+    read_on(part_of(rounds, part), rounds_at_, take);
+    rounds_part_ = part;
+    rounds_at_ = 0;
+  }
+  read_on(rounds, rounds_at_, take);
   if (const std::string result = read_text(path_ + "/result.json"); !life.training && !result.empty())
     run_->ended(result);
   run_->life(life);
@@ -129,23 +153,15 @@ std::string FolderMetrics::text(double now) {
 
 void run_metrics(const MetricsCommand& command) {
   (void)runs_in(command.folder);  // a folder that is not there is reported now
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool over = false;
-  const SignalWatch signals(
-      [&](int) {
-        const std::lock_guard lock(mutex);
-        over = true;
-        ended.notify_all();
-      },
-      {"Ctrl-C again exits immediately", [] { return ""; }});
-  FolderPages pages(command.folder, command.keep_hours);
+  Requests requests(most_requests);
+  const SignalWatch signals([&](int) { requests.close(); },
+                            {"Ctrl-C again exits immediately", [] { return ""; }});
   HttpServer server(web_place(command.web), "--web");
-  server.serve([&](const std::string& path) { return pages.answer(path); });
+  server.serve([&](const std::string& path) { return requested(requests, path); });
   standard_error().line("the numbers of the runs in " + command.folder + " are at " + server.url() +
                         "metrics");
-  std::unique_lock lock(mutex);
-  ended.wait(lock, [&] { return over; });
+  FolderMetrics runs(command.folder, command.keep_hours);
+  answer_all(requests, runs);
 }
 
 }  // namespace steelyard

@@ -28,7 +28,9 @@ class FollowedRun {
   const std::string path_;
   std::string job_;
   std::unique_ptr<LiveRun> run_;
-  std::uint64_t rounds_at_ = 0, events_at_ = 0;  // bytes that were read
+  std::uint64_t rounds_part_ = 0;  // the last closed part that was read (core/record_parts.h)
+  std::uint64_t rounds_at_ = 0;    // bytes that were read of the part after it
+  std::uint64_t events_at_ = 0;    // bytes that were read
 };
 
 // The runs in a folder that train, or that were written to in the last hours. For one thread.

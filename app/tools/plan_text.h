@@ -39,8 +39,8 @@ struct Recommended {
 Json candidate_json(const Candidate& it);
 // The same for all, the fastest first: {"format","candidates":[...]}.
 std::string candidates_json(const std::vector<Candidate>& ranked);
-// The candidates, for each worker what it gains, the best candidate, and another one with other mathematics
-// (null: there is none). `compared`: those that compute what the job asks for.
+// The candidates, the gain of each worker, the best candidate, and one with other mathematics (`other`, which
+// may be null). `compared`: the candidates with the mathematics of the job.
 Json plan_json(const std::vector<Candidate>& ranked, const std::vector<Candidate>& compared,
                const std::vector<MeasuredWorker>& measured, const Recommended& best,
                const Recommended* other);

@@ -32,7 +32,7 @@ std::string field(const std::string& text) {
   return quoted + '"';
 }
 
-// Of the samples that one thread has computed: lines of CSV, and objects of JSON if they are wanted.
+// The samples of one thread as lines of CSV, and as objects of JSON if they are wanted.
 struct PartText {
   std::string lines, objects;
 };

@@ -18,6 +18,7 @@
 #include "app/tools/run_life.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "server/checkpoint/checkpoint.h"
 
@@ -28,8 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_cell = 40;  // columns
 
-// Only the last rounds: there may be many.
-std::string last_rounds(const std::string& path) {
+std::string end_of_file(const std::string& path) {
   constexpr std::streamoff enough = 1 << 16;  // bytes
   std::ifstream file(path, std::ios::binary);
   file.seekg(0, std::ios::end);
@@ -38,6 +38,12 @@ std::string last_rounds(const std::string& path) {
   file.seekg(size - static_cast<std::streamoff>(text.size()));
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   return size > enough ? text.substr(text.find('\n') + 1) : text;
+}
+
+// Only the last rounds: there may be many. The last part may have just begun.
+std::string last_rounds(const std::string& path) {
+  const std::uint64_t before = last_closed_part(path);
+  return (before > 0 ? end_of_file(part_of(path, before)) : "") + end_of_file(path);
 }
 
 ListedRun described(const std::string& path, const std::set<std::string>& continued) {

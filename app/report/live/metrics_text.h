@@ -54,9 +54,9 @@ struct RunMetrics {
   std::optional<std::uint64_t> shards_without_mirror{};  // nothing: the job has no mirrors
 };
 
-// Of one run, whose address names it.
+// One run, whose address names it.
 std::string metrics_text(const RunMetrics& run);
-// Of several runs: every sample has the labels job and run.
+// Several runs: every sample has the labels job and run.
 std::string metrics_text(const std::vector<RunMetrics>& runs);
 
 }  // namespace steelyard

@@ -13,6 +13,7 @@
 #include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "protocol/sync_mode.h"
 
@@ -296,9 +297,11 @@ ReportedRun reported_run(const std::string& path, const std::string& job, RunRec
 
 ReportedRun read_run(const std::string& path) {
   const std::string job = text_of(path + "/job.toml", "run", true);
+  std::string rounds;
+  const std::vector<std::string> parts = parts_of(path + "/rounds.jsonl");
+  for (const std::string& part : parts) rounds += text_of(part, "rounds of a run", parts.size() == 1);
   return reported_run(path, job,
-                      run_record(text_of(path + "/rounds.jsonl", "rounds of a run", true),
-                                 text_of(path + "/events.jsonl", "events of a run", false),
+                      run_record(rounds, text_of(path + "/events.jsonl", "events of a run", false),
                                  text_of(path + "/result.json", "result of a run", false)));
 }
 

@@ -13,6 +13,7 @@ namespace {
 constexpr double least_pause = 10, usual_rounds = 10;  // seconds, and times a usual round
 
 std::string awaited(const ReportedRun& run) {
+  if (!run.record.rounds.empty()) return "the first round since it was resumed has not ended";
   const std::vector<std::string> missing = missing_workers(run);
   if (!missing.empty()) return joined(missing) + (missing.size() == 1 ? " has" : " have") + " not joined";
   return run.record.events.empty()

@@ -32,7 +32,7 @@ struct StateOfRun {
 
 // By what is in `run`: record, result, job and life.
 StateOfRun state_of(const ReportedRun& run);
-// Of a run that has ended with this outcome (app/report/run_directory.h) and text.
+// The state after the end, by the outcome (app/report/run_directory.h) and text.
 StateOfRun ended_state(const std::string& outcome, const std::string& text);
 
 // The time since the last round, in seconds, from which a running job is paused.

@@ -133,7 +133,7 @@ std::string progress_text(const ReportedRun& run, const RunStatus& status) {
 std::string state_line(const ReportedRun& run) {
   const RunStatus status = status_of(run);
   const StateOfRun state = state_of(run);
-  if (state.state == RunState::waiting) return state.text();
+  if (state.state == RunState::waiting && status.round == 0) return state.text();
   const bool brief = state.state == RunState::running || state.reason.empty();
   return brief ? std::string(name(state.state)) + ", " + progress_text(run, status)
                : state.text() + "; " + progress_text(run, status);

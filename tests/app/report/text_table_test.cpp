@@ -24,10 +24,10 @@ TEST(TextTable, WhatDoesNotFitIsOnASecondLine) {
 }
 
 TEST(TextTable, NumbersAreRightAligned) {
-  const std::vector<std::vector<std::string>> rows{{"run", "samples", "who"}, {"a", "7", "x"}};
-  EXPECT_THAT(aligned_lines(rows, Alignment::numbers), ElementsAre("run  samples  who", "a          7    x"));
+  const std::vector<std::vector<std::string>> rows{{"run", "samples", "by"}, {"a", "7", "x"}};
+  EXPECT_THAT(aligned_lines(rows, Alignment::numbers), ElementsAre("run  samples  by", "a          7   x"));
   EXPECT_THAT(aligned_lines(rows, Alignment::numbers_and_words),
-              ElementsAre("run  samples  who", "a          7  x"));
+              ElementsAre("run  samples  by", "a          7  x"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "app/processes/run_journal.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
+#include "core/record_parts.h"
 #include "tests/app/report/run/made_run.h"
 #include "tests/support/exposition.h"
 #include "tests/support/process_run.h"
@@ -71,6 +72,24 @@ TEST_F(FolderMetricsTest, ARunThatTrainsIsFollowed) {
   write("runs/one-1/rounds.jsonl", MadeRun().round({"a"}, {1}, {1}).rounds);
   EXPECT_THAT(metrics.text(seconds_now()), HasSubstr(of("round_seconds_count", "one-1") + "1\n"))
       << "the scheduler recovered, and wrote the record again";
+}
+
+TEST_F(FolderMetricsTest, ARecordInPartsIsFollowed) {
+  MadeRun made;
+  for (int i = 0; i < 10; ++i) made.round({"half"}, {10}, {10});
+  make_run("one-1", made);
+  FolderMetrics metrics(path("runs"), 24);
+  const auto rounds = [&](const std::string& count) {
+    EXPECT_THAT(metrics.text(seconds_now()), HasSubstr(of("round_seconds_count", "one-1") + count + "\n"));
+  };
+  rounds("10");
+  ASSERT_TRUE(close_part(path("runs/one-1/rounds.jsonl")));
+  write("runs/one-1/rounds.jsonl", made.rounds);
+  ASSERT_TRUE(close_part(path("runs/one-1/rounds.jsonl")));
+  write("runs/one-1/rounds.jsonl", "");
+  rounds("20");
+  cut_parts(path("runs/one-1/rounds.jsonl"), 0, made.rounds.size());
+  rounds("10");
 }
 
 TEST_F(FolderMetricsTest, RunsThatEndedLongAgoAreLeftOut) {

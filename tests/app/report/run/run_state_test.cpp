@@ -27,11 +27,11 @@ TEST(RunState, AJobWaitsUntilItsFirstRoundHasEnded) {
   made.process(0).round({"a"}, {1}, {5});
   EXPECT_EQ(state_of(training(made)).state, RunState::running);
   made.event({{"began", "2026-05-04T08:08:09Z"}});
-  EXPECT_EQ(state_of(training(made)).state, RunState::waiting) << "it was resumed";
+  EXPECT_EQ(state_of(training(made)).text(), "waiting: the first round since it was resumed has not ended");
   EXPECT_FALSE(state_of(training(made)).over());
 }
 
-TEST(RunState, AJobWhoseRoundsStopIsPausedByItsLastNote) {
+TEST(RunState, AJobWithoutFurtherRoundsIsPausedByItsLastNote) {
   MadeRun made = made_run();
   EXPECT_EQ(state_of(training(made, 9)).text(), "running");
   EXPECT_THAT(state_of(training(made, 11)).text(), HasSubstr("paused: no round has ended for much longer"));

@@ -7,7 +7,7 @@
 #include "tests/app/report/run/made_run.h"
 #include "tests/support/exposition.h"
 
-namespace steelyard::counters_test {
+namespace steelyard::metrics_text_test {
 namespace {
 
 using testing::AllOf;
@@ -118,4 +118,4 @@ TEST(Exposition, FormatErrorsAreFound) {
 }
 
 }  // namespace
-}  // namespace steelyard::counters_test
+}  // namespace steelyard::metrics_text_test

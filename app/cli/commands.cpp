@@ -318,7 +318,7 @@ void add_doctor(Commands& all) {
                  "the job file (TOML), or a script: also checks its data, and memory and disk against its "
                  "needs");
   add_settings(app, job.overrides);
-  app.add_option("--json", it.json, "write all results as JSON to this file; - for standard output");
+  add_json(app, it.json, "all results");
   app.footer(
       "Reaches each host as launch does, lets the hosts connect to each other as the job's processes will,\n"
       "and measures the lines. Exit status 0: launch finds all that it needs; else that of the first "
@@ -358,6 +358,10 @@ void add_settings(CLI::App& app, std::vector<std::string>& overrides, const std:
 void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrides) {
   app.add_option("job", file, job_help)->required();
   add_settings(app, overrides);
+}
+
+void add_json(CLI::App& app, std::string& file, const std::string& what, const std::string& then) {
+  app.add_option("--json", file, "write " + what + " as JSON to this file; - for standard output" + then);
 }
 
 void add_exchange(CLI::App& app, std::string& exchange) {

@@ -56,6 +56,8 @@ void add_simulations(Commands& all);
 void add_plan(Commands& all);
 void add_render(Commands& all);
 void add_tools(Commands& all);
+void add_run_tools(Commands& all);    // called by add_tools(): what looks at runs
+void add_model_tools(Commands& all);  // likewise: what looks at checkpoints and uses them
 
 // ---- options that several commands share
 
@@ -68,5 +70,7 @@ void add_job(CLI::App& app, std::string& file, std::vector<std::string>& overrid
 void add_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
               const std::string& type, const std::string& help);
 void add_exchange(CLI::App& app, std::string& exchange);
+// --json: `what` goes to a file, or to standard output, `then` what happens to the usual output.
+void add_json(CLI::App& app, std::string& file, const std::string& what, const std::string& then = "");
 
 }  // namespace steelyard

@@ -1,28 +1,20 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
-#include <iostream>
 #include <limits>
 
 #include "app/cli/commands.h"
 #include "app/config/registry.h"
 #include "app/launch/process_options.h"
-#include "app/processes/journal_file.h"
 #include "app/processes/process_keys.h"
 #include "app/render/render_command.h"
 #include "app/tools/compare_command.h"
 #include "app/tools/demo_command.h"
 #include "app/tools/devices_command.h"
-#include "app/tools/eval_command.h"
-#include "app/tools/export_command.h"
-#include "app/tools/inspect_command.h"
 #include "app/tools/keys_command.h"
 #include "app/tools/plan_command.h"
-#include "app/tools/predict_command.h"
 #include "app/tools/profile_command.h"
-#include "app/tools/runs_command.h"
 #include "app/tools/simulate_command.h"
-#include "app/tools/status_command.h"
 #include "protocol/sync_mode.h"
 #include "sim/simulation.h"
 
@@ -39,15 +31,6 @@ void add_without(CLI::App& app, std::vector<std::string>& workers) {
   add_list(app, "--without", workers, "NAME", "leave this worker out");
 }
 
-struct JournalCommand {
-  std::string run;                                                  // directory
-  std::uint64_t until = std::numeric_limits<std::uint64_t>::max();  // number of the last record
-};
-
-void show_journal(const JournalCommand& it) {
-  print_journal(RunDirectory::open(it.run), it.until, std::cout);
-}
-
 void add_simulate(Commands& all) {
   auto [app, it] = all.add("simulate", "run a scenario: simulated machines in virtual time", run_simulate);
   app.add_option("scenario", it.scenario_file, "the scenario (TOML); `steelyard help scenario` describes it")
@@ -59,7 +42,7 @@ void add_simulate(Commands& all) {
   app.add_option("--seed", it.seed, "seed of all random numbers (default: the scenario's)")->check(natural);
   add_settings(app, it.overrides,
                "replace a key of the scenario, as in network.step_ms=20 or worker.gtx1070-a.noise=0.1");
-  app.add_option("--json", it.json, "write every round as JSON to this file; - for standard output");
+  add_json(app, it.json, "every round");
   app.footer(
       "Examples:\n  steelyard simulate examples/scenarios/lbb_table2.toml --policy lbb\n"
       "  steelyard simulate examples/scenarios/lbb_table2.toml --set network.step_ms=500");
@@ -116,7 +99,7 @@ void add_compare(Commands& all) {
   app.add_option("--run-dir", it.run_directory,
                  "directory for a job's runs, compare.json and compare.html (default: runs/compare-NAME-N)");
   app.add_option("--web", it.web, compare_web_help)->type_name("[HOST:]PORT");
-  app.add_option("--json", it.json, "write all results as JSON to this file; - for standard output");
+  add_json(app, it.json, "all results");
   app.add_option("--html", it.html, "write the page with charts to this file; - for standard output");
   app.footer(
       "Equal shares under bsp are always included, and so is the fastest device alone (not for scripts). "
@@ -173,142 +156,8 @@ void add_devices(Commands& all) {
   auto [app, it] =
       all.add("devices", "list the devices that workers can use here, and measure each for about a second",
               run_devices);
-  app.add_option("--json", it.json, "write all results as JSON to this file; - for standard output");
+  add_json(app, it.json, "all results");
   app.footer("Example: steelyard devices --json devices.json");
-}
-
-void add_trace(Commands& all) {
-  auto [app, it] = all.add(
-      "trace", "merge the traces of a job's processes into one timeline for ui.perfetto.dev", run_trace);
-  app.add_option("path", it.paths, "run directories, or directories and files written by a process's --trace")
-      ->required();
-  app.add_option("--output,-o", it.output, "write to this file; - for standard output")
-      ->capture_default_str();
-  app.footer(
-      "`steelyard train --trace` writes the timeline automatically. Processes that you start yourself, "
-      "possibly\n"
-      "on several machines, each write a file into the directory of their --trace: give all of these.\n"
-      "Example:\n  steelyard trace scheduler-trace worker-a-trace worker-b-trace");
-}
-
-void add_journal(Commands& all) {
-  auto [app, it] =
-      all.add("journal", "print the messages that a run's scheduler received, and its answers", show_journal);
-  app.add_option("run", it.run, "directory of the run")->required();
-  app.add_option("--until", it.until, "number of the last message to print")->type_name("N");
-  app.footer(
-      "Replays the journal to a new scheduler, so the output is the same every time. Fields are in the "
-      "order\n"
-      "of protocol/fields.h.\nExample:\n  steelyard journal runs/quick-1 --until 500");
-}
-
-void add_report(Commands& all) {
-  auto [app, it] = all.add(
-      "report",
-      "write a page on runs: which worker slowed the others down, when, and what a better split gains",
-      run_report);
-  app.add_option("run", it.runs, "directory of a run, as in runs/job-1; several runs share one page")
-      ->required();
-  app.add_option(
-      "--output,-o", it.output,
-      "write the page to this file; - for standard output (default: report.html in the first run)");
-  app.footer(
-      "The page is one file and needs no network. The run may still be in progress.\n"
-      "Examples:\n  steelyard report runs/job-1\n"
-      "  steelyard report runs/equal runs/balanced --output both.html");
-}
-
-void add_status(Commands& all) {
-  auto [app, it] = all.add(
-      "status", "print a run's progress, the speed of its workers, and which one slows the others down",
-      run_status);
-  app.add_option("run", it.run,
-                 "directory of a run (default: the run in runs/ written to last), or HOST:PORT of a job that "
-                 "runs with --web");
-  app.footer("Examples:\n  steelyard status runs/job-1\n  steelyard status 127.0.0.1:7080");
-}
-
-void add_top(Commands& all) {
-  auto [app, it] = all.add("top", "show the status of a run again and again, until it ends", run_top);
-  app.add_option("run", it.run, "as for `steelyard status`");
-  app.add_option("--every", it.every, "seconds between two looks")
-      ->capture_default_str()
-      ->check(CLI::Range(0.1, 3600.0));
-  app.footer("Examples:\n  steelyard top runs/job-1\n  steelyard top 127.0.0.1:7080 --every 5");
-}
-
-void add_runs(Commands& all) {
-  auto [app, it] =
-      all.add("runs", "list the runs in a folder, and how to resume those that stopped", run_runs);
-  app.add_option("folder", it.folder, "folder that contains the runs")->capture_default_str();
-  app.add_option("--json", it.json, "write the list as JSON to this file; - for standard output");
-  app.footer("Example: steelyard runs");
-}
-
-void add_inspect(Commands& all) {
-  auto [app, it] = all.add(
-      "inspect", "show and verify the contents of a run, a checkpoint or a safetensors file", run_inspect);
-  app.add_option("path", it.path,
-                 "a run directory (its newest checkpoint), a checkpoint, or a safetensors file")
-      ->required();
-  app.footer("Example:\n  steelyard inspect runs/job-1");
-}
-
-void add_saved(CLI::App& app, SavedOptions& it) {
-  app.add_option("checkpoint", it.path, "a checkpoint, or a run directory (its newest)")->required();
-  app.add_option("--job", it.job_file, "job file that it was trained with (default: job.toml of its run)");
-  add_settings(app, it.overrides, "replace a key of the job file, as in data.dir=/data");
-}
-
-void add_eval(Commands& all) {
-  auto [app, it] = all.add("eval", "compute loss and accuracy of a checkpoint on the test set", run_eval);
-  add_saved(app, it.saved);
-  app.add_option("--data", it.saved.data, "use this data set instead of the job's, as in synthetic");
-  app.add_option(
-      "--input", it.input,
-      "a CSV file with labels, instead of the job's test set; values are raw, as in its training data");
-  app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
-  app.footer(
-      "Prints loss, accuracy, macro F1, AUC and top-5 accuracy, and precision, recall and F1 of up to 20 "
-      "classes. For a model that predicts numbers: RMSE, MAE and R2; for answers of 0 and 1: exact match, "
-      "macro F1, and precision, recall, F1 and AUC of each.\nExamples:\n  steelyard eval runs/job-1\n  "
-      "steelyard eval runs/job-1 --input new.csv");
-}
-
-void add_predict(Commands& all) {
-  auto [app, it] =
-      all.add("predict", "predict class and probability of each sample, from a checkpoint", run_predict);
-  add_saved(app, it.saved);
-  app.add_option(
-      "--input", it.input,
-      "samples: a CSV file, with or without labels, or an array of NumPy in an npy or npz file "
-      "(pictures.npz:x_test), [sample][row][column][channel] or [sample][feature]; values are raw, "
-      "as in the training data, and are normalised as in training; raw pixels are integers to 255 "
-      "or floats to 1 (default: the job's test set)");
-  app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
-  app.add_option("--out", it.output, "write to this file; - for standard output");
-  app.footer(
-      "Writes one line per sample: number, class, probability (softmax of the scores), and label if it is "
-      "known. For a model that predicts numbers: a column for each of them, by name, in the units of the "
-      "data (under binary cross-entropy the probability of 1), then its label as NAME_label.\n"
-      "Examples:\n  steelyard predict runs/job-1 --out classes.csv\n"
-      "  steelyard predict runs/job-1 --input new.csv\n"
-      "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
-}
-
-void add_export(Commands& all) {
-  auto [app, it] = all.add("export", "write the model of a checkpoint for ONNX or PyTorch", run_export);
-  add_saved(app, it.saved);
-  app.add_option(
-         "--to", it.files,
-         "FILE.onnx: an ONNX model, whose first nodes normalise its inputs as in training; FILE.pt: a "
-         "state_dict of PyTorch; FILE.py: the model as Python code, for that state_dict")
-      ->required()
-      ->type_name("FILE");
-  app.footer(
-      "docs/models.md states inputs and outputs of the files.\n"
-      "Examples:\n  steelyard export runs/job-1 --to model.onnx\n"
-      "  steelyard export runs/job-1/checkpoints/1180 --to model.pt --to model.py");
 }
 
 void add_key_files(Commands& all) {
@@ -352,6 +201,7 @@ void add_plan(Commands& all) {
   app.add_option("--output,-o", it.output, "also write the measurements to this file; - for standard output");
   app.add_option("--run-dir", it.run_directory,
                  "directory for trials and hosts.toml (default: runs/plan-NAME-N)");
+  add_json(app, it.json, "the plan, with all candidates");
   app.add_flag_callback(
       "--no-check", [&check = it.check] { check = false; }, "skip the trial of the best plan at the end");
   app.footer(
@@ -398,9 +248,7 @@ void add_simulations(Commands& all) {
 }
 
 void add_tools(Commands& all) {
-  for (auto* const add : {add_profile, add_devices, add_trace, add_journal, add_report, add_status, add_top,
-                          add_runs, add_inspect, add_eval, add_predict, add_export, add_key_files})
-    add(all);
+  for (auto* const add : {add_profile, add_devices, add_run_tools, add_model_tools, add_key_files}) add(all);
 }
 
 }  // namespace steelyard

@@ -13,6 +13,7 @@
 #include "core/device_name.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "protocol/sync_mode.h"
 
@@ -71,8 +72,7 @@ struct RecordedRound {
 
 std::vector<RecordedRound> read_rounds(const std::string& path) {
   std::vector<RecordedRound> rounds;
-  const std::string text = read_input(path, {"recorded run", most_mb, recording_remedy});
-  for_each_place(path, text, [&](std::string_view line, const std::string& place) {
+  const auto take = [&](std::string_view line, const std::string& place) {
     RecordedRound round;
     try {
       const Json json = parse_json_strictly(line);
@@ -90,7 +90,9 @@ std::vector<RecordedRound> read_rounds(const std::string& path) {
       refuse(place, "lacks a share or a time for some of its workers: give a rounds.jsonl as it was written");
     }
     rounds.push_back(std::move(round));
-  });
+  };
+  for (const std::string& part : parts_of(path))
+    for_each_place(part, read_input(part, {"recorded run", most_mb, recording_remedy}), take);
   if (rounds.empty()) refuse(path, std::string("has no training round: ") + recording_remedy);
   return rounds;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "app/config/toml_section.h"
@@ -55,14 +56,26 @@ std::string one_line(std::string_view text) {
   return result;
 }
 
+// What the parser says of a section header that the file has already, in words for users; other descriptions
+// as they are.
+std::string syntax_remedy(const std::string& description) {
+  static const std::regex again("cannot redefine existing (table|array) '([^']+)'.*");
+  std::smatch found;
+  if (!std::regex_search(description, found, again)) return "this is not TOML; correct it: " + description;
+  const std::string section = found[2], each = "write [[" + section + "]] with two brackets";
+  return found[1] == "array" ? "there are [[" + section + "]] above: " + each + " here, too"
+                             : "[" + section + "] is here a second time: " + each +
+                                   " for each if there are several, or join the two sections";
+}
+
 // Turns errors of toml++ into Failure, with a message of one line.
 toml::table parse(std::string_view text, const std::string& name) {
   try {
     return toml::parse(text, name);
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
-    refuse_setup(name + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) +
-                 ": this is not TOML; correct it: " + one_line(error.description()));
+    refuse_setup(name + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " +
+                 syntax_remedy(one_line(error.description())));
   }
 }
 

@@ -17,6 +17,7 @@
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
+#include "app/report/text_table.h"
 #include "protocol/node.h"
 #include "server/checkpoint/checkpoint.h"
 #include "transport/address.h"
@@ -313,7 +314,7 @@ int run_doctor(const DoctorCommand& command) {
   check_output("--json", command.json);
   const HostsReport report = Doctor(command.launch).run();
   if (!command.json.empty()) write_output("--json", command.json, dump_json(json_of(report), 1) + "\n");
-  if (command.json != "-") std::fputs(table_of(report).c_str(), stdout);
+  if (command.json != "-") std::fputs(table_of(report, width_of_output()).c_str(), stdout);
   std::fflush(stdout);
   for (const Problem& it : report.problems())
     standard_error().line((it.warning ? "steelyard: warning: " : "steelyard: ") + shown_lines(it.text));

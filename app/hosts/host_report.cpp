@@ -14,9 +14,9 @@ constexpr std::size_t longest_cell = 30;  // columns
 
 using Row = std::vector<std::string>;
 
-std::string aligned(const std::vector<Row>& rows) {
+std::string aligned(const std::vector<Row>& rows, std::size_t width) {
   std::string text;
-  for (const std::string& line : aligned_lines(rows)) text += line + "\n";
+  for (const std::string& line : aligned_lines(rows, Alignment::words, width)) text += line + "\n";
   return text;
 }
 
@@ -147,12 +147,12 @@ ExitCode HostsReport::code() const {
   return ExitCode::ok;
 }
 
-std::string table_of(const HostsReport& report) {
+std::string table_of(const HostsReport& report, std::size_t width) {
   const std::string need = report.with_job ? " free (need)" : " free";
   std::vector<Row> rows{
       {"host", "reached by", "release", "ports", "data", "memory" + need, "disk" + need, "clock", "devices"}};
   for (const HostFacts& host : report.hosts) rows.push_back(row_of(host));
-  std::string text = aligned(rows);
+  std::string text = aligned(rows, width);
   if (report.lines.empty()) return text;
   rows = {{"from", "to", "connects to", "round trip", "speed there", "speed back"}};
   for (const LineFacts& it : report.lines) {
@@ -160,7 +160,7 @@ std::string table_of(const HostsReport& report) {
                     it.problem ? "no" : printed("%.2f ms", 1e3 * it.round_trip_s), speed_of(it.there_bytes_s),
                     speed_of(it.back_bytes_s)});
   }
-  return text + "\n" + aligned(rows);
+  return text + "\n" + aligned(rows, width);
 }
 
 Json json_of(const HostsReport& report) {

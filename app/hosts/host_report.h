@@ -55,7 +55,7 @@ struct HostsReport {
   [[nodiscard]] ExitCode code() const;
 };
 
-std::string table_of(const HostsReport& report);
+std::string table_of(const HostsReport& report, std::size_t width = 0);  // as of aligned_lines()
 Json json_of(const HostsReport& report);
 
 }  // namespace steelyard

@@ -9,6 +9,7 @@
 #include "app/launch/user_script.h"
 #include "app/processes/endpoint.h"
 #include "core/device_name.h"
+#include "core/text.h"
 #include "transport/address.h"
 #include "transport/security/key_files.h"
 #include "worker/compute/thread_count.h"
@@ -193,6 +194,7 @@ FurtherRuns further_runs(const LaunchOptions& options, const std::string& name, 
   it.arguments.insert(it.arguments.end(), {"--exchange", options.exchange});
   if (!options.results.web.empty()) it.arguments.insert(it.arguments.end(), {"--web", options.results.web});
   if (options.results.tensorboard) it.arguments.emplace_back("--tensorboard");
+  it.arguments.insert(it.arguments.end(), {"--rotate-mb", number_text(options.results.rotate_mb)});
   if (options.quiet) it.arguments.emplace_back("--quiet");
   return it;
 }

@@ -103,6 +103,9 @@ std::vector<Key> result_keys(ResultOptions& it, const std::string& where) {
       {"resume_from", &it.resume_from, Limits::any(), where + "continue from this checkpoint directory"},
       {"tensorboard", &it.tensorboard, Limits::any(),
        "also write each round's numbers for TensorBoard: tensorboard --logdir runs"},
+      {"rotate_mb", &it.rotate_mb, Limits::at_least(0),
+       where + "megabytes after which rounds.jsonl becomes rounds.1.jsonl, then rounds.2.jsonl and so on; 0: "
+               "never"},
       {"web", &it.web, place_for_web(),
        where + "serve the run to browsers while it trains, and to Prometheus at /metrics: " +
            web_place_expected + " (port 0: any)"},

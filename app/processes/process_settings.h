@@ -18,9 +18,10 @@ struct ResultOptions {
   bool resume = false;      // from the newest checkpoint of the directory
   std::string resume_from;  // or from this checkpoint
   bool tensorboard = false;
-  std::string web;     // endpoint of its page while it trains (app/web/place.h); empty: no page
-  bool ready = false;  // the parent process has made the directory,
-  int lock = -1;       // and passes its open lock file as this descriptor (app/processes/run_journal.h)
+  double rotate_mb = 256;  // size from which rounds.jsonl is continued in a new file; 0: never
+  std::string web;         // endpoint of its page while it trains (app/web/place.h); empty: no page
+  bool ready = false;      // the parent process has made the directory,
+  int lock = -1;           // and passes its open lock file as this descriptor (app/processes/run_journal.h)
 };
 
 struct SchedulerOptions {

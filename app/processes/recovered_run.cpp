@@ -21,6 +21,7 @@ std::string remarks_of(const SchedulersPlace& it) {
                         {"job", it.job},
                         {"checkpoint", it.checkpoint},
                         {"rounds_bytes", it.rounds_bytes},
+                        {"rounds_part", it.rounds_part},
                         {"events_bytes", it.events_bytes},
                         {"run", it.run},
                         {"former", it.former},
@@ -57,7 +58,8 @@ SchedulersPlace place_in(const Json& it) {
       it.at("key"),
       it.at("boot"),
       it.at("run"),
-      it.at("former")};
+      it.at("former"),
+      it.value("rounds_part", std::uint64_t{0})};
 }
 
 [[noreturn]] void refuse_journal(ExitCode code, const std::string& path, const std::string& why) {
@@ -89,13 +91,18 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 
 JournalHead moved(const JournalHead& head, const std::string& listen) {
   SchedulersPlace place = place_in(parse_json_strictly(head.remarks));
-  if (place.rounds_bytes > 0) place.former = record_of(place);
+  if (place.rounds_bytes + place.rounds_part > 0) place.former = record_of(place);
   place.listen = listen;
-  place.rounds_bytes = place.events_bytes = 0;
+  place.rounds_bytes = place.events_bytes = place.rounds_part = 0;
   return journal_head(*head.job, head.from, place, head.record);
 }
 
 std::string job_text_in(const JournalHead& head) { return place_in(parse_json_strictly(head.remarks)).job; }
+
+std::string run_here_in(const JournalHead& head) {
+  const SchedulersPlace place = place_in(parse_json_strictly(head.remarks));
+  return place.boot == this_boot() ? place.run : "";
+}
 
 void require_key(const SchedulersPlace& place, const std::string& own, const std::string& what) {
   if (place.key == own) return;

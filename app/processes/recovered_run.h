@@ -31,6 +31,7 @@ struct SchedulersPlace {
   std::string run{};   // its run directory
   // Where the earlier record of the run is, if another scheduler led before this journal.
   std::string former{};
+  std::uint64_t rounds_part = 0;  // of rounds.jsonl before its first record (core/record_parts.h)
 };
 
 // `record`: the saved state of the recorder (app/report/recorder.h).
@@ -40,6 +41,8 @@ JournalHead journal_head(const Job& job, const Progress& from, const SchedulersP
 // Converts the head of another machine's journal: as if a scheduler here, at this endpoint, had written it.
 JournalHead moved(const JournalHead& head, const std::string& listen);
 std::string job_text_in(const JournalHead& head);
+// The run directory of the scheduler that wrote it; empty if that runs on another machine.
+std::string run_here_in(const JournalHead& head);
 
 // Throws Failure (usage) unless `own`, the public key of this process (empty: none), is the scheduler's key
 // that the members of the job know. `what`: names the job in the message.

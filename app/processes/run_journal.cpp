@@ -13,6 +13,7 @@
 
 #include "app/processes/processes.h"
 #include "core/error.h"
+#include "core/record_parts.h"
 #include "scheduler/recovery/reclaim.h"
 #include "transport/host.h"
 #include "transport/zmq.h"
@@ -87,6 +88,7 @@ std::vector<std::byte> head_here(const RunDirectory& run, const Job& job, const 
                                  SchedulersPlace place, const Recorder& recorder) {
   const Time now = steady_now();
   place.run = std::filesystem::absolute(run.path()).lexically_normal().string();
+  place.rounds_part = last_closed_part(run.rounds());
   place.rounds_bytes = std::filesystem::file_size(run.rounds());
   place.events_bytes = std::filesystem::file_size(run.events());
   std::vector<std::byte> head;
@@ -137,7 +139,7 @@ void skip_what_ends_processes(Killed& killed, const RunDirectory& run, const Rep
 }
 
 void cut_record(const RunDirectory& run, const SchedulersPlace& place) {
-  cut_to(run.rounds(), place.rounds_bytes);
+  cut_parts(run.rounds(), place.rounds_part, place.rounds_bytes);
   cut_to(run.events(), place.events_bytes);
 }
 
@@ -151,9 +153,12 @@ ToldAgain replay_killed(Killed& killed, const RunDirectory& run, Scheduler& sche
 
 void require_leadership(const ToldAgain& told, const RunDirectory& run, const Scheduler& scheduler,
                         ZmqContext& context) {
-  const std::string lost = run.path() + ": the standby of this job leads it";
-  const char* remedy = ": this process cannot lead it again; follow the job on the standby's machine";
-  if (told.follower.superseded) throw Failure(ExitCode::configuration, lost + remedy);
+  const auto refuse_lead = [&] {
+    note_superseded(run);
+    const char* remedy = ": this process cannot lead it again; follow the job on the standby's machine";
+    throw Failure(ExitCode::configuration, run.path() + ": the standby of this job leads it" + remedy);
+  };
+  if (told.follower.superseded) refuse_lead();
   // A job that has ended needs no leader, and its servers may have exited.
   if (told.follower.attempt == 0 || scheduler.phase() >= Phase::stopping) return;
   const NodeId self = new_node(Role::standby);
@@ -171,7 +176,12 @@ void require_leadership(const ToldAgain& told, const RunDirectory& run, const Sc
   std::vector<std::byte> superseded;
   append(superseded, {steady_now(), Superseded{}});
   (void)JournalFile(run.journal(), told.bytes).write(superseded);
-  throw Failure(ExitCode::configuration, lost + remedy);
+  refuse_lead();
+}
+
+void note_superseded(const RunDirectory& run) try {
+  write_text(RunDirectory::superseded_in(run.path()), "a standby leads this job\n");
+} catch (const Failure&) {
 }
 
 }  // namespace steelyard

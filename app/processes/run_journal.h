@@ -77,4 +77,8 @@ ToldAgain replay_killed(Killed& killed, const RunDirectory& run, Scheduler& sche
 void require_leadership(const ToldAgain& told, const RunDirectory& run, const Scheduler& scheduler,
                         ZmqContext& context);
 
+// Notes for readers that a standby leads the job of this run. A run directory that cannot be written has no
+// note.
+void note_superseded(const RunDirectory& run);
+
 }  // namespace steelyard

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "app/report/terminal_writer.h"
 #include "app/web/run_web.h"
 #include "core/error.h"
+#include "core/record_parts.h"
 #include "scheduler/recovery/journaled.h"
 #include "scheduler/recovery/standby.h"
 #include "transport/host.h"
@@ -50,6 +52,7 @@ class Copy {
   // The options with which this process leads. It stops following.
   SchedulerOptions take_over(SchedulerOptions lead) {
     write({steady_now(), TookOver{generation_ + 1}});
+    if (!former_.empty()) write_text(RunDirectory::continues_in(run_->path()), former_ + "\n");
     journal_.reset();
     lock_.reset();
     lead.results.directory = run_->path();
@@ -68,7 +71,10 @@ class Copy {
     (void)policy_for(*head.job, from);
     require_descriptors_for(*head.job);
     write_text(run_->job(), job_text_in(head));
+    former_ = run_here_in(head);
     // The record of the run is rebuilt from the whole journal.
+    for (const std::uint64_t number : closed_parts(run_->rounds()))
+      std::filesystem::remove(part_of(run_->rounds(), number));
     for (const std::string& file : {run_->rounds(), run_->events()}) std::ofstream(file, std::ios::trunc);
     std::vector<std::byte> bytes;
     append(bytes, {now, moved(head, listen_)});
@@ -99,6 +105,7 @@ class Copy {
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<JournalFile> journal_;
   std::uint64_t generation_ = 0;  // of the scheduler that it follows; set by arbiter()
+  std::string former_;            // its run directory, if it is on this machine
 };
 
 void tell(const StandbyOptions& options, const std::string& text) {

@@ -1,12 +1,15 @@
 #include "app/report/line_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 
 #include "core/error.h"
+#include "core/record_parts.h"
 
 namespace steelyard {
 namespace {
@@ -23,7 +26,8 @@ bool ends_within_a_line(int file) {
 
 }  // namespace
 
-LineFile::LineFile(std::string path, Links links) : path_(std::move(path)) {
+LineFile::LineFile(std::string path, Links links, std::uint64_t part_bytes)
+    : path_(std::move(path)), part_bytes_(part_bytes) {
   const int no_link = links == Links::refuse ? O_NOFOLLOW : 0;
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | no_link, 0644);
   if (file_ < 0) {
@@ -60,6 +64,23 @@ void LineFile::flush(Time now) {
     waiting_.erase(0, static_cast<std::size_t>(written));
   }
   trouble_.clear();
+  struct stat file {};
+  if (part_bytes_ > 0 && ::fstat(file_, &file) == 0 &&
+      static_cast<std::uint64_t>(file.st_size) >= part_bytes_)
+    begin_part();
+}
+
+// Lines go to the old file if the new one cannot be opened; the next flush tries again.
+void LineFile::begin_part() {
+  if (!close_part(path_)) return;
+  const int fresh = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (fresh < 0) {
+    std::error_code ignored;
+    std::filesystem::rename(part_of(path_, last_closed_part(path_)), path_, ignored);
+    return;
+  }
+  ::close(file_);
+  file_ = fresh;
 }
 
 }  // namespace steelyard

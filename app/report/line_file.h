@@ -17,8 +17,9 @@ class LineFile {
   // directory.
   enum class Links : bool { refuse, follow };
 
-  // Appends to an existing file. Throws Failure (io) if it cannot be opened.
-  explicit LineFile(std::string path, Links links = Links::follow);
+  // Appends to an existing file. Throws Failure (io) if it cannot be opened. `part_bytes`: after that many
+  // bytes the file becomes a closed part (core/record_parts.h), and a new one is begun; 0: never.
+  explicit LineFile(std::string path, Links links = Links::follow, std::uint64_t part_bytes = 0);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
@@ -33,7 +34,10 @@ class LineFile {
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }  // lines
 
  private:
+  void begin_part();
+
   std::string path_;
+  const std::uint64_t part_bytes_;
   int file_ = -1;
   std::string waiting_;
   Time last_;

@@ -18,7 +18,8 @@ constexpr Duration between_lines = std::chrono::seconds(5);
 constexpr Duration between_epoch_lines = std::chrono::seconds(1);  // epochs may be very short
 constexpr unsigned bar_width = 12;
 
-enum class Shares { named, listed, brief, none };  // brief: the list or the range, whichever is shorter
+// by_name: "shares new 95 + old 33"; worded: "shares 95+33"; brief: the list or the range, by length.
+enum class Shares { by_name, worded, listed, brief, none };
 
 // The parts of a view that a line shows.
 struct BarLayout {
@@ -33,7 +34,12 @@ struct BarLayout {
 // Sorted from wide to narrow; the first one that fits is used. Progress, loss, speed and shares matter
 // most, so they stay longest.
 constexpr BarLayout layouts[] = {
-    {true, true, 4, 2, true, true, Shares::named, true, true},
+    {true, true, 4, 2, true, true, Shares::by_name, true, true},
+    {false, true, 4, 2, true, true, Shares::by_name, true, true},
+    {false, false, 4, 2, true, true, Shares::by_name, true, true},
+    {false, false, 3, 1, false, true, Shares::by_name, true, true},
+    {false, false, 3, 1, false, true, Shares::by_name, false, true},
+    {true, true, 4, 2, true, true, Shares::worded, true, true},
     {true, true, 4, 2, true, true, Shares::listed, true, true},
     {false, true, 4, 2, true, true, Shares::listed, true, true},
     {false, false, 4, 2, true, true, Shares::listed, true, true},
@@ -50,6 +56,7 @@ constexpr BarLayout layouts[] = {
     {false, false, -1, -1, false, false, Shares::none, false, false},
 };
 constexpr std::size_t listed_in_a_log = 16;  // shares
+constexpr std::size_t longest_name_shown = 16;
 
 std::string of_total(const char* what, std::uint64_t number, std::uint64_t total) {
   return std::string(what) + " " + std::to_string(number) + (total > 0 ? "/" + std::to_string(total) : "");
@@ -70,12 +77,28 @@ std::string shares_text(const std::vector<std::uint64_t>& shares, Shares how) {
   if (shares.empty() || how == Shares::none) return "";
   std::string list;
   for (std::size_t i = 0; i < shares.size(); ++i) list += (i == 0 ? "" : "+") + std::to_string(shares[i]);
-  if (how == Shares::named) return "shares " + list;
+  if (how == Shares::worded) return "shares " + list;
   if (how == Shares::listed) return list;
   const auto [least, most] = std::ranges::minmax(shares);
   const std::string range = std::to_string(shares.size()) + " workers " + std::to_string(least) +
                             (least == most ? "" : "-" + std::to_string(most));
   return range.size() < list.size() ? range : list;
+}
+
+// Names may be any bytes, and the line counts bytes as columns.
+bool can_name_workers(const ProgressView& v) {
+  const auto is_plain = [](const std::string& name) {
+    return name.size() <= longest_name_shown &&
+           std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
+  };
+  return !v.shares.empty() && v.workers.size() == v.shares.size() && std::ranges::all_of(v.workers, is_plain);
+}
+
+std::string named_shares(const ProgressView& v, bool whole_words) {
+  std::string list = whole_words ? "shares " : "";
+  for (std::size_t i = 0; i < v.shares.size(); ++i)
+    list += (i == 0 ? "" : " + ") + v.workers[i] + " " + std::to_string(v.shares[i]);
+  return list;
 }
 
 std::string loss_text(double loss, int digits) {
@@ -100,7 +123,8 @@ std::string line_of(const ProgressView& v, const BarLayout& layout) {
     add("test loss " + fixed(v.test_loss, layout.accuracy_digits + 2));
   }
   if (layout.speed && v.samples_per_second >= 0) add(speed_text(v.samples_per_second, layout.whole_words));
-  add(shares_text(v.shares, layout.shares));
+  add(layout.shares == Shares::by_name ? named_shares(v, layout.whole_words)
+                                       : shares_text(v.shares, layout.shares));
   if (layout.ideal && v.percent_of_ideal >= 0) add(fixed(v.percent_of_ideal, 0) + "% of ideal");
   if (layout.left && v.seconds_left >= 0) add(duration_text(v.seconds_left) + " left");
   return line;
@@ -133,7 +157,9 @@ std::string duration_text(double seconds) {
 // Shorter than the width: some terminals wrap a full line. All pieces are ASCII, so bytes are columns.
 std::string progress_line(const ProgressView& view, const ProgressStyle& style) {
   std::string line;
+  const bool names = can_name_workers(view);
   for (const BarLayout& layout : layouts) {
+    if (layout.shares == Shares::by_name && !names) continue;
     line = line_of(view, layout);
     if (line.size() < style.width) break;
   }
@@ -149,6 +175,7 @@ std::string progress_line(const ProgressView& view, const ProgressStyle& style) 
 std::string plain_line(const ProgressView& view) {
   BarLayout layout = layouts[0];
   layout.bar = false;
+  if (!can_name_workers(view)) layout.shares = Shares::worded;
   if (view.shares.size() > listed_in_a_log) layout.shares = Shares::brief;
   return line_of(view, layout);
 }

@@ -1,9 +1,9 @@
 // Progress of a running job: a line that is redrawn on a terminal, or a line every few seconds elsewhere (a
 // pipe, a log, TERM=dumb).
 //
-// The line has a layout for each width: first words and digits are left out, then the bar and the round, then
-// a list of many shares becomes a range. With 80 columns it has epoch, loss, accuracy, speed, shares and time
-// left, for any number of workers.
+// The line has a layout for each width: first the bar, the round, words and digits are left out, then the
+// names of workers, and a list of many shares becomes a range. With 80 columns it has epoch, loss, accuracy,
+// speed, shares and time left, for any number of workers.
 //
 // The functions make text from values; ProgressBar writes it, and takes the time as an argument. One thread.
 #pragma once
@@ -31,7 +31,8 @@ struct ProgressView {
   double samples_per_second = -1;
   double percent_of_ideal = -1;
   double seconds_left = -1;
-  std::vector<std::uint64_t> shares;  // in the order of the workers' names
+  std::vector<std::uint64_t> shares;   // in the order of the workers' names
+  std::vector<std::string> workers{};  // their names; shown if they fit, and are short and ASCII
 };
 
 struct ProgressStyle {

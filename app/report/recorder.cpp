@@ -103,11 +103,11 @@ TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerP
 }  // namespace
 
 Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on,
-                   ErrorScale errors)
+                   ErrorScale errors, std::uint64_t part_bytes)
     : file_(file),
       run_(run),
       bar_(bar),
-      lines_(run.rounds()),
+      lines_(run.rounds(), LineFile::Links::follow, part_bytes),
       events_(run.events()),
       totals_(file),
       errors_(std::move(errors)) {
@@ -221,7 +221,10 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
   view.error = errors_.of(view.test_loss);
   view.samples_per_second = totals_.recent_samples_per_second();
   view.percent_of_ideal = totals_.percent_of_ideal();
-  for (const WorkerPart& part : parts) view.shares.push_back(part.share);
+  for (const WorkerPart& part : parts) {
+    view.shares.push_back(part.share);
+    view.workers.push_back(part.name);
+  }
   view.done = share_done(record);
   if (first_done_ < 0) {
     first_done_ = view.done;

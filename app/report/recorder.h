@@ -97,9 +97,9 @@ class Recorder {
 
   // `file` and `bar` must outlive it. Throws Failure (io) if its files cannot be opened. `goes_on`: it
   // replaces the recorder of a killed process, and first receives the messages of that one again.
-  // `errors`: of the job.
+  // `errors`: of the job. `part_bytes`: of rounds.jsonl (app/report/line_file.h).
   Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on = false,
-           ErrorScale errors = {});
+           ErrorScale errors = {}, std::uint64_t part_bytes = 0);
 
   // Also writes the numbers of each further round to `board`, unless it is null.
   void show_on(std::unique_ptr<TensorboardFile> board) { board_ = std::move(board); }

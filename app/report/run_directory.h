@@ -1,7 +1,8 @@
 // The directory of a run, runs/<name>-<N>/:
 //
 //   job.toml       the job as resolved: `steelyard train` takes it again
-//   rounds.jsonl   a line for each round; events.jsonl: notes (app/report/recorder.h)
+//   rounds.jsonl   a line for each round, in parts (core/record_parts.h)
+//   events.jsonl   notes (app/report/recorder.h)
 //   checkpoints/   server/checkpoint/checkpoint.h
 //   log/           output of each child process
 //   tensorboard/   with --tensorboard: files for `tensorboard --logdir`
@@ -9,6 +10,8 @@
 //   timeline.json  with --trace: the activity of all nodes
 //   journal        messages that the scheduler received (app/processes/journal_file.h)
 //   lock           the process that trains in it, or was the last to do so (app/processes/run_journal.h)
+//   continues      of a standby that leads: the run directory of the scheduler before it, if that is known
+//   superseded     a standby leads the job, and this run ended without a result
 //   result.json    the verdict; launchers read it, since exit codes may be lost on the way
 #pragma once
 
@@ -41,6 +44,10 @@ class RunDirectory {
   [[nodiscard]] std::string trace() const { return path_ + "/trace"; }
   [[nodiscard]] std::string timeline() const { return path_ + "/timeline.json"; }
   [[nodiscard]] std::string log(const std::string& child) const { return path_ + "/log/" + child + ".log"; }
+
+  // Notes for readers of a job that a standby continues.
+  [[nodiscard]] static std::string continues_in(const std::string& run) { return run + "/continues"; }
+  [[nodiscard]] static std::string superseded_in(const std::string& run) { return run + "/superseded"; }
 
   // A sentence for the user: how to continue after an unplanned end.
   [[nodiscard]] std::string way_back() const;

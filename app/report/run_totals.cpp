@@ -6,6 +6,7 @@
 #include "app/config/hosts_file.h"
 #include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
+#include "app/report/run/run_state.h"
 #include "app/report/terminal_text.h"
 #include "protocol/sync_mode.h"
 
@@ -160,8 +161,8 @@ void RunTotals::complete(Verdict& verdict) const {
 
 std::string RunTotals::summary(const Verdict& v) const {
   const char* steadily = steady_.rounds > 0 ? "after the tenth round" : "few rounds: not reliable";
-  const std::string outcome = std::string(name(v.outcome)) + (v.text.empty() ? "" : ": " + v.text);
-  std::string text = wrapped(shown_line(outcome), summary_width, 2) + "\n";
+  const std::string state = ended_state(name(v.outcome), v.text).text();
+  std::string text = wrapped(shown_line(state), summary_width, 2) + "\n";
   const std::string its_round = ", round " + std::to_string(best_round_) + ")";
   if (accuracy_ >= 0) {
     text += total_row("test accuracy", fixed(100 * accuracy_, 2) + " %   (best " +

@@ -79,7 +79,7 @@ std::vector<std::string> files_in(const std::string& path) {
   const fs::path inner = fs::path(path) / "trace";
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(fs::is_directory(inner) ? inner : fs::path(path)))
-    if (entry.path().extension() == ".jsonl" && entry.path().filename() != "rounds.jsonl")
+    if (entry.path().extension() == ".jsonl" && !entry.path().filename().string().starts_with("rounds."))
       files.push_back(entry.path().string());
   std::ranges::sort(files);
   return files;

@@ -13,6 +13,7 @@
 #include "app/tools/profile_command.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "sim/simulation.h"
 
@@ -44,7 +45,7 @@ RunRecord Trials::run(const std::string& name, const std::vector<std::string>& w
                       (end.complaint.empty() ? "the cluster " + describe_status(end.status) : end.complaint) +
                       "; see " + log);
   }
-  return run_record(read_text(run + "/rounds.jsonl"), "", "");
+  return run_record(read_parts(run + "/rounds.jsonl"), "", "");
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include "app/tools/child_run.h"
 #include "balancing/policies.h"
 #include "core/error.h"
+#include "core/record_parts.h"
 
 namespace steelyard {
 namespace {
@@ -38,7 +39,7 @@ class Clusters {
     const std::string log = run + ".log";
     const ChildEnd end = run_child(arguments(contender, repeat, run), log, interrupted_);
     const std::string result = read_text(run + "/result.json");
-    Trial trial = trial_of(read_text(run + "/rounds.jsonl"), result, contender.sync);
+    Trial trial = trial_of(read_parts(run + "/rounds.jsonl"), result, contender.sync);
     trial.directory = run;
     if (!contender.alone.empty()) trial.percent_of_ideal = -1;  // nothing was divided
     if (end.code() == 0) return trial;

@@ -1,12 +1,12 @@
 #include "app/tools/devices_command.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
+#include "app/report/text_table.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/processor.h"
@@ -27,9 +27,7 @@ std::string memory_text(const DeviceLine& line) {
          (line.free_bytes ? ", " + gigabytes(*line.free_bytes) + " free" : "");
 }
 
-using Cells = std::array<std::string, 7>;
-
-Cells cells_of(const DeviceLine& line) {
+std::vector<std::string> cells_of(const DeviceLine& line) {
   const std::string unknown = "not measured";
   return {name(line.device),
           shown_line(line.name),
@@ -64,27 +62,20 @@ DeviceLine cuda_line(const nn::CudaDevice& it, unsigned number) {
 
 }  // namespace
 
-std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda) {
-  std::vector<Cells> rows{{"device", "name", "", "memory", "in use", "copies", "multiplies float32"}};
+std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda, std::size_t width) {
+  std::vector<std::vector<std::string>> rows{
+      {"device", "name", "", "memory", "in use", "copies", "multiplies float32"}};
   for (const DeviceLine& line : lines) rows.push_back(cells_of(line));
-  std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
-  for (const Cells& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
   std::string text;
-  for (const Cells& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
+  for (const std::string& line : aligned_lines(rows, Alignment::words, width)) text += line + "\n";
   if (!built_with_cuda) {
     text += "GPUs: this program is built without CUDA (script/build cuda)\n";
   } else if (lines.size() == 1) {
     text += "GPUs: none visible to this process\n";
   }
-  return text + "To choose one for a worker, set device = \"" + name(lines.back().device) +
-         "\" in its section of the job, or --device " + name(lines.back().device) + "\n";
+  const std::string choice = "To choose one for a worker, set device = \"" + name(lines.back().device) +
+                             "\" in its section of the job, or --device " + name(lines.back().device);
+  return text + (width > 0 ? wrapped(choice, width, 2) : choice) + "\n";
 }
 
 std::string devices_json(const std::vector<DeviceLine>& lines) {
@@ -102,7 +93,7 @@ std::string devices_json(const std::vector<DeviceLine>& lines) {
     one["float32_gflop_s"] = line.speed ? Json(line.speed->float32_gflop_s) : Json();
     all.push_back(one);
   }
-  return dump_json(all, 1) + "\n";
+  return dump_json(Json{{"format", 1}, {"devices", all}}, 2) + "\n";
 }
 
 void run_devices(const DevicesCommand& command) {
@@ -112,7 +103,8 @@ void run_devices(const DevicesCommand& command) {
   std::vector<DeviceLine> lines{processor_line()};
   for (unsigned i = 0; i < found.size(); ++i) lines.push_back(cuda_line(found[i], i));
   if (!command.json.empty()) write_output("--json", command.json, devices_json(lines));
-  if (command.json != "-") std::fputs(devices_table(lines, nn::built_with_cuda()).c_str(), stdout);
+  if (command.json != "-")
+    std::fputs(devices_table(lines, nn::built_with_cuda(), width_of_output()).c_str(), stdout);
 }
 
 }  // namespace steelyard

@@ -20,7 +20,7 @@ struct DeviceLine {
   std::optional<nn::DeviceSpeed> speed{};  // std::nullopt: not measured
 };
 
-std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda);
+std::string devices_table(const std::vector<DeviceLine>& lines, bool built_with_cuda, std::size_t width = 0);
 std::string devices_json(const std::vector<DeviceLine>& lines);  // unknown values are null
 
 struct DevicesCommand {

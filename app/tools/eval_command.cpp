@@ -4,11 +4,14 @@
 #include <cstdio>
 #include <utility>
 
+#include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
+#include "app/report/text_table.h"
 #include "app/tools/class_metrics.h"
 #include "app/tools/scoring.h"
 #include "app/tools/target_eval.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "nn/loss.h"
 #include "worker/data/samples.h"
 
@@ -21,7 +24,7 @@ constexpr std::size_t most_class_rows = 20;                    // classes in the
 struct Result {
   nn::Sums sums{};
   std::optional<ClassMetrics> metrics{};
-  std::string text{};  // of the metrics of targets, instead of accuracy
+  std::optional<TargetResult> targets{};  // instead of an accuracy
 };
 
 // The classes of the labels in a file. Throws Failure (io) for a file without labels, and for other labels
@@ -88,7 +91,7 @@ Result result_of(const ScoringTask& task, const std::string& input) {
   if (!task.model) return evaluated(task.saved);
   if (takes_targets(task.model->loss())) {
     TargetResult result = evaluate_targets(task, input);
-    return {result.sums, {}, std::move(result.text)};
+    return {result.sums, {}, std::move(result)};
   }
   std::vector<std::uint32_t> labels;
   if (!input.empty())
@@ -96,55 +99,108 @@ Result result_of(const ScoringTask& task, const std::string& input) {
   return scored(task, labels);
 }
 
-void print_metrics(const ClassMetrics& metrics, const SampleSource& source) {
-  const std::vector<ClassMetrics::Counts>& counts = metrics.counts();
-  std::printf("  macro F1            %.4f\n", metrics.macro_f1());
-  if (counts.size() > ClassMetrics::most_top)
-    std::printf("  top-%u accuracy      %.2f %%\n", ClassMetrics::most_top, 100 * metrics.top_accuracy());
-  if (const auto auc = metrics.auc())
-    std::printf("  AUC                 %.4f%s\n", *auc,
-                counts.size() > 2 ? "   (each class against the others, mean)" : "");
-  if (counts.size() > most_class_rows) return;
-  std::size_t widest = 5;
-  std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < counts.size(); ++i) {
-    names.push_back(shown_line(class_name(source, i), 40));
-    widest = std::max(widest, columns_of(names.back()));
+// What was evaluated, and the result.
+struct EvaluatedModel {
+  std::string data;  // name of the data set, or the file
+  std::uint64_t samples = 0, answers = 0;
+  Result result{};
+
+  [[nodiscard]] double test_loss() const { return result.sums.loss / static_cast<double>(samples); }
+  [[nodiscard]] bool has_accuracy() const {
+    return !result.targets && result.sums.correct != nn::Sums::uncounted;
   }
-  const auto padded = [&](const std::string& name) {
-    return name + std::string(widest - columns_of(name), ' ');
-  };
-  std::printf("\n  %s   samples  precision  recall      F1\n", padded("class").c_str());
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    std::printf("  %s  %8llu     %.4f  %.4f  %.4f\n", padded(names[i]).c_str(),
-                static_cast<unsigned long long>(counts[i].samples), counts[i].precision(), counts[i].recall(),
-                counts[i].f1());
+  [[nodiscard]] double accuracy() const {
+    return static_cast<double>(result.sums.correct) / static_cast<double>(answers);
+  }
+};
+
+std::string classes_text(const ClassMetrics& metrics, const SampleSource& source) {
+  std::vector<std::vector<std::string>> rows{{"class", "samples", "precision", "recall", "F1"}};
+  std::uint32_t number = 0;
+  for (const ClassMetrics::Counts& it : metrics.counts())
+    rows.push_back({shown_line(class_name(source, number++), 40), std::to_string(it.samples),
+                    fixed(it.precision(), 4), fixed(it.recall(), 4), fixed(it.f1(), 4)});
+  std::string text = "\n";
+  for (const std::string& line : aligned_lines(rows, Alignment::numbers)) text += "  " + line + "\n";
+  return text;
+}
+
+std::string metrics_rows(const ClassMetrics& metrics, const SampleSource& source) {
+  const std::vector<ClassMetrics::Counts>& counts = metrics.counts();
+  std::string text = printed("  macro F1            %.4f\n", metrics.macro_f1());
+  if (counts.size() > ClassMetrics::most_top)
+    text += printed("  top-%u accuracy      %.2f %%\n", ClassMetrics::most_top, 100 * metrics.top_accuracy());
+  if (const auto auc = metrics.auc())
+    text += printed("  AUC                 %.4f%s\n", *auc,
+                    counts.size() > 2 ? "   (each class against the others, mean)" : "");
+  return counts.size() > most_class_rows ? text : text + classes_text(metrics, source);
+}
+
+std::string evaluation_text(const SavedModel& saved, const EvaluatedModel& it) {
+  const auto number = [](std::uint64_t value) { return std::to_string(value); };
+  std::string text = "checkpoint " + shown_line(saved.path) + ": " + place_of(saved.snapshot.progress) +
+                     "\n" + "  model               " + shown_line(saved.job.model) + ", " +
+                     number(saved.snapshot.layout.size()) + " parameters\n" + "  data                " +
+                     shown_line(it.data) + ", " + number(it.samples) + " test samples\n" +
+                     printed("  test loss           %.6g\n", it.test_loss());
+  if (it.result.targets) return text + it.result.targets->text;
+  if (!it.has_accuracy()) return text;
+  text += printed("  test accuracy       %.2f %%   (", 100 * it.accuracy()) + number(it.result.sums.correct) +
+          " of " + number(it.answers) + ")\n";
+  if (it.result.metrics) text += metrics_rows(*it.result.metrics, saved.snapshot.source);
+  return text;
+}
+
+Json evaluation_json(const SavedModel& saved, const EvaluatedModel& it) {
+  Json json = {{"format", 1},
+               {"checkpoint", saved.path},
+               {"model", saved.job.model},
+               {"data", it.data},
+               {"round", saved.snapshot.progress.version},
+               {"epoch", saved.snapshot.progress.epoch},
+               {"parameters", saved.snapshot.layout.size()},
+               {"samples", it.samples},
+               {"test_loss", it.test_loss()}};
+  if (it.result.targets) {
+    json.update(it.result.targets->json);
+    return json;
+  }
+  json["accuracy"] = it.has_accuracy() ? Json(it.accuracy()) : Json();
+  json["correct"] = it.has_accuracy() ? Json(it.result.sums.correct) : Json();
+  json["answers"] = it.answers;
+  const auto& metrics = it.result.metrics;
+  const bool top = metrics && metrics->counts().size() > ClassMetrics::most_top;
+  const auto auc = metrics ? metrics->auc() : std::nullopt;
+  json["macro_f1"] = metrics ? Json(metrics->macro_f1()) : Json();
+  json["top_" + std::to_string(ClassMetrics::most_top) + "_accuracy"] =
+      top ? Json(metrics->top_accuracy()) : Json();
+  json["auc"] = auc ? Json(*auc) : Json();
+  json["classes"] = Json::array();
+  if (!metrics) return json;
+  std::uint32_t number = 0;
+  for (const ClassMetrics::Counts& counts : metrics->counts())
+    json["classes"].push_back({{"class", class_name(saved.snapshot.source, number++)},
+                               {"samples", counts.samples},
+                               {"predicted", counts.predicted},
+                               {"precision", counts.precision()},
+                               {"recall", counts.recall()},
+                               {"f1", counts.f1()}});
+  return json;
 }
 
 }  // namespace
 
 void run_eval(const EvalCommand& command) {
+  check_output("--json", command.json);
   const ScoringTask task = open_scoring(command.saved, command.input, command.normalized);
   const SavedModel& saved = task.saved;
-  const SampleSource& source = saved.snapshot.source;
   const bool of_job = command.input.empty();
-  const Result result = result_of(task, command.input);
-  const std::uint64_t samples = task.data.test->size(), answers = samples * task.data.test->labels();
-
-  const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
-  std::printf("checkpoint %s: %s\n", shown_line(saved.path).c_str(),
-              place_of(saved.snapshot.progress).c_str());
-  std::printf("  model               %s, %llu parameters\n", shown_line(saved.job.model).c_str(),
-              number(saved.snapshot.layout.size()));
-  std::printf("  data                %s, %llu test samples\n",
-              shown_line(of_job ? saved.job.data : command.input).c_str(), number(samples));
-  std::printf("  test loss           %.6g\n", result.sums.loss / static_cast<double>(samples));
-  std::fputs(result.text.c_str(), stdout);
-  if (!result.text.empty() || result.sums.correct == nn::Sums::uncounted) return;
-  std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
-              100 * static_cast<double>(result.sums.correct) / static_cast<double>(answers),
-              number(result.sums.correct), number(answers));
-  if (result.metrics) print_metrics(*result.metrics, source);
+  const std::uint64_t samples = task.data.test->size();
+  const EvaluatedModel it{of_job ? saved.job.data : command.input, samples,
+                          samples * task.data.test->labels(), result_of(task, command.input)};
+  if (!command.json.empty())
+    write_output("--json", command.json, dump_json(evaluation_json(saved, it), 2) + "\n");
+  if (command.json != "-") std::fputs(evaluation_text(saved, it).c_str(), stdout);
 }
 
 }  // namespace steelyard

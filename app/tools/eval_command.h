@@ -14,6 +14,7 @@ struct EvalCommand {
   SavedOptions saved;
   std::string input;        // empty: the test set
   bool normalized = false;  // the values of `input` are inputs of the model already
+  std::string json;         // a file for the same facts, or - for standard output; empty: none
 };
 
 void run_eval(const EvalCommand& command);

@@ -3,20 +3,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace steelyard {
 
-// `steelyard trace`: merges the traces of all nodes of a job into one timeline (app/report/timeline.h).
-struct TraceCommand {
-  std::vector<std::string> paths;
-  std::string output = "timeline.json";  // a file, or - for standard output
-};
-
-void run_trace(const TraceCommand& command);
-
 struct InspectCommand {
   std::string path;  // a run, a checkpoint or a safetensors file
+  std::string json;  // a file for the same facts, or - for standard output; empty: none
 };
 
 void run_inspect(const InspectCommand& command);

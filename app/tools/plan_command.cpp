@@ -4,54 +4,35 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <set>
+#include <optional>
 
 #include "app/config/job_source.h"
 #include "app/config/prepare_job.h"
 #include "app/processes/signals.h"
 #include "app/report/output_file.h"
-#include "app/report/page/page.h"
 #include "app/report/run_directory.h"
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
+#include "app/report/text_table.h"
+#include "app/tools/plan_text.h"
 #include "core/error.h"
-#include "core/json.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
 
-constexpr std::size_t most_rows = 10, few_rounds = 6;
-
-// Columns are two blanks apart. The first column, and a last column of names, are left-aligned; the others
-// right-aligned.
-std::string table(const std::vector<std::vector<std::string>>& rows, bool names_last = false) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - columns_of(row[i]), ' ');
-      const bool left = i == 0 || (names_last && i + 1 == row.size());
-      line += (i == 0 ? "" : "  ") + (left ? row[i] + blanks : blanks + row[i]);
-    }
-    text += "  " + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
-
-double best_rate(const std::vector<Candidate>& ranked, const std::string& worker, bool with) {
-  for (const Candidate& it : ranked)
-    if ((std::ranges::find(it.workers, worker) != it.workers.end()) == with) return it.rate;
-  return 0;
-}
-
 constexpr double all_trials_s = 45;  // by default
 constexpr double checked_rounds = 12, longest_check_s = 60;
 
-void say(const std::string& text) {
-  std::fputs(shown_lines(text).c_str(), stdout);
+// Standard output has the JSON or the measurements alone, if they are wanted there.
+void tell(const PlanCommand& command, const std::string& text) {
+  if (command.json == "-" || command.output == "-") return;
+  const std::size_t width = width_of_output();
+  for_each_line(shown_lines(text), [&](std::string_view line) {
+    const bool sentence = !line.starts_with("  ");  // the others are tables and commands
+    const std::string shown = sentence && width > 0 ? wrapped(line, width, 2) : std::string(line);
+    std::printf("%s\n", shown.c_str());
+  });
   std::fflush(stdout);
 }
 
@@ -92,10 +73,10 @@ Job job_with(const PlanCommand& command, const HostsFile& hosts, const std::vect
   return job_for_hosts(options, hosts).job;
 }
 
-// The modes that this job can use; prints why the others cannot be used.
-std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile& hosts, Job& complete_job) {
+// The modes that this job can use. `why`: gets a line for each of the others.
+std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile& hosts, Job& complete_job,
+                                     std::string& why) {
   std::vector<PlanMode> modes;
-  std::string why;
   for (const PlanMode& mode : plan_modes()) {
     try {
       Job job = job_with(command, hosts, settings_of(mode));
@@ -107,7 +88,6 @@ std::vector<PlanMode> possible_modes(const PlanCommand& command, const HostsFile
       why += "without " + mode.text() + ": " + failure.what() + "\n";
     }
   }
-  say(why);
   return modes;
 }
 
@@ -226,92 +206,29 @@ std::vector<Candidate> exact_ones(const std::vector<Candidate>& ranked) {
   return exact.empty() ? ranked : exact;
 }
 
+// Writes what starts a candidate, and checks it if that is wanted.
+Recommended recommended(const PlanCommand& command, const HostsFile& hosts, const Candidate& it,
+                        const std::vector<MeasuredWorker>& measured, const std::string& file) {
+  write_text(file, hosts_text(with_workers(hosts, it.workers)));
+  return {&it, file, launch_line(command, file, it.mode, profile_ms_of(measured, it.workers))};
+}
+
+std::string start_text(const Recommended& it) { return "to start it:\n  " + it.command + "\n"; }
+
 }  // namespace
 
-std::string measured_table(const std::vector<MeasuredWorker>& measured, std::uint64_t batch,
-                           double model_mb) {
-  std::vector<std::vector<std::string>> rows{{"worker", "samples/s alone", "latency ms", "link Mbit/s"}};
-  for (const MeasuredWorker& it : measured) {
-    const auto samples = static_cast<double>(batch);
-    rows.push_back({it.name, fixed(1000 * samples / sim::on_curve(it.curve, samples), 0),
-                    fixed(it.latency_ms, 2),
-                    it.transfer_ms > 0 ? fixed(8000 * model_mb / it.transfer_ms, 1) : "no limit"});
-  }
-  return "measured, each worker alone, compute time only:\n" + table(rows);
-}
-
-std::string candidate_table(const std::vector<Candidate>& ranked) {
-  std::vector<std::vector<std::string>> rows{{"mode", "samples/s", "efficiency", "workers"}};
-  std::set<std::string> shown;
-  for (std::size_t i = 0; i < ranked.size(); ++i) {
-    const Candidate& it = ranked[i];
-    if (!shown.insert(it.mode.text()).second && i >= most_rows) continue;
-    rows.push_back({it.mode.text(), fixed(it.rate, 0), fixed(100 * it.efficiency, 1) + " %",
-                    joined(it.workers) + (it.resting.empty() ? "" : "; idle: " + joined(it.resting))});
-  }
-  return "predicted, under the policy steelyard, " + std::to_string(ranked.size()) +
-         " candidates simulated; workers not listed are idle:\n" + table(rows, true);
-}
-
-std::string worth_table(const std::vector<Candidate>& ranked, const std::vector<MeasuredWorker>& measured) {
-  if (measured.size() < 2) return "";
-  std::vector<std::vector<std::string>> rows{{"worker", "best with it", "best without", "gain"}};
-  for (const MeasuredWorker& it : measured) {
-    const double with = best_rate(ranked, it.name, true), without = best_rate(ranked, it.name, false);
-    const double more = without > 0 ? 100 * (with / without - 1) : 0;
-    rows.push_back(
-        {it.name, fixed(with, 0), fixed(without, 0), (more >= 0 ? "+" : "") + fixed(more, 1) + " %"});
-  }
-  return "gain of each worker, in samples/s of the best candidate with it and without:\n" + table(rows);
-}
-
-std::string caution(const PlanMode& mode) {
-  if (parse_sync(mode.sync).local == 0) return "";
-  return mode.sync +
-         " takes local steps between exchanges: its accuracy depends on batch and learning rates, so check "
-         "it "
-         "first (docs/benchmarks.md has figures).\n";
-}
-
-std::string other_mathematics_text(const Candidate& best, const Candidate& other) {
-  return "if other mathematics is acceptable: " + other.mode.text() + " with " + joined(other.workers) +
-         " is predicted to be " + fixed(other.rate / best.rate, 2) + " times as fast. " + caution(other.mode);
-}
-
-std::string checked_text(double predicted, const RunRecord& trial) {
-  const double measured = steady_rate(trial);
-  std::size_t rounds = 0;
-  double seconds = 0;
-  for (const RunRound& round : trial.rounds)
-    if (round.train) ++rounds, seconds += round.seconds();
-  const std::string told = "predicted " + fixed(predicted, 0) + " samples/s; a trial of " +
-                           std::to_string(rounds) + " rounds in " + fixed(seconds, 1) + " s measured ";
-  if (measured <= 0) return told + "none\n";
-  return told + fixed(measured, 0) + ": " + fixed(100 * std::abs(predicted / measured - 1), 1) + " % off" +
-         (rounds < few_rounds ? "; too few rounds for a reliable result, give more --seconds\n" : "\n");
-}
-
-std::string candidates_json(const std::vector<Candidate>& ranked) {
-  Json list = Json::array();
-  for (const Candidate& it : ranked) {
-    list.push_back({{"sync", it.mode.sync},
-                    {"coded", it.mode.coded},
-                    {"workers", it.workers},
-                    {"resting", it.resting},
-                    {"samples_per_second", it.rate},
-                    {"efficiency", it.efficiency}});
-  }
-  return dump_json(Json{{"candidates", list}}, 1) + "\n";
-}
-
 void run_plan(const PlanCommand& command) {
-  if (!command.output.empty()) check_output("--output", command.output);
+  check_output("--output", command.output);
+  check_output("--json", command.json);
+  const auto say = [&](const std::string& text) { tell(command, text); };
   std::vector<AddedWorker> added;
   for (const std::string& text : command.added) added.push_back(parse_added(text));
   const HostsFile hosts = hosts_of(command);
   const std::vector<std::string> there = names_of(hosts);
   Job job;
-  const std::vector<PlanMode> modes = possible_modes(command, hosts, job);
+  std::string why;
+  const std::vector<PlanMode> modes = possible_modes(command, hosts, job, why);
+  say(why);
   const std::string directory = fresh_directory(command.run_directory, "plan-" + job.name);
 
   std::atomic<bool> interrupted = false;
@@ -336,15 +253,19 @@ void run_plan(const PlanCommand& command) {
   say(candidate_table(ranked) + worth_table(compared, measured));
   if (best != &compared.front())
     say("the best candidate needs a worker that does not exist yet; the best one of existing workers:\n");
-  if (command.check) say(checked_text(best->rate, planner.checked(*best)));
-  const auto start_text = [&](const Candidate& it, const std::string& file) {
-    write_text(file, hosts_text(with_workers(hosts, it.workers)));
-    const std::string profile_ms = profile_ms_of(measured, it.workers);
-    return "to start it:\n  " + launch_line(command, file, it.mode, profile_ms) + "\n";
-  };
-  say(caution(best->mode) + start_text(*best, directory + "/hosts.toml"));
-  if (caution(best->mode).empty() && !caution(fastest->mode).empty())
-    say(other_mathematics_text(*best, *fastest) + start_text(*fastest, directory + "/hosts_other.toml"));
+  const std::optional<RunRecord> trial = command.check ? std::optional(planner.checked(*best)) : std::nullopt;
+  if (trial) say(checked_text(best->rate, *trial));
+  Recommended first = recommended(command, hosts, *best, measured, directory + "/hosts.toml");
+  if (trial) first.measured = steady_rate(*trial);
+  say(caution(best->mode) + start_text(first));
+  std::optional<Recommended> other;
+  if (caution(best->mode).empty() && !caution(fastest->mode).empty()) {
+    other = recommended(command, hosts, *fastest, measured, directory + "/hosts_other.toml");
+    say(other_mathematics_text(*best, *fastest) + start_text(*other));
+  }
+  if (command.json.empty()) return;
+  const Json json = plan_json(ranked, compared, measured, first, other ? &*other : nullptr);
+  write_output("--json", command.json, dump_json(json, 2) + "\n");
 }
 
 }  // namespace steelyard

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
 #include "app/tools/scoring.h"
+#include "core/json.h"
 #include "core/text.h"
 
 namespace steelyard {
@@ -31,44 +33,117 @@ std::string field(const std::string& text) {
   return quoted + '"';
 }
 
-// One row for each sample, with a column for each target.
-std::string predicted_targets(const ScoringTask& task, bool of_job) {
+// The samples of one thread as lines of CSV, and as objects of JSON if they are wanted.
+struct PartText {
+  std::string lines, objects;
+};
+
+struct Prediction {
+  std::uint64_t sample = 0;
+  std::string name;  // of the class
+  double probability = 0;
+  std::optional<std::string> label;
+};
+
+void add_to(PartText& text, const Prediction& it, bool with_json) {
+  text.lines += std::to_string(it.sample) + ',' + field(it.name) + ',' + fixed(it.probability, 6) +
+                (it.label ? ',' + field(*it.label) : "") + '\n';
+  if (!with_json) return;
+  Json object = {{"sample", it.sample}, {"class", it.name}, {"probability", it.probability}};
+  if (it.label) object["label"] = *it.label;
+  text.objects += (text.objects.empty() ? "" : ",\n") + ("    " + dump_json(object));
+}
+
+// Values, and labels if there are any, for each target of a sample.
+void add_to(PartText& text, std::uint64_t sample, const std::vector<std::string>& names,
+            std::span<const double> values, std::span<const double> labels, bool probabilities,
+            bool with_json) {
+  const auto shown = [](double value) { return std::isnan(value) ? "" : printed("%.7g", value); };
+  text.lines += std::to_string(sample);
+  for (const double value : values) text.lines += ',' + (probabilities ? fixed(value, 6) : shown(value));
+  for (const double label : labels) text.lines += ',' + shown(label);
+  text.lines += '\n';
+  if (!with_json) return;
+  Json object = {{"sample", sample}};
+  for (std::size_t t = 0; t < values.size(); ++t) object["values"][names[t]] = values[t];
+  for (std::size_t t = 0; t < labels.size(); ++t)
+    object["labels"][names[t]] = std::isnan(labels[t]) ? Json() : Json(labels[t]);
+  text.objects += (text.objects.empty() ? "" : ",\n") + ("    " + dump_json(object));
+}
+
+std::string json_text(const std::string& checkpoint, const std::vector<PartText>& parts) {
+  std::string objects;
+  for (const PartText& part : parts) {
+    if (!part.objects.empty()) objects += (objects.empty() ? "" : ",\n") + part.objects;
+  }
+  return "{\n  \"format\": 1,\n  \"checkpoint\": " + dump_json(checkpoint) + ",\n  \"samples\": [\n" +
+         objects + "\n  ]\n}\n";
+}
+
+// The lines of all samples, and the first line.
+struct Predictions {
+  std::string header;
+  std::vector<PartText> parts = std::vector<PartText>(most_parts());
+};
+
+// A model of targets: a column for each of them.
+Predictions predicted_targets(const ScoringTask& task, bool of_job, bool with_json) {
   const SampleSource& source = task.saved.snapshot.source;
   const std::uint32_t each = task.model->classes();
   const bool answers = counts_answers(task.model->loss());
   const bool labelled = of_job || !task.input.targets.empty();
   const TargetScale scale(source, each);
-  const auto shown = [](double value) { return std::isnan(value) ? "" : printed("%.7g", value); };
-  std::vector<std::string> parts(most_parts());
+  std::vector<std::string> names;
+  for (std::uint32_t t = 0; t < each; ++t) names.push_back(target_name(source, t, each));
+  Predictions result;
   score(task, [&](const ScoredBatch& it) {
     for (std::uint32_t i = 0; i < it.batch->count; ++i) {
       const std::uint64_t sample = it.first + i;
-      std::string& text = parts[it.part];
-      text += std::to_string(task.input.numbers.empty() ? sample : task.input.numbers[sample]);
-      for (const double value : scale.raw(it.scores.subspan(std::uint64_t{i} * each, each)))
-        text += ',' + (answers ? fixed(1 / (1 + std::exp(-value)), 6) : shown(value));
-      for (std::uint32_t t = 0; labelled && t < each; ++t) {
-        const std::span<const float> row = of_job
-                                               ? std::span(it.batch->targets + std::uint64_t{i} * each, each)
-                                               : std::span(task.input.targets).subspan(sample * each, each);
-        text += ',' + shown(of_job ? scale.raw(row)[t] : double{row[t]});
+      std::vector<double> values = scale.raw(it.scores.subspan(std::uint64_t{i} * each, each)), labels;
+      for (double& value : values) value = answers ? 1 / (1 + std::exp(-value)) : value;
+      if (labelled && of_job) {
+        labels = scale.raw(std::span(it.batch->targets + std::uint64_t{i} * each, each));
+      } else if (labelled) {
+        const auto given = std::span(task.input.targets).subspan(sample * each, each);
+        labels.assign(given.begin(), given.end());
       }
-      text += '\n';
+      add_to(result.parts[it.part], task.input.numbers.empty() ? sample : task.input.numbers[sample], names,
+             values, labels, answers, with_json);
     }
   });
-  std::string text = "sample";
-  for (std::uint32_t t = 0; t < each; ++t) text += ',' + field(target_name(source, t, each));
-  for (std::uint32_t t = 0; labelled && t < each; ++t)
-    text += ',' + field(target_name(source, t, each) + "_label");
-  text += '\n';
-  for (const std::string& part : parts) text += part;
-  return text;
+  result.header = "sample";
+  for (const std::string& name : names) result.header += ',' + field(name);
+  for (std::size_t t = 0; labelled && t < names.size(); ++t)
+    result.header += ',' + field(names[t] + "_label");
+  return result;
+}
+
+Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_json) {
+  const SampleSource& source = task.saved.snapshot.source;
+  const InputSamples& input = task.input;
+  const bool labelled = of_job || !input.labels.empty();
+  const std::uint64_t answers = task.model->labels();  // per sample; the last one is printed: the next token
+  const std::uint64_t classes = task.model->classes();
+  Predictions result{labelled ? "sample,class,probability,label" : "sample,class,probability"};
+  score(task, [&](const ScoredBatch& it) {
+    for (std::uint32_t i = 0; i < it.batch->count; ++i) {
+      const std::uint64_t sample = it.first + i, last = answers * (i + 1) - 1;
+      const Answer answer = answer_of(it.scores.subspan(last * classes, classes));
+      Prediction prediction{input.numbers.empty() ? sample : input.numbers[sample],
+                            class_name(source, answer.best), answer.probability, std::nullopt};
+      if (labelled)
+        prediction.label = of_job ? class_name(source, it.batch->labels[last]) : input.labels[sample];
+      add_to(result.parts[it.part], prediction, with_json);
+    }
+  });
+  return result;
 }
 
 }  // namespace
 
 void run_predict(const PredictCommand& command) {
   check_output("--out", command.output);
+  check_output("--json", command.json);
   const ScoringTask task = open_scoring(command.saved, command.input, command.normalized);
   if (!task.model) {
     refuse_setup(
@@ -76,28 +151,13 @@ void run_predict(const PredictCommand& command) {
         "' has its own engine, which gives no scores: predict works only with models that are made of "
         "layers");
   }
-  if (takes_targets(task.model->loss()))
-    return write_output("--out", command.output, predicted_targets(task, command.input.empty()));
-  const SampleSource& source = task.saved.snapshot.source;
-  const InputSamples& input = task.input;
-  const bool of_job = command.input.empty(), labelled = of_job || !input.labels.empty();
-  const std::uint64_t answers = task.model->labels();  // per sample; the last one is printed: the next token
-  const std::uint64_t classes = task.model->classes();
-  std::vector<std::string> parts(most_parts());
-  score(task, [&](const ScoredBatch& it) {
-    for (std::uint32_t i = 0; i < it.batch->count; ++i) {
-      const std::uint64_t sample = it.first + i, last = answers * (i + 1) - 1;
-      const Answer answer = answer_of(it.scores.subspan(last * classes, classes));
-      std::string& text = parts[it.part];
-      text += std::to_string(input.numbers.empty() ? sample : input.numbers[sample]) + ',' +
-              field(class_name(source, answer.best)) + ',' + fixed(answer.probability, 6);
-      if (labelled)
-        text += ',' + field(of_job ? class_name(source, it.batch->labels[last]) : input.labels[sample]);
-      text += '\n';
-    }
-  });
-  std::string text = labelled ? "sample,class,probability,label\n" : "sample,class,probability\n";
-  for (const std::string& part : parts) text += part;
+  const bool of_job = command.input.empty(), with_json = !command.json.empty();
+  const Predictions result = takes_targets(task.model->loss()) ? predicted_targets(task, of_job, with_json)
+                                                               : predicted_classes(task, of_job, with_json);
+  if (with_json) write_output("--json", command.json, json_text(task.saved.path, result.parts));
+  if (command.json == "-" && command.output == "-") return;
+  std::string text = result.header + '\n';
+  for (const PartText& part : result.parts) text += part.lines;
   write_output("--out", command.output, text);
 }
 

@@ -23,6 +23,7 @@ struct PredictCommand {
   std::string input;         // empty: the job's test set
   bool normalized = false;   // the values of `input` are inputs of the model already
   std::string output = "-";  // a file, or - for standard output
+  std::string json;  // a file for the same facts; - for standard output, instead of the lines; empty: none
 };
 
 void run_predict(const PredictCommand& command);

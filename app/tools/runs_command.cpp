@@ -4,18 +4,22 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <utility>
 
 #include "app/config/hosts_file.h"
 #include "app/config/job_source.h"
 #include "app/launch/results_there.h"
-#include "app/processes/run_journal.h"
 #include "app/report/output_file.h"
 #include "app/report/progress_bar.h"
+#include "app/report/run/run_state.h"
 #include "app/report/terminal_text.h"
 #include "app/report/text_table.h"
+#include "app/tools/run_life.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "server/checkpoint/checkpoint.h"
 
@@ -26,17 +30,34 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_cell = 40;  // columns
 
-// Without the rounds, which may be many.
-ListedRun described(const std::string& path) {
+std::string end_of_file(const std::string& path) {
+  constexpr std::streamoff enough = 1 << 16;  // bytes
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(0, std::ios::end);
+  const std::streamoff size = std::max<std::streamoff>(file.tellg(), 0);
+  std::string text(static_cast<std::size_t>(std::min(size, enough)), '\0');
+  file.seekg(size - static_cast<std::streamoff>(text.size()));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return size > enough ? text.substr(text.find('\n') + 1) : text;
+}
+
+// Only the last rounds: there may be many. The last part may have just begun.
+std::string last_rounds(const std::string& path) {
+  const std::uint64_t before = last_closed_part(path);
+  return (before > 0 ? end_of_file(part_of(path, before)) : "") + end_of_file(path);
+}
+
+ListedRun described(const std::string& path, const std::set<std::string>& continued) {
   const auto text = [&](const char* file, const char* what) {
     std::error_code ignored;
     return fs::exists(path + file, ignored) ? read_input(path + file, {what, 64, ""}) : std::string();
   };
   const std::string job = text("/job.toml", "job of a run");
-  ReportedRun run = reported_run(
-      path, job,
-      run_record("", text("/events.jsonl", "events of a run"), text("/result.json", "result of a run")));
-  run.state = state_of(path, run.record.result);
+  ReportedRun run =
+      reported_run(path, job,
+                   run_record(last_rounds(path + "/rounds.jsonl"), text("/events.jsonl", "events of a run"),
+                              text("/result.json", "result of a run")));
+  run.life = life_of(path, continued);
   return {std::move(run), !list_checkpoints(path + "/checkpoints").empty()};
 }
 
@@ -46,7 +67,9 @@ std::string began(const ListedRun& it) {
 }
 
 bool can_resume(const ListedRun& it) {
-  return it.run.state != "running" && it.run.state != "finished" && it.has_checkpoint;
+  const RunState state = state_of(it.run).state;
+  return (state == RunState::interrupted || state == RunState::failed) && !it.run.life.continued &&
+         it.has_checkpoint;
 }
 
 // The command that started the run. The run directory of a script does not have the script.
@@ -59,15 +82,17 @@ std::string resume_command(const ReportedRun& run) {
 
 std::string result_text(const ListedRun& it) {
   const RunResult& result = it.run.record.result;
-  if (it.run.state == "running") return "running";
-  std::string text = it.run.state;
+  const StateOfRun state = state_of(it.run);
+  if (!state.over()) return name(state.state);
+  std::string text = name(state.state);
+  if (it.run.life.continued) return text + ", " + state.reason;
   if (result.accuracy >= 0)
     text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
   else if (result.error.known())
     text += ", " + result.error.name + " " + result.error.text();
   else if (std::isfinite(result.test_loss))
     text += ", test loss " + fixed(result.test_loss, 4);
-  if (it.run.state != "finished" && !it.has_checkpoint) text += ", no checkpoint";
+  if (state.state != RunState::finished && !it.has_checkpoint) text += ", no checkpoint";
   return text;
 }
 
@@ -83,12 +108,6 @@ std::vector<std::string> notes_in(const std::string& folder) {
 }
 
 }  // namespace
-
-std::string state_of(const std::string& run, const RunResult& result) {
-  // A resumed run still has the result.json of its earlier process, so the lock is checked first.
-  if (in_use(run)) return "running";
-  return result.known ? result.outcome : "stopped";
-}
 
 std::vector<std::string> runs_in(const std::string& folder) {
   std::vector<std::string> runs;
@@ -119,7 +138,7 @@ std::string newest_run(const std::string& folder) {
   return newest;
 }
 
-std::string runs_table(const std::vector<ListedRun>& runs) {
+std::string runs_table(const std::vector<ListedRun>& runs, std::size_t width) {
   std::vector<std::vector<std::string>> rows{{"run", "began (UTC)", "model", "policy", "time", "result"}};
   for (const ListedRun& it : runs) {
     const ReportedRun& run = it.run;
@@ -133,7 +152,7 @@ std::string runs_table(const std::vector<ListedRun>& runs) {
       row.push_back(shown_line(cell.empty() ? "-" : cell, longest_cell));
     rows.push_back(std::move(row));
   }
-  const std::vector<std::string> lines = aligned_lines(rows);
+  const std::vector<std::string> lines = aligned_lines(rows, Alignment::words, width);
   std::string text = lines.front() + "\n";
   for (std::size_t i = 0; i < runs.size(); ++i) {
     text += lines[i + 1] + "\n";
@@ -147,14 +166,15 @@ std::string runs_json(const std::vector<ListedRun>& runs) {
   for (const ListedRun& it : runs) {
     const ReportedRun& run = it.run;
     const RunResult& result = run.record.result;
+    const StateOfRun state = state_of(run);
     list.push_back({{"run", run.path},
                     {"name", run.name},
                     {"began", began(it).empty() ? Json() : Json(began(it))},
                     {"about", run.about},
                     {"policy", run.policy},
                     {"sync", run.sync},
-                    {"state", run.state},
-                    {"reason", result.text},
+                    {"state", name(state.state)},
+                    {"reason", state.reason},
                     {"seconds", known_or_null(result.seconds)},
                     {"accuracy", known_or_null(result.accuracy)},
                     {"test_loss", result.test_loss},
@@ -169,13 +189,14 @@ std::string runs_json(const std::vector<ListedRun>& runs) {
 void run_runs(const RunsCommand& command) {
   check_output("--json", command.json);
   std::vector<ListedRun> runs;
-  for (const std::string& path : runs_in(command.folder)) runs.push_back(described(path));
+  const std::set<std::string> continued = continued_runs(command.folder);
+  for (const std::string& path : runs_in(command.folder)) runs.push_back(described(path, continued));
   std::ranges::stable_sort(runs, {}, began);  // dates are in order as texts
   if (!command.json.empty()) write_output("--json", command.json, runs_json(runs));
   if (command.json == "-") return;
   const std::vector<std::string> notes = notes_in(command.folder);
   if (runs.empty() && notes.empty()) std::printf("no run in %s\n", shown_line(command.folder).c_str());
-  if (!runs.empty()) std::fputs(runs_table(runs).c_str(), stdout);
+  if (!runs.empty()) std::fputs(runs_table(runs, width_of_output()).c_str(), stdout);
   for (const std::string& note : notes) std::printf("%s\n", shown_line(note).c_str());
 }
 

@@ -18,15 +18,13 @@ void run_runs(const RunsCommand& command);
 std::vector<std::string> runs_in(const std::string& folder);  // directories of runs, in natural order
 std::string newest_run(const std::string& folder);            // written to last; Failure (usage) without runs
 
-// "running", "stopped", or the outcome in result.json.
-std::string state_of(const std::string& run, const RunResult& result);
-
 struct ListedRun {
-  ReportedRun run;  // with `state`, without its rounds
+  ReportedRun run;  // with its life, without its rounds
   bool has_checkpoint = false;
 };
 // The lines of a table, each followed by the command that resumes the run, if it can be resumed. Pure.
-std::string runs_table(const std::vector<ListedRun>& runs);
+// `width`: as of aligned_lines().
+std::string runs_table(const std::vector<ListedRun>& runs, std::size_t width = 0);
 std::string runs_json(const std::vector<ListedRun>& runs);
 
 }  // namespace steelyard

@@ -53,17 +53,9 @@ std::string find_checkpoint(const std::string& path) {
                       "runs/job-1");
   }
   std::vector<std::string> warnings;
-  const auto tell = [&] {
-    for (const std::string& it : warnings) std::fprintf(stderr, "%s\n", shown_line(it).c_str());
-  };
-  try {
-    const std::string newest = newest_checkpoint(there, &warnings);
-    tell();
-    return newest;
-  } catch (const Failure&) {
-    tell();
-    throw;
-  }
+  std::string newest = newest_checkpoint(there, &warnings);
+  for (const std::string& it : warnings) std::fprintf(stderr, "%s\n", shown_line(it).c_str());
+  return newest;
 }
 
 std::string job_beside(const std::string& checkpoint) {

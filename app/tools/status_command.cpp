@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -11,8 +12,10 @@
 #include "app/report/output_file.h"
 #include "app/report/page/page.h"
 #include "app/report/run/run_page.h"
-#include "app/report/run/status_text.h"
+#include "app/report/run/run_state.h"
+#include "app/report/run/status_json.h"
 #include "app/report/terminal_text.h"
+#include "app/tools/run_life.h"
 #include "app/tools/runs_command.h"
 #include "app/web/http_server.h"
 #include "app/web/place.h"
@@ -34,7 +37,7 @@ void run_report(const ReportCommand& command) {
   std::vector<ReportedRun> runs;
   for (const std::string& path : command.runs) {
     require_results_here(path);
-    runs.push_back(read_run(path));
+    runs.push_back(read_living_run(path));
     if (!runs.back().trouble.empty()) {
       std::fprintf(stderr, "steelyard: the page is incomplete for this run: %s\n",
                    shown_lines(runs.back().trouble).c_str());
@@ -58,36 +61,41 @@ Json asked(const std::string& place) {
   return status;
 }
 
-struct Current {
-  std::string text;
-  bool running = false;
-};
-
-Current current(const std::string& run) {
+// As of app/report/run/status_json.h.
+Json current(const std::string& run) {
   std::error_code ignored;
-  if (is_web_place(run) && !std::filesystem::exists(run, ignored)) {
-    const Json status = asked(run);
-    return {shown_lines(status["text"].get<std::string>()), status.value("state", "") == "running"};
-  }
+  if (is_web_place(run) && !std::filesystem::exists(run, ignored)) return asked(run);
   const std::string path = run.empty() ? newest_run("runs") : run;
   require_results_here(path);
-  const ReportedRun read = read_run(path);
-  const std::string state = state_of(path, read.record.result);
-  return {status_text(read, state), state == "running"};
+  return status_json(read_living_run(path));
+}
+
+std::string text_of(const Json& status) { return shown_lines(text_at(status, "text")); }
+
+bool is_over(const Json& status) {
+  const std::string state = text_at(status, "state");
+  const auto known = std::ranges::find(all_run_states, state, [](RunState it) { return name(it); });
+  return known == all_run_states.end() || StateOfRun{*known, ""}.over();
 }
 
 }  // namespace
 
-void run_status(const StatusCommand& command) { std::fputs(current(command.run).text.c_str(), stdout); }
+void run_status(const StatusCommand& command) {
+  check_output("--json", command.json);
+  const Json status = current(command.run);
+  if (!command.json.empty()) write_output("--json", command.json, dump_json(status, 2) + "\n");
+  if (command.json != "-") std::fputs(text_of(status).c_str(), stdout);
+}
 
 void run_top(const TopCommand& command) {
   const bool terminal = isatty(STDOUT_FILENO) == 1;
   for (bool first = true;; first = false) {
-    const auto [text, running] = current(command.run);
+    const Json status = current(command.run);
+    const std::string text = text_of(status);
     if (terminal) std::fputs("\033[H\033[2J", stdout);
     std::fputs((terminal || first ? text : "\n" + text).c_str(), stdout);
     std::fflush(stdout);
-    if (!running) return;
+    if (is_over(status)) return;
     std::this_thread::sleep_for(std::chrono::duration<double>(command.every));
   }
 }

@@ -16,7 +16,8 @@ struct ReportCommand {
 void run_report(const ReportCommand& command);
 
 struct StatusCommand {
-  std::string run;  // a directory, or HOST:PORT of a running job; empty: the run in runs/ written to last
+  std::string run;   // a directory, or HOST:PORT of a running job; empty: the run in runs/ written to last
+  std::string json;  // a file for the same facts, or - for standard output; empty: none
 };
 
 // `steelyard top`: the same again and again, until the run ends.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "app/report/terminal_text.h"
+#include "app/report/text_table.h"
 #include "app/tools/class_metrics.h"
 #include "app/tools/number_metrics.h"
 #include "core/error.h"
@@ -70,6 +71,7 @@ std::vector<TargetPart> parts_of(const ScoringTask& task) {
 }
 
 std::string known(const std::optional<double>& value) { return value ? fixed(*value, 4) : "-"; }
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // A table with a row for each target.
 std::string target_table(const SampleSource& source, std::vector<std::vector<std::string>> rows,
@@ -79,19 +81,8 @@ std::string target_table(const SampleSource& source, std::vector<std::vector<std
   for (std::uint32_t i = 0; i < targets; ++i)
     rows[i].insert(rows[i].begin(), shown_line(target_name(source, i, targets), 40));
   rows.insert(rows.begin(), titles);
-  std::vector<std::size_t> widths(titles.size());
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], columns_of(row[c]));
-  }
   std::string text = "\n";
-  for (const auto& row : rows) {
-    std::string line = "  ";
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string gap(widths[c] - columns_of(row[c]), ' ');
-      line += c == 0 ? row[c] + gap : "  " + gap + row[c];
-    }
-    text += line + "\n";
-  }
+  for (const std::string& line : aligned_lines(rows, Alignment::numbers)) text += "  " + line + "\n";
   return text;
 }
 
@@ -105,6 +96,36 @@ std::string number_text_of(const NumberMetrics& metrics, const SampleSource& sou
     rows.push_back({printed("%.6g", it.rmse()), printed("%.6g", it.mae()), known(it.r2())});
   return printed("  R2                  %s   (mean of the targets)\n", known(metrics.mean_r2()).c_str()) +
          target_table(source, std::move(rows), {"target", "RMSE", "MAE", "R2"});
+}
+
+Json number_json_of(const NumberMetrics& metrics, const SampleSource& source) {
+  const auto targets = static_cast<std::uint32_t>(metrics.targets().size());
+  Json json = {{"r2", or_null(metrics.mean_r2())}, {"targets", Json::array()}};
+  for (std::uint32_t t = 0; t < targets; ++t) {
+    const NumberMetrics::OfTarget& it = metrics.targets()[t];
+    json["targets"].push_back({{"target", target_name(source, t, targets)},
+                               {"rmse", it.rmse()},
+                               {"mae", it.mae()},
+                               {"r2", or_null(it.r2())}});
+  }
+  return json;
+}
+
+Json answer_json_of(const std::vector<ClassMetrics>& metrics, const nn::Sums& sums, std::uint64_t samples,
+                    const SampleSource& source) {
+  const auto targets = static_cast<std::uint32_t>(metrics.size());
+  Json json = {{"exact_match", static_cast<double>(sums.correct) / static_cast<double>(samples)},
+               {"targets", Json::array()}};
+  for (std::uint32_t t = 0; t < targets; ++t) {
+    const ClassMetrics::Counts& ones = metrics[t].counts()[1];
+    json["targets"].push_back({{"target", target_name(source, t, targets)},
+                               {"ones", ones.samples},
+                               {"precision", ones.precision()},
+                               {"recall", ones.recall()},
+                               {"f1", ones.f1()},
+                               {"auc", or_null(metrics[t].auc())}});
+  }
+  return json;
 }
 
 std::string answer_text_of(const std::vector<ClassMetrics>& metrics, const nn::Sums& sums,
@@ -143,9 +164,11 @@ TargetResult evaluate_targets(const ScoringTask& task, const std::string& path) 
     for (std::size_t t = 0; t < whole.answers.size(); ++t) whole.answers[t] += parts[i].answers[t];
   }
   const SampleSource& source = task.saved.snapshot.source;
-  return {whole.sums, whole.answers.empty()
-                          ? number_text_of(whole.numbers, source)
-                          : answer_text_of(whole.answers, whole.sums, task.data.test->size(), source)};
+  if (whole.answers.empty())
+    return {whole.sums, number_text_of(whole.numbers, source), number_json_of(whole.numbers, source)};
+  const std::uint64_t samples = task.data.test->size();
+  return {whole.sums, answer_text_of(whole.answers, whole.sums, samples, source),
+          answer_json_of(whole.answers, whole.sums, samples, source)};
 }
 
 }  // namespace steelyard

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/tools/scoring.h"
+#include "core/json.h"
 #include "nn/loss.h"
 
 namespace steelyard {
@@ -13,6 +14,7 @@ namespace steelyard {
 struct TargetResult {
   nn::Sums sums{};
   std::string text{};  // lines of metrics for the user, below the loss
+  Json json{};         // the same metrics, as members of an object
 };
 
 // Throws Failure (io) if a sample of the file `path` has no targets. `path`: empty for the job's test set.

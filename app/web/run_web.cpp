@@ -67,8 +67,9 @@ class Pages {
     pages_["/"] = {"text/html; charset=utf-8", [this] { return live_page(run_.document(now_since_1970())); }};
     pages_["/part"] = {"text/html; charset=utf-8",
                        [this] { return live_part(run_.document(now_since_1970())); }};
-    pages_["/status"] = {"application/json", [this] { return run_.status(); }};
-    pages_["/metrics"] = {"text/plain; version=0.0.4; charset=utf-8", [this] { return run_.metrics(); }};
+    pages_["/status"] = {"application/json", [this] { return run_.status(now_since_1970()); }};
+    pages_["/metrics"] = {"text/plain; version=0.0.4; charset=utf-8",
+                          [this] { return metrics_text(run_.metrics(now_since_1970())); }};
   }
 
   HttpAnswer answer(const std::string& path) {

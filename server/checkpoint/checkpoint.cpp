@@ -322,16 +322,23 @@ std::vector<std::string> list_checkpoints(const std::string& dir, std::vector<st
 }
 
 std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* warnings) {
-  for (const std::string& path : list_checkpoints(dir, warnings)) {
+  std::vector<std::string> skipped;
+  const auto pass_on = [&] {
+    if (warnings != nullptr) warnings->insert(warnings->end(), skipped.begin(), skipped.end());
+  };
+  for (const std::string& path : list_checkpoints(dir, &skipped)) {
     try {
       read_checkpoint(path);
+      pass_on();
       return path;
     } catch (const Failure& failure) {
-      warn(warnings, "skipped " + path + ": " + failure.what());
+      warn(&skipped, "skipped " + path + ": " + failure.what());
     }
   }
-  throw Failure(ExitCode::io,
-                dir + ": no usable checkpoint: train from the beginning, or name another run directory");
+  std::string why;
+  for (const std::string& it : skipped) why += (why.empty() ? " (" : "; ") + it;
+  throw Failure(ExitCode::io, dir + ": no usable checkpoint" + why + (why.empty() ? "" : ")") +
+                                  ": train from the beginning, or name another run directory");
 }
 
 }  // namespace steelyard

@@ -102,7 +102,7 @@ std::vector<std::string> list_checkpoints(const std::string& dir,
                                           std::vector<std::string>* warnings = nullptr);
 
 // The newest undamaged checkpoint, with all hashes correct. `warnings` gets a line for each damaged one.
-// Throws Failure (io) if none is found.
+// Throws Failure (io), with what is wrong with each, if none is found.
 std::string newest_checkpoint(const std::string& dir, std::vector<std::string>* warnings = nullptr);
 
 // Checkpoints in memory, without files: for simulations and tests.

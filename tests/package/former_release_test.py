@@ -101,7 +101,7 @@ def check(release, kept):
     newest = checkpoints(kept)[-1]
     before = rounds(kept)
     assert len(before) > newest, 'the kept run has no round after its checkpoint'
-    assert 'stopped' in run('status', kept)
+    assert 'interrupted' in run('status', kept)
     assert f'train {kept}/job.toml --run-dir {kept} --resume' in run('runs', kept.parent)
     assert f'{newest}' in run('inspect', kept)
     run('report', kept)

@@ -55,7 +55,7 @@ def blocks_of(text):
 def pattern_of(line, exact):
     """A regular expression for a line of the document. Names that the program draws, and shares, may differ."""
     line = re.sub(r'sockets-\w+', 'sockets-[...]', ' '.join(line.split()))
-    line = re.sub(r'shares [\d+]+', 'shares [...]', line) if not exact else line
+    line = re.sub(r'shares [\w-]+ \d+(?: \+ [\w-]+ \d+)*', 'shares [...]', line) if not exact else line
     parts = []
     for part in re.split(r'(\[\.\.\.\])', line):
         if part == '[...]':

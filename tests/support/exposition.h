@@ -56,6 +56,7 @@ inline std::string exposition_troubles(const std::string& text) {
       if (part && name.ends_with("_bucket")) last_bucket = number;
       if (part && name.ends_with("_count") && number != last_bucket)
         trouble(line, "differs from the last bucket");
+      if (part && name.ends_with("_count")) last_bucket = 0;  // the family may have another histogram
     } else {
       trouble(line, "not understood");
     }

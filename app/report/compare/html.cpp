@@ -184,7 +184,7 @@ Json section_for(const Comparison& comparison) {
   std::size_t failed = 0;
   for (const Row& row : ranking) failed += row.failed;
   section["state"] = {
-      {"name", comparison.interrupted ? "stopped"
+      {"name", comparison.interrupted ? "interrupted"
                : failed > 0           ? "failed"
                                       : "finished"},
       {"text", count_of(ranking.size(), "method") + ", " + count_of(comparison.repeats, "repeat") +

@@ -2,7 +2,8 @@
 //
 //   document  {"kind": "run" | "runs" | "live" | "compare", "title", "sections": [section]}
 //   section   {"id", "title", "about", "state"?, "blocks": [block]}
-//   state     {"name": "waiting" | "running" | "paused" | "finished" | "failed" | "stopped", "text",
+//   state     {"name": "waiting" | "running" | "paused" | "finished" | "interrupted" | "failed",
+//              "text",
 //              "done"?: 0..1, "final": no update will follow, "last"?: age of the last round in seconds,
 //              "pause"?: the age from which the state is "paused"}
 //   block     {"type", "id"} and

@@ -12,6 +12,7 @@
 #include "app/report/run/finding_text.h"
 #include "app/report/run/lanes.h"
 #include "app/report/run/run_charts.h"
+#include "app/report/run/run_state.h"
 #include "app/report/run/status_text.h"
 #include "core/error.h"
 
@@ -19,9 +20,8 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t most_lanes = 24, most_rows = 200;
-constexpr std::ptrdiff_t few_marks = 12;               // of a kind: more uprights hide the lines
-constexpr std::uint64_t short_run = 10;                // rounds, for which nothing can be said of the ideal
-constexpr double pause_after = 10, pause_factor = 10;  // seconds, and times a usual round
+constexpr std::ptrdiff_t few_marks = 12;  // of a kind: more uprights hide the lines
+constexpr std::uint64_t short_run = 10;   // rounds, for which nothing can be said of the ideal
 
 // The workers that the others waited for longest, in the order of names.
 std::vector<std::uint32_t> most_interesting(const Finding& finding, std::size_t most) {
@@ -292,35 +292,26 @@ void add_run(Json& section, const ReportedRun& run, const PageDetail& detail) {
       {{"type", "code"}, {"id", "job"}, {"title", "the job, with every default"}, {"text", run.job}});
 }
 
-// With an end, that; before the first round the job waits for its workers.
-Json state_of_run(const ReportedRun& run, bool live) {
+Json state_json(const ReportedRun& run) {
   const RunResult& result = run.record.result;
   const RunStatus status = status_of(run);
-  const std::string known = !run.state.empty() ? run.state
-                            : result.known     ? result.outcome
-                            : live             ? "running"
-                                               : "stopped";
-  const bool ended = known != "running";
-  std::string name = known == "finished" || known == "running"      ? known
-                     : known == "interrupted" || known == "stopped" ? "stopped"
-                                                                    : "failed";
-  if (!ended && status.round == 0) name = "waiting";
-  std::string text = status.round == 0 ? "no round has ended" : progress_text(run, status, !ended);
-  if (known == "finished" && result.accuracy >= 0)
+  const StateOfRun state = state_of(run);
+  std::string text = progress_text(run, status);
+  if (state.state == RunState::finished && result.accuracy >= 0)
     text = percent(result.accuracy, 2) + " test accuracy, " + text;
-  else if (known == "finished" && result.error.known())
+  else if (state.state == RunState::finished && result.error.known())
     text = result.error.text() + " test " + result.error.name + ", " + text;
-  else if (known == "finished" && std::isfinite(result.test_loss))
+  else if (state.state == RunState::finished && std::isfinite(result.test_loss))
     text = fixed(result.test_loss, 4) + " test loss, " + text;
-  if (name == "failed") text = known + (result.text.empty() ? "" : ": " + result.text) + "; " + text;
-  Json state = {{"name", name}, {"text", text}, {"final", ended}};
-  if (status.done >= 0 && !ended) state["done"] = brief(status.done);
-  return state;
+  if (!state.reason.empty()) text = state.reason + "; " + text;
+  Json json = {{"name", name(state.state)}, {"text", text}, {"final", state.over()}};
+  if (status.done >= 0 && !state.over()) json["done"] = brief(status.done);
+  return json;
 }
 
-Json run_section(const ReportedRun& run, const std::string& title, bool live) {
+Json run_section(const ReportedRun& run, const std::string& title) {
   Json section = section_of(title, run.about);
-  section["state"] = state_of_run(run, live);
+  section["state"] = state_json(run);
   return section;
 }
 
@@ -358,7 +349,7 @@ Json run_document(const std::vector<ReportedRun>& runs) {
   Json sections = Json::array();
   if (runs.size() > 1) sections.push_back(overview(runs));
   for (const ReportedRun& run : runs) {
-    Json section = run_section(run, runs.size() > 1 ? short_path(run, runs) : run.name, false);
+    Json section = run_section(run, runs.size() > 1 ? short_path(run, runs) : run.name);
     // A page of several runs has to stay as small as that of one.
     add_run(
         section, run,
@@ -371,19 +362,11 @@ Json run_document(const std::vector<ReportedRun>& runs) {
           {"sections", sections}};
 }
 
-Json live_document(const ReportedRun& run, double last_round) {
-  Json section = run_section(run, run.name, true);
-  if (last_round >= 0) {
-    std::vector<double> times;
-    for (const RunRound& round : run.record.rounds) times.push_back(round.seconds());
-    const double usual =
-        times.empty() ? 0
-                      : std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-    Json& state = section["state"];
-    state["last"] = brief(last_round);
-    state["pause"] = brief(std::max(pause_after, pause_factor * usual));
-    if (state["name"] == "running" && last_round > std::max(pause_after, pause_factor * usual))
-      state["name"] = "paused";
+Json live_document(const ReportedRun& run) {
+  Json section = run_section(run, run.name);
+  if (run.life.since_round >= 0) {
+    section["state"]["last"] = brief(run.life.since_round);
+    section["state"]["pause"] = brief(pause_after(run.record));
   }
   if (run.record.left_out > 0) {
     section["about"] =

@@ -16,8 +16,7 @@ struct PageDetail {
 };
 
 Json run_document(const std::vector<ReportedRun>& runs);
-// The page of a running job, with less detail since browsers fetch it every two seconds. `last_round`:
-// seconds since the last round ended, negative before the first one.
-Json live_document(const ReportedRun& run, double last_round);
+// The page of a running job, with less detail since browsers fetch it every two seconds.
+Json live_document(const ReportedRun& run);
 
 }  // namespace steelyard

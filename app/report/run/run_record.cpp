@@ -13,6 +13,7 @@
 #include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/record_parts.h"
 #include "core/text.h"
 #include "protocol/sync_mode.h"
 
@@ -97,6 +98,7 @@ void take_job(ReportedRun& run) try {
   run.epochs = job.epochs;
   run.rounds = job.rounds;
   run.seconds = job.seconds;
+  run.mirrored_shards = job.replicas > 0 ? job.shards : 0;
   for (const WorkerSpec& it : file.worker_specs) {
     if (it.max_batch > 0) run.terms.most[it.name] = it.max_batch;
     const auto unless = [](const std::string& value, const char* usual) {
@@ -198,6 +200,9 @@ class RunReader::Lines {
 
   [[nodiscard]] RunRecord record() const {
     RunRecord record = record_;
+    // A record may lack the events, but not the rounds.
+    record.begun =
+        std::ranges::any_of(record.rounds, &RunRound::train) && (record.origins.empty() || !waiting_);
     sort_workers(record);
     for (const Event& it : events_) {
       const bool known = it.process < starts_.size();
@@ -294,9 +299,11 @@ ReportedRun reported_run(const std::string& path, const std::string& job, RunRec
 
 ReportedRun read_run(const std::string& path) {
   const std::string job = text_of(path + "/job.toml", "run", true);
+  std::string rounds;
+  const std::vector<std::string> parts = parts_of(path + "/rounds.jsonl");
+  for (const std::string& part : parts) rounds += text_of(part, "rounds of a run", parts.size() == 1);
   return reported_run(path, job,
-                      run_record(text_of(path + "/rounds.jsonl", "rounds of a run", true),
-                                 text_of(path + "/events.jsonl", "events of a run", false),
+                      run_record(rounds, text_of(path + "/events.jsonl", "events of a run", false),
                                  text_of(path + "/result.json", "result of a run", false)));
 }
 

@@ -64,6 +64,7 @@ struct RunRecord {
   std::vector<RunEvent> events;      // in the order of time
   std::vector<Origin> origins;
   RunResult result;
+  bool begun = false;            // a training round of its last process has ended
   std::uint64_t unreadable = 0;  // lines
   std::uint64_t left_out = 0;    // oldest rounds that RunReader::forget() dropped
   double left_out_seconds = 0;   // their time
@@ -102,6 +103,13 @@ struct RunTerms {
   std::map<std::string, std::uint64_t> most{};
 };
 
+// What is known of a run beside its files.
+struct RunLife {
+  bool training = false;    // a process trains in its directory
+  double since_round = -1;  // seconds since its last round ended; -1: unknown
+  bool continued = false;   // a standby leads its job, in another directory
+};
+
 // A run directory (app/report/run_directory.h).
 struct ReportedRun {
   std::string path;
@@ -109,12 +117,13 @@ struct ReportedRun {
   std::string policy, sync, data;  // empty: unknown
   // By worker: columns of what the job says of its machine, and values; empty: the default.
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> machines;
-  std::string state;    // "running", "stopped" or an outcome, if the caller knows it
+  RunLife life;         // its state: app/report/run/run_state.h
   std::string job;      // job.toml
   std::string trouble;  // the reason why it cannot be read; empty: it can
   RunTerms terms;
   std::uint64_t epochs = 0, rounds = 0;  // after which the job ends; 0: no limit
   double seconds = 0;                    // likewise, a limit
+  std::uint64_t mirrored_shards = 0;     // shards that need a mirror (cluster.replicas)
   RunRecord record;
 };
 

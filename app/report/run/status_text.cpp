@@ -4,6 +4,8 @@
 
 #include "app/report/page/page.h"
 #include "app/report/progress_bar.h"
+#include "app/report/run/run_notes.h"
+#include "app/report/run/run_state.h"
 #include "app/report/terminal_text.h"
 #include "core/error.h"
 
@@ -26,38 +28,6 @@ RunRecord recent_of(const RunRecord& all) {
 std::string cell(const std::string& text, std::size_t columns) {
   const std::string shown = shown_line(text, columns);
   return shown + std::string(columns - std::min(columns, columns_of(shown)), ' ');
-}
-
-// By worker, the last note that begins with its name.
-std::map<std::string, std::string> last_notes(const RunRecord& record) {
-  static constexpr std::string_view before = "worker '";
-  std::map<std::string, std::string> notes;
-  for (const RunEvent& event : record.events) {
-    if (!event.text.starts_with(before)) continue;
-    const std::size_t end = event.text.find("' ", before.size());
-    if (end == std::string::npos) continue;
-    notes[event.text.substr(before.size(), end - before.size())] = event.text.substr(end + 2);
-  }
-  return notes;
-}
-
-// The name between the quotes that follow `before`; empty if it is not there.
-std::string quoted_after(const std::string& text, const std::string& before) {
-  const std::size_t at = text.find(before);
-  if (at == std::string::npos) return "";
-  const std::size_t begin = at + before.size(), end = text.find('\'', begin);
-  return end == std::string::npos ? "" : text.substr(begin, end - begin);
-}
-
-// Servers that took the place of a lost one and got no mirror since, by the notes of the scheduler.
-std::vector<std::string> without_mirror(const RunRecord& record) {
-  std::vector<std::string> servers;
-  for (const RunEvent& event : record.events) {
-    if (const std::string place = quoted_after(event.text, "is lost; its mirror '"); !place.empty())
-      servers.push_back(place);
-    if (event.text.starts_with("server '")) std::erase(servers, quoted_after(event.text, "' mirrors '"));
-  }
-  return servers;
 }
 
 std::string workers_table(const ReportedRun& run, const RunStatus& status) {
@@ -115,23 +85,6 @@ std::vector<std::pair<std::string, std::string>> workers_without_rounds(const Re
   return list;
 }
 
-std::vector<std::string> missing_workers(const ReportedRun& run) {
-  const std::map<std::string, std::string> notes = last_notes(run.record);
-  std::vector<std::string> missing;
-  for (const auto& [worker, machine] : run.machines) {
-    if (!notes.contains(worker)) missing.push_back(worker);
-  }
-  return missing;
-}
-
-std::string awaited_text(const ReportedRun& run) {
-  const std::vector<std::string> missing = missing_workers(run);
-  if (!missing.empty()) return "waiting for " + joined(missing);
-  return run.record.events.empty()
-             ? "waiting for the first process"
-             : "waiting for the first round; last note: " + run.record.events.back().text;
-}
-
 double share_done(const ReportedRun& run) {
   std::uint64_t round = 0, epoch = 0, in_epoch = 0, longest = 0;
   double seconds = run.record.left_out_seconds;
@@ -169,21 +122,28 @@ RunStatus status_of(const ReportedRun& run) {
   return it;
 }
 
-std::string progress_text(const ReportedRun& run, const RunStatus& status, bool running) {
+std::string progress_text(const ReportedRun& run, const RunStatus& status) {
+  if (status.round == 0) return "no round has ended";
   return "epoch " + std::to_string(status.epoch) +
          (run.epochs > 0 ? " of " + std::to_string(run.epochs) : "") + ", round " +
          grouped(static_cast<double>(status.round)) +
-         (running && status.seconds_left >= 0 ? ", " + duration_text(status.seconds_left) + " left" : "");
+         (run.life.training && status.seconds_left >= 0 ? ", " + duration_text(status.seconds_left) + " left"
+                                                        : "");
 }
 
-std::string status_text(const ReportedRun& run, const std::string& state) {
+std::string state_line(const ReportedRun& run) {
+  const RunStatus status = status_of(run);
+  const StateOfRun state = state_of(run);
+  if (state.state == RunState::waiting && status.round == 0) return state.text();
+  const bool brief = state.state == RunState::running || state.reason.empty();
+  return brief ? std::string(name(state.state)) + ", " + progress_text(run, status)
+               : state.text() + "; " + progress_text(run, status);
+}
+
+std::string status_text(const ReportedRun& run) {
   const RunStatus status = status_of(run);
   const Finding& finding = status.finding;
-  const bool running = state == "running";
-  const std::string now = status.round > 0 ? state + ", " + progress_text(run, status, running)
-                          : running        ? awaited_text(run)
-                                           : state + ", no round has ended";
-  std::string text = wrapped(shown_line(run.path + ": " + now), summary_width, 2) + "\n";
+  std::string text = wrapped(shown_line(run.path + ": " + state_line(run)), summary_width, 2) + "\n";
   if (finding.rounds == 0) return text;
   const std::string rounds = "   (last " + count_of(finding.rounds, "round") + ")\n";
   text += "  samples per second  " + fixed(status.samples_per_second(), 0) + rounds;
@@ -196,8 +156,8 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
   else if (std::isfinite(status.test_loss))
     text += "  test loss           " + fixed(status.test_loss, 4) + "\n";
   text += workers_table(run, status);
-  for (const std::string& server : without_mirror(run.record)) {
-    if (!running) break;
+  for (const std::string& server : servers_without_mirror(run.record)) {
+    if (!run.life.training) break;
     text +=
         wrapped("  server '" + shown_line(server) +
                     "' has no mirror, so its loss would end the job: start one more server with --mirrors 1",

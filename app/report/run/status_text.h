@@ -36,15 +36,11 @@ RunStatus status_of(const ReportedRun& run);
 // scheduler.
 std::vector<std::pair<std::string, std::string>> workers_without_rounds(const ReportedRun& run,
                                                                         const RunStatus& status);
-// The workers of the job that have not joined, by the notes of the scheduler.
-std::vector<std::string> missing_workers(const ReportedRun& run);
-// What a running job whose first round has not ended waits for.
-std::string awaited_text(const ReportedRun& run);
-
-// `state` is a word: "running", "finished".
-std::string status_text(const ReportedRun& run, const std::string& state);
-// "epoch 2 of 10, round 1,140, 0:42 left"; without the time left unless the run is `running`.
-std::string progress_text(const ReportedRun& run, const RunStatus& status, bool running);
+std::string status_text(const ReportedRun& run);
+// "running, epoch 2 of 10, round 1,140, 0:42 left", "failed: server lost: ...; epoch 2 of 10, round 1,140".
+std::string state_line(const ReportedRun& run);
+// "epoch 2 of 10, round 1,140, 0:42 left"; with the time left only if it trains.
+std::string progress_text(const ReportedRun& run, const RunStatus& status);
 
 // Share of the training that is over, 0..1, by the nearest limit; negative if unknown: the number of rounds
 // in an epoch is known after the first epoch.

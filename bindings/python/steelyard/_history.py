@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import time
 from typing import Any, Optional
+
+from steelyard._record_parts import parts_of
 
 _LAST_WRITES = 5.0  # seconds for the scheduler to complete the record after a job
 _KEYS = ('epoch', 'round', 'purpose', 'loss', 'accuracy')
@@ -24,7 +27,8 @@ def read_history(directory: Optional[str], over: bool) -> list[dict[str, Any]]:
             'samples': line['end'] - line['begin'] - line.get('holes', 0),
             'seconds': line['at_ms'] / 1000,
         }
-        for line in _lines(directory + '/rounds.jsonl')
+        for part in parts_of(pathlib.Path(directory, 'rounds.jsonl'))
+        for line in _lines(str(part))
     ]
 
 

@@ -20,6 +20,7 @@ import pathlib
 from typing import Any, Iterator, Optional, Union
 
 from steelyard._errors import FILE, Failure
+from steelyard._record_parts import closed_parts, part_of
 
 _KEEP = 0.9  # of the recent sums, from one round to the next
 
@@ -43,7 +44,8 @@ class Record:
         self.run = pathlib.Path(run)
         self._every = every
         self._seen: set[tuple[str, int]] = set()
-        self._at = 0  # bytes that were read
+        self._part = 0  # the last closed part that was read
+        self._at = 0  # bytes that were read of the one after it
         self._start, self._ended = -1, math.inf  # process of the run, and the end of its last round in ms
         self._samples = self._seconds = 0.0  # recent sums
         if not (self.run / 'job.toml').is_file():
@@ -54,10 +56,25 @@ class Record:
 
     def new(self) -> list[Row]:
         """The rows since the last call."""
+        rounds = self.run / 'rounds.jsonl'
+        closed = closed_parts(rounds)
+        if max(closed, default=0) < self._part:  # a scheduler that recovered cut the record
+            self._begin_again()
+        rows = [row for it in closed if it > self._part for row in self._close(it)]
+        return rows + self._rest(rounds)
+
+    def _close(self, part: int) -> list[Row]:
+        rows = self._rest(part_of(self.run / 'rounds.jsonl', part))
+        self._part, self._at = part, 0
+        return rows
+
+    def _rest(self, path: pathlib.Path) -> list[Row]:
+        """The rows of a part that were not read yet."""
         try:
-            with open(self.run / 'rounds.jsonl', 'rb') as file:
+            with open(path, 'rb') as file:
                 if os.fstat(file.fileno()).st_size < self._at:
                     self._begin_again()
+                    return self.new()
                 file.seek(self._at)
                 text = file.read()
         except FileNotFoundError:
@@ -67,7 +84,7 @@ class Record:
             lines = [json.loads(it) for it in whole.splitlines()]
         except ValueError:  # a scheduler that recovered has written this part of the file again
             if not self._at:
-                raise Failure(f'{self.run}/rounds.jsonl is not a record of rounds: restore it', FILE)
+                raise Failure(f'{path} is not a record of rounds: restore it', FILE)
             self._begin_again()
             return self.new()
         self._at += len(whole)
@@ -75,7 +92,7 @@ class Record:
         return [row for it in lines for row in self._row(it, starts)]
 
     def _begin_again(self) -> None:
-        self._at, self._start, self._ended = 0, -1, math.inf
+        self._part, self._at, self._start, self._ended = 0, 0, -1, math.inf
         self._samples = self._seconds = 0.0
 
     def _row(self, line: dict[str, Any], starts: list[float]) -> Iterator[Row]:

@@ -56,11 +56,16 @@ TEST_F(ProcessReport, RunsAreListedWithTheirStatus) {
     EXPECT_THAT(said_, AllOf(HasSubstr("cut: running, epoch"), HasSubstr("of 1000000")));
   }
   EXPECT_TRUE(eventually([&] {
-    return run({"runs", path("")}) == 0 && said_.find("stopped") != std::string::npos;
+    return run({"runs", path("")}) == 0 && said_.find("interrupted") != std::string::npos;
   }));
   EXPECT_THAT(said_, AllOf(HasSubstr("began (UTC)"), HasSubstr("finished, accuracy "),
                            HasSubstr("steelyard train " + path("cut/job.toml") + " --run-dir " + path("cut") +
                                      " --resume")));
+  ASSERT_EQ(run({"status", path("done"), "--json", "-"}), 0) << said_;
+  const auto status = nlohmann::json::parse(said_);
+  EXPECT_EQ(status["state"], "finished");
+  EXPECT_THAT(status["text"].get<std::string>(), HasSubstr("done: finished, epoch 1 of 1"));
+  EXPECT_EQ(status["workers"].size(), 2U);
   EXPECT_EQ(run({"runs", path("nowhere")}), 74);
   EXPECT_EQ(run({"status", path("nowhere")}), 78);
 }

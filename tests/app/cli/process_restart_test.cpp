@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/record_parts.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::process_restart_test {
@@ -20,7 +21,7 @@ class ProcessRestart : public ProcessTest {
   // rounds.jsonl has exactly `rounds` training rounds, in order, and the shares of each cover all of its
   // positions.
   void expect_each_round_once(const std::string& run_dir, Round rounds) const {
-    std::ifstream in(path(run_dir + "/rounds.jsonl"));
+    std::istringstream in(read_parts(path(run_dir + "/rounds.jsonl")));
     Round next = 0;
     for (std::string line; std::getline(in, line);) {
       const auto round = nlohmann::json::parse(line);
@@ -71,6 +72,24 @@ class ProcessRestart : public ProcessTest {
  private:
   const std::string endpoint_ = "ipc://" + path("socket");
 };
+
+// Also if the record went on in new parts after the head of the journal.
+TEST_F(ProcessRestart, ARecordInPartsIsCutAndCompleted) {
+  std::vector<std::string> words = train("run", {"train.epochs=200"});
+  words.insert(words.end(), {"--rotate-mb", "0.005"});
+  Process job(path("job.log"), words);
+  for (const std::uint64_t parts : {1U, 2U}) {
+    ASSERT_TRUE(eventually([&] { return last_closed_part(path("run/rounds.jsonl")) >= parts; }))
+        << job.output();
+    ASSERT_TRUE(restart_scheduler(job));
+  }
+  ends_clean(job, 0);
+  const std::string rounds = read_parts(path("run/rounds.jsonl"));
+  const auto last = nlohmann::json::parse(rounds.substr(rounds.rfind('\n', rounds.size() - 2) + 1));
+  expect_each_round_once("run", last["round"].get<Round>() + (last["purpose"] == "train" ? 1 : 0));
+  ASSERT_EQ(run({"status", path("run"), "--json", "-"}), 0) << said_;
+  EXPECT_EQ(nlohmann::json::parse(said_)["epoch"], 200) << "readers see all parts";
+}
 
 // Shares are equal and sums are ordered, so the models differ only by rounding: on a busy machine a worker
 // may be declared lost while it reconnects, and another worker computes its piece.

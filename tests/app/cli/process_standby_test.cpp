@@ -43,6 +43,14 @@ class ProcessStandby : public ProcessTest {
                 testing::Pointwise(testing::FloatNear(1e-4F), newest_checkpoint("quiet").parameters));
   }
 
+  void expect_continued() {
+    ASSERT_EQ(run({"runs", path("")}), 0) << said_;
+    EXPECT_THAT(said_, testing::ContainsRegex("/run .* interrupted, continued by a standby\n"));
+    EXPECT_THAT(said_, testing::Not(HasSubstr("--run-dir " + path("run") + " --resume")));
+    ASSERT_EQ(run({"status", path("run")}), 0) << said_;
+    EXPECT_THAT(said_, HasSubstr("/run: interrupted: continued by a standby; epoch"));
+  }
+
   std::unique_ptr<Process> scheduler, standby;
   std::vector<std::unique_ptr<Process>> others;
 };
@@ -55,6 +63,7 @@ TEST_F(ProcessStandby, TakesOverWhenTheSchedulerIsKilled) {
   EXPECT_TRUE(standby->says("the run can be watched at http://"));
   for (const auto& other : others) ends_clean(*other, 0);
   expect_undisturbed("standby");
+  expect_continued();
 }
 
 // As if its machine had hung: it continues after the standby has taken over, and exits.
@@ -69,6 +78,8 @@ TEST_F(ProcessStandby, ASupersededSchedulerExits) {
   ends_clean(*standby, 0);
   for (const auto& other : others) ends_clean(*other, 0);
   expect_undisturbed("standby");
+  std::filesystem::remove(path("standby/continues"));
+  expect_continued();  // by its own note
 }
 
 // A worker that was stopped meanwhile still has its connection to the former scheduler, while the servers

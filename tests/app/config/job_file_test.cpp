@@ -375,6 +375,12 @@ TEST(JobFile, GoldenShapes) {
               HasSubstr("two workers are named \"worker-1\""));
   EXPECT_THAT(refusal("[train]\nlr = = 2\n"), StartsWith("j.toml:2:6: this is not TOML; correct it: "));
   EXPECT_THAT(refusal("[train]\nlr = 1\nlr = 2\n"), StartsWith("j.toml:3:"));
+  EXPECT_EQ(
+      refusal("[worker]\nname = \"a\"\n[worker]\nname = \"b\"\n"),
+      "j.toml:3:1: [worker] is here a second time: write [[worker]] with two brackets for each if there "
+      "are several, or join the two sections");
+  EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\n[worker]\nname = \"b\"\n"),
+            "j.toml:3:1: there are [[worker]] above: write [[worker]] with two brackets here, too");
 }
 
 TEST(JobFile, GoldenRulesBetweenKeys) {

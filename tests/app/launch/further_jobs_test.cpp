@@ -42,7 +42,8 @@ TEST(FurtherJobs, TheyHaveTheOptionsOfTheFirst) {
   options.results.directory = "runs/a";
   options.quiet = true;
   const FurtherRuns runs = further_runs(options, "train", "/tmp/s");
-  EXPECT_THAT(runs.arguments, ElementsAre("--set", "train.lr=0.1", "--exchange", "sockets", "--quiet"));
+  EXPECT_THAT(runs.arguments,
+              ElementsAre("--set", "train.lr=0.1", "--exchange", "sockets", "--rotate-mb", "256", "--quiet"));
   EXPECT_EQ(runs.directory, "runs/a");
 }
 

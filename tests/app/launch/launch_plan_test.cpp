@@ -207,7 +207,7 @@ directory = "job"
 }
 
 TEST_F(LaunchPlanTest, TheSchedulerGetsTheResultOptions) {
-  options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", false, "", true};
+  options_.results = {"/runs/x", true, "/runs/x/checkpoints/7", false, 256, "", true};
   options_.quiet = true;
   EXPECT_THAT(joined(plan().processes[0]),
               HasSubstr("--run-dir /runs/x --resume --resume-from /runs/x/checkpoints/7 "

@@ -83,7 +83,7 @@ TEST(ProcessOptions, ServerOptionsReadBackTheSame) {
 TEST(ProcessOptions, SchedulerOptionsReadBackTheSame) {
   const SchedulerOptions given{.listen = "[::1]:7070",
                                .keys = "/k",
-                               .results = {"-runs/it's", true, "/c/7", true, ":7080", true, 5},
+                               .results = {"-runs/it's", true, "/c/7", true, 512.5, ":7080", true, 5},
                                .trace = "/tmp/trace",
                                .quiet = true,
                                .insecure = true};
@@ -92,6 +92,7 @@ TEST(ProcessOptions, SchedulerOptionsReadBackTheSame) {
   EXPECT_EQ(got.results.directory, "-runs/it's") << "a value that begins like an option";
   EXPECT_EQ(got.results.resume_from, "/c/7");
   EXPECT_EQ(got.results.lock, 5);
+  EXPECT_EQ(got.results.rotate_mb, 512.5);
   EXPECT_EQ(got.results.web, ":7080");
   EXPECT_EQ(got.keys, "/k");
   EXPECT_EQ(got.trace, given.trace);

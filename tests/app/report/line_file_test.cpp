@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "core/record_parts.h"
 #include "tests/support/complaint.h"
 #include "tests/support/temporary_folder.h"
 
@@ -40,6 +41,26 @@ TEST_F(LineFileTest, WritesAtMostTwiceASecond) {
   file.flush(at(502));
   EXPECT_EQ(contents(), "one\ntwo\nthree\nfour\nfive\n");
   EXPECT_EQ(file.trouble(), "");
+}
+
+TEST_F(LineFileTest, BeginsANewPartAtItsSize) {
+  {
+    LineFile file(path_, LineFile::Links::follow, 10);
+    for (const char* line : {"one", "two"}) file.add(line, at(0));
+    file.flush(at(0));
+    EXPECT_EQ(contents(), "one\ntwo\n") << "8 bytes";
+    for (const char* line : {"three", "four", "five"}) {
+      file.add(line, at(0));
+      file.flush(at(0));
+    }
+    EXPECT_EQ(contents(), "");
+    EXPECT_EQ(folder_.text("rounds.1.jsonl"), "one\ntwo\nthree\n");
+    EXPECT_EQ(folder_.text("rounds.2.jsonl"), "four\nfive\n");
+    EXPECT_EQ(file.trouble(), "");
+  }
+  LineFile again(path_, LineFile::Links::follow, 10);
+  again.add("sixty", at(1000));
+  EXPECT_EQ(read_parts(path_), "one\ntwo\nthree\nfour\nfive\nsixty\n");
 }
 
 // Very short rounds: 2 MB of lines at one time, and none is lost.

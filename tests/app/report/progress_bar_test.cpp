@@ -68,6 +68,24 @@ TEST(ProgressBar, AnErrorStandsInPlaceOfTheAccuracy) {
   EXPECT_THAT(progress_line(v, {true, false, 80}), HasSubstr("  loss 0.432  RMSE 3.81e+04  11480"));
 }
 
+TEST(ProgressBar, WorkersAreNamedWhereTheWidthAllows) {
+  ProgressView v = a_view();
+  v.shares = {95, 33};
+  v.workers = {"new", "old"};
+  EXPECT_THAT(plain_line(v), HasSubstr("  shares new 95 + old 33  "));
+  EXPECT_THAT(progress_line(v, {true, false, 120}), HasSubstr("  shares new 95 + old 33  92% of ideal"));
+  EXPECT_EQ(progress_line(v, {true, false, 80}),
+            "epoch 3/10  loss 0.432  acc 86.1%  11480 samples/s  new 95 + old 33  1:02 left");
+  EXPECT_EQ(progress_line(v, {true, false, 76}),
+            "epoch 3/10  loss 0.432  acc 86.1%  11480 samples/s  95+33  1:02 left");
+  for (unsigned width = 1; width < 200; ++width)
+    EXPECT_LT(progress_line(v, {true, false, width}).size(), width);
+  for (const char* name : {"a-name-that-is-far-too-long", "caf\xC3\xA9", "\x1b[2J"}) {
+    v.workers[1] = name;
+    EXPECT_THAT(plain_line(v), HasSubstr("  shares 95+33  ")) << name;
+  }
+}
+
 // Even late in a long run with many fast workers.
 TEST(ProgressBar, AnOrdinaryTerminalShowsSharesAndTimeLeft) {
   ProgressView v = a_view();

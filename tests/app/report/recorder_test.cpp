@@ -239,7 +239,7 @@ TEST_F(RecorderTest, WorkersAreSortedByName) {
   r.parts[2].name = "box-11";  // a new worker in the slot of anvil
   recorder.handle(r, at(2));
   recorder.handle(Ended{}, at(3));
-  EXPECT_THAT(out_.str(), HasSubstr("shares 35+40+25"));
+  EXPECT_THAT(out_.str(), HasSubstr("anvil 35 + box-9 40 + box-10 25"));
   EXPECT_EQ(lines().at(0)["workers"], nlohmann::json({"anvil", "box-9", "box-10"}));
   EXPECT_EQ(lines().at(0)["shares"], nlohmann::json({35, 40, 25}));
   EXPECT_THAT(recorder.summary(),
@@ -266,7 +266,7 @@ TEST_F(RecorderTest, TheSummaryFitsTheTerminalAndHasNoControlCharacters) {
     EXPECT_TRUE(std::ranges::none_of(line, [](unsigned char c) { return c < 0x20 || c == 0x7F; })) << line;
   }
   EXPECT_THAT(recorder.summary(), HasSubstr("\\x1b[2J\\nxxx"));
-  EXPECT_THAT(recorder.summary(), HasSubstr(": worker '\\x1b[1mx\\x7f' said: "));
+  EXPECT_THAT(recorder.summary(), HasSubstr(": worker '\\x1b[1mx\\x7f' said:"));
 }
 
 TEST_F(RecorderTest, LinesAreValidJsonDespiteNanAndInvalidNames) {
@@ -319,12 +319,14 @@ TEST_F(RecorderTest, EventsAreLimitedToAMegabytePerMinute) {
 TEST_F(RecorderTest, ProgressShowsTheTimeLeft) {
   Recorder recorder(file_, run(), bar_);
   recorder.handle(a_round(0), at(100));
-  EXPECT_EQ(out_.str(), "epoch 1/4  round 1  loss 1.5000  800 samples/s  shares 75+25  100% of ideal\n");
+  EXPECT_EQ(out_.str(),
+            "epoch 1/4  round 1  loss 1.5000  800 samples/s  shares fast 75 + slow 25  100% of ideal\n");
   out_.str("");
   recorder.handle(an_evaluation(10, 0.6), at(108));
   recorder.handle(a_round(10), at(110));  // ten of the forty rounds in ten seconds
   EXPECT_EQ(out_.str(),
-            "epoch 2/4  round 11  loss 1.5000  accuracy 60.00%  800 samples/s  shares 75+25  100% of ideal  "
+            "epoch 2/4  round 11  loss 1.5000  accuracy 60.00%  800 samples/s  shares fast 75 + slow 25  "
+            "100% of ideal  "
             "0:29 left\n");
   recorder.handle(Note{"worker slow is lost"}, at(110.1));
   EXPECT_THAT(out_.str(), HasSubstr("worker slow is lost\n"));

@@ -1,4 +1,4 @@
-#include "app/tools/plan_command.h"
+#include "app/tools/plan_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,6 +85,22 @@ TEST(PlanText, TheJsonHasAllCandidates) {
   EXPECT_EQ(json["candidates"][0]["sync"], "diloco:64");
   EXPECT_EQ(json["candidates"][0]["resting"], nlohmann::json({"bob"}));
   EXPECT_EQ(json["candidates"][1]["samples_per_second"], 1200);
+}
+
+TEST(PlanText, TheJsonNamesWhatToStart) {
+  const Json json = plan_json(ranked, {ranked[1], ranked[2]}, measured,
+                              {&ranked[1], "hosts.toml", "steelyard launch", 1100.5}, nullptr);
+  EXPECT_EQ(json["best"]["workers"], Json({"ada"}));
+  EXPECT_EQ(json["best"]["command"], "steelyard launch");
+  EXPECT_EQ(json["best"]["measured_samples_per_second"], 1100.5);
+  EXPECT_EQ(json["workers"][0]["best_with"], 1200);
+  EXPECT_EQ(json["workers"][0]["best_without"], 1000);
+  EXPECT_EQ(json["candidates"].size(), 3U);
+  EXPECT_TRUE(json["other_mathematics"].is_null());
+  const Recommended other{&ranked[0], "other.toml", "steelyard launch other.toml"};
+  const Json both = plan_json(ranked, ranked, measured, {&ranked[1], "", ""}, &other);
+  EXPECT_EQ(both["other_mathematics"]["sync"], "diloco:64");
+  EXPECT_TRUE(both["other_mathematics"]["measured_samples_per_second"].is_null());
 }
 
 }  // namespace

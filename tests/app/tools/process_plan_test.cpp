@@ -67,6 +67,16 @@ TEST_F(ProcessPlan, MeasurementsReplaceTrials) {
       << "a hypothetical worker cannot be started";
 }
 
+TEST_F(ProcessPlan, ThePlanIsJson) {
+  ASSERT_EQ(plan("plan", {"--measured", measured(), "--no-check", "--json", path("plan.json")}), 0) << said_;
+  const auto json = nlohmann::json::parse(text_of(path("plan.json")));
+  EXPECT_EQ(json["candidates"], candidates("plan"));
+  EXPECT_EQ(json["workers"][0]["name"], "ada");
+  EXPECT_EQ(json["best"]["hosts_file"], path("plan/hosts.toml"));
+  EXPECT_THAT(said_, HasSubstr(json["best"]["command"].get<std::string>()));
+  EXPECT_TRUE(json["best"]["measured_samples_per_second"].is_null()) << "--no-check";
+}
+
 TEST_F(ProcessPlan, ExcludedWorkersAreInNoCandidate) {
   ASSERT_EQ(plan("plan", {"--measured", measured(), "--no-check", "--without", "bob"}), 0) << said_;
   EXPECT_THAT(candidates("plan").dump(), AllOf(HasSubstr("ada"), Not(HasSubstr("bob"))));

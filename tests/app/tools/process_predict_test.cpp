@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/support/process_run.h"
@@ -127,7 +128,7 @@ TEST_F(ProcessPredict, ATableIsTrainedAndPredictedWithItsNames) {
   ASSERT_EQ(run({"eval", path("own"), "--input", labelled}), 0) << said_;
   EXPECT_THAT(said_, AllOf(HasSubstr("test accuracy       100.00 %   (30 of 30)"),
                            HasSubstr("macro F1            1.0000"), HasSubstr("AUC                 1.0000"),
-                           Not(HasSubstr("top-5")), HasSubstr("mouse        10     1.0000  1.0000  1.0000")));
+                           Not(HasSubstr("top-5")), HasSubstr("mouse       10     1.0000  1.0000  1.0000")));
   EXPECT_EQ(run({"eval", path("own"), "--input", bare}), 74);
   EXPECT_THAT(said_, HasSubstr("new.csv: it has no labels"));
   EXPECT_EQ(run({"eval", path("own"), "--input", write("cow.csv", "kind,height,weight,length\ncow,1,2,3\n")}),
@@ -206,6 +207,46 @@ TEST_F(ProcessPredict, OtherFilesAreRefusedByTheirFormat) {
                     HasSubstr("there is no column 'length'")));
   EXPECT_THAT(refused("b.csv", std::string("h\0e\0", 4)), HasSubstr("it is UTF-16, or not a text"));
   EXPECT_THAT(refused("c.npy", "height"), HasSubstr("c.npy, byte 0: expected an array of NumPy (.npy)"));
+}
+
+TEST_F(ProcessPredict, AllFactsAreJson) {
+  train_on_tables(table(0, train_rows, names.data()),
+                  table(train_rows, train_rows + test_rows, names.data()));
+  const auto facts = [&](const std::string& command) {
+    EXPECT_EQ(run({command, path("own"), "--json", "-"}), 0) << said_;
+    return nlohmann::json::parse(said_);
+  };
+  const nlohmann::json inspected = facts("inspect");
+  EXPECT_EQ(inspected["model"], "softmax");
+  EXPECT_EQ(inspected["epoch"], 20);
+  EXPECT_EQ(inspected["accuracy"], 1);
+  EXPECT_EQ(inspected["parameters"], 12);
+  EXPECT_EQ(inspected["tensors"][0]["shape"], nlohmann::json({3, 3}));
+  EXPECT_EQ(inspected["column_names"][3], "kind");
+  ASSERT_EQ(inspected["mean"].size(), 3U);
+  ASSERT_EQ(run({"inspect", path("own")}), 0) << said_;
+  EXPECT_THAT(said_,
+              ::testing::ContainsRegex("  inputs +input 'height': .raw - [0-9]+[.][0-9]. / [0-9.]+\n +input "
+                                       "'weight': .raw - 0[.][0-9]+. / [-0-9.e]+\n"));
+  const nlohmann::json evaluated = facts("eval");
+  EXPECT_EQ(evaluated["checkpoint"], inspected["checkpoint"]);
+  EXPECT_EQ(evaluated["accuracy"], 1);
+  EXPECT_EQ(evaluated["test_loss"], inspected["test_loss"]);
+  EXPECT_EQ(evaluated["samples"], test_rows);
+  EXPECT_EQ(evaluated["classes"][2]["class"], "mouse");
+  EXPECT_EQ(evaluated["classes"][2]["f1"], 1);
+  EXPECT_TRUE(evaluated["top_5_accuracy"].is_null());
+  const nlohmann::json predicted = facts("predict")["samples"];
+  ASSERT_EQ(predicted.size(), test_rows);
+  EXPECT_EQ(predicted[1]["sample"], 1);
+  EXPECT_EQ(predicted[1]["class"], "dog");
+  EXPECT_EQ(predicted[1]["label"], "dog");
+  EXPECT_GT(predicted[1]["probability"].get<double>(), 0.5);
+  ASSERT_EQ(
+      run({"inspect", inspected["checkpoint"].get<std::string>() + "/model.safetensors", "--json", "-"}), 0);
+  EXPECT_EQ(nlohmann::json::parse(said_)["tensors"], inspected["tensors"]);
+  for (const char* command : {"inspect", "eval", "predict"})
+    EXPECT_EQ(run({command, path("own"), "--json", path("nowhere/it.json")}), 74) << command;
 }
 
 // As in `steelyard predict RUN | head -1`.

@@ -78,9 +78,9 @@ TEST(RunWeb, ServesTheLastStateUntilABrowserHasIt) {
 TEST(RunWeb, WithoutABrowserFinishDoesNotWait) {
   RunWeb web(":0");
   web.begin({"runs/made-1", "", "", ""});
-  EXPECT_THAT(page_of(web, "/status"), HasSubstr("running"));
+  EXPECT_THAT(page_of(web, "/status"), HasSubstr("waiting"));
   web.finish(R"({"outcome": "finished"})");
-  EXPECT_THAT(page_of(web, "/status"), HasSubstr("running"))
+  EXPECT_THAT(page_of(web, "/status"), HasSubstr("waiting"))
       << "finish() returns before the result is processed";
 }
 

@@ -57,6 +57,22 @@ class Reading(TrackCase):
         self.add(*(line(it, loss=0.123456789) for it in range(10)))  # longer than before, with other line ends
         self.assertEqual([it.step for it in record.new()], [8, 9])
 
+    def test_a_record_in_parts(self):
+        record = Record(self.made(*(line(it) for it in range(3))))
+        self.assertEqual([it.step for it in record.new()], [0, 1, 2])
+        rounds = self.run_directory / 'rounds.jsonl'
+        self.add(line(3))
+        rounds.rename(self.run_directory / 'rounds.1.jsonl')
+        self.add(line(4))
+        rounds.rename(self.run_directory / 'rounds.2.jsonl')
+        self.add(line(5))
+        self.assertEqual([it.step for it in record.new()], [3, 4, 5])
+        self.assertEqual([it.step for it in Record(self.run_directory).new()], [0, 1, 2, 3, 4, 5])
+        (self.run_directory / 'rounds.2.jsonl').unlink()  # a scheduler recovered
+        rounds.write_text('')
+        self.add(line(4), line(5), line(6))
+        self.assertEqual([it.step for it in record.new()], [6])
+
     def test_every(self):
         record = Record(self.made(*(line(it) for it in range(7)), line(7, 'evaluate')), every=3)
         self.assertEqual([it.step for it in record.new()], [0, 3, 6, 7])

@@ -201,6 +201,21 @@ TEST_F(CheckpointTest, NoUsableCheckpointIsAFailure) {
   }
 }
 
+TEST_F(CheckpointTest, TheFailureNamesWhatIsWrongWithEach) {
+  for (const Version version : {5, 6}) write_checkpoint(dir_, a_snapshot(version));
+  fs::resize_file(dir_ + "/5/model.safetensors", 10);
+  fs::remove(dir_ + "/6/MANIFEST.json");
+  std::vector<std::string> warnings;
+  try {
+    newest_checkpoint(dir_, &warnings);
+    ADD_FAILURE() << "found one";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), AllOf(HasSubstr("no usable checkpoint (skipped "), HasSubstr("/5: "),
+                                      HasSubstr("cut off"), HasSubstr("/6: "), HasSubstr("MANIFEST.json")));
+  }
+  EXPECT_THAT(warnings, ElementsAre()) << "the failure has all";
+}
+
 // Peak memory of this process since the last forget_peak(), in MB.
 std::size_t peak_mb() {
   std::ifstream status("/proc/self/status");

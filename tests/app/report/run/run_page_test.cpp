@@ -158,18 +158,19 @@ TEST(RunPage, ShowsTheStateOfTheRun) {
   EXPECT_EQ(state()["name"], "failed");
   EXPECT_THAT(state()["text"].get<std::string>(), HasSubstr("server lost: it broke"));
   run.record = made_run().record();
-  EXPECT_EQ(state()["name"], "stopped") << "there is no result";
-  run.state = "running";
+  EXPECT_EQ(state()["name"], "interrupted") << "there is no result";
+  run.life.training = true;
   EXPECT_EQ(state()["name"], "running");
 }
 
 TEST(RunPage, AWaitingJobListsItsWorkers) {
   ReportedRun run = reported(MadeRun());
   run.machines = {{"a", {}}, {"b", {}}, {"c", {}}};
+  run.life.training = true;
   MadeRun made;
   made.note("worker 'b' joined");
   run.record = made.record();
-  const Json document = live_document(run, -1);
+  const Json document = live_document(run);
   EXPECT_EQ(document["sections"][0]["state"]["name"], "waiting");
   EXPECT_EQ(finding_in(document), "The job waits for 2 workers. 1 of 3 workers joined. Missing: a, c.");
   EXPECT_EQ(block_of(document, "joined")["rows"][1], Json({"b", "joined"}));
@@ -210,8 +211,10 @@ TEST(RunPage, MachinesShowWhatWorkersMeasured) {
 TEST(RunPage, AJobWithoutRecentRoundsIsPaused) {
   ReportedRun run = reported(made_run());
   run.record = made_run().record();
-  EXPECT_EQ(live_document(run, 2)["sections"][0]["state"]["name"], "running");
-  EXPECT_EQ(live_document(run, 60)["sections"][0]["state"]["name"], "paused");
+  run.life = {.training = true, .since_round = 2};
+  EXPECT_EQ(live_document(run)["sections"][0]["state"]["name"], "running");
+  run.life.since_round = 60;
+  EXPECT_EQ(live_document(run)["sections"][0]["state"]["name"], "paused");
 }
 
 TEST(RunPage, AlternatingSlowWorkersAreNamedTogether) {

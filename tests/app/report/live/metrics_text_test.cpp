@@ -1,5 +1,5 @@
 // Prometheus metrics of a running job.
-#include "app/report/live/live_run.h"
+#include "app/report/live/metrics_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "tests/app/report/run/made_run.h"
 #include "tests/support/exposition.h"
 
-namespace steelyard::counters_test {
+namespace steelyard::metrics_text_test {
 namespace {
 
 using testing::AllOf;
@@ -23,13 +23,15 @@ RunCounters counted(const MadeRun& made) {
   return counters;
 }
 
-const RunLabels labels{"made", "equal", "bsp", true};
+RunMetrics metrics_of(const RunCounters& counters, double last_round = 0) {
+  return {"runs/made-1", "made", "equal", "bsp", true, counters, last_round, {RunState::running, ""}};
+}
 
 TEST(Counters, SumOverRoundsAndWorkers) {
   MadeRun made;
   made.process(0).round({"fast", "slow"}, {60, 40}, {20, 35}).round({"fast", "slow"}, {60, 40}, {20, 85}, 50);
   made.evaluation(0.75).round({"fast"}, {100}, {35});
-  const std::string text = metrics_text(counted(made), labels, 1.5e9);
+  const std::string text = metrics_text(metrics_of(counted(made), 1.5e9));
   for (const char* line :
        {"steelyard_job_info{job=\"made\",policy=\"equal\",sync=\"bsp\"} 1\n",
         "steelyard_round_seconds_bucket{le=\"0.02\"} 0\n", "steelyard_round_seconds_bucket{le=\"0.05\"} 2\n",
@@ -50,16 +52,41 @@ TEST(Counters, SumOverRoundsAndWorkers) {
 TEST(Counters, HaveThePrometheusFormat) {
   MadeRun made = made_run();
   made.round({"a \"quoted\" \\ name\nof two lines\x01"}, {1}, {1});
-  const std::string text = metrics_text(counted(made), {"job \"x\"", "equal", "bsp", true}, 1.5e9);
+  RunMetrics odd = metrics_of(counted(made), 1.5e9);
+  odd.job = "job \"x\"";
+  const std::string text = metrics_text(odd);
   EXPECT_EQ(exposition_troubles(text), "");
   EXPECT_THAT(text, HasSubstr(R"({worker="a \"quoted\" \\ name\nof two lines"} 1)"));
-  EXPECT_EQ(exposition_troubles(metrics_text({}, labels, 0)), "") << "before the first round";
-  EXPECT_THAT(metrics_text({}, labels, 0), AllOf(Not(HasSubstr("worker_")), Not(HasSubstr("loss"))));
+  EXPECT_EQ(exposition_troubles(metrics_text(metrics_of({}))), "") << "before the first round";
+  EXPECT_THAT(metrics_text(metrics_of({})), AllOf(Not(HasSubstr("worker_")), Not(HasSubstr("loss"))));
 }
 
 TEST(Counters, OmitWaitingTimesWithoutABarrier) {
-  const std::string text = metrics_text(counted(made_run()), {"made", "equal", "asp", false}, 0);
-  EXPECT_THAT(text, AllOf(Not(HasSubstr("waiting")), Not(HasSubstr("exchange")), HasSubstr("computing")));
+  RunMetrics asp = metrics_of(counted(made_run()));
+  asp.barrier = false;
+  const std::string text = metrics_text(asp);
+  EXPECT_THAT(text,
+              AllOf(Not(HasSubstr("waiting_seconds")), Not(HasSubstr("exchange")), HasSubstr("computing")));
+}
+
+TEST(Counters, SeveralRunsHaveTheirLabelsInOneFamily) {
+  RunMetrics other = metrics_of({});
+  other.run = "runs/other-2";
+  other.state = {RunState::failed, "server lost: it broke"};
+  other.shards_without_mirror = 2;
+  const std::string text = metrics_text({metrics_of(counted(made_run()), 1.5e9), other});
+  EXPECT_EQ(exposition_troubles(text), "");
+  for (const char* line :
+       {"steelyard_samples_total{job=\"made\",run=\"runs/made-1\"} 24000\n"
+        "steelyard_samples_total{job=\"made\",run=\"runs/other-2\"} 0\n",
+        "steelyard_job_info{job=\"made\",run=\"runs/made-1\",policy=\"equal\",sync=\"bsp\"} 1\n",
+        "steelyard_worker_rounds_total{job=\"made\",run=\"runs/made-1\",worker=\"half\"} 80\n",
+        "steelyard_job_state{job=\"made\",run=\"runs/other-2\",state=\"failed\"} 1\n",
+        "state=\"failed\",reason=\"server lost: it broke\"} 1\n",
+        "steelyard_shards_without_mirror{job=\"made\",run=\"runs/other-2\"} 2\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_EQ(metrics_text(std::vector<RunMetrics>{}), "");
 }
 
 TEST(Counters, LimitTheNumberOfWorkerNames) {
@@ -100,10 +127,10 @@ TEST(Counters, AnErrorHasItsOwnMetric) {
   evaluation.accuracy = NAN;
   evaluation.error = {"MAE", 12.5};
   counters.add(evaluation, {});
-  const std::string text = metrics_text(counters, {"job", "equal", "bsp"}, 0);
+  const std::string text = metrics_text(metrics_of(counters));
   EXPECT_THAT(text, AllOf(HasSubstr("steelyard_test_loss 0.25\n"), HasSubstr("steelyard_test_mae 12.5\n"),
                           Not(HasSubstr("accuracy")), Not(HasSubstr("rmse"))));
 }
 
 }  // namespace
-}  // namespace steelyard::counters_test
+}  // namespace steelyard::metrics_text_test

@@ -22,14 +22,19 @@ struct Result {
   std::optional<ClassMetrics> metrics{};
 };
 
+std::string sample_text(const InputSamples& input, std::size_t index) {
+  const std::string file = input.data->name(index);
+  return file.empty() ? std::to_string(input.numbers.at(index)) : "'" + file + "'";
+}
+
 // The classes of the labels in a file. Throws Failure (io) for a file without labels, and for other labels
 // than those of the training.
 std::vector<std::uint32_t> classes_of(const std::string& path, const InputSamples& input,
                                       const SampleSource& source, std::uint32_t classes) {
   if (input.labels.empty())
     throw Failure(ExitCode::io, path +
-                                    ": it has no labels: give a CSV file with the label's column, or use "
-                                    "predict");
+                                    ": it has no labels: give a CSV file with the label's column, or a "
+                                    "folder with a subfolder of pictures for each class, or use predict");
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < classes; ++i) names.push_back(class_name(source, i));
   const ClassNames known(names);
@@ -37,7 +42,7 @@ std::vector<std::uint32_t> classes_of(const std::string& path, const InputSample
   for (std::size_t i = 0; i < input.labels.size(); ++i) {
     const auto found = known.find(input.labels[i]);
     if (!found)
-      throw Failure(ExitCode::io, path + ": sample " + std::to_string(input.numbers[i]) + ": label '" +
+      throw Failure(ExitCode::io, path + ": sample " + sample_text(input, i) + ": label '" +
                                       input.labels[i].substr(0, 40) +
                                       "' is not among those of the training set: correct it");
     labels.push_back(*found);
@@ -110,12 +115,12 @@ void print_metrics(const ClassMetrics& metrics, const SampleSource& source) {
 }  // namespace
 
 void run_eval(const EvalCommand& command) {
-  const ScoringTask task = open_scoring(command.saved, command.input, command.normalized);
+  const ScoringTask task = open_scoring(command.saved, command.inputs, command.normalized);
   const SavedModel& saved = task.saved;
   const SampleSource& source = saved.snapshot.source;
   std::vector<std::uint32_t> labels;
-  const bool of_job = command.input.empty();
-  if (!of_job) labels = classes_of(command.input, task.input, source, task.model->classes());
+  const bool of_job = command.inputs.empty();
+  if (!of_job) labels = classes_of(command.inputs.front(), task.input, source, task.model->classes());
   const Result result = task.model ? scored(task, labels) : evaluated(saved);
   const std::uint64_t samples = task.data.test->size(), answers = samples * task.data.test->labels();
 
@@ -125,7 +130,7 @@ void run_eval(const EvalCommand& command) {
   std::printf("  model               %s, %llu parameters\n", shown_line(saved.job.model).c_str(),
               number(saved.snapshot.layout.size()));
   std::printf("  data                %s, %llu test samples\n",
-              shown_line(of_job ? saved.job.data : command.input).c_str(), number(samples));
+              shown_line(of_job ? saved.job.data : command.inputs.front()).c_str(), number(samples));
   std::printf("  test loss           %.6g\n", result.sums.loss / static_cast<double>(samples));
   std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
               100 * static_cast<double>(result.sums.correct) / static_cast<double>(answers),

@@ -34,7 +34,7 @@ std::string field(const std::string& text) {
 
 void run_predict(const PredictCommand& command) {
   check_output("--out", command.output);
-  const ScoringTask task = open_scoring(command.saved, command.input, command.normalized);
+  const ScoringTask task = open_scoring(command.saved, command.inputs, command.normalized);
   if (!task.model) {
     refuse_setup(
         "model '" + task.saved.job.model +
@@ -43,23 +43,30 @@ void run_predict(const PredictCommand& command) {
   }
   const SampleSource& source = task.saved.snapshot.source;
   const InputSamples& input = task.input;
-  const bool of_job = command.input.empty(), labelled = of_job || !input.labels.empty();
+  const bool of_job = command.inputs.empty(), labelled = of_job || !input.labels.empty();
   const std::uint64_t answers = task.model->labels();  // per sample; the last one is printed: the next token
   const std::uint64_t classes = task.model->classes();
+  const DataSet& data = *task.data.test;
+  const auto sample_text = [&](std::uint64_t sample) {
+    const std::string file = data.name(sample);
+    return file.empty() ? std::to_string(input.numbers.empty() ? sample : input.numbers[sample])
+                        : field(file);
+  };
   std::vector<std::string> parts(most_parts());
   score(task, [&](const ScoredBatch& it) {
     for (std::uint32_t i = 0; i < it.batch->count; ++i) {
       const std::uint64_t sample = it.first + i, last = answers * (i + 1) - 1;
       const Answer answer = answer_of(it.scores.subspan(last * classes, classes));
       std::string& text = parts[it.part];
-      text += std::to_string(input.numbers.empty() ? sample : input.numbers[sample]) + ',' +
-              field(class_name(source, answer.best)) + ',' + fixed(answer.probability, 6);
+      text += sample_text(sample) + ',' + field(class_name(source, answer.best)) + ',' +
+              fixed(answer.probability, 6);
       if (labelled)
         text += ',' + field(of_job ? class_name(source, it.batch->labels[last]) : input.labels[sample]);
       text += '\n';
     }
   });
-  std::string text = labelled ? "sample,class,probability,label\n" : "sample,class,probability\n";
+  std::string text = data.name(0).empty() ? "sample" : "file";
+  text += labelled ? ",class,probability,label\n" : ",class,probability\n";
   for (const std::string& part : parts) text += part;
   write_output("--out", command.output, text);
 }

@@ -1,13 +1,14 @@
 // `steelyard predict`: predicts the class of each sample and its probability, from a checkpoint. The
 // samples come from a file (app/tools/input_samples.h) or from the job's test set.
 //
-// Output: a header and one line per sample: sample,class,probability, and label if it is known. Classes
-// have their names, if the data set names them. The probability is the softmax of the scores. With a file
+// Output: a header and one line per sample: sample,class,probability, and label if it is known. A sample is a
+// number, or the file of a picture. Classes have their names, if the data set names them. The probability is the softmax of the scores. With a file
 // the job's own data are not opened, unless the checkpoint comes from an older release and does not record
 // the shape of its samples.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/tools/saved_model.h"
 
@@ -15,9 +16,9 @@ namespace steelyard {
 
 struct PredictCommand {
   SavedOptions saved;
-  std::string input;         // empty: the job's test set
-  bool normalized = false;   // the values of `input` are inputs of the model already
-  std::string output = "-";  // a file, or - for standard output
+  std::vector<std::string> inputs;  // none: the job's test set
+  bool normalized = false;          // the values of `inputs` are inputs of the model already
+  std::string output = "-";         // a file, or - for standard output
 };
 
 void run_predict(const PredictCommand& command);

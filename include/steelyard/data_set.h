@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,14 @@ class DataSet {
   // or a label that is not below classes(), ends the job with a message that names the sample. So validate
   // the data in the constructor where possible.
   virtual void read(std::uint64_t index, float* into, std::uint32_t* labels) const = 0;
+
+  // A hint that these samples are read next, about in this order, so that a data set can prepare them on
+  // threads of its own. Some may never be read, others are read without it. Must return soon; callable like
+  // read().
+  virtual void prepare(std::span<const std::uint64_t> /*indices*/) const {}
+
+  // The file of a sample, for predictions; empty: it has none of its own.
+  [[nodiscard]] virtual std::string name(std::uint64_t /*index*/) const { return {}; }
 };
 
 // How inputs were computed from raw values: (raw - mean) / deviation, where raw is byte / 255 for the bytes

@@ -76,7 +76,7 @@ void require_readable(const std::string& key, const std::string& file) {
   throw Failure(ExitCode::configuration,
                 key + " = '" + file + "': " + (remote ? "only files of this machine are read" : *format + 1) +
                     std::string(remote ? "" : " files are not read") +
-                    ": read it in Python, as examples/python/parquet_rows.py does (docs/frameworks.md), or "
+                    ": read it in Python, as examples/python/parquet_rows.py does (docs/python.md), or "
                     "convert it to CSV, NPY or pictures");
 }
 

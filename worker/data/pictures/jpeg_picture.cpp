@@ -19,11 +19,14 @@ namespace steelyard {
 namespace {
 
 constexpr int most_scans = 200;  // of a progressive picture: each scan takes the time of a whole picture
+// A block of 64 pixels takes at least a bit. Memory of a progressive picture is taken before its data are read.
+constexpr std::uint64_t most_pixels_a_byte = 1024;
 constexpr std::string_view exif_mark("Exif\0\0", 6);
 
 class JpegReader {
  public:
-  JpegReader(const std::string& file, std::span<const std::uint8_t> bytes) : file_(file) {
+  JpegReader(const std::string& file, std::span<const std::uint8_t> bytes)
+      : file_(file), size_(bytes.size()) {
     info_.err = jpeg_std_error(&errors_);
     errors_.error_exit = [](j_common_ptr info) {
       char text[JMSG_LENGTH_MAX];
@@ -64,6 +67,8 @@ class JpegReader {
   // Chooses the smallest size that is no smaller than the target.
   void start(const PictureFormat& to) {
     require_size(file_, info_.image_width, info_.image_height);
+    if (std::uint64_t{info_.image_width} * info_.image_height / most_pixels_a_byte > size_)
+      refuse_picture(file_, "the picture is truncated or damaged");
     const bool inks = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
     info_.out_color_space = inks ? JCS_CMYK : to.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     info_.scale_num = 8;
@@ -118,6 +123,7 @@ class JpegReader {
   }
 
   const std::string& file_;
+  const std::uint64_t size_;
   ErrorJump jump_;
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr progress_{};

@@ -1,10 +1,10 @@
 // `steelyard predict`: predicts the class of each sample and its probability, from a checkpoint. The
 // samples come from a file (app/tools/input_samples.h) or from the job's test set.
 //
-// Output: a header and one line per sample: sample,class,probability, and label if it is known. A sample is a
-// number, or the file of a picture. Classes have their names, if the data set names them. The probability is the softmax of the scores. With a file
-// the job's own data are not opened, unless the checkpoint comes from an older release and does not record
-// the shape of its samples.
+// Output: a header and one line per sample: sample,class,probability, and label if it is known. A sample is
+// a number, or the file of a picture. Classes have their names, if the data set names them. The probability
+// is the softmax of the scores. With a file the job's own data are not opened, unless the checkpoint comes
+// from an older release and does not record the shape of its samples.
 #pragma once
 
 #include <string>

@@ -20,9 +20,9 @@ struct ScoringTask {
   InputSamples input{};              // of files, if they are given
 };
 
-// `inputs`: files (input_samples.h); none: the test set of the job, whose data are opened. With files they are
-// opened only if the checkpoint does not record the shape of its samples. Prints notes about the files on
-// standard error. Throws Failure.
+// `inputs`: files (input_samples.h); none: the test set of the job, whose data are opened. With files they
+// are opened only if the checkpoint does not record the shape of its samples. Prints notes about the files
+// on standard error. Throws Failure.
 ScoringTask open_scoring(const SavedOptions& saved, const std::vector<std::string>& inputs, bool normalized);
 
 struct ScoredBatch {

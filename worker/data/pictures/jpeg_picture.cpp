@@ -19,7 +19,8 @@ namespace steelyard {
 namespace {
 
 constexpr int most_scans = 200;  // of a progressive picture: each scan takes the time of a whole picture
-// A block of 64 pixels takes at least a bit. Memory of a progressive picture is taken before its data are read.
+// A block of 64 pixels takes at least a bit. The memory of a progressive picture is taken before its data are
+// read.
 constexpr std::uint64_t most_pixels_a_byte = 1024;
 constexpr std::string_view exif_mark("Exif\0\0", 6);
 

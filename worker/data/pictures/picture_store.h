@@ -42,7 +42,7 @@ class PictureStore {
   // A hint: these are read next. Returns at once. With one thread it does nothing.
   void prepare(std::span<const std::uint64_t> indices);
 
-  // Of all decoded pictures in memory, and of those that will be decoded ahead; at most the limit.
+  // All decoded pictures in memory, and those that will be decoded ahead: at most the limit.
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] std::uint64_t times_decoded() const;  // so far
 

@@ -1,7 +1,7 @@
 // PNG pictures, by libpng: all kinds of the format (ISO/IEC 15948), with 16 bits rounded to 8.
 //
-// Transparent pictures are shown on white, as on paper. The Exif orientation is applied if it comes before the
-// pixels. Colour profiles and gamma are ignored.
+// Transparent pictures are shown on white, as on paper. The Exif orientation is applied if it comes before
+// the pixels. Colour profiles and gamma are ignored.
 #pragma once
 
 #include <cstdint>

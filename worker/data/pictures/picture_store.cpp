@@ -52,7 +52,12 @@ void PictureStore::read(std::uint64_t index, const std::function<void(const std:
     if (found->second.state == Entry::State::waiting) {
       decode_waiting(index, lock);
     } else if (found->second.state == Entry::State::decoding) {
-      done_.wait(lock);
+      // Decodes another one meanwhile: a thread that only waits is missing.
+      if (waiting_.empty()) {
+        done_.wait(lock);
+      } else {
+        decode_waiting(waiting_.front(), lock);
+      }
     } else {
       const auto pixels = found->second.pixels;
       const std::exception_ptr failure = found->second.failure;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <stdexcept>
 
@@ -54,6 +55,28 @@ TEST(PictureStore, BytesAreTheSameAndTheLimitHoldsForAnyNumberOfThreads) {
       EXPECT_TRUE(bounded);
     }
   }
+}
+
+// Each decoding waits for one more on another thread, so that a thread which waits for a picture of the other
+// would be missing.
+TEST(PictureStore, AllThreadsDecodeAtTheSameTime) {
+  std::mutex mutex;
+  std::condition_variable entered;
+  std::uint64_t count = 0;
+  bool in_pairs = true;
+  const auto in_pair = [&](std::uint64_t index, std::uint8_t* into) {
+    decode(index, into);
+    std::unique_lock lock(mutex);
+    const std::uint64_t wanted = ++count + count % 2;
+    entered.notify_all();
+    in_pairs = entered.wait_for(lock, std::chrono::seconds(10), [&] { return count >= wanted; }) && in_pairs;
+  };
+  PictureStore store(in_pair, {bytes_each, 1000, 2});
+  std::vector<std::uint64_t> all(20);
+  std::iota(all.begin(), all.end(), 0U);
+  store.prepare(all);
+  for (const std::uint64_t it : all) EXPECT_TRUE(reads_right(store, it));
+  EXPECT_TRUE(in_pairs);
 }
 
 TEST(PictureStore, WhatFitsIsDecodedOnce) {

@@ -67,7 +67,8 @@ TEST(PictureStore, AllThreadsDecodeAtTheSameTime) {
   const auto in_pair = [&](std::uint64_t index, std::uint8_t* into) {
     decode(index, into);
     std::unique_lock lock(mutex);
-    const std::uint64_t wanted = ++count + count % 2;
+    ++count;
+    const std::uint64_t wanted = count + count % 2;
     entered.notify_all();
     in_pairs = entered.wait_for(lock, std::chrono::seconds(10), [&] { return count >= wanted; }) && in_pairs;
   };

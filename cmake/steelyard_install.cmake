@@ -15,8 +15,9 @@ if(STEELYARD_LICENCES)
   install(DIRECTORY ${STEELYARD_LICENCES}/ DESTINATION steelyard/licences COMPONENT python EXCLUDE_FROM_ALL)
 endif()
 # The files that the program itself opens (core/share.h).
-install(DIRECTORY examples/jobs examples/digits DESTINATION ${CMAKE_INSTALL_DATADIR}/steelyard COMPONENT program)
-install(DIRECTORY examples/jobs examples/digits DESTINATION steelyard/share/steelyard COMPONENT python EXCLUDE_FROM_ALL)
+set(shared_examples examples/jobs examples/digits examples/houses)
+install(DIRECTORY ${shared_examples} DESTINATION ${CMAKE_INSTALL_DATADIR}/steelyard COMPONENT program)
+install(DIRECTORY ${shared_examples} DESTINATION steelyard/share/steelyard COMPONENT python EXCLUDE_FROM_ALL)
 # The same package for the Python of a distribution (packaging/deb.sh), which has program and library elsewhere.
 install(DIRECTORY bindings/python/steelyard DESTINATION lib/python3/dist-packages COMPONENT python3 EXCLUDE_FROM_ALL
   PATTERN __pycache__ EXCLUDE)

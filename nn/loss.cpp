@@ -1,15 +1,25 @@
 #include "nn/loss.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
 #include "nn/cpu/kernel_calls.h"
+#include "nn/target_loss.h"
 
 namespace steelyard::nn {
 namespace {
+
+constexpr std::array<std::pair<const char*, Loss>, 5> named_losses{
+    {{"cross_entropy", Loss::softmax_cross_entropy},
+     {"hinge", Loss::hinge},
+     {"mse", Loss::mean_squared_error},
+     {"mae", Loss::mean_absolute_error},
+     {"bce", Loss::binary_cross_entropy}}};
 
 // The class with the highest score other than `except`; the first of several.
 std::uint32_t highest(const float* scores, std::uint32_t classes, std::uint32_t except) {
@@ -51,11 +61,45 @@ double hinge(const LossOptions& options, const float* scores, std::uint32_t labe
   return loss > 0 || std::isnan(loss) ? loss : 0;
 }
 
+// The loss of one label or, without labels, of the targets of sample `s`.
+double loss_of(const LossOptions& options, const MicroBatch& batch, std::uint64_t s, std::uint64_t l,
+               const float* scores, float* gradient, Sums& sums) {
+  const std::uint32_t classes = options.classes;
+  if (takes_targets(options.kind)) {
+    const float* targets = batch.targets + s * classes;
+    if (!counts_answers(options.kind)) sums.correct = Sums::uncounted;
+    if (counts_answers(options.kind)) sums.correct += all_on_their_side(scores, targets, classes) ? 1 : 0;
+    return target_loss(options.kind, scores, targets, classes, gradient);
+  }
+  const std::uint32_t label = batch.labels[s * options.labels + l];
+  CHECK(label < classes, "a label is not a class of the model");
+  sums.correct += is_first_of_highest(scores, classes, label) ? 1 : 0;
+  return options.kind == Loss::hinge ? hinge(options, scores, label, gradient)
+                                     : softmax_cross_entropy(options, scores, label, gradient);
+}
+
 }  // namespace
+
+std::vector<std::string> loss_words() {
+  std::vector<std::string> words;
+  for (const auto& [word, loss] : named_losses) words.emplace_back(word);
+  return words;
+}
+
+std::optional<Loss> loss_named(const std::string& word) {
+  const auto found = std::ranges::find_if(named_losses, [&](const auto& it) { return it.first == word; });
+  return found == named_losses.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string word_of(Loss loss) {
+  return std::ranges::find_if(named_losses, [&](const auto& it) { return it.second == loss; })->first;
+}
 
 Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const float* scores, Strides strides,
                    float* gradient, std::uint32_t places) {
   CHECK(options.classes > 0 && options.labels > 0, "a loss needs classes and labels");
+  CHECK(!takes_targets(options.kind) || (batch.targets != nullptr && options.labels == 1),
+        "a loss of targets needs them, one row for each sample");
   const std::uint32_t classes = options.classes;
   // Rows with strided scores are gathered and scattered; they are short.
   const bool in_a_piece = strides.score == 1;
@@ -73,11 +117,7 @@ Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const fl
       for (std::size_t c = 0; c < row.size(); ++c) row[c] = scores[at + c * strides.score];
       const float* from = in_a_piece ? scores + at : row.data();
       float* to = in_a_piece && gradient != nullptr ? gradient + at : d_row.data();
-      const std::uint32_t label = batch.labels[s * options.labels + l];
-      CHECK(label < classes, "a label is not a class of the model");
-      sums.correct += is_first_of_highest(from, classes, label) ? 1 : 0;
-      loss += options.kind == Loss::hinge ? hinge(options, from, label, to)
-                                          : softmax_cross_entropy(options, from, label, to);
+      loss += loss_of(options, batch, s, l, from, to, sums);
       if (in_a_piece || gradient == nullptr) continue;
       for (std::uint64_t c = 0; c < classes; ++c) gradient[at + c * strides.score] = to[c];
     }

@@ -80,9 +80,12 @@ Model::Model(Shape input, std::uint32_t classes, Loss loss)
     throw Failure(ExitCode::configuration, "the model's input is " + to_string(input) +
                                                ", which is empty: give height, width and channels");
   }
-  if (classes < 2) {
-    throw Failure(ExitCode::configuration,
-                  "the model has " + std::to_string(classes) + " classes: a classifier needs at least 2");
+  if (classes < (takes_targets(loss) ? 1U : 2U)) {
+    throw Failure(ExitCode::configuration, takes_targets(loss)
+                                               ? "the model has no targets: it needs at least 1"
+                                               : "the model has " + std::to_string(classes) +
+                                                     " classes: a classifier needs at least 2; to predict "
+                                                     "numbers, choose the loss mse, mae or bce");
   }
   nodes_.push_back({"input", Tokens{}, {}, input});
 }
@@ -91,6 +94,11 @@ Model& Model::smooth_labels(double share) {
   if (!(share >= 0 && share < 1)) {
     throw Failure(ExitCode::configuration,
                   "label smoothing is " + std::to_string(share) + ": give a share of at least 0 and below 1");
+  }
+  if (share > 0 && takes_targets(loss_)) {
+    throw Failure(ExitCode::configuration,
+                  "label smoothing is " + std::to_string(share) +
+                      ", and the loss takes targets instead of labels: leave smoothing out");
   }
   smoothing_ = share;
   return *this;
@@ -184,7 +192,13 @@ void Model::check() const {
   if (last.shape.channels != classes_ || last.shape.height != 1) {
     refuse(last, input_shapes(last),
            "delivers " + to_string(last.shape) + ", but there are " + std::to_string(classes_) +
-               " classes: end the model with a linear layer of as many outputs");
+               (takes_targets(loss_) ? " targets" : " classes") +
+               ": end the model with a linear layer of as many outputs");
+  }
+  if (takes_targets(loss_) && labels() > 1) {
+    refuse(last, input_shapes(last),
+           "delivers " + std::to_string(labels()) +
+               " rows of outputs, and a loss of targets takes one: end the model with a linear layer");
   }
   std::set<std::uint32_t> used;
   for (const Node& node : nodes_) used.insert(node.inputs.begin(), node.inputs.end());

@@ -31,7 +31,7 @@ std::string json_round(const RoundResult& round, bool trained) {
 
 std::string json_evaluation(const Evaluation& it) {
   return "{\"round\":" + whole(it.round) + ",\"seconds\":" + json_number(it.seconds) +
-         ",\"accuracy\":" + json_number(it.accuracy) + ",\"loss\":" + json_number(it.loss) + "}";
+         ",\"accuracy\":" + json_share(it.accuracy) + ",\"loss\":" + json_number(it.loss) + "}";
 }
 
 // The additions to a result with evaluations, and to its "final".
@@ -45,7 +45,7 @@ std::string json_staleness(const Result& result) {
 std::string json_last_evaluation(const Result& result) {
   if (result.evaluations.empty()) return "";
   const Evaluation& last = result.evaluations.back();
-  return ",\"accuracy\":" + json_number(last.accuracy) + ",\"loss\":" + json_number(last.loss);
+  return ",\"accuracy\":" + json_share(last.accuracy) + ",\"loss\":" + json_number(last.loss);
 }
 
 }  // namespace

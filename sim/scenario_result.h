@@ -8,8 +8,9 @@
 // "computing" and "efficiency" (balancing/work_time.h) are null if pushes are applied on arrival.
 //
 // A training also has "loss" in every round, "accuracy" and "loss" in "final", and beside it
-// "evaluations":[{"round","seconds","accuracy","loss"}]. If pushes are applied on arrival, also
-// "staleness":[...], the number of pushes by staleness (protocol/messages.h).
+// "evaluations":[{"round","seconds","accuracy","loss"}]; the accuracy is null if the model predicts numbers.
+// If pushes are applied on arrival, also "staleness":[...], the number of pushes by staleness
+// (protocol/messages.h).
 //
 // Workers are in the order of the file. Milliseconds have six decimals (a nanosecond); equal results give
 // equal texts.
@@ -39,8 +40,8 @@ struct RoundResult {
 // On the test samples, with the parameters after `round` rounds.
 struct Evaluation {
   Round round = 0;
-  double seconds = 0;  // virtual time of training until then
-  double accuracy = 0, loss = 0;
+  double seconds = 0;             // virtual time of training until then
+  double accuracy = 0, loss = 0;  // accuracy -1: answers are not counted
   // Not in the JSON: updates that made these parameters, counted as in Result, and finished epochs.
   std::uint64_t updates = 0, epochs = 0;
 };

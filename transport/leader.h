@@ -12,8 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
+#include <variant>
 
 #include "core/time.h"
+#include "protocol/machine.h"
 
 namespace steelyard {
 
@@ -34,6 +37,20 @@ class Leader {
     connected_ = true;
     heard_ = now;
     return true;
+  }
+  // Likewise. But a former leader must learn that it was superseded: the shard answers its claim.
+  bool believes(Time now, std::size_t place, const Message& message) {
+    const auto* to_shard = std::get_if<ToShard>(&message);
+    if (to_shard != nullptr && std::holds_alternative<LeaderClaim>(*to_shard)) return true;
+    return std::visit(
+        [&](const auto& receiver) {
+          if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>) {
+            if (const auto* beat = std::get_if<SchedulerBeat>(&receiver))
+              return believes(now, place, std::optional(beat->generation));
+          }
+          return believes(now, place, std::nullopt);
+        },
+        message);
   }
   // The connection to this place is lost. Returns whether it was the leader's.
   bool disconnected(std::size_t place) {

@@ -326,9 +326,12 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
     if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
     const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
     if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
-    // Messages sent before are lost if no node had accepted the connection.
-    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED && (denied_.remove(peer) || leads_nowhere(dealer)))
-      lose(peer);
+    if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      // A former leader can send its claim only to a node from which it has received something.
+      if (dealer.lines.size() > 1) (void)send_frames(line.socket->socket(), nullptr, nudge_frame());
+      // Messages sent before are lost if no node had accepted the connection.
+      if (denied_.remove(peer) || leads_nowhere(dealer)) lose(peer);
+    }
     broken |= event->kind == ZMQ_EVENT_DISCONNECTED && !line.handshakes.goes_on();
   }
   if (!broken) return;
@@ -433,22 +436,11 @@ void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   accept(from, received.key, header, std::move(received.payload), line);
 }
 
-// If the scheduler has several places, messages of one of them are accepted. But a former leader must learn
-// that it was superseded: the shard answers its claim.
+// If the scheduler has several places, messages of one of them are accepted.
 bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
   const auto dealer = dealers_.find(in.from);
-  if (dealer == dealers_.end() || dealer->second.lines.size() < 2) return true;
-  const auto* to_shard = std::get_if<ToShard>(&in.message);
-  if (to_shard != nullptr && std::holds_alternative<LeaderClaim>(*to_shard)) return true;
-  const SchedulerBeat* beat = std::visit(
-      [](const auto& receiver) -> const SchedulerBeat* {
-        if constexpr (std::is_constructible_v<std::decay_t<decltype(receiver)>, SchedulerBeat>)
-          return std::get_if<SchedulerBeat>(&receiver);
-        return nullptr;
-      },
-      in.message);
-  return dealer->second.leader.believes(steady_now(), line,
-                                        beat == nullptr ? std::nullopt : std::optional(beat->generation));
+  return dealer == dealers_.end() || dealer->second.lines.size() < 2 ||
+         dealer->second.leader.believes(steady_now(), line, in.message);
 }
 
 // Frames of the other process's link, and messages with lent payloads.

@@ -85,8 +85,11 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   if (!unknown.empty()) near = did_you_mean(unknown, known);
   // A missing argument is often the result of an unknown option, so that is reported first.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  const std::string text =
-      missing && !unknown.empty() ? "unknown option " + unknown : std::string(error.what());
+  std::string text = missing && !unknown.empty() ? "unknown option " + unknown : std::string(error.what());
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {  // CLI11 names them in another order
+    text = "not expected:";
+    for (const std::string& word : command.remaining()) text += " " + word;
+  }
   return text + near + "; see `steelyard " + (top ? "" : command.get_name() + " ") + "--help`";
 }
 

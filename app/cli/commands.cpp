@@ -224,7 +224,11 @@ void add_launch(Commands& all) {
          "--hosts", [&slurm = it.slurm](const std::string&) { slurm = true; },
          "slurm: the nodes of this Slurm allocation, reached by srun, in place of a hosts file")
       ->type_name("SYSTEM")
-      ->check(CLI::IsMember({"slurm"}));
+      ->check([](const std::string& word) {
+        return word == "slurm" ? std::string()
+                               : "'" + word + "': give slurm, or a hosts file as the first argument, as in " +
+                                     "`steelyard launch hosts.toml job.toml`";
+      });
   add_cluster(app, it, "on the scheduler's host: ");
   app.add_flag("--insecure", it.insecure,
                "plain-text connections between machines (default: encrypted, with keys made for this run)");

@@ -271,7 +271,9 @@ void add_eval(Commands& all) {
   app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
   app.footer(
       "Prints loss, accuracy, macro F1, AUC and top-5 accuracy, and precision, recall and F1 of up to 20 "
-      "classes.\nExamples:\n  steelyard eval runs/job-1\n  steelyard eval runs/job-1 --input new.csv");
+      "classes. For a model that predicts numbers: RMSE, MAE and R2; for answers of 0 and 1: exact match, "
+      "macro F1, and precision, recall, F1 and AUC of each.\nExamples:\n  steelyard eval runs/job-1\n  "
+      "steelyard eval runs/job-1 --input new.csv");
 }
 
 void add_predict(Commands& all) {
@@ -290,7 +292,9 @@ void add_predict(Commands& all) {
   app.footer(
       "Writes one line per sample: number or file, class, probability (softmax of the scores), and label if "
       "it is "
-      "known.\nExamples:\n  steelyard predict runs/job-1 --out classes.csv\n"
+      "known. For a model that predicts numbers: a column for each of them, by name, in the units of the "
+      "data (under binary cross-entropy the probability of 1), then its label as NAME_label.\n"
+      "Examples:\n  steelyard predict runs/job-1 --out classes.csv\n"
       "  steelyard predict runs/job-1 --input new.csv\n"
       "  steelyard predict runs/pets --input tom.jpg rex.png\n"
       "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");

@@ -244,7 +244,8 @@ Replay replay_of(const std::string& run, const std::vector<std::string>& without
   const std::string directory = fs::absolute(run).lexically_normal().string();
   const std::string rounds = directory + "/rounds.jsonl", path = directory + "/job.toml";
   const JobFile job =
-      parse_job(read_input(path, {"job", 16, "give the directory of a run, as in runs/demo-1"}), path, {});
+      parse_job(read_input(path, {"job", 16, "give the directory of a run, as in runs/demo-1", ExitCode::io}),
+                path, {});
   const SyncMode sync = job.job.sync;
   if (sync.is_local()) {
     refuse_setup(run + " took local steps (" + sync_text(sync) +

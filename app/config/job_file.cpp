@@ -101,6 +101,7 @@ class JobReader {
   void read_policies() {
     Job& job = draft_.file.job;
     const std::vector<std::string> known = balancing::policy_names(registry().policies);
+    section("cluster").demand_none(policy_trouble(job.policy, {}, known), "policy");
     for (const TomlSection& policy : TomlSection::all_of(source_, schema_, "policy")) {
       draft_.policy_options.clear();
       policy.read();

@@ -22,10 +22,10 @@ std::string read_input(const std::string& path, const InputKind& kind) {
     text.resize(before + static_cast<std::size_t>(in.gcount()));
   }
   // Opening a directory succeeds; reading it fails.
-  if (!in.is_open() || in.bad()) refuse_setup(path + ": cannot be read: " + kind.remedy);
+  if (!in.is_open() || in.bad()) throw Failure(kind.code, path + ": cannot be read: " + kind.remedy);
   if (text.size() > most) {
-    refuse_setup(path + ": has more than " + std::to_string(kind.most_mb) +
-                 " MB, the limit of this kind of file (" + kind.name + "): " + kind.remedy);
+    throw Failure(kind.code, path + ": has more than " + std::to_string(kind.most_mb) +
+                                 " MB, the limit of this kind of file (" + kind.name + "): " + kind.remedy);
   }
   return text;
 }

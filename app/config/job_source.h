@@ -21,10 +21,11 @@ namespace steelyard {
 struct InputKind {
   std::string name;
   std::size_t most_mb = 1;
-  std::string remedy;  // for a file that cannot be read
+  std::string remedy;                       // for a file that cannot be read
+  ExitCode code = ExitCode::configuration;  // of the Failure
 };
 
-// Throws Failure (configuration) if the file cannot be read, is a directory, or is too large.
+// Throws Failure with that code if the file cannot be read, is a directory, or is too large.
 std::string read_input(const std::string& path, const InputKind& kind);
 
 // ---- jobs and scenarios: both are TOML with [job] and [[worker]], and differ in their keys

@@ -1,14 +1,19 @@
 #include "app/config/prepare_job.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "app/config/fitting_model.h"
 #include "app/config/registry.h"
 #include "balancing/policies.h"
 #include "core/error.h"
+#include "core/text.h"
+#include "nn/loss.h"
 #include "nn/models.h"
 #include "protocol/codec.h"
 #include "protocol/limits.h"
+#include "worker/data/data_sets.h"
+#include "worker/data/targets.h"
 
 namespace steelyard {
 
@@ -76,7 +81,40 @@ void set_grain(nn::Model& model, const Job& job, std::uint64_t max_batch) {
   model.normalize_shares(static_cast<std::uint32_t>(most));
 }
 
+// Accuracy is a share of right answers.
+void require_answers(const Job& job, const nn::Model& model) {
+  if (job.target_accuracy == 0 || counts_answers(model.loss())) return;
+  refuse_setup("target_accuracy = " + number_text(job.target_accuracy) + " in [train]: with loss = \"" +
+               nn::word_of(model.loss()) +
+               "\" no answer is right or wrong, so there is no accuracy: leave it out, and limit epochs, "
+               "rounds or seconds");
+}
+
+// What the loss in [model] makes of labels; nothing if it gives none.
+std::optional<LabelKind> labels_wanted(const Job& job) {
+  const auto word = job.model_options.find("loss");
+  const auto loss = word == job.model_options.end() ? std::nullopt : nn::loss_named(word->second);
+  if (!loss || !takes_targets(*loss)) return std::nullopt;
+  return *loss == nn::Loss::binary_cross_entropy ? LabelKind::binary : LabelKind::numbers;
+}
+
 }  // namespace
+
+OptionTexts data_options_of(const Job& job) {
+  OptionTexts options = job.data_options;
+  const auto* row = find_choice(job.data, registry().data_sets, built_in_data_sets());
+  const auto wanted = labels_wanted(job);
+  if (!wanted || row == nullptr ||
+      std::ranges::find(row->options, targets_key, &Option::name) == row->options.end())
+    return options;
+  const auto given = options.try_emplace(targets_key, word_of(*wanted)).first;
+  if (*wanted == LabelKind::binary && given->second == word_of(LabelKind::numbers))
+    refuse_setup(
+        "targets = \"numbers\" in [data]: loss = \"bce\" in [model] takes labels of 0 and 1: leave targets "
+        "out, "
+        "or choose loss = \"mse\" or \"mae\"");
+  return options;
+}
 
 Workload workload_of(const Job& job, const Computing& computing) {
   if (job.model == external_model) {
@@ -85,7 +123,7 @@ Workload workload_of(const Job& job, const Computing& computing) {
         "model 'external' comes with the workers, and this program has no model: start workers with "
         "the program that has it");
   }
-  DataSets data = open_data(job.data, job.data_options, registry().data_sets);
+  DataSets data = open_data(job.data, data_options_of(job), registry().data_sets);
   if (!is_made_of_layers(job)) {
     if (job.statistics != 0)
       refuse_setup("grain in [model]: model \"" + job.model +
@@ -95,6 +133,7 @@ Workload workload_of(const Job& job, const Computing& computing) {
     return workload;
   }
   nn::Model model = fitting_model(job, *data.train);
+  require_answers(job, model);
   set_grain(model, job, computing.max_batch);
   return model_workload(std::move(model), std::move(data), computing);
 }

@@ -31,6 +31,10 @@ inline constexpr char external_model[] = "external";
 // engines only.
 Workload workload_of(const Job& job, const Computing& computing = {});
 
+// The options of [data], with `targets` (worker/data/targets.h) as the loss in [model] needs it if the file
+// does not give it. Throws Failure (configuration) if the two contradict each other.
+OptionTexts data_options_of(const Job& job);
+
 // Whether the model is made of layers (nn) and so can be built without the data.
 bool is_made_of_layers(const Job& job);
 // Builds such a model for samples of this shape and this number of classes. Throws Failure as

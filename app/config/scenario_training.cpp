@@ -23,6 +23,8 @@ class FirstSamples final : public DataSet {
   }
   void prepare(std::span<const std::uint64_t> indices) const override { all_->prepare(indices); }
   [[nodiscard]] std::string name(std::uint64_t index) const override { return all_->name(index); }
+  [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
+  void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
 
  private:
   const std::shared_ptr<const DataSet> all_;

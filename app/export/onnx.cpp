@@ -212,10 +212,14 @@ class OnnxWriter {
     values_.push_back(input());
     for (std::size_t i = 1; i < model_.nodes().size(); ++i) add(i);
     const OnnxValue scores = converted(values_.back(), form_of_scores(model_));
-    graph_.identity(scores.name, "scores");
-    graph_.identity(graph_.node("Softmax", {"scores"}, {{"axis", std::int64_t{-1}}}), "probabilities");
+    graph_.identity(in_units_of_data(scores.name), "scores");
+    Names outputs{"scores"};
+    if (counts_answers(model_.loss())) {
+      graph_.identity(probabilities(), "probabilities");
+      outputs.emplace_back("probabilities");
+    }
     const Integers extents = extents_of(scores.shape, scores.form);
-    for (const char* name : {"scores", "probabilities"}) graph_.output(name, extents);
+    for (const std::string& name : outputs) graph_.output(name, extents);
     return graph_.file(exported_.title, texts());
   }
 
@@ -238,6 +242,20 @@ class OnnxWriter {
     const std::string centred = graph_.node("Sub", {value.name, constant(exported_.mean)});
     value.name = graph_.node("Div", {centred, constant(exported_.deviation)});
     return value;
+  }
+
+  std::string in_units_of_data(const std::string& scores) {
+    if (!exported_.scales_targets()) return scores;
+    const Integers extents{static_cast<std::int64_t>(exported_.target_mean.size())};
+    const std::string factors = graph_.floats(extents, floats_of(exported_.target_deviation)),
+                      offsets = graph_.floats(extents, floats_of(exported_.target_mean));
+    return graph_.node("Add", {graph_.node("Mul", {scores, factors}), offsets});
+  }
+
+  // Of classes, or of 1 for each target.
+  std::string probabilities() {
+    if (takes_targets(model_.loss())) return graph_.node("Sigmoid", {"scores"});
+    return graph_.node("Softmax", {"scores"}, {{"axis", std::int64_t{-1}}});
   }
 
   void add(std::size_t i) {
@@ -280,7 +298,9 @@ class OnnxWriter {
     OnnxGraph::Texts all{{"model", exported_.title},
                          {"mean", dump_json(exported_.mean)},
                          {"deviation", dump_json(exported_.deviation)}};
-    if (!exported_.classes.empty()) all.emplace_back("classes", dump_json(exported_.classes));
+    const bool targets = takes_targets(model_.loss());
+    if (!exported_.classes.empty())
+      all.emplace_back(targets ? "targets" : "classes", dump_json(exported_.classes));
     return all;
   }
 

@@ -63,10 +63,13 @@ class PythonWriter {
   std::string file() {
     const std::string forward = body();
     std::string text = heading() + imports();
-    if (!exported_.classes.empty()) text += "\nCLASSES = " + classes();
+    if (!exported_.classes.empty()) text += (has_targets() ? "\nTARGETS = " : "\nCLASSES = ") + classes();
     if (has_attention_) text += attention_function;
     text += "\n\nclass Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n";
     if (scales_input()) text += buffer("_mean", exported_.mean) + buffer("_deviation", exported_.deviation);
+    if (exported_.scales_targets())
+      text += buffer("_target_mean", exported_.target_mean, false) +
+              buffer("_target_deviation", exported_.target_deviation, false);
     for (const std::string& line : places_) text += "        " + line + "\n";
     return text + placing + "\n    def forward(self, x):\n" + forward;
   }
@@ -94,11 +97,29 @@ class PythonWriter {
            (scales_input() ? ", raw values of the data (pixels of IDX and CIFAR files: byte / 255),\n    "
                              "which the model normalises"
                            : "") +
-           ".\nscores: " + (model_.labels() == 1 ? "[samples, classes]" : "[samples, tokens, classes]") +
-           (model_.loss() == nn::Loss::hinge ? "; trained with the multi-class hinge loss"
-                                             : "; trained with cross-entropy") +
+           ".\nscores: " + scores_text() +
            (model_.smoothing() > 0 ? ", labels smoothed by " + number_text(model_.smoothing()) : "") +
            ".\n\"\"\"\n";
+  }
+
+  [[nodiscard]] bool has_targets() const { return takes_targets(model_.loss()); }
+
+  [[nodiscard]] std::string scores_text() const {
+    const std::string scaled = exported_.scales_targets() ? ", in the units of the data" : "";
+    switch (model_.loss()) {
+      case nn::Loss::mean_squared_error:
+        return "[samples, targets]" + scaled + "; trained with the mean squared error";
+      case nn::Loss::mean_absolute_error:
+        return "[samples, targets]" + scaled + "; trained with the mean absolute error";
+      case nn::Loss::binary_cross_entropy:
+        return "[samples, targets], whose sigmoid is the probability of 1; trained with binary cross-entropy";
+      case nn::Loss::softmax_cross_entropy:
+      case nn::Loss::hinge:
+        break;
+    }
+    return std::string(model_.labels() == 1 ? "[samples, classes]" : "[samples, tokens, classes]") +
+           (model_.loss() == nn::Loss::hinge ? "; trained with the multi-class hinge loss"
+                                             : "; trained with cross-entropy");
   }
 
   [[nodiscard]] std::string imports() const {
@@ -116,11 +137,12 @@ class PythonWriter {
   [[nodiscard]] bool scales_input() const { return exported_.scales() && forms_[0].input != Form::indices; }
 
   // Not persistent: the state_dict has only what training changes.
-  [[nodiscard]] std::string buffer(const std::string& name, const std::vector<double>& numbers) const {
+  [[nodiscard]] std::string buffer(const std::string& name, const std::vector<double>& numbers,
+                                   bool of_input = true) const {
     std::string list;
     for (const double number : numbers) list += (list.empty() ? "[" : ", ") + number_text(number);
     return "        self.register_buffer(\"" + name + "\", torch.tensor(" + list + "])" +
-           (forms_[0].input == Form::picture ? ".view(-1, 1, 1)" : "") + ", persistent=False)\n";
+           (of_input && forms_[0].input == Form::picture ? ".view(-1, 1, 1)" : "") + ", persistent=False)\n";
   }
 
   std::string body() {
@@ -136,7 +158,9 @@ class PythonWriter {
       uses_functions_ = uses_functions_ || value.starts_with("F.");
       if (value != names_[i]) text += "        " + names_[i] + " = " + value + "\n";
     }
-    return text + "        return " + converted(model_.nodes().size() - 1, form_of_scores(model_)) + "\n";
+    const std::string scores = converted(model_.nodes().size() - 1, form_of_scores(model_));
+    return text + "        return " + scores +
+           (exported_.scales_targets() ? " * self._target_deviation + self._target_mean\n" : "\n");
   }
 
   [[nodiscard]] std::string converted(std::size_t node, Form to) const {

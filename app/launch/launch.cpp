@@ -111,7 +111,6 @@ void settle_results(ResultOptions& results, const HostSpec& scheduler, const Run
   results.ready = scheduler.has_our_files();
   if (results.ready) {
     lock.emplace(run.path());
-    fs::remove(run.journal());  // of an earlier process: this one starts afresh
     // Other processes may have a different working directory.
     const bool elsewhere = !scheduler.directory.empty() || !scheduler.is_here() || trace;
     results.directory = elsewhere ? fs::absolute(run.path()).string() : run.path();
@@ -247,6 +246,7 @@ int run_launch(const LaunchOptions& given) {
   std::optional<RunLock> lock;
   settle_results(results, scheduler, run, job.job.name, options.trace, lock);
   if (require_resumable) require_newest(require_resumable, results, run);
+  if (results.ready) fs::remove(run.journal());  // of an earlier process: this one starts afresh
   // The scheduler completes the job of a script and writes it; until then an existing file stays unchanged.
   if (!options.script || !fs::exists(run.job())) write_text(run.job(), job.resolved);
   if (here) {

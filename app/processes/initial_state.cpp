@@ -162,14 +162,20 @@ ModelDescription describe(const Workload& workload) {
   const std::uint64_t features = train.shape().size(), looks = std::min(most_looked_at, train.size());
   std::vector<float> values(looks * features);
   std::vector<std::uint32_t> labels(looks * train.labels());
+  std::vector<float> targets(looks * train.targets());
   for (std::uint64_t i = 0; i < looks; ++i) {
     const std::uint64_t index = i * train.size() / looks;
     read_sample(train, index, values.data() + i * features, labels.data() + i * train.labels(),
+                targets.data() + i * train.targets(),
                 [&] { return "data set '" + model.data + "', training sample " + number(index); });
   }
-  const auto value_bytes = std::as_bytes(std::span(values)), label_bytes = std::as_bytes(std::span(labels));
-  std::vector<std::byte> all(value_bytes.begin(), value_bytes.end());
-  all.insert(all.end(), label_bytes.begin(), label_bytes.end());
+  std::vector<std::byte> all;
+  const auto add = [&](std::span<const std::byte> bytes) {
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  };
+  add(std::as_bytes(std::span(values)));
+  add(std::as_bytes(std::span(labels)));
+  add(std::as_bytes(std::span(targets)));
   model.data_hash = seal(all).xxh3_128;
   model.mean = workload.data.normalization.mean;
   model.deviation = workload.data.normalization.deviation;

@@ -36,25 +36,28 @@ std::string remarks_of(const SchedulersPlace& it) {
                         {"classes", it.source.classes},
                         {"class_names", it.source.class_names},
                         {"column_names", it.source.column_names},
-                        {"layers", it.source.layers}});
+                        {"layers", it.source.layers},
+                        {"target_mean", it.source.target_mean},
+                        {"target_deviation", it.source.target_deviation}});
 }
 
 SchedulersPlace place_in(const Json& it) {
-  return {it.at("listen"),
-          it.at("job"),
-          it.at("checkpoint"),
-          {it.at("data"), it.at("samples"), it.at("hash"), it.at("batch"),
-           it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>(),
-           it.at("height"), it.at("width"), it.at("channels"), it.at("classes"),
-           it.at("class_names").get<std::vector<std::string>>(),
-           it.at("column_names").get<std::vector<std::string>>(),
-           it.at("layers").get<std::vector<std::string>>()},
-          it.at("rounds_bytes"),
-          it.at("events_bytes"),
-          it.at("key"),
-          it.at("boot"),
-          it.at("run"),
-          it.at("former")};
+  return {
+      it.at("listen"),
+      it.at("job"),
+      it.at("checkpoint"),
+      {it.at("data"), it.at("samples"), it.at("hash"), it.at("batch"),
+       it.at("mean").get<std::vector<double>>(), it.at("deviation").get<std::vector<double>>(),
+       it.at("height"), it.at("width"), it.at("channels"), it.at("classes"),
+       it.at("class_names").get<std::vector<std::string>>(),
+       it.at("column_names").get<std::vector<std::string>>(), it.at("layers").get<std::vector<std::string>>(),
+       it.at("target_mean").get<std::vector<double>>(), it.at("target_deviation").get<std::vector<double>>()},
+      it.at("rounds_bytes"),
+      it.at("events_bytes"),
+      it.at("key"),
+      it.at("boot"),
+      it.at("run"),
+      it.at("former")};
 }
 
 [[noreturn]] void refuse_journal(ExitCode code, const std::string& path, const std::string& why) {

@@ -46,13 +46,15 @@ std::string checkpoint_for(const ResultOptions& options, const RunDirectory& run
 struct Trained {
   ModelDescription description;
   std::function<std::vector<float>(std::uint64_t seed)> weights;  // called at most once
-  std::vector<std::string> class_names{}, column_names{};         // DataSets; a worker sends none
+  // DataSets; a worker sends none.
+  std::vector<std::string> class_names{}, column_names{};
+  Normalization target_scale{{}, {}};
 };
 
 Trained built_here(const Job& job) {
   const Workload workload = workload_of(job);
   return {describe(workload), [workload](std::uint64_t seed) { return first_weights(workload, seed); },
-          workload.data.class_names, workload.data.column_names};
+          workload.data.class_names, workload.data.column_names, workload.data.target_scale};
 }
 
 Trained told_by_workers(const Job& job, Link& link, const std::string& endpoint, bool quiet) {
@@ -172,15 +174,17 @@ RunSetup begin_anew(const SchedulerOptions& options, JobFile file, std::optional
   }
   RunSetup task{std::move(file), *run};
   const Job& job = task.file.job;
-  std::filesystem::remove(run->journal());  // of an earlier run
   task.place = {endpoint, task.file.resolved, checkpoint_for(results, *run),
                 sample_source(job, trained.description)};
   task.place.source.class_names = trained.class_names;
   task.place.source.column_names = trained.column_names;
+  task.place.source.target_mean = trained.target_scale.mean;
+  task.place.source.target_deviation = trained.target_scale.deviation;
   task.place.key = key;
   memory_check("the scheduler", job, [&] {
     task.initial = beginning(task.place.checkpoint, job, task.place.source, std::move(trained));
   });
+  std::filesystem::remove(run->journal());  // of an earlier run
   write_text(run->job(), task.file.resolved);
   return task;
 }
@@ -291,7 +295,7 @@ SchedulerProcess::SchedulerProcess(const SchedulerOptions& options, RunSetup& ta
       from_(task.initial.progress),
       terminal_(standard_error()),
       bar_(shown_, style(options.quiet)),
-      recorder_(task.file, task.run, bar_, killed != nullptr),
+      recorder_(task.file, task.run, bar_, killed != nullptr, {task.file.job, task.place.source}),
       told_(take_place()),
       file_(begin_journal()),
       recording_(introduce_run(web)),

@@ -126,7 +126,7 @@ bool follow(const StandbyOptions& options, Copy& copy, int& code) {
         link.post({{link_node, self, Message(std::in_place_type<ToStandby>, Interrupt{})}});
       },
       {"Ctrl-C again exits immediately", [] { return "the job continues without this standby"; }});
-  tell(options, "looking for the scheduler at " + scheduler);
+  tell(options, looking_for(scheduler, options.wait));
   link.connect(scheduler_node, scheduler);
   host(standby, self, link);
   if (!standby.leads()) code = verdict("standby", standby.exit_reason(), options.scheduler);

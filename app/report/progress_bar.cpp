@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "app/report/terminal_text.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -93,6 +94,8 @@ std::string line_of(const ProgressView& v, const BarLayout& layout) {
   if (layout.loss_digits >= 0) add(loss_text(v.loss, layout.loss_digits));
   if (layout.accuracy_digits >= 0 && v.accuracy >= 0) {
     add((layout.whole_words ? "accuracy " : "acc ") + fixed(100 * v.accuracy, layout.accuracy_digits) + "%");
+  } else if (layout.accuracy_digits >= 0 && v.error.known()) {
+    add(v.error.name + " " + (layout.whole_words ? v.error.text() : printed("%.3g", v.error.value)));
   } else if (layout.accuracy_digits >= 0 && std::isfinite(v.test_loss)) {
     add("test loss " + fixed(v.test_loss, layout.accuracy_digits + 2));
   }

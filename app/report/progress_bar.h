@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "app/report/test_error.h"
 #include "core/time.h"
 
 namespace steelyard {
@@ -25,7 +26,8 @@ struct ProgressView {
   std::uint64_t round = 0, rounds = 0;  // likewise
   double done = -1;                     // share of the training that is over, 0..1
   double loss = -1, accuracy = -1;
-  double test_loss = NAN;  // shown if there is no accuracy
+  double test_loss = NAN;  // shown if there is no accuracy and no error
+  TestError error{};
   double samples_per_second = -1;
   double percent_of_ideal = -1;
   double seconds_left = -1;

@@ -25,7 +25,7 @@ double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 bool is_reported(const RoundRecord& r) { return r.purpose != Purpose::train || !r.parts.empty(); }
 
 std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
-                      double at) {
+                      const TestError& error, double at) {
   Json workers = Json::array(), shares = Json::array(), compute = Json::array();
   Json cpu = Json::array(), memory = Json::array();
   bool measured = false;
@@ -62,6 +62,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
                {"efficiency", of_training(work.efficiency())},
                {"loss", reported ? Json(r.loss) : Json()},
                {"accuracy", reported ? known_or_null(r.accuracy) : Json()}};
+  add_error(line, error);
   if (measured) {
     line["cpu"] = cpu;
     line["memory_mb"] = memory;
@@ -74,10 +75,11 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
 
 // TensorBoard groups tags by the part before the slash.
 TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerPart>& parts,
-                                 const RunTotals& totals) {
+                                 const RunTotals& totals, const TestError& error) {
   const auto results = [&](const std::string& set) {
     TensorboardFile::Scalars its{{set + "/loss", r.loss}};
     if (r.accuracy >= 0) its.emplace_back(set + "/accuracy", r.accuracy);
+    if (error.known()) its.emplace_back(set + "/" + error.name, error.value);
     return its;
   };
   if (r.purpose != Purpose::train) return results("test");
@@ -100,8 +102,15 @@ TensorboardFile::Scalars scalars(const RoundRecord& r, const std::vector<WorkerP
 
 }  // namespace
 
-Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on)
-    : file_(file), run_(run), bar_(bar), lines_(run.rounds()), events_(run.events()), totals_(file) {
+Recorder::Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on,
+                   ErrorScale errors)
+    : file_(file),
+      run_(run),
+      bar_(bar),
+      lines_(run.rounds()),
+      events_(run.events()),
+      totals_(file),
+      errors_(std::move(errors)) {
   if (!goes_on) events_.add(origin_line(), Time{});
 }
 
@@ -154,8 +163,9 @@ void Recorder::record(const RoundRecord& record, Time now) {
     write(events_, dump_json(Json{{"at_ms", 0}, {"first_round", record.round}}), now);
   }
   const double at = first_seconds_ + seconds(now - *began_);
-  write(lines_, json_line(record, parts, totals_, at), now);
-  if (board_) board_->add(record.round, at, scalars(record, parts, totals_));
+  const TestError error = record.purpose == Purpose::evaluate ? errors_.of(record.loss) : TestError();
+  write(lines_, json_line(record, parts, totals_, error, at), now);
+  if (board_) board_->add(record.round, at, scalars(record, parts, totals_, error));
   warn_of_trouble();
   if (record.purpose == Purpose::train) show(record, parts, now);
 }
@@ -208,6 +218,7 @@ void Recorder::show(const RoundRecord& record, const std::vector<WorkerPart>& pa
   if (is_reported(record)) view.loss = record.loss;
   view.accuracy = totals_.accuracy();
   view.test_loss = totals_.test_loss();
+  view.error = errors_.of(view.test_loss);
   view.samples_per_second = totals_.recent_samples_per_second();
   view.percent_of_ideal = totals_.percent_of_ideal();
   for (const WorkerPart& part : parts) view.shares.push_back(part.share);
@@ -247,6 +258,7 @@ Verdict Recorder::verdict() const {
   verdict.text = ended_.text;
   verdict.seconds = std::max(ended_.progress.seconds, totals_.train_seconds());
   totals_.complete(verdict);
+  verdict.error = errors_.of(verdict.test_loss);
   const std::vector<std::string> checkpoints = list_checkpoints(run_.checkpoints());
   if (!checkpoints.empty()) verdict.checkpoint = checkpoints.front();
   return verdict;

@@ -9,6 +9,7 @@
 //    "shares":[341,171],"compute_ms":[20.1,20.3],"round_ms":24.9,"at_ms":199.2,"se":0.01,
 //    "percent_of_ideal":97.2,"computing":0.82,"efficiency":0.8,"loss":1.84,"accuracy":0.31}
 //
+// "rmse" or "mae" (evaluations of a model that predicts one number): see test_error.h. Its accuracy is null.
 // "cpu", "memory_mb" (if a worker measures them): for each worker the part of its processor that is
 // available to it, 0 to 1, and its available memory; null: unknown.
 // "holes" (backup workers): the number of positions from "begin" to "end" that belong to other rounds.
@@ -46,6 +47,7 @@
 #include "app/report/run_directory.h"
 #include "app/report/run_totals.h"
 #include "app/report/tensorboard_file.h"
+#include "app/report/test_error.h"
 #include "core/queue.h"
 #include "core/time.h"
 #include "protocol/messages.h"
@@ -95,7 +97,9 @@ class Recorder {
 
   // `file` and `bar` must outlive it. Throws Failure (io) if its files cannot be opened. `goes_on`: it
   // replaces the recorder of a killed process, and first receives the messages of that one again.
-  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on = false);
+  // `errors`: of the job.
+  Recorder(const JobFile& file, const RunDirectory& run, ProgressBar& bar, bool goes_on = false,
+           ErrorScale errors = {});
 
   // Also writes the numbers of each further round to `board`, unless it is null.
   void show_on(std::unique_ptr<TensorboardFile> board) { board_ = std::move(board); }
@@ -136,6 +140,7 @@ class Recorder {
   std::unique_ptr<TensorboardFile> board_;
   OnLine on_line_;  // may be empty
   RunTotals totals_;
+  const ErrorScale errors_;
   EventLimit event_limit_;
   bool warned_ = false;
   std::uint64_t left_out_ = 0;

@@ -155,21 +155,22 @@ ExitCode exit_code(Outcome outcome) { return row_of(outcome).code; }
 const char* name(Outcome outcome) { return row_of(outcome).name; }
 
 std::string verdict_json(const Verdict& v) {
-  const Json json = {{"format", 1},
-                     {"outcome", name(v.outcome)},
-                     {"text", v.text},
-                     {"exit_code", static_cast<int>(exit_code(v.outcome))},
-                     {"accuracy", known_or_null(v.accuracy)},
-                     {"test_loss", v.test_loss},
-                     {"seconds", v.seconds},
-                     {"rounds", v.rounds},
-                     {"samples_per_second", known_or_null(v.samples_per_second)},
-                     {"steady_samples_per_second", known_or_null(v.steady_samples_per_second)},
-                     {"percent_of_ideal", known_or_null(v.percent_of_ideal)},
-                     {"computing", known_or_null(v.computing)},
-                     {"efficiency", known_or_null(v.efficiency)},
-                     {"staleness", v.staleness},
-                     {"checkpoint", v.checkpoint}};
+  Json json = {{"format", 1},
+               {"outcome", name(v.outcome)},
+               {"text", v.text},
+               {"exit_code", static_cast<int>(exit_code(v.outcome))},
+               {"accuracy", known_or_null(v.accuracy)},
+               {"test_loss", v.test_loss},
+               {"seconds", v.seconds},
+               {"rounds", v.rounds},
+               {"samples_per_second", known_or_null(v.samples_per_second)},
+               {"steady_samples_per_second", known_or_null(v.steady_samples_per_second)},
+               {"percent_of_ideal", known_or_null(v.percent_of_ideal)},
+               {"computing", known_or_null(v.computing)},
+               {"efficiency", known_or_null(v.efficiency)},
+               {"staleness", v.staleness},
+               {"checkpoint", v.checkpoint}};
+  add_error(json, v.error);
   // A path may be any bytes.
   return dump_json(json, 2) + "\n";
 }

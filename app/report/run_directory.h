@@ -15,6 +15,7 @@
 #include <cmath>
 #include <string>
 
+#include "app/report/test_error.h"
 #include "core/error.h"
 #include "protocol/messages.h"
 
@@ -68,6 +69,7 @@ struct Verdict {
   std::string text;
   double accuracy = -1;                    // at the last evaluation, 0..1; -1: not counted
   double test_loss = NAN;                  // at the last evaluation
+  TestError error{};                       // likewise
   double seconds = 0;                      // of training, including the time before a resumption
   Round rounds = 0;                        // of this process
   double samples_per_second = -1;          // of this run

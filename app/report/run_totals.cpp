@@ -167,6 +167,7 @@ std::string RunTotals::summary(const Verdict& v) const {
     text += total_row("test accuracy", fixed(100 * accuracy_, 2) + " %   (best " +
                                            fixed(100 * best_accuracy_, 2) + " %" + its_round);
   } else if (evaluations_ > 0) {
+    if (v.error.known()) text += total_row("test " + v.error.name, v.error.text());
     text += total_row("test loss", fixed(test_loss_, 4) + "   (best " + fixed(best_loss_, 4) + its_round);
   }
   text += total_row("time", duration_text(v.seconds) + "   (" + std::to_string(all_.rounds) + " rounds)");

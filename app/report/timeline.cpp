@@ -60,7 +60,9 @@ bool read_line(const std::string& line, Node& node) {
 
 Node read_node(const std::string& path, std::vector<std::string>& notes) {
   std::ifstream in(path);
-  if (!in) throw Failure(ExitCode::io, "trace " + path + " cannot be read: look at its permissions");
+  if (!in)
+    throw Failure(ExitCode::io,
+                  "trace " + path + " cannot be read: give a run directory, or what --trace wrote");
   Node node;
   std::size_t number = 0;
   for (std::string line; std::getline(in, line);) {

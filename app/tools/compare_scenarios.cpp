@@ -19,6 +19,7 @@ Trial trial_of(const sim::Result& result) {
   trial.percent_of_ideal = result.percent_of_ideal();
   trial.efficiency = result.work().efficiency();
   for (const sim::Evaluation& it : result.evaluations) {
+    if (it.accuracy < 0) continue;  // the model predicts numbers
     trial.evaluations.push_back({it.seconds, it.updates, it.accuracy, it.epochs});
     trial.accuracy = it.accuracy;
   }

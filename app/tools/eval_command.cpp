@@ -7,6 +7,7 @@
 #include "app/report/terminal_text.h"
 #include "app/tools/class_metrics.h"
 #include "app/tools/scoring.h"
+#include "app/tools/target_eval.h"
 #include "core/error.h"
 #include "nn/loss.h"
 #include "worker/data/samples.h"
@@ -20,6 +21,7 @@ constexpr std::size_t most_class_rows = 20;                    // classes in the
 struct Result {
   nn::Sums sums{};
   std::optional<ClassMetrics> metrics{};
+  std::string text{};  // of the metrics of targets, instead of accuracy
 };
 
 std::string sample_text(const InputSamples& input, std::size_t index) {
@@ -87,6 +89,18 @@ Result scored(const ScoringTask& task, const std::vector<std::uint32_t>& labels)
   return whole;
 }
 
+Result result_of(const ScoringTask& task, const std::string& input) {
+  if (!task.model) return evaluated(task.saved);
+  if (takes_targets(task.model->loss())) {
+    TargetResult result = evaluate_targets(task, input);
+    return {result.sums, {}, std::move(result.text)};
+  }
+  std::vector<std::uint32_t> labels;
+  if (!input.empty())
+    labels = classes_of(input, task.input, task.saved.snapshot.source, task.model->classes());
+  return scored(task, labels);
+}
+
 void print_metrics(const ClassMetrics& metrics, const SampleSource& source) {
   const std::vector<ClassMetrics::Counts>& counts = metrics.counts();
   std::printf("  macro F1            %.4f\n", metrics.macro_f1());
@@ -118,10 +132,8 @@ void run_eval(const EvalCommand& command) {
   const ScoringTask task = open_scoring(command.saved, command.inputs, command.normalized);
   const SavedModel& saved = task.saved;
   const SampleSource& source = saved.snapshot.source;
-  std::vector<std::uint32_t> labels;
   const bool of_job = command.inputs.empty();
-  if (!of_job) labels = classes_of(command.inputs.front(), task.input, source, task.model->classes());
-  const Result result = task.model ? scored(task, labels) : evaluated(saved);
+  const Result result = result_of(task, of_job ? std::string() : command.inputs.front());
   const std::uint64_t samples = task.data.test->size(), answers = samples * task.data.test->labels();
 
   const auto number = [](std::uint64_t value) { return static_cast<unsigned long long>(value); };
@@ -132,6 +144,8 @@ void run_eval(const EvalCommand& command) {
   std::printf("  data                %s, %llu test samples\n",
               shown_line(of_job ? saved.job.data : command.inputs.front()).c_str(), number(samples));
   std::printf("  test loss           %.6g\n", result.sums.loss / static_cast<double>(samples));
+  std::fputs(result.text.c_str(), stdout);
+  if (!result.text.empty() || result.sums.correct == nn::Sums::uncounted) return;
   std::printf("  test accuracy       %.2f %%   (%llu of %llu)\n",
               100 * static_cast<double>(result.sums.correct) / static_cast<double>(answers),
               number(result.sums.correct), number(answers));

@@ -1,7 +1,7 @@
-// `steelyard eval`: loss, accuracy and other metrics of a checkpoint (app/tools/class_metrics.h), on the
-// test set of its job, on another data set, or on a CSV file or folders of pictures with labels
-// (app/tools/input_samples.h). Loss
-// and accuracy are computed like a worker's evaluation, on all processors.
+// `steelyard eval`: loss, accuracy and other metrics of a checkpoint (app/tools/class_metrics.h, and
+// app/tools/target_eval.h for models with targets), on the test set of its job, on another data set, or on a
+// CSV file or folders of pictures with labels (app/tools/input_samples.h). Loss and accuracy are computed
+// like a worker's evaluation, on all processors.
 #pragma once
 
 #include <string>

@@ -64,6 +64,8 @@ void run_export(const ExportCommand& command) {
                                source.mean,
                                source.deviation,
                                source.class_names,
+                               source.target_mean,
+                               source.target_deviation,
                                "model '" + saved.job.model + "' of job '" + saved.job.name + "', " +
                                    place_of(saved.snapshot.progress)};
   for (const std::string& file : command.files) {

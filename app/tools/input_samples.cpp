@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/config/prepare_job.h"
 #include "app/report/terminal_text.h"
 #include "app/tools/input_pictures.h"
 #include "core/error.h"
@@ -89,17 +90,21 @@ InputSamples array_samples(const std::string& path, const Normalization& by, con
 }
 
 // The format of the job's own files; for other jobs, that of `file`.
-CsvFormat format_for(const FileBytes& file, const Job& job) {
+CsvFormat format_for(const FileBytes& file, const Job& job, const nn::Model& model) {
   const auto* row = find_choice("csv", DataTable{}, built_in_data_sets());
-  if (job.data == row->name) return csv_format(Options("data set 'csv'", row->options, job.data_options));
+  if (job.data == row->name) return csv_format(Options("data set 'csv'", row->options, data_options_of(job)));
   CsvFormat format;
   format.header = has_csv_header(file, format);
+  if (!takes_targets(model.loss())) return format;
+  format.kind = counts_answers(model.loss()) ? LabelKind::binary : LabelKind::numbers;
+  for (std::uint64_t i = 1; i <= model.classes(); ++i)
+    format.label.push_back(std::to_string(model.input().size() + i));
   return format;
 }
 
 InputSamples csv_samples(const FileBytes& file, const Normalization& by, const Job& job,
                          const SampleSource& source, const nn::Model& model) {
-  const CsvFormat format = format_for(file, job);
+  const CsvFormat format = format_for(file, job, model);
   const auto columns = static_cast<std::uint32_t>(model.input().size());
   CsvTable table = read_csv_table(
       file, format, {source.column_names, columns, "the data that the model was trained on", false});
@@ -113,6 +118,7 @@ InputSamples csv_samples(const FileBytes& file, const Normalization& by, const J
   it.data = std::make_shared<FileSamples>(rows, model, by, is_table_job(source) ? 1 : 255, true);
   it.numbers = std::move(table.numbers);
   it.labels = std::move(table.labels);
+  it.targets = std::move(table.targets);
   return it;
 }
 

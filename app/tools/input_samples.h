@@ -6,8 +6,8 @@
 // 0 to 1.
 //
 // A CSV file is read by the [data] options of a job of CSV files, with or without the label column. For
-// other jobs its columns are the inputs of the model (pixels from 0 to 255), and perhaps a label as the
-// last one.
+// other jobs its columns are the inputs of the model (pixels from 0 to 255), and perhaps a label, or the
+// targets, as the last ones.
 //
 // Pictures are read by the [data] options of a job of pictures, and for other jobs of pictures at the size of
 // their samples. A subfolder is the label of its pictures if one of them is a class of the training.
@@ -30,7 +30,9 @@ struct InputSamples {
   std::shared_ptr<const DataSet> data{};  // all labels are 0
   std::vector<std::uint64_t> numbers{};   // of each sample in the file; empty: 0, 1, ...
   std::vector<std::string> labels{};      // of each sample; empty: the file has none
-  std::vector<std::string> notes{};       // for the user
+  // Instead of labels, for a model with targets: a row for each sample, in the file's units; NaN: not given.
+  std::vector<float> targets{};
+  std::vector<std::string> notes{};  // for the user
 };
 
 // Throws Failure: (io) for files that cannot be read, (configuration) if they do not fit the model.

@@ -9,6 +9,7 @@
 
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
+#include "app/report/test_error.h"
 #include "app/report/timeline.h"
 #include "app/tools/saved_model.h"
 #include "core/error.h"
@@ -94,8 +95,12 @@ std::optional<std::string> accuracy_text(const std::string& rounds, Version vers
     if (!json.is_object() || json.value("purpose", "") != "evaluate" ||
         json.value("round", Round{0}) != version)
       continue;
-    if (!json["accuracy"].is_number() || !json["loss"].is_number()) continue;
-    found = printed("%.2f %%, loss %.6g", 100 * json["accuracy"].get<double>(), json["loss"].get<double>());
+    if (!json["loss"].is_number()) continue;
+    found = printed("loss %.6g", json["loss"].get<double>());
+    if (const TestError error = error_in(json); error.known())
+      found = *found + ", " + error.name + " " + error.text();
+    if (json["accuracy"].is_number())
+      found = printed("%.2f %%, ", 100 * json["accuracy"].get<double>()) + *found;
   }
   return found;
 }
@@ -120,6 +125,26 @@ std::string first_names(const std::vector<std::string>& names) {
   return names.size() > most ? text + ", ... (all are in " + manifest_file + ")" : text;
 }
 
+// Names of classes or targets, and of columns; the scale of targets.
+std::string names_text(const SampleSource& source) {
+  const std::vector<double>&mean = source.target_mean, &deviation = source.target_deviation;
+  const bool targets = !mean.empty();
+  std::string text;
+  if (!source.class_names.empty())
+    text += row(targets ? "targets" : "classes",
+                count_of(source.class_names.size(), "name") + ": " + first_names(source.class_names));
+  if (targets &&
+      (mean != std::vector<double>(mean.size(), 0) || deviation != std::vector<double>(mean.size(), 1)))
+    text += row("outputs", "times " + numbers_text(deviation) + " plus " + numbers_text(mean));
+  const std::size_t labels = targets ? mean.size() : 1;
+  if (source.column_names.size() <= labels) return text;
+  const auto border = source.column_names.end() - static_cast<std::ptrdiff_t>(labels);
+  const std::vector<std::string> inputs(source.column_names.begin(), border),
+      rest(border, source.column_names.end());
+  return text +
+         row("columns", first_names(inputs) + (labels == 1 ? "; label " : "; labels ") + first_names(rest));
+}
+
 std::string checkpoint_text(const std::string& path) {
   const Snapshot it = read_checkpoint(path);
   std::vector<Tensor> tensors;
@@ -135,7 +160,7 @@ std::string checkpoint_text(const std::string& path) {
   if (!job.empty()) {
     const auto accuracy =
         accuracy_text(fs::path(job).replace_filename("rounds.jsonl").string(), it.progress.version);
-    if (accuracy) text += row("test accuracy", *accuracy);
+    if (accuracy) text += row(accuracy->starts_with("loss") ? "test set" : "test accuracy", *accuracy);
   }
   text += row("optimizer", count_of(it.steps, "step") + ", " + count_of(it.state.size(), "number") +
                                " beside each parameter");
@@ -144,15 +169,7 @@ std::string checkpoint_text(const std::string& path) {
                                   ", inputs (raw - " + numbers_text(it.source.mean) + ") / " +
                                   numbers_text(it.source.deviation));
   }
-  if (!it.source.class_names.empty())
-    text += row("classes",
-                count_of(it.source.class_names.size(), "name") + ": " + first_names(it.source.class_names));
-  if (!it.source.column_names.empty()) {
-    std::vector<std::string> inputs = it.source.column_names;
-    const std::string label = inputs.back();
-    inputs.pop_back();
-    text += row("columns", first_names(inputs) + "; label " + label);
-  }
+  text += names_text(it.source);
   return text + row("parameters", size_text(tensors)) + tensors_text(tensors);
 }
 

@@ -6,6 +6,7 @@
 #include "app/report/output_file.h"
 #include "app/report/terminal_text.h"
 #include "app/tools/scoring.h"
+#include "core/text.h"
 
 namespace steelyard {
 namespace {
@@ -30,6 +31,40 @@ std::string field(const std::string& text) {
   return quoted + '"';
 }
 
+// One row for each sample, with a column for each target.
+std::string predicted_targets(const ScoringTask& task, bool of_job) {
+  const SampleSource& source = task.saved.snapshot.source;
+  const std::uint32_t each = task.model->classes();
+  const bool answers = counts_answers(task.model->loss());
+  const bool labelled = of_job || !task.input.targets.empty();
+  const TargetScale scale(source, each);
+  const auto shown = [](double value) { return std::isnan(value) ? "" : printed("%.7g", value); };
+  std::vector<std::string> parts(most_parts());
+  score(task, [&](const ScoredBatch& it) {
+    for (std::uint32_t i = 0; i < it.batch->count; ++i) {
+      const std::uint64_t sample = it.first + i;
+      std::string& text = parts[it.part];
+      text += std::to_string(task.input.numbers.empty() ? sample : task.input.numbers[sample]);
+      for (const double value : scale.raw(it.scores.subspan(std::uint64_t{i} * each, each)))
+        text += ',' + (answers ? fixed(1 / (1 + std::exp(-value)), 6) : shown(value));
+      for (std::uint32_t t = 0; labelled && t < each; ++t) {
+        const std::span<const float> row = of_job
+                                               ? std::span(it.batch->targets + std::uint64_t{i} * each, each)
+                                               : std::span(task.input.targets).subspan(sample * each, each);
+        text += ',' + shown(of_job ? scale.raw(row)[t] : double{row[t]});
+      }
+      text += '\n';
+    }
+  });
+  std::string text = "sample";
+  for (std::uint32_t t = 0; t < each; ++t) text += ',' + field(target_name(source, t, each));
+  for (std::uint32_t t = 0; labelled && t < each; ++t)
+    text += ',' + field(target_name(source, t, each) + "_label");
+  text += '\n';
+  for (const std::string& part : parts) text += part;
+  return text;
+}
+
 }  // namespace
 
 void run_predict(const PredictCommand& command) {
@@ -41,6 +76,8 @@ void run_predict(const PredictCommand& command) {
         "' has its own engine, which gives no scores: predict works only with models that are made of "
         "layers");
   }
+  if (takes_targets(task.model->loss()))
+    return write_output("--out", command.output, predicted_targets(task, command.inputs.empty()));
   const SampleSource& source = task.saved.snapshot.source;
   const InputSamples& input = task.input;
   const bool of_job = command.inputs.empty(), labelled = of_job || !input.labels.empty();

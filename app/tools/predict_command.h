@@ -3,8 +3,13 @@
 //
 // Output: a header and one line per sample: sample,class,probability, and label if it is known. A sample is
 // a number, or the file of a picture. Classes have their names, if the data set names them. The probability
-// is the softmax of the scores. With a file the job's own data are not opened, unless the checkpoint comes
-// from an older release and does not record the shape of its samples.
+// is the softmax of the scores.
+//
+// For a model with targets the columns after `sample` are the targets, by name: numbers in the units of the
+// labels, or probabilities of 1 under binary cross-entropy; then NAME_label for each, if labels are known.
+//
+// With a file the job's own data are not opened, unless the checkpoint comes from an older release and does
+// not record the shape of its samples.
 #pragma once
 
 #include <string>

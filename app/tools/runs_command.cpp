@@ -1,6 +1,7 @@
 #include "app/tools/runs_command.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -60,7 +61,12 @@ std::string result_text(const ListedRun& it) {
   const RunResult& result = it.run.record.result;
   if (it.run.state == "running") return "running";
   std::string text = it.run.state;
-  if (result.accuracy >= 0) text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
+  if (result.accuracy >= 0)
+    text += ", accuracy " + fixed(100 * result.accuracy, 2) + " %";
+  else if (result.error.known())
+    text += ", " + result.error.name + " " + result.error.text();
+  else if (std::isfinite(result.test_loss))
+    text += ", test loss " + fixed(result.test_loss, 4);
   if (it.run.state != "finished" && !it.has_checkpoint) text += ", no checkpoint";
   return text;
 }
@@ -151,9 +157,11 @@ std::string runs_json(const std::vector<ListedRun>& runs) {
                     {"reason", result.text},
                     {"seconds", known_or_null(result.seconds)},
                     {"accuracy", known_or_null(result.accuracy)},
+                    {"test_loss", result.test_loss},
                     {"samples_per_second", known_or_null(result.samples_per_second)},
                     {"percent_of_ideal", known_or_null(result.percent_of_ideal)},
                     {"resume", can_resume(it) ? Json(resume_command(run)) : Json()}});
+    add_error(list.back(), result.error);
   }
   return dump_json(Json{{"format", 1}, {"runs", list}}, 2) + "\n";
 }

@@ -47,9 +47,10 @@ std::string find_checkpoint(const std::string& path) {
   if (fs::is_regular_file(path + "/" + manifest_file, ignored)) return path;
   const std::string there = path + "/checkpoints";
   if (!fs::is_directory(there, ignored)) {
-    refuse_usage(path +
-                 ": is neither a checkpoint nor a run: give one, as in runs/job-1/checkpoints/1180 or "
-                 "runs/job-1");
+    throw Failure(ExitCode::io,
+                  path +
+                      ": is neither a checkpoint nor a run: give one, as in runs/job-1/checkpoints/1180 or "
+                      "runs/job-1");
   }
   std::vector<std::string> warnings;
   const auto tell = [&] {
@@ -100,7 +101,7 @@ void open_workload(SavedModel& it) {
 
 TestSamples::TestSamples(const DataSets& data, Interval positions, std::vector<std::uint32_t> sizes)
     : order_(data, Purpose::evaluate, 0, 0),
-      buffer_(data.test->shape(), data.test->labels(), std::move(sizes)),
+      buffer_(data.test->shape(), data.test->labels(), std::move(sizes), data.test->targets()),
       rest_(positions) {}
 
 const nn::MicroBatch* TestSamples::next() {

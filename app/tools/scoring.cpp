@@ -52,6 +52,30 @@ void score(const ScoringTask& task, const std::function<void(const ScoredBatch&)
   });
 }
 
+TargetScale::TargetScale(const SampleSource& source, std::uint32_t targets)
+    : mean_(source.target_mean), deviation_(source.target_deviation) {
+  mean_.resize(targets, 0);
+  deviation_.resize(targets, 1);
+}
+
+std::vector<double> TargetScale::raw(std::span<const float> values) const {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < values.size(); ++i) all.push_back(values[i] * deviation_[i] + mean_[i]);
+  return all;
+}
+
+std::vector<float> TargetScale::scaled(std::span<const float> raw) const {
+  std::vector<float> all;
+  for (std::size_t i = 0; i < raw.size(); ++i)
+    all.push_back(static_cast<float>((double{raw[i]} - mean_[i]) / deviation_[i]));
+  return all;
+}
+
+std::string target_name(const SampleSource& source, std::uint32_t number, std::uint32_t targets) {
+  if (number < source.class_names.size()) return source.class_names[number];
+  return targets == 1 ? "value" : "value" + std::to_string(number);
+}
+
 std::string class_name(const SampleSource& source, std::uint32_t number) {
   return number < source.class_names.size() ? source.class_names[number] : std::to_string(number);
 }

@@ -34,6 +34,23 @@ struct ScoredBatch {
 // Calls `work` with all samples, in parallel; within a part in order. The task must have a model.
 void score(const ScoringTask& task, const std::function<void(const ScoredBatch&)>& work);
 
+// The scale of a model's targets. Outputs of the model, and targets of the job's data, are
+// (number - mean) / deviation.
+class TargetScale {
+ public:
+  // Takes the scale from the source of a checkpoint. If it has none, raw() and scaled() change nothing.
+  TargetScale(const SampleSource& source, std::uint32_t targets);
+  // In the units of the labels. `values`: one for each target.
+  [[nodiscard]] std::vector<double> raw(std::span<const float> values) const;
+  [[nodiscard]] std::vector<float> scaled(std::span<const float> raw) const;
+
+ private:
+  std::vector<double> mean_, deviation_;
+};
+
+// "price"; if targets have no names: "value", or "value0" if there are several.
+std::string target_name(const SampleSource& source, std::uint32_t number, std::uint32_t targets);
+
 // "dog", or "1" if classes have no names.
 std::string class_name(const SampleSource& source, std::uint32_t number);
 

@@ -80,8 +80,12 @@ std::string training_text(const sim::Result& result) {
   if (skipped > 0) text += printed("  (%zu earlier evaluations not shown)\n", skipped);
   for (std::size_t i = skipped; i < count; ++i) {
     const sim::Evaluation& it = result.evaluations[i];
-    const std::string line = printed("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
-                                     i == skipped ? "accuracy" : "", 100 * it.accuracy, it.seconds, it.loss);
+    const bool counted = it.accuracy >= 0;  // not of a model that predicts numbers
+    const std::string title = i > skipped ? "" : counted ? "accuracy" : "test loss";
+    const std::string line = counted
+                                 ? printed("  %-19s %.2f %% of the test samples after %.3f s, loss %.4f",
+                                           title.c_str(), 100 * it.accuracy, it.seconds, it.loss)
+                                 : printed("  %-19s %.4f after %.3f s", title.c_str(), it.loss, it.seconds);
     text += wrapped(line, summary_width, summary_values_at) + "\n";
   }
   return text;

@@ -1,5 +1,5 @@
-// DataSet: random access to labelled samples. To train on data of your own, implement it and add a row to a
-// DataTable (below).
+// DataSet: random access to samples with labels or targets. To train on data of your own, implement it and
+// add a row to a DataTable (below).
 //
 // All processes of a job must have the same samples under the same indices. Messages contain only positions
 // of an epoch; each process maps them to sample indices by the same seeded permutation.
@@ -41,12 +41,19 @@ class DataSet {
   [[nodiscard]] virtual std::uint32_t classes() const = 0;
   // Labels per sample: one, or one for each token of a text.
   [[nodiscard]] virtual std::uint32_t labels() const { return 1; }
+  // Targets per sample: the numbers that a model predicts instead of a class, for the losses that take them
+  // (nn::takes_targets). 0: samples have class labels. Otherwise classes() is the same number, labels() is 1,
+  // and read() writes no label.
+  [[nodiscard]] virtual std::uint32_t targets() const { return 0; }
 
   // Writes the shape().size() floats of sample `index` < size(), channels last, and its labels() labels, each
   // < classes(). Must be a pure function of the index, callable from several threads at once. An exception,
   // or a label that is not below classes(), ends the job with a message that names the sample. So validate
   // the data in the constructor where possible.
   virtual void read(std::uint64_t index, float* into, std::uint32_t* labels) const = 0;
+  // Writes the targets() targets of sample `index` < size(): finite numbers. The same rules hold as for
+  // read().
+  virtual void read_targets(std::uint64_t /*index*/, float* /*into*/) const {}
 
   // A hint that these samples are read next, about in this order, so that a data set can prepare them on
   // threads of its own. Some may never be read, others are read without it. Must return soon; callable like
@@ -81,13 +88,16 @@ struct Augmentation {
   [[nodiscard]] bool any() const { return crop > 0 || flip; }
 };
 
-// Training and test data of a job. Both have the same shape, classes() and labels().
+// Training and test data of a job. Both have the same shape, classes(), labels() and targets().
 struct DataSets {
   std::shared_ptr<const DataSet> train, test;
   std::string name{};  // as in the job file; set by open_data()
   Normalization normalization{};
-  // Names of the classes 0, 1, ... and of the columns of a table, in UTF-8; empty: they have none.
-  // Checkpoints store them, for predictions.
+  // How targets were computed from numbers of the file: mean and deviation of each, 0 and 1 if they are as in
+  // the file. Predictions are converted back. Empty lists: the samples have class labels.
+  Normalization target_scale{{}, {}};
+  // Names of the classes 0, 1, ... (or targets) and of the columns of a table, in UTF-8; empty: they have
+  // none. Checkpoints store them, for predictions.
   std::vector<std::string> class_names{}, column_names{};
   Augmentation augmentation{};  // applied to training samples as they are read
 };

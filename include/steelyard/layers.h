@@ -22,7 +22,21 @@
 namespace steelyard::nn {
 
 // Equations are in nn/loss.h.
-enum class Loss : std::uint8_t { softmax_cross_entropy, hinge };
+enum class Loss : std::uint8_t {
+  softmax_cross_entropy,
+  hinge,
+  // Of targets (DataSet::targets()) instead of class labels:
+  mean_squared_error,
+  mean_absolute_error,
+  binary_cross_entropy,
+};
+
+// Whether a model with this loss computes a number for each target, instead of a score for each class.
+constexpr bool takes_targets(Loss loss) { return loss >= Loss::mean_squared_error; }
+// Whether an answer is right or wrong, so that there is an accuracy.
+constexpr bool counts_answers(Loss loss) {
+  return !takes_targets(loss) || loss == Loss::binary_cross_entropy;
+}
 
 // Initial values of a tensor.
 struct Initializer {

@@ -21,16 +21,19 @@ struct MicroBatch {
   std::uint32_t count = 0;  // the first `count` samples are real; the rest is padding and changes no sum
   std::uint64_t seed = 0;   // of the job
   std::uint64_t epoch = 0;
+  const float* targets = nullptr;  // size * targets per sample, contiguous; null with labels alone
 };
 
 // Sums over the real samples of one or more micro-batches.
 struct Sums {
   double loss = 0;
-  std::uint64_t correct = 0;  // labels predicted correctly
+  std::uint64_t correct = 0;  // labels predicted correctly; uncounted: no answer is right or wrong
+
+  static constexpr std::uint64_t uncounted = UINT64_MAX;
 
   Sums& operator+=(const Sums& other) {
     loss += other.loss;
-    correct += other.correct;
+    correct = correct == uncounted || other.correct == uncounted ? uncounted : correct + other.correct;
     return *this;
   }
   friend bool operator==(const Sums&, const Sums&) = default;

@@ -120,7 +120,8 @@ Value concat(const std::vector<Value>& values);
 
 class Model : public Builder<Model, Model&> {
  public:
-  // `input` is the shape of one sample of the data set; `classes` is the number of output scores per label.
+  // `input` is the shape of one sample of the data set; `classes` is the number of output scores per label,
+  // or of targets if the loss takes them.
   Model(Shape input, std::uint32_t classes, Loss loss = Loss::softmax_cross_entropy);
 
   Value input_value() { return {*this, 0}; }
@@ -129,7 +130,7 @@ class Model : public Builder<Model, Model&> {
   // that is used twice throws Failure.
   Model& share_parameters() { return sharing_ = true, *this; }
   // Label smoothing, 0 <= share < 1. Targets of cross-entropy become (1 - share) [label] + share / classes
-  // (Szegedy et al. 2016).
+  // (Szegedy et al. 2016). Throws Failure (configuration) if the loss takes targets.
   Model& smooth_labels(double share);
   // Sets the largest micro-batch, one of micro_batch_sizes. Use a small one for large models, so that
   // activations stay in the caches. Batch norm takes its statistics over one micro-batch.
@@ -143,8 +144,9 @@ class Model : public Builder<Model, Model&> {
   // Adds an op that reads these nodes, for programs that choose ops at run time; returns its node.
   std::uint32_t add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs);
 
-  // Throws Failure (configuration) if the output is not one score per class (and label), if the output of an
-  // op is never used, or if there are no parameters. layout(), initialize() and Network check this too.
+  // Throws Failure (configuration) if the output is not one score per class (and label) or target, if the
+  // output of an op is never used, or if there are no parameters. layout(), initialize() and Network check
+  // this too.
   void check() const;
 
   // slice_size is left at 0; the job sets it.

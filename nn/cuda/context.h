@@ -2,8 +2,9 @@
 //
 // Work is captured once for each size of micro-batch and run many times (Stream::begin_capture). Values that
 // change from one micro-batch to the next are therefore stored in device memory and read there by kernels:
-// the number of real samples, keys of random numbers, positions and labels. Pass::size(), Pass::training and
-// the `add` of a backward are constants of a capture; ops here do not know Pass::batch.count.
+// the number of real samples, keys of random numbers, positions, labels and targets. Pass::size(),
+// Pass::training and the `add` of a backward are constants of a capture; ops here do not know
+// Pass::batch.count.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct Context {
   const BatchNumbers* numbers;
   const std::uint64_t* positions;  // of each sample
   const std::uint32_t* labels;
-  std::uint32_t grain = 0;  // samples that batch norm groups; 0: the whole micro-batch
+  std::uint32_t grain = 0;         // samples that batch norm groups; 0: the whole micro-batch
+  const float* targets = nullptr;  // of losses that take them: a row for each sample
 };
 
 // Uses our own kernels, unless implementation() says otherwise.

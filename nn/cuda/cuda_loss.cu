@@ -101,6 +101,42 @@ __global__ void rows(LossOptions options, const BatchNumbers* numbers, const std
   if (threadIdx.x == 0) to[row] = {q.share * loss, better > 0 ? Answer::wrong : Answer::correct};
 }
 
+// The loss of one output of a target, and its gradient before the mean over the outputs.
+struct OutputLoss {
+  float loss, slope;
+};
+__device__ OutputLoss output_loss(Loss kind, float output, float target) {
+  const float away = output - target;
+  if (kind == Loss::mean_squared_error) return {away * away, 2 * away};
+  // NaN stays NaN.
+  if (kind == Loss::mean_absolute_error) return {fabsf(away), away > 0 ? 1.0F : (away < 0 ? -1.0F : away)};
+  const float small = expf(-fabsf(output));  // the sigmoid without overflow
+  const float probability = (output >= 0 ? 1.0F : small) / (1 + small);
+  return {(output < 0 ? 0.0F : output) - output * target + log1pf(small),
+          output != output ? output : probability - target};
+}
+
+// A block takes one sample.
+__global__ void target_rows(LossOptions options, const BatchNumbers* numbers, const float* targets,
+                            const float* scores, float* gradient, Row* to) {
+  const std::uint64_t row = blockIdx.x, first = row * options.classes;
+  const bool real = row < numbers->count;
+  const float share = 1 / static_cast<float>(options.classes);
+  float loss = 0, missed = 0;
+  for (std::uint32_t c = threadIdx.x; c < options.classes; c += blockDim.x) {
+    const float output = real ? scores[first + c] : 0, target = real ? targets[first + c] : 0;
+    const OutputLoss its = output_loss(options.kind, output, target);
+    if (real) loss += its.loss;
+    if ((output > 0) != (target > 0.5F)) missed = 1;
+    if (gradient != nullptr) gradient[first + c] = real ? share * its.slope : 0;
+  }
+  loss = block_sum(loss);
+  missed = block_max(missed);
+  const bool counts = options.kind == Loss::binary_cross_entropy;
+  const Answer answer = !real ? Answer::padding : (counts && missed == 0 ? Answer::correct : Answer::wrong);
+  if (threadIdx.x == 0) to[row] = {share * loss, answer};
+}
+
 constexpr unsigned adders = 256;
 
 __global__ void add_rows(const Row* from, std::uint64_t number, LossSums* to) {
@@ -134,8 +170,13 @@ void add_loss(const Context& context, const LossOptions& options, std::uint32_t 
   const std::uint64_t number = std::uint64_t{size} * options.labels;
   const unsigned wanted = groups_of(options.classes, 256), warps = wanted < 8 ? wanted : 8;
   Row* const to = reinterpret_cast<Row*>(workspace);
-  launch(context.stream, static_cast<unsigned>(number), 32 * warps, &rows, options, context.numbers,
-         context.labels, scores, gradient, to);
+  if (takes_targets(options.kind)) {
+    launch(context.stream, static_cast<unsigned>(number), 32 * warps, &target_rows, options, context.numbers,
+           context.targets, scores, gradient, to);
+  } else {
+    launch(context.stream, static_cast<unsigned>(number), 32 * warps, &rows, options, context.numbers,
+           context.labels, scores, gradient, to);
+  }
   launch(context.stream, 1, adders, &add_rows, to, number, sums);
 }
 

@@ -50,10 +50,12 @@ class Network::Impl {
         index_(index),
         micro_batch_(micro_batch),
         products_(compute_, model.precision()),
-        staging_(model.input().size(), model.labels(), micro_batch),
+        staging_(model.input().size(), model.labels(), takes_targets(model.loss()) ? model.classes() : 0,
+                 micro_batch),
         context_{compute_,           products_,
                  staging_.numbers(), staging_.positions(),
-                 staging_.labels(),  model.normalizes_shares() ? 0 : model.grain()},
+                 staging_.labels(),  model.normalizes_shares() ? 0 : model.grain(),
+                 staging_.targets()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         parameters_(model.parameters()),
@@ -130,7 +132,7 @@ class Network::Impl {
                     std::to_string(sums.no_class) + " labels are not classes of the model, which has " +
                         std::to_string(model_.classes()) + ": make the model for this data set");
     }
-    return {sums.loss, sums.correct};
+    return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
   }
 
  private:

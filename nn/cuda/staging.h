@@ -4,6 +4,7 @@
 
 #include <steelyard/micro_batch.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -14,8 +15,8 @@ namespace steelyard::nn::cuda {
 
 class Staging {
  public:
-  // For samples of this many floats and labels, at most `samples` of them.
-  Staging(std::uint64_t floats, std::uint32_t labels, std::uint32_t samples);
+  // For samples of this many floats, labels and targets, at most `samples` of them.
+  Staging(std::uint64_t floats, std::uint32_t labels, std::uint32_t targets, std::uint32_t samples);
 
   // Copies the batch before it returns, and adds to `compute` the copies to the arrays below. The inputs of
   // padding samples are zeroed: their contents, perhaps NaN, must not affect any sum.
@@ -26,6 +27,7 @@ class Staging {
   // Device pointers.
   [[nodiscard]] const float* inputs() const { return place_.inputs.data(); }
   [[nodiscard]] const std::uint32_t* labels() const { return place_.labels.data(); }
+  [[nodiscard]] const float* targets() const { return place_.targets.data(); }
   [[nodiscard]] const std::uint64_t* positions() const { return place_.positions.data(); }
   [[nodiscard]] const BatchNumbers* numbers() const { return place_.numbers.data(); }
   [[nodiscard]] std::uint64_t bytes() const;
@@ -33,17 +35,23 @@ class Staging {
  private:
   template <template <class> class Kind>
   struct Arrays {
-    Arrays(std::uint64_t floats, std::uint64_t all_labels, std::uint32_t samples)
-        : inputs(floats), labels(all_labels), positions(samples), numbers(1) {}
+    // At least one target, since no array is empty.
+    Arrays(std::uint64_t floats, std::uint64_t all_labels, std::uint64_t all_targets, std::uint32_t samples)
+        : inputs(floats),
+          labels(all_labels),
+          targets(std::max<std::uint64_t>(all_targets, 1)),
+          positions(samples),
+          numbers(1) {}
     Kind<float> inputs;
     Kind<std::uint32_t> labels;
+    Kind<float> targets;
     Kind<std::uint64_t> positions;
     Kind<BatchNumbers> numbers;
   };
   // One of two buffers for batches being copied.
   struct Slot {
-    Slot(std::uint64_t floats, std::uint64_t labels, std::uint32_t samples)
-        : pinned(floats, labels, samples), device(floats, labels, samples) {}
+    Slot(std::uint64_t floats, std::uint64_t labels, std::uint64_t targets, std::uint32_t samples)
+        : pinned(floats, labels, targets, samples), device(floats, labels, targets, samples) {}
     Arrays<PinnedArray> pinned;
     Arrays<DeviceArray> device;
     Event arrived;  // is on the device
@@ -56,7 +64,7 @@ class Staging {
             const MicroBatch& batch) const;
 
   const std::uint64_t floats_;
-  const std::uint32_t labels_;
+  const std::uint32_t labels_, targets_;
   Arrays<DeviceArray> place_;
   std::array<std::unique_ptr<Slot>, 2> slots_;
   std::size_t turn_ = 0;

@@ -1,3 +1,4 @@
+#include "nn/loss.h"
 #include "nn/models.h"
 
 namespace steelyard::nn {
@@ -17,9 +18,16 @@ Model svm(Shape input, std::uint32_t classes, const Options&) {
   return Model(input, classes, Loss::hinge).linear("fc", classes);
 }
 
+Option loss_option() {
+  return word_option(
+      "loss", loss_words().front(), loss_words(),
+      "what training minimises; mse and mae predict numbers, bce several answers of yes or no");
+}
+Loss loss_in(const Options& options) { return *loss_named(options.text("loss")); }
+
 Model mlp(Shape input, std::uint32_t classes, const Options& options) {
   const double dropout = options.number("dropout");
-  Model model(input, classes);
+  Model model(input, classes, loss_in(options));
   std::uint32_t layer = 1;
   for (const std::uint64_t units : options.wholes("hidden"))
     hidden(model, "fc" + std::to_string(layer++), static_cast<std::uint32_t>(units), dropout);
@@ -28,7 +36,7 @@ Model mlp(Shape input, std::uint32_t classes, const Options& options) {
 
 // The layers follow from the job file (nn/layer_table.h).
 Model of_layers(Shape input, std::uint32_t classes, const Options& options) {
-  Model model(input, classes, options.text("loss") == "hinge" ? Loss::hinge : Loss::softmax_cross_entropy);
+  Model model(input, classes, loss_in(options));
   return model.smooth_labels(options.number("smoothing"));
 }
 
@@ -67,11 +75,11 @@ ModelTable small_models_rows() {
            mlp,
            "a perceptron: hidden layers with ReLU",
            {wholes_option("hidden", {512, 256}, 1, 1 << 24, "units of each hidden layer"),
-            dropout_option("after each hidden layer")}},
+            dropout_option("after each hidden layer"), loss_option()}},
           {model_of_layers,
            of_layers,
            "the layers of [[model.layer]] in the job file: steelyard help layers",
-           {word_option("loss", "cross_entropy", {"cross_entropy", "hinge"}, "what training minimises"),
+           {loss_option(),
             number_option("smoothing", 0, 0, below(1), "label smoothing; only for cross_entropy")}},
           {"lenet5",
            lenet5,

@@ -39,11 +39,13 @@ struct SampleSource {
   // Shape of a sample as input of the model: with it and the job, the model can be built without the data
   // set. All 0: unknown, because an earlier release wrote it or a worker's program does not state it.
   std::uint32_t height = 0, width = 0, channels = 0, classes = 0;
-  // Names of classes and of columns (include/steelyard/data_set.h); earlier releases wrote none.
+  // Names of classes (or targets) and of columns (include/steelyard/data_set.h); earlier releases wrote none.
   std::vector<std::string> class_names{}, column_names{};
   // The layers of a model that the job file describes, but not dropout, which training may change; empty: a
   // model of another kind.
   std::vector<std::string> layers{};
+  // DataSets::target_scale; both empty: the model predicts classes. Earlier releases wrote none.
+  std::vector<double> target_mean{}, target_deviation{};
   friend bool operator==(const SampleSource&, const SampleSource&) = default;
 };
 

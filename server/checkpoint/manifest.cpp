@@ -145,6 +145,11 @@ auto names_in(auto& source) {
                     std::pair{"column_names", &source.column_names}, std::pair{"layers", &source.layers}};
 }
 
+auto scales_in(auto& source) {
+  return std::array{std::pair{"target_mean", &source.target_mean},
+                    std::pair{"target_deviation", &source.target_deviation}};
+}
+
 SampleSource source_of(const Json& json) {
   SampleSource source{get<std::string>(json, "data"), count(json, "count"), get<std::string>(json, "hash"),
                       count(json, "batch")};
@@ -156,6 +161,12 @@ SampleSource source_of(const Json& json) {
   for (const auto& [key, names] : names_in(source)) {
     if (json.contains(key)) *names = get<std::vector<std::string>>(json, key);
   }
+  for (const auto& [key, scale] : scales_in(source)) {
+    if (json.contains(key)) *scale = get<std::vector<double>>(json, key);
+  }
+  if (source.target_mean.size() != source.target_deviation.size() ||
+      (!source.target_mean.empty() && source.target_mean.size() != source.classes))
+    throw BadManifest{"\"target_mean\" or \"target_deviation\" does not have a number for each target"};
   return source;
 }
 
@@ -192,6 +203,9 @@ std::string manifest_text(const Manifest& m) {
   for (const auto& [key, value] : extents(m.source)) samples[key] = *value;
   for (const auto& [key, names] : names_in(m.source)) {
     if (!names->empty()) samples[key] = *names;
+  }
+  for (const auto& [key, scale] : scales_in(m.source)) {
+    if (!scale->empty()) samples[key] = *scale;
   }
   const Json body = {{"format", Manifest::format},
                      {"term", p.term},

@@ -198,7 +198,8 @@ TensorFile parse_safetensors(std::span<const std::byte> file, const std::string&
   try {
     return parse(file);
   } catch (const BadHeader& damage) {
-    throw Failure(ExitCode::io, path + ": not a good safetensors file: " + damage.why);
+    throw Failure(ExitCode::io, path + ": not a good safetensors file: " + damage.why +
+                                    "; get it again, or give another file");
   }
 }
 

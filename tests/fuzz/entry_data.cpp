@@ -25,15 +25,19 @@ std::vector<Format> make_formats() {
               inputs = npy("<f4", "(2, 2, 3)", Bytes(48, 60)), labels = npy("|u1", "(2,)", Bytes{0, 1});
   const OptionTexts arrays{
       {"train_inputs", "a"}, {"train_labels", "b"}, {"test_inputs", "a"}, {"test_labels", "b"}};
+  OptionTexts numbers = arrays;
+  numbers["targets"] = "numbers";
   const OptionTexts pictures{
       {"train_images", "a"}, {"train_labels", "b"}, {"test_images", "a"}, {"test_labels", "b"}};
   return {
       {"csv", {{"train", "a"}, {"test", "a"}}, {{"a", csv}}},
+      {"csv", {{"train", "a"}, {"test", "a"}, {"targets", "numbers"}}, {{"a", csv}}},
       {"libsvm", {{"train", "a"}, {"test", "a"}, {"columns", "64"}}, {{"a", svm}}},
       {"bytes", {{"path", "a"}, {"context", "5"}}, {{"a", gzipped(text)}}},
       {"bytes", {{"path", "a"}, {"context", "5"}}, {{"a", text}}},
       {"cifar-100", {{"dir", ""}}, {{"train.bin", joined(record, record)}, {"test.bin", record}}},
       {"npy", arrays, {{"a", inputs}, {"b", labels}}},
+      {"npy", numbers, {{"a", inputs}, {"b", labels}}},
       {"npy", arrays, {{"a", zipped({{"x.npy", inputs, 8}})}, {"b", zipped({{"y.npy", labels}}, true)}}},
       {"idx", pictures, {{"a", idx_bytes({2, 2, 3}, Bytes(12, 9))}, {"b", idx_bytes({2}, {0, 1})}}},
       {"idx", pictures, {{"a", gzipped(idx_bytes({2, 2, 3}, Bytes(12, 9)))}, {"b", idx_bytes({2}, {0, 1})}}}};
@@ -59,9 +63,11 @@ void read_all(const DataSet& set) {
   CHECK(set.shape().size() < 1U << 26, "a sample is larger than any file");
   std::vector<float> values(set.shape().size());
   std::vector<std::uint32_t> labels(set.labels());
+  std::vector<float> targets(set.targets());
   for (std::uint64_t i = 0; i < set.size(); ++i) {
     set.read(i, values.data(), labels.data());
     for (const std::uint32_t label : labels) CHECK(label < set.classes(), "a label has no class");
+    if (set.targets() > 0) set.read_targets(i, targets.data());
   }
 }
 

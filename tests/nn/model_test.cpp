@@ -133,5 +133,23 @@ TEST(Model, MustEndWithOneNumberPerClass) {
   EXPECT_THAT(trouble([] { Model({1, 1, 3}, 3).relu().check(); }), HasSubstr("no parameters"));
 }
 
+TEST(Model, MayHaveOneTargetAndHasOneRowOfThem) {
+  const Model model = Model({1, 1, 3}, 1, Loss::mean_squared_error).linear("fc", 1);
+  EXPECT_EQ(model.layout().size(), 4U);
+  EXPECT_THAT(trouble([] { Model({1, 1, 3}, 0, Loss::mean_squared_error); }), HasSubstr("at least 1"));
+  EXPECT_THAT(trouble([] {
+                Model({1, 1, 3}, 2, Loss::mean_squared_error).linear("fc", 3).check();
+              }),
+              HasSubstr("there are 2 targets: end the model with a linear layer"));
+  EXPECT_THAT(trouble([] {
+                Model({1, 4, 3}, 2, Loss::binary_cross_entropy).token_linear("fc", {2}).check();
+              }),
+              AllOf(HasSubstr("'fc'"), HasSubstr("4 rows of outputs, and a loss of targets takes one")));
+  EXPECT_THAT(trouble([] {
+                Model({1, 1, 3}, 2, Loss::mean_squared_error).smooth_labels(0.1);
+              }),
+              HasSubstr("leave smoothing out"));
+}
+
 }  // namespace
 }  // namespace steelyard::nn::model_test

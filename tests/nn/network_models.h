@@ -24,9 +24,13 @@ struct Data {
   std::vector<float> inputs;
   std::vector<std::uint32_t> labels;
   std::vector<std::uint64_t> positions;
+  std::uint32_t targets_each;  // 0: the loss takes labels
+  std::vector<float> targets;
 
   Data(const Model& model, std::uint32_t count, std::uint64_t seed)
-      : features(model.input().size()), per_sample(model.labels()) {
+      : features(model.input().size()),
+        per_sample(model.labels()),
+        targets_each(takes_targets(model.loss()) ? model.classes() : 0) {
     Random random(seed);
     std::vector<double> prototypes(model.classes() * features);
     for (double& value : prototypes) value = random.normal();
@@ -40,6 +44,8 @@ struct Data {
         const double value = prototypes[labels.back() * features + f] + 0.5 * random.normal();
         inputs.push_back(tokens ? static_cast<float>(random.below(7)) : static_cast<float>(value));
       }
+      for (std::uint32_t t = 0; t < targets_each; ++t)  // 0 and 1 for all losses
+        targets.push_back(labels.back() == t ? 1 : 0);
     }
   }
 
@@ -50,7 +56,8 @@ struct Data {
             size,
             count,
             1,
-            2};
+            2,
+            targets.empty() ? nullptr : targets.data() + std::uint64_t{first} * targets_each};
   }
 };
 
@@ -113,6 +120,9 @@ inline std::vector<std::pair<std::string, Model>> models() {
   std::vector<std::pair<std::string, Model>> all;
   all.emplace_back("linear", Model({3, 3, 2}, 4).linear("fc", 4));
   all.emplace_back("hinge", Model({3, 3, 2}, 4, Loss::hinge).linear("fc", 4));
+  all.emplace_back("squared errors", Model({1, 1, 20}, 3, Loss::mean_squared_error).linear("fc", 3));
+  all.emplace_back("absolute errors", Model({1, 1, 20}, 1, Loss::mean_absolute_error).linear("fc", 1));
+  all.emplace_back("binary answers", Model({3, 3, 2}, 5, Loss::binary_cross_entropy).linear("fc", 5));
   all.emplace_back("mlp with dropout",
                    Model({1, 1, 20}, 5).linear("a", 33).relu().dropout(0.3).linear("b", 5));
   all.emplace_back("dropout first", Model({1, 1, 20}, 5).dropout(0.3).linear("a", 5));

@@ -70,6 +70,10 @@ TEST(Result, TrainingAddsLossesAndEvaluations) {
             (nlohmann::json{{"round", 2}, {"seconds", 0.5}, {"accuracy", 0.4}, {"loss", 1.25}}));
   EXPECT_EQ(json["final"]["accuracy"], 0.75);
   EXPECT_EQ(json["final"]["loss"], 0.5);
+  result.evaluations.back().accuracy = -1;  // the model predicts numbers
+  const auto numbers = nlohmann::json::parse(to_json(result));
+  EXPECT_TRUE(numbers["final"]["accuracy"].is_null());
+  EXPECT_TRUE(numbers["evaluations"][1]["accuracy"].is_null());
 }
 
 TEST(Result, StalenessIsWrittenIfMeasured) {

@@ -16,7 +16,7 @@
 
 namespace steelyard {
 
-inline constexpr std::chrono::seconds timeout{30};  // far longer than any step takes
+inline constexpr std::chrono::seconds timeout{60};  // far longer than any step takes
 
 // Polls until `is_so` returns true or the limit is over. Returns the last result.
 bool eventually(const std::function<bool()>& is_so, std::chrono::milliseconds limit = timeout);

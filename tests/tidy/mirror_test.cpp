@@ -58,6 +58,7 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/tools/status_command.cpp", "tests/app/cli/process_report_test.cpp: through the binary"},
     {"balancing/cost/curves.cpp", "tests/balancing/cost/affine_test.cpp: and its neighbours, a curve each"},
     {"balancing/predict/averages.cpp", "tests/balancing/predict/ema_test.cpp: and last_test.cpp beside it"},
+    {"app/tools/target_eval.cpp", "tests/app/tools/process_targets_test.cpp: the metrics of trained models"},
     {"bindings/c/c_error.cpp", "tests/bindings/c/c_policy_test.cpp: errors of C functions"},
     {"core/error.cpp", "tests/core/near_match_test.cpp: the names that an error proposes"},
     {"nn/cpu/channel_moves.cpp", "tests/nn/ops/every_op_test.cpp: one table for all ops"},

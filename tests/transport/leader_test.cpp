@@ -73,5 +73,16 @@ TEST(Leader, ASilentLeaderIsNotTheOnlyPlace) {
   EXPECT_EQ(leader.place(later), 1U);
 }
 
+TEST(Leader, TheGenerationIsThatOfAHeartbeat) {
+  Leader leader;
+  const auto beat = [](std::uint64_t generation) { return Message(ToWorker(SchedulerBeat{1, generation})); };
+  EXPECT_TRUE(leader.believes(now, 0, beat(0)));
+  EXPECT_FALSE(leader.believes(now, 1, Message(ToWorker(Pong{}))));
+  EXPECT_TRUE(leader.believes(now, 1, beat(1)));
+  EXPECT_FALSE(leader.believes(now, 0, beat(0)));
+  EXPECT_TRUE(leader.believes(now, 0, Message(ToShard(LeaderClaim{})))) << "a shard answers a former leader";
+  EXPECT_EQ(leader.place(now), 1U) << "and continues to follow the other";
+}
+
 }  // namespace
 }  // namespace steelyard::leader_test

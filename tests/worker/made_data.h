@@ -48,6 +48,22 @@ class SpoiltData : public NumberedData {
   const bool throws_;
 };
 
+// NumberedData without labels: the targets of sample i are i and -i; those of sample `spoilt` are not finite.
+class TargetData : public NumberedData {
+ public:
+  explicit TargetData(std::uint64_t size, std::uint64_t spoilt = UINT64_MAX)
+      : NumberedData(size), spoilt_(spoilt) {}
+  [[nodiscard]] std::uint32_t classes() const override { return 2; }
+  [[nodiscard]] std::uint32_t targets() const override { return 2; }
+  void read_targets(std::uint64_t index, float* into) const override {
+    into[0] = static_cast<float>(index) / (index == spoilt_ ? 0.0F : 1.0F);
+    into[1] = -into[0];
+  }
+
+ private:
+  const std::uint64_t spoilt_;
+};
+
 // Counts the reads of another data set. hold(n) blocks all reads after the n-th until release().
 class WatchedData : public DataSet {
  public:

@@ -24,6 +24,10 @@ class MadeSamples final : public Samples {
       labels_.push_back(i % model.classes());
       positions_.push_back(i);
     }
+    if (!takes_targets(model.loss())) return;
+    targets_each_ = model.classes();
+    for (std::uint32_t i = 0; i < count * targets_each_; ++i)
+      targets_.push_back(static_cast<float>(random.normal()));
   }
   const nn::MicroBatch* next() override {
     if (left_ == 0) return nullptr;
@@ -31,6 +35,7 @@ class MadeSamples final : public Samples {
     const std::uint64_t at = positions_.size() - left_;
     batch_ = {
         inputs_.data() + at * size_, labels_.data() + at, positions_.data() + at, at_once_, at_once_, 1, 1};
+    if (targets_each_ > 0) batch_.targets = targets_.data() + at * targets_each_;
     left_ -= at_once_;
     return &batch_;
   }
@@ -41,7 +46,8 @@ class MadeSamples final : public Samples {
  private:
   std::uint64_t size_, left_;
   std::uint32_t at_once_;
-  std::vector<float> inputs_;
+  std::uint32_t targets_each_ = 0;
+  std::vector<float> inputs_, targets_;
   std::vector<std::uint32_t> labels_;
   std::vector<std::uint64_t> positions_;
   nn::MicroBatch batch_;

@@ -19,8 +19,9 @@ SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t se
       epoch_(epoch),
       permutation_(data_->size(), hash(seed, epoch)) {}
 
-void SampleOrder::read(Position position, float* into, std::uint32_t* labels, float* scratch) const {
-  read_sample(*data_, sample(position), into, labels, [&] { return place(position); });
+void SampleOrder::read(Position position, float* into, std::uint32_t* labels, float* targets,
+                       float* scratch) const {
+  read_sample(*data_, sample(position), into, labels, targets, [&] { return place(position); });
   if (augmentation_.any()) augment(augmentation_, data_->shape(), seed_, epoch_, position, into, scratch);
 }
 
@@ -39,13 +40,16 @@ std::string SampleOrder::place(Position position) const {
               : "");
 }
 
-BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes)
+BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
+                         std::uint32_t targets)
     : sample_size_(shape.size()),
       labels_each_(labels),
+      targets_each_(targets),
       sizes_(std::move(sizes)),
       inputs_(shape.size() * sizes_.at(0)),
       scratch_(shape.size()),
       labels_(labels_each_ * sizes_.at(0)),
+      targets_(targets_each_ * sizes_.at(0)),
       positions_(sizes_.at(0)) {}
 
 // The smallest micro-batch size that holds this many samples; the largest if none does.
@@ -67,12 +71,13 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
   for (std::uint32_t i = 0; i < count; ++i) {
     positions_[i] = positions.begin + i;
     order.read(positions_[i], inputs_.data() + i * sample_size_, labels_.data() + i * labels_each_,
-               scratch_.data());
+               targets_.data() + i * targets_each_, scratch_.data());
   }
   // Padding is always the same, so results do not depend on the buffer's previous use.
   for (std::uint32_t i = count; i < size; ++i) {
     positions_[i] = 0;
     std::fill_n(labels_.data() + i * labels_each_, labels_each_, 0U);
+    std::fill_n(targets_.data() + i * targets_each_, targets_each_, 0.0F);
     std::fill_n(inputs_.data() + i * sample_size_, sample_size_, 0.0F);
   }
   batch_ = {.inputs = inputs_.data(),
@@ -81,7 +86,8 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
             .size = size,
             .count = count,
             .seed = order.seed(),
-            .epoch = order.epoch()};
+            .epoch = order.epoch(),
+            .targets = targets_each_ > 0 ? targets_.data() : nullptr};
   return batch_;
 }
 
@@ -93,7 +99,8 @@ Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& 
       free_(ahead),
       ready_(ahead) {
   for (std::size_t i = 0; i < ahead; ++i) {
-    buffers_.push_back(std::make_unique<BatchBuffer>(data_.train->shape(), data_.train->labels(), sizes));
+    const DataSet& train = *data_.train;
+    buffers_.push_back(std::make_unique<BatchBuffer>(train.shape(), train.labels(), sizes, train.targets()));
     free_.push(buffers_.back().get());
   }
   thread_ = std::thread([this] { run(); });

@@ -41,8 +41,8 @@ class SampleOrder {
     return shuffled_ ? permutation_(position) : position;
   }
   // Reads the sample at a position. Throws Failure, which names the sample, if the data set throws or a label
-  // is out of range. `scratch` has the size of the sample.
-  void read(Position position, float* into, std::uint32_t* labels, float* scratch) const;
+  // is out of range. `scratch` has the size of the sample. `targets` is written if the samples have them.
+  void read(Position position, float* into, std::uint32_t* labels, float* targets, float* scratch) const;
   // DataSet::prepare() for the first samples of these positions, at most `prepared`.
   static constexpr std::uint64_t prepared = 64;
   void prepare(Interval positions) const;
@@ -63,14 +63,15 @@ class SampleOrder {
 // BatchBuffer: the memory of one micro-batch.
 //
 // n positions are divided into micro-batches of the largest size and a last one of the smallest size that
-// holds the rest. Its unused entries are padding: zero input, label 0, position 0; MicroBatch::count is the
-// number of real samples.
+// holds the rest. Its unused entries are padding: zero input, label 0, targets 0, position 0;
+// MicroBatch::count is the number of real samples.
 //
 // Belongs to one thread at a time; reused without allocating.
 class BatchBuffer {
  public:
-  // `labels`: per sample; `sizes`: of micro-batches, largest first.
-  BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes);
+  // `labels` and `targets`: per sample; `sizes`: of micro-batches, largest first.
+  BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
+              std::uint32_t targets = 0);
 
   // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read(), and
   // has the data set prepare those that follow.
@@ -81,10 +82,11 @@ class BatchBuffer {
  private:
   [[nodiscard]] std::uint32_t size_for(std::uint64_t samples) const;
 
-  const std::uint64_t sample_size_, labels_each_;
+  const std::uint64_t sample_size_, labels_each_, targets_each_;
   const std::vector<std::uint32_t> sizes_;
   FloatBuffer inputs_, scratch_;
   std::vector<std::uint32_t> labels_;
+  std::vector<float> targets_;
   std::vector<std::uint64_t> positions_;
   nn::MicroBatch batch_;
 };

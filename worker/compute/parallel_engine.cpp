@@ -17,6 +17,7 @@ namespace {
 struct Copy {
   std::vector<float> inputs;
   std::vector<std::uint32_t> labels;
+  std::vector<float> targets;
   std::vector<std::uint64_t> positions;
   nn::MicroBatch batch;
   bool last = false;  // for this engine
@@ -29,6 +30,9 @@ struct Copy {
     batch.inputs = inputs.data();
     batch.labels = labels.data();
     batch.positions = positions.data();
+    if (from.targets == nullptr) return;
+    targets.assign(from.targets, from.targets + std::uint64_t{from.size} * sample.targets);
+    batch.targets = targets.data();
   }
 };
 

@@ -24,7 +24,7 @@ class ParallelEngine final : public Engine {
  public:
   struct SampleSize {
     std::uint64_t inputs = 0;  // floats
-    std::uint32_t labels = 1;
+    std::uint32_t labels = 1, targets = 0;
   };
   // At least one engine.
   ParallelEngine(std::vector<std::unique_ptr<Engine>> engines, SampleSize sample);

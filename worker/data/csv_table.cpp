@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -49,7 +50,7 @@ std::optional<double> number_of(std::string field, char decimal) {
 struct Chosen {
   std::size_t all = 0;  // columns of the file
   std::vector<std::size_t> inputs{};
-  std::optional<std::size_t> label{};
+  std::vector<std::size_t> labels{};
 };
 
 std::optional<std::size_t> column_named(const std::string& name, const Fields& first) {
@@ -92,9 +93,10 @@ class TableReader {
           "its columns names");
     chosen_ = known_ == nullptr ? chosen_for_training(first) : chosen_like_known(first);
     table_.columns = static_cast<std::uint32_t>(chosen_.inputs.size());
+    table_.label_columns = static_cast<std::uint32_t>(chosen_.labels.size());
     if (!format_.header) return;
     for (const std::size_t column : chosen_.inputs) table_.names.push_back(first[column]);
-    if (chosen_.label) table_.names.push_back(first[*chosen_.label]);
+    for (const std::size_t column : chosen_.labels) table_.names.push_back(first[column]);
   }
 
   [[nodiscard]] std::size_t column(const std::string& name, const Fields& first) const {
@@ -119,17 +121,25 @@ class TableReader {
           "semicolons or tabs, or give the separator, as in separator = \"|\"");
     }
     Chosen it{first.size(), columns(format_.columns, first),
-              format_.label.empty() ? first.size() - 1 : column(format_.label, first)};
+              format_.label.empty() ? std::vector{first.size() - 1} : columns(format_.label, first)};
+    if (format_.kind == LabelKind::classes && it.labels.size() > 1)
+      refuse(
+          "label names " + std::to_string(it.labels.size()) +
+          " columns, and a label of classes has one: give one, or a loss of several targets in [model], as "
+          "in loss = \"mse\"");
     const std::vector<std::size_t> skipped = columns(format_.skip, first);
     const auto require_no_label = [&](const std::vector<std::size_t>& list, const char* name) {
-      if (std::ranges::find(list, *it.label) == list.end()) return;
-      refuse("column '" + first[*it.label] + "' is the label: leave it out of " + name +
+      const auto found = std::ranges::find_first_of(list, it.labels);
+      if (found == list.end()) return;
+      refuse("column '" + first[*found] + "' is the label: leave it out of " + name +
              ", or give label = another column");
     };
     require_no_label(it.inputs, "columns");
     require_no_label(skipped, "skip");
     for (std::size_t i = 0; format_.columns.empty() && i < first.size(); ++i) {
-      if (i != *it.label && std::ranges::find(skipped, i) == skipped.end()) it.inputs.push_back(i);
+      if (std::ranges::find(it.labels, i) == it.labels.end() &&
+          std::ranges::find(skipped, i) == skipped.end())
+        it.inputs.push_back(i);
     }
     if (it.inputs.empty()) refuse("every column but the label is skipped: leave at least one");
     return it;
@@ -157,9 +167,13 @@ class TableReader {
                ": give a file of the same table, with its header");
       it.inputs.push_back(*found);
     }
-    it.label = column_named(known_->names.back(), first);
-    if (known_->needs_label && !it.label)
-      refuse(other + "there is no label '" + known_->names.back() + "'" + among(known_->names.back(), first));
+    for (std::size_t i = known_->columns; i < known_->names.size(); ++i) {
+      const auto found = column_named(known_->names[i], first);
+      if (found) it.labels.push_back(*found);
+      if (!found && known_->needs_label)
+        refuse(other + "there is no label '" + known_->names[i] + "'" + among(known_->names[i], first));
+    }
+    if (it.labels.size() < known_->names.size() - known_->columns) it.labels.clear();  // all or none
     return it;
   }
 
@@ -169,18 +183,38 @@ class TableReader {
              std::to_string(fields.size()) +
              ": correct it; a field that contains the separator must be in quotes");
     }
-    const bool needs_label = known_ == nullptr || known_->needs_label;
-    const bool no_label = needs_label && fields[*chosen_.label].empty();
     const bool drops = format_.missing.kind == MissingRule::Kind::drop;
     const auto misses = [&](std::size_t column) { return is_missing(fields[column]); };
-    if (drops && (no_label || std::ranges::any_of(chosen_.inputs, misses))) return;
-    if (no_label)
-      refuse("column " + std::to_string(*chosen_.label + 1) +
+    const auto no_label = std::ranges::find_if(
+        chosen_.labels, [&](std::size_t column) { return needs_label() && lacks_label(fields[column]); });
+    const bool lacks = no_label != chosen_.labels.end();
+    if (drops && (lacks || std::ranges::any_of(chosen_.inputs, misses))) return;
+    if (lacks)
+      refuse("column " + std::to_string(*no_label + 1) +
              ", the label, is empty: fill it in, or set missing = \"drop\"");
     for (const std::size_t column : chosen_.inputs) table_.values.push_back(value_of(fields[column], column));
-    if (chosen_.label) table_.labels.push_back(fields[*chosen_.label]);
+    for (const std::size_t column : chosen_.labels) {
+      if (is_class()) table_.labels.push_back(fields[column]);
+      if (!is_class()) table_.targets.push_back(target_of(fields[column], column));
+    }
     table_.lines.push_back(line_);
     table_.numbers.push_back(number);
+  }
+
+  [[nodiscard]] bool is_class() const { return format_.kind == LabelKind::classes; }
+  [[nodiscard]] bool needs_label() const { return known_ == nullptr || known_->needs_label; }
+  // A class may be called NA.
+  [[nodiscard]] bool lacks_label(const std::string& field) const {
+    return is_class() ? field.empty() : is_missing(field);
+  }
+
+  [[nodiscard]] float target_of(const std::string& field, std::size_t column) const {
+    if (is_missing(field)) return std::numeric_limits<float>::quiet_NaN();  // only if no label is needed
+    const auto value = number_of(field, format_.decimal);
+    const std::string trouble = target_trouble(format_.kind, static_cast<float>(value.value_or(NAN)));
+    if (trouble.empty()) return static_cast<float>(*value);
+    refuse("column " + std::to_string(column + 1) + ", the label: '" + field.substr(0, 40) + "' " + trouble +
+           ": correct it, or, if labels are classes, leave the loss of [model] out");
   }
 
   [[nodiscard]] float value_of(const std::string& field, std::size_t column) const {
@@ -206,13 +240,11 @@ class TableReader {
   std::uint64_t line_ = 1;
 };
 
-}  // namespace
-
-std::vector<Option> csv_format_options() {
+std::vector<Option> table_options() {
   const auto is_separator = [](const std::string& text) {
     return std::ranges::any_of(separators, [&](const auto& it) { return text == it.first; });
   };
-  return {text_option("label", "", "the label's column, by name or number from 1; default: the last"),
+  return {list_option("label", "the label's column, by name or number from 1, or several; default: the last"),
           list_option("columns", "the inputs, by name or number; default: all but the label"),
           list_option("skip", "instead of columns: those that are not inputs"),
           flag_option("header", true, "whether the first line contains the names of the columns"),
@@ -225,16 +257,25 @@ std::vector<Option> csv_format_options() {
            [](const std::string& text) { return missing_rule(text).has_value(); }}};
 }
 
+}  // namespace
+
+std::vector<Option> csv_format_options() {
+  std::vector<Option> all = table_options();
+  std::ranges::move(label_options(), std::back_inserter(all));
+  return all;
+}
+
 CsvFormat csv_format(const Options& options) {
   const std::string separator = options.text("separator");
   CsvFormat format{
-      options.has("label") ? options.text("label") : "",
+      list_of(options, "label"),
       options.flag("header"),
       list_of(options, "columns"),
       list_of(options, "skip"),
       std::ranges::find(separators, separator, [](const auto& it) { return std::string(it.first); })->second,
       options.text("decimal")[0],
-      *missing_rule(options.text("missing"))};
+      *missing_rule(options.text("missing")),
+      label_options_in(options).kind};
   if (!format.columns.empty() && !format.skip.empty())
     refuse_setup("columns and skip are both given: columns alone are the inputs: leave skip out");
   return format;

@@ -1,5 +1,5 @@
-// Tables of numbers with a label column, from CSV files: which columns are the inputs, which one is the
-// label, and what becomes of missing values.
+// Tables of numbers with a label column (or columns of targets), from CSV files: which columns are the
+// inputs, which are the labels, and what becomes of missing values.
 #pragma once
 
 #include <steelyard/choice.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "worker/data/file_bytes.h"
+#include "worker/data/targets.h"
 
 namespace steelyard {
 
@@ -25,13 +26,15 @@ struct MissingRule {
 };
 
 struct CsvFormat {
-  std::string label{};  // the label's column: its name, or its number from 1; empty: the last
-  bool header = true;   // the first record contains the names
+  // The label's column, or those of the targets: names, or numbers from 1; empty: the last column.
+  std::vector<std::string> label{};
+  bool header = true;  // the first record contains the names
   // Inputs, by name or number: only these, in this order; or all but these. At most one of the two is given.
   std::vector<std::string> columns{}, skip{};
   char separator = 0;  // 0: found in each file (csv_file.h)
   char decimal = '.';  // or ','
   MissingRule missing{};
+  LabelKind kind = LabelKind::classes;  // a label of classes has one column
 };
 
 // The options of a job file with these meanings, and their values.
@@ -41,10 +44,13 @@ CsvFormat csv_format(const Options& options);
 struct CsvTable {
   std::vector<float> values;           // of the inputs: a row of `columns` for each record
   std::vector<std::string> labels;     // of each record; empty: the file has no label column
+  std::vector<float> targets;          // instead of labels if they are numbers: a row for each record; NaN if
+                                       // one is missing in a file that needs no label
   std::vector<std::uint64_t> lines;    // of each record, from 1
   std::vector<std::uint64_t> numbers;  // of each record in the file, from 0: dropped ones count
-  std::vector<std::string> names;      // of the inputs, then of the label; empty without a header
+  std::vector<std::string> names;      // of the inputs, then of the labels; empty without a header
   std::uint32_t columns = 0;           // inputs
+  std::uint32_t label_columns = 0;     // 0: the file has none
   std::uint64_t records = 0;           // of the file, with dropped ones
 
   [[nodiscard]] std::uint64_t size() const { return lines.size(); }

@@ -16,9 +16,13 @@ void check(const DataSets& sets) {
   if (!sets.train || !sets.test) refuse_setup("it is incomplete: make a training and a test set");
   if (sets.train->size() == 0 || sets.test->size() == 0) refuse_setup("it has a set without samples");
   if (sets.train->shape() != sets.test->shape() || sets.train->classes() != sets.test->classes() ||
-      sets.train->labels() != sets.test->labels() || sets.train->labels() == 0) {
-    refuse_setup("training and test set differ in shape or classes, or in labels of a sample");
+      sets.train->labels() != sets.test->labels() || sets.train->labels() == 0 ||
+      sets.train->targets() != sets.test->targets()) {
+    refuse_setup("training and test set differ in shape or classes, or in labels or targets of a sample");
   }
+  const DataSet& train = *sets.train;
+  if (train.targets() > 0 && (train.classes() != train.targets() || train.labels() != 1))
+    refuse_setup("a sample with targets has one label, and as many classes as targets: make classes() so");
 }
 
 // The first `size` samples of a set, which it shares.
@@ -35,6 +39,8 @@ class FirstSamples final : public DataSet {
   }
   void prepare(std::span<const std::uint64_t> indices) const override { all_->prepare(indices); }
   [[nodiscard]] std::string name(std::uint64_t index) const override { return all_->name(index); }
+  [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
+  void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
 
  private:
   std::shared_ptr<const DataSet> all_;

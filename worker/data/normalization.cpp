@@ -37,12 +37,11 @@ void PaddedDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels
   black(0, filled);
 }
 
-namespace {
-
-// Rounding leaves a small variance in constant values.
 double deviation_of(double variance, double mean) {
   return variance <= 1e-12 * mean * mean ? 1 : std::sqrt(variance);
 }
+
+namespace {
 
 double of_channel(const std::vector<double>& values, std::size_t channel) {
   return values.size() == 1 ? values[0] : values.at(channel);

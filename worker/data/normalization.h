@@ -28,6 +28,8 @@ class PaddedDataSet final : public DataSet {
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
   void prepare(std::span<const std::uint64_t> indices) const override { inner_->prepare(indices); }
   [[nodiscard]] std::string name(std::uint64_t index) const override { return inner_->name(index); }
+  [[nodiscard]] std::uint32_t targets() const override { return inner_->targets(); }
+  void read_targets(std::uint64_t index, float* into) const override { inner_->read_targets(index, into); }
 
  private:
   const std::shared_ptr<const DataSet> inner_;
@@ -44,6 +46,9 @@ using Histograms = std::vector<std::array<std::uint64_t, 256>>;
 Normalization normalization_of(const Histograms& counts);
 // For the values that this set reads, without NaN; one mean and deviation for each channel.
 Normalization measure(const DataSet& data);
+// The square root of a variance about this mean, or 1 for constant values, whose variance is 0 but for
+// rounding.
+double deviation_of(double variance, double mean);
 
 // Both sets; `normalized`: each channel with the training set's measure().
 template <class Set>

@@ -77,12 +77,18 @@ std::optional<std::uint32_t> ClassNames::find(const std::string& label) const {
   return number ? found_in(by_number_, *number) : std::nullopt;
 }
 
-void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
+void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels, float* targets,
                  const std::function<std::string()>& place) {
   try {
     data.read(index, into, labels);
+    if (data.targets() > 0) data.read_targets(index, targets);
   } catch (...) {
     in_name_of(place(), [] { throw; });
+  }
+  if (data.targets() > 0) {
+    if (std::all_of(targets, targets + data.targets(), [](float it) { return std::isfinite(it); })) return;
+    throw Failure(ExitCode::configuration,
+                  place() + ": one of its targets is not a finite number: correct it");
   }
   const std::span all(labels, data.labels());
   const auto wrong = std::ranges::find_if(all, [&](std::uint32_t label) { return label >= data.classes(); });

@@ -41,9 +41,10 @@ class ClassNames {
 // Parses all of the text, which may begin with '+', as a finite number; std::nullopt otherwise.
 std::optional<double> finite_number(std::string_view text);
 
-// Reads one sample. Any exception, or a label not below classes(), becomes a Failure that begins with the
-// sample's place: "data set 'rings', training sample 17".
-void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels,
+// Reads one sample; `targets` has room for its targets. Any exception, a label not below classes(), or a
+// target that is not finite becomes a Failure that begins with the sample's place: "data set 'rings',
+// training sample 17".
+void read_sample(const DataSet& data, std::uint64_t index, float* into, std::uint32_t* labels, float* targets,
                  const std::function<std::string()>& place);
 
 }  // namespace steelyard

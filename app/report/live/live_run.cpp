@@ -150,18 +150,20 @@ std::string LiveRun::status() const {
   const ReportedRun it = run();
   const RunStatus status = status_of(it);
   const std::string state = result_.known ? result_.outcome : "running";
-  const Json json = {{"format", 1},
-                     {"run", it.path},
-                     {"state", state},
-                     {"text", status_text(it, state)},
-                     {"epoch", status.epoch},
-                     {"round", status.round},
-                     {"done", known_or_null(status.done)},
-                     {"seconds_left", known_or_null(status.seconds_left)},
-                     {"samples_per_second", status.samples_per_second()},
-                     {"percent_of_ideal", known_or_null(100 * status.ideal())},
-                     {"accuracy", known_or_null(status.accuracy)},
-                     {"workers", workers_json(it, status)}};
+  Json json = {{"format", 1},
+               {"run", it.path},
+               {"state", state},
+               {"text", status_text(it, state)},
+               {"epoch", status.epoch},
+               {"round", status.round},
+               {"done", known_or_null(status.done)},
+               {"seconds_left", known_or_null(status.seconds_left)},
+               {"samples_per_second", status.samples_per_second()},
+               {"percent_of_ideal", known_or_null(100 * status.ideal())},
+               {"accuracy", known_or_null(status.accuracy)},
+               {"workers", workers_json(it, status)}};
+  if (std::isfinite(status.test_loss)) json["test_loss"] = status.test_loss;
+  add_error(json, status.error);
   return dump_json(json, 2) + "\n";
 }
 
@@ -180,6 +182,7 @@ void RunCounters::add(const RunRound& it, const std::vector<std::string>& names)
     ++evaluations;
     test_loss = it.loss;
     test_accuracy = it.accuracy;
+    error = it.error;
     return;
   }
   const double slowest = it.slowest();
@@ -221,6 +224,13 @@ std::string metrics_text(const RunCounters& it, const RunLabels& labels, double 
   text.known("loss", "Mean over the samples of the last round.", it.loss);
   text.known("accuracy_ratio", "Share of right answers in the last round.", it.accuracy);
   text.known("test_loss", "At the last evaluation.", it.test_loss);
+  if (it.error.known()) {
+    const bool squared = it.error.name == "RMSE";
+    text.known(squared ? "test_rmse" : "test_mae",
+               std::string(squared ? "Root mean squared" : "Mean absolute") +
+                   " error at the last evaluation, in the units of the labels.",
+               it.error.value);
+  }
   text.known("test_accuracy_ratio", "Share of right answers at the last evaluation.", it.test_accuracy);
   text.known("ideal_ratio", "Speed of the last round, compared with its best split: 1 is ideal.", it.ideal);
   if (last_round > 0)

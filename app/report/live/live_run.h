@@ -37,6 +37,7 @@ struct RunCounters {
   std::uint64_t rounds = 0, evaluations = 0, samples = 0;
   double seconds = 0, exchange = 0;                                                 // of training
   double loss = -1, accuracy = -1, test_loss = -1, test_accuracy = -1, ideal = -1;  // the last; -1: none
+  TestError error{};                                                                // at the last evaluation
   std::uint64_t epoch = 0, round = 0;  // of the last round, counted from 1
   std::map<std::string, WorkerCounters> workers;
 

@@ -38,6 +38,7 @@ Json cards(const ReportedRun& run, const Finding& finding) {
   const RunResult& result = run.record.result;
   double ideal = result.percent_of_ideal, rate = result.samples_per_second, accuracy = result.accuracy;
   double test_loss = result.test_loss;
+  TestError error = result.error;
   if (ideal < 0 && finding.ideal_seconds >= 0) ideal = 100 * finding.ideal_seconds / finding.seconds;
   if (rate < 0 && finding.seconds > 0) rate = finding.samples / finding.seconds;
   std::uint64_t evaluations = 0;
@@ -47,12 +48,14 @@ Json cards(const ReportedRun& run, const Finding& finding) {
     if (result.known) continue;
     accuracy = round.accuracy;
     test_loss = round.loss;
+    error = round.error;
   }
   Json list = Json::array();
-  const auto card = [&](const char* label, const std::string& value, const std::string& note) {
+  const auto card = [&](const std::string& label, const std::string& value, const std::string& note) {
     list.push_back({{"label", label}, {"value", value}, {"note", note}});
   };
   if (accuracy >= 0) card("test accuracy", percent(accuracy, 2), count_of(evaluations, "evaluation"));
+  if (error.known()) card("test " + error.name, error.text(), count_of(evaluations, "evaluation"));
   if (!(accuracy >= 0) && std::isfinite(test_loss))
     card("test loss", fixed(test_loss, 4), count_of(evaluations, "evaluation"));
   card("training time", at_text(finding.seconds),
@@ -305,6 +308,8 @@ Json state_of_run(const ReportedRun& run, bool live) {
   std::string text = status.round == 0 ? "no round has ended" : progress_text(run, status, !ended);
   if (known == "finished" && result.accuracy >= 0)
     text = percent(result.accuracy, 2) + " test accuracy, " + text;
+  else if (known == "finished" && result.error.known())
+    text = result.error.text() + " test " + result.error.name + ", " + text;
   else if (known == "finished" && std::isfinite(result.test_loss))
     text = fixed(result.test_loss, 4) + " test loss, " + text;
   if (name == "failed") text = known + (result.text.empty() ? "" : ": " + result.text) + "; " + text;

@@ -63,7 +63,8 @@ RunResult result_of(const std::string& text) {
           number_at(json, "seconds", -1),
           number_at(json, "samples_per_second", -1),
           number_at(json, "percent_of_ideal", -1),
-          number_at(json, "test_loss", std::numeric_limits<double>::quiet_NaN())};
+          number_at(json, "test_loss", std::numeric_limits<double>::quiet_NaN()),
+          error_in(json)};
 }
 
 namespace fs = std::filesystem;
@@ -73,7 +74,7 @@ constexpr std::size_t most_mb = 2048;  // of a file of lines
 std::string text_of(const std::string& path, const std::string& what, bool needed) {
   std::error_code ignored;
   if (!needed && !fs::exists(path, ignored)) return "";
-  return read_input(path, {what, most_mb, "give the directory of a run, such as runs/job-1"});
+  return read_input(path, {what, most_mb, "give the directory of a run, such as runs/job-1", ExitCode::io});
 }
 
 std::string last_part(const std::string& path) {
@@ -148,6 +149,7 @@ class RunReader::Lines {
     round.loss = number_at(line, "loss", none);
     round.accuracy = number_at(line, "accuracy", none);
     round.percent_of_ideal = number_at(line, "percent_of_ideal", -1);
+    round.error = error_in(line);
     add_parts(line, round);
     last_ = round.end;
     parts_ += round.parts.size() + 1;

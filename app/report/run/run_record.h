@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/report/test_error.h"
+
 namespace steelyard {
 
 struct RunPart {
@@ -30,6 +32,7 @@ struct RunRound {
   double begin = 0, end = 0;
   double loss = 0, accuracy = 0;  // not finite where the record has null
   double percent_of_ideal = -1;   // -1: unknown
+  TestError error{};              // of an evaluation
   std::vector<RunPart> parts;     // of the workers that had samples
 
   [[nodiscard]] double seconds() const { return end - begin; }
@@ -52,6 +55,7 @@ struct RunResult {
   std::string outcome, text, checkpoint;
   double accuracy = -1, seconds = -1, samples_per_second = -1, percent_of_ideal = -1;
   double test_loss = NAN;  // unknown: NaN
+  TestError error{};
 };
 
 struct RunRecord {

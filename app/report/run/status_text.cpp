@@ -165,6 +165,7 @@ RunStatus status_of(const ReportedRun& run) {
   if (test == run.record.rounds.rend()) return it;
   if (test->accuracy >= 0) it.accuracy = test->accuracy;
   it.test_loss = test->loss;
+  it.error = test->error;
   return it;
 }
 
@@ -189,6 +190,9 @@ std::string status_text(const ReportedRun& run, const std::string& state) {
   if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + rounds;
   if (status.accuracy >= 0)
     text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
+  else if (status.error.known())
+    text += "  test " + status.error.name + std::string(15 - status.error.name.size(), ' ') +
+            status.error.text() + "\n";
   else if (std::isfinite(status.test_loss))
     text += "  test loss           " + fixed(status.test_loss, 4) + "\n";
   text += workers_table(run, status);

@@ -21,6 +21,7 @@ struct RunStatus {
   double seconds_left = -1;
   double accuracy = -1;    // at the last evaluation, 0..1
   double test_loss = NAN;  // likewise; unknown: NaN
+  TestError error{};       // likewise
 
   [[nodiscard]] double samples_per_second() const {
     return finding.samples / std::max(finding.seconds, 1e-9);

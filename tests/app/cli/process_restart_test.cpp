@@ -111,7 +111,7 @@ TEST_F(ProcessRestart, TheJournalCommandPrintsTheSameEachTime) {
 
 // At 4 MB the journal is replaced by a shorter one that contains the scheduler's state.
 TEST_F(ProcessRestart, ContinuesFromACondensedJournal) {
-  Process killed(path("killed.log"), train("killed", {"train.epochs=80", "train.batch=32",
+  Process killed(path("killed.log"), train("killed", {"train.epochs=40", "train.batch=32",
                                                       "train.checkpoint_every=0", "train.evaluate_every=0"}));
   std::uintmax_t most = 0;
   const auto is_condensed = [&] {
@@ -122,11 +122,11 @@ TEST_F(ProcessRestart, ContinuesFromACondensedJournal) {
   ASSERT_TRUE(eventually(is_condensed)) << most;
   ASSERT_TRUE(restart_scheduler(killed));
   ends_clean(killed, 0);
-  expect_each_round_once("killed", 80 * 256);
+  expect_each_round_once("killed", 40 * 256);
   const std::string events = text_of(path("killed/events.jsonl"));
   EXPECT_EQ(times(events, "the scheduler was restarted"), 1U);
   EXPECT_EQ(times(events, "worker 'ada' joined"), 1U);
-  EXPECT_THAT(killed.output(), HasSubstr("(20480 rounds)"));
+  EXPECT_THAT(killed.output(), HasSubstr("(10240 rounds)"));
 }
 
 TEST_F(ProcessRestart, TheSchedulerRestartsBeforeTrainingBegins) {

@@ -71,6 +71,23 @@ TEST_F(ProcessStandby, ASupersededSchedulerExits) {
   expect_undisturbed("standby");
 }
 
+// A worker that was stopped meanwhile still has its connection to the former scheduler, while the servers
+// follow the standby.
+TEST_F(ProcessStandby, ASupersededSchedulerKeepsNoWorker) {
+  begin();
+  const auto& ada = others[2];
+  ada->signal(SIGSTOP);
+  scheduler->signal(SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return standby->says("continuing job"); })) << standby->output();
+  EXPECT_TRUE(eventually([&] { return standby->says("worker 'ada'"); })) << standby->output();
+  scheduler->signal(SIGCONT);
+  ada->signal(SIGCONT);
+  EXPECT_EQ(scheduler->code(), 78) << scheduler->output();
+  ends_clean(*standby, 0);
+  for (const auto& other : others) ends_clean(*other, 0);
+  expect_undisturbed("standby");
+}
+
 TEST_F(ProcessStandby, LosingTheStandbyDoesNotDisturbTheJob) {
   begin();
   standby->signal(SIGKILL);

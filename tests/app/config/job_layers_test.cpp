@@ -51,7 +51,7 @@ TEST(JobLayers, HiddenLayersOfAPerceptron) {
 
 TEST(JobLayers, OptionsThatAModelDoesNotHave) {
   EXPECT_EQ(refusal("[model]\nname = \"mlp\"\nlayers = [32, 16]\n"),
-            "j.toml:3:10: model 'mlp' has no option 'layers' (valid: hidden, dropout)");
+            "j.toml:3:10: model 'mlp' has no option 'layers' (valid: hidden, dropout, loss)");
   EXPECT_THAT(
       refusal("[model]\nname = \"mlp\"\nhidden = [32, 0]\n"),
       HasSubstr("j.toml:3:10: model 'mlp', option hidden = '[\"32\",\"0\"]': give a list of whole numbers"));

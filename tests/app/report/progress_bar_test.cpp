@@ -57,6 +57,17 @@ TEST(ProgressBar, EachWidthHasItsLayout) {
   }
 }
 
+// A model that predicts one number has an error.
+TEST(ProgressBar, AnErrorStandsInPlaceOfTheAccuracy) {
+  ProgressView v = a_view();
+  v.accuracy = -1;
+  v.test_loss = 0.0281;
+  EXPECT_THAT(plain_line(v), HasSubstr("  loss 0.4321  test loss 0.0281  11480"));
+  v.error = {"RMSE", 38129.627};
+  EXPECT_THAT(plain_line(v), HasSubstr("  loss 0.4321  RMSE 38129.6  11480"));
+  EXPECT_THAT(progress_line(v, {true, false, 80}), HasSubstr("  loss 0.432  RMSE 3.81e+04  11480"));
+}
+
 // Even late in a long run with many fast workers.
 TEST(ProgressBar, AnOrdinaryTerminalShowsSharesAndTimeLeft) {
   ProgressView v = a_view();

@@ -103,6 +103,28 @@ TEST_F(RecorderTest, EachRoundIsOneLine) {
   EXPECT_EQ(all[1]["accuracy"], 0.75);
 }
 
+// A model that predicts one number has an error in place of the accuracy.
+TEST_F(RecorderTest, NumbersHaveAnErrorInTheirUnits) {
+  file_.job.model_options["loss"] = "mse";
+  SampleSource source;
+  source.target_mean = {5}, source.target_deviation = {200};
+  Recorder recorder(file_, run(), bar_, false, {file_.job, source});
+  RoundRecord round = a_round(12), evaluation = an_evaluation(13, -1);
+  round.accuracy = -1;
+  evaluation.loss = 0.25;
+  recorder.handle(round, at(1));
+  recorder.handle(evaluation, at(2));
+  recorder.handle(a_round(13), at(3));
+  recorder.handle(Ended{}, at(4));
+  const auto all = lines();
+  EXPECT_FALSE(all[0].contains("rmse")) << "a round of training has its loss only";
+  EXPECT_EQ(all[1]["rmse"], 100);
+  EXPECT_TRUE(all[1]["accuracy"].is_null());
+  EXPECT_EQ(nlohmann::json::parse(verdict_json(recorder.verdict()))["rmse"], 100);
+  EXPECT_THAT(recorder.summary(), AllOf(HasSubstr("test RMSE           100\n"),
+                                        HasSubstr("test loss           0.25"), Not(HasSubstr("accuracy"))));
+}
+
 // Its gradients were added, but all of its workers were lost before they reported.
 TEST_F(RecorderTest, ARoundWithoutReportsHasNullMeasurements) {
   Recorder recorder(file_, run(), bar_);

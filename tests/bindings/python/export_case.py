@@ -136,6 +136,33 @@ class ExportCase(unittest.TestCase):
             self.assertLess(abs(probabilities[i, best] - probability), CLOSE, f'sample {i}')
             self.assertLess(probabilities[i].max() - probability, CLOSE, f'sample {i}: another class')
 
+    def train_targets(self, loss):
+        """Trains a model with two targets, far from 0 and of unlike size, in the folder `run`. Returns the raw test
+        samples."""
+        random = numpy.random.default_rng(5)
+        for part in ('train', 'test'):
+            inputs = random.normal(3, 2, (20, 5)).astype(numpy.float32)
+            numbers = inputs[:, :2] * [1000, 0.5] + [50000, -3]
+            numpy.save(self.folder / f'{part}_inputs.npy', inputs)
+            numpy.save(self.folder / f'{part}_labels.npy', (inputs[:, :2] > 3) if loss == 'bce' else numbers)
+        files = '\n'.join(f'{part}_{what} = "{part}_{what}.npy"'
+                          for part in ('train', 'test') for what in ('inputs', 'labels'))
+        (self.folder / 'job.toml').write_text(
+            f'[model]\nname = "mlp"\nhidden = [8]\nloss = "{loss}"\n[data]\nname = "npy"\n{files}\n'
+            '[train]\nbatch = 10\nepochs = 5\n[[worker]]\n')
+        shutil.rmtree(self.folder / 'run', ignore_errors=True)
+        self.steelyard('train', 'job.toml', '--run-dir', 'run', '--quiet')
+        return numpy.load(self.folder / 'test_inputs.npy')
+
+    def assert_equal_to_predicted_targets(self, outputs):
+        """`outputs`: [sample][target], numbers of the data or probabilities."""
+        with open(self.folder / 'predicted.csv', 'w') as file:
+            file.write(self.steelyard('predict', 'run'))
+        with open(self.folder / 'predicted.csv', newline='') as file:
+            predicted = numpy.array([(float(it['value0']), float(it['value1'])) for it in csv.DictReader(file)])
+        self.assertEqual(predicted.shape, (20, 2))
+        numpy.testing.assert_allclose(numpy.asarray(outputs), predicted, rtol=CLOSE, atol=CLOSE)
+
     def models(self):
         """The names of the models to test; `layers` is a model of the job file."""
         self.assertEqual(set(MODELS), built_in_models(), 'every built-in model is tested')

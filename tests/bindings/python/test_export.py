@@ -25,6 +25,14 @@ class StateDict(ExportCase):
                     scores = self.exported()[0](torch.from_numpy(samples))
                 self.assert_equal_to_predict(scores.softmax(-1))
 
+    def test_targets_have_the_units_of_the_data(self):
+        for loss in ('mse', 'mae', 'bce'):
+            with self.subTest(loss):
+                samples = torch.from_numpy(self.train_targets(loss))
+                with torch.no_grad():
+                    outputs = self.exported()[0](samples)
+                self.assert_equal_to_predicted_targets(outputs.sigmoid() if loss == 'bce' else outputs)
+
     def test_the_module_can_be_trained_on_and_saved(self):
         samples = torch.from_numpy(self.train('resnet20', (8, 8, 3), 10, 'grain = 2\n'))
         model, before, _ = self.exported()

@@ -24,6 +24,15 @@ class Onnx(ExportCase):
                 self.assert_equal_to_predict(probabilities)
                 self.assertEqual(scores.shape, probabilities.shape)
 
+    def test_targets_have_the_units_of_the_data(self):
+        for loss in ('mse', 'mae', 'bce'):
+            with self.subTest(loss):
+                samples = self.train_targets(loss)
+                name = 'probabilities' if loss == 'bce' else 'scores'
+                session = self.session()
+                self.assertEqual(len(session.get_outputs()), 2 if loss == 'bce' else 1)
+                self.assert_equal_to_predicted_targets(session.run([name], {'input': samples})[0])
+
     def test_any_number_of_samples_and_the_metadata(self):
         samples = self.train('softmax', (1, 1, 7), 3, '')
         session = self.session()

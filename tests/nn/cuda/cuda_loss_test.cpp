@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "core/random.h"
@@ -20,9 +21,10 @@ struct Result {
   Floats gradient;
 };
 
-// Runs on the device and adds `times` micro-batches into one sum.
+// Runs on the device and adds `times` micro-batches into one sum. `targets`: of losses that take them, beside
+// a label for each sample, which is not read.
 Result on_device(const LossOptions& loss, const Floats& scores, const Labels& labels, std::uint32_t count,
-                 bool in_place = false, unsigned times = 1) {
+                 bool in_place = false, unsigned times = 1, const Floats& targets = {0}) {
   const auto size = static_cast<std::uint32_t>(labels.size() / loss.labels);
   Stream stream;
   Products products(stream, Precision::float32);
@@ -37,12 +39,21 @@ Result on_device(const LossOptions& loss, const Floats& scores, const Labels& la
   const DeviceArray<BatchNumbers> numbers_there(1);
   const DeviceArray<LossSums> sums_there(1);
   const DeviceArray<std::uint32_t> labels_there(labels.size());
+  PinnedArray<float> targets_here(targets.size());
+  std::copy(targets.begin(), targets.end(), targets_here.data());
+  const DeviceArray<float> targets_there(targets.size());
+  stream.copy_array(targets_there.data(), targets_here.data(), targets.size());
   const DeviceArray<float> scores_there(scores.size()), gradient(scores.size()),
       workspace(loss_workspace(loss, size));
   stream.copy_array(numbers_there.data(), numbers.data(), 1);
   stream.copy_array(sums_there.data(), sums.data(), 1);
   stream.copy_array(labels_there.data(), labels_here.data(), labels.size());
-  const Context context{stream, products, numbers_there.data(), nullptr, labels_there.data()};
+  const Context context{.stream = stream,
+                        .products = products,
+                        .numbers = numbers_there.data(),
+                        .positions = nullptr,
+                        .labels = labels_there.data(),
+                        .targets = targets_there.data()};
   float* const to = in_place ? scores_there.data() : gradient.data();
   for (unsigned t = 0; t < times; ++t) {
     stream.copy_array(scores_there.data(), scores_here.data(), scores.size());
@@ -65,14 +76,15 @@ Result on_device(const LossOptions& loss, const Floats& scores, const Labels& la
   return {*sums.data(), Floats(scores_here.data(), scores_here.data() + scores.size())};
 }
 
-Result on_host(const LossOptions& loss, const Floats& scores, const Labels& labels, std::uint32_t count) {
+Result on_host(const LossOptions& loss, const Floats& scores, const Labels& labels, std::uint32_t count,
+               const Floats& targets = {}) {
   const auto size = static_cast<std::uint32_t>(labels.size() / loss.labels);
-  const MicroBatch batch{.labels = labels.data(), .size = size, .count = count};
+  const MicroBatch batch{.labels = labels.data(), .size = size, .count = count, .targets = targets.data()};
   Result result{{}, Floats(scores.size())};
   const Sums sums =
       evaluate_loss(loss, batch, scores.data(), {std::uint64_t{loss.classes} * loss.labels, 1, loss.classes},
                     result.gradient.data(), size);
-  result.sums = {sums.loss, sums.correct, 0};
+  result.sums = {sums.loss, counts_answers(loss.kind) ? sums.correct : 0, 0};
   return result;
 }
 
@@ -135,6 +147,41 @@ TEST(CudaLoss, DoesNotOverflow) {
   const Result result = on_device({Loss::softmax_cross_entropy, 3}, {1000, 0, -1000}, {1}, 1);
   EXPECT_NEAR(result.sums.loss, 1000, 1e-3);
   EXPECT_THAT(result.gradient, testing::ElementsAre(1, -1, 0));
+}
+
+// Padding has NaN outputs and targets.
+TEST(CudaLoss, AgreesWithTheHostForTargets) {
+  Random random(4);
+  for (const Loss kind : {Loss::mean_squared_error, Loss::mean_absolute_error, Loss::binary_cross_entropy}) {
+    for (const std::uint32_t each : {1, 3, 40, 700}) {
+      SCOPED_TRACE(word_of(kind) + ", targets " + std::to_string(each));
+      const std::uint32_t size = 8, count = 5;
+      Floats outputs, targets;
+      for (std::uint32_t i = 0; i < size * each; ++i) {
+        const bool real = i < count * each;
+        outputs.push_back(real ? static_cast<float>(4 * random.normal()) : NAN);
+        targets.push_back(real ? static_cast<float>(random.below(2)) : NAN);
+        // The first sample answers all right, up to a probability of 1 and a loss of 0.
+        if (i < each) outputs.back() = targets.back() > 0 ? 100.0F : -100.0F;
+      }
+      const LossOptions loss{kind, each};
+      const Result expected = on_host(loss, outputs, Labels(size), count, targets);
+      if (kind == Loss::binary_cross_entropy) {
+        EXPECT_GE(expected.sums.correct, 1U);
+      }
+      in_each_schedule(
+          [&] { expect_same(on_device(loss, outputs, Labels(size), count, false, 1, targets), expected); });
+      expect_same(on_device(loss, outputs, Labels(size), count, true, 1, targets), expected);
+    }
+  }
+}
+
+TEST(CudaLoss, NanOutputsGiveANanLossOfTargets) {
+  for (const Loss kind : {Loss::mean_squared_error, Loss::mean_absolute_error, Loss::binary_cross_entropy}) {
+    const Result result = on_device({kind, 2}, {NAN, 1}, {0}, 1, false, 1, {0, 1});
+    EXPECT_TRUE(std::isnan(result.sums.loss));
+    EXPECT_TRUE(std::isnan(result.gradient[0]));
+  }
 }
 
 // The results of the two other samples do not change.

@@ -35,7 +35,9 @@ Manifest a_manifest() {
               10,
               {"cat", "dog \"x\"", "ü"},
               {"height", "kind"},
-              {"linear, outputs = 3", "relu"}};
+              {"linear, outputs = 3", "relu"},
+              std::vector<double>(10, 0.1 + 0.2),
+              std::vector<double>(10, 1e-3)};
   m.files["model.safetensors"] = {92, "99aa06d3014798d86001c324468d497f"};
   return m;
 }
@@ -65,17 +67,25 @@ TEST(Manifest, RoundTrips) {
   EXPECT_EQ(m.files, a_manifest().files);
 }
 
+TEST(Manifest, EachTargetHasItsScale) {
+  Manifest m = a_manifest();
+  m.source.target_mean.pop_back();
+  EXPECT_THAT(refusal(manifest_text(m)), HasSubstr("does not have a number for each target"));
+}
+
 // An earlier release did not store the shape of the samples.
 TEST(Manifest, ReadsTheSamplesOfAnEarlierRelease) {
   using Json = nlohmann::ordered_json;
   Json whole = Json::parse(manifest_text(a_manifest()));
-  for (const char* key : {"height", "width", "channels", "classes", "class_names", "column_names", "layers"})
+  for (const char* key : {"height", "width", "channels", "classes", "class_names", "column_names", "layers",
+                          "target_mean", "target_deviation"})
     EXPECT_EQ(whole["checkpoint"]["samples"].erase(key), 1U);
   const std::string body = whole["checkpoint"].dump();
   whole["xxh3_128"] = seal(std::as_bytes(std::span(body))).xxh3_128;
   SampleSource expected = a_manifest().source;
   expected.height = expected.width = expected.channels = expected.classes = 0;
   expected.class_names = expected.column_names = expected.layers = {};
+  expected.target_mean = expected.target_deviation = {};
   EXPECT_EQ(parse_manifest(whole.dump(), "M.json").source, expected);
 }
 

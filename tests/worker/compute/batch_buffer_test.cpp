@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "tests/worker/made_data.h"
 
@@ -67,6 +68,24 @@ TEST(BatchBuffer, PaddingIsCleared) {
     EXPECT_EQ(batch.inputs[std::size_t{2} * i + 1], 0);
     EXPECT_EQ(batch.labels[i], 0u);
     EXPECT_EQ(batch.positions[i], 0u);
+  }
+}
+
+TEST(BatchBuffer, ReadsTargets) {
+  const DataSets data{std::make_shared<TargetData>(40), std::make_shared<TargetData>(40, 5), "numbers"};
+  BatchBuffer buffer({1, 1, 2}, 1, cpu_sizes, 2);
+  EXPECT_NE(buffer.fill(SampleOrder(data, Purpose::train, 5, 0), {0, 32}).targets, nullptr);
+  const nn::MicroBatch& batch = buffer.fill(SampleOrder(data, Purpose::evaluate, 5, 0), {37, 40});
+  ASSERT_EQ(batch.size, 4U);
+  EXPECT_THAT(std::vector(batch.targets, batch.targets + 8),
+              testing::ElementsAre(37, -37, 38, -38, 39, -39, 0, 0))
+      << "padding is cleared";
+  try {
+    buffer.fill(SampleOrder(data, Purpose::evaluate, 5, 0), {0, 8});
+    FAIL() << "a target that is not finite is refused";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(),
+                testing::HasSubstr("data set 'numbers', test sample 5: one of its targets is not a finite"));
   }
 }
 

@@ -92,7 +92,7 @@ class NodeCut : public testing::Test {
     float sum = 0, into[2] = {}, scratch[2] = {};
     std::uint32_t label = 0;
     for (Position at = positions.begin; at < positions.end; ++at) {
-      order.read(at, into, &label, scratch);
+      order.read(at, into, &label, nullptr, scratch);
       sum += into[0];
     }
     return sum;

@@ -19,7 +19,8 @@ nn::Model perceptron() { return nn::Model({1, 1, 20}, 5).linear("a", 30).relu().
 ParallelEngine parallel(const nn::Model& model, std::size_t threads) {
   std::vector<std::unique_ptr<Engine>> engines;
   for (std::size_t i = 0; i < threads; ++i) engines.push_back(std::make_unique<CpuEngine>(model));
-  return {std::move(engines), {model.input().size(), model.labels()}};
+  return {std::move(engines),
+          {model.input().size(), model.labels(), takes_targets(model.loss()) ? model.classes() : 0}};
 }
 
 struct Result {
@@ -58,6 +59,17 @@ TEST(ParallelEngine, GivesTheSameAsOneThread) {
       }
     }
   }
+}
+
+TEST(ParallelEngine, CopiesTargets) {
+  const nn::Model model = nn::Model({1, 1, 20}, 2, nn::Loss::mean_squared_error).linear("a", 2);
+  CpuEngine alone(model);
+  ParallelEngine engine = parallel(model, 3);
+  const Result expected = train(alone, model, 40), result = train(engine, model, 40);
+  EXPECT_NEAR(result.sums.loss, expected.sums.loss, 1e-4 * expected.sums.loss);
+  EXPECT_EQ(result.sums.correct, nn::Sums::uncounted);
+  for (std::size_t i = 0; i < result.gradient.size(); ++i)
+    ASSERT_NEAR(result.gradient[i], expected.gradient[i], 1e-4) << i;
 }
 
 TEST(ParallelEngine, EqualPiecesGiveEqualBits) {

@@ -64,6 +64,19 @@ TEST(Workload, AModelMustBeMadeForTheData) {
   EXPECT_THAT(trouble(making(nn::Model({1, 1, 2}, 3).relu()), ExitCode::configuration), HasSubstr("linear"));
 }
 
+TEST(Workload, LossAndDataHaveTheSameKindOfLabels) {
+  const nn::Model squared = nn::Model({1, 1, 2}, 2, nn::Loss::mean_squared_error).linear("out", 2);
+  const DataSets targets{std::make_shared<TargetData>(60), std::make_shared<TargetData>(9), "heights"};
+  EXPECT_TRUE(model_workload(squared, targets).model.has_value());
+  EXPECT_THAT(
+      trouble([&] { (void)model_workload(squared, numbers()); }, ExitCode::configuration),
+      HasSubstr("loss = \"mse\" takes numbers as labels (targets), and data set 'numbers' has classes"));
+  const nn::Model classes = nn::Model({1, 1, 2}, 2).linear("out", 2);
+  EXPECT_THAT(trouble([&] { (void)model_workload(classes, targets); }, ExitCode::configuration),
+              HasSubstr("data set 'heights' has numbers as labels (targets), and the model's loss = "
+                        "\"cross_entropy\" takes classes"));
+}
+
 TEST(Workload, MustMatchTheJob) {
   const Workload workload = model_workload(model(), numbers());
   Job job;

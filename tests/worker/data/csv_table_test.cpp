@@ -47,7 +47,7 @@ TEST_F(CsvTableTest, ColumnsAreChosenByNameOrNumber) {
 }
 
 TEST_F(CsvTableTest, ColumnsAreSkippedByNameOrNumber) {
-  const CsvTable table = read(people, {.label = "city", .skip = {"id", "5"}});
+  const CsvTable table = read(people, {.label = {"city"}, .skip = {"id", "5"}});
   EXPECT_THAT(table.values, ElementsAre(1.5F, 60, 1.75F, 70));
   EXPECT_THAT(table.labels, ElementsAre("Rome", "Oslo"));
 }
@@ -130,7 +130,7 @@ TEST_F(CsvTableTest, AnotherFileOfTheTableMayHaveOtherColumnsInAnyOrder) {
 
 TEST_F(CsvTableTest, WithoutAHeaderTheNumberOfColumnsDecides) {
   const KnownColumns known{{}, 2, "train.csv", false};
-  const CsvFormat format{.label = "1", .header = false};
+  const CsvFormat format{.label = {"1"}, .header = false};
   const CsvTable labelled = read_like(known, "dog,1.5,60\n", format);
   EXPECT_THAT(labelled.values, ElementsAre(1.5F, 60));
   EXPECT_THAT(labelled.labels, ElementsAre("dog"));

@@ -24,6 +24,12 @@ inline Sample sample_of(const DataSet& data, std::uint64_t index) {
   return sample;
 }
 
+inline std::vector<float> targets_of(const DataSet& data, std::uint64_t index) {
+  std::vector<float> targets(data.targets());
+  data.read_targets(index, targets.data());
+  return targets;
+}
+
 // The message of the Failure that open() must throw, with this code.
 template <class Open>
 std::string complaint_of(const Open& open, ExitCode code = ExitCode::io) {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/options.h"
 #include "tests/worker/data/data_checks.h"
+#include "tests/worker/made_data.h"
 #include "worker/data/sets/synthetic.h"
 
 namespace steelyard::data_sets_test {
@@ -58,6 +59,42 @@ TEST(OpenData, RefusesSetsThatDoNotMatch) {
   EXPECT_THAT(refused({make({}), nullptr}), HasSubstr("data set 'own': it is incomplete"));
   EXPECT_THAT(refused({make({}), make({.shape = {28, 27, 1}})}), HasSubstr("differ in shape"));
   EXPECT_THAT(refused({make({}), make({.classes = 9})}), HasSubstr("differ in shape or classes"));
+  const auto two = std::make_shared<TargetData>(9);
+  EXPECT_EQ(open_data("own", {},
+                      {{"own",
+                        [&](const Options&) {
+                          return DataSets{two, two};
+                        }}})
+                .train->targets(),
+            2U);
+  EXPECT_THAT(refused({two, std::make_shared<NumberedData>(9)}), HasSubstr("differ in shape or classes"));
+  class ThreeClasses final : public TargetData {
+   public:
+    using TargetData::TargetData;
+    [[nodiscard]] std::uint32_t classes() const override { return 3; }
+  };
+  const auto three = std::make_shared<ThreeClasses>(9);
+  EXPECT_THAT(refused({three, three}), HasSubstr("as many classes as targets"));
+}
+
+// The options of pictures keep the targets of their samples.
+TEST(OpenData, PicturesMayHaveTargets) {
+  const TemporaryFolder folder;
+  const std::string x = folder.write("x.npy", npy<float>("<f4", "(3, 2, 2)", std::vector<float>(12, 1)))
+                            .string(),
+                    y = folder.write("y.npy", npy<float>("<f4", "(3, 2)", {1, 2, 3, 4, 5, 6})).string();
+  const DataSets sets = open_data("npy", {{"train_inputs", x},
+                                          {"train_labels", y},
+                                          {"test_inputs", x},
+                                          {"test_labels", y},
+                                          {"targets", "numbers"},
+                                          {"scale_targets", "false"},
+                                          {"pad", "4"},
+                                          {"train_samples", "2"}});
+  EXPECT_EQ(sets.train->size(), 2U);
+  EXPECT_EQ(sets.train->shape(), (nn::Shape{4, 4, 1}));
+  EXPECT_EQ(sets.train->targets(), 2U);
+  EXPECT_THAT(targets_of(*sets.train, 1), testing::ElementsAre(3, 4));
 }
 
 TEST(OpenData, SyntheticTakesItsOptions) {

@@ -65,6 +65,33 @@ TEST_F(Npy, NormalizesByTheTrainingSet) {
               ElementsAre(3, 6));
 }
 
+TEST_F(Npy, ReadsTargets) {
+  const auto x = file("x.npy", npy<float>("<f4", "(2, 1)", {1, 3})),
+             one = file("y.npy", npy<double>("<f8", "(2,)", {-10, 30})),
+             two = file("z.npy", npy<std::uint8_t>("|u1", "(2, 2)", {0, 1, 1, 1}));
+  const LabelOptions numbers{LabelKind::numbers}, binary{LabelKind::binary};
+  const DataSets scaled = open_npy_sets({x, one, x, one}, {}, true, numbers);
+  EXPECT_EQ(scaled.train->targets(), 1U);
+  EXPECT_EQ(scaled.train->labels(), 1U);
+  EXPECT_THAT(targets_of(*scaled.train, 1), ElementsAre(1));
+  EXPECT_THAT(scaled.target_scale.mean, ElementsAre(10));
+  EXPECT_THAT(scaled.target_scale.deviation, ElementsAre(20));
+  EXPECT_THAT(targets_of(*open_npy_sets({x, two, x, two}, {}, true, binary).test, 0), ElementsAre(0, 1));
+  EXPECT_THAT(complaint_of([&] {
+                open_npy_sets({x, one, x, one}, {}, true, binary);
+              }),
+              HasSubstr("a label is neither 0 nor 1"));
+  EXPECT_THAT(complaint_of([&] {
+                open_npy_sets({x, one, x, one}, {}, true);
+              }),
+              HasSubstr("save integers, or give [model] a loss of numbers"));
+  const auto three = file("w.npy", npy<double>("<f8", "(3,)", {1, 2, 3}));
+  EXPECT_THAT(complaint_of([&] {
+                open_npy_sets({x, three, x, one}, {}, true, numbers);
+              }),
+              HasSubstr("expected labels for 2 samples"));
+}
+
 TEST_F(Npy, RefusesUnsupportedFiles) {
   const Bytes good = npy<float>("<f4", "(2, 3)", {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(complaint({}), HasSubstr("byte 0: expected an array of NumPy"));

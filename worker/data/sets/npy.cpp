@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "core/check.h"
@@ -181,7 +182,8 @@ nn::Shape shape_of(const NpyArray& inputs) {
 
 std::vector<std::uint32_t> labels_of(const NpyArray& labels) {
   if (labels.kind == 'f')
-    refuse_byte(labels.bytes.file, 0, "labels are whole numbers, and these are floats", "save integers");
+    refuse_byte(labels.bytes.file, 0, "labels of classes are whole numbers, and these are floats",
+                "save integers, or give [model] a loss of numbers, as in loss = \"mse\"");
   std::vector<std::uint32_t> result;
   with_type(labels, [&](auto read) {
     for (std::uint64_t at = labels.begin; at < labels.bytes.size(); at += labels.width) {
@@ -194,6 +196,27 @@ std::vector<std::uint32_t> labels_of(const NpyArray& labels) {
     }
   });
   return result;
+}
+
+Targets targets_of(const NpyArray& array, LabelKind kind) {
+  std::vector<float> values;
+  with_type(array, [&](auto read) {
+    for (std::uint64_t at = array.begin; at < array.bytes.size(); at += array.width) {
+      const auto value = static_cast<double>(read(array.bytes.bytes.data() + at));
+      const std::string trouble = target_trouble(kind, static_cast<float>(value));
+      if (!trouble.empty()) refuse_byte(array.bytes.file, at, "a label " + trouble, "correct it");
+      values.push_back(static_cast<float>(value));
+    }
+  });
+  return {std::move(values), static_cast<std::uint32_t>(array.row())};
+}
+
+void require_labels_for(const NpyArray& inputs, const NpyArray& labels) {
+  if (labels.shape[0] == inputs.shape[0] && labels.shape.size() <= 2) return;
+  refuse_byte(labels.bytes.file, 0,
+              "expected labels for " + std::to_string(inputs.shape[0]) + " samples, as many as in " +
+                  inputs.bytes.file.string() + ", found " + std::to_string(labels.shape[0]),
+              "give the two files that belong together");
 }
 
 // Opens "file" or "archive.npz:array".
@@ -256,12 +279,7 @@ NpyArray open_npy(const std::filesystem::path& file) {
 
 NpyDataSet::NpyDataSet(NpyArray inputs, const NpyArray& labels, std::optional<std::uint32_t> classes)
     : inputs_(std::move(inputs)), shape_(shape_of(inputs_)), labels_(labels_of(labels)) {
-  if (labels.shape[0] != inputs_.shape[0] || labels.shape.size() > 2) {
-    refuse_byte(labels.bytes.file, 0,
-                "expected labels for " + std::to_string(inputs_.shape[0]) + " samples, as many as in " +
-                    inputs_.bytes.file.string() + ", found " + std::to_string(labels.shape[0]),
-                "give the two files that belong together");
-  }
+  require_labels_for(inputs_, labels);
   labels_each_ = static_cast<std::uint32_t>(labels.row());
   const auto highest = std::ranges::max_element(labels_);
   classes_ = classes.value_or(*highest + 1);
@@ -270,6 +288,16 @@ NpyDataSet::NpyDataSet(NpyArray inputs, const NpyArray& labels, std::optional<st
   refuse_byte(labels.bytes.file, labels.begin + at * labels.width,
               "expected labels below " + std::to_string(classes_) + ", found " + std::to_string(*highest),
               "correct it");
+}
+
+NpyDataSet::NpyDataSet(LabelKind kind, NpyArray inputs, const NpyArray& targets)
+    : inputs_(std::move(inputs)), shape_(shape_of(inputs_)) {
+  require_labels_for(inputs_, targets);
+  if (targets.row() > most_classes)
+    refuse_byte(targets.bytes.file, 0, "it has " + std::to_string(targets.row()) + " targets for each sample",
+                "give at most " + std::to_string(most_classes));
+  targets_ = targets_of(targets, kind);
+  classes_ = targets_.each();
 }
 
 void NpyDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
@@ -284,10 +312,21 @@ void NpyDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) c
       into[i] = static_cast<float>((raw - mean[channel]) / deviation[channel]);
     }
   });
-  std::copy_n(labels_.data() + index * labels_each_, labels_each_, labels);
+  if (!labels_.empty()) std::copy_n(labels_.data() + index * labels_each_, labels_each_, labels);
 }
 
-DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> classes, bool normalized) {
+DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> classes, bool normalized,
+                       const LabelOptions& labels) {
+  if (labels.kind != LabelKind::classes) {
+    const auto set = [&](const std::filesystem::path& inputs, const std::filesystem::path& targets) {
+      return std::make_shared<NpyDataSet>(labels.kind, open_npy(inputs), open_npy(targets));
+    };
+    const auto train = set(files.train_inputs, files.train_labels),
+               test = set(files.test_inputs, files.test_labels);
+    DataSets sets = sets_of(train, test, normalized);
+    sets.target_scale = scale_targets(train->own_targets(), test->own_targets(), labels);
+    return sets;
+  }
   auto train =
       std::make_shared<NpyDataSet>(open_npy(files.train_inputs), open_npy(files.train_labels), classes);
   auto test = std::make_shared<NpyDataSet>(open_npy(files.test_inputs), open_npy(files.test_labels),
@@ -295,22 +334,33 @@ DataSets open_npy_sets(const NpyFiles& files, std::optional<std::uint32_t> class
   return sets_of(train, test, normalized);
 }
 
+namespace {
+
+std::vector<Option> npy_options() {
+  std::vector<Option> options{
+      text_option("train_inputs", "", "a file, or an array of an .npz: mnist.npz:x_train"),
+      text_option("train_labels", "", "the same: integers from 0 for classes, or numbers"),
+      text_option("test_inputs", "", "the same"),
+      text_option("test_labels", "", "the same"),
+      whole_option("classes", std::nullopt, 2, most_classes, "default: the highest training label + 1"),
+      normalize_option()};
+  std::ranges::move(label_options(), std::back_inserter(options));
+  return picture_options(std::move(options));
+}
+
+}  // namespace
+
 DataTable npy_rows() {
   const auto make = [](const Options& options) {
     const NpyFiles files{given_file(options, "train_inputs"), given_file(options, "train_labels"),
                          given_file(options, "test_inputs"), given_file(options, "test_labels")};
-    return with_picture_options(open_npy_sets(files, given_classes(options), options.flag("normalize")),
-                                options);
+    return with_picture_options(
+        open_npy_sets(files, given_classes(options), options.flag("normalize"), label_options_in(options)),
+        options);
   };
-  return {
-      {"npy", make,
-       "arrays of NumPy: inputs (samples, values) or (samples, height, width, channels), and labels",
-       picture_options(
-           {text_option("train_inputs", "", "a file, or an array of an .npz: mnist.npz:x_train"),
-            text_option("train_labels", "", "the same"), text_option("test_inputs", "", "the same"),
-            text_option("test_labels", "", "the same"),
-            whole_option("classes", std::nullopt, 2, most_classes, "default: the highest training label + 1"),
-            normalize_option()})}};
+  return {{"npy", make,
+           "arrays of NumPy: inputs (samples, values) or (samples, height, width, channels), and labels",
+           npy_options()}};
 }
 
 }  // namespace steelyard

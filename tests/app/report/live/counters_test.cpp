@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/app/report/run/made_run.h"
 #include "tests/support/exposition.h"
 
@@ -88,6 +90,19 @@ TEST(Exposition, FormatErrorsAreFound) {
         "steelyard_a_bucket{le=\"+Inf\"} 4\nsteelyard_a_sum 1\nsteelyard_a_count 4\n"}) {
     EXPECT_NE(exposition_troubles(bad), "") << bad;
   }
+}
+
+TEST(Counters, AnErrorHasItsOwnMetric) {
+  RunCounters counters;
+  RunRound evaluation;
+  evaluation.train = false;
+  evaluation.loss = 0.25;
+  evaluation.accuracy = NAN;
+  evaluation.error = {"MAE", 12.5};
+  counters.add(evaluation, {});
+  const std::string text = metrics_text(counters, {"job", "equal", "bsp"}, 0);
+  EXPECT_THAT(text, AllOf(HasSubstr("steelyard_test_loss 0.25\n"), HasSubstr("steelyard_test_mae 12.5\n"),
+                          Not(HasSubstr("accuracy")), Not(HasSubstr("rmse"))));
 }
 
 }  // namespace

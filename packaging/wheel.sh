@@ -13,8 +13,8 @@ static() { realpath "$(gcc -print-file-name="$1")"; }
 copy_licences() {
   local package
   rm -rf "$1" && mkdir -p "$1" || return
-  for package in libdnnl2 libgomp1 libtbb12 libtomlplusplus-dev libxxhash-dev libsodium-dev zlib1g-dev gcc-12-base \
-    libeigen3-dev libcli11-dev libcereal-dev nlohmann-json3-dev cppzmq-dev libjs-dygraphs; do
+  for package in libdnnl2 libgomp1 libtbb12 libtomlplusplus-dev libxxhash-dev libsodium-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev \
+    gcc-12-base libeigen3-dev libcli11-dev libcereal-dev nlohmann-json3-dev cppzmq-dev libjs-dygraphs; do
     cp "/usr/share/doc/$package/copyright" "$1/$package.txt" || return
   done
   for package in zeromq3 cpp-httplib libzip; do
@@ -32,6 +32,7 @@ build_wheel() {
     "Httplib_INCLUDE_DIR=$libraries/include" Httplib_LIBRARY=OFF Tomlplusplus_LIBRARY=OFF
     "CMAKE_EXE_LINKER_FLAGS=$link" "CMAKE_SHARED_LINKER_FLAGS=$link"
     "CMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections"  # for --gc-sections
+    "PNG_LIBRARY=$(static libpng16.a)" "JPEG_LIBRARY=$(static libjpeg.a)"
     "ZLIB_LIBRARY=$(static libz.a)" "XxHash_LIBRARY=$(static libxxhash.a)" "STEELYARD_LICENCES=$work/licences"
   )
   # A build directory beside that of script/build, so that ccache has most objects.

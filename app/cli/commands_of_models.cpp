@@ -30,8 +30,9 @@ void add_eval(Commands& all) {
   add_saved(app, it.saved);
   app.add_option("--data", it.saved.data, "use this data set instead of the job's, as in synthetic");
   app.add_option(
-      "--input", it.input,
-      "a CSV file with labels, instead of the job's test set; values are raw, as in its training data");
+      "--input", it.inputs,
+      "a CSV file with labels, or folders with a subfolder of pictures for each class, instead of the job's "
+      "test set; values are raw, as in its training data");
   app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
   add_json(app, it.json, "the metrics of all classes");
   app.footer(
@@ -46,20 +47,23 @@ void add_predict(Commands& all) {
       all.add("predict", "predict class and probability of each sample, from a checkpoint", run_predict);
   add_saved(app, it.saved);
   app.add_option(
-      "--input", it.input,
-      "samples: a CSV file, with or without labels, or an array of NumPy in an npy or npz file "
-      "(pictures.npz:x_test), [sample][row][column][channel] or [sample][feature]; values are raw, "
+      "--input", it.inputs,
+      "samples: PNG and JPEG pictures, and folders of them; or a CSV file, with or without labels; or an "
+      "array of NumPy in an npy or npz file (pictures.npz:x_test), [sample][row][column][channel] or "
+      "[sample][feature]; values are raw, "
       "as in the training data, and are normalised as in training; raw pixels are integers to 255 "
       "or floats to 1 (default: the job's test set)");
   app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
   app.add_option("--out", it.output, "write to this file; - for standard output");
   add_json(app, it.json, "the predictions", ", instead of lines");
   app.footer(
-      "Writes one line per sample: number, class, probability (softmax of the scores), and label if it is "
+      "Writes one line per sample: number or file, class, probability (softmax of the scores), and label if "
+      "it is "
       "known. For a model that predicts numbers: a column for each of them, by name, in the units of the "
       "data (under binary cross-entropy the probability of 1), then its label as NAME_label.\n"
       "Examples:\n  steelyard predict runs/job-1 --out classes.csv\n"
       "  steelyard predict runs/job-1 --input new.csv\n"
+      "  steelyard predict runs/pets --input tom.jpg rex.png\n"
       "  steelyard predict runs/job-1/checkpoints/1180 --input pictures.npy");
 }
 

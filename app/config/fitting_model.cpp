@@ -45,11 +45,15 @@ nn::Model fitting_model(const Job& job, const DataSet& data) {
     for (const auto& [needed, needs] : sample_kinds) {
       if (needed == shape || !is_made_for(job, needed, data.classes())) continue;
       const bool is_picture = shape.height > 1 && needed.height > 1;
-      refuse_setup("model '" + job.model + "' " +
-                   (job.model == Job().model ? "(the default, if [model] gives no name) " : "") + "needs " +
-                   needs + "; data set '" + job.data + "' has " + samples_text(data) +
-                   ": try name = \"mlp\" in [model]" +
-                   (is_picture ? ", or pad = " + std::to_string(needed.height) + " in [data]" : ""));
+      const std::string side = std::to_string(needed.height);
+      refuse_setup(
+          "model '" + job.model + "' " +
+          (job.model == Job().model ? "(the default, if [model] gives no name) " : "") + "needs " + needs +
+          "; data set '" + job.data + "' has " + samples_text(data) + ": try name = \"mlp\" in [model]" +
+          (!is_picture              ? ""
+           : job.data == "pictures" ? ", or size = [" + side + ", " + side +
+                                          "] and channels = " + std::to_string(needed.channels) + " in [data]"
+                                    : ", or pad = " + side + " in [data]"));
     }
     throw;
   }

@@ -21,6 +21,8 @@ class FirstSamples final : public DataSet {
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     all_->read(index, into, labels);
   }
+  void prepare(std::span<const std::uint64_t> indices) const override { all_->prepare(indices); }
+  [[nodiscard]] std::string name(std::uint64_t index) const override { return all_->name(index); }
   [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
   void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
 

@@ -27,14 +27,19 @@ struct Result {
   std::optional<TargetResult> targets{};  // instead of an accuracy
 };
 
+std::string sample_text(const InputSamples& input, std::size_t index) {
+  const std::string file = input.data->name(index);
+  return file.empty() ? std::to_string(input.numbers.at(index)) : "'" + file + "'";
+}
+
 // The classes of the labels in a file. Throws Failure (io) for a file without labels, and for other labels
 // than those of the training.
 std::vector<std::uint32_t> classes_of(const std::string& path, const InputSamples& input,
                                       const SampleSource& source, std::uint32_t classes) {
   if (input.labels.empty())
     throw Failure(ExitCode::io, path +
-                                    ": it has no labels: give a CSV file with the label's column, or use "
-                                    "predict");
+                                    ": it has no labels: give a CSV file with the label's column, or a "
+                                    "folder with a subfolder of pictures for each class, or use predict");
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < classes; ++i) names.push_back(class_name(source, i));
   const ClassNames known(names);
@@ -42,7 +47,7 @@ std::vector<std::uint32_t> classes_of(const std::string& path, const InputSample
   for (std::size_t i = 0; i < input.labels.size(); ++i) {
     const auto found = known.find(input.labels[i]);
     if (!found)
-      throw Failure(ExitCode::io, path + ": sample " + std::to_string(input.numbers[i]) + ": label '" +
+      throw Failure(ExitCode::io, path + ": sample " + sample_text(input, i) + ": label '" +
                                       input.labels[i].substr(0, 40) +
                                       "' is not among those of the training set: correct it");
     labels.push_back(*found);
@@ -192,12 +197,13 @@ Json evaluation_json(const SavedModel& saved, const EvaluatedModel& it) {
 
 void run_eval(const EvalCommand& command) {
   check_output("--json", command.json);
-  const ScoringTask task = open_scoring(command.saved, command.input, command.normalized);
+  const ScoringTask task = open_scoring(command.saved, command.inputs, command.normalized);
   const SavedModel& saved = task.saved;
-  const bool of_job = command.input.empty();
+  const bool of_job = command.inputs.empty();
+  const std::string input = of_job ? std::string() : command.inputs.front();
   const std::uint64_t samples = task.data.test->size();
-  const EvaluatedModel it{of_job ? saved.job.data : command.input, samples,
-                          samples * task.data.test->labels(), result_of(task, command.input)};
+  const EvaluatedModel it{of_job ? saved.job.data : input, samples, samples * task.data.test->labels(),
+                          result_of(task, input)};
   if (!command.json.empty())
     write_output("--json", command.json, dump_json(evaluation_json(saved, it), 2) + "\n");
   if (command.json != "-") std::fputs(evaluation_text(saved, it).c_str(), stdout);

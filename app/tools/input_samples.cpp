@@ -7,6 +7,7 @@
 
 #include "app/config/prepare_job.h"
 #include "app/report/terminal_text.h"
+#include "app/tools/input_pictures.h"
 #include "core/error.h"
 #include "core/options.h"
 #include "core/text.h"
@@ -153,12 +154,17 @@ std::optional<std::string> far_note(const DataSet& data, const SampleSource& sou
 
 }  // namespace
 
-InputSamples open_input(const std::string& path, bool normalized, const Job& job, const SampleSource& source,
-                        const nn::Model& model) {
+InputSamples open_input(const std::vector<std::string>& paths, bool normalized, const Job& job,
+                        const SampleSource& source, const nn::Model& model) {
   const Normalization by = normalized ? Normalization{} : Normalization{source.mean, source.deviation};
+  const std::string& path = paths.at(0);
   const bool named = path.find(".npz:") != std::string::npos;
-  const FileBytes file = named ? FileBytes{} : open_bytes(path);
-  InputSamples it = named || path.ends_with(".npy") || is_array(file)
+  const bool pictures = paths.size() > 1 || holds_pictures(path);
+  if (pictures && normalized)
+    refuse_setup(path + ": pictures are normalised as in training: leave --normalized out");
+  const FileBytes file = named || pictures ? FileBytes{} : open_bytes(path);
+  InputSamples it = pictures ? input_pictures(paths, by, job, source, model)
+                    : named || path.ends_with(".npy") || is_array(file)
                         ? array_samples(path, by, source, model)
                         : csv_samples(file, by, job, source, model);
   if (auto note = far_note(*it.data, source, normalized)) it.notes.push_back(std::move(*note));

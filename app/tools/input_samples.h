@@ -1,4 +1,5 @@
-// Samples of a file as inputs of a saved model: an array of NumPy (npy, npz) or a CSV file.
+// Samples of files as inputs of a saved model: an array of NumPy (npy, npz), a CSV file, or pictures (PNG,
+// JPEG) and folders of them.
 //
 // Values are raw, as in the files that the model was trained on, and are normalised as in training;
 // `normalized`: they are inputs of the model already. Raw pixels are integers from 0 to 255 or floats from
@@ -7,6 +8,9 @@
 // A CSV file is read by the [data] options of a job of CSV files, with or without the label column. For
 // other jobs its columns are the inputs of the model (pixels from 0 to 255), and perhaps a label, or the
 // targets, as the last ones.
+//
+// Pictures are read by the [data] options of a job of pictures, and for other jobs of pictures at the size of
+// their samples. A subfolder is the label of its pictures if one of them is a class of the training.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -32,7 +36,8 @@ struct InputSamples {
 };
 
 // Throws Failure: (io) for files that cannot be read, (configuration) if they do not fit the model.
-InputSamples open_input(const std::string& path, bool normalized, const Job& job, const SampleSource& source,
-                        const nn::Model& model);
+// `paths`: one file; or any number of pictures and folders.
+InputSamples open_input(const std::vector<std::string>& paths, bool normalized, const Job& job,
+                        const SampleSource& source, const nn::Model& model);
 
 }  // namespace steelyard

@@ -40,16 +40,18 @@ struct PartText {
 
 struct Prediction {
   std::uint64_t sample = 0;
+  std::string file;  // of a picture, in place of the number
   std::string name;  // of the class
   double probability = 0;
   std::optional<std::string> label;
 };
 
 void add_to(PartText& text, const Prediction& it, bool with_json) {
-  text.lines += std::to_string(it.sample) + ',' + field(it.name) + ',' + fixed(it.probability, 6) +
-                (it.label ? ',' + field(*it.label) : "") + '\n';
+  text.lines += (it.file.empty() ? std::to_string(it.sample) : field(it.file)) + ',' + field(it.name) + ',' +
+                fixed(it.probability, 6) + (it.label ? ',' + field(*it.label) : "") + '\n';
   if (!with_json) return;
   Json object = {{"sample", it.sample}, {"class", it.name}, {"probability", it.probability}};
+  if (!it.file.empty()) object["file"] = it.file;
   if (it.label) object["label"] = *it.label;
   text.objects += (text.objects.empty() ? "" : ",\n") + ("    " + dump_json(object));
 }
@@ -124,12 +126,14 @@ Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_js
   const bool labelled = of_job || !input.labels.empty();
   const std::uint64_t answers = task.model->labels();  // per sample; the last one is printed: the next token
   const std::uint64_t classes = task.model->classes();
-  Predictions result{labelled ? "sample,class,probability,label" : "sample,class,probability"};
+  const DataSet& data = *task.data.test;
+  Predictions result{data.name(0).empty() ? "sample" : "file"};
+  result.header += labelled ? ",class,probability,label" : ",class,probability";
   score(task, [&](const ScoredBatch& it) {
     for (std::uint32_t i = 0; i < it.batch->count; ++i) {
       const std::uint64_t sample = it.first + i, last = answers * (i + 1) - 1;
       const Answer answer = answer_of(it.scores.subspan(last * classes, classes));
-      Prediction prediction{input.numbers.empty() ? sample : input.numbers[sample],
+      Prediction prediction{input.numbers.empty() ? sample : input.numbers[sample], data.name(sample),
                             class_name(source, answer.best), answer.probability, std::nullopt};
       if (labelled)
         prediction.label = of_job ? class_name(source, it.batch->labels[last]) : input.labels[sample];
@@ -144,14 +148,14 @@ Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_js
 void run_predict(const PredictCommand& command) {
   check_output("--out", command.output);
   check_output("--json", command.json);
-  const ScoringTask task = open_scoring(command.saved, command.input, command.normalized);
+  const ScoringTask task = open_scoring(command.saved, command.inputs, command.normalized);
   if (!task.model) {
     refuse_setup(
         "model '" + task.saved.job.model +
         "' has its own engine, which gives no scores: predict works only with models that are made of "
         "layers");
   }
-  const bool of_job = command.input.empty(), with_json = !command.json.empty();
+  const bool of_job = command.inputs.empty(), with_json = !command.json.empty();
   const Predictions result = takes_targets(task.model->loss()) ? predicted_targets(task, of_job, with_json)
                                                                : predicted_classes(task, of_job, with_json);
   if (with_json) write_output("--json", command.json, json_text(task.saved.path, result.parts));

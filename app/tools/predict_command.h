@@ -1,18 +1,19 @@
 // `steelyard predict`: predicts the class of each sample and its probability, from a checkpoint. The
 // samples come from a file (app/tools/input_samples.h) or from the job's test set.
 //
-// Output: a header and one line per sample: sample,class,probability, and label if it is known. Classes
-// have their names, if the data set names them. The probability is the softmax of the scores.
+// Output: a header and one line per sample: sample,class,probability, and label if it is known. A sample is
+// a number, or the file of a picture. Classes have their names, if the data set names them. The probability
+// is the softmax of the scores.
 //
 // For a model with targets the columns after `sample` are the targets, by name: numbers in the units of the
 // labels, or probabilities of 1 under binary cross-entropy; then NAME_label for each, if labels are known.
 //
-// With a file
-// the job's own data are not opened, unless the checkpoint comes from an older release and does not record
-// the shape of its samples.
+// With a file the job's own data are not opened, unless the checkpoint comes from an older release and does
+// not record the shape of its samples.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/tools/saved_model.h"
 
@@ -20,9 +21,9 @@ namespace steelyard {
 
 struct PredictCommand {
   SavedOptions saved;
-  std::string input;         // empty: the job's test set
-  bool normalized = false;   // the values of `input` are inputs of the model already
-  std::string output = "-";  // a file, or - for standard output
+  std::vector<std::string> inputs;  // none: the job's test set
+  bool normalized = false;          // the values of `inputs` are inputs of the model already
+  std::string output = "-";         // a file, or - for standard output
   std::string json;  // a file for the same facts; - for standard output, instead of the lines; empty: none
 };
 

@@ -11,27 +11,28 @@
 
 namespace steelyard {
 
-ScoringTask open_scoring(const SavedOptions& options, const std::string& input, bool normalized) {
+ScoringTask open_scoring(const SavedOptions& options, const std::vector<std::string>& inputs,
+                         bool normalized) {
   ScoringTask task{find_saved(options)};
   SavedModel& saved = task.saved;
-  if (!input.empty()) task.model = model_alone(saved);
+  if (!inputs.empty()) task.model = model_alone(saved);
   if (!task.model) {
     open_workload(saved);
     task.model = saved.workload.model;
     task.data = saved.workload.data;
   }
-  if (input.empty()) return task;
+  if (inputs.empty()) return task;
   if (!task.model) {
     refuse_setup(
         "model '" + saved.job.model +
         "' has its own engine, which gives no scores: files are read only for models that are made of "
         "layers");
   }
-  task.input = open_input(input, normalized, saved.job, saved.snapshot.source, *task.model);
+  task.input = open_input(inputs, normalized, saved.job, saved.snapshot.source, *task.model);
   task.data.test = task.input.data;
-  task.data.name = input;
+  task.data.name = inputs.front();
   for (const std::string& note : task.input.notes)
-    std::fprintf(stderr, "steelyard: %s: %s\n", shown_line(input).c_str(), shown_line(note).c_str());
+    std::fprintf(stderr, "steelyard: %s: %s\n", shown_line(inputs.front()).c_str(), shown_line(note).c_str());
   return task;
 }
 

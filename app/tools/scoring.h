@@ -17,13 +17,13 @@ struct ScoringTask {
   SavedModel saved;
   std::optional<nn::Model> model{};  // empty: the job's model has its own engine, which gives no scores
   DataSets data{};                   // test samples
-  InputSamples input{};              // of a file, if one is given
+  InputSamples input{};              // of files, if they are given
 };
 
-// `input`: a file; empty: the test set of the job, whose data are opened. With a file they are opened only if
-// the checkpoint does not record the shape of its samples. Prints notes about the file on standard error.
-// Throws Failure.
-ScoringTask open_scoring(const SavedOptions& saved, const std::string& input, bool normalized);
+// `inputs`: files (input_samples.h); none: the test set of the job, whose data are opened. With files they
+// are opened only if the checkpoint does not record the shape of its samples. Prints notes about the files
+// on standard error. Throws Failure.
+ScoringTask open_scoring(const SavedOptions& saved, const std::vector<std::string>& inputs, bool normalized);
 
 struct ScoredBatch {
   std::size_t part = 0;     // below most_parts(); each has a thread of its own

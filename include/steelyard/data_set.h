@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,14 @@ class DataSet {
   // Writes the targets() targets of sample `index` < size(): finite numbers. The same rules hold as for
   // read().
   virtual void read_targets(std::uint64_t /*index*/, float* /*into*/) const {}
+
+  // A hint that these samples are read next, about in this order, so that a data set can prepare them on
+  // threads of its own. Some may never be read, others are read without it. Must return soon; callable like
+  // read().
+  virtual void prepare(std::span<const std::uint64_t> /*indices*/) const {}
+
+  // The file of a sample, for predictions; empty: it has none of its own.
+  [[nodiscard]] virtual std::string name(std::uint64_t /*index*/) const { return {}; }
 };
 
 // How inputs were computed from raw values: (raw - mean) / deviation, where raw is byte / 255 for the bytes

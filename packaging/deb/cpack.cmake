@@ -42,7 +42,8 @@ file(GLOB CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${control}/steelyard/*)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libsteelyard-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "steelyard (= ${CPACK_PACKAGE_VERSION}), libzmq3-dev, libdnnl-dev,
- libtbb-dev, libtomlplusplus-dev, libxxhash-dev, libzip-dev, libcpp-httplib-dev, zlib1g-dev")
+ libtbb-dev, libtomlplusplus-dev, libxxhash-dev, libzip-dev, libpng-dev, libjpeg62-turbo-dev,
+ libcpp-httplib-dev, zlib1g-dev")
 string(REPLACE "\n" "" CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS}")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "models, policies and engines of your own for Steelyard
 Headers and static libraries for programs that train with a model, a data

@@ -40,6 +40,10 @@ bool read_keys(std::span<const std::byte> text);  // the same
 bool read_data_file(std::span<const std::byte> bytes);
 std::vector<std::vector<std::byte>> data_inputs();  // valid inputs, one per file
 
+// First byte: channels and size of the sample; the file of a picture follows. Two reads give the same bytes.
+bool read_picture_file(std::span<const std::byte> bytes);
+std::vector<std::vector<std::byte>> picture_inputs();
+
 // Messages from a primary to its mirror. Each has the sizes of header and payload (u16, little-endian), then
 // both.
 bool mirror_receives(std::span<const std::byte> messages);

@@ -131,6 +131,7 @@ const std::vector<Target>& targets() {
       {"read_sync", read_sync, sync_modes, 20'000},
       {"read_keys", read_keys, key_files, 20'000},
       {"read_data_file", read_data_file, data_inputs, 3'000},
+      {"read_picture_file", read_picture_file, picture_inputs, 3'000},
       {"mirror_receives", mirror_receives, mirror_inputs, 5'000},
       {"standby_receives", standby_receives, standby_inputs, 20'000},
       {"scheduler_receives", scheduler_receives, feed_inputs, 20'000},

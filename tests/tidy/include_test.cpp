@@ -95,6 +95,8 @@ const std::vector<Library> libraries{
     {"^cereal/.*", {"protocol"}, false, {}},
     {"^(zlib|zconf)\\.h$", {"worker/data", "app/export/torch_state.cpp"}, true, {}},
     {"^zip\\.h$", {"worker/data/zip.cpp"}, true, {}},
+    {"^png\\.h$", {"worker/data/pictures/png_picture.cpp"}, true, {}},
+    {"^(jpeglib|jerror)\\.h$", {"worker/data/pictures/jpeg_picture.cpp"}, true, {}},
     {"^omp\\.h$", {"nn/cpu"}, true, {}},
     {"^cuda.*|^cublas.*|^cudnn.*", {"nn/cuda"}, false, {}},
     {"^httplib\\.h$", {"app/web/http_server.cpp"}, true, {}},

@@ -1,6 +1,8 @@
 #include "worker/compute/feed.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "core/check.h"
 #include "core/random.h"
@@ -21,6 +23,13 @@ void SampleOrder::read(Position position, float* into, std::uint32_t* labels, fl
                        float* scratch) const {
   read_sample(*data_, sample(position), into, labels, targets, [&] { return place(position); });
   if (augmentation_.any()) augment(augmentation_, data_->shape(), seed_, epoch_, position, into, scratch);
+}
+
+void SampleOrder::prepare(Interval positions) const {
+  std::array<std::uint64_t, prepared> samples{};
+  const std::size_t count = std::min(prepared, positions.size());
+  for (std::size_t i = 0; i < count; ++i) samples[i] = sample(positions.begin + i);
+  data_->prepare(std::span(samples).first(count));
 }
 
 std::string SampleOrder::place(Position position) const {
@@ -56,6 +65,7 @@ const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval posit
   // Callers have checked positions that come from another process.
   CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
         "a micro-batch lies outside its data set");
+  order.prepare(positions);
   const std::uint32_t size = size_for(positions.size());
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
   for (std::uint32_t i = 0; i < count; ++i) {

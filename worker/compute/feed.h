@@ -43,6 +43,9 @@ class SampleOrder {
   // Reads the sample at a position. Throws Failure, which names the sample, if the data set throws or a label
   // is out of range. `scratch` has the size of the sample. `targets` is written if the samples have them.
   void read(Position position, float* into, std::uint32_t* labels, float* targets, float* scratch) const;
+  // DataSet::prepare() for the first samples of these positions, at most `prepared`.
+  static constexpr std::uint64_t prepared = 64;
+  void prepare(Interval positions) const;
   // "data set 'rings', training sample 4711 (position 12 of epoch 3)"
   [[nodiscard]] std::string place(Position position) const;
   [[nodiscard]] std::uint64_t seed() const { return seed_; }
@@ -70,7 +73,8 @@ class BatchBuffer {
   BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
               std::uint32_t targets = 0);
 
-  // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read().
+  // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read(), and
+  // has the data set prepare those that follow.
   // `positions` must not be empty and must lie inside the data set.
   const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
   [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }

@@ -1,6 +1,7 @@
 #include "worker/data/data_sets.h"
 
 #include <algorithm>
+#include <array>
 #include <system_error>
 
 #include "core/error.h"
@@ -36,6 +37,8 @@ class FirstSamples final : public DataSet {
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
     all_->read(index, into, labels);
   }
+  void prepare(std::span<const std::uint64_t> indices) const override { all_->prepare(indices); }
+  [[nodiscard]] std::string name(std::uint64_t index) const override { return all_->name(index); }
   [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
   void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
 
@@ -68,8 +71,28 @@ DataSets open_data(const std::string& name, const OptionTexts& options, const Da
   return sets;
 }
 
+namespace {
+
+// Data that only a program can read: remote, or in a format of another library.
+void require_readable(const std::string& key, const std::string& file) {
+  constexpr std::array formats{".parquet", ".arrow", ".feather", ".orc", ".tfrecord", ".hdf5", ".h5"};
+  const bool remote = file.find("://") != std::string::npos;
+  const auto format = std::ranges::find_if(formats, [&](const char* it) { return file.ends_with(it); });
+  if (!remote && format == formats.end()) return;
+  throw Failure(ExitCode::configuration,
+                key + " = '" + file + "': " + (remote ? "only files of this machine are read" : *format + 1) +
+                    std::string(remote ? "" : " files are not read") +
+                    ": read it in Python, as examples/python/parquet_rows.py does (docs/python.md), or "
+                    "convert it to CSV, NPY or pictures");
+}
+
+}  // namespace
+
 std::filesystem::path given_file(const Options& options, const char* key, const char* or_else) {
-  if (options.has(key)) return options.text(key);
+  if (options.has(key)) {
+    require_readable(key, options.text(key));
+    return options.text(key);
+  }
   throw Failure(ExitCode::configuration, std::string("no option ") + key + ": give this file" + or_else);
 }
 

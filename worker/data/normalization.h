@@ -26,6 +26,8 @@ class PaddedDataSet final : public DataSet {
   [[nodiscard]] std::uint32_t classes() const override { return inner_->classes(); }
   [[nodiscard]] std::uint32_t labels() const override { return inner_->labels(); }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+  void prepare(std::span<const std::uint64_t> indices) const override { inner_->prepare(indices); }
+  [[nodiscard]] std::string name(std::uint64_t index) const override { return inner_->name(index); }
   [[nodiscard]] std::uint32_t targets() const override { return inner_->targets(); }
   void read_targets(std::uint64_t index, float* into) const override { inner_->read_targets(index, into); }
 

@@ -25,10 +25,10 @@ class Blank : public DataSet {
   const std::uint32_t labels_;
 };
 
-std::string refusal(const std::string& model, const DataSet& data) {
+std::string refusal(const std::string& model, const DataSet& data, const std::string& name = "csv") {
   Job job;
   if (!model.empty()) job.model = model;
-  job.data = "csv";
+  job.data = name;
   try {
     (void)fitting_model(job, data);
   } catch (const Failure& failure) {
@@ -54,6 +54,8 @@ TEST(FittingModel, ModelsForPicturesNeedPictures) {
   }
   EXPECT_THAT(refusal("inception_v3", Blank({28, 28, 1})),
               AllOf(HasSubstr("has pictures of 28 x 28 x 1"), HasSubstr("or pad = 224 in [data]")));
+  EXPECT_THAT(refusal("inception_v3", Blank({28, 28, 1}), "pictures"),
+              HasSubstr("or size = [224, 224] and channels = 3 in [data]"));
 }
 
 TEST(FittingModel, ALayerOfTheJobFileThatDoesNotFitIsNamed) {

@@ -5,7 +5,7 @@ string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*" needed "${needed}")
 if(NOT needed MATCHES "libc\\.so")
   message(FATAL_ERROR "no dependencies of ${LIBRARY} were found: ${needed}")
 endif()
-if(needed MATCHES "dnnl|omp|tbb|toml|libz\\.|libzip|cuda|cublas|cudnn")
+if(needed MATCHES "dnnl|omp|tbb|toml|libz\\.|libzip|libpng|libjpeg|cuda|cublas|cudnn")
   message(FATAL_ERROR "${LIBRARY} depends on a thread pool, or on a library that only the program needs: ${needed}")
 endif()
 execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE exported

@@ -169,5 +169,26 @@ TEST(FeedFailure, TheFailureIsThrownByLaterRequestsToo) {
   EXPECT_THROW(drained(feed, feed.request(piece(Purpose::evaluate, 0, {2, 4}))), Failure);
 }
 
+// Notes which samples it shall prepare.
+class PreparedData final : public NumberedData {
+ public:
+  using NumberedData::NumberedData;
+  void prepare(std::span<const std::uint64_t> indices) const override {
+    prepared.assign(indices.begin(), indices.end());
+  }
+  mutable std::vector<std::uint64_t> prepared;
+};
+
+TEST(BatchBuffer, ADataSetPreparesTheNextSamplesInTheirOrder) {
+  const auto data = std::make_shared<PreparedData>(1000);
+  const SampleOrder order({data, data}, Purpose::train, 3, 1);
+  BatchBuffer buffer(data->shape(), 1, cpu_sizes);
+  buffer.fill(order, {10, 500});
+  ASSERT_EQ(data->prepared.size(), SampleOrder::prepared) << "also those of the next micro-batch";
+  for (std::size_t i = 0; i < data->prepared.size(); ++i) EXPECT_EQ(data->prepared[i], order.sample(10 + i));
+  buffer.fill(order, {996, 1000});
+  EXPECT_EQ(data->prepared.size(), 4U);
+}
+
 }  // namespace
 }  // namespace steelyard::feed_test

@@ -50,11 +50,27 @@ TEST(ByteText, AFolderIsReadInTheOrderOfItsPaths) {
   EXPECT_EQ(text_of(sample_of(*sets.test, 0)), "8|9");
 }
 
+TEST(ByteText, TheTestSetIsAnotherTextOrAnotherShare) {
+  const TemporaryFolder folder;
+  const std::string train = folder.write("train", bytes_of("abcdefghij")),
+                    test = folder.write("test", bytes_of("XYZ"));
+  const DataSets two = open_data("bytes", {{"path", train}, {"test", test}, {"context", "2"}});
+  EXPECT_EQ(two.train->size(), 4U);
+  EXPECT_EQ(text_of(sample_of(*two.test, 0)), "XY|YZ");
+  const DataSets half = open_data("bytes", {{"path", train}, {"holdout", "0.5"}, {"context", "2"}});
+  EXPECT_EQ(half.train->size(), 2U);
+  EXPECT_EQ(text_of(sample_of(*half.test, 0)), "fg|gh");
+  EXPECT_THAT(complaint_of([&] { open_byte_text(train, 5, test); }, ExitCode::configuration),
+              HasSubstr("test has 3 bytes, and this is no sample of 5"));
+  EXPECT_THAT(complaint_of([&] { open_byte_text(train, 2, {}, 0.9); }, ExitCode::configuration),
+              HasSubstr("its first 1, to train on, is no sample of 2"));
+}
+
 TEST(ByteText, ATooShortTextIsRefused) {
   const TemporaryFolder folder;
   const auto file = folder.write("text", bytes_of("0123456789"));
   EXPECT_THAT(complaint_of([&] { open_byte_text(file, 1); }, ExitCode::configuration),
-              HasSubstr("text has 10 bytes, and its last tenth"));
+              HasSubstr("text has 10 bytes, and its last 1, to test on, is no sample of 1"));
   EXPECT_THAT(complaint_of([&] { open_byte_text(folder.path() / "absent", 1); }),
               HasSubstr("absent does not exist"));
 }

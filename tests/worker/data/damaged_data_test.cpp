@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "tests/support/made_pictures.h"
 #include "tests/worker/data/data_checks.h"
 #include "tests/worker/data/zip_files.h"
 #include "worker/data/data_sets.h"
@@ -40,7 +41,11 @@ std::vector<Format> formats() {
   const Bytes csv = bytes_of("x,\"y\",z\n1,2.5,0\n\"3\",-1e2,1\n"),
               svm = bytes_of("1 1:2 3:4\n-1 2:0.5 # it\n"), text = bytes_of(std::string(60, 'x') + "yz"),
               inputs = npy("<f4", "(2, 2, 3)", Bytes(48, 60)), labels = npy("|u1", "(2,)", Bytes{0, 1});
-  return {{"csv", {{"train", "a"}, {"test", "b"}}, {{"a", csv}, {"b", csv}}},
+  const test::Pixels pixels{5, 6, 3, Bytes(90, 100)};
+  return {{"pictures",
+           {{"train", ""}, {"test", ""}, {"size", "[4, 3]"}, {"threads", "1"}},
+           {{"x/a.png", test::png_of(pixels)}, {"y/b.jpg", test::jpeg_of(pixels)}}},
+          {"csv", {{"train", "a"}, {"test", "b"}}, {{"a", csv}, {"b", csv}}},
           {"libsvm", {{"train", "a"}, {"test", "b"}, {"columns", "64"}}, {{"a", svm}, {"b", svm}}},
           {"bytes", {{"path", "a"}, {"context", "5"}}, {{"a", gzipped(text)}}},
           {"cifar-100", {{"dir", ""}}, {{"train.bin", joined(record, record)}, {"test.bin", record}}},

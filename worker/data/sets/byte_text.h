@@ -2,8 +2,8 @@
 // order of their paths. Files may be gzipped; plain ones are mapped.
 //
 // A sample is `context` bytes as inputs, 0 to 255, and for each of them the next byte as its label: 256
-// classes, `context` labels. Samples follow each other without overlap. The last tenth of the bytes is the
-// test set.
+// classes, `context` labels. Samples follow each other without overlap. The test set is another text, or
+// the last part of the bytes.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,9 @@ class ByteText final : public DataSet {
 };
 
 // Throws Failure (io) if a file cannot be read, and (configuration) if the text is too short.
-DataSets open_byte_text(const std::filesystem::path& path, std::uint32_t context);
+//
+// `test`: a file or folder; empty: the last part of the bytes, the share `holdout`, is the test set.
+DataSets open_byte_text(const std::filesystem::path& path, std::uint32_t context,
+                        const std::filesystem::path& test = {}, double holdout = 0.1);
 
 }  // namespace steelyard

@@ -56,6 +56,10 @@ void add_predict(Commands& all) {
   app.add_flag("--normalized", it.normalized, "the values of --input are normalised already");
   app.add_option("--out", it.output, "write to this file; - for standard output");
   add_json(app, it.json, "the predictions", ", instead of lines");
+  app.add_option("--scores", it.scores,
+                 "also write the scores of all classes to this file, as an array of NumPy "
+                 "[sample][class] (npy), for metrics of your own")
+      ->type_name("FILE");
   app.footer(
       "Writes one line per sample: number or file, class, probability (softmax of the scores), and label if "
       "it is "

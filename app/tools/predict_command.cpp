@@ -82,6 +82,39 @@ std::string json_text(const std::string& checkpoint, const std::vector<PartText>
          objects + "\n  ]\n}\n";
 }
 
+// The scores of all samples as an array of NumPy, version 1 of the format.
+std::string scores_file(const ScoringTask& task) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 30;  // numbers
+  const std::uint64_t samples = task.data.test->size(), labels = task.model->labels();
+  const std::uint64_t classes = task.model->classes(), each = labels * classes;
+  if (samples * each > most)
+    refuse_usage("--scores: " + std::to_string(samples) + " samples have " + std::to_string(samples * each) +
+                 " scores, and a file may have " + std::to_string(most) + ": give fewer samples by --input");
+  std::vector<float> all(samples * each);
+  const bool numbers = takes_targets(task.model->loss()) && !counts_answers(task.model->loss());
+  const TargetScale scale(task.saved.snapshot.source, static_cast<std::uint32_t>(classes));
+  score(task, [&](const ScoredBatch& it) {
+    const auto place = all.begin() + static_cast<std::ptrdiff_t>(it.first * each);
+    if (!numbers) return void(std::ranges::copy(it.scores.first(it.batch->count * each), place));
+    for (std::uint64_t i = 0; i < it.batch->count; ++i) {
+      const std::vector<double> row = scale.raw(it.scores.subspan(i * each, each));
+      std::ranges::transform(row, place + static_cast<std::ptrdiff_t>(i * each),
+                             [](double value) { return static_cast<float>(value); });
+    }
+  });
+  std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(samples) + ", " +
+                     (labels > 1 ? std::to_string(labels) + ", " : "") + std::to_string(classes) + "), }";
+  constexpr std::size_t before = 10, unit = 64;  // bytes before the header; the data begin at a multiple
+  head.resize((head.size() + 1 + before + unit - 1) / unit * unit - before - 1, ' ');
+  head += '\n';
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(head.size() & 0xFF);
+  file += static_cast<char>(head.size() >> 8);
+  file += head;
+  file.append(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(float));
+  return file;
+}
+
 // The lines of all samples, and the first line.
 struct Predictions {
   std::string header;
@@ -148,6 +181,7 @@ Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_js
 void run_predict(const PredictCommand& command) {
   check_output("--out", command.output);
   check_output("--json", command.json);
+  check_output("--scores", command.scores);
   const ScoringTask task = open_scoring(command.saved, command.inputs, command.normalized);
   if (!task.model) {
     refuse_setup(
@@ -158,6 +192,7 @@ void run_predict(const PredictCommand& command) {
   const bool of_job = command.inputs.empty(), with_json = !command.json.empty();
   const Predictions result = takes_targets(task.model->loss()) ? predicted_targets(task, of_job, with_json)
                                                                : predicted_classes(task, of_job, with_json);
+  if (!command.scores.empty()) write_output("--scores", command.scores, scores_file(task));
   if (with_json) write_output("--json", command.json, json_text(task.saved.path, result.parts));
   if (command.json == "-" && command.output == "-") return;
   std::string text = result.header + '\n';

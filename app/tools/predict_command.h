@@ -8,6 +8,9 @@
 // For a model with targets the columns after `sample` are the targets, by name: numbers in the units of the
 // labels, or probabilities of 1 under binary cross-entropy; then NAME_label for each, if labels are known.
 //
+// Scores: float32 [sample][class], as the model gives them, before the softmax; [sample][label][class] if a
+// sample has several labels. Those of numbers are in the units of the labels.
+//
 // With a file the job's own data are not opened, unless the checkpoint comes from an older release and does
 // not record the shape of its samples.
 #pragma once
@@ -24,6 +27,7 @@ struct PredictCommand {
   std::vector<std::string> inputs;  // none: the job's test set
   bool normalized = false;          // the values of `inputs` are inputs of the model already
   std::string output = "-";         // a file, or - for standard output
+  std::string scores;               // a file (npy) for the scores of all samples; empty: none
   std::string json;  // a file for the same facts; - for standard output, instead of the lines; empty: none
 };
 

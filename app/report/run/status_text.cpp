@@ -1,4 +1,5 @@
 #include "app/report/run/status_text.h"
+#include "app/report/page/page.h"
 
 #include <map>
 
@@ -147,7 +148,8 @@ std::string status_text(const ReportedRun& run) {
   if (finding.rounds == 0) return text;
   const std::string rounds = "   (last " + count_of(finding.rounds, "round") + ")\n";
   text += "  samples per second  " + fixed(status.samples_per_second(), 0) + rounds;
-  if (finding.ideal_seconds >= 0) text += "  percent of ideal    " + fixed(100 * status.ideal(), 1) + rounds;
+  if (finding.ideal_seconds >= 0)
+    text += "  percent of ideal    " + ideal_text(100 * status.ideal(), false, "") + rounds;
   if (status.accuracy >= 0)
     text += "  test accuracy       " + fixed(100 * status.accuracy, 2) + " %\n";
   else if (status.error.known())

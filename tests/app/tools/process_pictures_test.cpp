@@ -73,7 +73,7 @@ TEST_F(ProcessPictures, EvalTakesLabelsFromSubfolders) {
   write_picture("more/dog/c.jpg", 902, true);  // in the wrong folder
   ASSERT_EQ(run({"eval", path("own"), "--input", path("more")}), 0) << said_;
   EXPECT_THAT(said_,
-              AllOf(HasSubstr("(2 of 3)"), HasSubstr("cat           1 "), HasSubstr("dog           2 ")));
+              AllOf(HasSubstr("(2 of 3)"), HasSubstr("  cat          1 "), HasSubstr("  dog          2 ")));
   ASSERT_EQ(run({"predict", path("own"), "--input", path("more")}), 0) << said_;
   EXPECT_THAT(said_, AllOf(StartsWith("file,class,probability,label\n"), HasSubstr("c.jpg,cat,")));
   write_picture("more/cow/d.png", 903, true);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -143,6 +144,27 @@ TEST_F(ProcessPredict, EvalGivesTheAccuracyOfTheTraining) {
   const std::string of_test_set = said_.substr(said_.find("  test loss"));
   ASSERT_EQ(run({"eval", path("own"), "--input", path("test.csv")}), 0) << said_;
   EXPECT_EQ(said_.substr(said_.find("  test loss")), of_test_set);
+}
+
+// The class of each line is that of the highest score.
+TEST_F(ProcessPredict, ScoresAreAnArrayOfNumpy) {
+  train_on_tables(table(0, train_rows, names.data()),
+                  table(train_rows, train_rows + test_rows, names.data()));
+  ASSERT_EQ(run({"predict", path("own"), "--scores", path("scores.npy")}), 0) << said_;
+  const std::string file = text_of(path("scores.npy"));
+  EXPECT_THAT(file, AllOf(StartsWith("\x93NUMPY\x01"), HasSubstr("'descr': '<f4'"), HasSubstr("(30, 3)")));
+  const std::size_t begin = file.find('\n') + 1;
+  EXPECT_EQ(begin % 64, 0U);
+  ASSERT_EQ(file.size(), begin + test_rows * 3 * sizeof(float));
+  std::istringstream lines(said_);
+  std::string line;
+  std::getline(lines, line);
+  for (std::size_t i = 0; std::getline(lines, line); ++i) {
+    std::array<float, 3> scores{};
+    std::memcpy(scores.data(), file.data() + begin + i * sizeof scores, sizeof scores);
+    const auto best = std::ranges::max_element(scores) - scores.begin();
+    EXPECT_THAT(line, HasSubstr("," + std::string(names[static_cast<std::size_t>(best)]) + ","));
+  }
 }
 
 TEST_F(ProcessPredict, ColumnsAreSkippedAndMissingValuesFilledAsInTraining) {

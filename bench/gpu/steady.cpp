@@ -40,12 +40,15 @@ void time(Training& training, const std::string& what) {
 
 }  // namespace
 
-void gpu_steady_section() {
-  const GpuModel& model = measures() ? gpu_models().front() : gpu_models().back();
-  Training training(model, measures() ? 256 : 1, Precision::float32);
-  count(training, model.name);
-  if (measures()) return time(training, model.name);
-  print({"steady " + model.name + ": one micro-batch", "", "", "times on the host executor are meaningless"});
+std::vector<Case> steady_cases() {
+  const GpuModel& model = gpu_model(measures() ? "resnet18" : "mlp");
+  return {{"steady " + model.name, [&model] {
+             Training training(model, measures() ? 256 : 1, Precision::float32);
+             count(training, model.name);
+             if (measures()) return time(training, model.name);
+             print({"steady " + model.name + ": one micro-batch", "", "",
+                    "times on the host executor are meaningless"});
+           }}};
 }
 
 }  // namespace steelyard::bench

@@ -1,6 +1,6 @@
-// Sections of steelyard_gpu_check as lists of cases. One case that breaks the device must not hide the cases
-// behind it: after an illegal address all later CUDA calls of a process fail. The program then exits with
-// `lost`, and its caller (bench/gpu/cases.py) continues at the next case in a new process.
+// Sections of steelyard_gpu_check as lists of cases. One case that breaks the device must not hide the
+// cases behind it: after an illegal address all later CUDA calls of a process fail. The program then exits
+// with `lost`, and its caller (bench/gpu/cases.py) continues at the next case in a new process.
 //
 // Each case is announced by a line "@case<tab>number<tab>title", followed by its rows (bench/gpu/rows.h).
 #pragma once
@@ -30,8 +30,8 @@ struct CaseChoice {
 
 constexpr int wrong = 1, lost = 3;  // exit codes
 
-// Runs the cases, each despite failures of those before it. Returns 0 or `wrong`; ends the process with `lost`
-// if a case fails and the device does not work afterwards.
+// Runs the cases, each despite failures of those before it. Returns 0 or `wrong`; ends the process with
+// `lost` if a case fails and the device does not work afterwards.
 int run_cases(const std::vector<Case>& cases, const CaseChoice& choice);
 
 // Whether the case that runs must spoil a number of its result, before the comparison (Planted::wrong).

@@ -73,7 +73,7 @@ class Check:
 
     def run(self, parts):
         shares = {**SHARES, **LATER}
-        scale, planned = self.it.until / sum(shares[part] for part in parts), 0
+        scale, planned = self.it.until / max(sum(shares[part] for part in parts), 1), 0
         for part in parts:
             planned += shares[part]
             end = self.begin + planned * scale

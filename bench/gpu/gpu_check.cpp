@@ -1,7 +1,7 @@
-// steelyard_gpu_check SECTION [--small] [--from N] [--end N] [--list] [--plant FAULT:N]: checks and measures the
-// CUDA backend on device 0, or on the host executor in builds without a device. Runs the cases N to N of the
-// section (bench/gpu/cases.h), or lists them. Exit codes: 0; 1: a result is wrong; 2: invalid arguments; 3: the
-// device is lost. script/gpu-check builds it, runs it, and makes the table.
+// steelyard_gpu_check SECTION [--small] [--from N] [--end N] [--list] [--plant FAULT:N]: checks and
+// measures the CUDA backend on device 0, or on the host executor in builds without a device. Runs the cases
+// N to N of the section (bench/gpu/cases.h), or lists them. Exit codes: 0; 1: a result is wrong; 2: invalid
+// arguments; 3: the device is lost. script/gpu-check builds it, runs it, and makes the table.
 #include <cstdio>
 #include <exception>
 #include <map>

@@ -1,9 +1,10 @@
-// Every built-in model: its gradient on the device, in each precision, against the processor's in float32, for
-// two micro-batches, the second one smaller and padded. The same piece is computed as it is, captured, and as a
-// graph, and must give the same bits.
+// Every built-in model: its gradient on the device, in each precision, against the processor's in float32,
+// for two micro-batches, the second one smaller and padded. The same piece is computed as it is, captured,
+// and as a graph, and must give the same bits.
 //
-// The allowed distance is as in the worker's own check (worker/compute/checked_engine.h): ten times the change of the processor's
-// gradient if parameters move by the rounding of the precision, and at least a floor.
+// The allowed distance is as in the worker's own check (worker/compute/checked_engine.h): ten times the
+// change of the processor's gradient if parameters move by the rounding of the precision, and at least a
+// floor.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -30,8 +31,9 @@ float rounding(Precision precision) {
   return precision == Precision::float32 ? 0x1p-23F : precision == Precision::tf32 ? 0x1p-12F : 0x1p-9F;
 }
 
-// Rounding decides the sign of numbers near zero, so after many ReLUs the gradients of equal networks differ by
-// percents. This makes norms produce numbers that are hardly ever negative. Models with SiLU have no such corners.
+// Rounding decides the sign of numbers near zero, so after many ReLUs the gradients of equal networks
+// differ by percents. This makes norms produce numbers that are hardly ever negative. Models with SiLU have
+// no such corners.
 void lift_norms(const nn::Model& model, std::vector<float>& parameters) {
   const auto is_silu = [](const nn::Node& node) {
     const auto* kind = std::get_if<nn::Activation>(&node.kind);
@@ -83,7 +85,7 @@ class Question {
   }
 
  private:
-  // Of the processor's gradient if each parameter moves by this share.
+  // The change of the processor's gradient if each parameter moves by this share.
   [[nodiscard]] double change(float share) const {
     std::vector<float> near = parameters_;
     for (std::size_t i = 0; i < near.size(); ++i) near[i] *= 1 + (hash(i) % 2 == 0 ? share : -share);

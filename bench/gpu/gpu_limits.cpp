@@ -117,7 +117,7 @@ void small_work() {
   print_time("a kernel of a graph", seconds_each(stream, 3, [&] { stream.run(*graph); }) / repeats);
 }
 
-// Of the processor's memory, each thread its own part.
+// Copies in the memory of the processor, each thread its own part.
 void copies_of_the_host() {
   const std::uint64_t bytes = copied();
   const std::vector<std::uint8_t> from(bytes, 1);

@@ -1,4 +1,5 @@
-// All built-in models at the sizes of inputs that they were published for, and at small ones; and random samples.
+// All built-in models at the sizes of inputs that they were published for, and at small ones; and random
+// samples.
 #pragma once
 
 #include <steelyard/micro_batch.h>

@@ -14,7 +14,8 @@
 namespace steelyard::bench {
 namespace {
 
-// The material and the reference's results of one op, made by its first case and kept for its other precisions.
+// The material and the reference's results of one op, made by its first case and kept for its other
+// precisions.
 struct Expected {
   OpCase it;
   std::unique_ptr<OpRun> drawn{};  // `reference` may overwrite its own values in backward

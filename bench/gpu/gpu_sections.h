@@ -1,5 +1,5 @@
-// The sections of steelyard_gpu_check. Each is a list of cases, which print rows (bench/gpu/rows.h) and throw
-// if a result is wrong.
+// The sections of steelyard_gpu_check. Each is a list of cases, which print rows (bench/gpu/rows.h) and
+// throw if a result is wrong.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
-// The time of both passes of each op for 512 samples, compared with a limit: for ops with products cuBLASLt's
-// own rate, for all others the rate of memory copies, by the bytes that they must at least touch.
+// The time of both passes of each op for 512 samples, compared with a limit: for ops with products
+// cuBLASLt's own rate, for all others the rate of memory copies, by the bytes that they must at least
+// touch.
 #include "bench/gpu/compared.h"
 #include "bench/gpu/device_op.h"
 #include "bench/gpu/gpu_limits.h"

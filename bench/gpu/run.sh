@@ -10,10 +10,12 @@ command -v python3 >/dev/null || {
   exit 1
 }
 
-# Folders that may contain libraries of CUDA: toolkits first, then the packages of Python.
+# Folders that may contain libraries of CUDA: the toolkit first (CUDA_HOME, if set), then the packages of Python.
 candidates() {
-  ls -d "${CUDA_HOME:-/usr/local/cuda}"/{lib64,lib,targets/x86_64-linux/lib} /usr/local/cuda*/{lib64,lib} \
-    /usr/lib/x86_64-linux-gnu /usr/lib64 2>/dev/null
+  local toolkit
+  for toolkit in ${CUDA_HOME:-/usr/local/cuda /usr/local/cuda-13*}; do
+    printf '%s\n' "$toolkit"/{lib64,lib,targets/x86_64-linux/lib}
+  done
   python3 -c 'import glob, sys
 for place in sys.path:
     print("\n".join(sorted(glob.glob(glob.escape(place or ".") + "/nvidia/*/lib"))))' 2>/dev/null | grep .
@@ -29,15 +31,15 @@ is_found() {
 
 # Appends, never replaces: the folder of the driver may be in it.
 missing=()
-for library in libcudnn.so.9 libcublasLt.so.13 libnvrtc.so.13; do
-  is_found "$library" && continue
-  folder=$(candidates | while read -r it; do [ -e "$it/$library" ] && echo "$it" && break; done)
-  if [ -n "$folder" ]; then
+for library in libcudnn.so.9 libcublasLt.so.13 libnvrtc.so.13; do is_found "$library" || missing+=("$library"); done
+while [ ${#missing[@]} -gt 0 ] && read -r folder; do
+  rest=()
+  for library in "${missing[@]}"; do [ -e "$folder/$library" ] || rest+=("$library"); done
+  if [ ${#rest[@]} -lt ${#missing[@]} ]; then
     export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
-  else
-    missing+=("$library")
+    missing=(${rest[@]+"${rest[@]}"})
   fi
-done
+done < <(candidates)
 
 case " $* " in
   *' host-cuda '* | *' --help '* | *' -h '*) ;; # need none

@@ -1,7 +1,7 @@
-// Rounds in steady state, when all graphs are captured. Counts the calls of our own code that allocate memory
-// or wait (nn/cuda/runtime.h); allocations inside libraries show only as less free memory on the device.
-// Rounds of eight and of sixteen micro-batches give the time of one micro-batch, and the time of a round
-// besides them.
+// Rounds in steady state, when all graphs are captured. Counts the calls of our own code that allocate
+// memory or wait (nn/cuda/runtime.h); allocations inside libraries show only as less free memory on the
+// device. Rounds of eight and of sixteen micro-batches give the time of one micro-batch, and the time of a
+// round besides them.
 #include "bench/gpu/gpu_sections.h"
 #include "bench/gpu/gpu_training.h"
 #include "bench/gpu/rows.h"

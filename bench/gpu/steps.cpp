@@ -1,6 +1,6 @@
-// Training steps of whole networks: samples per second in rounds of eight micro-batches, as for a worker with
-// a large share. bench/gpu/torch_steps.py measures the same in PyTorch. The time includes copies in both
-// directions, but not the update, which servers do.
+// Training steps of whole networks: samples per second in rounds of eight micro-batches, as for a worker
+// with a large share. bench/gpu/torch_steps.py measures the same in PyTorch. The time includes copies in
+// both directions, but not the update, which servers do.
 #include "bench/gpu/compared.h"
 #include "bench/gpu/gpu_sections.h"
 #include "bench/gpu/gpu_training.h"

@@ -1,5 +1,5 @@
-// The limits for ops, measured in the same run with the same clock: the rate of memory copies on the
-// device, and the rate of cuBLASLt for large square matrices.
+// The limits for ops, measured in the same run with the same clock: the rate of memory copies on the device,
+// and the rate of cuBLASLt for large square matrices.
 #pragma once
 
 #include "core/device_name.h"

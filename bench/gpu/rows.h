@@ -1,5 +1,5 @@
-// The results of the program, as lines of tab-separated fields; script/gpu-check makes one table of them
-// and of the results of PyTorch. Lines are flushed immediately.
+// The results of the program, as lines of tab-separated fields; script/gpu-check makes one table of them and
+// of the results of PyTorch. Lines are flushed immediately.
 #pragma once
 
 #include <string>

@@ -10,8 +10,8 @@
 
 namespace steelyard::bench {
 
-// Whether there is a device to measure. On the host executor everything runs once, as a check, and times
-// are meaningless.
+// Whether there is a device to measure. On the host executor everything runs once, as a check, and times are
+// meaningless.
 bool measures();
 
 // The median of 21 readings, in seconds. `add` adds the work to the stream; it is called twice.

@@ -3,20 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "bench/gpu/gpu_models.h"
 #include "core/device_name.h"
 #include "nn/cuda/cuda_network.h"
 
 namespace steelyard::bench {
-
-// A model and the shape of its samples.
-struct GpuModel {
-  std::string name;  // in the table of models
-  nn::Shape input;
-};
-const std::vector<GpuModel>& gpu_models();
 
 class Training {
  public:
@@ -35,9 +28,8 @@ class Training {
  private:
   nn::Model model_;
   nn::cuda::Network network_;
-  std::vector<float> inputs_, parameters_, gradient_;
-  std::vector<std::uint32_t> labels_;
-  std::vector<std::uint64_t> positions_;
+  RandomSamples random_;
+  std::vector<float> parameters_, gradient_;
   nn::MicroBatch batch_;
 };
 

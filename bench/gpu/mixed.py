@@ -8,8 +8,9 @@ policy.
 import argparse
 import json
 import pathlib
-import subprocess
 import tempfile
+
+from jobs import trained
 
 
 def job(it, slow):
@@ -18,21 +19,6 @@ def job(it, slow):
     return (f'[model]\nname = "{it.model}"\n[data]\nname = "synthetic"\nchannels = 3\nheight = 32\nwidth = 32\n'
             f'[train]\nbatch = {it.batch}\nlr = 0.01\nseconds = {it.seconds}\nevaluate_every = 0\ncheckpoint_every = 0\n'
             f'[cluster]\nservers = 1\n{worker}')
-
-
-def trained(it, path, run):
-    """Trains. Returns the reason of a failure, or an empty string."""
-    with tempfile.TemporaryFile('w+') as said:
-        process = subprocess.Popen([it.steelyard, 'train', path, '--quiet', '--run-dir', run], stdout=said, stderr=said)
-        try:
-            if process.wait(60 + 3 * it.seconds) == 0:
-                return ''
-        except subprocess.TimeoutExpired as late:
-            process.terminate()  # it stops its workers
-            process.wait()
-            return f'not finished within {late.timeout:.0f} s'
-        said.seek(0)
-        return (said.read().strip().splitlines() or ['no output'])[-1]
 
 
 def main():
@@ -49,7 +35,7 @@ def main():
         with tempfile.TemporaryDirectory() as directory:
             path, run = pathlib.Path(directory) / 'job.toml', pathlib.Path(directory) / 'run'
             path.write_text(job(it, slow))
-            if why := trained(it, path, run):
+            if why := trained(it.steelyard, None, path, run, 60 + 3 * it.seconds):
                 print(what, f'not measured ({why})', '', '', sep='\t', flush=True)
                 continue
             result = json.loads((run / 'result.json').read_text())

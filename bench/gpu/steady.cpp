@@ -1,7 +1,7 @@
-// Rounds in steady state, when all graphs are captured. Counts the calls of our own code that allocate memory
-// or wait (nn/cuda/runtime.h); allocations inside libraries show only as less free memory on the device.
-// Rounds of eight and of sixteen micro-batches give the time of one micro-batch, and the time of a round
-// besides them.
+// Rounds in steady state, when all graphs are captured. Counts the calls of our own code that allocate
+// memory or wait (nn/cuda/runtime.h); allocations inside libraries show only as less free memory on the
+// device. Rounds of eight and of sixteen micro-batches give the time of one micro-batch, and the time of a
+// round besides them.
 #include "bench/gpu/gpu_sections.h"
 #include "bench/gpu/gpu_training.h"
 #include "bench/gpu/rows.h"
@@ -40,12 +40,15 @@ void time(Training& training, const std::string& what) {
 
 }  // namespace
 
-void gpu_steady_section() {
-  const GpuModel& model = measures() ? gpu_models().front() : gpu_models().back();
-  Training training(model, measures() ? 256 : 1, Precision::float32);
-  count(training, model.name);
-  if (measures()) return time(training, model.name);
-  print({"steady " + model.name + ": one micro-batch", "", "", "times on the host executor are meaningless"});
+std::vector<Case> steady_cases() {
+  const GpuModel& model = gpu_model(measures() ? "resnet18" : "mlp");
+  return {{"steady " + model.name, [&model] {
+             Training training(model, measures() ? 256 : 1, Precision::float32);
+             count(training, model.name);
+             if (measures()) return time(training, model.name);
+             print({"steady " + model.name + ": one micro-batch", "", "",
+                    "times on the host executor are meaningless"});
+           }}};
 }
 
 }  // namespace steelyard::bench

@@ -1,21 +1,44 @@
-"""Prints a short table of the results of script/gpu-check: table.py ROWS DATE CARD DRIVER COMMAND.
+"""Makes one short table of the results of bench/gpu/check.py.
 
-ROWS is a folder with one file per part, NAME.tsv, with tab-separated fields. Every training step has a line, with
-PyTorch's fastest setting for comparison. For ops there are the median, and the three that are farthest from their limit.
+Every training step has a line, with PyTorch's fastest setting for comparison. Ops that are correct are counted; for their
+times there are the median, and the three that are farthest from their limit. Failures have a line each, before all others.
 """
-import pathlib
+import json
 import re
 import statistics
-import sys
 
-PARTS = 'tests', 'ops', 'steady', 'steps', 'peers', 'mixed'
+PARTS = 'env', 'smoke', 'limits', 'tests', 'models', 'ops', 'steps', 'peers', 'jobs', 'steady', 'times', 'mixed'
 
 
-def rows_of(folder, part):
-    path = folder / f'{part}.tsv'
-    if not path.exists():
-        return [[part, f'not measured (script/gpu-check {part})', '', '']]
-    return [(line.split('\t') + [''] * 4)[:4] for line in path.read_text().splitlines() if line]
+def read(folder):
+    """The parts measured by earlier calls with the same folder: names with lists of rows of four texts."""
+    try:
+        return json.loads((folder / 'result.json').read_text(encoding='utf-8'))['parts']
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+def failed(row):
+    return row[1] in ('WRONG', 'FAILED')
+
+
+def counted(part, rows):
+    """One line for all correct cases."""
+    right = [row for row in rows if row[1] in ('correct', 'ok')]
+    for row in rows:
+        if row not in right and not failed(row):
+            yield row
+    if right or any(map(failed, rows)):
+        yield [part, f'{len(right)} correct', f'{sum(map(failed, rows))} wrong', '']
+
+
+def of_tests(rows):
+    """One line for all suites."""
+    found = [match for row in rows if (match := re.fullmatch(r'(\d+) of (\d+) passed', row[1]))]
+    yield from (row for row in rows if 'not measured' in row[1])
+    if found:
+        yield ['tests of the kernels', f'{sum(int(it[1]) for it in found)} of {sum(int(it[2]) for it in found)} passed',
+               f'{len(found)} suites', '']
 
 
 def of_ops(rows):
@@ -59,16 +82,29 @@ def beside_peers(steps, peers):
                     for what, setting, rate, note in peers[-1:])
 
 
-def main():
-    folder, date, card, driver, command = pathlib.Path(sys.argv[1]), *sys.argv[2:]
-    found = {part: rows_of(folder, part) for part in PARTS}
-    lines = [*found['tests'], *of_ops(found['ops']), *found['steady'], *beside_peers(found['steps'], found['peers']),
-             *found['mixed']]
-    print(f'\n{date}, {card or "no card"}, driver {driver or "unknown"}: {command.strip()}')
-    widths = [max(len(line[i]) for line in lines) for i in range(3)]
-    for line in lines:
-        print('  '.join(text.ljust(width) for text, width in zip(line, [*widths, 0])).rstrip())
+def beside_steps(jobs, steps):
+    """Adds the rate of steps without servers to jobs: 256 samples in tf32."""
+    rates = {row[0].split()[1].rstrip(','): number(row[1]) for row in steps if re.search(r', 256, tf32$', row[0])}
+    for what, figure, beside, note in jobs:
+        rate = rates.get(what.split()[1].rstrip(','))
+        if rate and number(figure):
+            beside = f'{number(figure) / rate:.2f} of its steps without servers; {beside}'
+        yield what, figure, beside, note
 
 
-if __name__ == '__main__':
-    main()
+def text(about, parts):
+    """The table. Parts without rows are named."""
+    found = {part: parts.get(part, []) for part in PARTS}
+    wrong = [row for part in PARTS for row in found[part] if failed(row)]
+    steps = [row for row in found['steps'] if not failed(row)]
+    lines = [*wrong, *found['env'], *counted('smoke', found['smoke']), *found['limits'], *of_tests(found['tests']),
+             *counted('models', found['models']), *counted('ops', found['ops']), *beside_peers(steps, found['peers']),
+             *beside_steps([row for row in found['jobs'] if not failed(row)], steps), *found['steady'],
+             *of_ops([row for row in found['times'] if not failed(row)]), *found['mixed']]
+    missing = [part for part in PARTS if part not in parts]
+    if missing:
+        lines.append(['not measured', ', '.join(missing), '', ''])
+    head = f"{about['date']}, {about['card']}, driver {about['driver'] or 'none'}: {about['command']}"
+    widths = [max([len(line[i]) for line in lines if len(line[i]) < 50] or [0]) for i in range(3)]
+    rows = ('  '.join(text.ljust(width) for text, width in zip(line, [*widths, 0])).rstrip() for line in lines)
+    return '\n'.join([head, *rows]) + '\n'

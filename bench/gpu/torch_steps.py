@@ -1,6 +1,6 @@
 """Training steps of the networks of bench/gpu/steps.cpp in PyTorch, on the same GPU, in the same precision.
 
-    torch_steps.py [--seconds 600]
+    torch_steps.py [--seconds 600] [--first]
 
 A round is the same as in steelyard_gpu_check: eight micro-batches from pinned memory, copied on a separate stream while
 the previous one is computed, with summed gradients. In addition it has an update by fused SGD. Batch norm takes its
@@ -8,7 +8,8 @@ statistics from whole micro-batches; Steelyard takes them from 32 samples. bf16 
 bf16 too.
 
 Each network runs eager, in both layouts if it has convolutions. The faster layout is captured as a CUDA graph. Until
---seconds have passed, torch.compile makes another one. Prints one line each: name, setting, samples per second (or the
+--seconds have passed, torch.compile makes another one. With --first only CUDA graphs of the most telling steps: 256
+samples, tf32 and bf16, in both layouts. Prints one line each: name, setting, samples per second (or the
 reason why it was not measured).
 """
 import argparse
@@ -21,11 +22,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'peers'))
 try:
     import torch
+    from material import draw
     from models import PEERS
 except ImportError as missing:
     sys.exit(f'torch_steps: {missing}')
 
-MODELS, SAMPLES, PRECISIONS = ('resnet18', 'vit', 'resnet20', 'mlp'), (256, 1024), ('float32', 'tf32', 'bf16')
+MODELS = 'resnet18', 'resnet20', 'vit', 'transformer', 'gpt', 'lenet5', 'mlp'
+SAMPLES, PRECISIONS = (256, 1024), ('float32', 'tf32', 'bf16')
 MICRO_BATCHES = 8
 
 
@@ -37,8 +40,8 @@ class Step:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != 'float32'
         self.peer, self.bf16, self.device = PEERS[name], precision == 'bf16', torch.device(device)
         order = torch.channels_last if layout == 'nhwc' else torch.contiguous_format
-        host = torch.randn(samples, *self.peer.sample).contiguous(memory_format=order)
-        labels = torch.randint(self.peer.classes, (samples,))
+        host, labels = draw(self.peer, samples, 1)
+        host = host if self.peer.tokens else host.contiguous(memory_format=order)
         self.host = [it.pin_memory() if self.device.type == 'cuda' else it for it in (host, labels)]
         self.arriving = [[it.to(self.device) for it in self.host] for _ in range(2)]
         self.batch = [it.to(self.device) for it in self.host]
@@ -121,18 +124,27 @@ def measured(*about, captured=False, compiled=False):
         torch.cuda.empty_cache()
 
 
+def layouts_of(name):
+    convolutions = any(isinstance(module, torch.nn.Conv2d) for module in PEERS[name].make().modules())
+    return ['nchw', 'nhwc'] if convolutions else ['nchw']
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument('--seconds', type=float, default=600, help='limit for torch.compile')
+    options.add_argument('--first', action='store_true', help='only the most telling steps')
     it = options.parse_args()
     if not torch.cuda.is_available():
         sys.exit('torch_steps: PyTorch finds no CUDA device')
     end, best = time.monotonic() + it.seconds, {}
     every = [(name, samples, precision) for precision in PRECISIONS for name in MODELS for samples in SAMPLES]
+    if it.first:
+        for about in [(name, 256, precision) for precision in ('tf32', 'bf16') for name in MODELS]:
+            for layout in layouts_of(about[0]):
+                show('step {}, {}, {}'.format(*about), f'graph {layout}', measured(*about, layout, captured=True))
+        return
     for about in every:
-        what, layouts = 'step {}, {}, {}'.format(*about), ['nchw']
-        if any(isinstance(module, torch.nn.Conv2d) for module in PEERS[about[0]].make().modules()):
-            layouts.append('nhwc')
+        what, layouts = 'step {}, {}, {}'.format(*about), layouts_of(about[0])
         best[about] = max(layouts, key=lambda layout: show(what, f'eager {layout}', measured(*about, layout)))
         show(what, f'graph {best[about]}', measured(*about, best[about], captured=True))
     for about in every:

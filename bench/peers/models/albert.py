@@ -46,7 +46,7 @@ class Embeddings(nn.Module):
         self.LayerNorm = nn.LayerNorm(width, eps=1e-12)
 
     def forward(self, tokens):
-        positions = self.position_embeddings(torch.arange(tokens.shape[1]))
+        positions = self.position_embeddings(torch.arange(tokens.shape[1], device=tokens.device))
         return self.LayerNorm(self.word_embeddings(tokens) + self.token_type_embeddings.weight[0] + positions)
 
 

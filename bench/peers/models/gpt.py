@@ -62,7 +62,7 @@ class Gpt(nn.Module):
 
     def forward(self, tokens):
         its = self.transformer
-        x = its.wte(tokens) + its.wpe(torch.arange(tokens.shape[1]))
+        x = its.wte(tokens) + its.wpe(torch.arange(tokens.shape[1], device=tokens.device))
         for block in its.h:
             x = block(x)
         return self.lm_head(its.ln_f(x))

@@ -196,7 +196,7 @@ class ParallelJob(BaseJob):
         if self._further:  # a further exchange of the same batch is a round of its own
             task = self._next()
             if task is None:
-                return self._drop(self._to_come - 1)
+                return self._drop()
             assert self.steps.version is not None
             if (self.steps.version + self._to_come) % self._backwards:  # this copy was replaced by a later one
                 self._peeked, self._missed, self._to_come = task, self._to_come - 1, 0
@@ -211,17 +211,15 @@ class ParallelJob(BaseJob):
             self._push(self._task)
         step = self._held or self._wait_for_step()
         if step is None:
-            return self._drop(self._to_come)
+            return self._drop()
         self.steps.take(step, self._worker)
         self._exchange.put_back()
 
-    def _drop(self, further: int) -> None:
-        """Leaves no gradients if the job was ended before this round, so that no step follows.
-
-        `further`: backward passes of this batch that are still to come, and count for nothing."""
+    def _drop(self) -> None:
+        """Leaves no gradients if the job was ended before this round, so that no step follows."""
         if self._outcome != 'finished':
             raise Failure(f'the job ended within a batch: {self._outcome}')
-        self._missed, self._to_come = further, 0
+        self._to_come = 0
         self._forget()
 
     def _forget(self) -> None:

@@ -84,4 +84,12 @@ extern thread_local const Here* here;
 void limit_memory(std::uint64_t bytes);
 [[nodiscard]] std::uint64_t used_memory();
 
+// Errors of this thread's device, for tests. A call is one that adds work to a stream.
+struct Faults {
+  bool refuses_captures = false;   // calls in a capture fail, as those of a library that may not be captured
+  std::uint64_t failing_call = 0;  // this one, counted from 1, fails, and no later one; 0: none
+  bool for_memory = true;          // it fails because memory is exhausted
+};
+void plant(Faults faults);
+
 }  // namespace steelyard::nn::cuda::host

@@ -47,6 +47,8 @@ class Worker {
     std::function<void(const Blob& parameters)> last{};
     // Makes an empty file for the state of a worker that takes the optimizer steps.
     OwnSteps::MakeFile state_file{};
+    // What computes the model, for the record of the run; called after `prepare`. Empty: not recorded.
+    std::function<std::string()> computing{};
   };
 
   explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}

@@ -1,8 +1,8 @@
 // Time of work on the device, measured with its own clock.
 //
-// The work is captured as a graph, as in networks, so that the host's calls are not measured; work that cannot
-// be captured is measured with them. Before each
-// reading a buffer larger than the caches of any GPU is overwritten, so that the work reads from memory.
+// The work is captured as a graph, as in networks, so that the host's calls are not measured; work that
+// cannot be captured is measured with them. Before each reading a buffer larger than the caches of any GPU is
+// overwritten, so that the work reads from memory.
 #pragma once
 
 #include <functional>

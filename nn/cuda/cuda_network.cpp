@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "core/check.h"
+#include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
+#include "nn/cuda/implementation_list.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
 #include "nn/network_plan.h"
@@ -71,7 +73,8 @@ std::vector<Interval> finals_of(const Plan& plan) {
 
 class Network::Impl {
  public:
-  Impl(const Model& model, unsigned index, std::uint32_t micro_batch)
+  // `refused`: why the library's convolutions did not run; empty: they may be used.
+  Impl(const Model& model, unsigned index, std::uint32_t micro_batch, const std::string& refused)
       : model_(model),
         index_(index),
         micro_batch_(micro_batch),
@@ -81,7 +84,7 @@ class Network::Impl {
         context_{compute_,           products_,
                  staging_.numbers(), staging_.positions(),
                  staging_.labels(),  model.normalizes_shares() ? 0 : model.grain(),
-                 staging_.targets()},
+                 staging_.targets(), !refused.empty()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         parameters_(model.parameters()),
@@ -96,6 +99,8 @@ class Network::Impl {
         marks_(finals_.size()),
         brought_(plan_.steps.size()),
         given_(plan_.steps.size()) {
+    if (!refused.empty())
+      remarks_.push_back("all convolutions are computed by our own kernels, and slower: " + refused);
     *pinned_one_.data() = 1;
     compute_.copy_array(one_.data(), pinned_one_.data(), 1);
     compute_.synchronize();
@@ -114,12 +119,13 @@ class Network::Impl {
 
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
   [[nodiscard]] std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
   [[nodiscard]] std::uint64_t bytes() const {
     return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + staging_.bytes();
   }
 
-  // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows now.
+  // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows.
   void try_out() {
     Zeros zeros(model_, micro_batch_);
     std::fill_n(pinned_parameters_.data(), pinned_parameters_.size(), 0.0F);
@@ -322,6 +328,8 @@ std::unique_ptr<Network::Impl> Network::tried_out(std::unique_ptr<Impl> made) {
     made->try_out();
   } catch (const OutOfMemory&) {
     throw;
+  } catch (const NoAlgorithm&) {
+    throw;
   } catch (const Failure& failure) {
     throw Failure(failure.code(),
                   std::string("a first micro-batch, of zeros, fails on the device: ") + failure.what());
@@ -333,10 +341,15 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
   use_device(index);
   const bool shares = model.normalizes_shares();
   const std::uint32_t min_samples = shares ? std::bit_ceil(model.micro_batch()) : model.grain();
-  for (std::uint32_t size = std::max(std::bit_floor(max_samples), min_samples); !impl_; size /= 2) {
+  std::uint32_t size = std::max(std::bit_floor(max_samples), min_samples);
+  std::string refused;
+  while (!impl_) {
     try {
-      auto made = std::make_unique<Impl>(model, index, size);
+      auto made = std::make_unique<Impl>(model, index, size, refused);
       impl_ = try_out ? tried_out(std::move(made)) : std::move(made);
+    } catch (const NoAlgorithm& trouble) {  // offered, but then refused
+      if (!refused.empty()) throw;
+      refused = trouble.what();
     } catch (const OutOfMemory& trouble) {
       if (size / 2 < min_samples) {
         throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +
@@ -344,6 +357,7 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
                                                    " samples at once: " + trouble.what() +
                                                    (shares ? "; give the worker a smaller max_batch" : ""));
       }
+      size /= 2;
     }
   }
 }
@@ -367,5 +381,12 @@ std::uint64_t Network::bytes() const { return impl_->bytes(); }
 std::vector<std::string> Network::implementations() const { return impl_->plan().implementations(); }
 
 std::vector<std::string> Network::take_remarks() { return impl_->take_remarks(); }
+
+std::string Network::description() const {
+  std::string text = "micro-batches of up to " + std::to_string(impl_->micro_batch()) + " samples; " +
+                     by_implementation(implementations());
+  for (const std::string& remark : impl_->remarks()) text += "; " + remark;
+  return text;
+}
 
 }  // namespace steelyard::nn::cuda

@@ -62,6 +62,8 @@ class Network {
   [[nodiscard]] std::vector<std::string> implementations() const;
   // What did not go as usual since the last call: work that cannot be captured, and why; each reason once.
   [[nodiscard]] std::vector<std::string> take_remarks();
+  // For people, in one line: micro-batch, implementations, and what did not go as usual so far.
+  [[nodiscard]] std::string description() const;
 
  private:
   class Impl;

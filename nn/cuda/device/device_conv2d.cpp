@@ -327,7 +327,7 @@ class CudnnConv2d final : public CudaOp {
 
 std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& context) {
   const bool depthwise = op.groups > 1 && op.groups == place.inputs[0].channels;
-  if (!depthwise) {
+  if (!depthwise && !context.own_convolutions) {
     try {
       return std::make_unique<CudnnConv2d>(op, place, context);
     } catch (const NoAlgorithm&) {  // cuDNN rejects this shape; implementation() then is "direct"

@@ -24,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "nn/cuda/algorithm_choice.h"
+
 namespace steelyard::nn::cuda::host {
 
 struct Extent {
@@ -88,7 +90,7 @@ void limit_memory(std::uint64_t bytes);
 struct Faults {
   bool refuses_captures = false;   // calls in a capture fail, as those of a library that may not be captured
   std::uint64_t failing_call = 0;  // this one, counted from 1, fails, and no later one; 0: none
-  bool for_memory = true;          // it fails because memory is exhausted
+  Trouble trouble = Trouble::memory;
 };
 void plant(Faults faults);
 

@@ -121,11 +121,8 @@ Stream::Stream() : impl_(std::make_unique<Impl>()) {}
 Stream::~Stream() { impl_->queue->run_to(impl_->queue->added()); }
 
 void Stream::add(Work work) {
-  if (planted.failing_call > 0 && --planted.failing_call == 0) {
-    raise(planted.for_memory ? Trouble::memory : Trouble::other,
-          planted.for_memory ? "a call of the host executor has no memory"
-                             : "a call of the host executor failed");
-  }
+  if (planted.failing_call > 0 && --planted.failing_call == 0)
+    raise(planted.trouble, "a call of the host executor fails");
   if (planted.refuses_captures && impl_->capture && impl_->capture->open)
     throw Failure(ExitCode::failed, "a call of the host executor is refused in a capture");
   if (impl_->capture && impl_->capture->open) {

@@ -37,5 +37,6 @@ Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }
+std::string Network::description() const { refuse(); }
 
 }  // namespace steelyard::nn::cuda

@@ -53,7 +53,8 @@ TEST(AlgorithmChoice, SkipsWhatFailsOrGivesOtherBits) {
   EXPECT_EQ(chosen(offers, Precision::tf32, 9, {{0, 0}, {1, 0}, {2, 9}}), 2);
 }
 
-// Only exhausted memory makes micro-batches smaller, and only a missing algorithm leads to direct convolutions.
+// Only exhausted memory makes micro-batches smaller, and only a missing algorithm leads to direct
+// convolutions.
 TEST(AlgorithmChoice, EachTroubleHasItsError) {
   raise(Trouble::none, "");
   EXPECT_THROW(raise(Trouble::memory, "m"), OutOfMemory);

@@ -9,6 +9,7 @@
 namespace steelyard::nn::cuda::first_run_test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -44,6 +45,8 @@ TEST_F(FirstRun, RefusedCapturesChangeNoResult) {
   const std::vector<float> expected = gradient(plain);
   host::plant({.refuses_captures = true});
   Network network(model, 0, 16, true);
+  EXPECT_THAT(network.description(), AllOf(HasSubstr("micro-batches of up to 16 samples; "),
+                                           HasSubstr("tiled: a, b"), HasSubstr("is refused in a capture")));
   const std::vector<std::string> remarks = network.take_remarks();
   ASSERT_THAT(remarks, SizeIs(1));
   EXPECT_THAT(remarks[0],
@@ -58,14 +61,14 @@ TEST_F(FirstRun, RefusedCapturesChangeNoResult) {
 // Wherever memory runs out, in the constructor, in the first run or in the capture, half the samples may fit.
 TEST_F(FirstRun, ExhaustedMemoryHalvesTheMicroBatch) {
   std::uint64_t call = 1;
-  for (;; ++call) {
+  for (;; call += 7) {
     host::plant({.failing_call = call});
-    Network network(model, 0, 16, true);
-    if (network.micro_batch_sizes().front() == 16) break;
-    ASSERT_EQ(network.micro_batch_sizes().front(), 8U) << "call " << call;
+    Network network(model, 0, 2, true);
+    if (network.micro_batch_sizes().front() == 2) break;
+    ASSERT_EQ(network.micro_batch_sizes().front(), 1U) << "call " << call;
     ASSERT_THAT(network.take_remarks(), IsEmpty()) << "call " << call;
   }
-  EXPECT_GT(call, 40U) << "two runs have more calls than that";
+  EXPECT_GT(call, 80U) << "four runs have more calls than that";
 }
 
 TEST_F(FirstRun, AModelThatNeverFitsIsRefused) {
@@ -77,12 +80,25 @@ TEST_F(FirstRun, AModelThatNeverFitsIsRefused) {
     EXPECT_EQ(failure.code(), ExitCode::configuration);
     EXPECT_THAT(failure.what(),
                 HasSubstr("does not fit on the device, even at 1 samples at once: a call of the "
-                          "host executor has no memory"));
+                          "host executor fails"));
   }
 }
 
+// A library may offer an algorithm and refuse to run it.
+TEST_F(FirstRun, RefusedConvolutionsAreComputedByOurKernels) {
+  Network plain(model, 0, 16, false);
+  const std::vector<float> expected = gradient(plain);
+  host::plant({.failing_call = 30, .trouble = Trouble::unsupported});
+  Network network(model, 0, 16, true);
+  EXPECT_EQ(network.micro_batch_sizes().front(), 16U);
+  EXPECT_THAT(network.description(),
+              HasSubstr("all convolutions are computed by our own kernels, and slower: a "
+                        "call of the host executor fails"));
+  EXPECT_EQ(gradient(network), expected);
+}
+
 TEST_F(FirstRun, OtherErrorsNameTheFirstMicroBatch) {
-  host::plant({.failing_call = 30, .for_memory = false});
+  host::plant({.failing_call = 30, .trouble = Trouble::other});
   try {
     const Network network(model, 0, 16, true);
     FAIL() << "a call failed";
@@ -100,7 +116,7 @@ TEST_F(FirstRun, AGraphWithoutMemoryDoesNotEndTraining) {
   EXPECT_EQ(gradient(network), expected);
   const std::vector<std::string> remarks = network.take_remarks();
   ASSERT_THAT(remarks, SizeIs(1));
-  EXPECT_THAT(remarks[0], HasSubstr("has no memory"));
+  EXPECT_THAT(remarks[0], HasSubstr("fails"));
   EXPECT_EQ(gradient(network), expected);
 }
 

@@ -108,6 +108,12 @@ class Worker {
   void handle(Time, NodeId, const MachineReading& now, Outbox& out);
   void handle(Time, NodeId, const EndRequested& requested, Outbox& out);
 
+  void prepare(const Welcome& welcome) {
+    options_.prepare(welcome);
+    if (options_.computing) ready_.computing = options_.computing();
+  }
+  // The scheduler has had a Ready; a later one does not repeat what it recorded.
+  void accepted() { ready_.computing.clear(); }
   void beat(Outbox& out);
   void ping(Outbox& out);  // shards that have not answered
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);

@@ -15,7 +15,7 @@ inline unsigned alignment(const void* pointer, std::uint32_t row) {
   return at % 16 == 0 ? 16 : at % 8 == 0 ? 8 : 4;
 }
 
-// Who adds the bias.
+// What adds the bias.
 enum class Bias : std::uint8_t { none, library, own_kernel };
 
 struct ProductKey {

@@ -2,12 +2,12 @@
 // computes wrong results (through faulty memory, an unsuitable driver or a wrong kernel) would silently
 // corrupt the training of all workers.
 //
-// Of the first piece, and of one in 1024 after it (worker/compute/check_schedule.h), some samples are kept
-// (up to 32, fewer if a CPU would need more than a few seconds). When the next piece begins, they are
-// computed three times from its parameters: by the engine; by a network on the CPU in float32 (`processor`
-// below); and by that network with all parameters moved by the rounding error of the engine's precision
-// (`moved`). The difference of the last two shows how much rounding alone changes this model's gradient
-// (much, if many ReLUs follow each other). With |.| the norm of the whole gradient, the engine may differ by
+// The engine keeps some samples of the first piece, and of one in 1024 after it (check_schedule.h): up to 32,
+// fewer if a CPU would need more than a few seconds. When the next piece begins, they are computed three
+// times from its parameters: by the engine; by a network on the CPU in float32 (`processor` below); and by
+// that network with all parameters moved by the rounding error of the engine's precision (`moved`). The
+// difference of the last two shows how much rounding alone changes this model's gradient (much, if many ReLUs
+// follow each other). With |.| the norm of the whole gradient, the engine may differ by
 //
 //   |engine - processor| <= max(floor, 10 |moved - processor| / |processor|) |processor|
 //

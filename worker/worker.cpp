@@ -180,9 +180,8 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
     return out.send<ToScheduler>(scheduler_node, *place->report);  // the report was lost
   }
   if ((current_.begun && piece.round < current_.version) || pieces_.size() >= limits::pieces)
-    return ignore();         // the round is over
-  accepted();
-  pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
+    return ignore();  // the round is over
+  pieces_.insert(place, new_piece(start));
   compute_next(out);
   choose_next(now, out);
   if (find(piece.id)->stage != Stage::waiting) return;

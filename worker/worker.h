@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/buffer_pool.h"
@@ -112,8 +113,11 @@ class Worker {
     options_.prepare(welcome);
     if (options_.computing) ready_.computing = options_.computing();
   }
-  // The scheduler has had a Ready; a later one does not repeat what it recorded.
-  void accepted() { ready_.computing.clear(); }
+  // A piece shows that the scheduler has had a Ready: a later one does not repeat what it recorded.
+  [[nodiscard]] HeldPiece new_piece(const Start& start) {
+    ready_.computing.clear();
+    return {start, Stage::waiting, std::exchange(spare_, {}), std::nullopt};
+  }
   void beat(Outbox& out);
   void ping(Outbox& out);  // shards that have not answered
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);

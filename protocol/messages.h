@@ -121,8 +121,12 @@ struct Ready {
   // If workers take the steps: false while the worker lacks the model's state (protocol/state_messages.h).
   bool has_state = true;
   std::uint64_t loading = 0;  // without it: the attempt that it is loading; 0: none
+  std::string computing{};    // for display: what computes its model, if that is worth recording
   static constexpr Roles senders{Role::worker};
-  void serialize(auto& fields) { fields(bounded(times, limits::batch_times), most, has_state, loading); }
+  void serialize(auto& fields) {
+    fields(bounded(times, limits::batch_times), most, has_state, loading,
+           for_people(computing, limits::text));
+  }
 };
 
 // ---- a round

@@ -147,6 +147,8 @@ void Scheduler::handle(Time now, NodeId from, const Ready& ready, Outbox& out) {
   worker->ready = true;
   std::string profile = adopt_profile(job_, ready, *worker);
   if (!profile.empty()) Dispatch::note(std::move(profile), out);
+  if (!ready.computing.empty())
+    Dispatch::note("worker '" + worker->name + "' computes with " + ready.computing, out);
   training_.may_be_idle(worker->slot);
   training_.adopt_orphans(now, out);
 }

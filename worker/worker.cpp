@@ -82,7 +82,7 @@ void Worker::handle(Time, NodeId, const AskWeights& ask, Outbox& out) {
 void Worker::handle(Time now, NodeId, const Welcome& welcome, Outbox&) {
   if (session_.joined()) return ignore();
   model_.reset();  // no longer needed
-  options_.prepare(welcome);
+  prepare(welcome);
   job_ = welcome.job;
   rule_ = pull_rule(job_.sync, rounds_with_barrier(job_));
   term_ = welcome.term;
@@ -181,7 +181,7 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   }
   if ((current_.begun && piece.round < current_.version) || pieces_.size() >= limits::pieces)
     return ignore();  // the round is over
-  pieces_.insert(place, HeldPiece{start, Stage::waiting, std::exchange(spare_, {}), std::nullopt});
+  pieces_.insert(place, new_piece(start));
   compute_next(out);
   choose_next(now, out);
   if (find(piece.id)->stage != Stage::waiting) return;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/buffer_pool.h"
@@ -47,6 +48,8 @@ class Worker {
     std::function<void(const Blob& parameters)> last{};
     // Makes an empty file for the state of a worker that takes the optimizer steps.
     OwnSteps::MakeFile state_file{};
+    // What computes the model, for the record of the run; called after `prepare`. Empty: not recorded.
+    std::function<std::string()> computing{};
   };
 
   explicit Worker(Options options) : options_(std::move(options)), session_(options_.timeout) {}
@@ -106,6 +109,15 @@ class Worker {
   void handle(Time, NodeId, const MachineReading& now, Outbox& out);
   void handle(Time, NodeId, const EndRequested& requested, Outbox& out);
 
+  void prepare(const Welcome& welcome) {
+    options_.prepare(welcome);
+    if (options_.computing) ready_.computing = options_.computing();
+  }
+  // A piece shows that the scheduler has had a Ready: a later one does not repeat what it recorded.
+  [[nodiscard]] HeldPiece new_piece(const Start& start) {
+    ready_.computing.clear();
+    return {start, Stage::waiting, std::exchange(spare_, {}), std::nullopt};
+  }
   void beat(Outbox& out);
   void ping(Outbox& out);  // shards that have not answered
   void repeat_to_newcomers(const std::vector<ShardPlace>& former, Outbox& out);

@@ -25,8 +25,11 @@ StatusLogger::StatusLogger(Link& link, std::string name, std::string device,
 
 void StatusLogger::send(Envelope envelope) {
   if (const auto* message = std::get_if<ToScheduler>(&envelope.message)) {
-    if (std::holds_alternative<Ready>(*message) && !std::exchange(ready_, true))
+    const auto* ready = std::get_if<Ready>(message);
+    if (ready != nullptr && !std::exchange(ready_, true)) {
+      if (!ready->computing.empty()) say_("computes with " + ready->computing);
       say_("model and data are ready: waiting for work");
+    }
     if (const auto* report = std::get_if<Report>(message)) {
       ++pieces_;
       samples_ += report->piece.positions.size();

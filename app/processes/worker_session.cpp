@@ -33,6 +33,7 @@ Worker::Options WorkerSession::worker_options() {
     require_descriptors("a worker with " + std::to_string(job_.shards) + " shards", job_.shards, 0);
     compute_ = compute_node(welcome);
   };
+  options.computing = [this] { return compute_->description(); };
   options.model = setup_.model;
   options.last = setup_.last;
   options.state_file = temporary_state_file;

@@ -106,6 +106,10 @@ class Engine {
   // The present state of a device other than the processor; unknown by default.
   virtual DeviceReading read_device() { return {}; }
 
+  // How it computes, in one line for the worker's log and the record of the run: which library computes what,
+  // what is missing. Read once, on the worker's thread. Empty: nothing is recorded.
+  [[nodiscard]] virtual std::string description() const { return {}; }
+
   // Null if the engine cannot take optimizer steps. Owned by the engine.
   [[nodiscard]] virtual Stepper* stepper() { return nullptr; }
 };

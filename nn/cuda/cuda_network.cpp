@@ -4,12 +4,17 @@
 #include <atomic>
 #include <bit>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/check.h"
+#include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
+#include "nn/cuda/implementation_list.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
 #include "nn/network_plan.h"
@@ -30,6 +35,29 @@ struct Variant {
 struct Recorded {
   bool ran = false;  // run before: lazy loading at the first use is done
   std::unique_ptr<Graph> graph;
+  bool refused = false;  // cannot be captured: its work is added anew each time
+};
+
+// A full micro-batch of zeros.
+struct Zeros {
+  Zeros(const Model& model, std::uint32_t samples)
+      : inputs(model.input().size() * samples),
+        targets(takes_targets(model.loss()) ? std::size_t{model.classes()} * samples : 0),
+        labels(std::size_t{model.labels()} * samples),
+        positions(samples) {
+    batch.inputs = inputs.data();
+    batch.labels = labels.data();
+    batch.targets = targets.empty() ? nullptr : targets.data();
+    batch.positions = positions.data();
+    batch.size = batch.count = samples;
+  }
+  Zeros(const Zeros&) = delete;
+  Zeros& operator=(const Zeros&) = delete;
+
+  std::vector<float> inputs, targets;
+  std::vector<std::uint32_t> labels;
+  std::vector<std::uint64_t> positions;
+  MicroBatch batch;
 };
 
 // The ranges of the gradient in the order in which they become final.
@@ -45,7 +73,8 @@ std::vector<Interval> finals_of(const Plan& plan) {
 
 class Network::Impl {
  public:
-  Impl(const Model& model, unsigned index, std::uint32_t micro_batch)
+  // `refused`: why the library's convolutions did not run; empty: they may be used.
+  Impl(const Model& model, unsigned index, std::uint32_t micro_batch, const std::string& refused)
       : model_(model),
         index_(index),
         micro_batch_(micro_batch),
@@ -55,7 +84,7 @@ class Network::Impl {
         context_{compute_,           products_,
                  staging_.numbers(), staging_.positions(),
                  staging_.labels(),  model.normalizes_shares() ? 0 : model.grain(),
-                 staging_.targets()},
+                 staging_.targets(), !refused.empty()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         parameters_(model.parameters()),
@@ -70,6 +99,8 @@ class Network::Impl {
         marks_(finals_.size()),
         brought_(plan_.steps.size()),
         given_(plan_.steps.size()) {
+    if (!refused.empty())
+      remarks_.push_back("all convolutions are computed by our own kernels, and slower: " + refused);
     *pinned_one_.data() = 1;
     compute_.copy_array(one_.data(), pinned_one_.data(), 1);
     compute_.synchronize();
@@ -88,8 +119,25 @@ class Network::Impl {
 
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
+  [[nodiscard]] std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
   [[nodiscard]] std::uint64_t bytes() const {
     return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + staging_.bytes();
+  }
+
+  // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows.
+  void try_out() {
+    Zeros zeros(model_, micro_batch_);
+    std::fill_n(pinned_parameters_.data(), pinned_parameters_.size(), 0.0F);
+    trying_out_ = true;
+    for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
+      for (int run = 0; run < 2; ++run) {
+        first_ = true;
+        add(batch, true, true);
+        compute_.synchronize();
+      }
+    }
+    trying_out_ = false;
   }
 
   void begin(std::span<const float> parameters) {
@@ -154,17 +202,31 @@ class Network::Impl {
 
   void run(const Variant& variant) {
     Recorded& recorded = graphs_[variant];
-    if (!recorded.ran) {
+    if (recorded.ran && !recorded.graph && !recorded.refused) record(variant, recorded);
+    if (recorded.graph) {
+      compute_.run(*recorded.graph);
+    } else {
       issue(variant);
-      recorded.ran = true;
-      return;
     }
-    if (!recorded.graph) {
-      compute_.begin_capture();
-      issue(variant);
-      recorded.graph = compute_.end_capture();
+    recorded.ran = true;
+  }
+
+  // Once training has begun, memory that lacks for a graph does not end it.
+  void record(const Variant& variant, Recorded& recorded) {
+    std::string refusal;
+    try {
+      Captured captured = capture(compute_, [&] { issue(variant); });
+      recorded.graph = std::move(captured.graph);
+      refusal = captured.refusal;
+    } catch (const OutOfMemory& trouble) {
+      if (trying_out_) throw;
+      refusal = trouble.what();
     }
-    compute_.run(*recorded.graph);
+    if (recorded.graph) return;
+    recorded.refused = true;
+    if (std::exchange(refusal_, refusal) == refusal) return;
+    remarks_.push_back("micro-batches run without a CUDA graph, and slower (first seen with " +
+                       std::to_string(variant.size) + " samples): " + refusal);
   }
 
   // Adds all work of a micro-batch of this kind.
@@ -254,16 +316,40 @@ class Network::Impl {
   Event begun_;
   std::vector<Event> brought_, given_;  // per step
   bool first_ = true, last_ = false;    // of the micro-batches since begin()
+  bool trying_out_ = false;
+  std::vector<std::string> remarks_;
+  std::string refusal_;  // the last one
   StepCalls calls_;
 };
 
-Network::Network(const Model& model, unsigned index, std::uint32_t max_samples) {
+// Errors keep their codes.
+std::unique_ptr<Network::Impl> Network::tried_out(std::unique_ptr<Impl> made) {
+  try {
+    made->try_out();
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const NoAlgorithm&) {
+    throw;
+  } catch (const Failure& failure) {
+    throw Failure(failure.code(),
+                  std::string("a first micro-batch, of zeros, fails on the device: ") + failure.what());
+  }
+  return made;
+}
+
+Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, bool try_out) {
   use_device(index);
   const bool shares = model.normalizes_shares();
   const std::uint32_t min_samples = shares ? std::bit_ceil(model.micro_batch()) : model.grain();
-  for (std::uint32_t size = std::max(std::bit_floor(max_samples), min_samples); !impl_; size /= 2) {
+  std::uint32_t size = std::max(std::bit_floor(max_samples), min_samples);
+  std::string refused;
+  while (!impl_) {
     try {
-      impl_ = std::make_unique<Impl>(model, index, size);
+      auto made = std::make_unique<Impl>(model, index, size, refused);
+      impl_ = try_out ? tried_out(std::move(made)) : std::move(made);
+    } catch (const NoAlgorithm& trouble) {  // offered, but then refused
+      if (!refused.empty()) throw;
+      refused = trouble.what();
     } catch (const OutOfMemory& trouble) {
       if (size / 2 < min_samples) {
         throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +
@@ -271,6 +357,7 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples) 
                                                    " samples at once: " + trouble.what() +
                                                    (shares ? "; give the worker a smaller max_batch" : ""));
       }
+      size /= 2;
     }
   }
 }
@@ -292,5 +379,14 @@ Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 
 std::vector<std::string> Network::implementations() const { return impl_->plan().implementations(); }
+
+std::vector<std::string> Network::take_remarks() { return impl_->take_remarks(); }
+
+std::string Network::description() const {
+  std::string text = "micro-batches of up to " + std::to_string(impl_->micro_batch()) + " samples; " +
+                     by_implementation(implementations());
+  for (const std::string& remark : impl_->remarks()) text += "; " + remark;
+  return text;
+}
 
 }  // namespace steelyard::nn::cuda

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "nn/cuda_devices.h"
 #include "nn/loss.h"
 
 namespace steelyard::nn::cuda {
@@ -36,7 +37,12 @@ class Network {
   // On device `index`. Computes up to `max_samples` samples at once; if the device has too little memory,
   // halves this until it fits. Throws Failure (configuration) if the device does not exist, or if it cannot
   // hold a single sample (or grain, or share).
-  Network(const Model& model, unsigned index, std::uint32_t max_samples = 256);
+  //
+  // `try_out`: first trains zeros in each size, once as it is and once as a graph. Libraries allocate
+  // memory and load kernels at their first use, and errors of a device show there: they then show here.
+  // (The host executor has none of this and is slow.)
+  Network(const Model& model, unsigned index, std::uint32_t max_samples = 256,
+          bool try_out = built_with_cuda());
   ~Network();
 
   // Powers of two, largest first, down to 1.
@@ -54,9 +60,14 @@ class Network {
   [[nodiscard]] std::uint64_t bytes() const;  // device memory
   // The implementation of each step, as "conv1: cudnn".
   [[nodiscard]] std::vector<std::string> implementations() const;
+  // What did not go as usual since the last call: work that cannot be captured, and why; each reason once.
+  [[nodiscard]] std::vector<std::string> take_remarks();
+  // For people, in one line: micro-batch, implementations, and what did not go as usual so far.
+  [[nodiscard]] std::string description() const;
 
  private:
   class Impl;
+  static std::unique_ptr<Impl> tried_out(std::unique_ptr<Impl> made);
   std::unique_ptr<Impl> impl_;
 };
 

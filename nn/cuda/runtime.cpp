@@ -14,6 +14,21 @@ OutOfMemory::OutOfMemory(std::uint64_t bytes, std::uint64_t free)
     : Failure(ExitCode::configuration, "the device has no " + std::to_string(bytes / 1'000'000 + 1) +
                                            " MB more: " + std::to_string(free / 1'000'000) +
                                            " MB of its memory are free") {}
+OutOfMemory::OutOfMemory(const std::string& message) : Failure(ExitCode::configuration, message) {}
+
+Captured capture(Stream& stream, const std::function<void()>& add) {
+  stream.begin_capture();
+  try {
+    add();
+    return {stream.end_capture()};
+  } catch (const OutOfMemory&) {
+    stream.abandon_capture();
+    throw;
+  } catch (const Failure& failure) {
+    stream.abandon_capture();
+    return {nullptr, failure.what()};
+  }
+}
 
 DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
 DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {

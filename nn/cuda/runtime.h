@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "core/error.h"
 
@@ -22,6 +23,7 @@ namespace steelyard::nn::cuda {
 class OutOfMemory : public Failure {
  public:
   OutOfMemory(std::uint64_t bytes, std::uint64_t free);
+  explicit OutOfMemory(const std::string& message);  // reported by a library
 };
 
 // Selects the device of this thread. Throws Failure (configuration) if it does not exist.
@@ -119,6 +121,9 @@ class Stream {
   void begin_capture();
   std::unique_ptr<Graph> end_capture();
   void run(const Graph& graph);
+  // After a call that failed in a capture: ends it and drops what it recorded. All streams of the capture can
+  // be used again.
+  void abandon_capture() noexcept;
 
   // Host implementation only.
   void add(std::function<void()> work);
@@ -162,5 +167,14 @@ class Graph {
  private:
   std::unique_ptr<Impl> impl_;
 };
+
+// The work that `add` adds to the stream, as a graph. If a call in it fails (a library may do what no capture
+// allows), the graph is null and `refusal` the error: the work must then be added as it is. Throws
+// OutOfMemory.
+struct Captured {
+  std::unique_ptr<Graph> graph;
+  std::string refusal{};
+};
+[[nodiscard]] Captured capture(Stream& stream, const std::function<void()>& add);
 
 }  // namespace steelyard::nn::cuda

@@ -11,7 +11,7 @@ TEST(MessageText, HasTheNameAndAllFields) {
   EXPECT_EQ(text_of(Message(std::in_place_type<ToWorker>, Start{7, piece, 3})),
             "Start 7 12 3 0 1 5 9 0 32 0 1 0 0 3");
   EXPECT_EQ(text_of(Message(std::in_place_type<ToScheduler>, Ready{{{8, 0.5}}, 64})),
-            "Ready [ 8 0.5 ] 64 yes 0");
+            "Ready [ 8 0.5 ] 64 yes 0 \"\"");
   EXPECT_EQ(text_of(Message(std::in_place_type<ToWorker>, TrialTooLarge{})), "TrialTooLarge");
 }
 

@@ -172,6 +172,10 @@ void Script::send_words(NodeId from, const std::string& what, Words words) {
   } else if (what == "Ready") {
     Ready ready{{}, words.count("most", 0)};
     for (const std::string& word : words.plain) {
+      if (word.find(':') == std::string::npos) {  // what computes the model
+        ready.computing = word;
+        continue;
+      }
       const auto time = parts(word, ':');
       ready.times.push_back({std::stoull(time.at(0)), std::stod(time.at(1))});
     }

@@ -81,6 +81,7 @@ class WorkerTest : public ::testing::Test {
 
   static constexpr Term term = 3;
   int prepared = 0;
+  std::string computing;
   Time now{std::chrono::seconds(1)};
   std::vector<Envelope> sent;
   std::function<void(const Blob&)> last_;
@@ -91,7 +92,8 @@ class WorkerTest : public ::testing::Test {
                  [this](const Welcome&) { ++prepared; },
                  {},
                  last_,
-                 [this] { return files.emplace_back(std::make_shared<MemoryFile>()); }}};
+                 [this] { return files.emplace_back(std::make_shared<MemoryFile>()); },
+                 [this] { return computing; }}};
 };
 
 }  // namespace steelyard::test

@@ -43,6 +43,17 @@ TEST_F(WorkerTest, IsReadyOnceEveryShardHasAnswered) {
   EXPECT_THAT(sent_of<WorkerBeat>()[0].unreached, IsEmpty());
 }
 
+TEST_F(WorkerTest, ReportsWhatComputesUntilItIsReady) {
+  computing = "cudnn: conv1";
+  join();
+  EXPECT_EQ(sent_of<Ready>().at(0).computing, "cudnn: conv1");
+  deliver(scheduler_node, roster());
+  EXPECT_EQ(sent_of<Ready>().at(0).computing, "cudnn: conv1") << "the first was lost";
+  deliver(scheduler_node, start(4, 1, {0, 8}));
+  deliver(scheduler_node, roster());
+  EXPECT_EQ(sent_of<Ready>().at(0).computing, "") << "the scheduler has it";
+}
+
 // The scheduler gives the piece to other workers then.
 TEST_F(WorkerTest, AShardThatDoesNotAnswerAPullIsReported) {
   join();

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <utility>
-#include <vector>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -15,7 +15,6 @@
 namespace steelyard {
 namespace {
 
-constexpr std::uint64_t pieces_between = 1024;
 // A few seconds of a CPU, for both gradients that it computes.
 constexpr double most_flops = 100e9;
 
@@ -93,54 +92,105 @@ std::string percent(double share) {
 }  // namespace
 
 CheckedEngine::CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision,
-                             std::string name)
+                             std::string name, std::function<Time()> clock)
     : engine_(std::move(engine)),
       model_(for_checks(model)),
       precision_(precision),
       samples_(samples_to_check(model_)),
-      name_(std::move(name)) {}
+      name_(std::move(name)),
+      clock_(std::move(clock)) {}
+
+CheckedEngine::~CheckedEngine() {
+  leaving_ = true;
+  if (comparison_.valid()) comparison_.wait();
+}
+
+CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count)
+    : batch(from) {
+  batch.count = count;
+  batch.size = std::bit_ceil(count);
+  const auto copied = [&](auto& to, const auto* source, std::size_t each) {
+    to.assign(each * batch.size, {});
+    if (source != nullptr) std::copy_n(source, each * count, to.begin());
+  };
+  copied(inputs, from.inputs, model.input().size());
+  copied(labels, from.labels, model.labels());
+  copied(positions, from.positions, 1);
+  if (from.targets != nullptr) copied(targets, from.targets, model.classes());
+  batch.inputs = inputs.data();
+  batch.labels = labels.data();
+  batch.positions = positions.data();
+  batch.targets = from.targets != nullptr ? targets.data() : nullptr;
+}
 
 nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                               const FinalRange& on_final) {
+  // Before the first micro-batch is asked for, which starts the clock of the piece.
+  if (comparison_.valid() && comparison_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    conclude();
+  if (kept_) begin_comparison(parameters);
   const nn::MicroBatch* const first = samples.next();
   if (first == nullptr) return {};
-  if (pieces_to_next_ > 0) {
-    --pieces_to_next_;
-  } else if (first->count >= std::min(samples_, least_samples)) {
-    check(parameters, *first);
+  const bool enough = first->count >= std::min(samples_, least_samples);
+  if (!comparison_.valid() && schedule_.due(clock_()) && enough) {
+    kept_ = std::make_unique<KeptBatch>(model_, *first, std::min(samples_, first->count));
+    schedule_.begin();
+  } else {
+    schedule_.pass();
   }
   Again all(first, samples);
   return engine_->train(parameters, all, gradient, on_final);
 }
 
-void CheckedEngine::check(std::span<const float> parameters, const nn::MicroBatch& batch) {
-  nn::MicroBatch part = batch;
-  part.count = std::min(samples_, batch.count);
-  part.size = std::bit_ceil(part.count);
-  std::vector<float> ours(parameters.size()), processors(parameters.size()), moved(parameters.size());
-  Alone alone(part);
+void CheckedEngine::settle() {
+  if (comparison_.valid()) conclude();
+}
+
+// The device computes here, since an engine belongs to one thread; the processor on another.
+void CheckedEngine::begin_comparison(std::span<const float> parameters) {
+  const Time begin = clock_();
+  std::vector<float> ours(parameters.size());
+  Alone alone(kept_->batch);
   engine_->train(parameters, alone, ours, {});
+  const Duration cost = clock_() - begin;
+  comparison_ =
+      std::async(std::launch::async, [this, cost, batch = std::move(kept_), ours = std::move(ours),
+                                      same = std::vector<float>(parameters.begin(), parameters.end())] {
+        const Time started = clock_();
+        Comparison result = compare(same, *batch, ours);
+        result.cost = cost + (clock_() - started);
+        return result;
+      });
+}
+
+CheckedEngine::Comparison CheckedEngine::compare(const std::vector<float>& parameters, const KeptBatch& kept,
+                                                 const std::vector<float>& ours) const {
+  std::vector<float> processors(parameters.size()), moved(parameters.size()), near = parameters;
   const Rounding by = rounding(precision_);
   nn::onednn::use_this_thread_only();
   nn::Network network(model_);
-  network.train(parameters, part, processors, false, nullptr);
-  std::vector<float> near(parameters.begin(), parameters.end());
+  network.train(parameters, kept.batch, processors, false, nullptr);
+  if (leaving_) return {};
   for (std::size_t i = 0; i < near.size(); ++i) near[i] *= 1 + (hash(i) % 2 == 0 ? by.moves : -by.moves);
-  network.train(near, part, moved, false, nullptr);
+  network.train(near, kept.batch, moved, false, nullptr);
+  const double sensitivity = distance(moved, processors);
+  return {.off = distance(ours, processors),
+          .limit = std::max(by.floor, 10 * sensitivity),
+          .comparable = std::isfinite(sensitivity)};
+}
 
-  const double sensitivity = distance(moved, processors), limit = std::max(by.floor, 10 * sensitivity);
+void CheckedEngine::conclude() {
+  const Comparison result = comparison_.get();
   // A diverged training has no gradient to compare; the servers report it.
-  if (!std::isfinite(sensitivity)) return;
-  const double off = distance(ours, processors);
-  if (off <= limit) {  // false for NaN
-    beyond_ = false;
-    pieces_to_next_ = pieces_between - 1;
-    return;
+  if (!result.comparable || result.off <= result.limit) {  // false for NaN
+    if (result.comparable) beyond_ = false;
+    return schedule_.within_limit(clock_(), result.cost);
   }
+  schedule_.beyond_limit();
   if (!std::exchange(beyond_, true)) return;  // the next piece decides
-  throw Failure(ExitCode::failed, "the gradients of " + name_ + " differ by " + percent(off) +
+  throw Failure(ExitCode::failed, "the gradients of " + name_ + " differ by " + percent(result.off) +
                                       " from the processor's for the same samples; rounding to " +
-                                      steelyard::name(precision_) + " explains " + percent(limit) +
+                                      steelyard::name(precision_) + " explains " + percent(result.limit) +
                                       ": this device computes wrong results. Check its memory "
                                       "(`nvidia-smi -q` lists errors) and its driver, or do not use it");
 }

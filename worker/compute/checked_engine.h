@@ -2,34 +2,45 @@
 // computes wrong results (through faulty memory, an unsuitable driver or a wrong kernel) would silently
 // corrupt the training of all workers.
 //
-// In the first piece, and in every 1024th after it, some samples (up to 32, fewer if a CPU would need more
-// than a few seconds) are computed three times: by the engine; by a network on the CPU in float32
-// (`processor` below); and by that network with all parameters moved by the rounding error of the engine's
-// precision (`moved`). The difference of the last two shows how much rounding alone changes this model's
-// gradient (much, if many ReLUs follow each other). With |.| the norm of the whole gradient, the engine may
-// differ by
+// The engine keeps some samples of the first piece, and of one in 1024 after it (check_schedule.h): up to 32,
+// fewer if a CPU would need more than a few seconds. When the next piece begins, they are computed three
+// times from its parameters: by the engine; by a network on the CPU in float32 (`processor` below); and by
+// that network with all parameters moved by the rounding error of the engine's precision (`moved`). The
+// difference of the last two shows how much rounding alone changes this model's gradient (much, if many ReLUs
+// follow each other). With |.| the norm of the whole gradient, the engine may differ by
 //
 //   |engine - processor| <= max(floor, 10 |moved - processor| / |processor|) |processor|
 //
 // where floor is 1e-3 in float32, 1e-2 in tf32, and 5e-2 in bf16. If two checks in a row exceed this limit,
 // the worker exits with a Failure that names the difference; the other workers continue.
+//
+// The CPU computes on a thread of its own while pieces go on, with copies; the engine computes before the
+// first micro-batch of the piece is asked for. So the time of a piece includes no part of a check but the
+// copy of some samples. (With local steps it includes the engine's part.)
 #pragma once
 
 #include <steelyard/engine.h>
 #include <steelyard/model.h>
 
+#include <atomic>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/device_name.h"
+#include "core/time.h"
+#include "worker/compute/check_schedule.h"
 
 namespace steelyard {
 
 class CheckedEngine final : public Engine {
  public:
-  // `name` of the device, for the message.
-  CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision,
-                std::string name);
+  // `name` of the device, for the message. `clock` is read on both threads.
+  CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision, std::string name,
+                std::function<Time()> clock = steady_now);
+  ~CheckedEngine() override;  // waits for at most one gradient of the CPU
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override;
@@ -44,17 +55,45 @@ class CheckedEngine final : public Engine {
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] std::string description() const override { return engine_->description(); }
+
+  // Waits for the comparison that runs, if any, and throws as train() does then at the next piece.
+  void settle();
 
  private:
-  void check(std::span<const float> parameters, const nn::MicroBatch& batch);
+  // The first samples of a micro-batch, copied.
+  struct KeptBatch {
+    KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count);
+    KeptBatch(const KeptBatch&) = delete;
+    KeptBatch& operator=(const KeptBatch&) = delete;
+    std::vector<float> inputs, targets;
+    std::vector<std::uint32_t> labels;
+    std::vector<std::uint64_t> positions;
+    nn::MicroBatch batch;
+  };
+  struct Comparison {
+    double off = 0, limit = 0;  // as a share of the processor's gradient
+    bool comparable = false;
+    Duration cost{};  // of device and processor
+  };
+
+  void begin_comparison(std::span<const float> parameters);
+  // On its own thread.
+  [[nodiscard]] Comparison compare(const std::vector<float>& parameters, const KeptBatch& kept,
+                                   const std::vector<float>& ours) const;
+  void conclude();
 
   const std::unique_ptr<Engine> engine_;
   const nn::Model model_;  // the processor's copy
   const Precision precision_;
   const std::uint32_t samples_;  // per check
   const std::string name_;
-  std::uint64_t pieces_to_next_ = 0;
-  bool beyond_ = false;  // the last check exceeded the limit
+  const std::function<Time()> clock_;
+  CheckSchedule schedule_;
+  std::unique_ptr<KeptBatch> kept_;     // to be compared when the next piece begins
+  bool beyond_ = false;                 // the last check exceeded the limit
+  std::atomic<bool> leaving_ = false;   // the comparison may end early
+  std::future<Comparison> comparison_;  // while it runs; last: uses all of the above
 };
 
 }  // namespace steelyard

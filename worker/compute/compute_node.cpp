@@ -59,6 +59,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       idle_reading_every_(from_seconds(std::max(0.5, job.heartbeat))),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       micro_batch_(engine_->micro_batch_sizes().front()),
+      description_(engine_->description()),
       gradients_(parameters_, gradients),
       stepper_(job),
       feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),

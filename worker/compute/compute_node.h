@@ -73,7 +73,8 @@ class ComputeNode {
 
   void give(const ToCompute& message);
 
-  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }  // on the worker's thread
+  [[nodiscard]] const std::string& description() const { return description_; }  // Engine::description()
+  [[nodiscard]] std::uint64_t ignored() const { return ignored_; }               // on the worker's thread
   // Why computing ended; on the worker's thread, after Interrupt.
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
 
@@ -140,6 +141,7 @@ class ComputeNode {
   std::unique_ptr<Engine> engine_;              // made on the worker's thread
   const ThrottledEngine* throttled_ = nullptr;  // engine_, if it is throttled
   const std::uint64_t micro_batch_;             // the engine's largest
+  const std::string description_;
   BufferPool gradients_;
   FinalSlices finals_{slices_};
   LocalStepper stepper_;

@@ -81,6 +81,7 @@ class CudaEngine final : public Engine {
   }
   [[nodiscard]] std::uint64_t bytes() const override { return network_.bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
+  [[nodiscard]] std::string description() const override { return network_.description(); }
 
   DeviceReading read_device() override {
     const Time now = steady_now();

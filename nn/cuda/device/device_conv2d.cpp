@@ -2,15 +2,19 @@
 // while ours are channel by channel as in PyTorch: they are transposed before the call, and their gradient
 // after it. Depth-wise convolutions, and those that cuDNN rejects, use our own kernels.
 //
-// Uses only algorithms that give equal bits for equal inputs.
+// Uses only algorithms that give equal bits for equal inputs. An algorithm belongs to a math type, which the
+// descriptor must have in every call.
 #include <cudnn.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/device/native.h"
@@ -18,21 +22,43 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-void check(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  throw Failure(ExitCode::failed, std::string("cuDNN cannot ") + what + ": " + cudnnGetErrorString(status));
+// Missing parts of cuDNN, and drivers that do not fit, are no property of the convolution.
+Trouble trouble_of(cudnnStatus_t status) {
+  switch (status) {
+    case CUDNN_STATUS_SUCCESS:
+      return Trouble::none;
+    case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
+    case CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
+      return Trouble::memory;
+    case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER:
+    case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART:
+    case CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING:
+    case CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE:
+      return Trouble::other;
+    default:
+      break;
+  }
+  const bool unsupported = CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
+  return unsupported ? Trouble::unsupported : Trouble::other;
 }
 
-// One per thread, for all its ops.
+void check(cudnnStatus_t status, const char* what) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  raise(trouble_of(status), std::string("cuDNN cannot ") + what + ": " + cudnnGetErrorString(status));
+}
+
+// One per thread and device, for all its ops.
 class Handle {
  public:
   static std::shared_ptr<Handle> mine() {
-    static thread_local std::weak_ptr<Handle> kept;
-    std::shared_ptr<Handle> handle = kept.lock();
-    if (!handle) kept = handle = std::make_shared<Handle>();
+    static thread_local std::map<int, std::weak_ptr<Handle>> kept;
+    int device = 0;
+    cuda::check(cudaGetDevice(&device), "be asked for its number");
+    std::shared_ptr<Handle> handle = kept[device].lock();
+    if (!handle) kept[device] = handle = std::make_shared<Handle>();
     return handle;
   }
-  Handle() { check(cudnnCreate(&handle_), "start"); }
+  Handle() { check(cudnnCreate(&handle_), "start: is the whole of cuDNN 9 installed?"); }
   ~Handle() { cudnnDestroy(handle_); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -61,14 +87,74 @@ class Pictures {
   cudnnTensorDescriptor_t tensor_ = nullptr;
 };
 
+class Weights {
+ public:
+  Weights(const Conv2d& op, std::uint32_t inputs) {
+    check(cudnnCreateFilterDescriptor(&filter_), "describe weights");
+    check(cudnnSetFilter4dDescriptor(filter_, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC,
+                                     static_cast<int>(op.channels), static_cast<int>(inputs),
+                                     static_cast<int>(op.kernel.rows), static_cast<int>(op.kernel.columns)),
+          "describe weights");
+  }
+  ~Weights() { cudnnDestroyFilterDescriptor(filter_); }
+  Weights(const Weights&) = delete;
+  Weights& operator=(const Weights&) = delete;
+  operator cudnnFilterDescriptor_t() const { return filter_; }  // NOLINT: a thin wrapper
+
+ private:
+  cudnnFilterDescriptor_t filter_ = nullptr;
+};
+
+class Convolution {
+ public:
+  explicit Convolution(const Conv2d& op) {
+    const int stride = static_cast<int>(op.stride);
+    check(cudnnCreateConvolutionDescriptor(&convolution_), "describe a convolution");
+    check(cudnnSetConvolution2dDescriptor(convolution_, static_cast<int>(op.padding.rows),
+                                          static_cast<int>(op.padding.columns), stride, stride, 1, 1,
+                                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+          "describe a convolution");
+    check(cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(op.groups)), "describe a convolution");
+  }
+  ~Convolution() { cudnnDestroyConvolutionDescriptor(convolution_); }
+  Convolution(const Convolution&) = delete;
+  Convolution& operator=(const Convolution&) = delete;
+
+  [[nodiscard]] cudnnConvolutionDescriptor_t with(int math) const {
+    check(cudnnSetConvolutionMathType(convolution_, static_cast<cudnnMathType_t>(math)), "set a math type");
+    return convolution_;
+  }
+
+ private:
+  cudnnConvolutionDescriptor_t convolution_ = nullptr;
+};
+
 // The descriptors and algorithms for one size of micro-batch.
 struct Way {
   Way(Shape in, Shape out, std::uint32_t samples) : x(in, samples), y(out, samples) {}
   Pictures x, y;
-  cudnnConvolutionFwdAlgo_t forward{};
-  cudnnConvolutionBwdDataAlgo_t data{};
-  cudnnConvolutionBwdFilterAlgo_t filter{};
+  Offer forward, data, filter;
 };
+
+// By default cuDNN rounds to tf32.
+Factors factors_of(cudnnMathType_t math) {
+  return math == CUDNN_FMA_MATH                          ? Factors::float32
+         : math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION ? Factors::half
+                                                         : Factors::tf32;
+}
+
+template <class Found>
+std::vector<Offer> offers(const Found& found, int count) {
+  std::vector<Offer> all;
+  for (int i = 0; i < count; ++i) {
+    all.push_back({.algorithm = found[i].algo,
+                   .math = found[i].mathType,
+                   .works = found[i].status == CUDNN_STATUS_SUCCESS,
+                   .repeats = found[i].determinism == CUDNN_DETERMINISTIC,
+                   .factors = factors_of(found[i].mathType)});
+  }
+  return all;
+}
 
 class CudnnConv2d final : public CudaOp {
  public:
@@ -79,28 +165,14 @@ class CudnnConv2d final : public CudaOp {
         group_inputs_(in_.channels / op.groups),
         pixels_(op.kernel.rows * op.kernel.columns),
         bias_(op.bias),
+        precision_(place.precision),
+        filter_(op, group_inputs_),
+        convolution_(op),
         weights_(std::uint64_t{op.channels} * group_inputs_ * pixels_),
         d_weights_(weights_.size()) {
-    check(cudnnCreateFilterDescriptor(&filter_), "describe weights");
-    check(cudnnSetFilter4dDescriptor(filter_, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC,
-                                     static_cast<int>(op.channels), static_cast<int>(group_inputs_),
-                                     static_cast<int>(op.kernel.rows), static_cast<int>(op.kernel.columns)),
-          "describe weights");
-    check(cudnnCreateConvolutionDescriptor(&convolution_), "describe a convolution");
-    const int stride = static_cast<int>(op.stride);
-    check(cudnnSetConvolution2dDescriptor(convolution_, static_cast<int>(op.padding.rows),
-                                          static_cast<int>(op.padding.columns), stride, stride, 1, 1,
-                                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-          "describe a convolution");
-    check(cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(op.groups)), "describe a convolution");
-    check(cudnnSetConvolutionMathType(convolution_, math(place.precision)), "describe a convolution");
-    workspace_ = max_workspace;
-    way(place.micro_batch);  // throws now, not later, if there is no algorithm
+    // Throws now, not later, if there is no algorithm. Smaller sizes may need more memory than larger ones.
+    for (std::uint32_t size = place.micro_batch; size > 0; size /= 2) way(size);
     workspace_ = needed_;
-  }
-  ~CudnnConv2d() override {
-    cudnnDestroyConvolutionDescriptor(convolution_);
-    cudnnDestroyFilterDescriptor(filter_);
   }
   CudnnConv2d(const CudnnConv2d&) = delete;
   CudnnConv2d& operator=(const CudnnConv2d&) = delete;
@@ -108,10 +180,11 @@ class CudnnConv2d final : public CudaOp {
   void forward(const Pass& pass, const Forward& call) override {
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
-    check(cudnnConvolutionForward(on_stream(), &one, way.x, call.inputs[0], filter_,
-                                  turned(call.parameters[0]), convolution_, way.forward, call.workspace,
-                                  workspace_, &zero, way.y, call.output),
-          "convolve");
+    check(
+        cudnnConvolutionForward(on_stream(), &one, way.x, call.inputs[0], filter_, turned(call.parameters[0]),
+                                convolution_.with(way.forward.math), algorithm<Ahead>(way.forward),
+                                call.workspace, workspace_, &zero, way.y, call.output),
+        "convolve");
     if (!bias_) return;
     const std::uint64_t rows = std::uint64_t{pass.size()} * out_.height * out_.width;
     add_bias(context_.stream, call.parameters[1], rows, out_.channels, out_.channels, call.output);
@@ -121,8 +194,8 @@ class CudnnConv2d final : public CudaOp {
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
     check(cudnnConvolutionBackwardFilter(on_stream(), &one, way.x, call.inputs[0], way.y, call.d_output,
-                                         convolution_, way.filter, call.workspace, workspace_, &zero, filter_,
-                                         d_weights_.data()),
+                                         convolution_.with(way.filter.math), algorithm<OfWeights>(way.filter),
+                                         call.workspace, workspace_, &zero, filter_, d_weights_.data()),
           "convolve for the gradient of weights");
     turn(context_.stream, out_.channels, pixels_, group_inputs_, d_weights_.data(), call.d_parameters[0],
          call.add);
@@ -133,7 +206,8 @@ class CudnnConv2d final : public CudaOp {
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
     check(cudnnConvolutionBackwardData(on_stream(), &one, filter_, turned(call.parameters[0]), way.y,
-                                       call.d_output, convolution_, way.data, call.workspace, workspace_,
+                                       call.d_output, convolution_.with(way.data.math),
+                                       algorithm<OfPictures>(way.data), call.workspace, workspace_,
                                        add ? &one : &zero, way.x, to),
           "convolve for the gradient of pictures");
   }
@@ -146,7 +220,14 @@ class CudnnConv2d final : public CudaOp {
 
  private:
   static constexpr std::size_t max_workspace = 256 << 20;
+  using Ahead = cudnnConvolutionFwdAlgo_t;
+  using OfPictures = cudnnConvolutionBwdDataAlgo_t;
+  using OfWeights = cudnnConvolutionBwdFilterAlgo_t;
 
+  template <class Algorithm>
+  static Algorithm algorithm(const Offer& offer) {
+    return static_cast<Algorithm>(offer.algorithm);
+  }
   static cudnnMathType_t math(Precision precision) {
     return precision == Precision::float32 ? CUDNN_FMA_MATH
            : precision == Precision::bf16  ? CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION
@@ -163,53 +244,81 @@ class CudnnConv2d final : public CudaOp {
     return weights_.data();
   }
 
-  // The fastest, by cuDNN's own estimate, that fits into the workspace.
-  template <class Found>
-  auto best(const Found& found, int count) {
-    for (int i = 0; i < count; ++i) {
-      if (found[i].status == CUDNN_STATUS_SUCCESS && found[i].determinism == CUDNN_DETERMINISTIC &&
-          found[i].memory <= workspace_) {
-        needed_ = std::max(needed_, found[i].memory);
-        return found[i].algo;
-      }
-    }
-    throw Failure(
-        ExitCode::configuration,
-        "cuDNN has no algorithm for a convolution: train on --device cpu, or install another cuDNN");
+  // The fastest, by cuDNN's own estimate, that fits into the workspace. ask(offer, convolution, bytes) asks
+  // for the workspace of an offer.
+  template <class Found, class Ask>
+  Offer best(const Found& found, int count, Ask ask) {
+    const auto choice =
+        choose(offers(found, count), precision_, workspace_,
+               [&](const Offer& offer) -> std::optional<std::uint64_t> {
+                 std::size_t bytes = 0;
+                 const Trouble trouble = trouble_of(ask(offer, convolution_.with(offer.math), &bytes));
+                 if (trouble == Trouble::memory) raise(trouble, "cuDNN has no memory for a convolution");
+                 return trouble == Trouble::none ? std::optional<std::uint64_t>(bytes) : std::nullopt;
+               });
+    if (!choice) throw NoAlgorithm(ExitCode::failed, "cuDNN has no algorithm for a convolution");
+    needed_ = std::max<std::size_t>(needed_, choice->workspace);
+    return choice->offer;
   }
 
   Way& way(std::uint32_t samples) {
     std::unique_ptr<Way>& known = ways_[samples];
     if (known) return *known;
     auto way = std::make_unique<Way>(in_, out_, samples);
-    int count = 0;
-    std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> forward;
-    check(cudnnGetConvolutionForwardAlgorithm_v7(*handle_, way->x, filter_, convolution_, way->y,
-                                                 static_cast<int>(forward.size()), &count, forward.data()),
-          "choose an algorithm");
-    way->forward = best(forward, count);
-    std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT> data;
-    check(cudnnGetConvolutionBackwardDataAlgorithm_v7(*handle_, filter_, way->y, convolution_, way->x,
-                                                      static_cast<int>(data.size()), &count, data.data()),
-          "choose an algorithm");
-    way->data = best(data, count);
-    std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT> filter;
-    check(
-        cudnnGetConvolutionBackwardFilterAlgorithm_v7(*handle_, way->x, way->y, convolution_, filter_,
-                                                      static_cast<int>(filter.size()), &count, filter.data()),
-        "choose an algorithm");
-    way->filter = best(filter, count);
+    choose_forward(*way);
+    choose_data(*way);
+    choose_filter(*way);
     known = std::move(way);
     return *known;
+  }
+
+  void choose_forward(Way& way) {
+    int count = 0;
+    std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> found;
+    check(
+        cudnnGetConvolutionForwardAlgorithm_v7(*handle_, way.x, filter_, convolution_.with(math(precision_)),
+                                               way.y, static_cast<int>(found.size()), &count, found.data()),
+        "choose an algorithm");
+    way.forward = best(found, count, [&](const Offer& offer, auto convolution, std::size_t* bytes) {
+      return cudnnGetConvolutionForwardWorkspaceSize(*handle_, way.x, filter_, convolution, way.y,
+                                                     algorithm<Ahead>(offer), bytes);
+    });
+  }
+
+  void choose_data(Way& way) {
+    int count = 0;
+    std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT> found;
+    check(cudnnGetConvolutionBackwardDataAlgorithm_v7(*handle_, filter_, way.y,
+                                                      convolution_.with(math(precision_)), way.x,
+                                                      static_cast<int>(found.size()), &count, found.data()),
+          "choose an algorithm");
+    way.data = best(found, count, [&](const Offer& offer, auto convolution, std::size_t* bytes) {
+      return cudnnGetConvolutionBackwardDataWorkspaceSize(*handle_, filter_, way.y, convolution, way.x,
+                                                          algorithm<OfPictures>(offer), bytes);
+    });
+  }
+
+  void choose_filter(Way& way) {
+    int count = 0;
+    std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT> found;
+    check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(*handle_, way.x, way.y,
+                                                        convolution_.with(math(precision_)), filter_,
+                                                        static_cast<int>(found.size()), &count, found.data()),
+          "choose an algorithm");
+    way.filter = best(found, count, [&](const Offer& offer, auto convolution, std::size_t* bytes) {
+      return cudnnGetConvolutionBackwardFilterWorkspaceSize(*handle_, way.x, way.y, convolution, filter_,
+                                                            algorithm<OfWeights>(offer), bytes);
+    });
   }
 
   Shape in_, out_;
   std::uint32_t group_inputs_, pixels_;  // per kernel
   bool bias_;
+  const Precision precision_;
   std::shared_ptr<Handle> handle_ = Handle::mine();
-  cudnnFilterDescriptor_t filter_ = nullptr;
-  cudnnConvolutionDescriptor_t convolution_ = nullptr;
-  std::size_t workspace_ = 0, needed_ = 0;              // bytes
+  const Weights filter_;
+  const Convolution convolution_;
+  std::size_t workspace_ = max_workspace, needed_ = 0;  // bytes: the limit of a choice, and the most chosen
   std::map<std::uint32_t, std::unique_ptr<Way>> ways_;  // by samples
   DeviceArray<float> weights_, d_weights_;              // in cuDNN's order
 };
@@ -218,12 +327,10 @@ class CudnnConv2d final : public CudaOp {
 
 std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& context) {
   const bool depthwise = op.groups > 1 && op.groups == place.inputs[0].channels;
-  if (!depthwise) {
+  if (!depthwise && !context.own_convolutions) {
     try {
       return std::make_unique<CudnnConv2d>(op, place, context);
-    } catch (const OutOfMemory&) {
-      throw;
-    } catch (const Failure&) {  // cuDNN rejects this shape
+    } catch (const NoAlgorithm&) {  // cuDNN rejects this shape; implementation() then is "direct"
     }
   }
   return make_direct_conv2d(op, place, context);

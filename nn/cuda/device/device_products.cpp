@@ -4,18 +4,19 @@
 
 #include <map>
 #include <string>
-#include <tuple>
 
+#include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/device/native.h"
+#include "nn/cuda/product_key.h"
 
 namespace steelyard::nn::cuda {
 namespace {
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw Failure(ExitCode::failed,
-                std::string("cuBLASLt cannot ") + what + ": " + cublasLtGetStatusString(status));
+  raise(status == CUBLAS_STATUS_ALLOC_FAILED ? Trouble::memory : Trouble::other,
+        std::string("cuBLASLt cannot ") + what + ": " + cublasLtGetStatusString(status));
 }
 
 // cuBLASLt needs this much for its fastest kernels on Hopper.
@@ -32,12 +33,6 @@ cublasComputeType_t compute_type(Precision precision) {
   }
 }
 
-// 16, 8 or 4 bytes.
-unsigned alignment(const void* pointer, std::uint32_t row) {
-  const auto at = reinterpret_cast<std::uintptr_t>(pointer) | std::uintptr_t{row} * sizeof(float);
-  return at % 16 == 0 ? 16 : at % 8 == 0 ? 8 : 4;
-}
-
 // cuBLASLt is column-major: a row-major matrix is its transpose in column-major order. So it computes the
 // transposed product, with the factors exchanged.
 struct ProductWay {
@@ -48,10 +43,10 @@ struct ProductWay {
 
   ProductWay() = default;
   ~ProductWay() {
-    cublasLtMatrixLayoutDestroy(result);
-    cublasLtMatrixLayoutDestroy(second);
-    cublasLtMatrixLayoutDestroy(first);
-    cublasLtMatmulDescDestroy(operation);
+    for (cublasLtMatrixLayout_t matrix : {result, second, first}) {
+      if (matrix != nullptr) cublasLtMatrixLayoutDestroy(matrix);
+    }
+    if (operation != nullptr) cublasLtMatmulDescDestroy(operation);
   }
   ProductWay(const ProductWay&) = delete;
   ProductWay& operator=(const ProductWay&) = delete;
@@ -64,9 +59,6 @@ cublasLtMatrixLayout_t layout(std::uint32_t rows, std::uint32_t columns, std::ui
   return made;
 }
 
-using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
-                       std::uint32_t, bool, bool, bool, unsigned, unsigned, unsigned>;
-
 }  // namespace
 
 struct Products::Impl {
@@ -74,7 +66,7 @@ struct Products::Impl {
   Precision precision;
   cublasLtHandle_t handle = nullptr;
   DeviceMemory workspace{workspace_bytes};
-  std::map<Key, ProductWay> ways;
+  std::map<ProductKey, ProductWay> ways;
 
   Impl(Stream& on, Precision in) : stream(on), precision(in) { check(cublasLtCreate(&handle), "start"); }
   ~Impl() {
@@ -86,16 +78,19 @@ struct Products::Impl {
 
   // `p` must have all row distances filled in.
   ProductWay& way(const Product& p) {
-    const unsigned a_at = alignment(p.a, p.a_row), b_at = alignment(p.b, p.b_row),
-                   c_at = alignment(p.c, p.c_row);
-    const Key key{p.rows,         p.columns,      p.inner,           p.a_row, p.b_row, p.c_row,
-                  p.a_transposed, p.b_transposed, p.bias != nullptr, a_at,    b_at,    c_at};
-    const auto [found, is_new] = ways.try_emplace(key);
-    if (is_new) describe(p, a_at, b_at, c_at, found->second);
-    return found->second;
+    const ProductKey key(p);
+    if (const auto known = ways.find(key); known != ways.end()) return known->second;
+    try {
+      ProductWay& way = ways[key];
+      describe(p, key, way);
+      return way;
+    } catch (...) {
+      ways.erase(key);  // half described
+      throw;
+    }
   }
 
-  void describe(const Product& p, unsigned a_at, unsigned b_at, unsigned c_at, ProductWay& way) {
+  void describe(const Product& p, const ProductKey& key, ProductWay& way) {
     check(cublasLtMatmulDescCreate(&way.operation, compute_type(precision), CUDA_R_32F),
           "describe a product");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
@@ -104,7 +99,7 @@ struct Products::Impl {
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    way.bias = p.bias != nullptr && !p.add && reinterpret_cast<std::uintptr_t>(p.bias) % 16 == 0;
+    way.bias = key.bias == Bias::library;
     if (way.bias) {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
@@ -119,10 +114,10 @@ struct Products::Impl {
             "set preferences");
     };
     wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
-    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_at);
-    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_at);
-    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_at);
-    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.b_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key.a_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, key.c_at);
+    wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.c_at);
     cublasLtMatmulHeuristicResult_t result{};
     int found = 0;
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/device/native.h"
 #include "nn/cuda_devices.h"
 
@@ -14,9 +15,11 @@ namespace steelyard::nn::cuda {
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
-  throw Failure(ExitCode::failed, std::string("the CUDA device cannot ") + what + ": " +
-                                      cudaGetErrorString(error) + " (" + cudaGetErrorName(error) +
-                                      "); `nvidia-smi` shows its state");
+  const bool memory = error == cudaErrorMemoryAllocation;
+  if (memory) cudaGetLastError();  // clears the error, or it would be reported again
+  raise(memory ? Trouble::memory : Trouble::other,
+        std::string("the CUDA device cannot ") + what + ": " + cudaGetErrorString(error) + " (" +
+            cudaGetErrorName(error) + "); `nvidia-smi` shows its state");
 }
 void check_launch() { check(cudaGetLastError(), "start a kernel"); }
 
@@ -104,6 +107,15 @@ bool Stream::idle() {
 
 void Stream::begin_capture() {
   check(cudaStreamBeginCapture(impl_->stream, cudaStreamCaptureModeThreadLocal), "capture work");
+}
+// After an error CUDA may still hand over a graph.
+void Stream::abandon_capture() noexcept {
+  cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
+  cudaGraph_t captured = nullptr;
+  if (cudaStreamIsCapturing(impl_->stream, &state) != cudaSuccess || state != cudaStreamCaptureStatusNone)
+    cudaStreamEndCapture(impl_->stream, &captured);
+  if (captured != nullptr) cudaGraphDestroy(captured);
+  cudaGetLastError();  // clears the error, or the next launch would report it
 }
 std::unique_ptr<Graph> Stream::end_capture() {
   cudaGraph_t captured = nullptr;

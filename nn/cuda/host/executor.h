@@ -24,6 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "nn/cuda/algorithm_choice.h"
+
 namespace steelyard::nn::cuda::host {
 
 struct Extent {
@@ -83,5 +85,13 @@ extern thread_local const Here* here;
 // limit to run out of memory.
 void limit_memory(std::uint64_t bytes);
 [[nodiscard]] std::uint64_t used_memory();
+
+// Errors of this thread's device, for tests. A call is one that adds work to a stream.
+struct Faults {
+  bool refuses_captures = false;   // calls in a capture fail, as those of a library that may not be captured
+  std::uint64_t failing_call = 0;  // this one, counted from 1, fails, and no later one; 0: none
+  Trouble trouble = Trouble::memory;
+};
+void plant(Faults faults);
 
 }  // namespace steelyard::nn::cuda::host

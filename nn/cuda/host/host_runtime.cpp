@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/time.h"
+#include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/host/executor.h"
 #include "nn/cuda_devices.h"
@@ -21,6 +22,7 @@ namespace {
 using Work = std::function<void()>;
 
 std::atomic<std::uint64_t> memory_limit{0}, memory_used{0};
+thread_local host::Faults planted;
 
 // Work recorded by a capture, from all streams involved; open until it ends.
 struct Capture {
@@ -54,6 +56,8 @@ Calls& calls_of_this_thread() {
 
 void host::limit_memory(std::uint64_t bytes) { memory_limit = bytes; }
 std::uint64_t host::used_memory() { return memory_used; }
+
+void host::plant(Faults faults) { planted = faults; }
 
 std::uint64_t free_bytes() {
   const std::uint64_t all = memory_limit, taken = memory_used;
@@ -117,6 +121,10 @@ Stream::Stream() : impl_(std::make_unique<Impl>()) {}
 Stream::~Stream() { impl_->queue->run_to(impl_->queue->added()); }
 
 void Stream::add(Work work) {
+  if (planted.failing_call > 0 && --planted.failing_call == 0)
+    raise(planted.trouble, "a call of the host executor fails");
+  if (planted.refuses_captures && impl_->capture && impl_->capture->open)
+    throw Failure(ExitCode::failed, "a call of the host executor is refused in a capture");
   if (impl_->capture && impl_->capture->open) {
     impl_->capture->work.push_back(std::move(work));
   } else {
@@ -165,6 +173,12 @@ std::unique_ptr<Graph> Stream::end_capture() {
   auto graph = std::make_unique<Graph::Impl>();
   graph->work = std::move(impl_->capture->work);
   return std::make_unique<Graph>(std::move(graph));
+}
+
+void Stream::abandon_capture() noexcept {
+  if (!impl_->capture) return;
+  impl_->capture->open = false;
+  impl_->capture->work.clear();
 }
 
 void Stream::run(const Graph& graph) {

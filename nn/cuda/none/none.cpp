@@ -26,7 +26,7 @@ namespace {
 
 class Network::Impl {};
 
-Network::Network(const Model&, unsigned, std::uint32_t) { refuse(); }
+Network::Network(const Model&, unsigned, std::uint32_t, bool) { refuse(); }
 Network::~Network() = default;
 
 std::vector<std::uint32_t> Network::micro_batch_sizes() const { refuse(); }
@@ -36,5 +36,7 @@ void Network::evaluate(const MicroBatch&) { refuse(); }
 Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
+std::vector<std::string> Network::take_remarks() { refuse(); }
+std::string Network::description() const { refuse(); }
 
 }  // namespace steelyard::nn::cuda

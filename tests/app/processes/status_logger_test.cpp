@@ -59,6 +59,18 @@ TEST_F(StatusLoggerTest, AWorkerLogsItsJobItsWorkAndItsEnd) {
   EXPECT_THAT(lines_.back(), AllOf(HasSubstr("finished"), HasSubstr("300 samples")));
 }
 
+TEST_F(StatusLoggerTest, AWorkerLogsOnceWhatComputesItsModel) {
+  const auto link = network_.join(worker);
+  StatusLogger status_logger(*link, "ada", "cuda:0", collector());
+  Ready ready;
+  ready.computing = "micro-batches of up to 256 samples; direct: conv1; cudnn: conv2";
+  for (int i = 0; i < 2; ++i)
+    status_logger.send({worker, scheduler_node, Message(std::in_place_type<ToScheduler>, ready)});
+  EXPECT_THAT(lines_,
+              ElementsAre("computes with micro-batches of up to 256 samples; direct: conv1; cudnn: conv2",
+                          HasSubstr("waiting for work")));
+}
+
 TEST_F(StatusLoggerTest, AWorkerLogsHowValuesAreExchanged) {
   const auto link = network_.join(worker);
   StatusLogger status_logger(*link, "ada", "cpu", collector());

@@ -8,6 +8,7 @@
 #include "nn/models.h"
 #include "tests/worker/made_samples.h"
 #include "worker/compute/engines.h"
+#include "worker/compute/throttle.h"
 
 namespace steelyard::checked_engine_test {
 namespace {
@@ -53,7 +54,7 @@ struct Checked {
   explicit Checked(float factor, Precision precision = Precision::float32)
       : Checked(std::make_unique<LyingEngine>(perceptron(), factor), precision) {}
   Checked(std::unique_ptr<LyingEngine> made, Precision precision)
-      : device(made.get()), engine(std::move(made), model, precision, "cuda:1") {
+      : device(made.get()), engine(std::move(made), model, precision, "cuda:1", [] { return Time{}; }) {
     model.initialize(parameters, 1);
   }
 
@@ -62,6 +63,12 @@ struct Checked {
     std::vector<float> gradient(parameters.size());
     engine.train(parameters, made, gradient, {});
     return gradient;
+  }
+  // Keeps samples in the first piece and compares them in the second.
+  void check() {
+    train();
+    train();
+    engine.settle();
   }
 };
 
@@ -75,21 +82,59 @@ TEST(CheckedEngine, TheCheckDoesNotChangeTheResult) {
   EXPECT_EQ(checked.train(40), expected) << "in an unchecked piece";
 }
 
+// The device computes the samples of piece 0 when piece 1 begins, and those of piece 1,024 in 1,025.
 TEST(CheckedEngine, ChecksTheFirstPieceAndOneIn1024) {
   Checked checked(1);
+  checked.check();
+  EXPECT_EQ(checked.device->calls, 3);
+  for (int i = 2; i <= 1024; ++i) checked.train();
+  EXPECT_EQ(checked.device->calls, 1026);
   checked.train();
-  EXPECT_EQ(checked.device->calls, 2);
-  for (int i = 0; i < 1023; ++i) checked.train();
-  EXPECT_EQ(checked.device->calls, 1025);
+  EXPECT_EQ(checked.device->calls, 1028);
+}
+
+// Reading the first micro-batch starts the clock of a piece: the device's part of a check comes before.
+TEST(CheckedEngine, TheTimeOfAPieceDoesNotIncludeTheCheck) {
+  struct Watched final : Samples {
+    Watched(const nn::Model& model, const LyingEngine& of) : samples(model, 16), device(of) {}
+    const nn::MicroBatch* next() override {
+      calls_before.push_back(device.calls);
+      return samples.next();
+    }
+    [[nodiscard]] bool at_end() const override { return samples.at_end(); }
+    MadeSamples samples;
+    const LyingEngine& device;
+    std::vector<int> calls_before;
+  };
+  Checked checked(1);
   checked.train();
-  EXPECT_EQ(checked.device->calls, 1027);
+  Watched watched(checked.model, *checked.device);
+  std::vector<float> gradient(checked.parameters.size());
+  checked.engine.train(checked.parameters, watched, gradient, {});
+  EXPECT_EQ(watched.calls_before.front(), 2) << "the check's call is over";
+  EXPECT_EQ(checked.device->calls, 3);
+}
+
+// The samples of a micro-batch are gone by the time that they are compared.
+TEST(CheckedEngine, SamplesAreCopied) {
+  Checked checked(1.01F);
+  {
+    MadeSamples made(checked.model, 16);
+    std::vector<float> gradient(checked.parameters.size());
+    checked.engine.train(checked.parameters, made, gradient, {});
+  }
+  checked.train();
+  checked.engine.settle();
+  checked.train();
+  checked.train();
+  EXPECT_THROW(checked.engine.settle(), Failure);
 }
 
 TEST(CheckedEngine, TwoErrorsInARowEndTheWorker) {
   Checked checked(1.01F);
-  checked.train();
+  checked.check();
   try {
-    checked.train();
+    checked.check();
     FAIL() << "one percent off was not noticed";
   } catch (const Failure& failure) {
     EXPECT_THAT(failure.what(), HasSubstr("the gradients of cuda:1 differ by 1 % from the processor's"));
@@ -97,31 +142,55 @@ TEST(CheckedEngine, TwoErrorsInARowEndTheWorker) {
   }
 }
 
+// Without settle(): a later piece finds the result.
+TEST(CheckedEngine, TheErrorEndsTheTrainingByItself) {
+  Checked checked(1.01F);
+  EXPECT_THROW(
+      {
+        for (;;) checked.train();
+      },
+      Failure);
+}
+
 TEST(CheckedEngine, OneErrorIsIgnored) {
   Checked checked(1.01F);
-  checked.train();
+  checked.check();
   checked.device->factor = 1;
-  for (int i = 0; i < 3; ++i) checked.train();
+  for (int i = 0; i < 3; ++i) checked.check();
 }
 
 TEST(CheckedEngine, NonFiniteGradientsAreNoticed) {
   Checked checked(NAN);
-  checked.train();
-  EXPECT_THROW(checked.train(), Failure);
+  checked.check();
+  EXPECT_THROW(checked.check(), Failure);
 }
 
 TEST(CheckedEngine, DivergedParametersAreNoErrorOfTheDevice) {
   Checked checked(1);
   checked.parameters[3] = NAN;
-  for (int i = 0; i < 3; ++i) checked.train();
+  for (int i = 0; i < 3; ++i) checked.check();
+}
+
+TEST(CheckedEngine, AComparisonThatRunsEndsWithTheEngine) {
+  Checked checked(1);
+  checked.train();
+  checked.train();  // and no settle()
 }
 
 TEST(CheckedEngine, CoarserPrecisionMayDifferMore) {
   Checked tf32(1.008F, Precision::tf32), bf16(1.04F, Precision::bf16), too_much(1.2F, Precision::bf16);
-  for (int i = 0; i < 3; ++i) tf32.train();
-  for (int i = 0; i < 3; ++i) bf16.train();
-  too_much.train();
-  EXPECT_THROW(too_much.train(), Failure);
+  for (int i = 0; i < 3; ++i) tf32.check();
+  for (int i = 0; i < 3; ++i) bf16.check();
+  too_much.check();
+  EXPECT_THROW(too_much.check(), Failure);
+}
+
+// For the log, through all engines that wrap the device's.
+TEST(CheckedEngine, DescribesWhatComputes) {
+  if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+  ThrottledEngine engine(make_cuda_engine(perceptron(), {Device::Type::host_cuda}, Precision::float32), {});
+  EXPECT_THAT(engine.description(),
+              HasSubstr("micro-batches of up to 256 samples; cuda: relu2; tiled: a, b"));
 }
 
 // Correct devices stay within the bounds: float32 by other kernels, and products in bf16.
@@ -137,9 +206,10 @@ void expect_right(std::unique_ptr<Engine> device, const nn::Model& model, Precis
   CheckedEngine engine(std::move(device), model, precision, "a device");
   std::vector<float> parameters(model.parameters()), gradient(parameters.size());
   model.initialize(parameters, 1);
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 4; ++i) {
     MadeSamples made(model, 32, 32);
     engine.train(parameters, made, gradient, {});
+    engine.settle();
   }
 }
 

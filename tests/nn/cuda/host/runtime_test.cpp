@@ -99,6 +99,36 @@ TEST(Runtime, AGraphContainsWorkOfAllJoinedStreams) {
   EXPECT_THAT(to_host(side, sum), ElementsAre(31)) << "after the capture it is an ordinary stream";
 }
 
+// A library may do what no capture allows. Both streams then go on as if there had been no capture.
+TEST(Runtime, AFailedCaptureLeavesItsStreamsUsable) {
+  Stream stream, side;
+  const DeviceArray<float> sum = to_device(stream, std::vector<float>{1});
+  const DeviceArray<float> more = to_device(stream, std::vector<float>{10});
+  Event forked;
+  const auto add = [&] {
+    forked.record(stream);
+    side.wait(forked);
+    add_up(side, 1, more.data(), sum.data());
+    throw Failure(ExitCode::failed, "not in a capture");
+  };
+  const Captured captured = capture(stream, add);
+  EXPECT_EQ(captured.graph, nullptr);
+  EXPECT_EQ(captured.refusal, "not in a capture");
+  EXPECT_THAT(to_host(side, sum), ElementsAre(1)) << "the recorded work is dropped";
+  add_up(stream, 1, more.data(), sum.data());
+  EXPECT_THAT(to_host(stream, sum), ElementsAre(11));
+  const Captured again = capture(stream, [&] { add_up(stream, 1, more.data(), sum.data()); });
+  ASSERT_NE(again.graph, nullptr) << again.refusal;
+  stream.run(*again.graph);
+  EXPECT_THAT(to_host(stream, sum), ElementsAre(21));
+}
+
+TEST(Runtime, MemoryThatLacksInACaptureIsOutOfMemory) {
+  Stream stream;
+  EXPECT_THROW((void)capture(stream, [] { throw OutOfMemory("a library has no memory"); }), OutOfMemory);
+  stream.synchronize();
+}
+
 TEST(Runtime, ExhaustedMemoryIsReported) {
   host::limit_memory(host::used_memory() + 1000);
   const DeviceMemory most(800);

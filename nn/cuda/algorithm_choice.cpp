@@ -1,0 +1,43 @@
+#include "nn/cuda/algorithm_choice.h"
+
+#include "nn/cuda/runtime.h"
+
+namespace steelyard::nn::cuda {
+
+bool allowed(Factors factors, Precision precision) {
+  switch (precision) {
+    case Precision::float32:
+      return factors == Factors::float32;
+    case Precision::tf32:
+      return factors != Factors::half;
+    case Precision::bf16:
+      break;
+  }
+  return true;
+}
+
+std::optional<Choice> choose(std::span<const Offer> offers, Precision precision, std::uint64_t limit,
+                             const AskWorkspace& workspace) {
+  for (const Offer& offer : offers) {
+    if (!offer.works || !offer.repeats || !allowed(offer.factors, precision)) continue;
+    const std::optional<std::uint64_t> bytes = workspace(offer);
+    if (bytes && *bytes <= limit) return Choice{offer, *bytes};
+  }
+  return std::nullopt;
+}
+
+void raise(Trouble trouble, const std::string& message) {
+  switch (trouble) {
+    case Trouble::none:
+      return;
+    case Trouble::memory:
+      throw OutOfMemory(message);
+    case Trouble::unsupported:
+      throw NoAlgorithm(ExitCode::failed, message);
+    case Trouble::other:
+      break;
+  }
+  throw Failure(ExitCode::failed, message);
+}
+
+}  // namespace steelyard::nn::cuda

@@ -126,11 +126,11 @@ class JobCase(EngineCase):
 
         self.beside(interrupt)
         with self.assertRaises(KeyboardInterrupt):
-            self.run_job(self.job, settings={'train.epochs': 20}, keys={'simulate_slowdown': 20})
+            self.run_job(self.job, settings={'train.epochs': 60}, keys={'simulate_slowdown': 100})
         done = len(self.rounds())
-        self.assertLess(done, 160)
-        result = self.run_job(self.job, settings={'train.epochs': 20}, resume=True)
-        self.assert_whole(result, epochs=20)
+        self.assertLess(done, 60 * 8)
+        result = self.run_job(self.job, settings={'train.epochs': 60}, resume=True)
+        self.assert_whole(result, epochs=60)
 
     def test_a_failure_has_its_reason(self):
         result = self.run_job(self.job, settings={'train.lr': -1})

@@ -84,7 +84,7 @@ def chart(points, machines):
         its = [(at, ratio) for at, where, ratio in points if where == machine]
         colour = COLOURS[number % len(COLOURS)]
         line = ' '.join(f'{x(at):.1f},{y(ratio):.1f}' for at, ratio in its)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}"/>')
+        parts.append(f'<polyline points="{line}" fill="transparent" stroke="{colour}"/>')
         parts += [f'<circle cx="{x(at):.1f}" cy="{y(ratio):.1f}" r="3" fill="{colour}">'
                   f'<title>{ratio:.3g}</title></circle>' for at, ratio in its]
     return '\n'.join(parts) + '</svg>'

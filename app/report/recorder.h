@@ -42,12 +42,12 @@
 #include <vector>
 
 #include "app/config/job_file.h"
+#include "app/report/error_scale.h"
 #include "app/report/line_file.h"
 #include "app/report/progress_bar.h"
 #include "app/report/run_directory.h"
 #include "app/report/run_totals.h"
 #include "app/report/tensorboard_file.h"
-#include "app/report/test_error.h"
 #include "core/queue.h"
 #include "core/time.h"
 #include "protocol/messages.h"

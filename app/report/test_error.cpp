@@ -3,7 +3,6 @@
 #include <array>
 
 #include "core/text.h"
-#include "nn/loss.h"
 
 namespace steelyard {
 namespace {
@@ -11,7 +10,8 @@ namespace {
 struct ErrorName {
   const char *name, *key;
 };
-constexpr std::array error_names{ErrorName{"RMSE", "rmse"}, ErrorName{"MAE", "mae"}};
+constexpr std::array error_names{ErrorName{TestError::squared, "rmse"},
+                                 ErrorName{TestError::absolute, "mae"}};
 
 }  // namespace
 
@@ -29,20 +29,6 @@ TestError error_in(const Json& json) {
     if (found != json.end() && found->is_number()) return {it.name, found->get<double>()};
   }
   return {};
-}
-
-ErrorScale::ErrorScale(const Job& job, const SampleSource& source) {
-  const auto word = job.model_options.find("loss");
-  const auto loss = word == job.model_options.end() ? std::nullopt : nn::loss_named(word->second);
-  if (!loss || source.target_deviation.size() != 1) return;
-  if (*loss == nn::Loss::mean_squared_error) name_ = error_names[0].name;
-  if (*loss == nn::Loss::mean_absolute_error) name_ = error_names[1].name;
-  unit_ = source.target_deviation[0];
-}
-
-TestError ErrorScale::of(double test_loss) const {
-  if (name_.empty()) return {};
-  return {name_, unit_ * (name_ == error_names[0].name ? std::sqrt(test_loss) : test_loss)};
 }
 
 }  // namespace steelyard

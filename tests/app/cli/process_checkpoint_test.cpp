@@ -125,7 +125,7 @@ TEST_F(ProcessCheckpoint, InspectListsTheContentsOfACheckpoint) {
 }
 
 TEST_F(ProcessCheckpoint, DamageAndWrongPathsAreReportedWithARemedy) {
-  EXPECT_EQ(run({"inspect", path("nothing")}), 2);
+  EXPECT_EQ(run({"inspect", path("nothing")}), 74);
   EXPECT_THAT(said_, HasSubstr("neither a checkpoint nor a run"));
   const std::string alone = path("alone");
   std::filesystem::copy(checkpoint(), alone, std::filesystem::copy_options::recursive);

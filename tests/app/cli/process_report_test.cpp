@@ -33,7 +33,7 @@ TEST_F(ProcessReport, MakesAPageOfARun) {
 }
 
 TEST_F(ProcessReport, MistakesAreReported) {
-  EXPECT_EQ(run({"report", path("nowhere")}), 78);
+  EXPECT_EQ(run({"report", path("nowhere")}), 74);
   EXPECT_THAT(said_, HasSubstr("nowhere/job.toml"));
   folder_.write("run/job.toml", "[cluster]\nfuture = 1\n");
   folder_.write("run/rounds.jsonl", made_run().rounds);
@@ -67,7 +67,7 @@ TEST_F(ProcessReport, RunsAreListedWithTheirStatus) {
   EXPECT_THAT(status["text"].get<std::string>(), HasSubstr("done: finished, epoch 1 of 1"));
   EXPECT_EQ(status["workers"].size(), 2U);
   EXPECT_EQ(run({"runs", path("nowhere")}), 74);
-  EXPECT_EQ(run({"status", path("nowhere")}), 78);
+  EXPECT_EQ(run({"status", path("nowhere")}), 74);
 }
 
 void expect_whole(const nlohmann::json& found, int width, bool dark) {

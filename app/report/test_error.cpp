@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "core/text.h"
+#include "app/report/terminal_text.h"
 
 namespace steelyard {
 namespace {

@@ -34,6 +34,7 @@ class Exchange:
         self.factor = 1.0  # on what the next backward computes; 0: it computes nothing that counts
         self.thread = threading.get_ident()
         self._inside = False  # whether a backward is running
+        self._reached = False  # whether the last one has computed a gradient of this model
         self._local: list[Optional[torch.Tensor]] = []
         self._before: list[Optional[torch.Tensor]] = []
         self._hooks: dict[int, Any] = {}  # by the number of the parameter
@@ -56,14 +57,15 @@ class Exchange:
     def begin(self) -> None:
         """A backward begins. It adds to what earlier ones have computed since forget()."""
         self._inside = self._open = True
+        self._reached = False
 
     def end(self, loss: Any, complete: bool) -> None:
         """The backward has ended. `complete`: without an exception."""
         self._inside = False
         if not complete:
             return self.forget()
-        if all(it is None for it in self._local):
-            self._open = False
+        if not self._reached:  # of another model
+            self._open = any(it is not None for it in self._local)
             return
         self.loss = loss
         for index in range(len(self._local)):
@@ -126,6 +128,7 @@ class Exchange:
         def hook(gradient: torch.Tensor) -> None:
             if not self._inside:  # torch.autograd.grad(), which leaves .grad alone
                 return
+            self._reached = True
             its = gradient.detach()
             if self.factor != 1.0:
                 its = its * self.factor if self.factor else torch.zeros_like(its)

@@ -45,7 +45,7 @@ class ProcessPlan : public ProcessTest {
 };
 
 TEST_F(ProcessPlan, MeasuresTriesAndChecks) {
-  ASSERT_EQ(plan("plan", {"--seconds", "0.3"}), 0) << said_;
+  ASSERT_EQ(plan("plan", {"--seconds", "0.6"}), 0) << said_;
   EXPECT_THAT(said_,
               AllOf(HasSubstr("ada alone"), HasSubstr("bob alone"), HasSubstr("bsp"), HasSubstr("diloco:64"),
                     HasSubstr("% off"), HasSubstr("steelyard launch " + path("plan/hosts.toml"))));

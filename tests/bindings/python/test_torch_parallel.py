@@ -310,6 +310,19 @@ class Refused(StepCase):
                 mean_loss(model, x, y).backward()
         self.refused('backwards=2', work)
 
+    def test_a_refused_loader_takes_no_backward_of_a_later_one(self):
+        """As in a notebook, whose traceback keeps the loader: the corrected loop runs in the same thread."""
+        def work(loader, model, optimizer):
+            with self.assertRaisesRegex(steelyard.Failure, 'once more'):
+                for x, y in loader:
+                    mean_loss(model, x, y).backward()
+                    mean_loss(model, x, y).backward()
+            other = steelyard.torch.parallel(mlp())
+            other.keep(optimizer=momentum(other))
+            for x, y in self.loader(StepCluster(), other, samples()):
+                mean_loss(other, x, y).backward()
+        self.loaders(StepCluster(), [mlp()], momentum, work)
+
     def test_a_backward_too_few(self):
         def work(loader, model, optimizer):
             for x, y in loader:

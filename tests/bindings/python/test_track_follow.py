@@ -117,8 +117,15 @@ class Real(TrackCase):
         self.assertEqual(tracker.calls[-1][1], 'interrupted')
         self.assertEqual(tracker.calls[-1][3], ['report.html', 'job.toml', 'events.jsonl', 'result.json'])
 
+    def wait_for_a_checkpoint(self):
+        end = time.monotonic() + 60
+        while not any((self.run_directory / 'checkpoints').glob('*/MANIFEST.json')):
+            self.assertLess(time.monotonic(), end, 'no checkpoint')
+            time.sleep(0.05)
+
     def test_nothing_twice_after_a_kill_and_a_resumption(self):
         process = self.begin()
+        self.wait_for_a_checkpoint()
         os.kill(int((self.run_directory / 'lock').read_text()), signal.SIGKILL)  # the scheduler
         process.kill()
         process.wait()

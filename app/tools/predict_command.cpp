@@ -82,38 +82,56 @@ std::string json_text(const std::string& checkpoint, const std::vector<PartText>
          objects + "\n  ]\n}\n";
 }
 
-// The scores of all samples as an array of NumPy, version 1 of the format.
-std::string scores_file(const ScoringTask& task) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 30;  // numbers
-  const std::uint64_t samples = task.data.test->size(), labels = task.model->labels();
-  const std::uint64_t classes = task.model->classes(), each = labels * classes;
-  if (samples * each > most)
-    refuse_usage("--scores: " + std::to_string(samples) + " samples have " + std::to_string(samples * each) +
-                 " scores, and a file may have " + std::to_string(most) + ": give fewer samples by --input");
-  std::vector<float> all(samples * each);
-  const bool numbers = takes_targets(task.model->loss()) && !counts_answers(task.model->loss());
-  const TargetScale scale(task.saved.snapshot.source, static_cast<std::uint32_t>(classes));
-  score(task, [&](const ScoredBatch& it) {
-    const auto place = all.begin() + static_cast<std::ptrdiff_t>(it.first * each);
-    if (!numbers) return void(std::ranges::copy(it.scores.first(it.batch->count * each), place));
+// The scores of all samples, as an array of NumPy.
+class ScoresArray {
+ public:
+  explicit ScoresArray(const ScoringTask& task)
+      : samples_(task.data.test->size()),
+        labels_(task.model->labels()),
+        classes_(task.model->classes()),
+        numbers_(takes_targets(task.model->loss()) && !counts_answers(task.model->loss())),
+        scale_(task.saved.snapshot.source, static_cast<std::uint32_t>(classes_)) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 30;  // numbers
+    const std::uint64_t size = samples_ * labels_ * classes_;
+    if (size > most)
+      refuse_usage("--scores: " + std::to_string(samples_) + " samples have " + std::to_string(size) +
+                   " scores, and a file may have " + std::to_string(most) +
+                   ": give fewer samples by --input");
+    all_.resize(size);
+  }
+  // Each sample once, from any thread.
+  void add(const ScoredBatch& it) {
+    const std::uint64_t each = labels_ * classes_;
+    const auto place = all_.begin() + static_cast<std::ptrdiff_t>(it.first * each);
+    if (!numbers_) return void(std::ranges::copy(it.scores.first(it.batch->count * each), place));
     for (std::uint64_t i = 0; i < it.batch->count; ++i) {
-      const std::vector<double> row = scale.raw(it.scores.subspan(i * each, each));
+      const std::vector<double> row = scale_.raw(it.scores.subspan(i * each, each));
       std::ranges::transform(row, place + static_cast<std::ptrdiff_t>(i * each),
                              [](double value) { return static_cast<float>(value); });
     }
-  });
-  std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(samples) + ", " +
-                     (labels > 1 ? std::to_string(labels) + ", " : "") + std::to_string(classes) + "), }";
-  constexpr std::size_t before = 10, unit = 64;  // bytes before the header; the data begin at a multiple
-  head.resize((head.size() + 1 + before + unit - 1) / unit * unit - before - 1, ' ');
-  head += '\n';
-  std::string file("\x93NUMPY\x01\x00", 8);
-  file += static_cast<char>(head.size() & 0xFF);
-  file += static_cast<char>(head.size() >> 8);
-  file += head;
-  file.append(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(float));
-  return file;
-}
+  }
+  // Version 1 of the format.
+  [[nodiscard]] std::string file() const {
+    std::string head = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(samples_) +
+                       ", " + (labels_ > 1 ? std::to_string(labels_) + ", " : "") + std::to_string(classes_) +
+                       "), }";
+    constexpr std::size_t before = 10, unit = 64;  // bytes before the header; the data begin at a multiple
+    head.resize((head.size() + 1 + before + unit - 1) / unit * unit - before - 1, ' ');
+    head += '\n';
+    std::string text("\x93NUMPY\x01\x00", 8);
+    text += static_cast<char>(head.size() & 0xFF);
+    text += static_cast<char>(head.size() >> 8);
+    text += head;
+    text.append(reinterpret_cast<const char*>(all_.data()), all_.size() * sizeof(float));
+    return text;
+  }
+
+ private:
+  const std::uint64_t samples_, labels_, classes_;
+  const bool numbers_;
+  const TargetScale scale_;
+  std::vector<float> all_;
+};
 
 // The lines of all samples, and the first line.
 struct Predictions {
@@ -122,7 +140,7 @@ struct Predictions {
 };
 
 // A model of targets: a column for each of them.
-Predictions predicted_targets(const ScoringTask& task, bool of_job, bool with_json) {
+Predictions predicted_targets(const ScoringTask& task, bool of_job, bool with_json, ScoresArray* scores) {
   const SampleSource& source = task.saved.snapshot.source;
   const std::uint32_t each = task.model->classes();
   const bool answers = counts_answers(task.model->loss());
@@ -132,6 +150,7 @@ Predictions predicted_targets(const ScoringTask& task, bool of_job, bool with_js
   for (std::uint32_t t = 0; t < each; ++t) names.push_back(target_name(source, t, each));
   Predictions result;
   score(task, [&](const ScoredBatch& it) {
+    if (scores != nullptr) scores->add(it);
     for (std::uint32_t i = 0; i < it.batch->count; ++i) {
       const std::uint64_t sample = it.first + i;
       std::vector<double> values = scale.raw(it.scores.subspan(std::uint64_t{i} * each, each)), labels;
@@ -153,7 +172,7 @@ Predictions predicted_targets(const ScoringTask& task, bool of_job, bool with_js
   return result;
 }
 
-Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_json) {
+Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_json, ScoresArray* scores) {
   const SampleSource& source = task.saved.snapshot.source;
   const InputSamples& input = task.input;
   const bool labelled = of_job || !input.labels.empty();
@@ -163,6 +182,7 @@ Predictions predicted_classes(const ScoringTask& task, bool of_job, bool with_js
   Predictions result{data.name(0).empty() ? "sample" : "file"};
   result.header += labelled ? ",class,probability,label" : ",class,probability";
   score(task, [&](const ScoredBatch& it) {
+    if (scores != nullptr) scores->add(it);
     for (std::uint32_t i = 0; i < it.batch->count; ++i) {
       const std::uint64_t sample = it.first + i, last = answers * (i + 1) - 1;
       const Answer answer = answer_of(it.scores.subspan(last * classes, classes));
@@ -190,9 +210,11 @@ void run_predict(const PredictCommand& command) {
         "layers");
   }
   const bool of_job = command.inputs.empty(), with_json = !command.json.empty();
-  const Predictions result = takes_targets(task.model->loss()) ? predicted_targets(task, of_job, with_json)
-                                                               : predicted_classes(task, of_job, with_json);
-  if (!command.scores.empty()) write_output("--scores", command.scores, scores_file(task));
+  std::optional<ScoresArray> scores;
+  if (!command.scores.empty()) scores.emplace(task);
+  const auto predicted = takes_targets(task.model->loss()) ? predicted_targets : predicted_classes;
+  const Predictions result = predicted(task, of_job, with_json, scores ? &*scores : nullptr);
+  if (scores) write_output("--scores", command.scores, scores->file());
   if (with_json) write_output("--json", command.json, json_text(task.saved.path, result.parts));
   if (command.json == "-" && command.output == "-") return;
   std::string text = result.header + '\n';

@@ -33,7 +33,7 @@ enum class Loss : std::uint8_t {
 
 // Whether a model with this loss computes a number for each target, instead of a score for each class.
 constexpr bool takes_targets(Loss loss) { return loss >= Loss::mean_squared_error; }
-// Whether an answer is right or wrong, so that there is an accuracy.
+// Whether the loss counts right answers: only then a model has an accuracy.
 constexpr bool counts_answers(Loss loss) {
   return !takes_targets(loss) || loss == Loss::binary_cross_entropy;
 }

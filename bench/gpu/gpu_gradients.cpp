@@ -19,6 +19,7 @@
 #include "core/random.h"
 #include "nn/cuda/cuda_network.h"
 #include "nn/network.h"
+#include "tests/nn/lifted_norms.h"
 
 namespace steelyard::bench {
 namespace {
@@ -31,22 +32,6 @@ float rounding(Precision precision) {
   return precision == Precision::float32 ? 0x1p-23F : precision == Precision::tf32 ? 0x1p-12F : 0x1p-9F;
 }
 
-// Rounding decides the sign of numbers near zero, so after many ReLUs the gradients of equal networks
-// differ by percents. This makes norms produce numbers that are hardly ever negative. Models with SiLU have
-// no such corners.
-void lift_norms(const nn::Model& model, std::vector<float>& parameters) {
-  const auto is_silu = [](const nn::Node& node) {
-    const auto* kind = std::get_if<nn::Activation>(&node.kind);
-    return kind != nullptr && kind->kind == nn::Activation::Kind::silu;
-  };
-  if (std::ranges::any_of(model.nodes(), is_silu)) return;
-  for (const nn::Node& node : model.nodes()) {
-    if (!std::holds_alternative<nn::BatchNorm>(node.kind)) continue;
-    const nn::Tensor& bias = model.tensors()[node.tensors[1]];
-    for (std::uint64_t i = 0; i < bias.size; ++i) parameters[bias.offset + i] += 3;
-  }
-}
-
 // A model with its piece, and the processor's gradient of it, computed at first use.
 class Question {
  public:
@@ -56,7 +41,7 @@ class Question {
         samples_(model_, most_, of.tokens),
         parameters_(model_.parameters()) {
     model_.initialize(parameters_, 1);
-    lift_norms(model_, parameters_);
+    nn::lift_norms(model_, parameters_);
     const nn::MicroBatch whole = samples_.batch(most_, most_);
     // Half as many places, one of them padding.
     const std::uint32_t half = most_ / 2, count = half > 1 ? half - 1 : half;

@@ -8,6 +8,7 @@
 #include "nn/models.h"
 #include "nn/network.h"
 #include "tests/nn/cuda/schedules.h"
+#include "tests/nn/lifted_norms.h"
 #include "tests/nn/network_models.h"
 
 #if !defined(STEELYARD_ON_DEVICE)
@@ -252,16 +253,6 @@ TEST(CudaNetwork, UsesTheLargestMicroBatchThatFits) {
 }
 
 #endif
-
-// Rounding decides the sign of numbers near zero, so after many ReLUs the gradients of equal networks differ
-// by percents. This makes norms produce numbers that are hardly ever negative.
-void lift_norms(const Model& model, std::vector<float>& parameters) {
-  for (const Node& node : model.nodes()) {
-    if (!std::holds_alternative<BatchNorm>(node.kind)) continue;
-    const Tensor& bias = model.tensors()[node.tensors[1]];
-    for (std::uint64_t i = 0; i < bias.size; ++i) parameters[bias.offset + i] += 3;
-  }
-}
 
 struct Tried {
   std::string name;

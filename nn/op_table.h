@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "core/processor.h"
 #include "nn/op.h"
 
 namespace steelyard::nn {
@@ -65,6 +66,10 @@ std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, F
 
 // Samples in, samples out.
 std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place);
+
+// Whether Winograd's method can compute a convolution and is faster. Samples in, samples out; float32.
+bool suits_winograd(const Conv2d& op, const OpPlace& place);
+std::unique_ptr<Op> make_winograd_conv2d(const Conv2d& op, const OpPlace& place, Level level = cpu_level());
 
 // In lanes. With `relu`, the input is the output of a ReLU, and its backward is done, too. Only for windows
 // that do not overlap and have no padding.

@@ -8,32 +8,14 @@
 // of whole vectors: k and v are transposed into scratch for the products over features, and other rows are
 // copied there if their length is not a multiple of the vector. If causal, tiles without visible keys are
 // skipped, and rows are zero behind their visible part.
-#include "nn/cpu/direct_vector.h"
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/small_product.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {
 
 using namespace direct::STEELYARD_LEVEL;  // NOLINT: the vector of this level
 
-using Index = std::ptrdiff_t;
-
-// Rows of a tile: as many as fit in registers, with two vectors per row.
-constexpr Index tile_rows = width == 16 ? 8 : 4;
-
-// Element [i][j] is data[i * row + j * column].
-struct Left {
-  const float* data;
-  Index row, column;
-};
-struct Right {
-  const float* data;
-  Index row;
-};
-struct Result {
-  float* data;
-  Index row;
-};
 // The features of one head, in a buffer that extends to `end`.
 template <class Float>
 struct Features {
@@ -41,54 +23,7 @@ struct Features {
   Index row;
   Float* end;
 };
-// The part of the depth that a tile needs, if it begins left of `columns`.
-struct Need {
-  Index begin, end, columns;
-};
-
 constexpr Index padded(Index size) { return (size + width - 1) / width * width; }
-
-template <int rows, int vectors>
-[[gnu::always_inline]] inline void tile(Left a, const float* b, Index b_row, Need need, float* c,
-                                        Index c_row) {
-  Vector sums[rows][vectors] = {};
-  for (Index k = need.begin; k < need.end; ++k) {
-#pragma GCC unroll 8
-    for (int r = 0; r < rows; ++r) {
-      const Vector left = broadcast(a.data[r * a.row + k * a.column]);
-#pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) sums[r][v] += left * load(b + k * b_row + v * width);
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < rows; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) store(c + r * c_row + v * width, sums[r][v]);
-  }
-}
-
-template <int vectors, class Needs>
-void tiles(Index rows, Index column, Left a, Right b, Result c, Needs needs) {
-  Index i = 0;
-  const auto some = [&]<int count>() {
-    const Need need = needs(i, Index{count});
-    if (column < need.columns) {
-      tile<count, vectors>({a.data + i * a.row, a.row, a.column}, b.data + column, b.row, need,
-                           c.data + i * c.row + column, c.row);
-    }
-    i += count;
-  };
-  while (i + tile_rows <= rows) some.template operator()<tile_rows>();
-  while (i < rows) some.template operator()<1>();
-}
-
-// c = a b, for rows x columns, a multiple of `width`. needs(first row, rows) returns the Need of a tile.
-template <class Needs>
-void multiply(Index rows, Index columns, Left a, Right b, Result c, Needs needs) {
-  Index column = 0;
-  for (; column + 2 * width <= columns; column += 2 * width) tiles<2>(rows, column, a, b, c, needs);
-  if (column < columns) tiles<1>(rows, column, a, b, c, needs);
-}
 
 // Calls body(column, number of valid lanes) for the vectors of a row.
 template <class Body>

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/processor.h"
 #include "nn/cpu/direct.h"
 #include "nn/op_table.h"
 
@@ -89,6 +90,8 @@ bool suits_direct(const Conv2d& op, Shape input) {
 
 std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place) {
   if (place.order == Order::lanes) return make_direct_conv2d(op, place, FusedRelu::no);
+  const bool halves = place.precision == Precision::bf16 && cpu_has_bf16();
+  if (!halves && suits_winograd(op, place)) return make_winograd_conv2d(op, place);
   return make_onednn_conv2d(op, place);
 }
 

@@ -74,11 +74,11 @@ void block(const Correlation& c, const Taps& taps, Index channel, Index offset) 
       const float* weight = c.weights + (channel * c.by_target + r * c.by_row +
                                          taps.columns.begin * c.by_column + f * c.by_source);
       for (Index s = taps.columns.begin; s < taps.columns.end; ++s) {
-        Vector factor[Channels];
-        for (int t = 0; t < Channels; ++t) factor[t] = broadcast(weight[t * c.by_target]);
-        for (int v = 0; v < Vectors; ++v) {
-          const Vector value = load(source + v * width);
-          for (int t = 0; t < Channels; ++t) sum[t][v] += factor[t] * value;
+        Vector value[Vectors];
+        for (int v = 0; v < Vectors; ++v) value[v] = load(source + v * width);
+        for (int t = 0; t < Channels; ++t) {
+          const Vector factor = broadcast(weight[t * c.by_target]);
+          for (int v = 0; v < Vectors; ++v) sum[t][v] += factor * value[v];
         }
         source += c.lanes;
         weight += c.by_column;

@@ -31,15 +31,15 @@ class MadeBytes {
 
   std::shared_ptr<const TemporaryFolder> folder_ = std::make_shared<TemporaryFolder>();
   DataSets sets_;
-  std::vector<std::uint8_t> pixels_;  // of all training samples, as in the file
-  bool planes_ = false;               // a plane for each channel
+  std::vector<std::uint8_t> pixels_;        // of all training samples, as in the file
+  bool planes_ = false;                     // a plane for each channel
   std::uint64_t between_ = 0, before_ = 0;  // bytes of a sample with its label, and those before its pixels
 };
 
 // 64 JPEG pictures of 320 x 240 pixels as training set, in samples of 96 x 96. Nothing is kept in memory.
 class MadePictures {
  public:
-  explicit MadePictures(unsigned threads);
+  MadePictures();
   [[nodiscard]] const DataSets& sets() const { return sets_; }
   // Decodes each file in memory once with libjpeg-turbo, at the same scale, without more. Returns their number.
   [[nodiscard]] std::uint64_t decode_bare() const;

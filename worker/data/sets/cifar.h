@@ -8,11 +8,11 @@
 // multiple of a record, or a label is invalid, functions throw Failure (io), which names file and byte.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
+#include "worker/data/byte_floats.h"
 #include "worker/data/file_bytes.h"
 #include "worker/data/samples.h"
 
@@ -42,7 +42,7 @@ class CifarDataSet final : public DataSet {
   const std::vector<FileBytes> files_;
   std::vector<std::uint64_t> first_;  // first sample of each file
   std::uint64_t size_ = 0;
-  std::array<std::array<float, 256>, 3> float_of_{};
+  ByteFloats floats_{{}, 3};
 };
 
 DataSets open_cifar(const std::vector<std::filesystem::path>& train,

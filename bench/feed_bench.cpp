@@ -93,7 +93,7 @@ class Feeding {
   std::array<std::shared_ptr<FeedRequest>, 2> requests_;
 };
 
-// memcpy of samples of so many floats, from one buffer of as many micro-batches as a feed has to another.
+// memcpy of samples between two buffers, each with as many micro-batches as a feed has.
 class Copying {
  public:
   explicit Copying(std::uint64_t floats)

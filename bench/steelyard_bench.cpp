@@ -1,9 +1,10 @@
 // steelyard_bench [quick|full] [--seed N] [--only SECTION] [--rows FILE]
 //
 // Sections: transport, nn, ops, feed, scheduler, balancing, predictors, sim, and ablation. ablation runs only
-// if it is named, because it measures no speed and takes minutes. Prints the machine, then one table of figures,
-// each with a limit measured within the same minutes; see script/bench. A missed target is a finding, not an
-// error: the exit code is 1 only if a result was wrong. --rows also writes the rows for script/bench record.
+// if it is named, because it measures no speed and takes minutes. Prints the machine, then one table of
+// figures, each with a limit measured within the same minutes; see script/bench. A missed target is a
+// finding, not an error: the exit code is 1 only if a result was wrong. --rows also writes the rows for
+// script/bench record.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

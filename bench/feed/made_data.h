@@ -20,8 +20,8 @@ class MadeBytes {
   static MadeBytes mnist();
 
   [[nodiscard]] const DataSets& sets() const { return sets_; }
-  // Throws WrongResult unless each training sample of the micro-batch has the bits of its bytes, normalised one
-  // by one, in one of the windows that the augmentation may choose.
+  // Throws WrongResult unless each training sample of the micro-batch has the bits of its bytes, normalised
+  // one by one, in one of the windows that the augmentation may choose.
   void check(const nn::MicroBatch& batch) const;
 
  private:
@@ -41,7 +41,8 @@ class MadePictures {
  public:
   MadePictures();
   [[nodiscard]] const DataSets& sets() const { return sets_; }
-  // Decodes each file in memory once with libjpeg-turbo, at the same scale, without more. Returns their number.
+  // Decodes each file in memory once with libjpeg-turbo, at the same scale, and does nothing else. Returns
+  // the number of files.
   [[nodiscard]] std::uint64_t decode_bare() const;
 
  private:

@@ -90,7 +90,7 @@ class WatchedData : public DataSet {
   void wait_for(std::uint64_t reads) const {
     for (std::uint64_t now = read_; now < reads; now = read_) read_.wait(now);
   }
-  // Until so many reads have begun, including those that hold() blocks.
+  // Waits until this many reads have begun, including those that hold() blocks.
   void wait_for_begun(std::uint64_t reads) const {
     for (std::uint64_t now = begun_; now < reads; now = begun_) begun_.wait(now);
   }

@@ -1,4 +1,5 @@
-// From positions to micro-batches: SampleOrder reads single samples, BatchBuffer holds those of a micro-batch.
+// From positions to micro-batches: SampleOrder reads single samples, BatchBuffer contains those of a
+// micro-batch.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -74,8 +75,8 @@ class BatchBuffer {
   const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
 
   // The same in parts, which several threads may read at the same time: begin() chooses the size and writes
-  // all but the samples, then read() reads samples [first, last) of the micro-batch. `scratch` has the size of
-  // a sample and belongs to the calling thread; `positions` are those of begin().
+  // all but the samples, then read() reads samples [first, last) of the micro-batch. `scratch` has the size
+  // of a sample and belongs to the calling thread; `positions` are those of begin().
   const nn::MicroBatch& begin(const SampleOrder& order, Interval positions);
   void read(const SampleOrder& order, Interval positions, std::uint32_t first, std::uint32_t last,
             float* scratch);

@@ -65,16 +65,16 @@ class Feed {
   static constexpr std::uint32_t part_size = 32;      // samples that a thread reads at a time
   static constexpr unsigned most_threads = 4;         // beside a device
 
-  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it. `threads`: that
-  // read samples, at least one.
+  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it. `threads`: at
+  // least one, which read samples.
   Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1,
        unsigned threads = 1);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Threads for an engine that computes there, on a machine with so many cores: several only beside a device,
-  // because cores are free then, and it needs more samples than one thread reads.
+  // The number of threads on a machine with this number of cores. Several only beside a device: cores are
+  // free then, and a device needs more samples than one thread reads.
   static unsigned threads_for(WorkPlace place, unsigned cores);
 
   // The positions must not be empty and must lie inside the data set.

@@ -9,7 +9,8 @@ namespace steelyard {
 inline constexpr std::size_t byte_line = 192;  // bytes, a multiple of 3
 inline constexpr std::size_t byte_block = 64;  // pixels
 
-// A value is byte * scale + offset, computed in double precision. On some levels the product is rounded first.
+// A value is byte * scale + offset, computed in double precision. On some levels the product is rounded
+// first.
 struct ByteKernels {
   // `count` lines of byte_line bytes; value i of a line has scale[i] and offset[i].
   void (*lines)(const std::uint8_t* bytes, std::size_t count, const double* scale, const double* offset,

@@ -241,7 +241,7 @@ class CutData final : public NumberedData {
  public:
   using NumberedData::NumberedData;
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
-    if (index >= 100) throw std::runtime_error("there is none");
+    if (index >= 100) throw std::runtime_error("the file is cut");
     NumberedData::read(index, into, labels);
   }
 };
@@ -255,12 +255,12 @@ TEST(FeedFailure, OfSeveralTheFirstIsThrown) {
       FAIL() << "no failure";
     } catch (const Failure& failure) {
       EXPECT_EQ(std::string(failure.what()),
-                "data set 'ours', test sample 100: it threw an exception: there is none");
+                "data set 'ours', test sample 100: it threw an exception: the file is cut");
     }
   }
 }
 
-TEST(FeedFailure, WhatWasReadBeforeItIsStillReturned) {
+TEST(FeedFailure, MicroBatchesBeforeItAreReturned) {
   const auto data = std::make_shared<CutData>(1000);
   for (const unsigned threads : {1U, 3U}) {
     Feed feed({data, data, "ours"}, 7, cpu_sizes, 1, threads);

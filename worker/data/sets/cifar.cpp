@@ -85,6 +85,12 @@ void CifarDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels)
   floats_.convert_planes(its + format_.label_bytes, plane, into);
 }
 
+void CifarDataSet::prepare(std::span<const std::uint64_t> indices) const {
+  for (const std::uint64_t index : indices.first(std::min(indices.size(), loaded_soon))) {
+    if (index < size_) load_soon({record(index), record_size(format_)});
+  }
+}
+
 DataSets open_cifar(const std::vector<std::filesystem::path>& train,
                     const std::vector<std::filesystem::path>& test, CifarFormat format) {
   const auto first = opened(train, format), second = opened(test, format);

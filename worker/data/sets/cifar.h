@@ -34,6 +34,7 @@ class CifarDataSet final : public DataSet {
   [[nodiscard]] nn::Shape shape() const override { return {32, 32, 3}; }
   [[nodiscard]] std::uint32_t classes() const override { return format_.classes; }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+  void prepare(std::span<const std::uint64_t> indices) const override;
 
  private:
   [[nodiscard]] const std::uint8_t* record(std::uint64_t index) const;

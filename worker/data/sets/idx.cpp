@@ -164,6 +164,15 @@ void IdxDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) c
   *labels = labels_.values[index];
 }
 
+void IdxDataSet::prepare(std::span<const std::uint64_t> indices) const {
+  const std::uint64_t count = shape_.size();
+  for (const std::uint64_t index : indices.first(std::min(indices.size(), loaded_soon))) {
+    if (index >= size()) continue;
+    load_soon(images_.values.subspan(index * count, count));
+    load_soon(labels_.values.subspan(index, 1));
+  }
+}
+
 DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {
   IdxArray images = read_idx(files.train_images, 3);
   IdxArray labels = read_idx(files.train_labels, 1);

@@ -46,6 +46,7 @@ class IdxDataSet : public DataSet {
   [[nodiscard]] nn::Shape shape() const override { return shape_; }
   [[nodiscard]] std::uint32_t classes() const override { return classes_; }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+  void prepare(std::span<const std::uint64_t> indices) const override;
 
  private:
   nn::Shape shape_;

@@ -18,6 +18,7 @@ struct Effort {
 void transport_section(const Effort& effort, Table& table);
 void nn_section(const Effort& effort, Table& table);
 void ops_section(const Effort& effort, Table& table);
+void feed_section(const Effort& effort, Table& table);
 void scheduler_section(const Effort& effort, Table& table);
 void balancing_section(const Effort& effort, Table& table);
 void predictor_section(const Effort& effort, Table& table);

@@ -1,9 +1,10 @@
 // steelyard_bench [quick|full] [--seed N] [--only SECTION] [--rows FILE]
 //
-// Sections: transport, nn, ops, scheduler, balancing, predictors, sim, and ablation. ablation runs only if it
-// is named, because it measures no speed and takes minutes. Prints the machine, then one table of figures,
-// each with a limit measured within the same minutes; see script/bench. A missed target is a finding, not an
-// error: the exit code is 1 only if a result was wrong. --rows also writes the rows for script/bench record.
+// Sections: transport, nn, ops, feed, scheduler, balancing, predictors, sim, and ablation. ablation runs only
+// if it is named, because it measures no speed and takes minutes. Prints the machine, then one table of
+// figures, each with a limit measured within the same minutes; see script/bench. A missed target is a
+// finding, not an error: the exit code is 1 only if a result was wrong. --rows also writes the rows for
+// script/bench record.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -22,6 +23,7 @@ constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Tabl
     {"transport", bench::transport_section},
     {"nn", bench::nn_section},
     {"ops", bench::ops_section},
+    {"feed", bench::feed_section},
     {"scheduler", bench::scheduler_section},
     {"balancing", bench::balancing_section},
     {"predictors", bench::predictor_section},
@@ -32,7 +34,7 @@ constexpr std::pair<std::string_view, void (*)(const bench::Effort&, bench::Tabl
 int usage() {
   std::fprintf(stderr,
                "usage: steelyard_bench [quick|full] [--seed N] [--only "
-               "transport|nn|ops|scheduler|balancing|predictors|sim|ablation] [--rows FILE]\n");
+               "transport|nn|ops|feed|scheduler|balancing|predictors|sim|ablation] [--rows FILE]\n");
   return 2;
 }
 

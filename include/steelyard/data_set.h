@@ -13,7 +13,7 @@
 //   };
 //
 // Normalise values to mean 0 and standard deviation 1, as the initialisation of the built-in models assumes.
-// A worker calls read() from its feed thread; a simulation calls it from several threads at once.
+// A simulation calls read() from several threads at once, and so does a worker on a GPU (its feed).
 //
 // Stability: declarations in the headers of this folder keep their meaning within a minor version. All other
 // headers may change with any release.

@@ -74,6 +74,8 @@ class WatchedData : public DataSet {
   [[nodiscard]] std::uint32_t classes() const override { return inner_->classes(); }
   [[nodiscard]] std::uint32_t labels() const override { return inner_->labels(); }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    ++begun_;
+    begun_.notify_all();
     for (std::uint64_t most = allowed_; read_ >= most; most = allowed_) allowed_.wait(most);
     inner_->read(index, into, labels);
     ++read_;
@@ -88,12 +90,16 @@ class WatchedData : public DataSet {
   void wait_for(std::uint64_t reads) const {
     for (std::uint64_t now = read_; now < reads; now = read_) read_.wait(now);
   }
+  // Waits until this many reads have begun, including those that hold() blocks.
+  void wait_for_begun(std::uint64_t reads) const {
+    for (std::uint64_t now = begun_; now < reads; now = begun_) begun_.wait(now);
+  }
   [[nodiscard]] std::uint64_t times_read() const { return read_; }
 
  private:
   std::shared_ptr<const DataSet> inner_;
   std::atomic<std::uint64_t> allowed_{UINT64_MAX};
-  mutable std::atomic<std::uint64_t> read_{0};
+  mutable std::atomic<std::uint64_t> begun_{0}, read_{0};
 };
 
 }  // namespace steelyard

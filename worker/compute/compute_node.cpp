@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/processor.h"
 #include "nn/cuda/runtime.h"
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
@@ -62,7 +63,8 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       description_(engine_->description()),
       gradients_(parameters_, gradients),
       stepper_(job),
-      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
+      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain,
+            Feed::threads_for(engine_->work_place(), allowed_cores())),
       inbox_(most_tasks) {
   throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
   if (nn::steps_on_workers(job.optimizer)) {

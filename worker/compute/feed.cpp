@@ -1,121 +1,79 @@
 #include "worker/compute/feed.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <utility>
 
 #include "core/check.h"
-#include "core/random.h"
-#include "worker/data/samples.h"
 
 namespace steelyard {
 
-SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch)
-    : data_(purpose == Purpose::train ? data.train : data.test),
-      name_(data.name),
-      augmentation_(purpose == Purpose::train ? data.augmentation : Augmentation()),
-      shuffled_(purpose == Purpose::train),
-      seed_(seed),
-      epoch_(epoch),
-      permutation_(data_->size(), hash(seed, epoch)) {}
+Feed::Slot::Slot(const DataSet& data, const std::vector<std::uint32_t>& sizes)
+    : buffer(data.shape(), data.labels(), sizes, data.targets()),
+      outcomes_((sizes.at(0) + part_size - 1) / part_size),
+      unfinished_(0) {}
 
-void SampleOrder::read(Position position, float* into, std::uint32_t* labels, float* targets,
-                       float* scratch) const {
-  read_sample(*data_, sample(position), into, labels, targets, [&] { return place(position); });
-  if (augmentation_.any()) augment(augmentation_, data_->shape(), seed_, epoch_, position, into, scratch);
+void Feed::Slot::expect_parts(std::uint32_t count) {
+  std::ranges::fill(outcomes_, Outcome());
+  unfinished_.store(count, std::memory_order_relaxed);  // the queues publish it
 }
 
-void SampleOrder::prepare(Interval positions) const {
-  std::array<std::uint64_t, prepared> samples{};
-  const std::size_t count = std::min(prepared, positions.size());
-  for (std::size_t i = 0; i < count; ++i) samples[i] = sample(positions.begin + i);
-  data_->prepare(std::span(samples).first(count));
+void Feed::Slot::fail(std::uint32_t index, const Failure& failure) {
+  outcomes_[index].failure = failure;
+  finish(index, State::dropped);
 }
 
-std::string SampleOrder::place(Position position) const {
-  return "data set '" + name_ + "', " + (shuffled_ ? "training" : "test") + " sample " +
-         std::to_string(sample(position)) +
-         (shuffled_
-              ? " (position " + std::to_string(position) + " of epoch " + std::to_string(epoch_ + 1) + ")"
-              : "");
+void Feed::Slot::finish(std::uint32_t index, State state) {
+  outcomes_[index].state = state;
+  if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) unfinished_.notify_one();
 }
 
-BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
-                         std::uint32_t targets)
-    : sample_size_(shape.size()),
-      labels_each_(labels),
-      targets_each_(targets),
-      sizes_(std::move(sizes)),
-      inputs_(shape.size() * sizes_.at(0)),
-      scratch_(shape.size()),
-      labels_(labels_each_ * sizes_.at(0)),
-      targets_(targets_each_ * sizes_.at(0)),
-      positions_(sizes_.at(0)) {}
-
-// The smallest micro-batch size that holds this many samples; the largest if none does.
-std::uint32_t BatchBuffer::size_for(std::uint64_t samples) const {
-  std::uint32_t best = sizes_.front();
-  for (const std::uint32_t size : sizes_) {
-    if (size >= samples) best = size;
+bool Feed::Slot::wait() const {
+  for (std::uint32_t left = 0; (left = unfinished_.load(std::memory_order_acquire)) > 0;)
+    unfinished_.wait(left, std::memory_order_acquire);
+  for (const Outcome& part : outcomes_) {
+    if (part.failure) throw Failure(*part.failure);
   }
-  return best;
+  return std::ranges::all_of(outcomes_, [](const Outcome& part) { return part.state == State::read; });
 }
 
-const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
-  // Callers have checked positions that come from another process.
-  CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
-        "a micro-batch lies outside its data set");
-  order.prepare(positions);
-  const std::uint32_t size = size_for(positions.size());
-  const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
-  for (std::uint32_t i = 0; i < count; ++i) {
-    positions_[i] = positions.begin + i;
-    order.read(positions_[i], inputs_.data() + i * sample_size_, labels_.data() + i * labels_each_,
-               targets_.data() + i * targets_each_, scratch_.data());
-  }
-  // Padding is always the same, so results do not depend on the buffer's previous use.
-  for (std::uint32_t i = count; i < size; ++i) {
-    positions_[i] = 0;
-    std::fill_n(labels_.data() + i * labels_each_, labels_each_, 0U);
-    std::fill_n(targets_.data() + i * targets_each_, targets_each_, 0.0F);
-    std::fill_n(inputs_.data() + i * sample_size_, sample_size_, 0.0F);
-  }
-  batch_ = {.inputs = inputs_.data(),
-            .labels = labels_.data(),
-            .positions = positions_.data(),
-            .size = size,
-            .count = count,
-            .seed = order.seed(),
-            .epoch = order.epoch(),
-            .targets = targets_each_ > 0 ? targets_.data() : nullptr};
-  return batch_;
-}
-
-Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain)
+Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain,
+           unsigned threads)
     : data_(std::move(data)),
       seed_(seed),
       grain_(grain),
+      threads_(threads),
       requests_(most_requests),
       free_(ahead),
-      ready_(ahead) {
+      ready_(ahead),
+      parts_(ahead * (sizes.at(0) / part_size + 1)),
+      scratch_(data_.train->shape().size()) {
+  CHECK(threads > 0, "a feed without a thread");
   for (std::size_t i = 0; i < ahead; ++i) {
-    const DataSet& train = *data_.train;
-    buffers_.push_back(std::make_unique<BatchBuffer>(train.shape(), train.labels(), sizes, train.targets()));
-    free_.push(buffers_.back().get());
+    slots_.push_back(std::make_unique<Slot>(*data_.train, sizes));
+    free_.push(slots_.back().get());
   }
+  for (unsigned i = 0; threads > 1 && i < threads; ++i) readers_.emplace_back([this] { run_reader(); });
   thread_ = std::thread([this] { run(); });
+}
+
+unsigned Feed::threads_for(WorkPlace place, unsigned cores) {
+  return place == WorkPlace::other_device ? std::clamp(cores, 1U, most_threads) : 1;
 }
 
 Feed::~Feed() {
   close();
   thread_.join();
+  for (std::thread& reader : readers_) reader.join();
 }
 
-// Closed queues block no thread: the feed's thread ends at its next push or pop.
+// Closed queues block no thread: the feed's thread ends at its next push or pop, and readers once they have
+// dropped the parts that are left.
 void Feed::close() {
+  closed_.store(true, std::memory_order_relaxed);
   requests_.close();
   free_.close();
   ready_.close();
+  parts_.close();
 }
 
 std::shared_ptr<FeedRequest> Feed::request(const Piece& piece) {
@@ -127,46 +85,59 @@ std::shared_ptr<FeedRequest> Feed::request(const Piece& piece) {
   return request;
 }
 
-// Micro-batches come in the order of requests, and a cancelled request ends with an entry without a buffer:
+// Micro-batches come in the order of requests, and a cancelled request ends with an entry without a slot:
 // anything queued before this request belongs to an earlier one that was dropped.
 const nn::MicroBatch* Feed::next(const std::shared_ptr<FeedRequest>& request) {
+  if (failure_) throw Failure(*failure_);
   if (given_) free_.push(std::exchange(given_, nullptr));
   while (!request->cancelled()) {
     const std::optional<Prepared> prepared = ready_.pop();
-    if (!prepared && failure_) throw Failure(*failure_);
     if (!prepared) return nullptr;
-    if (prepared->request == request) {
-      given_ = prepared->buffer;
-      return given_ ? &given_->batch() : nullptr;
+    if (prepared->slot == nullptr) {
+      if (prepared->request == request) return nullptr;
+      continue;
     }
-    if (prepared->buffer) free_.push(prepared->buffer);
+    const bool complete = wait_for(*prepared->slot);
+    if (prepared->request == request) {
+      given_ = prepared->slot;
+      return complete ? &given_->buffer.batch() : nullptr;
+    }
+    free_.push(prepared->slot);
   }
   return nullptr;
 }
 
-void Feed::run() {
+bool Feed::wait_for(const Slot& slot) {
   try {
-    while (serve_next()) {
-    }
+    return slot.wait();
   } catch (const Failure& failure) {
     failure_ = failure;
-    close();
+    throw;
   }
 }
 
+// ---- the feed's thread
+
+void Feed::run() {
+  while (serve_next()) {
+  }
+  ready_.close();
+  parts_.close();
+}
+
+// False once the feed is closed, or reading has failed.
 bool Feed::serve_next() {
   const auto request = requests_.pop();
   return request && serve(*request);
 }
 
-// False once the feed is closed.
 bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
   const Piece& piece = request->piece;
   // Without local steps the piece is one step.
   const LocalSteps local{std::max<std::uint64_t>(1, piece.local.steps), 1, piece.local.batch};
   const std::uint64_t steps = steps_of(local, piece.positions.size());
   for (std::uint64_t pass = 0; pass < piece.local.passes; ++pass) {
-    const SampleOrder order(data_, piece.purpose, seed_, piece.epoch + pass);
+    const auto order = std::make_shared<const SampleOrder>(data_, piece.purpose, seed_, piece.epoch + pass);
     for (std::uint64_t step = 0; step < steps && !request->cancelled(); ++step) {
       if (!serve(request, order, part_of(piece.positions, step, local, grain_))) return false;
     }
@@ -175,18 +146,60 @@ bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
   return !request->cancelled() || ready_.push({request, nullptr});
 }
 
-bool Feed::serve(const std::shared_ptr<FeedRequest>& request, const SampleOrder& order, Interval rest) {
+bool Feed::serve(const std::shared_ptr<FeedRequest>& request, const std::shared_ptr<const SampleOrder>& order,
+                 Interval rest) {
   while (!rest.empty() && rest.begin < request->end() && !request->cancelled()) {
     if (!spare_) {
-      const std::optional<BatchBuffer*> buffer = free_.pop();
-      if (!buffer) return false;
-      spare_ = *buffer;
+      const std::optional<Slot*> slot = free_.pop();
+      if (!slot) return false;
+      spare_ = *slot;
       continue;  // the wait may have been long: check again for cancellation
     }
-    rest.begin += spare_->fill(order, rest).count;
-    if (!ready_.push({request, std::exchange(spare_, nullptr)})) return false;
+    const std::uint32_t count = serve_one(request, order, rest);
+    if (count == 0) return false;
+    rest.begin += count;
   }
   return true;
+}
+
+// The number of samples of the micro-batch; 0 if the feed is closed.
+std::uint32_t Feed::serve_one(const std::shared_ptr<FeedRequest>& request,
+                              const std::shared_ptr<const SampleOrder>& order, Interval rest) {
+  Slot& slot = *std::exchange(spare_, nullptr);
+  const std::uint32_t count = slot.buffer.begin(*order, rest).count;
+  const std::uint32_t parts = (count + part_size - 1) / part_size;
+  slot.expect_parts(parts);
+  if (!ready_.push({request, &slot})) return 0;
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const Part part{request, order, rest, &slot, i, i * part_size, std::min(count, (i + 1) * part_size)};
+    if (threads_ == 1) {
+      read(part, scratch_.data());
+    } else if (!parts_.push(part)) {
+      slot.drop(i);
+    }
+  }
+  return count;
+}
+
+// ---- readers
+
+void Feed::run_reader() {
+  std::vector<float> scratch(scratch_.size());
+  while (const std::optional<Part> part = parts_.pop()) read(*part, scratch.data());
+}
+
+// After a failure the feed's thread prepares no more; what it has prepared before is still read.
+void Feed::read(const Part& part, float* scratch) {
+  if (closed_.load(std::memory_order_relaxed) || part.request->cancelled())
+    return part.slot->drop(part.index);
+  try {
+    part.slot->buffer.read(*part.order, part.positions, part.begin, part.end, scratch);
+  } catch (const Failure& failure) {
+    requests_.close();
+    free_.close();
+    return part.slot->fail(part.index, failure);
+  }
+  part.slot->read(part.index);
 }
 
 }  // namespace steelyard

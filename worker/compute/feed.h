@@ -5,10 +5,15 @@
 // BatchBuffer), until `ahead` micro-batches are ready. So the first ones are ready before the parameters of
 // their piece arrive, and reading costs the computing thread no time.
 //
+// With several threads, the feed's thread only divides micro-batches into parts, which the others read. A
+// micro-batch takes its place among those that next() returns before it is read, and next() waits for all of
+// its parts: order and bits do not depend on the number of threads, and neither does the memory.
+//
 // Threads: request() from one thread, next() from one thread, FeedRequest::cancel() from any.
 #pragma once
 
 #include <steelyard/data_set.h>
+#include <steelyard/engine.h>
 #include <steelyard/micro_batch.h>
 
 #include <atomic>
@@ -17,79 +22,12 @@
 #include <thread>
 #include <vector>
 
-#include "core/buffer.h"
 #include "core/error.h"
 #include "core/queue.h"
-#include "core/random.h"
 #include "protocol/messages.h"
+#include "worker/compute/batch_buffer.h"
 
 namespace steelyard {
-
-// SampleOrder: maps positions to samples. Shared by all micro-batches of one piece.
-//
-//  training    position p of epoch e is sample P(p), where P is the permutation of the training set keyed by
-//              hash(seed, e): the same on every machine, and different in each epoch
-//  evaluation  position p is sample p of the test set
-//
-// Training samples are augmented if the data set requests it (include/steelyard/data_set.h).
-class SampleOrder {
- public:
-  SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t seed, std::uint64_t epoch);
-
-  [[nodiscard]] const DataSet& data() const { return *data_; }
-  [[nodiscard]] std::uint64_t sample(Position position) const {
-    return shuffled_ ? permutation_(position) : position;
-  }
-  // Reads the sample at a position. Throws Failure, which names the sample, if the data set throws or a label
-  // is out of range. `scratch` has the size of the sample. `targets` is written if the samples have them.
-  void read(Position position, float* into, std::uint32_t* labels, float* targets, float* scratch) const;
-  // DataSet::prepare() for the first samples of these positions, at most `prepared`.
-  static constexpr std::uint64_t prepared = 64;
-  void prepare(Interval positions) const;
-  // "data set 'rings', training sample 4711 (position 12 of epoch 3)"
-  [[nodiscard]] std::string place(Position position) const;
-  [[nodiscard]] std::uint64_t seed() const { return seed_; }
-  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
-
- private:
-  std::shared_ptr<const DataSet> data_;
-  std::string name_;
-  Augmentation augmentation_;
-  bool shuffled_;
-  std::uint64_t seed_, epoch_;
-  Permutation permutation_;
-};
-
-// BatchBuffer: the memory of one micro-batch.
-//
-// n positions are divided into micro-batches of the largest size and a last one of the smallest size that
-// holds the rest. Its unused entries are padding: zero input, label 0, targets 0, position 0;
-// MicroBatch::count is the number of real samples.
-//
-// Belongs to one thread at a time; reused without allocating.
-class BatchBuffer {
- public:
-  // `labels` and `targets`: per sample; `sizes`: of micro-batches, largest first.
-  BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
-              std::uint32_t targets = 0);
-
-  // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read(), and
-  // has the data set prepare those that follow.
-  // `positions` must not be empty and must lie inside the data set.
-  const nn::MicroBatch& fill(const SampleOrder& order, Interval positions);
-  [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
-
- private:
-  [[nodiscard]] std::uint32_t size_for(std::uint64_t samples) const;
-
-  const std::uint64_t sample_size_, labels_each_, targets_each_;
-  const std::vector<std::uint32_t> sizes_;
-  FloatBuffer inputs_, scratch_;
-  std::vector<std::uint32_t> labels_;
-  std::vector<float> targets_;
-  std::vector<std::uint64_t> positions_;
-  nn::MicroBatch batch_;
-};
 
 // A request for the micro-batches of a piece. Shared by the caller and the feed.
 struct FeedRequest {
@@ -124,50 +62,104 @@ class Feed {
  public:
   static constexpr std::size_t ahead = 4;             // micro-batches, including the one being computed
   static constexpr std::size_t most_requests = 1024;  // waiting; request() then blocks
+  static constexpr std::uint32_t part_size = 32;      // samples that a thread reads at a time
+  static constexpr unsigned most_threads = 4;         // beside a device
 
-  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it.
-  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1);
+  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it. `threads`: at
+  // least one, which read samples.
+  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1,
+       unsigned threads = 1);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
+
+  // The number of threads on a machine with this number of cores. Several only beside a device: cores are
+  // free then, and a device needs more samples than one thread reads.
+  static unsigned threads_for(WorkPlace place, unsigned cores);
 
   // The positions must not be empty and must lie inside the data set.
   std::shared_ptr<FeedRequest> request(const Piece& piece);
 
   // The next micro-batch of this request, valid until the next call; null if the request is cancelled or the
   // feed closed. Call it in the order of the requests, once for each micro-batch; remaining micro-batches of
-  // earlier requests are dropped. If reading failed, throws that Failure: the feed has then ended.
+  // earlier requests are dropped. If reading failed, throws the Failure of the first sample concerned: the
+  // feed has then ended.
   const nn::MicroBatch* next(const std::shared_ptr<FeedRequest>& request);
 
   // Stops preparing. next() returns at most what is ready, then null.
   void close();
 
  private:
+  // A micro-batch and the state of its parts.
+  class Slot {
+   public:
+    Slot(const DataSet& data, const std::vector<std::uint32_t>& sizes);
+
+    BatchBuffer buffer;
+
+    // On the feed's thread, before any part is read.
+    void expect_parts(std::uint32_t count);
+    // Part `index` is read, or dropped, or failed; once for each part, from any thread.
+    void read(std::uint32_t index) { finish(index, State::read); }
+    void drop(std::uint32_t index) { finish(index, State::dropped); }
+    void fail(std::uint32_t index, const Failure& failure);
+    // Waits until all parts are finished. False if some were dropped. Throws the first failure.
+    bool wait() const;
+
+   private:
+    enum class State : std::uint8_t { read, dropped };
+    struct Outcome {
+      State state = State::read;
+      std::optional<Failure> failure{};
+    };
+    void finish(std::uint32_t index, State state);
+
+    std::vector<Outcome> outcomes_;          // of each part, written by the thread that finishes it
+    std::atomic<std::uint32_t> unfinished_;  // parts; zero publishes the buffer
+  };
+  // Samples [begin, end) of a micro-batch, to be read.
+  struct Part {
+    std::shared_ptr<FeedRequest> request;
+    std::shared_ptr<const SampleOrder> order;
+    Interval positions;  // of the micro-batch, and all that follow
+    Slot* slot = nullptr;
+    std::uint32_t index = 0, begin = 0, end = 0;
+  };
   // Passed from the feed's thread to the computing thread.
   struct Prepared {
     std::shared_ptr<FeedRequest> request;
-    BatchBuffer* buffer;  // null: the request was cancelled, no more follows
+    Slot* slot;  // null: the request was cancelled, no more follows
   };
 
   void run();
+  void run_reader();
   bool serve_next();
   bool serve(const std::shared_ptr<FeedRequest>& request);
-  bool serve(const std::shared_ptr<FeedRequest>& request, const SampleOrder& order, Interval rest);
+  bool serve(const std::shared_ptr<FeedRequest>& request, const std::shared_ptr<const SampleOrder>& order,
+             Interval rest);
+  std::uint32_t serve_one(const std::shared_ptr<FeedRequest>& request,
+                          const std::shared_ptr<const SampleOrder>& order, Interval rest);
+  void read(const Part& part, float* scratch);
+  bool wait_for(const Slot& slot);
 
   // Constant after construction.
   const DataSets data_;
   const std::uint64_t seed_, grain_;
+  const unsigned threads_;
 
-  // All buffers. Each is, at any time, in one of two queues, given out, or in use by the feed's thread.
-  std::vector<std::unique_ptr<BatchBuffer>> buffers_;
+  // All slots. Each is, at any time, in one of two queues, given out, or held by the feed's thread.
+  std::vector<std::unique_ptr<Slot>> slots_;
   BoundedQueue<std::shared_ptr<FeedRequest>> requests_;
-  BoundedQueue<BatchBuffer*> free_;
+  BoundedQueue<Slot*> free_;
   BoundedQueue<Prepared> ready_;
-
-  std::optional<Failure> failure_;  // of the feed's thread; written before it closes the queues
-  BatchBuffer* given_ = nullptr;    // by next(), in use by its caller
-  BatchBuffer* spare_ = nullptr;    // of the feed's thread: taken, but not filled because of a cancellation
-  std::thread thread_;              // last: uses all of the above
+  BoundedQueue<Part> parts_;          // for the readers
+  std::atomic<bool> closed_{false};   // parts are dropped; only ever set; orders nothing else
+  std::vector<float> scratch_;        // of the feed's thread, if it reads
+  std::optional<Failure> failure_{};  // of the computing thread, which throws it again
+  Slot* given_ = nullptr;             // by next(), in use by its caller
+  Slot* spare_ = nullptr;             // of the feed's thread: taken, but not used because of a cancellation
+  std::vector<std::thread> readers_;  // none with one thread: the feed's thread reads
+  std::thread thread_;                // last: these use all of the above
 };
 
 }  // namespace steelyard

@@ -19,6 +19,15 @@ inline constexpr const char* get_again = "get the file again, or correct its pat
 [[noreturn]] void refuse_byte(const std::filesystem::path& file, std::uint64_t offset,
                               const std::string& trouble, const std::string& remedy = get_again);
 
+// Begins to load bytes into the caches of this core. The processor cannot foresee where the next sample of a
+// shuffled set is.
+inline void load_soon(std::span<const std::uint8_t> bytes) {
+  constexpr std::size_t line = 64;
+  for (std::size_t at = 0; at < bytes.size(); at += line) __builtin_prefetch(bytes.data() + at);
+}
+// The number of samples to load in advance; more would not fit into the caches.
+inline constexpr std::size_t loaded_soon = 32;
+
 struct FileBytes {
   std::filesystem::path file{};
   std::span<const std::uint8_t> bytes{};

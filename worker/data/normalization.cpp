@@ -8,13 +8,15 @@
 namespace steelyard {
 
 PaddedDataSet::PaddedDataSet(std::shared_ptr<const DataSet> inner, std::uint32_t height, std::uint32_t width,
-                             std::vector<float> fill)
-    : inner_(std::move(inner)), shape_{height, width, inner_->shape().channels}, fill_(std::move(fill)) {
+                             const std::vector<float>& fill)
+    : inner_(std::move(inner)), shape_{height, width, inner_->shape().channels} {
   const nn::Shape its = inner_->shape();
-  if (its.height <= height && its.width <= width) return;
-  throw Failure(ExitCode::configuration, "pad = " + std::to_string(height) + ": the pictures are " +
-                                             std::to_string(its.height) + " x " + std::to_string(its.width) +
-                                             " already: give no less, or leave pad out");
+  if (its.height > height || its.width > width)
+    throw Failure(ExitCode::configuration,
+                  "pad = " + std::to_string(height) + ": the pictures are " + std::to_string(its.height) +
+                      " x " + std::to_string(its.width) + " already: give no less, or leave pad out");
+  empty_.resize(shape_.size());
+  for (std::size_t i = 0; i < empty_.size(); ++i) empty_[i] = fill.empty() ? 0 : fill[i % shape_.channels];
 }
 
 // Reads the picture into the beginning of `into`, then moves its rows to their places, the last first: each
@@ -25,7 +27,8 @@ void PaddedDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels
   const std::uint64_t channels = shape_.channels, row = its.width * channels;
   const std::uint64_t top = (shape_.height - its.height) / 2, left = (shape_.width - its.width) / 2;
   const auto black = [&](std::uint64_t begin, std::uint64_t end) {
-    for (std::uint64_t i = begin; i < end; ++i) into[i] = fill_.empty() ? 0 : fill_[i % channels];
+    std::copy(empty_.begin() + static_cast<std::ptrdiff_t>(begin),
+              empty_.begin() + static_cast<std::ptrdiff_t>(end), into + begin);
   };
   std::uint64_t filled = shape_.size();  // all from here on is in place
   for (std::uint64_t y = its.height; y-- > 0;) {

@@ -19,7 +19,7 @@ class PaddedDataSet final : public DataSet {
   // `fill`: per channel, for the area beyond the pictures; empty: zeros. Throws Failure (configuration) for a
   // size smaller than the pictures.
   PaddedDataSet(std::shared_ptr<const DataSet> inner, std::uint32_t height, std::uint32_t width,
-                std::vector<float> fill);
+                const std::vector<float>& fill);
 
   [[nodiscard]] std::uint64_t size() const override { return inner_->size(); }
   [[nodiscard]] nn::Shape shape() const override { return shape_; }
@@ -34,7 +34,7 @@ class PaddedDataSet final : public DataSet {
  private:
   const std::shared_ptr<const DataSet> inner_;
   const nn::Shape shape_;
-  const std::vector<float> fill_;
+  std::vector<float> empty_;  // a sample of the fill alone
 };
 
 // Number of samples measured, from the first on: a data set may be larger than memory.

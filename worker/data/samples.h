@@ -1,5 +1,5 @@
-// Processing of samples (include/steelyard/data_set.h) common to all data sets: reading with checks,
-// augmentation, and conversion of text labels to classes.
+// Processing of samples (include/steelyard/data_set.h) common to all data sets: reading with checks, and
+// conversion of text labels to classes.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -13,11 +13,6 @@
 #include <vector>
 
 namespace steelyard {
-
-// Augments a sample in place (channels last; include/steelyard/data_set.h). `scratch` has the size of the
-// sample and is overwritten.
-void augment(const Augmentation& how, nn::Shape shape, std::uint64_t seed, std::uint64_t epoch,
-             std::uint64_t position, float* sample, float* scratch);
 
 // ClassNames: converts the text labels of a file to classes, in the order of their values if all are numbers
 // (-1 and 1 become 0 and 1), otherwise in alphabetical order.

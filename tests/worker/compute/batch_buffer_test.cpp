@@ -1,4 +1,4 @@
-#include "worker/compute/feed.h"
+#include "worker/compute/batch_buffer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
-#include "worker/data/samples.h"
+#include "worker/data/augmentation.h"
 
 #include <gmock/gmock.h>
 
+#include <bit>
 #include <map>
 #include <numeric>
 
@@ -25,8 +26,8 @@ std::vector<float> picture() {
 
 std::vector<float> augmented(const Augmentation& how, std::uint64_t position, std::uint64_t epoch = 2,
                              std::uint64_t seed = 1) {
-  std::vector<float> values = picture(), scratch(values.size());
-  augment(how, shape, seed, epoch, position, values.data(), scratch.data());
+  std::vector<float> values(shape.size());
+  take_window(window_of(how, seed, epoch, position), shape, how.fill, picture().data(), values.data());
   return values;
 }
 
@@ -71,6 +72,49 @@ TEST(Augmentation, ShiftsByUpToCropPixelsAndFillsTheRest) {
   }
   EXPECT_TRUE(seen.contains(down_right));
   EXPECT_TRUE(seen.contains(picture()));
+}
+
+// A worker of another release must see the same samples.
+TEST(Augmentation, BitsNeverChange) {
+  const auto digest = [](const Augmentation& how, nn::Shape its) {
+    std::vector<float> values(its.size()), whole(its.size());
+    std::iota(whole.begin(), whole.end(), 1.0F);
+    std::uint64_t key = 0;
+    for (std::uint64_t position = 0; position < 40; ++position) {
+      take_window(window_of(how, 5, 3, position), its, how.fill, whole.data(), values.data());
+      for (const float value : values) key = mix(key ^ std::bit_cast<std::uint32_t>(value));
+    }
+    return key;
+  };
+  EXPECT_EQ(digest({.crop = 4, .flip = true, .fill = {-1, -2, -3}}, {32, 32, 3}), 6529800554486346668u);
+  EXPECT_EQ(digest({.crop = 2, .flip = true, .fill = {-1}}, {28, 28, 1}), 11553829896745676478u);
+  EXPECT_EQ(digest({.crop = 2, .flip = true}, {3, 5, 4}), 13471252441308800627u);
+}
+
+// Each pixel of the sample is that of the picture at its place, for all windows and numbers of channels.
+TEST(Augmentation, AWindowHasThePixelsOfThePicture) {
+  for (const std::uint32_t channels : {1U, 2U, 3U, 5U}) {
+    for (const std::uint32_t width : {1U, 4U, 7U}) {
+      const nn::Shape its{3, width, channels};
+      std::vector<float> whole(its.size()), values(its.size()), fill(channels);
+      std::iota(whole.begin(), whole.end(), 1.0F);
+      std::iota(fill.begin(), fill.end(), -9.0F);
+      const auto wide = static_cast<std::int64_t>(width);
+      for (std::int64_t key = 0; key < 7 * (2 * wide + 3) * 2; ++key) {
+        const Window window{key % 7 - 3, key / 7 % (2 * wide + 3) - wide - 1, key / 7 / (2 * wide + 3) == 1};
+        take_window(window, its, fill, whole.data(), values.data());
+        for (std::size_t at = 0; at < values.size(); ++at) {
+          const auto pixel = static_cast<std::int64_t>(at / channels), column = pixel % wide;
+          const std::int64_t y = pixel / wide + window.down;
+          const std::int64_t x = (window.flipped ? wide - 1 - column : column) + window.right;
+          const bool inside = y >= 0 && y < 3 && x >= 0 && x < wide;
+          const auto from = static_cast<std::size_t>(y * wide + x) * channels + at % channels;
+          ASSERT_EQ(values[at], inside ? whole[from] : fill[at % channels])
+              << window.down << ' ' << window.right << ' ' << window.flipped;
+        }
+      }
+    }
+  }
 }
 
 TEST(Augmentation, AppliesOnlyToTraining) {

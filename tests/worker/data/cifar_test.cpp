@@ -48,6 +48,8 @@ TEST(Cifar, PlanesBecomeChannelsAndEachIsNormalized) {
   EXPECT_THAT(sample_of(*sets.train, 1).labels, ElementsAre(9));
   EXPECT_THAT(sample_of(*sets.train, 2).labels, ElementsAre(0));
   EXPECT_FLOAT_EQ(sample_of(*sets.test, 0).values[1], input(255, 1)) << "on the scale of the training set";
+  sets.train->prepare(std::vector<std::uint64_t>{2, 0, 3, UINT64_MAX});  // two of them do not exist
+  EXPECT_THAT(sample_of(*sets.train, 2).labels, ElementsAre(0));
 }
 
 TEST(Cifar, Cifar100HasTwoKindsOfLabels) {

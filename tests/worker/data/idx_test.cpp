@@ -149,6 +149,17 @@ TEST(OpenIdx, ReadsBothSetsOnTheScaleOfTheTrainingSet) {
 }
 
 // The pictures that come with the program: no file is named, and every class is in both sets.
+// A hint changes nothing, whatever it names.
+TEST(OpenIdx, SamplesMayBePrepared) {
+  const DataSets sets = Files().open();
+  std::vector<float> values(6), prepared(6);
+  std::uint32_t label = 0;
+  sets.train->read(1, values.data(), &label);
+  sets.train->prepare(std::vector<std::uint64_t>{1, 2, UINT64_MAX});
+  sets.train->read(1, prepared.data(), &label);
+  EXPECT_EQ(prepared, values);
+}
+
 TEST(OpenIdx, ReadsTheDigits) {
   const DataSets sets = open_data("digits", {});
   EXPECT_EQ(sets.train->size(), 1437u);

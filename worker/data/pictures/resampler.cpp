@@ -1,6 +1,8 @@
 #include "worker/data/pictures/resampler.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "core/check.h"
 
@@ -31,6 +33,7 @@ Resampler::Resampler(std::uint32_t height, std::uint32_t width, const PictureFor
   const Crop columns = middle(width, height, to.columns, to.rows);
   down_ = spread(rows.offset, rows.length, to.rows);
   across_ = spread(columns.offset, columns.length, to.columns);
+  even_out(across_, width);
 }
 
 Resampler::Spread Resampler::spread(std::uint32_t offset, std::uint32_t length, std::uint32_t targets) {
@@ -67,19 +70,45 @@ Resampler::Spread Resampler::spread(std::uint32_t offset, std::uint32_t length, 
   return all;
 }
 
-template <std::uint32_t channels>
-void Resampler::squeeze(const std::uint8_t* pixels) {
+void Resampler::even_out(Spread& all, std::uint32_t end) {
+  std::uint32_t most = 0;
+  for (std::size_t i = 0; i < all.begins.size(); ++i) most = std::max(most, all.ends[i] - all.begins[i]);
+  std::vector<std::uint16_t> weights(all.begins.size() * most);
+  for (std::size_t i = 0; i < all.begins.size(); ++i) {
+    const std::uint32_t begin = std::min(all.begins[i], end - most), count = all.ends[i] - all.begins[i];
+    std::copy_n(all.weights.data() + all.weights_at[i], count,
+                weights.data() + i * most + (all.begins[i] - begin));
+    all.begins[i] = begin;
+    all.ends[i] = begin + most;
+    all.weights_at[i] = i * most;
+  }
+  all.weights = std::move(weights);
+}
+
+// `taps`: weights of a target; a constant of the compiler where it is small.
+template <std::uint32_t channels, class Taps>
+void Resampler::squeeze(const std::uint8_t* pixels, Taps taps) {
   std::uint32_t* to = line_.data();
-  for (std::uint32_t column = 0; column < to_.columns; ++column) {
-    const std::uint16_t* weight = across_.weights.data() + across_.weights_at[column];
+  const std::uint16_t* weight = across_.weights.data();
+  for (std::uint32_t column = 0; column < to_.columns; ++column, weight += taps) {
+    const std::uint8_t* const from = pixels + std::size_t{across_.begins[column]} * channels;
     std::uint32_t sums[channels]{};
-    for (std::uint32_t x = across_.begins[column]; x < across_.ends[column]; ++x, ++weight) {
+    for (std::uint32_t tap = 0; tap < taps; ++tap) {
       for (std::uint32_t c = 0; c < channels; ++c)
-        sums[c] += std::uint32_t{*weight} * pixels[std::size_t{x} * channels + c];
+        sums[c] += std::uint32_t{weight[tap]} * from[tap * channels + c];
     }
     constexpr unsigned shift = weight_bits - line_bits;
     for (const std::uint32_t sum : sums) *to++ = (sum + (1U << (shift - 1))) >> shift;
   }
+}
+
+template <std::uint32_t channels>
+void Resampler::squeeze(const std::uint8_t* pixels) {
+  const std::uint32_t taps = across_.ends[0] - across_.begins[0];
+  if (taps == 1) return squeeze<channels>(pixels, std::integral_constant<std::uint32_t, 1>());
+  if (taps == 2) return squeeze<channels>(pixels, std::integral_constant<std::uint32_t, 2>());
+  if (taps == 3) return squeeze<channels>(pixels, std::integral_constant<std::uint32_t, 3>());
+  squeeze<channels>(pixels, taps);
 }
 
 void Resampler::add(std::uint32_t row, const std::uint8_t* pixels) {
@@ -91,15 +120,20 @@ void Resampler::add(std::uint32_t row, const std::uint8_t* pixels) {
   while (open_ < to_.rows && down_.ends[open_] <= row) ++open_;
   for (std::uint32_t target = open_; target < to_.rows && down_.begins[target] <= row; ++target) {
     const std::uint32_t weight = down_.weights[down_.weights_at[target] + (row - down_.begins[target])];
-    std::uint32_t* const sums = sums_.data() + target * line_.size();
-    for (std::size_t i = 0; i < line_.size(); ++i) sums[i] += weight * line_[i];
+    const std::uint32_t* __restrict const line = line_.data();
+    std::uint32_t* __restrict const sums = sums_.data() + target * line_.size();
+    const std::size_t size = line_.size();
+    for (std::size_t i = 0; i < size; ++i) sums[i] += weight * line[i];
   }
 }
 
 void Resampler::finish(std::uint8_t* into) const {
   constexpr unsigned shift = weight_bits + line_bits;
-  for (std::size_t i = 0; i < sums_.size(); ++i)
-    into[i] = static_cast<std::uint8_t>((sums_[i] + (1U << (shift - 1))) >> shift);
+  // Local: bytes may alias anything else.
+  const std::uint32_t* const sums = sums_.data();
+  const std::size_t size = sums_.size();
+  for (std::size_t i = 0; i < size; ++i)
+    into[i] = static_cast<std::uint8_t>((sums[i] + (1U << (shift - 1))) >> shift);
 }
 
 }  // namespace steelyard

@@ -32,11 +32,16 @@ class Resampler {
     std::vector<std::uint16_t> weights{};
   };
   static Spread spread(std::uint32_t offset, std::uint32_t length, std::uint32_t targets);
+  // Adds weights of zero, so that all targets have the same number of them; sources end at `end`.
+  static void even_out(Spread& all, std::uint32_t end);
   template <std::uint32_t channels>
   void squeeze(const std::uint8_t* pixels);
+  template <std::uint32_t channels, class Taps>
+  void squeeze(const std::uint8_t* pixels, Taps taps);
 
   const PictureFormat to_;
-  Spread down_, across_;
+  Spread down_;
+  Spread across_;                    // all targets have the same number of weights
   std::uint32_t open_ = 0;           // the first target row that needs the next source row
   std::vector<std::uint32_t> line_;  // the last row, scaled in width
   std::vector<std::uint32_t> sums_;  // of each target value

@@ -59,7 +59,6 @@ CifarDataSet::CifarDataSet(std::vector<FileBytes> files, CifarFormat format)
     first_.push_back(size_);
     size_ += file.size() / record_size(format_);
   }
-  normalize({});
 }
 
 const std::uint8_t* CifarDataSet::record(std::uint64_t index) const {
@@ -78,18 +77,17 @@ Normalization CifarDataSet::measure() const {
   return normalization_of(counts);
 }
 
-void CifarDataSet::normalize(const Normalization& by) {
-  for (std::size_t channel = 0; channel < channels; ++channel)
-    float_of_[channel] = floats_of_bytes(by, channel);
-}
+void CifarDataSet::normalize(const Normalization& by) { floats_ = ByteFloats(by, channels); }
 
 void CifarDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   const std::uint8_t* its = record(index);
   *labels = its[format_.label_at];
-  const std::uint8_t* pixels = its + format_.label_bytes;
-  for (std::uint64_t at = 0; at < plane; ++at) {
-    for (std::uint64_t channel = 0; channel < channels; ++channel)
-      into[at * channels + channel] = float_of_[channel][pixels[channel * plane + at]];
+  floats_.convert_planes(its + format_.label_bytes, plane, into);
+}
+
+void CifarDataSet::prepare(std::span<const std::uint64_t> indices) const {
+  for (const std::uint64_t index : indices.first(std::min(indices.size(), loaded_soon))) {
+    if (index < size_) load_soon({record(index), record_size(format_)});
   }
 }
 

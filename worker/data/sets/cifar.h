@@ -8,11 +8,11 @@
 // multiple of a record, or a label is invalid, functions throw Failure (io), which names file and byte.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
 
+#include "worker/data/byte_floats.h"
 #include "worker/data/file_bytes.h"
 #include "worker/data/samples.h"
 
@@ -34,6 +34,7 @@ class CifarDataSet final : public DataSet {
   [[nodiscard]] nn::Shape shape() const override { return {32, 32, 3}; }
   [[nodiscard]] std::uint32_t classes() const override { return format_.classes; }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+  void prepare(std::span<const std::uint64_t> indices) const override;
 
  private:
   [[nodiscard]] const std::uint8_t* record(std::uint64_t index) const;
@@ -42,7 +43,7 @@ class CifarDataSet final : public DataSet {
   const std::vector<FileBytes> files_;
   std::vector<std::uint64_t> first_;  // first sample of each file
   std::uint64_t size_ = 0;
-  std::array<std::array<float, 256>, 3> float_of_{};
+  ByteFloats floats_{{}, 3};
 };
 
 DataSets open_cifar(const std::vector<std::filesystem::path>& train,

@@ -144,7 +144,7 @@ Normalization measure(std::span<const std::uint8_t> pixels) {
 
 IdxDataSet::IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes,
                        const Normalization& normalization)
-    : classes_(classes) {
+    : classes_(classes), floats_(normalization, 1) {
   CHECK(images.sizes.size() == 3 && labels.sizes.size() == 1, "arrays of the wrong dimensions");
   if (images.sizes[0] != labels.sizes[0]) {
     refuse_idx(labels.file, 4,
@@ -155,15 +155,22 @@ IdxDataSet::IdxDataSet(IdxArray images, IdxArray labels, std::uint32_t classes,
   shape_ = {images.sizes[1], images.sizes[2], 1};
   images_ = std::move(images);
   labels_ = std::move(labels);
-  float_of_ = floats_of_bytes(normalization, 0);
 }
 
 void IdxDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   CHECK(index < labels_.values.size(), "a sample is read that does not exist");
   const std::uint64_t count = shape_.size();
-  const std::uint8_t* pixels = images_.values.data() + index * count;
-  for (std::uint64_t i = 0; i < count; ++i) into[i] = float_of_[pixels[i]];
+  floats_.convert(images_.values.data() + index * count, count, into);
   *labels = labels_.values[index];
+}
+
+void IdxDataSet::prepare(std::span<const std::uint64_t> indices) const {
+  const std::uint64_t count = shape_.size();
+  for (const std::uint64_t index : indices.first(std::min(indices.size(), loaded_soon))) {
+    if (index >= size()) continue;
+    load_soon(images_.values.subspan(index * count, count));
+    load_soon(labels_.values.subspan(index, 1));
+  }
 }
 
 DataSets open_idx(const IdxFiles& files, std::optional<std::uint32_t> classes) {

@@ -10,7 +10,6 @@
 // size, functions throw Failure (io), which names the file, the byte, and the expected and the actual value.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "worker/data/byte_floats.h"
 #include "worker/data/samples.h"
 
 namespace steelyard {
@@ -46,12 +46,13 @@ class IdxDataSet : public DataSet {
   [[nodiscard]] nn::Shape shape() const override { return shape_; }
   [[nodiscard]] std::uint32_t classes() const override { return classes_; }
   void read(std::uint64_t index, float* into, std::uint32_t* labels) const override;
+  void prepare(std::span<const std::uint64_t> indices) const override;
 
  private:
   nn::Shape shape_;
   std::uint32_t classes_;
   IdxArray images_, labels_;
-  std::array<float, 256> float_of_{};
+  ByteFloats floats_;
 };
 
 // The four files of a data set, whatever their names.

@@ -302,14 +302,16 @@ NpyDataSet::NpyDataSet(LabelKind kind, NpyArray inputs, const NpyArray& targets)
 
 void NpyDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   CHECK(index < size(), "a sample is read that does not exist");
-  const std::uint64_t count = shape_.size(), channels = shape_.channels;
+  const std::uint64_t count = shape_.size();
   const std::uint8_t* from = inputs_.bytes.bytes.data() + inputs_.begin + index * count * inputs_.width;
   const std::vector<double>&mean = normalization_.mean, &deviation = normalization_.deviation;
+  const std::size_t together = mean.size();  // one for all values, or one for each channel
   with_type(inputs_, [&](auto value) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::size_t channel = mean.size() == 1 ? 0 : i % channels;
-      const auto raw = static_cast<double>(value(from + i * inputs_.width));
-      into[i] = static_cast<float>((raw - mean[channel]) / deviation[channel]);
+    for (std::uint64_t i = 0; i < count; i += together) {
+      for (std::size_t channel = 0; channel < together; ++channel, from += inputs_.width) {
+        const auto raw = static_cast<double>(value(from));
+        into[i + channel] = static_cast<float>((raw - mean[channel]) / deviation[channel]);
+      }
     }
   });
   if (!labels_.empty()) std::copy_n(labels_.data() + index * labels_each_, labels_each_, labels);

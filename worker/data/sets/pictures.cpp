@@ -106,14 +106,16 @@ Pictures::Pictures(std::vector<Labelled> files, const PictureReading& reading)
 
 PictureDataSet::PictureDataSet(std::shared_ptr<const Pictures> pictures, std::uint64_t begin,
                                std::uint64_t size, std::uint32_t classes)
-    : pictures_(std::move(pictures)), begin_(begin), size_(size), classes_(classes) {
+    : pictures_(std::move(pictures)),
+      begin_(begin),
+      size_(size),
+      classes_(classes),
+      floats_({}, pictures_->format().channels) {
   CHECK(begin <= pictures_->size() && size <= pictures_->size() - begin, "pictures that do not exist");
-  normalize({});
 }
 
 void PictureDataSet::normalize(const Normalization& by) {
-  float_of_.clear();
-  for (std::size_t c = 0; c < pictures_->format().channels; ++c) float_of_.push_back(floats_of_bytes(by, c));
+  floats_ = ByteFloats(by, pictures_->format().channels);
 }
 
 Normalization PictureDataSet::measure() const {
@@ -134,12 +136,9 @@ Normalization PictureDataSet::measure() const {
 
 void PictureDataSet::read(std::uint64_t index, float* into, std::uint32_t* labels) const {
   CHECK(index < size_, "a sample is read that does not exist");
-  const std::uint64_t bytes = pictures_->format().bytes(), channels = float_of_.size();
-  pictures_->store().read(begin_ + index, [&](const std::uint8_t* pixels) {
-    for (std::uint64_t at = 0; at < bytes; at += channels) {
-      for (std::uint64_t c = 0; c < channels; ++c) into[at + c] = float_of_[c][pixels[at + c]];
-    }
-  });
+  const std::uint64_t bytes = pictures_->format().bytes();
+  pictures_->store().read(begin_ + index,
+                          [&](const std::uint8_t* pixels) { floats_.convert(pixels, bytes, into); });
   *labels = pictures_->file(begin_ + index).label;
 }
 

@@ -8,7 +8,6 @@
 
 #include <steelyard/choice.h>
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/data/byte_floats.h"
 #include "worker/data/pictures/picture_format.h"
 #include "worker/data/pictures/picture_store.h"
 #include "worker/data/samples.h"
@@ -72,7 +72,7 @@ class PictureDataSet final : public DataSet {
   const std::shared_ptr<const Pictures> pictures_;
   const std::uint64_t begin_, size_;
   const std::uint32_t classes_;
-  std::vector<std::array<float, 256>> float_of_;  // by channel
+  ByteFloats floats_;
 };
 
 // The options of a job file for the following, and their values.

@@ -54,5 +54,23 @@ TEST(Resampler, AFlatPictureStaysFlatAtAnySize) {
   }
 }
 
+// Another release must decode the same samples.
+TEST(Resampler, BytesNeverChange) {
+  std::uint64_t key = 0;
+  Random random(9);
+  for (int i = 0; i < 300; ++i) {
+    const auto side = [&](std::uint64_t most) { return static_cast<std::uint32_t>(1 + random.below(most)); };
+    test::Pixels pixels;
+    pixels.height = side(60);
+    pixels.width = side(i % 10 == 0 ? 900 : 60);
+    pixels.channels = i % 2 == 0 ? 3 : 1;
+    pixels.bytes.resize(std::size_t{pixels.height} * pixels.width * pixels.channels);
+    for (std::uint8_t& byte : pixels.bytes) byte = static_cast<std::uint8_t>(random.below(256));
+    const std::uint32_t rows = side(50), columns = side(50);
+    for (const std::uint8_t byte : resampled(pixels, rows, columns)) key = mix(key ^ byte);
+  }
+  EXPECT_EQ(key, 17253751434453005054U);
+}
+
 }  // namespace
 }  // namespace steelyard::resampler_test

@@ -94,8 +94,8 @@ __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint3
 }
 
 // Tokens are sorted 256 at a time, each by counting the smaller keys; then four sorted runs at a time are
-// merged, until one is left. Keys are all different, so a key's place in a merged run is the number of smaller
-// ones in each of the four.
+// merged, until one is left. Keys are all different, so a key's place in a merged run is the number of
+// smaller ones in all four.
 constexpr unsigned sorted_tile = 256, merged = 4;
 
 __global__ void sort_tile(const float* numbers, std::uint32_t tokens, std::uint32_t rows,

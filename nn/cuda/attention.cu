@@ -1,8 +1,8 @@
 // Attention without a matrix of tokens x tokens in memory: a block takes a tile of up to 64 queries of one
-// head, visits the keys a tile at a time, and keeps a running maximum and sum of each query's softmax (Milakov
-// and Gimelshein 2018; Dao et al. 2022). Bound by arithmetic: each thread has up to 4 x 4 scores and 4 rows of
-// the result in registers and loads from shared memory by fours. Short rows have smaller tiles; of tiles that
-// reach beyond the last token only the groups of 16 tokens that exist are computed.
+// head, visits the keys a tile at a time, and keeps a running maximum and sum of each query's softmax
+// (Milakov and Gimelshein 2018; Dao et al. 2022). Bound by arithmetic: each thread has up to 4 x 4 scores and
+// 4 rows of the result in registers and loads from shared memory by fours. Samples of few tokens have smaller
+// tiles; of a last tile only 16 or 32 tokens are computed if it has no more.
 //
 // Backward recomputes the probabilities from the logarithm of each query's sum. It runs twice, by queries and
 // by keys, so that each gradient is summed by one block, in one order; once if all tokens fit into one tile.
@@ -68,7 +68,7 @@ struct Known {
   const float *x, *output, *d_output, *logarithms;
 };
 
-// Of a thread's queries: the logarithm of the sum of exponentials, and the sum over f of dO O.
+// A thread's queries: logarithms of the sums of exponentials, and sums over f of dO O.
 template <unsigned each>
 struct OfQueries {
   float logarithms[each], dots[each];

@@ -1,5 +1,5 @@
-// Products of tiles of tokens x features, in shared memory and registers, for attention.cu. They visit only the
-// tokens and features that exist.
+// Products of tiles of tokens x features, in shared memory and registers, for attention.cu. Groups of tokens
+// that do not exist are skipped.
 #pragma once
 
 #include <cstdint>
@@ -135,8 +135,8 @@ struct Result {
       for (unsigned c = 0; c < n; ++c) x[i][s][c] *= by;
   }
 
-  // Adds the sum over j of weights[row][j] b[j], to `groups` groups of rows. One instantiation per strip: with
-  // a loop index the result would not stay in registers.
+  // Adds the sum over j of weights[row][j] b[j], to `groups` groups of rows. One instantiation per strip:
+  // with a loop index the result would not stay in registers.
   template <unsigned s = 0>
   __device__ void add(const Weights<each>& weights, unsigned groups, const Matrix& b, const Part& b_part,
                       const Sizes& sizes, Space<each>& space) {
@@ -167,14 +167,18 @@ struct Result {
                         bool add_to) const {
     for (unsigned i = 0; i < each; ++i) {
       const std::uint32_t token = begin + threadIdx.y + side * i;
-      for (unsigned s = 0; s < strips && token < sizes.tokens; ++s) {
+      if (token >= sizes.tokens) return;
+      for (unsigned s = 0; s < strips; ++s) {
         const std::uint32_t f = (s * side + threadIdx.x) * n;
         float* const at = to + token * row + f;
         Pack<n> pack;
         for (unsigned c = 0; c < n; ++c) pack.x[c] = x[i][s][c];
-        if (sizes.fours && f < sizes.length) cuda::store<n>(at, pack, add_to);
-        for (unsigned c = 0; c < n && !sizes.fours && f + c < sizes.length; ++c)
-          at[c] = add_to ? at[c] + pack.x[c] : pack.x[c];
+        if (!sizes.fours) {
+          for (unsigned c = 0; c < n; ++c)
+            if (f + c < sizes.length) at[c] = add_to ? at[c] + pack.x[c] : pack.x[c];
+        } else if (f < sizes.length) {
+          cuda::store<n>(at, pack, add_to);
+        }
       }
     }
   }

@@ -1,5 +1,6 @@
-// Layer norm: bound by memory. A warp takes a token, reads it twice (the second time from the cache) and writes
-// it once; mean and reciprocal deviation are kept. With g = d_output weight, y = (x - mean) r and n features:
+// Layer norm: bound by memory. A warp takes a token, reads it twice (the second time from the cache) and
+// writes it once; mean and reciprocal deviation are kept. With g = d_output weight, y = (x - mean) r and n
+// features:
 //   d_x = r (g - sum g / n - y sum g y / n)
 //
 // Backward with up to 1024 features reads input and gradient once: a warp has both numbers of a token in

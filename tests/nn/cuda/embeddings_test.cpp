@@ -70,7 +70,7 @@ TEST(CudaEmbedding, SumsAnyNumberOfTokensOfARow) {
   in_each_schedule([] { expect_right(700, 5, 132, Spread::any); });
 }
 
-// So many tokens that pieces are longer.
+// Pieces are longer than 32 tokens.
 TEST(CudaEmbedding, SumsManyTokens) {
   if (!thorough) GTEST_SKIP() << "too slow under a sanitizer";
   expect_right(50000, 100, 4, Spread::skewed);

@@ -11,8 +11,8 @@ TEST(CudaLayerNorm, AgreesWithTheReference) {
   }
 }
 
-// Whole packs: each number of packs per lane, and more features than one sweep takes. Enough tokens that warps
-// have several.
+// Whole packs: each number of packs per lane, and more features than one sweep takes. Enough tokens that
+// warps have several.
 TEST(CudaLayerNorm, SupportsAnyNumberOfFeatures) {
   Random random(4);
   using Numbers = std::vector<std::uint32_t>;

@@ -17,8 +17,12 @@ namespace {
 
 constexpr unsigned longest_head = 128;
 
+// One block of a multiprocessor computes while another loads: with 256 threads, up to 128 registers each.
+constexpr unsigned threads = side * side, blocks_at_once = 2;
+
 template <unsigned each, unsigned n, unsigned strips>
-__global__ void attend(Sizes sizes, const float* x, float* output, float* logarithms) {
+__global__ __launch_bounds__(threads, blocks_at_once) void attend(Sizes sizes, const float* x, float* output,
+                                                                  float* logarithms) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
@@ -89,7 +93,9 @@ struct OfQueries {
 
 // Writes `dots` for key_gradients.
 template <unsigned each, unsigned n, unsigned strips>
-__global__ void query_gradients(Sizes sizes, Known known, float* dots, bool add, float* d_x) {
+__global__ __launch_bounds__(threads, blocks_at_once) void query_gradients(Sizes sizes, Known known,
+                                                                           float* dots, bool add,
+                                                                           float* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
@@ -124,7 +130,9 @@ __global__ void query_gradients(Sizes sizes, Known known, float* dots, bool add,
 
 // The same with rows and columns exchanged: rows are keys.
 template <unsigned each, unsigned n, unsigned strips>
-__global__ void key_gradients(Sizes sizes, Known known, const float* dots, bool add, float* d_x) {
+__global__ __launch_bounds__(threads, blocks_at_once) void key_gradients(Sizes sizes, Known known,
+                                                                         const float* dots, bool add,
+                                                                         float* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
@@ -166,7 +174,8 @@ __global__ void key_gradients(Sizes sizes, Known known, const float* dots, bool 
 
 // All gradients, if all tokens fit into one tile: probabilities and dP are computed once.
 template <unsigned each, unsigned n, unsigned strips>
-__global__ void gradients_of_tile(Sizes sizes, Known known, bool add, float* d_x) {
+__global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Sizes sizes, Known known,
+                                                                             bool add, float* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   const Matrix queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);

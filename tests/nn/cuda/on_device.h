@@ -179,8 +179,8 @@ inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& in
   }
 }
 
-// Expects that each barrier in this file ("norms.cu") is needed: without it, at least one of the questions
-// gets a wrong answer. The expected answers come from another run of the same op.
+// Expects that each barrier in this file ("layer_norm.cu") is needed: without it, at least one of the
+// questions gets a wrong answer. The expected answers come from another run of the same op.
 inline void expect_needed_barriers(const std::string& file, const std::vector<Question>& questions,
                                    std::uint32_t size, std::uint32_t count) {
   if (!thorough) GTEST_SKIP() << "the effect of a missing barrier is undefined here";

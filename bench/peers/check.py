@@ -2,8 +2,8 @@
 
     check.py STEELYARD_STEP [MODEL ...]
 
-Scores in evaluation must agree to 1e-4, the gradient of each tensor to 1e-3 of its norm (exceptions: KINKED). Reports
-models that this build of Steelyard does not have.
+Scores in evaluation must agree to 1e-4, the gradient of each tensor to 2e-3 of its norm. Reports models that this build
+of Steelyard does not have.
 """
 import pathlib
 import sys
@@ -16,11 +16,17 @@ from models import PEERS
 from side import Broken, Side
 from tensor_file import load_file
 
-# If a number is so close to the kink of a ReLU that rounding decides its side, gradients before it differ by percents.
-# Therefore one of several random draws must agree.
-SEEDS = (2, 3, 4)
-# With images of 224 x 224 every draw contains such numbers.
-KINKED = {'shufflenet_v2', 'densenet121', 'inception_v3', 'resnet101'}
+SEEDS = (2, 3, 4)  # one of several random draws must agree
+
+
+def lift(model):
+    """Makes numbers behind batch norms hardly ever negative: if a number is so close to the kink of a ReLU that rounding
+    decides its side, gradients before it differ by percents."""
+    if not any(isinstance(it, torch.nn.SiLU) for it in model.modules()):  # without kinks
+        with torch.no_grad():
+            for it in model.modules():
+                if isinstance(it, torch.nn.BatchNorm2d):
+                    it.bias += 3
 
 
 def settle(model, inputs):
@@ -46,6 +52,7 @@ def expected(peer, model, inputs, labels, grain):
 def differences(program, name, batch, seed, directory):
     peer, model = PEERS[name], make(name)
     inputs, labels = draw(peer, batch, seed)
+    lift(model)
     settle(model, inputs)
     weights, samples = write(name, model, inputs, labels, directory)
     side = Side(program, '--model', name, '--batch', batch, '--classes', peer.classes, '--weights', weights,
@@ -60,7 +67,7 @@ def differences(program, name, batch, seed, directory):
     least = 1e-4 * max(gradient.norm() for gradient in gradients.values())
     for tensor, gradient in as_stored(gradients).items():
         off = (found[f'gradient.{tensor}'] - gradient).norm() / max(gradient.norm(), least)
-        if not off <= (0.05 if name in KINKED else 1e-3):
+        if not off <= 2e-3:  # Winograd's convolutions round more than direct ones
             yield f'the gradient of {tensor} differs by {off:.2g} of its norm'
 
 

@@ -69,6 +69,14 @@ std::vector<Interval> finals_of(const Plan& plan) {
   return all;
 }
 
+// Ops that are not templates over the type of their activations have them in float32.
+Storage storage_of_op(const OpKind& kind, Precision precision) {
+  const bool float32 = std::holds_alternative<LayerNorm>(kind) || std::holds_alternative<GroupNorm>(kind) ||
+                       std::holds_alternative<Attention>(kind) || std::holds_alternative<Embedding>(kind) ||
+                       std::holds_alternative<PositionEmbedding>(kind);
+  return float32 ? Storage::float32 : storage_of(precision);
+}
+
 }  // namespace
 
 class Network::Impl {
@@ -190,7 +198,9 @@ class Network::Impl {
             },
             [this](const BatchNorm& op, const OpPlace& place, FusedTail tail) {
               return make_batch_norm(op, place, tail, context_);
-            }};
+            },
+            [this](const OpKind& kind) { return storage_of_op(kind, model_.precision()); },
+            [this](const OpPlace& place) { return make_cast(place, context_); }};
   }
   [[nodiscard]] LossOptions loss_options() const {
     return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
@@ -270,9 +280,12 @@ class Network::Impl {
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const Step& step = plan_.steps[i];
       if (!step.learns) continue;
-      calls_.backward(
-          buffers(), pass, step, !variant.first,
-          [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
+      calls_.backward(buffers(), pass, step, !variant.first,
+                      [&](std::uint64_t size, Storage storage, const float* from, float* to) {
+                        if (storage == Storage::float32) return add_up(compute_, size, from, to);
+                        add_up(compute_, size, reinterpret_cast<const Bf16*>(from),
+                               reinterpret_cast<Bf16*>(to));
+                      });
       if (variant.last && !step.final.empty()) take_back(i, step.final, range);
     }
     if (!variant.last) return;

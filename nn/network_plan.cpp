@@ -91,7 +91,7 @@ class Planner {
     exact_.back() = true;
   }
   [[nodiscard]] Storage storage(std::uint32_t i) const {
-    return exact_[i] || !column_.storage ? Storage::float32 : column_.storage(node(i).kind);
+    return exact_[i] ? Storage::float32 : column_.storage;
   }
 
   // `shown`: the node whose value the op computes, if others are merged into its step.

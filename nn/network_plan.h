@@ -27,7 +27,7 @@ struct Column {
   // A norm merged with its tail; empty if the column has no such op.
   std::function<std::unique_ptr<Op>(const BatchNorm& op, const OpPlace& place, FusedTail tail)>
       make_batch_norm{};
-  std::function<Storage(const OpKind& kind)> storage{};  // of an op's activations; empty: float32
+  Storage storage = Storage::float32;  // of activations
   // Casts an activation, and its gradient back, between storages; place.storage is the output's. Empty if all
   // is float32.
   std::function<std::unique_ptr<Op>(const OpPlace& place)> make_cast{};

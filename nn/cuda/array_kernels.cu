@@ -1,7 +1,9 @@
 #include "nn/cuda/array_kernels.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/check.h"
 #include "nn/cuda/sweeps.h"
 
 namespace steelyard::nn::cuda {
@@ -33,7 +35,7 @@ __global__ void add_to_rows(const From* bias, std::uint64_t rows, std::uint32_t 
 
 // A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and add up
 // their sums in shared memory.
-constexpr unsigned summing_warps = 8;
+constexpr unsigned summing_warps = 16;
 
 template <class T>
 __global__ void sum_rows(const T* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
@@ -51,12 +53,13 @@ __global__ void sum_rows(const T* in, std::uint64_t rows, std::uint32_t columns,
 }
 
 template <class T>
-struct Itself {
+struct Itself : PlainColumns {
   static constexpr unsigned sums = 1;
   const T* in;
-  __device__ void operator()(unsigned, std::uint64_t, std::uint32_t, std::uint64_t at,
-                             float (&own)[1]) const {
-    own[0] += in[at];
+  template <unsigned n>
+  __device__ void operator()(const Column<n>&, std::uint64_t, std::uint64_t at, Pack<n> (&own)[1]) const {
+    const Pack<n> values = load<n>(in + at);
+    for (unsigned k = 0; k < n; ++k) own[0].x[k] += values.x[k];
   }
 };
 
@@ -100,27 +103,46 @@ __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint3
   }
 }
 
-// Each token counts those that come before it: tokens x tokens comparisons of integers, 256 from shared
-// memory at a time. Negligible beside the rest of a network for the tens of thousands of tokens of a
-// micro-batch.
-constexpr unsigned sorting_threads = 256;
+// Tokens are sorted 256 at a time, each by counting the smaller keys; then four sorted runs at a time are
+// merged, until one is left. Keys are all different, so a key's place in a merged run is the number of
+// smaller ones in all four.
+constexpr unsigned sorted_tile = 256, merged = 4;
 
-__global__ void count_before(const float* numbers, std::uint32_t tokens, std::uint32_t rows, Sorted sorted) {
-  STEELYARD_SHARED(std::uint32_t, others, [sorting_threads]);
-  const std::uint32_t own = blockIdx.x * sorting_threads + threadIdx.x;
-  const std::uint32_t row = own < tokens ? row_of(numbers[own], rows) : 0;
+__global__ void sort_tile(const float* numbers, std::uint32_t tokens, std::uint32_t rows,
+                          std::uint64_t* keys) {
+  STEELYARD_SHARED(std::uint64_t, others, [sorted_tile]);
+  const std::uint32_t begin = blockIdx.x * sorted_tile, token = begin + threadIdx.x;
+  const bool exists = token < tokens;
+  const std::uint64_t key = exists ? std::uint64_t{row_of(numbers[token], rows)} << 32 | token : ~0ULL;
+  others[threadIdx.x] = key;
+  __syncthreads();
+  if (!exists) return;
   std::uint32_t before = 0;
-  for (std::uint32_t first = 0; first < tokens; first += sorting_threads) {
-    const std::uint32_t other = first + threadIdx.x;
-    others[threadIdx.x] = other < tokens ? row_of(numbers[other], rows) : 0xFFFFFFFF;
-    __syncthreads();
-    for (unsigned i = 0; i < sorting_threads; ++i)
-      before += others[i] < row || (others[i] == row && first + i < own) ? 1 : 0;
-    __syncthreads();
+  for (unsigned i = 0; i < sorted_tile; ++i) before += others[i] < key ? 1 : 0;
+  keys[begin + before] = key;
+}
+
+// `run`: keys of a sorted run; 256 times a power of four.
+__global__ void merge_runs(const std::uint64_t* from, std::uint64_t tokens, std::uint64_t run,
+                           std::uint64_t* to) {
+  const std::uint64_t i = thread_number();
+  if (i >= tokens) return;
+  const std::uint64_t key = from[i], first = i & ~(merged * run - 1);
+  std::uint64_t place = first;
+  for (unsigned r = 0; r < merged; ++r) {
+    const std::uint64_t begin = first + r * run;
+    std::uint64_t low = begin, high = begin + run < tokens ? begin + run : tokens;
+    while (low < high) {
+      const std::uint64_t middle = (low + high) / 2;
+      if (from[middle] < key) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    place += low - begin;
   }
-  if (own >= tokens) return;
-  sorted.rows[before] = row;
-  sorted.tokens[before] = own;
+  to[place] = key;
 }
 
 }  // namespace
@@ -141,6 +163,7 @@ void add_bias(Stream& stream, const From* bias, std::uint64_t rows, std::uint32_
 template <class T>
 void column_sums(Stream& stream, const T* in, std::uint64_t rows, std::uint32_t columns, bool add,
                  float* out) {
+  CHECK(rows <= one_stage_rows, "sums of many rows need two stages");
   launch(stream, groups_of(columns, 32), {32, summing_warps}, &sum_rows<T>, in, rows, columns, add, out);
 }
 
@@ -151,7 +174,9 @@ std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns) {
 template <class T>
 void column_sums(Stream& stream, const T* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out,
                  float* workspace) {
-  sum_columns(stream, one_run(rows, columns), Itself<T>{in}, workspace);
+  constexpr std::uint64_t few = 512;
+  if (rows <= few) return column_sums(stream, in, rows, columns, add, out);
+  sum_packs(stream, one_run(rows, columns), Itself<T>{{}, in}, workspace, in);
   column_sums<float>(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
 }
 
@@ -174,9 +199,15 @@ void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint3
 }
 
 void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std::uint32_t rows,
-                 Sorted sorted) {
-  launch(stream, groups_of(tokens, sorting_threads), sorting_threads, &count_before, numbers, tokens, rows,
-         sorted);
+                 std::uint64_t* keys, std::uint64_t* other) {
+  unsigned merges = 0;
+  for (std::uint64_t run = sorted_tile; run < tokens; run *= merged) ++merges;
+  if (merges % 2 != 0) std::swap(keys, other);  // the last merge writes to the first argument
+  launch(stream, groups_of(tokens, sorted_tile), sorted_tile, &sort_tile, numbers, tokens, rows, keys);
+  for (std::uint64_t run = sorted_tile; run < tokens; run *= merged) {
+    launch(stream, groups_of(tokens, sorted_tile), sorted_tile, &merge_runs, keys, tokens, run, other);
+    std::swap(keys, other);
+  }
 }
 
 #define STEELYARD_OF_TYPE(T)                                                                        \

@@ -25,12 +25,14 @@ template <class From, class To>
 void add_bias(Stream& stream, const From* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
               To* to);
 
-// The gradient of a bias: out[c] = sum over r of in[r][c], or += with `add`.
+// The gradient of a bias: out[c] = sum over r of in[r][c], or += with `add`. For few rows: one block sums 32
+// columns.
+constexpr std::uint64_t one_stage_rows = 4096;
 template <class T>
 void column_sums(Stream& stream, const T* in, std::uint64_t rows, std::uint32_t columns, bool add,
                  float* out);
 
-// The same for many rows: in two stages, with this many floats of workspace.
+// The same for any number of rows: in two stages if there are many, with this many floats of workspace.
 std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns);
 template <class T>
 void column_sums(Stream& stream, const T* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out,
@@ -55,12 +57,10 @@ template <class From, class To>
 void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const From* in,
           To* out, bool add = false);
 
-// Tokens sorted by the row of a table that they name (row_of in nn/cuda/kernel.h). Both arrays have one entry
-// per token: rows ascend, and tokens of one row keep their order.
-struct Sorted {
-  std::uint32_t *rows, *tokens;
-};
+// Sorts tokens by the row of a table that they name (row_of in nn/cuda/kernel.h). `keys` gets one number per
+// token, ascending: the row in the upper 32 bits and the token in the lower ones, so tokens of one row keep
+// their order. `other` is workspace of the same size.
 void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std::uint32_t rows,
-                 Sorted sorted);
+                 std::uint64_t* keys, std::uint64_t* other);
 
 }  // namespace steelyard::nn::cuda

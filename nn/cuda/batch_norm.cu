@@ -45,12 +45,21 @@ struct Measure {
   const T* x;
   Groups groups;
   std::uint32_t channels;
-  __device__ void operator()(unsigned group, std::uint64_t row, std::uint32_t channel, std::uint64_t at,
-                             float (&own)[2]) const {
+
+  template <unsigned n>
+  __device__ Pack<n> of_column(unsigned group, std::uint32_t channel) const {
+    return load<n>(x + group * groups.samples * groups.pixels * channels + channel);
+  }
+  template <unsigned n>
+  __device__ void operator()(const Pack<n>& first, std::uint64_t row, std::uint64_t at,
+                             Pack<n> (&own)[2]) const {
     if (row >= groups.real_rows()) return;
-    const float away = x[at] - x[group * groups.samples * groups.pixels * channels + channel];
-    own[0] += away;
-    own[1] += away * away;
+    const Pack<n> values = load<n>(x + at);
+    for (unsigned i = 0; i < n; ++i) {
+      const float away = values.x[i] - first.x[i];
+      own[0].x[i] += away;
+      own[1].x[i] += away * away;
+    }
   }
 };
 
@@ -64,14 +73,36 @@ struct TailGradient {
   const float *mean, *reciprocal;
   std::uint32_t channels;
   bool relu;
-  __device__ void operator()(unsigned group, std::uint64_t, std::uint32_t channel, std::uint64_t at,
-                             float (&own)[2]) const {
+
+  template <unsigned n>
+  struct OfColumn {
+    Pack<n> mean, reciprocal;
+  };
+  template <unsigned n>
+  __device__ OfColumn<n> of_column(unsigned group, std::uint32_t channel) const {
     const std::uint64_t set = std::uint64_t{group} * channels + channel;
-    const float g = relu && output[at] <= 0 ? 0 : float{d_output[at]};
-    if (gradient != nullptr) gradient[at] = g;
-    if (d_residual != nullptr) d_residual[at] = d_residual[at] + g;
-    own[0] += g;
-    own[1] += g * ((x[at] - mean[set]) * reciprocal[set]);
+    OfColumn<n> of;
+    for (unsigned i = 0; i < n; ++i) {
+      of.mean.x[i] = mean[set + i];
+      of.reciprocal.x[i] = reciprocal[set + i];
+    }
+    return of;
+  }
+  template <unsigned n>
+  __device__ void operator()(const OfColumn<n>& of, std::uint64_t, std::uint64_t at,
+                             Pack<n> (&own)[2]) const {
+    Pack<n> g = load<n>(d_output + at);
+    const Pack<n> values = load<n>(x + at);
+    if (relu) {
+      const Pack<n> shown = load<n>(output + at);
+      for (unsigned i = 0; i < n; ++i) g.x[i] = shown.x[i] <= 0 ? 0 : g.x[i];
+    }
+    if (gradient != nullptr) store(gradient + at, g);
+    if (d_residual != nullptr) store(d_residual + at, g, true);
+    for (unsigned i = 0; i < n; ++i) {
+      own[0].x[i] += g.x[i];
+      own[1].x[i] += g.x[i] * ((values.x[i] - of.mean.x[i]) * of.reciprocal.x[i]);
+    }
   }
 };
 
@@ -263,7 +294,7 @@ class BatchNormOp final : public CudaOp {
     const Runs grouped = runs(pass.size());
     const T* const x = call.inputs[0];
     if (pass.training) {
-      sum_columns(context_.stream, grouped, Measure<T>{x, groups(pass), channels_}, call.workspace);
+      sum_packs(context_.stream, grouped, Measure<T>{x, groups(pass), channels_}, call.workspace, x);
       launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_statistics<T>,
              x, groups(pass), channels_, pieces_of(grouped), epsilon_, call.workspace, statistics());
     } else {
@@ -301,7 +332,8 @@ class BatchNormOp final : public CudaOp {
                                statistics().reciprocal,
                                channels_,
                                tail_.relu};
-    sum_columns(context_.stream, grouped, sums, call.workspace);
+    sum_packs(context_.stream, grouped, sums, call.workspace, sums.x, sums.output, sums.d_output,
+              sums.gradient, sums.d_residual);
     launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_gradients,
            call.workspace, pieces_of(grouped), channels_, statistics());
     ParameterGradients gradients{};

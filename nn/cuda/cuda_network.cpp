@@ -69,14 +69,6 @@ std::vector<Interval> finals_of(const Plan& plan) {
   return all;
 }
 
-// Ops that are not templates over the type of their activations have them in float32.
-Storage storage_of_op(const OpKind& kind, Precision precision) {
-  const bool float32 = std::holds_alternative<LayerNorm>(kind) || std::holds_alternative<GroupNorm>(kind) ||
-                       std::holds_alternative<Attention>(kind) || std::holds_alternative<Embedding>(kind) ||
-                       std::holds_alternative<PositionEmbedding>(kind);
-  return float32 ? Storage::float32 : storage_of(precision);
-}
-
 }  // namespace
 
 class Network::Impl {
@@ -199,7 +191,7 @@ class Network::Impl {
             [this](const BatchNorm& op, const OpPlace& place, FusedTail tail) {
               return make_batch_norm(op, place, tail, context_);
             },
-            [this](const OpKind& kind) { return storage_of_op(kind, model_.precision()); },
+            storage_of(model_.precision()),
             [this](const OpPlace& place) { return make_cast(place, context_); }};
   }
   [[nodiscard]] LossOptions loss_options() const {

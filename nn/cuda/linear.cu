@@ -10,11 +10,11 @@ namespace steelyard::nn::cuda {
 
 namespace {
 
-// Parameters as factors of products: themselves, or a copy in Bf16, made in forward and used in backward, too.
+// Parameters in the type of a product: themselves, or a copy in Bf16, made in forward and used in backward, too.
 template <class T>
-class Factors {
+class Parameters {
  public:
-  explicit Factors(std::uint64_t size) : copy_(in_place ? 0 : size) {}
+  explicit Parameters(std::uint64_t size) : copy_(in_place ? 0 : size) {}
 
   const T* made_of(Stream& stream, const float* parameters) {
     if constexpr (!in_place) cast(stream, copy_.size(), parameters, false, copy_.data());
@@ -36,7 +36,10 @@ class Factors {
 
 // Linear layers, of samples and of all their tokens. Pictures are stored pixel by pixel, but the weights
 // expect channel by channel, so they are transposed.
-template <class T>
+//
+// In bf16 the factors of all products are Bf16, also if activations are float32, as scores and their gradient
+// are: those are cast into the workspace.
+template <class T, class Factor>
 class LinearOp final : public CudaOp {
  public:
   LinearOp(const Linear& op, const OpPlace& place, const Context& context)
@@ -48,7 +51,9 @@ class LinearOp final : public CudaOp {
         turned_(in_.channels > 1 && in_.height * in_.width > 1),
         weights_(std::uint64_t{inputs_} * outputs_),
         biases_(bias_ ? outputs_ : 0),
-        workspace_(turned_ ? in_.size() * place.micro_batch : 0) {}
+        workspace_(turned_ ? in_.size() * place.micro_batch : 0) {
+    place_factors(place.micro_batch);
+  }
   LinearOp(const TokenLinear& op, const OpPlace& place, const Context& context)
       : CudaOp(context),
         in_(place.inputs[0]),
@@ -59,35 +64,41 @@ class LinearOp final : public CudaOp {
         of_tokens_(true),
         weights_(std::uint64_t{inputs_} * outputs_),
         biases_(bias_ ? outputs_ : 0),
-        workspace_(bias_ ? column_sums_workspace(std::uint64_t{tokens_} * place.micro_batch, outputs_) : 0) {}
+        workspace_(bias_ ? column_sums_workspace(std::uint64_t{tokens_} * place.micro_batch, outputs_) : 0) {
+    place_factors(place.micro_batch);
+  }
 
   void forward(const Pass& pass, const Forward& untyped) override {
     const ForwardOf<T> call(untyped);
     const T* const x = by_channel(pass, call.inputs[0], call.workspace);
+    const std::uint32_t rows = pass.size() * tokens_;
     Stream& stream = context_.stream;
     context_.products.multiply(
-        Product<T>{.rows = pass.size() * tokens_,
-                   .columns = outputs_,
-                   .inner = inputs_,
-                   .a = x,
-                   .b = weights_.made_of(stream, call.parameters[0]),
-                   .c = call.output,
-                   .b_transposed = true,
-                   .bias = bias_ ? biases_.made_of(stream, call.parameters[1]) : nullptr});
+        Product<Factor, T>{.rows = rows,
+                           .columns = outputs_,
+                           .inner = inputs_,
+                           .a = factors(x, std::uint64_t{rows} * inputs_, call.workspace + x_at_),
+                           .b = weights_.made_of(stream, call.parameters[0]),
+                           .c = call.output,
+                           .b_transposed = true,
+                           .bias = bias_ ? biases_.made_of(stream, call.parameters[1]) : nullptr});
   }
 
   void backward(const Pass& pass, const Backward& untyped) override {
     const BackwardOf<T> call(untyped);
     const std::uint32_t rows = pass.size() * tokens_;
     const T* const x = by_channel(pass, call.inputs[0], call.workspace);
-    context_.products.multiply(Product<T, float>{.rows = outputs_,
-                                                 .columns = inputs_,
-                                                 .inner = rows,
-                                                 .a = call.d_output,
-                                                 .b = x,
-                                                 .c = call.d_parameters[0],
-                                                 .a_transposed = true,
-                                                 .add = call.add});
+    const Factor* const d_output =
+        factors(call.d_output, std::uint64_t{rows} * outputs_, call.workspace + d_output_at_);
+    context_.products.multiply(
+        Product<Factor, float>{.rows = outputs_,
+                               .columns = inputs_,
+                               .inner = rows,
+                               .a = d_output,
+                               .b = factors(x, std::uint64_t{rows} * inputs_, call.workspace + x_at_),
+                               .c = call.d_parameters[0],
+                               .a_transposed = true,
+                               .add = call.add});
     if (bias_ && of_tokens_) {
       column_sums(context_.stream, call.d_output, rows, outputs_, call.add, call.d_parameters[1],
                   call.workspace);
@@ -97,13 +108,13 @@ class LinearOp final : public CudaOp {
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
     T* const d_x = turned_ ? reinterpret_cast<T*>(call.workspace) : to;
-    context_.products.multiply(Product<T>{.rows = rows,
-                                          .columns = inputs_,
-                                          .inner = outputs_,
-                                          .a = call.d_output,
-                                          .b = weights_.of(call.parameters[0]),
-                                          .c = d_x,
-                                          .add = add});
+    context_.products.multiply(Product<Factor, T>{.rows = rows,
+                                                  .columns = inputs_,
+                                                  .inner = outputs_,
+                                                  .a = d_output,
+                                                  .b = weights_.of(call.parameters[0]),
+                                                  .c = d_x,
+                                                  .add = add});
     if (turned_) turn(context_.stream, pass.size(), in_.channels, in_.height * in_.width, d_x, to);
   }
 
@@ -112,6 +123,28 @@ class LinearOp final : public CudaOp {
   [[nodiscard]] std::string implementation() const override { return context_.products.implementation(); }
 
  private:
+  static constexpr bool casts = !std::is_same_v<T, Factor>;
+
+  // Appends the places of x and d_output as factors to the workspace.
+  void place_factors(std::uint32_t samples) {
+    if (!casts) return;
+    const auto floats = [](std::uint64_t size) {  // whole packs
+      return (size * sizeof(Factor) + pack_bytes - 1) / pack_bytes * (pack_bytes / sizeof(float));
+    };
+    const std::uint64_t rows = std::uint64_t{samples} * tokens_;
+    x_at_ = (workspace_ + 3) / 4 * 4;
+    d_output_at_ = x_at_ + floats(rows * inputs_);
+    workspace_ = d_output_at_ + floats(rows * outputs_);
+  }
+  const Factor* factors(const T* values, std::uint64_t size, float* space) const {
+    if constexpr (casts) {
+      auto* const to = reinterpret_cast<Factor*>(space);
+      cast(context_.stream, size, values, false, to);
+      return to;
+    } else {
+      return values;
+    }
+  }
   const T* by_channel(const Pass& pass, const T* x, float* workspace) const {
     if (!turned_) return x;
     T* const turned = reinterpret_cast<T*>(workspace);
@@ -122,8 +155,9 @@ class LinearOp final : public CudaOp {
   Shape in_;
   std::uint32_t tokens_ = 1, inputs_, outputs_;
   bool bias_, turned_ = false, of_tokens_ = false;
-  Factors<T> weights_, biases_;
-  std::uint64_t workspace_;
+  Parameters<Factor> weights_;
+  Parameters<T> biases_;
+  std::uint64_t workspace_, x_at_ = 0, d_output_at_ = 0;
 };
 
 constexpr unsigned tile = 64, strip = 32, threads = 16;  // threads x threads per block
@@ -185,7 +219,22 @@ template void tiled_product(Stream&, const Product<float>&);
 template void tiled_product(Stream&, const Product<Bf16>&);
 template void tiled_product(Stream&, const Product<Bf16, float>&);
 
-STEELYARD_STORED_OP(Linear, LinearOp)
-STEELYARD_STORED_OP(TokenLinear, LinearOp)
+namespace {
+
+template <class Kind>
+std::unique_ptr<Op> make_linear(const Kind& op, const OpPlace& place, const Context& context) {
+  if (place.storage == Storage::bf16) return std::make_unique<LinearOp<Bf16, Bf16>>(op, place, context);
+  if (place.precision == Precision::bf16) return std::make_unique<LinearOp<float, Bf16>>(op, place, context);
+  return std::make_unique<LinearOp<float, float>>(op, place, context);
+}
+
+}  // namespace
+
+std::unique_ptr<Op> make(const Linear& op, const OpPlace& place, const Context& context) {
+  return make_linear(op, place, context);
+}
+std::unique_ptr<Op> make(const TokenLinear& op, const OpPlace& place, const Context& context) {
+  return make_linear(op, place, context);
+}
 
 }  // namespace steelyard::nn::cuda

@@ -4,7 +4,8 @@
 //   launch_in_samples  one thread for a few neighbouring numbers of a sample
 //   by_channel         out[s][p][c] = f(numbers[s][c], in[s][p][c]...)
 //   channel_sums       out[s][c] = share * sum over p of f(in[s][p][c]...)   (+ out[s][c], with `add`)
-//   sum_columns        sums over the rows of a matrix, for each column and each run of rows
+//   sum_packs          sums over the rows of a matrix, for each column and each run of rows
+//   sum_columns        the same, number by number
 //   sweep_columns      visits each number of a matrix, with data of its column in registers
 //
 // `F` is a struct with a __device__ operator(). Numbers are float or Bf16 in memory, and float in registers.
@@ -204,23 +205,26 @@ constexpr std::uint64_t sums_size(const Runs& runs) {
   return std::uint64_t{runs.count()} * pieces_of(runs) * runs.columns;
 }
 
-template <class F>
+template <unsigned n, class F>
 __global__ void sum_pieces(F f, Runs runs, unsigned width, std::uint64_t rows_of_piece, float* out) {
-  STEELYARD_SHARED(float, partial, [F::sums][column_threads / 32][32]);
+  STEELYARD_SHARED(Pack<n>, partial, [F::sums][column_threads / 32][32]);
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, lanes = column_threads / width;
-  const std::uint32_t column = blockIdx.x * width + threadIdx.x % width;
+  const std::uint32_t column = n * (blockIdx.x * width + threadIdx.x % width);
   const std::uint64_t begin = blockIdx.z * runs.each, begin_of_piece = begin + blockIdx.y * rows_of_piece;
   std::uint64_t end = begin_of_piece + rows_of_piece;
   if (end > begin + runs.each) end = begin + runs.each;
   if (end > runs.rows) end = runs.rows;
-  float own[F::sums] = {};
+  Pack<n> own[F::sums] = {};
   if (column < runs.columns) {
-    for (std::uint64_t r = begin_of_piece + threadIdx.x / width; r < end; r += lanes) {
-      f(blockIdx.z, r, column, r * runs.columns + column, own);
-    }
+    const auto of_column = f.template of_column<n>(blockIdx.z, column);
+    for (std::uint64_t r = begin_of_piece + threadIdx.x / width; r < end; r += lanes)
+      f(of_column, r, r * runs.columns + column, own);
   }
   for (unsigned s = 0; s < F::sums; ++s) {
-    for (unsigned mask = width; mask < 32; mask *= 2) own[s] += __shfl_xor_sync(all_lanes, own[s], mask);
+    for (unsigned k = 0; k < n; ++k) {
+      for (unsigned mask = width; mask < 32; mask *= 2)
+        own[s].x[k] += __shfl_xor_sync(all_lanes, own[s].x[k], mask);
+    }
     partial[s][warp][lane] = own[s];
   }
   __syncthreads();
@@ -228,21 +232,61 @@ __global__ void sum_pieces(F f, Runs runs, unsigned width, std::uint64_t rows_of
   const std::uint64_t piece = std::uint64_t{blockIdx.z} * gridDim.y + blockIdx.y;
   const std::uint64_t size = std::uint64_t{gridDim.z} * gridDim.y * runs.columns;
   for (unsigned s = 0; s < F::sums; ++s) {
-    float sum = 0;
-    for (unsigned w = 0; w < column_threads / 32; ++w) sum += partial[s][w][threadIdx.x];
-    out[s * size + piece * runs.columns + column] = sum;
+    Pack<n> sum{};
+    for (unsigned w = 0; w < column_threads / 32; ++w) {
+      for (unsigned k = 0; k < n; ++k) sum.x[k] += partial[s][w][threadIdx.x].x[k];
+    }
+    store<n>(out + s * size + piece * runs.columns + column, sum);
   }
 }
 
-// F has `static constexpr unsigned sums` and adds one number of the matrix to its sums:
+// F has `static constexpr unsigned sums` and two functions, for n neighbours of a row (1, 4 or 8):
+//   template <unsigned n> __device__ X<n> of_column(unsigned run, std::uint32_t column) const
+//   template <unsigned n> __device__ void operator()(const X<n>&, std::uint64_t row, std::uint64_t at,
+//                                                    Pack<n> (&sums)[F::sums]) const
+// where `at` is the place of the first in the matrix. `matrices`: all that it loads or stores in packs; may
+// be null. out: F::sums times sums_size() floats.
+template <class F, class... Matrices>
+void sum_packs(Stream& stream, const Runs& runs, F f, float* out, const Matrices*... matrices) {
+  with_packs(can_pack(runs.columns, out, matrices...), [&](auto n) {
+    const std::uint32_t columns = runs.columns / n;
+    const unsigned width = columns_of_block(columns), pieces = pieces_of(runs);
+    launch(stream, {groups_of(columns, width), pieces, runs.count()}, column_threads, &sum_pieces<n, F>, f,
+           runs, width, std::uint64_t{groups_of(runs.each, pieces)}, out);
+  });
+}
+
+template <class F>
+struct NumberByNumber {
+  static constexpr unsigned sums = F::sums;
+  struct OfColumn {
+    unsigned run;
+    std::uint32_t column;
+  };
+  F f;
+
+  template <unsigned n>
+  __device__ OfColumn of_column(unsigned run, std::uint32_t column) const {
+    return {run, column};
+  }
+  __device__ void operator()(const OfColumn& of, std::uint64_t row, std::uint64_t at,
+                             Pack<1> (&own)[sums]) const {
+    float all[sums];
+    for (unsigned s = 0; s < sums; ++s) all[s] = own[s].x[0];
+    f(of.run, row, of.column, at, all);
+    for (unsigned s = 0; s < sums; ++s) own[s].x[0] = all[s];
+  }
+};
+
+// The same for an F that adds one number of the matrix to its sums:
 //   __device__ void operator()(unsigned run, std::uint64_t row, std::uint32_t column, std::uint64_t at,
 //                              float (&sums)[F::sums]) const
-// where `at` is its place in the matrix. out: F::sums times sums_size() floats.
 template <class F>
 void sum_columns(Stream& stream, const Runs& runs, F f, float* out) {
   const unsigned width = columns_of_block(runs.columns), pieces = pieces_of(runs);
-  launch(stream, {groups_of(runs.columns, width), pieces, runs.count()}, column_threads, &sum_pieces<F>, f,
-         runs, width, std::uint64_t{groups_of(runs.each, pieces)}, out);
+  launch(stream, {groups_of(runs.columns, width), pieces, runs.count()}, column_threads,
+         &sum_pieces<1, NumberByNumber<F>>, NumberByNumber<F>{f}, runs, width,
+         std::uint64_t{groups_of(runs.each, pieces)}, out);
 }
 
 // For sweeps that need only a column's number.

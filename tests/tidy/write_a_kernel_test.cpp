@@ -22,7 +22,7 @@ TEST(WriteAKernel, ShowsTheCurrentCode) {
   for (const std::string& line : lines_of("docs/write_a_kernel.md")) {
     if (inside && line == "```") {
       const bool found = std::ranges::any_of(
-          std::vector<std::string>{"tests/nn/cuda/rungs_test.cpp", "nn/cuda/norms.cu"},
+          std::vector<std::string>{"tests/nn/cuda/rungs_test.cpp", "nn/cuda/layer_norm.cu"},
           [&](const std::string& path) { return !std::ranges::search(lines_of(path), block).empty(); });
       EXPECT_TRUE(found) << "the code differs from this block: " << block.front();
       block.clear();

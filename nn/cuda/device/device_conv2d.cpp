@@ -175,6 +175,7 @@ class CudnnConv2d final : public CudaOp {
         group_inputs_(in_.channels / op.groups),
         pixels_(op.kernel.rows * op.kernel.columns),
         bias_(op.bias),
+        sums_(op.bias ? column_sums_workspace(places(place.micro_batch), op.channels) : 0),
         precision_(place.precision),
         filter_(op, group_inputs_, type_of<T>),
         convolution_(op),
@@ -197,8 +198,8 @@ class CudnnConv2d final : public CudaOp {
                                 call.workspace, workspace_, &zero, way.y, call.output),
         "convolve");
     if (!bias_) return;
-    const std::uint64_t rows = std::uint64_t{pass.size()} * out_.height * out_.width;
-    add_bias(context_.stream, call.parameters[1], rows, out_.channels, out_.channels, call.output);
+    add_bias(context_.stream, call.parameters[1], places(pass.size()), out_.channels, out_.channels,
+             call.output);
   }
 
   void backward(const Pass& pass, const Backward& untyped) override {
@@ -212,8 +213,8 @@ class CudnnConv2d final : public CudaOp {
     turn(context_.stream, out_.channels, pixels_, group_inputs_, d_weights_.data(), call.d_parameters[0],
          call.add);
     if (bias_) {
-      column_sums(context_.stream, call.d_output, std::uint64_t{pass.size()} * out_.height * out_.width,
-                  out_.channels, call.add, call.d_parameters[1]);
+      column_sums(context_.stream, call.d_output, places(pass.size()), out_.channels, call.add,
+                  call.d_parameters[1], call.workspace);
     }
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
@@ -224,7 +225,7 @@ class CudnnConv2d final : public CudaOp {
   }
 
   [[nodiscard]] Traits traits() const override {
-    return {.adds = true, .workspace = (workspace_ + sizeof(float) - 1) / sizeof(float)};
+    return {.adds = true, .workspace = std::max((workspace_ + sizeof(float) - 1) / sizeof(float), sums_)};
   }
   [[nodiscard]] std::uint64_t bytes() const override { return 2 * weights_.size() * sizeof(T); }
   [[nodiscard]] std::string implementation() const override { return "cudnn"; }
@@ -241,6 +242,10 @@ class CudnnConv2d final : public CudaOp {
   }
   static cudnnMathType_t math(Precision precision) {
     return precision == Precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
+  }
+
+  [[nodiscard]] std::uint64_t places(std::uint32_t samples) const {
+    return std::uint64_t{samples} * out_.height * out_.width;
   }
 
   [[nodiscard]] cudnnHandle_t on_stream() const {
@@ -324,6 +329,7 @@ class CudnnConv2d final : public CudaOp {
   Shape in_, out_;
   std::uint32_t group_inputs_, pixels_;  // per kernel
   bool bias_;
+  std::uint64_t sums_;  // floats of workspace for the gradient of the bias
   const Precision precision_;
   std::shared_ptr<Handle> handle_ = Handle::mine();
   const Weights filter_;

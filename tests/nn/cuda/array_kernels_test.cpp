@@ -122,44 +122,60 @@ TEST(Turn, EachBarrierIsNeeded) {
   expect_barriers_of("array_kernels.cu", [] { return turns(1030, 3, 2, false); });
 }
 
-// Sorts random numbers from -1 to `rows` on the device and on the host, and compares.
-bool sorts(std::uint32_t tokens, std::uint32_t rows) {
-  Random random(tokens);
-  Stream stream;
-  const std::uint64_t room = tokens + 1024;  // a kernel without its barriers may write too far
-  PinnedArray<float> numbers(tokens);
-  PinnedArray<std::uint32_t> by_rows(tokens), order(tokens);
-  std::vector<std::uint32_t> row(tokens), expected(tokens);
-  for (std::uint32_t t = 0; t < tokens; ++t) {
-    const auto number = static_cast<std::uint32_t>(random.below(rows + 2));
-    numbers.data()[t] = static_cast<float>(number) - 1;
-    row[t] = number == 0 || number == rows + 1 ? 0 : number - 1;
-  }
-  std::iota(expected.begin(), expected.end(), 0U);
-  std::ranges::stable_sort(expected, {}, [&](std::uint32_t t) { return row[t]; });
-  DeviceArray<float> there(tokens);
-  DeviceArray<std::uint32_t> sorted_rows(room), sorted_tokens(room);
-  stream.copy_array(there.data(), numbers.data(), tokens);
-  sort_tokens(stream, there.data(), tokens, rows, {sorted_rows.data(), sorted_tokens.data()});
-  stream.copy_array(by_rows.data(), sorted_rows.data(), tokens);
-  stream.copy_array(order.data(), sorted_tokens.data(), tokens);
-  stream.synchronize();
-  for (std::uint32_t i = 0; i < tokens; ++i) {
-    if (order.data()[i] != expected[i] || by_rows.data()[i] != row[expected[i]]) return false;
-  }
-  return true;
+// Numbers of tokens: any below -1 to `rows`, all the same, all different, or most of them the same.
+enum class Numbers : std::uint8_t { any, same, different, skewed };
+
+float number_of(std::uint32_t token, std::uint32_t rows, Numbers numbers, Random& random) {
+  const auto any = static_cast<float>(random.below(rows + 2)) - 1;
+  if (numbers == Numbers::same) return static_cast<float>(rows - 1);
+  if (numbers == Numbers::different) return static_cast<float>(rows - 1 - token % rows);
+  return numbers == Numbers::skewed && random.below(8) != 0 ? 0 : any;
 }
 
+// Sorts on the device and on the host, and compares.
+bool sorts(std::uint32_t tokens, std::uint32_t rows, Numbers kind = Numbers::any) {
+  Random random(tokens);
+  Stream stream;
+  std::vector<float> numbers(tokens);
+  std::vector<std::uint64_t> expected(tokens);
+  for (std::uint32_t t = 0; t < tokens; ++t) {
+    numbers[t] = number_of(t, rows, kind, random);
+    const bool valid = numbers[t] >= 0 && numbers[t] < static_cast<float>(rows);
+    expected[t] = (valid ? static_cast<std::uint64_t>(numbers[t]) : 0) << 32 | t;
+  }
+  std::ranges::sort(expected);
+  const std::uint64_t room = tokens + 1024;  // a kernel without its barriers may write too far
+  const DeviceArray<float> there = to_device(stream, numbers);
+  const DeviceArray<std::uint64_t> keys(room), other(room);
+  sort_tokens(stream, there.data(), tokens, rows, keys.data(), other.data());
+  std::vector<std::uint64_t> sorted = to_host(stream, keys);
+  sorted.resize(tokens);
+  return sorted == expected;
+}
+
+// Around the tile of 256 and around the runs of 1024 and 4096 that merges make.
 TEST(SortTokens, SortsByRowsAndKeepsTheirOrder) {
-  for (const std::uint32_t tokens : {1, 2, 255, 256, 257, 700}) {
-    for (const std::uint32_t rows : {1, 3, 1000}) {
-      in_each_schedule([&] { EXPECT_TRUE(sorts(tokens, rows)) << tokens << " tokens, " << rows << " rows"; });
+  using Sizes = std::vector<std::uint32_t>;
+  for (const std::uint32_t tokens :
+       thorough ? Sizes{1, 2, 255, 256, 257, 700, 1024, 1025, 4096, 4097, 5000} : Sizes{1, 256, 257, 1100}) {
+    for (const std::uint32_t rows : {1, 3, 1000, 6000}) {
+      for (const Numbers kind : {Numbers::any, Numbers::same, Numbers::different, Numbers::skewed})
+        EXPECT_TRUE(sorts(tokens, rows, kind)) << tokens << " tokens, " << rows << " rows";
     }
   }
+  in_each_schedule([] { EXPECT_TRUE(sorts(1100, 30)); });
 }
 
 TEST(SortTokens, EachBarrierIsNeeded) {
   expect_barriers_of("array_kernels.cu", [] { return sorts(700, 30); });
+}
+
+TEST(ColumnSums, ManyRowsInOneStageAreRefused) {
+  Stream stream;
+  const DeviceArray<float> in(one_stage_rows + 1), out(1);
+  column_sums(stream, in.data(), one_stage_rows, 1, false, out.data());
+  stream.synchronize();
+  EXPECT_DEATH(column_sums(stream, in.data(), one_stage_rows + 1, 1, false, out.data()), "two stages");
 }
 
 }  // namespace

@@ -22,17 +22,46 @@ TEST(CudaAttention, AgreesWithTheReference) {
   }
 }
 
-// Numbers of tokens around the tile of 64, and each kind of head length.
+// Numbers of tokens around the tiles of 16, 32 and 64, and each kind of head length.
 TEST(CudaAttention, SupportsAnyNumberOfTokensAndHeadSize) {
   Random random(2);
   for (const bool causal : {false, true}) {
     using Numbers = std::vector<std::uint32_t>;
     for (const std::uint32_t length : thorough ? Numbers{1, 33, 64, 65, 128} : Numbers{1, 64, 65}) {
-      for (const std::uint32_t tokens : thorough ? Numbers{17, 64, 65, 130} : Numbers{65}) {
+      for (const std::uint32_t tokens :
+           thorough ? Numbers{9, 16, 17, 32, 48, 64, 65, 84, 130} : Numbers{20, 65}) {
         expect_right(Attention(1, causal), {1, tokens, 3 * length}, 1, 1, random);
       }
     }
     expect_right(Attention(3, causal), {1, 70, 3 * 3 * 20}, 2, 1, random);
+  }
+}
+
+// Gradients of both ways of backward, added to existing ones, with loads by fours and without.
+TEST(CudaAttention, SupportsAllBuffers) {
+  Random random(6);
+  for (const std::uint32_t length : {8, 10}) {
+    for (const std::uint32_t tokens : {20, 70}) {
+      const MicroBatch batch{.size = 1, .count = 1};
+      const Question q = random_question(Attention(1, true), {{1, tokens, 3 * length}}, 1, 1, false, random);
+      OnDevice op(q);
+      expect_all_buffers(op, q, {batch, true}, run(*reference_op(q), q, {batch, true}));
+    }
+  }
+}
+
+TEST(CudaAttention, GivesEqualBits) {
+  Random random(7);
+  const MicroBatch batch{.size = 1, .count = 1};
+  for (const std::uint32_t tokens : {20, 70}) {
+    const Question q = random_question(Attention(2, true), {{1, tokens, 3 * 16}}, 1, 1, false, random);
+    OnDevice op(q);
+    const Answer first = run(op, q, {batch, true});
+    in_each_schedule([&] {
+      const Answer other = run(op, q, {batch, true});
+      EXPECT_EQ(other.output, first.output);
+      EXPECT_EQ(other.d_inputs, first.d_inputs);
+    });
   }
 }
 
@@ -56,8 +85,10 @@ TEST(CudaAttention, RefusesHeadsThatAreTooLong) {
 
 TEST(CudaAttention, EachBarrierIsNeeded) {
   Random random(5);
-  expect_needed_barriers(
-      "attention.cu", {random_question(Attention(1, false), {{1, 130, 3 * 100}}, 1, 1, false, random)}, 1, 1);
+  expect_needed_barriers("attention_tiles.h",
+                         {random_question(Attention(1, false), {{1, 130, 3 * 100}}, 1, 1, false, random),
+                          random_question(Attention(1, true), {{1, 40, 3 * 100}}, 1, 1, false, random)},
+                         1, 1);
 }
 
 }  // namespace

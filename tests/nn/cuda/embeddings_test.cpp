@@ -30,6 +30,62 @@ TEST(CudaEmbedding, AgreesWithTheReference) {
   }
 }
 
+enum class Spread : std::uint8_t { any, one_row, different, skewed };
+
+// Gradients are small whole numbers, so their sums are exact in any order.
+void expect_right(std::uint32_t tokens, std::uint32_t rows, std::uint32_t features, Spread spread) {
+  SCOPED_TRACE(testing::Message() << tokens << " tokens, " << rows << " rows, " << features
+                                  << " features, spread " << static_cast<int>(spread));
+  Random random(tokens + features);
+  const bool add = spread == Spread::skewed;
+  Question q = question({.rows = rows, .features = features}, tokens, 1, 1, add, random);
+  for (std::uint32_t t = 0; t < tokens; ++t) {
+    float& number = q.inputs[0][t];
+    if (spread == Spread::one_row) number = static_cast<float>(rows / 2);
+    if (spread == Spread::different) number = static_cast<float>((t * 7 + 3) % rows);
+    if (spread == Spread::skewed && random.below(10) != 0) number = static_cast<float>(rows - 1);
+  }
+  Floats expected(q.d_parameters[0].size());
+  for (float& before : q.d_parameters[0]) before = 1;
+  if (add) expected = q.d_parameters[0];
+  for (std::size_t i = 0; i < q.d_output.size(); ++i) {
+    q.d_output[i] = static_cast<float>(random.below(200)) - 100;
+    expected[static_cast<std::size_t>(q.inputs[0][i / features]) * features + i % features] += q.d_output[i];
+  }
+  OnDevice op(q);
+  const MicroBatch batch{.size = 1, .count = 1};
+  EXPECT_EQ(run(op, q, {batch, true}).d_parameters[0], expected);
+}
+
+// Around the pieces of 32 tokens, with rows that begin and end in, at and across their borders.
+TEST(CudaEmbedding, SumsAnyNumberOfTokensOfARow) {
+  using Numbers = std::vector<std::uint32_t>;
+  for (const std::uint32_t tokens :
+       thorough ? Numbers{1, 31, 32, 33, 63, 64, 65, 300, 1025, 5000} : Numbers{33, 65, 300}) {
+    for (const Spread spread : {Spread::any, Spread::one_row, Spread::different, Spread::skewed}) {
+      const std::uint32_t rows = spread == Spread::different ? tokens : 17;
+      for (const std::uint32_t features : {1U, 6U, 8U}) expect_right(tokens, rows, features, spread);
+    }
+  }
+  in_each_schedule([] { expect_right(700, 5, 132, Spread::any); });
+}
+
+// Pieces are longer than 32 tokens.
+TEST(CudaEmbedding, SumsManyTokens) {
+  if (!thorough) GTEST_SKIP() << "too slow under a sanitizer";
+  expect_right(50000, 100, 4, Spread::skewed);
+}
+
+// The order of additions is that of the tokens' places: equal inputs give equal bits in every schedule.
+TEST(CudaEmbedding, GivesEqualBits) {
+  Random random(6);
+  const MicroBatch batch{.size = 3, .count = 3};
+  const Question q = question({.rows = 3, .features = 5}, 400, 3, 3, false, random);
+  OnDevice op(q);
+  const Floats first = run(op, q, {batch, true}).d_parameters[0];
+  in_each_schedule([&] { EXPECT_EQ(run(op, q, {batch, true}).d_parameters[0], first); });
+}
+
 TEST(CudaEmbedding, InvalidRowsCountAsRowZero) {
   const MicroBatch batch{.size = 1, .count = 1};
   Random random(2);

@@ -1,5 +1,5 @@
 // The kernels of docs/write_a_kernel.md: layer norm forward, starting with a plain loop. The fourth is that
-// of nn/cuda/norms.cu.
+// of nn/cuda/layer_norm.cu.
 #include "nn/cuda/kernel.h"
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/on_device.h"

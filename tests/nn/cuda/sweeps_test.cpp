@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "core/random.h"
 #include "nn/cuda/array_kernels.h"
 #include "tests/nn/cuda/schedules.h"
@@ -142,6 +144,29 @@ struct Marked {
   }
 };
 
+// The same by packs, with half the column's number added to each number.
+struct SumsOfPacks {
+  static constexpr unsigned sums = 2;
+  const float* in;
+  std::uint64_t real;
+  template <unsigned n>
+  __device__ Pack<n> of_column(unsigned, std::uint32_t column) const {
+    Pack<n> halves;
+    for (unsigned i = 0; i < n; ++i) halves.x[i] = static_cast<float>(column + i) / 2;
+    return halves;
+  }
+  template <unsigned n>
+  __device__ void operator()(const Pack<n>& halves, std::uint64_t row, std::uint64_t at,
+                             Pack<n> (&own)[2]) const {
+    if (row >= real) return;
+    const Pack<n> values = load<n>(in + at);
+    for (unsigned i = 0; i < n; ++i) {
+      own[0].x[i] += values.x[i] + halves.x[i];
+      own[1].x[i] += values.x[i] * values.x[i];
+    }
+  }
+};
+
 constexpr Runs shapes[] = {{1, 1, 1},       {7, 7, 3},     {600, 600, 33}, {90, 20, 4},   {129, 64, 40},
                            {3000, 1500, 1}, {500, 400, 6}, {40, 4, 100},   {652, 326, 33}};
 
@@ -168,11 +193,22 @@ class OnMatrix {
   DeviceArray<float> matrix;
 };
 
-bool right_sums(const Runs& runs) {
+enum class Way : std::uint8_t { numbers, packs, unaligned_packs };
+
+bool right_sums(const Runs& runs, Way way = Way::numbers) {
   OnMatrix on(runs);
   const std::uint64_t real = runs.rows - runs.rows / 5, size = sums_size(runs);
-  DeviceArray<float> partials(2 * size);
-  sum_columns(on.stream, runs, Sums{on.matrix.data(), real}, partials.data());
+  DeviceArray<float> partials(2 * size), moved(on.matrix.size() + 1);
+  const float* in = on.matrix.data();
+  if (way == Way::unaligned_packs) {
+    on.stream.copy_array(moved.data() + 1, in, on.matrix.size());
+    in = moved.data() + 1;
+  }
+  if (way == Way::numbers) {
+    sum_columns(on.stream, runs, Sums{in, real}, partials.data());
+  } else {
+    sum_packs(on.stream, runs, SumsOfPacks{in, real}, partials.data(), in);
+  }
   const PinnedArray<float> out = on.fetched(partials);
   bool right = true;
   for (unsigned run = 0; run < runs.count(); ++run) {
@@ -180,7 +216,7 @@ bool right_sums(const Runs& runs) {
       double sum = 0, squares = 0, ours = 0, our_squares = 0;
       for (std::uint64_t r = run * runs.each; r < (run + 1) * runs.each && r < real; ++r) {
         const double x = on.in.data()[r * runs.columns + c];
-        sum += x;
+        sum += x + (way == Way::numbers ? 0 : c / 2.0);
         squares += x * x;
       }
       for (unsigned p = 0; p < pieces_of(runs); ++p) {
@@ -197,7 +233,10 @@ bool right_sums(const Runs& runs) {
 
 TEST(SumColumns, ComputesTheSumsOfEachRun) {
   for (const Runs& runs : shapes) {
-    in_each_schedule([&] { EXPECT_TRUE(right_sums(runs)) << runs.rows << " x " << runs.columns; });
+    in_each_schedule([&] {
+      for (const Way way : {Way::numbers, Way::packs, Way::unaligned_packs})
+        EXPECT_TRUE(right_sums(runs, way)) << runs.rows << " x " << runs.columns << ", " << int(way);
+    });
   }
 }
 
@@ -231,16 +270,21 @@ TEST(SweepColumns, VisitsEachNumberOnce) {
   }
 }
 
-TEST(ColumnSums, AreComputedInTwoStages) {
+TEST(ColumnSums, AreComputedInOneStageOrTwo) {
   for (const bool add : {false, true}) {
-    const Runs runs{5000, 5000, 5};
-    OnMatrix on(runs);
-    DeviceArray<float> workspace(column_sums_workspace(runs.rows, runs.columns)), sums(5), simple(5);
-    for (const auto* each : {&sums, &simple}) on.stream.copy_array(each->data(), on.matrix.data(), 5);
-    column_sums(on.stream, on.matrix.data(), runs.rows, 5, add, sums.data(), workspace.data());
-    column_sums(on.stream, on.matrix.data(), runs.rows, 5, add, simple.data());
-    const PinnedArray<float> ours = on.fetched(sums), others = on.fetched(simple);
-    for (unsigned c = 0; c < 5; ++c) EXPECT_NEAR(ours.data()[c], others.data()[c], 0.05);
+    for (const auto& [rows, columns] :
+         {std::pair{1U, 5U}, {512U, 8U}, {513U, 8U}, {5000U, 5U}, {5000U, 40U}}) {
+      OnMatrix on({rows, rows, columns});
+      DeviceArray<float> workspace(column_sums_workspace(rows, columns)), sums(columns);
+      on.stream.copy_array(sums.data(), on.matrix.data(), columns);
+      column_sums(on.stream, on.matrix.data(), rows, columns, add, sums.data(), workspace.data());
+      const PinnedArray<float> ours = on.fetched(sums);
+      for (std::uint32_t c = 0; c < columns; ++c) {
+        double sum = add ? on.in.data()[c] : 0;
+        for (std::uint64_t r = 0; r < rows; ++r) sum += on.in.data()[r * columns + c];
+        EXPECT_NEAR(ours.data()[c], sum, 1e-5 * (1 + sum)) << rows << " x " << columns;
+      }
+    }
   }
 }
 

@@ -73,8 +73,8 @@ __device__ inline std::uint32_t row_of(float number, std::uint32_t rows) {
   return number >= 0 && number < static_cast<float>(rows) ? static_cast<std::uint32_t>(number) : 0;
 }
 
-// ---- packs: neighbouring numbers that are loaded and stored together, aligned to their size, up to 16 bytes.
-// In registers they are floats; in memory also Bf16.
+// ---- packs: neighbouring numbers that are loaded and stored together, aligned to their size, up to 16
+// bytes. In registers they are floats; in memory also Bf16.
 
 constexpr unsigned pack_bytes = 16;
 // Numbers of a full pack.

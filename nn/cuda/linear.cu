@@ -10,7 +10,8 @@ namespace steelyard::nn::cuda {
 
 namespace {
 
-// Parameters in the type of a product: themselves, or a copy in Bf16, made in forward and used in backward, too.
+// Parameters in the type of a product: themselves, or a copy in Bf16, made in forward and used in backward,
+// too.
 template <class T>
 class Parameters {
  public:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -44,6 +45,11 @@ TEST(Bf16, HasTheRangeOfFloat) {
   EXPECT_EQ(float{Bf16(-INFINITY)}, -INFINITY);
   EXPECT_EQ(float{Bf16(smallest)}, smallest) << "no small gradient becomes 0";
   EXPECT_TRUE(std::signbit(float{Bf16(-0.0F)}));
+}
+
+TEST(Bf16, KeepsNaN) {
+  for (const std::uint32_t bits : {0x7F800001U, 0x7FC00000U, 0x7FFFFFFFU, 0xFF800001U, 0xFFFFFFFFU})
+    EXPECT_TRUE(std::isnan(float{Bf16(std::bit_cast<float>(bits))})) << std::hex << bits;
 }
 
 TEST(Bf16, IsTheTypeOfItsStorage) {

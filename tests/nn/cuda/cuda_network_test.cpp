@@ -108,8 +108,8 @@ TEST(CudaNetwork, MatchesTheGradientsOfTheCpu) {
   }
 }
 
-// With activations in bfloat16, a gradient may differ as in the worker's own check: by ten times its change if
-// each parameter moves by the rounding, and by at least 5 %.
+// With activations in bfloat16, a gradient may differ as in the worker's own check: by ten times its change
+// if each parameter moves by the rounding, and by at least 5 %.
 TEST(CudaNetwork, InBf16GradientsAreThoseOfTheCpuUpToRounding) {
   auto all = models();
   if (thorough) std::ranges::move(models_with_grains(), std::back_inserter(all));

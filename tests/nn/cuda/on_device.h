@@ -1,6 +1,6 @@
-// An op of a CUDA device for tests that keep their numbers on the host, as floats: each call copies everything
-// to the device, in the storage of the op's place, and back. Arguments that share a buffer on the host share
-// one on the device.
+// An op of a CUDA device for tests that keep their numbers on the host, as floats: each call copies
+// everything to the device, in the storage of the op's place, and back. Arguments that share a buffer on the
+// host share one on the device.
 #pragma once
 
 #include <limits>

@@ -17,8 +17,12 @@ namespace {
 
 constexpr unsigned longest_head = 128;
 
+// One block of a multiprocessor computes while another loads: with 256 threads, up to 128 registers each.
+constexpr unsigned threads = side * side, blocks_at_once = 2;
+
 template <unsigned each, unsigned n, unsigned strips, class T>
-__global__ void attend(Sizes sizes, const T* x, T* output, float* logarithms) {
+__global__ __launch_bounds__(threads, blocks_at_once) void attend(Sizes sizes, const T* x, T* output,
+                                                                  float* logarithms) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
@@ -92,7 +96,8 @@ struct OfQueries {
 
 // Writes `dots` for key_gradients.
 template <unsigned each, unsigned n, unsigned strips, class T>
-__global__ void query_gradients(Sizes sizes, Known<T> known, float* dots, bool add, T* d_x) {
+__global__ __launch_bounds__(threads, blocks_at_once) void query_gradients(Sizes sizes, Known<T> known,
+                                                                           float* dots, bool add, T* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
@@ -127,7 +132,9 @@ __global__ void query_gradients(Sizes sizes, Known<T> known, float* dots, bool a
 
 // The same with rows and columns exchanged: rows are keys.
 template <unsigned each, unsigned n, unsigned strips, class T>
-__global__ void key_gradients(Sizes sizes, Known<T> known, const float* dots, bool add, T* d_x) {
+__global__ __launch_bounds__(threads, blocks_at_once) void key_gradients(Sizes sizes, Known<T> known,
+                                                                         const float* dots, bool add,
+                                                                         T* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
@@ -169,7 +176,8 @@ __global__ void key_gradients(Sizes sizes, Known<T> known, const float* dots, bo
 
 // All gradients, if all tokens fit into one tile: probabilities and dP are computed once.
 template <unsigned each, unsigned n, unsigned strips, class T>
-__global__ void gradients_of_tile(Sizes sizes, Known<T> known, bool add, T* d_x) {
+__global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Sizes sizes, Known<T> known,
+                                                                             bool add, T* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   const Matrix<T> queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);

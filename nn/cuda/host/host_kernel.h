@@ -13,6 +13,7 @@
 #define __global__
 #define __device__
 #define __host__
+#define __launch_bounds__(...)
 
 // Macros in place of CUDA's built-in variables: fields of the running thread.
 #define threadIdx (::steelyard::nn::cuda::host::here->thread)

@@ -39,6 +39,7 @@ void expect_right(std::uint32_t tokens, std::uint32_t rows, std::uint32_t featur
   Random random(tokens + features);
   const bool add = spread == Spread::skewed;
   Question q = question({.rows = rows, .features = features}, tokens, 1, 1, add, random);
+  q.place.micro_batch = 1;
   for (std::uint32_t t = 0; t < tokens; ++t) {
     float& number = q.inputs[0][t];
     if (spread == Spread::one_row) number = static_cast<float>(rows / 2);

@@ -18,8 +18,6 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::Not;
-using testing::SizeIs;
 
 // Does nothing: plans only.
 class Nothing final : public Op {
@@ -81,14 +79,16 @@ TEST(Storage, RowNumbersAreFloat32) {
 
 // A norm, the addition and the ReLU behind it are one step with the storage of the last.
 TEST(Storage, MergedStepsHaveTheStorageOfTheirLastNode) {
-  const auto ends = [](bool longer) {
-    return graph({4, 4, 3}, 3, [=](Value x) {
-      Value y = x.conv2d("a", {.channels = 3, .kernel = 3, .padding = 1});
-      y = y.batch_norm("n").add(y).relu();
-      if (longer) y.linear("c", 3);
+  const auto model = [](bool continues) {
+    return graph({1, 1, 3}, 3, [=](Value x) {
+      const Value y = x.conv2d("a", {.channels = 3, .kernel = 1});
+      const Value z = y.batch_norm("n").add(y).relu();
+      if (continues) z.linear("c", 3);
     });
   };
-  EXPECT_THAT(steps(ends(true)), Contains("n: bf16"));
+  EXPECT_THAT(steps(model(true)), Contains("n: bf16"));
+  EXPECT_THAT(steps(model(false)), Contains("n: float32"));
+  EXPECT_THAT(steps(model(false)), Contains("a (cast): float32"));
 }
 
 TEST(Storage, ColumnsWithoutItHaveNoCasts) {

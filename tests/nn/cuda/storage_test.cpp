@@ -81,8 +81,8 @@ TEST(Storage, RowNumbersAreFloat32) {
 TEST(Storage, MergedStepsHaveTheStorageOfTheirLastNode) {
   const auto model = [](bool continues) {
     return graph({1, 1, 3}, 3, [=](Value x) {
-      const Value y = x.conv2d("a", {.channels = 3, .kernel = 1});
-      const Value z = y.batch_norm("n").add(y).relu();
+      Value y = x.conv2d("a", {.channels = 3, .kernel = 1});
+      Value z = y.batch_norm("n").add(y).relu();
       if (continues) z.linear("c", 3);
     });
   };

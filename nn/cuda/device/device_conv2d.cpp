@@ -21,6 +21,7 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/device/native.h"
+#include "nn/cuda/in_float32.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -341,15 +342,29 @@ class CudnnConv2d final : public CudaOp {
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<Op> by_cudnn(const Conv2d& op, const OpPlace& place, const Context& context) {
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<CudnnConv2d<decltype(number)>>(op, place, context);
+  });
+}
+
+}  // namespace
+
+// cuDNN may reject a shape in one storage or in both; implementation() shows what computes it.
 std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& context) {
   const bool depthwise = op.groups > 1 && op.groups == place.inputs[0].channels;
-  if (!depthwise && !context.own_convolutions) {
-    try {
-      return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
-        return std::make_unique<CudnnConv2d<decltype(number)>>(op, place, context);
-      });
-    } catch (const NoAlgorithm&) {  // cuDNN rejects this shape; implementation() then is "direct"
+  if (depthwise || context.own_convolutions) return make_direct_conv2d(op, place, context);
+  try {
+    return by_cudnn(op, place, context);
+  } catch (const NoAlgorithm&) {
+  }
+  try {
+    if (place.storage == Storage::bf16) {
+      return in_float32(place, context, [&](const OpPlace& inner) { return by_cudnn(op, inner, context); });
     }
+  } catch (const NoAlgorithm&) {
   }
   return make_direct_conv2d(op, place, context);
 }

@@ -82,7 +82,7 @@ TEST(Storage, MergedStepsHaveTheStorageOfTheirLastNode) {
   const auto model = [](bool continues) {
     return graph({1, 1, 3}, 3, [=](Value x) {
       Value y = x.conv2d("a", {.channels = 3, .kernel = 1});
-      Value z = y.batch_norm("n").add(y).relu();
+      Value z = x.conv2d("b", {.channels = 3, .kernel = 1}).batch_norm("n").add(y).relu();
       if (continues) z.linear("c", 3);
     });
   };

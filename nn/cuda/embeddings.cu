@@ -54,7 +54,6 @@ __global__ void sum_piece(Pieces p, const T* d_output, bool add, float* d_table,
   const std::uint64_t end = begin + p.length < p.tokens ? begin + p.length : p.tokens;
   const std::uint32_t feature = n * (blockIdx.y * 32 + threadIdx.x);
   if (begin >= p.tokens || feature >= p.features) return;
-  std::uint64_t begin_of_row = begin;
   Pack<n> sum{};
   for (std::uint64_t first = begin; first < end; first += at_once) {
     Pack<n> next[at_once];
@@ -67,14 +66,13 @@ __global__ void sum_piece(Pieces p, const T* d_output, bool add, float* d_table,
       const std::uint32_t row = p.row(i);
       const bool goes_on = i + 1 < p.tokens && p.row(i + 1) == row;
       if (goes_on && i + 1 < end) continue;
-      if (begin_of_row == begin && begin > 0 && p.row(begin - 1) == row) {
+      if (begin > 0 && p.row(begin - 1) == row) {
         store(parts + p.part(piece, 0) + feature, sum);
       } else if (goes_on) {
         store(parts + p.part(piece, 1) + feature, sum);
       } else {
         store(d_table + std::uint64_t{row} * p.features + feature, sum, add);
       }
-      begin_of_row = i + 1;
       sum = {};
     }
   }

@@ -132,8 +132,9 @@ float number_of(std::uint32_t token, std::uint32_t rows, Numbers numbers, Random
   return numbers == Numbers::skewed && random.below(8) != 0 ? 0 : any;
 }
 
-// Sorts on the device and on the host, and compares.
-bool sorts(std::uint32_t tokens, std::uint32_t rows, Numbers kind = Numbers::any) {
+// Sorts on the device and on the host, and compares. `room`: more keys than tokens, since a kernel without
+// its barriers may write too far.
+bool sorts(std::uint32_t tokens, std::uint32_t rows, Numbers kind = Numbers::any, std::uint64_t room = 0) {
   Random random(tokens);
   Stream stream;
   std::vector<float> numbers(tokens);
@@ -144,9 +145,8 @@ bool sorts(std::uint32_t tokens, std::uint32_t rows, Numbers kind = Numbers::any
     expected[t] = (valid ? static_cast<std::uint64_t>(numbers[t]) : 0) << 32 | t;
   }
   std::ranges::sort(expected);
-  const std::uint64_t room = tokens + 1024;  // a kernel without its barriers may write too far
   const DeviceArray<float> there = to_device(stream, numbers);
-  const DeviceArray<std::uint64_t> keys(room), other(room);
+  const DeviceArray<std::uint64_t> keys(tokens + room), other(tokens + room);
   sort_tokens(stream, there.data(), tokens, rows, keys.data(), other.data());
   std::vector<std::uint64_t> sorted = to_host(stream, keys);
   sorted.resize(tokens);
@@ -167,7 +167,7 @@ TEST(SortTokens, SortsByRowsAndKeepsTheirOrder) {
 }
 
 TEST(SortTokens, EachBarrierIsNeeded) {
-  expect_barriers_of("array_kernels.cu", [] { return sorts(700, 30); });
+  expect_barriers_of("array_kernels.cu", [] { return sorts(700, 30, Numbers::any, 1024); });
 }
 
 TEST(ColumnSums, ManyRowsInOneStageAreRefused) {

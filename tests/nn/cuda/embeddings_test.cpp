@@ -62,7 +62,7 @@ void expect_right(std::uint32_t tokens, std::uint32_t rows, std::uint32_t featur
 TEST(CudaEmbedding, SumsAnyNumberOfTokensOfARow) {
   using Numbers = std::vector<std::uint32_t>;
   for (const std::uint32_t tokens :
-       thorough ? Numbers{1, 31, 32, 33, 63, 64, 65, 300, 1025, 5000} : Numbers{33, 65, 300}) {
+       thorough ? Numbers{1, 31, 32, 33, 63, 64, 65, 300, 1025, 5000} : Numbers{33, 64, 300}) {
     for (const Spread spread : {Spread::any, Spread::one_row, Spread::different, Spread::skewed}) {
       const std::uint32_t rows = spread == Spread::different ? tokens : 17;
       for (const std::uint32_t features : {1U, 6U, 8U}) expect_right(tokens, rows, features, spread);

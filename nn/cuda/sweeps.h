@@ -192,11 +192,13 @@ constexpr unsigned columns_of_block(std::uint32_t columns) {
   return width;
 }
 
-// The number of pieces per run: at least 16 rows per thread, and at most 512 blocks per run.
+// The number of pieces per run: with packs of four at least 16 rows per thread, and at most 1024 blocks per
+// run. It is the same for all packs: it also decides how large a workspace is.
 constexpr unsigned pieces_of(const Runs& runs) {
-  const unsigned width = columns_of_block(runs.columns), blocks = groups_of(runs.columns, width);
+  const std::uint32_t columns = runs.columns % 4 == 0 ? runs.columns / 4 : runs.columns;
+  const unsigned width = columns_of_block(columns), blocks = groups_of(columns, width);
   const unsigned pieces = groups_of(runs.each, 16 * (column_threads / width));
-  const unsigned max = blocks < 512 ? 512 / blocks : 1;
+  const unsigned max = blocks < 1024 ? 1024 / blocks : 1;
   return pieces < max ? pieces : max;
 }
 

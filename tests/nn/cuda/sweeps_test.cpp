@@ -241,9 +241,11 @@ TEST(SumColumns, ComputesTheSumsOfEachRun) {
 }
 
 TEST(SumColumns, SplitsLongRuns) {
-  EXPECT_EQ(pieces_of({100000, 100000, 32}), 512U);
-  EXPECT_EQ(pieces_of({100000, 100000, 64}), 256U);
-  EXPECT_EQ(pieces_of({300, 300, 32}), 3U);
+  EXPECT_EQ(pieces_of({100000, 100000, 32}), 196U) << "16 rows for each of 8 x 32 threads";
+  EXPECT_EQ(pieces_of({100000, 100000, 64}), 391U);
+  EXPECT_EQ(pieces_of({100000, 100000, 33}), 512U) << "two blocks side by side, number by number";
+  EXPECT_EQ(pieces_of({100000, 100000, 768}), 170U) << "six blocks side by side";
+  EXPECT_EQ(pieces_of({300, 300, 33}), 3U);
   EXPECT_EQ(pieces_of({300, 300, 100000}), 1U);
 }
 

@@ -35,6 +35,7 @@ bool are_packs_of(std::uint64_t count, const T*... at) {
 template <unsigned n>
 struct Packing {
   bool packed;
+  explicit operator bool() const { return packed; }
 };
 template <class... T>
 Packing<longest_pack<T...>> can_pack(std::uint64_t count, const T*... at) {

@@ -70,7 +70,7 @@ void Network::backward(std::span<const float> parameters, const MicroBatch& batc
   for (std::size_t i = plan_.steps.size(); i-- > 0;) {
     const Step& step = plan_.steps[i];
     if (!step.learns) continue;
-    calls_.backward(at, pass, step, add, [](std::uint64_t size, const float* from, float* to) {
+    calls_.backward(at, pass, step, add, [](std::uint64_t size, Storage, const float* from, float* to) {
       for (std::uint64_t f = 0; f < size; ++f) to[f] += from[f];
     });
     if (on_final == nullptr || !*on_final) continue;

@@ -23,8 +23,15 @@ Column cpu_column() {
           cpu::make_batch_norm};
 }
 
-// Visits the nodes once, keeping track of the orders in which each value is available. With `lanes` the
-// column is that of the CPU: its ops support both orders.
+// The form in which a value is available.
+struct Form {
+  Order order = Order::samples;
+  Storage storage = Storage::float32;
+  friend auto operator<=>(const Form&, const Form&) = default;
+};
+
+// Visits the nodes once, keeping track of the forms in which each value is available. With `lanes` the column
+// is that of the CPU: its ops support both orders.
 class Planner {
  public:
   Planner(const Model& model, const Column& column, std::uint32_t micro_batch, bool lanes)
@@ -37,7 +44,8 @@ class Planner {
     values_.resize(nodes);
     done_.resize(nodes);
     plan_.values.push_back({node(0).shape});
-    values_[0][Order::samples] = 0;
+    values_[0][{}] = 0;
+    find_exact();
   }
 
   Plan make() {
@@ -70,10 +78,29 @@ class Planner {
   [[nodiscard]] std::uint32_t only_reader(std::uint32_t i) const {
     return i != nobody && readers_[i].size() == 1 ? readers_[i][0] : nobody;
   }
-  [[nodiscard]] bool in_lanes(std::uint32_t i) const { return values_[i].contains(Order::lanes); }
+  [[nodiscard]] bool in_lanes(std::uint32_t i) const { return values_[i].contains({Order::lanes}); }
 
+  // The scores, and all that leads to the row numbers of an embedding: bfloat16 has 8 bits, for numbers up to
+  // 256.
+  void find_exact() {
+    exact_.resize(model_.nodes().size());
+    for (auto i = static_cast<std::uint32_t>(exact_.size()); i-- > 1;) {
+      if (!is<Embedding>(i) && !exact_[i]) continue;
+      for (const std::uint32_t input : node(i).inputs) exact_[input] = true;
+    }
+    exact_.back() = true;
+  }
+  [[nodiscard]] Storage storage(std::uint32_t i) const {
+    return exact_[i] ? Storage::float32 : column_.storage;
+  }
+
+  // `shown`: the node whose value the op computes, if others are merged into its step.
   [[nodiscard]] OpPlace place(std::uint32_t i, Order order = Order::samples) const {
-    return {model_.input_shapes(node(i)), node(i).shape, micro_batch_, i, order, model_.precision()};
+    return place(i, order, i);
+  }
+  [[nodiscard]] OpPlace place(std::uint32_t i, Order order, std::uint32_t shown) const {
+    return {model_.input_shapes(node(i)), node(i).shape, micro_batch_, i, order,
+            model_.precision(),           storage(shown)};
   }
 
   // Ops without an overload below work on samples.
@@ -142,22 +169,25 @@ class Planner {
       waiting_[next] = i;
       return;
     }
-    append(i, Order::samples, Order::samples,
-           column_.make_batch_norm(op, place(i), {.add = false, .relu = is_relu(next)}));
+    const std::uint32_t shown = is_relu(next) ? next : i;
+    append(
+        i, {Order::samples, storage(shown)}, {Order::samples, storage(shown)},
+        column_.make_batch_norm(op, place(i, Order::samples, shown), {.add = false, .relu = is_relu(next)}));
     if (is_relu(next)) become(next, i);
   }
   void visit(std::uint32_t i, const Add& /*op*/) {
     if (!waiting_.contains(i)) return visit_either(i);
     const std::uint32_t norm = waiting_[i], next = only_reader(i);
     const std::uint32_t other = node(i).inputs[node(i).inputs[0] == norm ? 1 : 0];
-    OpPlace where = place(norm);
+    const Form form{Order::samples, storage(is_relu(next) ? next : i)};
+    OpPlace where = place(norm, form.order, is_relu(next) ? next : i);
     where.inputs.push_back(node(other).shape);
     const auto& options = std::get<BatchNorm>(node(norm).kind);
     Step step{.name = node(norm).name,
               .op = column_.make_batch_norm(options, where, {.add = true, .relu = is_relu(next)}),
-              .inputs = {value(node(norm).inputs[0], Order::samples), value(other, Order::samples)},
+              .inputs = {value(node(norm).inputs[0], form), value(other, form)},
               .tensors = node(norm).tensors};
-    values_[norm][Order::samples] = add_step(std::move(step), node(norm).shape, Order::samples);
+    values_[norm][form] = add_step(std::move(step), node(norm).shape, form);
     become(i, norm);
     if (is_relu(next)) become(next, norm);
   }
@@ -171,28 +201,36 @@ class Planner {
     done_[i] = true;
   }
 
-  // The value of a node in this order, converted if necessary.
-  std::uint32_t value(std::uint32_t i, Order order) {
-    const auto found = values_[i].find(order);
+  // The value of a node in this form, converted if necessary.
+  std::uint32_t value(std::uint32_t i, Form form) {
+    const auto found = values_[i].find(form);
     if (found != values_[i].end()) return found->second;
-    Step step{.name = node(i).name + " (transposed)",
-              .op = cpu::make_transpose({{node(i).shape}, node(i).shape, micro_batch_, i, order}),
-              .inputs = {values_[i].begin()->second}};
-    return values_[i][order] = add_step(std::move(step), node(i).shape, order);
+    const auto& [other, value] = *values_[i].begin();
+    OpPlace place{{node(i).shape}, node(i).shape, micro_batch_, i, form.order};
+    place.storage = form.storage;
+    const bool cast = other.storage != form.storage;
+    Step step{.name = node(i).name + (cast ? " (cast)" : " (transposed)"),
+              .op = cast ? column_.make_cast(place) : cpu::make_transpose(place),
+              .inputs = {value}};
+    return values_[i][form] = add_step(std::move(step), node(i).shape, form);
   }
 
   void append(std::uint32_t i, Order order = Order::samples) {
     append(i, order, order, column_.make(node(i).kind, place(i, order)));
   }
   void append(std::uint32_t i, Order in, Order out, std::unique_ptr<Op> op) {
+    append(i, Form{in, is<Embedding>(i) ? Storage::float32 : storage(i)}, Form{out, storage(i)},
+           std::move(op));
+  }
+  void append(std::uint32_t i, Form in, Form out, std::unique_ptr<Op> op) {
     Step step{.name = node(i).name, .op = std::move(op), .tensors = node(i).tensors};
     for (const std::uint32_t input : node(i).inputs) step.inputs.push_back(value(input, in));
     values_[i][out] = add_step(std::move(step), node(i).shape, out);
   }
 
-  std::uint32_t add_step(Step step, Shape output, Order order) {
-    const std::uint32_t places = order == Order::lanes ? lanes_of(micro_batch_) : micro_batch_;
-    plan_.values.push_back({output, order, output.size() * places});
+  std::uint32_t add_step(Step step, Shape output, Form form) {
+    const std::uint32_t places = form.order == Order::lanes ? lanes_of(micro_batch_) : micro_batch_;
+    plan_.values.push_back({output, form.order, output.size() * places, form.storage});
     step.traits = step.op->traits();
     step.output = static_cast<std::uint32_t>(plan_.values.size() - 1);
     plan_.steps.push_back(std::move(step));
@@ -230,11 +268,12 @@ class Planner {
   const Column& column_;
   std::uint32_t micro_batch_;  // samples
   bool lanes_;
-  std::vector<std::vector<std::uint32_t>> readers_;     // nodes, by node
-  std::vector<std::map<Order, std::uint32_t>> values_;  // by node
-  std::vector<bool> done_;                              // nodes merged into another's step
-  std::vector<std::uint32_t> pools_with_relu_;          // nodes
-  std::map<std::uint32_t, std::uint32_t> waiting_;      // additions, and the batch norm that includes them
+  std::vector<std::vector<std::uint32_t>> readers_;    // nodes, by node
+  std::vector<std::map<Form, std::uint32_t>> values_;  // by node
+  std::vector<bool> exact_;                            // nodes with values in float32
+  std::vector<bool> done_;                             // nodes merged into another's step
+  std::vector<std::uint32_t> pools_with_relu_;         // nodes
+  std::map<std::uint32_t, std::uint32_t> waiting_;     // additions, and the batch norm that includes them
   Plan plan_;
 };
 

@@ -4,6 +4,9 @@
 // On the CPU activations stay in lanes after a direct convolution or a linear layer, and are transposed
 // before an op that needs the other order. Some nodes are merged into one step: a ReLU behind a direct
 // convolution or a batch norm, and an addition between the two.
+//
+// On a CUDA device activations may be stored in bfloat16. The input, the scores and what leads to the row
+// numbers of an embedding are float32 nevertheless; between the two storages the planner inserts casts.
 #pragma once
 
 #include <steelyard/model.h>
@@ -24,6 +27,10 @@ struct Column {
   // A norm merged with its tail; empty if the column has no such op.
   std::function<std::unique_ptr<Op>(const BatchNorm& op, const OpPlace& place, FusedTail tail)>
       make_batch_norm{};
+  Storage storage = Storage::float32;  // of activations
+  // Casts an activation, and its gradient back, between storages; place.storage is the output's. Empty if all
+  // is float32.
+  std::function<std::unique_ptr<Op>(const OpPlace& place)> make_cast{};
 };
 
 // The columns that compute on a CPU.
@@ -59,9 +66,15 @@ struct Step {
 struct PlannedValue {
   Shape shape;
   Order order = Order::samples;
-  std::uint64_t size = 0;      // floats
-  std::uint64_t place = 0;     // in the arena
+  std::uint64_t size = 0;  // numbers
+  Storage storage = Storage::float32;
+  std::uint64_t place = 0;     // in the arena, in floats
   std::uint64_t gradient = 0;  // place of its gradient
+
+  // Floats of the arena that it fills.
+  [[nodiscard]] std::uint64_t floats() const {
+    return (size * bytes_of(storage) + sizeof(float) - 1) / sizeof(float);
+  }
 };
 
 struct Plan {

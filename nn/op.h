@@ -1,7 +1,8 @@
 // Op: computes one node of a graph on one micro-batch. A network is a list of ops over planned activations
 // (nn/network_plan.h).
 //
-// Activations are plain float buffers in one of two orders; each op is made for one:
+// Activations are plain buffers, of floats (on a CUDA device also of bfloat16), in one of two orders; each op
+// is made for one:
 //  samples  [sample][row][column][channel]: as data sets deliver it; `size` samples of the micro-batch
 //  lanes    [channel][row][column][sample]: a multiple of 16 samples in the lanes of vectors; lanes from
 //           `size` on are padding
@@ -27,6 +28,12 @@
 namespace steelyard::nn {
 
 enum class Order : std::uint8_t { samples, lanes };
+
+// How numbers of activations and of their gradients are stored; bf16 on CUDA devices only. Parameters, their
+// gradients, statistics and sums are float32 in either.
+enum class Storage : std::uint8_t { float32, bf16 };
+
+constexpr std::uint64_t bytes_of(Storage storage) { return storage == Storage::bf16 ? 2 : 4; }
 
 // Lanes for this many samples.
 constexpr std::uint32_t lanes_of(std::uint32_t samples) {
@@ -54,6 +61,7 @@ struct OpPlace {
   std::uint64_t key = 0;                            // of its random numbers: its position in the graph
   Order order = Order::samples;                     // of inputs and output
   Precision precision = Precision::float32;
+  Storage storage = Storage::float32;  // of inputs and output; row numbers (Embedding) are float32 in either
 };
 
 // The tail of a norm that is merged with following nodes.
@@ -62,6 +70,8 @@ struct FusedTail {
   bool relu = false;  // after it
 };
 
+// Activations and their gradients are addressed as floats in either storage; ops of bf16 cast the addresses
+// (nn/cuda/context.h).
 struct Forward {
   std::span<const float* const> inputs;
   std::span<const float* const> parameters;  // in the order of their specs

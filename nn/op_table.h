@@ -90,6 +90,9 @@ STEELYARD_OPS(STEELYARD_MAKE_HERE, STEELYARD_MAKE_HERE, STEELYARD_MAKE_HERE)
 std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
                                     const Context& context);
 
+// Casts an activation from the other storage to place.storage; backward casts the gradient back.
+std::unique_ptr<Op> make_cast(const OpPlace& place, const Context& context);
+
 // Convolutions by our own kernels: this column's convolution on the host executor, and the reference for
 // cuDNN on a device. Any kernel, stride, padding and groups; sums in float32 in every precision.
 std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, const Context& context);

@@ -107,7 +107,7 @@ class MemoryPlanner {
   void live() {
     for (std::uint32_t v = 1; v < plan_.values.size(); ++v) {
       Tenant &value = tenants_[2 * v], &gradient = tenants_[2 * v + 1];
-      value.size = aligned(plan_.values[v].size);
+      value.size = aligned(plan_.values[v].floats());
       value.live(forward(producer_[v]));
       if (plan_.steps[producer_[v]].traits.reads_output) value.live(backward(producer_[v]));
       for (const std::uint32_t reader : readers_[v]) {
@@ -144,7 +144,7 @@ class MemoryPlanner {
       Giving giving = Giving::none;
       if (needs_gradient(input) && !first_to_give(i, k)) {
         giving = step.traits.adds ? Giving::add : Giving::write_aside;
-        if (!step.traits.adds) aside_ = std::max(aside_, aligned(plan_.values[input].size));
+        if (!step.traits.adds) aside_ = std::max(aside_, aligned(plan_.values[input].floats()));
       } else if (needs_gradient(input)) {
         giving = may && same_size(input, step.output) ? Giving::in_place : Giving::write;
       }
@@ -157,7 +157,7 @@ class MemoryPlanner {
   }
 
   [[nodiscard]] bool same_size(std::uint32_t a, std::uint32_t b) const {
-    return plan_.values[a].size == plan_.values[b].size;
+    return plan_.values[a].size == plan_.values[b].size && plan_.values[a].storage == plan_.values[b].storage;
   }
 
   // The last reader of a value comes first in backward; a step that reads it twice contributes in order.

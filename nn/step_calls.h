@@ -30,14 +30,15 @@ class StepCalls {
  public:
   void forward(const PlanBuffers& at, const Pass& pass, const Step& step);
 
-  // `add`: to the gradient of parameters. add_up(size, from, to) adds floats for ops that cannot add.
+  // `add`: to the gradient of parameters. add_up(size, storage, from, to) adds numbers for ops that cannot
+  // add.
   template <class AddUp>
   void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add, AddUp add_up) {
     backward(at, pass, step, add);
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (step.gives[k] != Giving::write_aside) continue;
       const PlannedValue& given = at.plan.values[step.inputs[k]];
-      add_up(given.shape.size() * pass.places(given.order), at.arena + at.plan.aside,
+      add_up(given.shape.size() * pass.places(given.order), given.storage, at.arena + at.plan.aside,
              at.d_value(step.inputs[k]));
     }
   }

@@ -11,7 +11,7 @@ namespace steelyard::bench {
 inline constexpr std::array every_precision{Precision::float32, Precision::tf32, Precision::bf16};
 
 // The largest allowed distance, relative to the norm of a result: sums are in float32 in another order (and
-// may use Winograd's method); factors have 11 significant bits in tf32 and 8 in bf16.
+// may use Winograd's method); factors have 11 significant bits in tf32, and all stored numbers 8 in bf16.
 double tolerance(Precision precision);
 
 // |actual - expected| as a share of |expected|; NaN if a number is NaN.

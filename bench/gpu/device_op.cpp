@@ -7,6 +7,7 @@
 namespace steelyard::bench {
 
 using namespace nn::cuda;
+using nn::Storage;
 
 namespace {
 
@@ -21,12 +22,16 @@ std::unique_ptr<nn::Op> make_op(const OpCase& of, const nn::OpPlace& place, cons
 
 DeviceOp::DeviceOp(const OpCase& of, const OpRun& material, std::uint32_t samples, Precision precision)
     : samples_(samples),
+      storage_(storage_of(precision)),
       products_(stream_, precision),
       numbers_(1),
       positions_(samples),
       context_{stream_, products_, numbers_.data(), positions_.data(), nullptr, nn::largest_micro_batch} {
-  const nn::OpPlace place{
-      .inputs = of.inputs, .output = of.output(), .micro_batch = samples, .precision = precision};
+  const nn::OpPlace place{.inputs = of.inputs,
+                          .output = of.output(),
+                          .micro_batch = samples,
+                          .precision = precision,
+                          .storage = storage_};
   op_ = make_op(of, place, context_);
   const PinnedArray<BatchNumbers> numbers(1);
   const PinnedArray<std::uint64_t> positions(samples);
@@ -42,39 +47,47 @@ void DeviceOp::make_buffers(const OpCase& of, const OpRun& material) {
   const bool rows = std::holds_alternative<nn::Embedding>(of.kind);  // row numbers have no gradient
   for (const auto values : material.inputs()) {
     const std::uint64_t size = values.size() / nn::largest_micro_batch * samples_;
-    inputs_.push_back(filled(values, size));
-    d_inputs_.push_back(poisoned(size));
+    inputs_.push_back(filled(values, size, rows ? Storage::float32 : storage_));
+    d_inputs_.push_back(poisoned(size, storage_));
     input_values_.push_back(inputs_.back().data());
     to_inputs_.push_back({rows ? nullptr : d_inputs_.back().data()});
   }
   for (const auto values : material.parameters()) {
-    parameters_.push_back(filled(values, values.size()));
-    d_parameters_.push_back(poisoned(values.size()));
+    parameters_.push_back(filled(values, values.size(), Storage::float32));
+    d_parameters_.push_back(poisoned(values.size(), Storage::float32));
     parameter_values_.push_back(parameters_.back().data());
     to_parameters_.push_back(d_parameters_.back().data());
   }
   const std::uint64_t out = of.output().size() * samples_;
-  output_.push_back(poisoned(out));
-  output_.push_back(filled(material.d_output(), out));
-  output_.push_back(poisoned(op_->traits().workspace));
+  output_.push_back(poisoned(out, storage_));
+  output_.push_back(filled(material.d_output(), out, storage_));
+  output_.push_back(poisoned(op_->traits().workspace, Storage::float32));
 }
 
-DeviceOp::Floats DeviceOp::filled(std::span<const float> with, std::uint64_t size) {
-  Floats made(size);
-  const PinnedArray<float> pinned(size);
-  for (std::uint64_t i = 0; i < size; ++i) pinned.data()[i] = with[i % with.size()];
-  stream_.copy_array(made.data(), pinned.data(), size);
+DeviceOp::Numbers DeviceOp::filled(std::span<const float> with, std::uint64_t size, Storage storage) {
+  Numbers made{size, storage, DeviceMemory(size * bytes_of(storage))};
+  const PinnedMemory pinned(made.memory.bytes());
+  in_storage(storage, [&](auto number) {
+    auto* const to = static_cast<decltype(number)*>(pinned.data());
+    for (std::uint64_t i = 0; i < size; ++i) to[i] = with[i % with.size()];
+  });
+  stream_.copy(made.data(), pinned.data(), pinned.bytes());
   stream_.synchronize();
   return made;
 }
 
-DeviceOp::Floats DeviceOp::poisoned(std::uint64_t size) { return filled(std::array{NAN}, size); }
+DeviceOp::Numbers DeviceOp::poisoned(std::uint64_t size, Storage storage) {
+  return filled(std::array{NAN}, size, storage);
+}
 
-std::vector<float> DeviceOp::fetched(const Floats& from) {
-  const PinnedArray<float> pinned(from.size());
-  stream_.copy_array(pinned.data(), from.data(), from.size());
+std::vector<float> DeviceOp::fetched(const Numbers& from) {
+  const PinnedMemory pinned(from.memory.bytes());
+  stream_.copy(pinned.data(), from.data(), pinned.bytes());
   stream_.synchronize();
-  return {pinned.data(), pinned.data() + from.size()};
+  return in_storage(from.storage, [&](auto number) {
+    const auto* const at = static_cast<const decltype(number)*>(pinned.data());
+    return std::vector<float>(at, at + from.size);
+  });
 }
 
 void DeviceOp::add_passes() {

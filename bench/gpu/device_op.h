@@ -32,23 +32,30 @@ class DeviceOp {
   [[nodiscard]] std::string implementation() const { return op_->implementation(); }
 
  private:
-  using Floats = nn::cuda::DeviceArray<float>;
+  struct Numbers {
+    std::uint64_t size;
+    nn::Storage storage;
+    nn::cuda::DeviceMemory memory;
+    // The address, as ops take it.
+    [[nodiscard]] float* data() const { return static_cast<float*>(memory.data()); }
+  };
 
   // Repeats the numbers up to `size`.
-  Floats filled(std::span<const float> with, std::uint64_t size);
-  Floats poisoned(std::uint64_t size);
-  std::vector<float> fetched(const Floats& from);
+  Numbers filled(std::span<const float> with, std::uint64_t size, nn::Storage storage);
+  Numbers poisoned(std::uint64_t size, nn::Storage storage);
+  std::vector<float> fetched(const Numbers& from);
   void make_buffers(const OpCase& of, const OpRun& material);
 
   std::uint32_t samples_;
+  nn::Storage storage_;  // of activations
   nn::cuda::Stream stream_;
   nn::cuda::Products products_;
   nn::cuda::DeviceArray<nn::cuda::BatchNumbers> numbers_;
   nn::cuda::DeviceArray<std::uint64_t> positions_;
   nn::cuda::Context context_;
   std::unique_ptr<nn::Op> op_;
-  std::vector<Floats> inputs_, d_inputs_, parameters_, d_parameters_;
-  std::vector<Floats> output_;  // its values, its gradient, and the op's workspace
+  std::vector<Numbers> inputs_, d_inputs_, parameters_, d_parameters_;
+  std::vector<Numbers> output_;  // its values, its gradient, and the op's workspace
   std::vector<const float*> input_values_, parameter_values_;
   std::vector<nn::InputGradient> to_inputs_;
   std::vector<float*> to_parameters_;

@@ -26,13 +26,16 @@ double copied_bytes_per_second() {
          median_seconds(stream, [&] { stream.copy(to.data(), from.data(), bytes); });
 }
 
+namespace {
+
 // The factors are random, because a GPU multiplies zeros with less power and so at a higher clock.
-double multiplied_flops_per_second(Precision precision) {
+template <class T>
+double multiplied_flops_per_second(Precision precision, T /*of the factors*/) {
   const std::uint32_t side = measures() ? 8192 : 32;
   const std::uint64_t size = std::uint64_t{side} * side;
   Stream stream;
-  const DeviceArray<float> a(size), b(size), c(size);
-  const PinnedArray<float> drawn(size);
+  const DeviceArray<T> a(size), b(size), c(size);
+  const PinnedArray<T> drawn(size);
   Random random(1);
   for (std::uint64_t i = 0; i < size; ++i) drawn.data()[i] = static_cast<float>(2 * random.uniform() - 1);
   stream.copy_array(a.data(), drawn.data(), size);
@@ -40,10 +43,17 @@ double multiplied_flops_per_second(Precision precision) {
   stream.synchronize();
   Products products(stream, precision);
   const double taken = median_seconds(stream, [&] {
-    products.multiply(
-        {.rows = side, .columns = side, .inner = side, .a = a.data(), .b = b.data(), .c = c.data()});
+    products.multiply(Product<T>{
+        .rows = side, .columns = side, .inner = side, .a = a.data(), .b = b.data(), .c = c.data()});
   });
   return 2.0 * side * static_cast<double>(size) / taken;
+}
+
+}  // namespace
+
+double multiplied_flops_per_second(Precision precision) {
+  return in_storage(storage_of(precision),
+                    [&](auto number) { return multiplied_flops_per_second(precision, number); });
 }
 
 namespace {

@@ -48,12 +48,13 @@ void kernel() {
   two.expect_all(3);
 }
 
-void product(Precision precision) {
+template <class T>
+void product(Precision precision, T /*of the factors*/) {
   constexpr std::uint32_t side = 64;
   constexpr std::uint64_t size = side * side;
   Stream stream;
-  const PinnedArray<float> a(size), b(size), c(size);
-  const DeviceArray<float> there_a(size), there_b(size), there_c(size);
+  const PinnedArray<T> a(size), b(size), c(size);
+  const DeviceArray<T> there_a(size), there_b(size), there_c(size);
   Random random(1);
   for (std::uint64_t i = 0; i < size; ++i) {
     a.data()[i] = static_cast<float>(2 * random.uniform() - 1);
@@ -62,24 +63,26 @@ void product(Precision precision) {
   stream.copy_array(there_a.data(), a.data(), size);
   stream.copy_array(there_b.data(), b.data(), size);
   Products products(stream, precision);
-  products.multiply({.rows = side,
-                     .columns = side,
-                     .inner = side,
-                     .a = there_a.data(),
-                     .b = there_b.data(),
-                     .c = there_c.data()});
+  products.multiply(Product<T>{.rows = side,
+                               .columns = side,
+                               .inner = side,
+                               .a = there_a.data(),
+                               .b = there_b.data(),
+                               .c = there_c.data()});
   stream.copy_array(c.data(), there_c.data(), size);
   stream.synchronize();
   std::vector<float> expected(size);
   for (std::uint32_t i = 0; i < side; ++i) {
     for (std::uint32_t j = 0; j < side; ++j) {
       double sum = 0;
-      for (std::uint32_t k = 0; k < side; ++k) sum += double{a.data()[i * side + k]} * b.data()[k * side + j];
+      for (std::uint32_t k = 0; k < side; ++k)
+        sum += double{float{a.data()[i * side + k]}} * b.data()[k * side + j];
       expected[i * side + j] = static_cast<float>(sum);
     }
   }
-  spoil_if_planted({c.data(), size});
-  const double share = relative_distance({c.data(), size}, expected);
+  std::vector<float> got(c.data(), c.data() + size);
+  spoil_if_planted(got);
+  const double share = relative_distance(got, expected);
   expect(share <= tolerance(precision), "the product differs by " + short_number(share) + " of its length");
 }
 
@@ -179,7 +182,8 @@ std::vector<Case> smoke_cases() {
   };
   add("a kernel of ours", kernel);
   for (const Precision precision : every_precision) {
-    add("a product, " + name(precision), [=] { product(precision); });
+    add("a product, " + name(precision),
+        [=] { in_storage(storage_of(precision), [&](auto number) { product(precision, number); }); });
   }
   for (Case& it : op_cases_on_device()) {
     if (it.title.find("conv2d 16x16x32, 3x3,") != std::string::npos) cases.push_back(std::move(it));

@@ -34,8 +34,10 @@ void measure(const OpCase& it, Precision precision, const std::string& title) {
   DeviceOp op(it, material, measured_samples, precision);
   const double taken = median_seconds(op.stream(), [&] { op.add_passes(); });
   const bool products = it.flops(1) > 0;
-  const double rate =
-      (products ? it.flops(measured_samples) : it.bytes(op.traits(), measured_samples)) / taken;
+  const double short_share =
+      precision == Precision::bf16 ? 0.5 : 1;  // activations are nearly all of the bytes
+  const double bytes = short_share * it.bytes(op.traits(), measured_samples);
+  const double rate = (products ? it.flops(measured_samples) : bytes) / taken;
   const double limit = products ? limits().products[static_cast<std::size_t>(precision)] : limits().copies;
   print({title,
          short_number(taken * 1e6) + " us, " +
@@ -51,8 +53,8 @@ std::vector<Case> op_time_cases() {
   for (const OpCase& it : op_cases()) {
     for (const Precision precision : every_precision) {
       const bool products = it.flops(1) > 0;
-      if (precision != Precision::float32 && !products) continue;
-      const std::string title = "op " + it.title() + (products ? ", " + name(precision) : "");
+      if (precision == Precision::tf32 && !products) continue;
+      const std::string title = "op " + it.title() + ", " + name(precision);
       cases.push_back({title, [=] { measure(it, precision, title); }});
     }
   }

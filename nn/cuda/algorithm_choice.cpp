@@ -4,16 +4,9 @@
 
 namespace steelyard::nn::cuda {
 
+// Never to half: small gradients would become 0. In bf16 factors are stored in bfloat16 already.
 bool allowed(Factors factors, Precision precision) {
-  switch (precision) {
-    case Precision::float32:
-      return factors == Factors::float32;
-    case Precision::tf32:
-      return factors != Factors::half;
-    case Precision::bf16:
-      break;
-  }
-  return true;
+  return factors == Factors::float32 || (factors == Factors::tf32 && precision != Precision::float32);
 }
 
 std::optional<Choice> choose(std::span<const Offer> offers, Precision precision, std::uint64_t limit,

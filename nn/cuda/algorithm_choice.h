@@ -20,7 +20,8 @@ class NoAlgorithm : public Failure {
   using Failure::Failure;
 };
 
-// To which format an algorithm rounds factors, finest first.
+// To which format an algorithm rounds factors in float32, finest first; half: IEEE's 16 bits, whose smallest
+// number is 6e-8.
 enum class Factors : std::uint8_t { float32, tf32, half };
 
 // Whether a worker of this precision may use it.

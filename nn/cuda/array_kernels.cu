@@ -8,29 +8,37 @@
 
 namespace steelyard::nn::cuda {
 
-void add_up(Stream& stream, std::uint64_t n, const float* from, float* to) {
-  const float* const before = to;
+template <class T>
+void add_up(Stream& stream, std::uint64_t n, const T* from, T* to) {
+  const T* const before = to;
   elementwise(stream, n, Sum(), to, from, before);
 }
 
-void give(Stream& stream, std::uint64_t n, const float* from, bool add, float* to) {
+template <class T>
+void give(Stream& stream, std::uint64_t n, const T* from, bool add, T* to) {
   if (add) return add_up(stream, n, from, to);
   if (to != from) stream.copy_array(to, from, n);
 }
 
 namespace {
 
-__global__ void add_to_rows(const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
-                            float* to) {
+struct Copy {
+  __device__ float operator()(std::uint64_t, float x) const { return x; }
+};
+
+template <class From, class To>
+__global__ void add_to_rows(const From* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
+                            To* to) {
   const std::uint64_t i = thread_number(), r = i / columns, c = i % columns;
-  if (r < rows) to[r * row + c] += bias[c];
+  if (r < rows) to[r * row + c] = to[r * row + c] + bias[c];
 }
 
 // A block takes 32 columns; its warps take rows in turn, so that each reads 32 neighbours at once, and add up
 // their sums in shared memory.
 constexpr unsigned summing_warps = 16;
 
-__global__ void sum_rows(const float* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
+template <class T>
+__global__ void sum_rows(const T* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out) {
   STEELYARD_SHARED(float, partial, [summing_warps][33]);
   const std::uint32_t column = blockIdx.x * 32 + threadIdx.x;
   float own = 0;
@@ -44,9 +52,10 @@ __global__ void sum_rows(const float* in, std::uint64_t rows, std::uint32_t colu
   out[column] = all;
 }
 
+template <class T>
 struct Itself : PlainColumns {
   static constexpr unsigned sums = 1;
-  const float* in;
+  const T* in;
   template <unsigned n>
   __device__ void operator()(const Column<n>&, std::uint64_t, std::uint64_t at, Pack<n> (&own)[1]) const {
     const Pack<n> values = load<n>(in + at);
@@ -57,9 +66,9 @@ struct Itself : PlainColumns {
 Runs one_run(std::uint64_t rows, std::uint32_t columns) { return {rows, rows, columns}; }
 
 // Bound by memory; copies 16 bytes at once if both pictures allow it.
-template <unsigned n>
-__global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t count, const float* from,
-                          std::uint32_t from_row, bool add, float* to, std::uint32_t to_row) {
+template <unsigned n, class T>
+__global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t count, const T* from,
+                          std::uint32_t from_row, bool add, T* to, std::uint32_t to_row) {
   const unsigned i = n * thread_in_sample();
   if (i >= all) return;
   const unsigned place = i / count, column = i - place * count;
@@ -70,8 +79,9 @@ __global__ void copy_some(std::uint32_t all, std::uint64_t places, std::uint32_t
 // A tile at a time through shared memory, so that reads and writes are both coalesced.
 constexpr unsigned turned_tile = 32, rows_of_threads = 8, max_matrices = 1024;
 
-__global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
-                          float* out, bool add) {
+template <class From, class To>
+__global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const From* in,
+                          To* out, bool add) {
   STEELYARD_SHARED(float, kept, [turned_tile][turned_tile + 1]);  // one more: avoids bank conflicts of
                                                                   // columns
   const unsigned x = threadIdx.x, first_row = blockIdx.y * turned_tile,
@@ -86,7 +96,7 @@ __global__ void turn_tile(std::uint32_t matrices, std::uint32_t rows, std::uint3
     for (unsigned y = threadIdx.y; y < turned_tile; y += rows_of_threads) {
       const unsigned row = first_row + x, column = first_column + y;
       if (row >= rows || column >= columns) continue;
-      float& to = out[begin + std::uint64_t{column} * rows + row];
+      To& to = out[begin + std::uint64_t{column} * rows + row];
       to = add ? to + kept[x][y] : kept[x][y];
     }
     __syncthreads();
@@ -137,43 +147,55 @@ __global__ void merge_runs(const std::uint64_t* from, std::uint64_t tokens, std:
 
 }  // namespace
 
-void add_bias(Stream& stream, const float* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
-              float* to) {
-  launch(stream, groups_of(rows * columns, 256), 256, &add_to_rows, bias, rows, columns, row, to);
+template <class From, class To>
+void cast(Stream& stream, std::uint64_t n, const From* from, bool add, To* to) {
+  const To* const before = to;
+  if (add) return elementwise(stream, n, Sum(), to, from, before);
+  elementwise(stream, n, Copy(), to, from);
 }
 
-void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
+template <class From, class To>
+void add_bias(Stream& stream, const From* bias, std::uint64_t rows, std::uint32_t columns, std::uint32_t row,
+              To* to) {
+  launch(stream, groups_of(rows * columns, 256), 256, &add_to_rows<From, To>, bias, rows, columns, row, to);
+}
+
+template <class T>
+void column_sums(Stream& stream, const T* in, std::uint64_t rows, std::uint32_t columns, bool add,
                  float* out) {
   CHECK(rows <= one_stage_rows, "sums of many rows need two stages");
-  launch(stream, groups_of(columns, 32), {32, summing_warps}, &sum_rows, in, rows, columns, add, out);
+  launch(stream, groups_of(columns, 32), {32, summing_warps}, &sum_rows<T>, in, rows, columns, add, out);
 }
 
 std::uint64_t column_sums_workspace(std::uint64_t rows, std::uint32_t columns) {
   return sums_size(one_run(rows, columns));
 }
 
-void column_sums(Stream& stream, const float* in, std::uint64_t rows, std::uint32_t columns, bool add,
-                 float* out, float* workspace) {
+template <class T>
+void column_sums(Stream& stream, const T* in, std::uint64_t rows, std::uint32_t columns, bool add, float* out,
+                 float* workspace) {
   constexpr std::uint64_t few = 512;
   if (rows <= few) return column_sums(stream, in, rows, columns, add, out);
-  sum_packs(stream, one_run(rows, columns), Itself{{}, in}, workspace, in);
-  column_sums(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
+  sum_packs(stream, one_run(rows, columns), Itself<T>{{}, in}, workspace, in);
+  column_sums<float>(stream, workspace, pieces_of(one_run(rows, columns)), columns, add, out);
 }
 
-void copy_columns(Stream& stream, const Columns& columns, const float* from, std::uint32_t from_row, bool add,
-                  float* to, std::uint32_t to_row) {
+template <class T>
+void copy_columns(Stream& stream, const Columns& columns, const T* from, std::uint32_t from_row, bool add,
+                  T* to, std::uint32_t to_row) {
   const std::uint64_t all = columns.places * columns.count;
   with_packs(can_pack(columns.count | from_row | to_row, from, to), [&](auto n) {
-    launch_in_samples(stream, columns.samples, all / n, &copy_some<n>, all, columns.places, columns.count,
+    launch_in_samples(stream, columns.samples, all / n, &copy_some<n, T>, all, columns.places, columns.count,
                       from, from_row, add, to, to_row);
   });
 }
 
-void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const float* in,
-          float* out, bool add) {
+template <class From, class To>
+void turn(Stream& stream, std::uint32_t matrices, std::uint32_t rows, std::uint32_t columns, const From* in,
+          To* out, bool add) {
   launch(stream,
          {groups_of(columns, turned_tile), groups_of(rows, turned_tile), std::min(matrices, max_matrices)},
-         {turned_tile, rows_of_threads}, &turn_tile, matrices, rows, columns, in, out, add);
+         {turned_tile, rows_of_threads}, &turn_tile<From, To>, matrices, rows, columns, in, out, add);
 }
 
 void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std::uint32_t rows,
@@ -187,5 +209,24 @@ void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std
     std::swap(keys, other);
   }
 }
+
+#define STEELYARD_OF_TYPE(T)                                                                        \
+  template void add_up(Stream&, std::uint64_t, const T*, T*);                                       \
+  template void give(Stream&, std::uint64_t, const T*, bool, T*);                                   \
+  template void column_sums(Stream&, const T*, std::uint64_t, std::uint32_t, bool, float*);         \
+  template void column_sums(Stream&, const T*, std::uint64_t, std::uint32_t, bool, float*, float*); \
+  template void copy_columns(Stream&, const Columns&, const T*, std::uint32_t, bool, T*, std::uint32_t);
+#define STEELYARD_OF_TYPES(From, To)                                                              \
+  template void cast(Stream&, std::uint64_t, const From*, bool, To*);                             \
+  template void add_bias(Stream&, const From*, std::uint64_t, std::uint32_t, std::uint32_t, To*); \
+  template void turn(Stream&, std::uint32_t, std::uint32_t, std::uint32_t, const From*, To*, bool);
+STEELYARD_OF_TYPE(float)
+STEELYARD_OF_TYPE(Bf16)
+STEELYARD_OF_TYPES(float, float)
+STEELYARD_OF_TYPES(float, Bf16)
+STEELYARD_OF_TYPES(Bf16, float)
+STEELYARD_OF_TYPES(Bf16, Bf16)
+#undef STEELYARD_OF_TYPE
+#undef STEELYARD_OF_TYPES
 
 }  // namespace steelyard::nn::cuda

@@ -20,13 +20,13 @@ constexpr unsigned longest_head = 128;
 // One block of a multiprocessor computes while another loads: with 256 threads, up to 128 registers each.
 constexpr unsigned threads = side * side, blocks_at_once = 2;
 
-template <unsigned each, unsigned n, unsigned strips>
-__global__ __launch_bounds__(threads, blocks_at_once) void attend(Sizes sizes, const float* x, float* output,
+template <unsigned each, unsigned n, unsigned strips, class T>
+__global__ __launch_bounds__(threads, blocks_at_once) void attend(Sizes sizes, const T* x, T* output,
                                                                   float* logarithms) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
-  const Matrix queries = sizes.rows(x, 0), keys = sizes.rows(x, 1), values = sizes.rows(x, 2);
+  const Matrix<T> queries = sizes.rows(x, 0), keys = sizes.rows(x, 1), values = sizes.rows(x, 2);
   const std::uint32_t begin = blockIdx.x * tile, end = sizes.causal ? begin + 1 : sizes.tokens;
   const Part rows = part_of_tile<each>(sizes, begin);
   float top[each], sum[each] = {};
@@ -68,8 +68,10 @@ __global__ __launch_bounds__(threads, blocks_at_once) void attend(Sizes sizes, c
 
 // ---- backward
 
+template <class T>
 struct Known {
-  const float *x, *output, *d_output, *logarithms;
+  const T *x, *output, *d_output;
+  const float* logarithms;
 };
 
 // A thread's queries: logarithms of the sums of exponentials, and sums over f of dO O.
@@ -77,7 +79,8 @@ template <unsigned each>
 struct OfQueries {
   float logarithms[each], dots[each];
 
-  __device__ OfQueries(const Sizes& sizes, const Known& known, std::uint32_t begin) {
+  template <class T>
+  __device__ OfQueries(const Sizes& sizes, const Known<T>& known, std::uint32_t begin) {
     for (unsigned i = 0; i < each; ++i) {
       const std::uint32_t query = begin + threadIdx.y + side * i;
       const bool real = query < sizes.tokens;
@@ -92,15 +95,14 @@ struct OfQueries {
 };
 
 // Writes `dots` for key_gradients.
-template <unsigned each, unsigned n, unsigned strips>
-__global__ __launch_bounds__(threads, blocks_at_once) void query_gradients(Sizes sizes, Known known,
-                                                                           float* dots, bool add,
-                                                                           float* d_x) {
+template <unsigned each, unsigned n, unsigned strips, class T>
+__global__ __launch_bounds__(threads, blocks_at_once) void query_gradients(Sizes sizes, Known<T> known,
+                                                                           float* dots, bool add, T* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
-  const Matrix queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);
-  const Matrix values = sizes.rows(known.x, 2), slopes{known.d_output + sizes.result(), sizes.features};
+  const Matrix<T> queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);
+  const Matrix<T> values = sizes.rows(known.x, 2), slopes{known.d_output + sizes.result(), sizes.features};
   const std::uint32_t begin = blockIdx.x * tile, end = sizes.causal ? begin + 1 : sizes.tokens;
   const Part rows = part_of_tile<each>(sizes, begin);
   const OfQueries<each> of(sizes, known, begin);
@@ -129,15 +131,15 @@ __global__ __launch_bounds__(threads, blocks_at_once) void query_gradients(Sizes
 }
 
 // The same with rows and columns exchanged: rows are keys.
-template <unsigned each, unsigned n, unsigned strips>
-__global__ __launch_bounds__(threads, blocks_at_once) void key_gradients(Sizes sizes, Known known,
+template <unsigned each, unsigned n, unsigned strips, class T>
+__global__ __launch_bounds__(threads, blocks_at_once) void key_gradients(Sizes sizes, Known<T> known,
                                                                          const float* dots, bool add,
-                                                                         float* d_x) {
+                                                                         T* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
   constexpr unsigned tile = side * each;
-  const Matrix queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);
-  const Matrix values = sizes.rows(known.x, 2), slopes{known.d_output + sizes.result(), sizes.features};
+  const Matrix<T> queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);
+  const Matrix<T> values = sizes.rows(known.x, 2), slopes{known.d_output + sizes.result(), sizes.features};
   const std::uint32_t begin = blockIdx.x * tile;
   const Part rows = part_of_tile<each>(sizes, begin);
   Result<each, n, strips> d_keys, d_values;
@@ -173,13 +175,13 @@ __global__ __launch_bounds__(threads, blocks_at_once) void key_gradients(Sizes s
 }
 
 // All gradients, if all tokens fit into one tile: probabilities and dP are computed once.
-template <unsigned each, unsigned n, unsigned strips>
-__global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Sizes sizes, Known known,
-                                                                             bool add, float* d_x) {
+template <unsigned each, unsigned n, unsigned strips, class T>
+__global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Sizes sizes, Known<T> known,
+                                                                             bool add, T* d_x) {
   STEELYARD_SHARED(Space<each>, space, [1]);
   STEELYARD_SHARED(Weights<each>, weights, [1]);
-  const Matrix queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);
-  const Matrix values = sizes.rows(known.x, 2), slopes{known.d_output + sizes.result(), sizes.features};
+  const Matrix<T> queries = sizes.rows(known.x, 0), keys = sizes.rows(known.x, 1);
+  const Matrix<T> values = sizes.rows(known.x, 2), slopes{known.d_output + sizes.result(), sizes.features};
   const Part all = part_of_tile<each>(sizes, 0);
   const OfQueries<each> of(sizes, known, 0);
   // Puts weights[i][j] at [row][column], or at [column][row].
@@ -191,7 +193,7 @@ __global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Siz
       }
     }
   };
-  const auto give = [&](const Matrix& b, unsigned part) {
+  const auto give = [&](const Matrix<T>& b, unsigned part) {
     Result<each, n, strips> result;
     result.add(weights[0], all.groups, b, all, sizes, space[0]);
     result.store(0, sizes, d_x + sizes.part(part), 3 * sizes.features, add);
@@ -218,7 +220,7 @@ __global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Siz
 }
 
 // n and strips: for heads of up to 16 n strips features.
-template <unsigned each, unsigned n, unsigned strips>
+template <class T, unsigned each, unsigned n, unsigned strips>
 class AttentionOp final : public CudaOp {
  public:
   AttentionOp(const Attention& op, const OpPlace& place, const Context& context)
@@ -231,24 +233,26 @@ class AttentionOp final : public CudaOp {
                .scale = 1 / sqrtf(static_cast<float>(place.output.channels / op.heads))},
         logarithms_(std::uint64_t{sizes_.tokens} * heads_ * place.micro_batch) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
-    launch(context_.stream, blocks(pass), {side, side}, &attend<each, n, strips>,
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
+    launch(context_.stream, blocks(pass), {side, side}, &attend<each, n, strips, T>,
            sizes(call.inputs[0], call.output), call.inputs[0], call.output, logarithms_.data());
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    const Known known{call.inputs[0], call.output, call.d_output, logarithms_.data()};
+    const Known<T> known{call.inputs[0], call.output, call.d_output, logarithms_.data()};
     const Sizes sizes = this->sizes(known.x, known.d_output, to);
     if (one_tile()) {
-      launch(context_.stream, blocks(pass), {side, side}, &gradients_of_tile<each, n, strips>, sizes, known,
-             add, to);
+      launch(context_.stream, blocks(pass), {side, side}, &gradients_of_tile<each, n, strips, T>, sizes,
+             known, add, to);
       return;
     }
-    launch(context_.stream, blocks(pass), {side, side}, &query_gradients<each, n, strips>, sizes, known,
+    launch(context_.stream, blocks(pass), {side, side}, &query_gradients<each, n, strips, T>, sizes, known,
            call.workspace, add, to);
-    launch(context_.stream, blocks(pass), {side, side}, &key_gradients<each, n, strips>, sizes, known,
+    launch(context_.stream, blocks(pass), {side, side}, &key_gradients<each, n, strips, T>, sizes, known,
            call.workspace, add, to);
   }
 
@@ -265,7 +269,7 @@ class AttentionOp final : public CudaOp {
   template <class... Arrays>
   [[nodiscard]] Sizes sizes(const Arrays*... arrays) const {
     Sizes sizes = sizes_;
-    sizes.fours = can_pack(sizes.length, arrays...);
+    sizes.fours = are_packs_of<4>(sizes.length, arrays...);
     return sizes;
   }
 
@@ -274,12 +278,12 @@ class AttentionOp final : public CudaOp {
   DeviceArray<float> logarithms_;  // of the sum of exponentials of each query's scores
 };
 
-template <unsigned each>
+template <class T, unsigned each>
 std::unique_ptr<Op> make_with_tiles(const Attention& op, const OpPlace& place, const Context& context) {
   const std::uint32_t length = place.output.channels / op.heads;
-  if (length > 64) return std::make_unique<AttentionOp<each, 4, 2>>(op, place, context);
-  if (length > 32) return std::make_unique<AttentionOp<each, 4, 1>>(op, place, context);
-  return std::make_unique<AttentionOp<each, 2, 1>>(op, place, context);
+  if (length > 64) return std::make_unique<AttentionOp<T, each, 4, 2>>(op, place, context);
+  if (length > 32) return std::make_unique<AttentionOp<T, each, 4, 1>>(op, place, context);
+  return std::make_unique<AttentionOp<T, each, 2, 1>>(op, place, context);
 }
 
 }  // namespace
@@ -291,9 +295,12 @@ std::unique_ptr<Op> make(const Attention& op, const OpPlace& place, const Contex
                                                " features; on a CUDA device they have up to " +
                                                std::to_string(longest_head) + ": take more heads");
   }
-  if (tokens <= side) return make_with_tiles<1>(op, place, context);
-  if (tokens <= 2 * side) return make_with_tiles<2>(op, place, context);
-  return make_with_tiles<4>(op, place, context);
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    using T = decltype(number);
+    if (tokens <= side) return make_with_tiles<T, 1>(op, place, context);
+    if (tokens <= 2 * side) return make_with_tiles<T, 2>(op, place, context);
+    return make_with_tiles<T, 4>(op, place, context);
+  });
 }
 
 }  // namespace steelyard::nn::cuda

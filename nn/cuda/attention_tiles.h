@@ -14,9 +14,10 @@ constexpr unsigned side = 16;
 constexpr unsigned strip = 32, pitch = strip + 4;  // features at once; avoids bank conflicts of rows
 
 // A row per token.
+template <class T>
 struct Matrix {
-  const float* first;
-  std::uint64_t row;  // floats from one to the next
+  const T* first;
+  std::uint64_t row;  // numbers from one to the next
 };
 
 struct Sizes {
@@ -36,7 +37,10 @@ struct Sizes {
   __device__ std::uint64_t queries() const {
     return (std::uint64_t{blockIdx.z} * gridDim.y + blockIdx.y) * tokens;
   }
-  __device__ Matrix rows(const float* x, unsigned of) const { return {x + part(of), 3 * features}; }
+  template <class T>
+  __device__ Matrix<T> rows(const T* x, unsigned of) const {
+    return {x + part(of), 3 * features};
+  }
   __device__ bool sees(std::uint32_t query, std::uint32_t key) const {
     return key < tokens && (!causal || key <= query);
   }
@@ -71,8 +75,9 @@ struct alignas(16) Weights {
 };
 
 // Loads `columns` columns of a part's rows; zero outside the tokens or features.
-__device__ inline void fetch(const Matrix& from, const Sizes& sizes, const Part& part, std::uint32_t feature,
-                             unsigned columns, unsigned to_row, float* to) {
+template <class T>
+__device__ void fetch(const Matrix<T>& from, const Sizes& sizes, const Part& part, std::uint32_t feature,
+                      unsigned columns, unsigned to_row, float* to) {
   const unsigned thread = threadIdx.y * side + threadIdx.x, rows = side * part.groups;
   if (sizes.fours) {
     const unsigned packs = columns / 4;
@@ -87,7 +92,7 @@ __device__ inline void fetch(const Matrix& from, const Sizes& sizes, const Part&
   for (unsigned i = thread; i < rows * columns; i += side * side) {
     const std::uint32_t token = part.begin + i / columns, f = feature + i % columns;
     const bool inside = token < sizes.tokens && f < sizes.length;
-    to[i / columns * to_row + i % columns] = inside ? from.first[token * from.row + f] : 0;
+    to[i / columns * to_row + i % columns] = inside ? float{from.first[token * from.row + f]} : 0;
   }
 }
 
@@ -106,8 +111,8 @@ __device__ void multiply_strip(const float* a, const float* b, float (&sums)[eac
 }
 
 // sums[i][j] = sum over all features of a[row i] b[row j]; zero outside the parts.
-template <unsigned each>
-__device__ void multiply(const Matrix& a, const Part& a_part, const Matrix& b, const Part& b_part,
+template <unsigned each, class T>
+__device__ void multiply(const Matrix<T>& a, const Part& a_part, const Matrix<T>& b, const Part& b_part,
                          const Sizes& sizes, Space<each>& space, float (&sums)[each][each]) {
   float *const of_a = space.x, *const of_b = space.x + side * each * pitch;
   for (unsigned i = 0; i < each; ++i)
@@ -137,8 +142,8 @@ struct Result {
 
   // Adds the sum over j of weights[row][j] b[j], to `groups` groups of rows. One instantiation per strip:
   // with a loop index the result would not stay in registers.
-  template <unsigned s = 0>
-  __device__ void add(const Weights<each>& weights, unsigned groups, const Matrix& b, const Part& b_part,
+  template <unsigned s = 0, class T>
+  __device__ void add(const Weights<each>& weights, unsigned groups, const Matrix<T>& b, const Part& b_part,
                       const Sizes& sizes, Space<each>& space) {
     constexpr unsigned width = side * n;
     fetch(b, sizes, b_part, s * width, width, width, space.x);
@@ -163,14 +168,15 @@ struct Result {
     }
   }
 
-  __device__ void store(std::uint32_t begin, const Sizes& sizes, float* to, std::uint64_t row,
+  template <class T>
+  __device__ void store(std::uint32_t begin, const Sizes& sizes, T* to, std::uint64_t row,
                         bool add_to) const {
     for (unsigned i = 0; i < each; ++i) {
       const std::uint32_t token = begin + threadIdx.y + side * i;
       if (token >= sizes.tokens) return;
       for (unsigned s = 0; s < strips; ++s) {
         const std::uint32_t f = (s * side + threadIdx.x) * n;
-        float* const at = to + token * row + f;
+        T* const at = to + token * row + f;
         Pack<n> pack;
         for (unsigned c = 0; c < n; ++c) pack.x[c] = x[i][s][c];
         if (!sizes.fours) {

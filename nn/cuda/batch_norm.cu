@@ -39,37 +39,70 @@ struct Groups {
 
 // Sums after subtracting the first value of the group's channel, so that a mean far from zero costs no
 // precision of the variance.
+template <class T>
 struct Measure {
   static constexpr unsigned sums = 2;
-  const float* x;
+  const T* x;
   Groups groups;
   std::uint32_t channels;
-  __device__ void operator()(unsigned group, std::uint64_t row, std::uint32_t channel, std::uint64_t at,
-                             float (&own)[2]) const {
+
+  template <unsigned n>
+  __device__ Pack<n> of_column(unsigned group, std::uint32_t channel) const {
+    return load<n>(x + group * groups.samples * groups.pixels * channels + channel);
+  }
+  template <unsigned n>
+  __device__ void operator()(const Pack<n>& first, std::uint64_t row, std::uint64_t at,
+                             Pack<n> (&own)[2]) const {
     if (row >= groups.real_rows()) return;
-    const float away = x[at] - x[group * groups.samples * groups.pixels * channels + channel];
-    own[0] += away;
-    own[1] += away * away;
+    const Pack<n> values = load<n>(x + at);
+    for (unsigned i = 0; i < n; ++i) {
+      const float away = values.x[i] - first.x[i];
+      own[0].x[i] += away;
+      own[1].x[i] += away * away;
+    }
   }
 };
 
 // The gradient behind the tail, and its sums. Padded samples have none and need no special case.
+template <class T>
 struct TailGradient {
   static constexpr unsigned sums = 2;
-  const float *x, *output, *d_output;
-  float* gradient;    // null if it equals d_output
-  float* d_residual;  // null if not needed
+  const T *x, *output, *d_output;
+  T* gradient;    // null if it equals d_output
+  T* d_residual;  // null if not needed
   const float *mean, *reciprocal;
   std::uint32_t channels;
   bool relu;
-  __device__ void operator()(unsigned group, std::uint64_t, std::uint32_t channel, std::uint64_t at,
-                             float (&own)[2]) const {
+
+  template <unsigned n>
+  struct OfColumn {
+    Pack<n> mean, reciprocal;
+  };
+  template <unsigned n>
+  __device__ OfColumn<n> of_column(unsigned group, std::uint32_t channel) const {
     const std::uint64_t set = std::uint64_t{group} * channels + channel;
-    const float g = relu && output[at] <= 0 ? 0 : d_output[at];
-    if (gradient != nullptr) gradient[at] = g;
-    if (d_residual != nullptr) d_residual[at] += g;
-    own[0] += g;
-    own[1] += g * ((x[at] - mean[set]) * reciprocal[set]);
+    OfColumn<n> of;
+    for (unsigned i = 0; i < n; ++i) {
+      of.mean.x[i] = mean[set + i];
+      of.reciprocal.x[i] = reciprocal[set + i];
+    }
+    return of;
+  }
+  template <unsigned n>
+  __device__ void operator()(const OfColumn<n>& of, std::uint64_t, std::uint64_t at,
+                             Pack<n> (&own)[2]) const {
+    Pack<n> g = load<n>(d_output + at);
+    const Pack<n> values = load<n>(x + at);
+    if (relu) {
+      const Pack<n> shown = load<n>(output + at);
+      for (unsigned i = 0; i < n; ++i) g.x[i] = shown.x[i] <= 0 ? 0 : g.x[i];
+    }
+    if (gradient != nullptr) store(gradient + at, g);
+    if (d_residual != nullptr) store(d_residual + at, g, true);
+    for (unsigned i = 0; i < n; ++i) {
+      own[0].x[i] += g.x[i];
+      own[1].x[i] += g.x[i] * ((values.x[i] - of.mean.x[i]) * of.reciprocal.x[i]);
+    }
   }
 };
 
@@ -97,7 +130,8 @@ __device__ bool whole_sums(const float* partials, unsigned groups, unsigned piec
   return true;
 }
 
-__global__ void finish_statistics(const float* x, Groups groups, std::uint32_t channels, unsigned pieces,
+template <class T>
+__global__ void finish_statistics(const T* x, Groups groups, std::uint32_t channels, unsigned pieces,
                                   float epsilon, const float* partials, Statistics to) {
   double sum = 0, squares = 0;
   if (!whole_sums(partials, gridDim.y, pieces, channels, sum, squares)) return;
@@ -120,13 +154,14 @@ __global__ void known_statistics(const float* mean, const float* variance, std::
   to.reciprocal[channel] = 1 / sqrtf(variance[channel] + epsilon);
 }
 
+template <class T>
 struct Normalize {
   template <unsigned n>
   struct OfColumn {
     Pack<n> mean, scale, bias;
   };
-  const float *x, *residual;
-  float* output;
+  const T *x, *residual;
+  T* output;
   const float *mean, *reciprocal, *weight, *bias;
   std::uint32_t channels;
   bool relu;
@@ -195,14 +230,15 @@ __global__ void put_gradients(Groups groups, unsigned number, std::uint32_t chan
   to = static_cast<float>(add ? to + all : all);
 }
 
+template <class T>
 struct InputGradients {
   template <unsigned n>
   struct OfColumn {
     Pack<n> mean, reciprocal, scale, constant, by_y;
     std::uint64_t real_rows;
   };
-  const float *x, *gradient;
-  float* d_x;
+  const T *x, *gradient;
+  T* d_x;
   Statistics from;
   const float* weight;
   Groups groups;
@@ -239,6 +275,7 @@ struct InputGradients {
   }
 };
 
+template <class T>
 class BatchNormOp final : public CudaOp {
  public:
   BatchNormOp(const BatchNorm& op, const OpPlace& place, FusedTail tail, const Context& context)
@@ -252,48 +289,51 @@ class BatchNormOp final : public CudaOp {
         sets_(std::uint64_t{runs(place.micro_batch).count()} * channels_),
         kept_(5 * sets_) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     const Runs grouped = runs(pass.size());
-    const float* const x = call.inputs[0];
+    const T* const x = call.inputs[0];
     if (pass.training) {
-      sum_columns(context_.stream, grouped, Measure{x, groups(pass), channels_}, call.workspace);
-      launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_statistics, x,
-             groups(pass), channels_, pieces_of(grouped), epsilon_, call.workspace, statistics());
+      sum_packs(context_.stream, grouped, Measure<T>{x, groups(pass), channels_}, call.workspace, x);
+      launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_statistics<T>,
+             x, groups(pass), channels_, pieces_of(grouped), epsilon_, call.workspace, statistics());
     } else {
       launch(context_.stream, groups_of(channels_, 256), 256, &known_statistics,
              call.parameters[running_mean], call.parameters[running_var], channels_, epsilon_, statistics());
     }
-    const float* const residual = tail_.add ? call.inputs[1] : nullptr;
-    const Normalize f{x,
-                      residual,
-                      call.output,
-                      statistics().mean,
-                      statistics().reciprocal,
-                      call.parameters[weight],
-                      call.parameters[bias],
-                      channels_,
-                      tail_.relu};
+    const T* const residual = tail_.add ? call.inputs[1] : nullptr;
+    const Normalize<T> f{x,
+                         residual,
+                         call.output,
+                         statistics().mean,
+                         statistics().reciprocal,
+                         call.parameters[weight],
+                         call.parameters[bias],
+                         channels_,
+                         tail_.relu};
     const Runs one{grouped.rows, grouped.rows, channels_};
     sweep_columns(context_.stream, pass.training ? grouped : one, f, x, residual, call.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const Runs grouped = runs(pass.size());
-    const InputGradient d_x = call.d_inputs[0];
-    const InputGradient d_residual = tail_.add ? call.d_inputs[1] : InputGradient{};
+    const GradientOf<T> d_x = call.d_inputs[0];
+    const GradientOf<T> d_residual = tail_.add ? call.d_inputs[1] : GradientOf<T>{};
     // The buffer for the gradient behind the tail: the residual's, if needed, else d_output.
-    float* const gradient = d_residual.to != nullptr && !d_residual.add ? d_residual.to : call.d_output;
+    T* const gradient = d_residual.to != nullptr && !d_residual.add ? d_residual.to : call.d_output;
     const bool writes = tail_.relu || gradient != call.d_output;
-    const TailGradient sums{call.inputs[0],
-                            call.output,
-                            call.d_output,
-                            writes ? gradient : nullptr,
-                            d_residual.add ? d_residual.to : nullptr,
-                            statistics().mean,
-                            statistics().reciprocal,
-                            channels_,
-                            tail_.relu};
-    sum_columns(context_.stream, grouped, sums, call.workspace);
+    const TailGradient<T> sums{call.inputs[0],
+                               call.output,
+                               call.d_output,
+                               writes ? gradient : nullptr,
+                               d_residual.add ? d_residual.to : nullptr,
+                               statistics().mean,
+                               statistics().reciprocal,
+                               channels_,
+                               tail_.relu};
+    sum_packs(context_.stream, grouped, sums, call.workspace, sums.x, sums.output, sums.d_output,
+              sums.gradient, sums.d_residual);
     launch(context_.stream, {groups_of(channels_, 32), grouped.count()}, {32, warps}, &finish_gradients,
            call.workspace, pieces_of(grouped), channels_, statistics());
     ParameterGradients gradients{};
@@ -301,8 +341,8 @@ class BatchNormOp final : public CudaOp {
     launch(context_.stream, {groups_of(channels_, 32), parameters}, {32, warps}, &put_gradients, groups(pass),
            grouped.count(), channels_, statistics(), call.add, gradients);
     if (d_x.to == nullptr) return;
-    const InputGradients f{call.inputs[0],          gradient,     d_x.to,    statistics(),
-                           call.parameters[weight], groups(pass), channels_, d_x.add};
+    const InputGradients<T> f{call.inputs[0],          gradient,     d_x.to,    statistics(),
+                              call.parameters[weight], groups(pass), channels_, d_x.add};
     sweep_columns(context_.stream, grouped, f, call.inputs[0], gradient, d_x.to);
   }
 
@@ -342,7 +382,9 @@ class BatchNormOp final : public CudaOp {
 
 std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
                                     const Context& context) {
-  return std::make_unique<BatchNormOp>(op, place, tail, context);
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<BatchNormOp<decltype(number)>>(op, place, tail, context);
+  });
 }
 
 std::unique_ptr<Op> make(const BatchNorm& op, const OpPlace& place, const Context& context) {

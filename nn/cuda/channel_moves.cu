@@ -9,8 +9,9 @@ namespace steelyard::nn::cuda {
 namespace {
 
 // Reads channels, as `groups` rows of this length, column by column.
-__global__ void shuffle(std::uint32_t all, std::uint32_t groups, std::uint32_t length, const float* from,
-                        bool add, float* to) {
+template <class T>
+__global__ void shuffle(std::uint32_t all, std::uint32_t groups, std::uint32_t length, const T* from,
+                        bool add, T* to) {
   const unsigned i = thread_in_sample();
   if (i >= all) return;
   const unsigned channels = groups * length, c = i % channels;
@@ -19,6 +20,7 @@ __global__ void shuffle(std::uint32_t all, std::uint32_t groups, std::uint32_t l
   to[sample + i] = add ? to[sample + i] + value : value;
 }
 
+template <class T>
 class ChannelShuffleOp final : public CudaOp {
  public:
   ChannelShuffleOp(const ChannelShuffle& op, const OpPlace& place, const Context& context)
@@ -27,15 +29,17 @@ class ChannelShuffleOp final : public CudaOp {
         groups_(op.groups),
         length_(place.output.channels / op.groups) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
-    launch_in_samples(context_.stream, pass.size(), all_, &shuffle, all_, groups_, length_, call.inputs[0],
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
+    launch_in_samples(context_.stream, pass.size(), all_, &shuffle<T>, all_, groups_, length_, call.inputs[0],
                       false, call.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    launch_in_samples(context_.stream, pass.size(), all_, &shuffle, all_, length_, groups_, call.d_output,
+    launch_in_samples(context_.stream, pass.size(), all_, &shuffle<T>, all_, length_, groups_, call.d_output,
                       add, to);
   }
 
@@ -47,9 +51,9 @@ class ChannelShuffleOp final : public CudaOp {
 
 // A slice: one sweep in each direction; backward also writes the zeros beside the slice.
 
-template <unsigned n>
+template <unsigned n, class T>
 __global__ void put_back(std::uint32_t all, std::uint32_t channels, std::uint32_t begin, std::uint32_t length,
-                         const float* d_output, float* d_input) {
+                         const T* d_output, T* d_input) {
   const unsigned i = n * thread_in_sample();
   if (i >= all) return;
   const unsigned place = i / channels, c = i - place * channels - begin;  // before the slice it wraps
@@ -59,6 +63,7 @@ __global__ void put_back(std::uint32_t all, std::uint32_t channels, std::uint32_
   store<n>(d_input + sample * all + i, values);
 }
 
+template <class T>
 class ChannelSliceOp final : public CudaOp {
  public:
   ChannelSliceOp(const ChannelSlice& op, const OpPlace& place, const Context& context)
@@ -68,13 +73,15 @@ class ChannelSliceOp final : public CudaOp {
         begin_(op.begin),
         length_(op.end - op.begin) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     copy_columns(context_.stream, {pass.size(), places_, length_}, call.inputs[0] + begin_, channels_, false,
                  call.output, length_);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
-    const InputGradient d_input = call.d_inputs[0];
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
+    const GradientOf<T> d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
     if (d_input.add) {
       copy_columns(context_.stream, {pass.size(), places_, length_}, call.d_output, length_, true,
@@ -83,8 +90,8 @@ class ChannelSliceOp final : public CudaOp {
     }
     const std::uint64_t all = places_ * channels_;
     with_packs(can_pack(channels_ | begin_ | length_, call.d_output, d_input.to), [&](auto n) {
-      launch_in_samples(context_.stream, pass.size(), all / n, &put_back<n>, all, channels_, begin_, length_,
-                        call.d_output, d_input.to);
+      launch_in_samples(context_.stream, pass.size(), all / n, &put_back<n, T>, all, channels_, begin_,
+                        length_, call.d_output, d_input.to);
     });
   }
 
@@ -97,6 +104,7 @@ class ChannelSliceOp final : public CudaOp {
 
 // Concat: one copy per input.
 
+template <class T>
 class ConcatOp final : public CudaOp {
  public:
   ConcatOp(const Concat& /*op*/, const OpPlace& place, const Context& context)
@@ -104,7 +112,8 @@ class ConcatOp final : public CudaOp {
     for (const Shape& in : place.inputs) parts_.push_back(in.channels);
   }
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     std::uint32_t begin = 0;
     for (std::size_t i = 0; i < parts_.size(); begin += parts_[i++]) {
       copy_columns(context_.stream, {pass.size(), places_, parts_[i]}, call.inputs[i], parts_[i], false,
@@ -112,7 +121,8 @@ class ConcatOp final : public CudaOp {
     }
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     std::uint32_t begin = 0;
     for (std::size_t i = 0; i < parts_.size(); begin += parts_[i++]) {
       const auto [to, add] = call.d_inputs[i];
@@ -132,8 +142,8 @@ class ConcatOp final : public CudaOp {
 
 }  // namespace
 
-STEELYARD_OP_HERE(ChannelShuffle, ChannelShuffleOp)
-STEELYARD_OP_HERE(ChannelSlice, ChannelSliceOp)
-STEELYARD_OP_HERE(Concat, ConcatOp)
+STEELYARD_STORED_OP(ChannelShuffle, ChannelShuffleOp)
+STEELYARD_STORED_OP(ChannelSlice, ChannelSliceOp)
+STEELYARD_STORED_OP(Concat, ConcatOp)
 
 }  // namespace steelyard::nn::cuda

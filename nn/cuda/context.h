@@ -11,6 +11,7 @@
 
 #include "nn/cuda/products.h"
 #include "nn/cuda/runtime.h"
+#include "nn/cuda/typed_calls.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cuda {

@@ -190,7 +190,9 @@ class Network::Impl {
             },
             [this](const BatchNorm& op, const OpPlace& place, FusedTail tail) {
               return make_batch_norm(op, place, tail, context_);
-            }};
+            },
+            storage_of(model_.precision()),
+            [this](const OpPlace& place) { return make_cast(place, context_); }};
   }
   [[nodiscard]] LossOptions loss_options() const {
     return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
@@ -270,9 +272,12 @@ class Network::Impl {
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const Step& step = plan_.steps[i];
       if (!step.learns) continue;
-      calls_.backward(
-          buffers(), pass, step, !variant.first,
-          [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
+      calls_.backward(buffers(), pass, step, !variant.first,
+                      [&](std::uint64_t size, Storage storage, const float* from, float* to) {
+                        if (storage == Storage::float32) return add_up(compute_, size, from, to);
+                        add_up(compute_, size, reinterpret_cast<const Bf16*>(from),
+                               reinterpret_cast<Bf16*>(to));
+                      });
       if (variant.last && !step.final.empty()) take_back(i, step.final, range);
     }
     if (!variant.last) return;

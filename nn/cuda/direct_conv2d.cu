@@ -106,8 +106,8 @@ __device__ std::uint32_t met(std::uint32_t first, std::uint32_t k, std::uint32_t
 }
 
 // Stores `real` of n sums to the output.
-template <unsigned n>
-__device__ void put(Pack<n> sums, unsigned real, const float* bias, bool add, bool packed, float* to) {
+template <unsigned n, class T>
+__device__ void put(Pack<n> sums, unsigned real, const float* bias, bool add, bool packed, T* to) {
   for (unsigned k = 0; k < real; ++k) {
     if (bias != nullptr) sums.x[k] += bias[k];
     if (add) sums.x[k] += to[k];
@@ -119,18 +119,18 @@ __device__ void put(Pack<n> sums, unsigned real, const float* bias, bool add, bo
   }
 }
 
-template <unsigned n, bool back>
-__global__ void gather(Geometry g, std::uint64_t places, const float* from, const float* arranged,
-                       const float* bias, bool add, bool packed, float* to) {
+template <unsigned n, bool back, class T>
+__global__ void gather(Geometry g, std::uint64_t places, const T* from, const float* arranged,
+                       const float* bias, bool add, bool packed, T* to) {
   const std::uint64_t t = thread_number();
   const unsigned parts_of_group = g.across / n, parts = g.groups * parts_of_group;
   const std::uint64_t place = t / parts * places_each;
   if (place >= places) return;
   const auto part = static_cast<std::uint32_t>(t % parts);
   const unsigned group = part / parts_of_group, channel = part % parts_of_group * n;
-  const float* const zeros = arranged + g.weights();
+  const T* const zeros = reinterpret_cast<const T*>(arranged + g.weights());
   const float* const weights = arranged + group * g.kernel() * g.from.each * g.across + channel;
-  const float* pictures[places_each];
+  const T* pictures[places_each];
   std::uint32_t first_row[places_each], first_column[places_each];
   for (unsigned p = 0; p < places_each; ++p) {
     const bool exists = place + p < places;
@@ -146,7 +146,7 @@ __global__ void gather(Geometry g, std::uint64_t places, const float* from, cons
     std::uint32_t rows[places_each];
     for (unsigned p = 0; p < places_each; ++p) rows[p] = met<back>(first_row[p], r, g.stride, g.from.height);
     for (unsigned q = 0; q < g.columns; ++q) {
-      const float* at[places_each];
+      const T* at[places_each];
       bool any = false;
       for (unsigned p = 0; p < places_each; ++p) {
         const std::uint32_t column = met<back>(first_column[p], q, g.stride, g.from.width);
@@ -174,11 +174,11 @@ __global__ void gather(Geometry g, std::uint64_t places, const float* from, cons
 }
 
 // The first `real` of n numbers, then zeros.
-template <unsigned n>
-__device__ Pack<n> load_some(const float* at, unsigned real, bool packed) {
+template <unsigned n, class T>
+__device__ Pack<n> load_some(const T* at, unsigned real, bool packed) {
   if (packed) return load<n>(at);
   Pack<n> pack;
-  for (unsigned k = 0; k < n; ++k) pack.x[k] = k < real ? at[k] : 0;
+  for (unsigned k = 0; k < n; ++k) pack.x[k] = k < real ? float{at[k]} : 0;
   return pack;
 }
 
@@ -218,8 +218,8 @@ __device__ Tile tile_of(const Geometry& g, std::uint64_t tiles_of_weights, std::
 
 // blockIdx.y is the chunk. A row of `partial` has all weights in the order of kernels, and then all biases,
 // `across` per group.
-template <unsigned ins, unsigned outs>
-__global__ void weigh(Geometry g, Places places, const float* input, const float* d_output, bool in_packed,
+template <unsigned ins, unsigned outs, class T>
+__global__ void weigh(Geometry g, Places places, const T* input, const T* d_output, bool in_packed,
                       bool out_packed, float* partial) {
   const std::uint64_t parts = std::uint64_t{g.groups} * (g.across / outs);
   const std::uint64_t tiles = g.kernel() * groups_of(g.from.each, ins) * parts;
@@ -228,7 +228,7 @@ __global__ void weigh(Geometry g, Places places, const float* input, const float
   const unsigned out_real = g.to.each - tile.out < outs ? g.to.each - tile.out : outs;
   const unsigned in_real = g.from.each - tile.in < ins ? g.from.each - tile.in : ins;
   const std::uint64_t first = tile.group * g.to.each + tile.out;
-  const float* const x_channel = input + tile.group * g.from.each + tile.in;
+  const T* const x_channel = input + tile.group * g.from.each + tile.in;
 
   const std::uint64_t begin = blockIdx.y * places.chunk;
   const std::uint64_t end = begin + places.chunk < places.all ? begin + places.chunk : places.all;
@@ -239,7 +239,7 @@ __global__ void weigh(Geometry g, Places places, const float* input, const float
   for (std::uint64_t place = begin; place < end; ++place) {
     const std::uint32_t row = first_met<false>(y, g.stride, g.padding_rows) + tile.row;
     const std::uint32_t column = first_met<false>(x, g.stride, g.padding_columns) + tile.column;
-    const float* const d_at = d_output + place * g.to.channels + first;
+    const T* const d_at = d_output + place * g.to.channels + first;
     if (tile.of_bias) {
       const Pack<outs> d = load_some<outs>(d_at, out_real, out_packed);
       for (unsigned k = 0; k < outs; ++k) sums[0].x[k] += d.x[k];
@@ -287,6 +287,7 @@ Picture picture(Shape shape, std::uint32_t groups) {
   return {shape.height, shape.width, shape.channels, shape.channels / groups};
 }
 
+template <class T>
 class DirectConv2d final : public CudaOp {
  public:
   DirectConv2d(const Conv2d& op, const OpPlace& place, const Context& context)
@@ -298,12 +299,14 @@ class DirectConv2d final : public CudaOp {
     workspace_ = std::max({arranged(ahead_), arranged(back_), partial});
   }
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     gather_all(ahead_, pass, call.inputs[0], call.parameters[0], bias_ ? call.parameters[1] : nullptr, false,
                call.workspace, call.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto weigh_by = [&](auto ins, auto outs) { weigh_all<ins, outs>(pass, call); };
     constexpr std::integral_constant<unsigned, 1> one;
     constexpr std::integral_constant<unsigned, 4> four;
@@ -336,15 +339,15 @@ class DirectConv2d final : public CudaOp {
   }
   static std::uint64_t arranged(const Geometry& g) { return g.weights() + g.from.each; }
 
-  void gather_all(const Geometry& g, const Pass& pass, const float* from, const float* weights,
-                  const float* bias, bool add, float* workspace, float* to) const {
+  void gather_all(const Geometry& g, const Pass& pass, const T* from, const float* weights, const float* bias,
+                  bool add, float* workspace, T* to) const {
     launch_by_pair(context_.stream, g, &arrange, weights, workspace);
     const std::uint64_t places = std::uint64_t{pass.size()} * g.to.height * g.to.width;
-    const bool packed = g.across == 1 || can_pack(g.to.each, to);
-    with_packs(g.across > 1, [&](auto n) {
+    const bool packed = g.across == 1 || are_packs_of<4>(g.to.each, to);
+    with_packs(Packing<4>{g.across > 1}, [&](auto n) {
       const std::uint64_t parts = std::uint64_t{g.groups} * (g.across / n);
       const unsigned blocks = groups_of(groups_of(places, places_each) * parts, threads);
-      const auto kernel = g.back ? &gather<n, true> : &gather<n, false>;
+      const auto kernel = g.back ? &gather<n, true, T> : &gather<n, false, T>;
       launch(context_.stream, blocks, threads, kernel, g, places, from, workspace, bias, add, packed, to);
     });
   }
@@ -362,15 +365,15 @@ class DirectConv2d final : public CudaOp {
   }
 
   template <unsigned ins, unsigned outs>
-  void weigh_all(const Pass& pass, const Backward& call) const {
+  void weigh_all(const Pass& pass, const BackwardOf<T>& call) const {
     const Geometry& g = ahead_;
     const std::uint64_t all = places(pass.size()), wanted = chunks(all), chunk = groups_of(all, wanted);
     const std::uint32_t count = groups_of(all, chunk);
     const std::uint64_t out_parts = std::uint64_t{g.groups} * (g.across / outs);
     const std::uint64_t tiles = out_parts * (g.kernel() * groups_of(g.from.each, ins) + 1);
-    const bool in_packed = ins == 1 || can_pack(g.from.each, call.inputs[0]);
-    const bool out_packed = outs == 1 || can_pack(g.to.each, call.d_output);
-    launch(context_.stream, {groups_of(tiles, threads), count}, threads, &weigh<ins, outs>, g,
+    const bool in_packed = ins == 1 || are_packs_of<ins>(g.from.each, call.inputs[0]);
+    const bool out_packed = outs == 1 || are_packs_of<outs>(g.to.each, call.d_output);
+    launch(context_.stream, {groups_of(tiles, threads), count}, threads, &weigh<ins, outs, T>, g,
            Places{all, chunk}, call.inputs[0], call.d_output, in_packed, out_packed, call.workspace);
     launch_by_pair(context_.stream, g, &add_chunks, count, call.workspace, call.add, call.d_parameters[0],
                    bias_ ? call.d_parameters[1] : nullptr);
@@ -384,7 +387,9 @@ class DirectConv2d final : public CudaOp {
 }  // namespace
 
 std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, const Context& context) {
-  return std::make_unique<DirectConv2d>(op, place, context);
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<DirectConv2d<decltype(number)>>(op, place, context);
+  });
 }
 
 }  // namespace steelyard::nn::cuda

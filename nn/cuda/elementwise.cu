@@ -98,24 +98,26 @@ struct AddedGradient {
   }
 };
 
-template <class Kind>
+template <class Kind, class T>
 class ActivationOp final : public CudaOp {
  public:
   ActivationOp(const OpPlace& place, const Context& context)
       : CudaOp(context), features_(place.output.size()) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     elementwise(context_.stream, features_ * pass.size(), Value<Kind>(), call.output, call.inputs[0]);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    const float* const kept = Kind::by_input ? call.inputs[0] : call.output;
-    const float* const d_output = call.d_output;
+    const T* const kept = Kind::by_input ? call.inputs[0] : call.output;
+    const T* const d_output = call.d_output;
     const std::uint64_t n = features_ * pass.size();
     if (add) {
-      const float* const before = to;
+      const T* const before = to;
       elementwise(context_.stream, n, AddedGradient<Kind>(), to, kept, d_output, before);
     } else {
       elementwise(context_.stream, n, Gradient<Kind>(), to, kept, d_output);
@@ -136,7 +138,9 @@ class ActivationOp final : public CudaOp {
 
 template <class Kind>
 std::unique_ptr<Op> make_kind(const OpPlace& place, const Context& context) {
-  return std::make_unique<ActivationOp<Kind>>(place, context);
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<ActivationOp<Kind, decltype(number)>>(place, context);
+  });
 }
 
 // Dropout: the mask of nn/cpu/kernel_calls.h, drawn again in forward and in backward. On a GPU the draws, two
@@ -151,8 +155,9 @@ struct Draw {
   float scale;            // of the features kept
 };
 
+template <class T>
 __global__ void drop(Draw draw, const BatchNumbers* numbers, const std::uint64_t* positions,
-                     std::uint32_t features, bool packed, const float* from, bool add, float* to) {
+                     std::uint32_t features, bool packed, const T* from, bool add, T* to) {
   const std::uint64_t key = hash(numbers->seed, numbers->epoch, positions[blockIdx.y], draw.key);
   const std::uint64_t sample = std::uint64_t{blockIdx.y} * features;
   const unsigned step = gridDim.x * blockDim.x;
@@ -175,6 +180,7 @@ __global__ void drop(Draw draw, const BatchNumbers* numbers, const std::uint64_t
   }
 }
 
+template <class T>
 class DropoutOp final : public CudaOp {
  public:
   DropoutOp(const Dropout& op, const OpPlace& place, const Context& context)
@@ -183,11 +189,13 @@ class DropoutOp final : public CudaOp {
         draw_{place.key, static_cast<std::uint32_t>(std::lround(op.probability * 65536)),
               static_cast<float>(1 / (1 - op.probability))} {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     if (pass.training) return sweep(pass, call.inputs[0], false, call.output);
     give(context_.stream, std::uint64_t{features_} * pass.size(), call.inputs[0], false, call.output);
   }
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to != nullptr) sweep(pass, call.d_output, add, to);
   }
@@ -195,10 +203,10 @@ class DropoutOp final : public CudaOp {
   [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
-  void sweep(const Pass& pass, const float* from, bool add, float* to) const {
-    launch_in_samples(context_.stream, pass.size(), groups_of(features_, four * fours_each), &drop, draw_,
-                      context_.numbers, context_.positions, features_, can_pack(features_, from, to), from,
-                      add, to);
+  void sweep(const Pass& pass, const T* from, bool add, T* to) const {
+    launch_in_samples(context_.stream, pass.size(), groups_of(features_, four * fours_each), &drop<T>, draw_,
+                      context_.numbers, context_.positions, features_,
+                      are_packs_of<four>(features_, from, to), from, add, to);
   }
 
   std::uint32_t features_;
@@ -207,19 +215,23 @@ class DropoutOp final : public CudaOp {
 
 // A sum, and copies of its gradient.
 
+template <class T>
 class AddOp final : public CudaOp {
  public:
   AddOp(const Add& /*op*/, const OpPlace& place, const Context& context)
       : CudaOp(context), features_(place.output.size()) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     elementwise(context_.stream, features_ * pass.size(), Sum(), call.output, call.inputs[0], call.inputs[1]);
   }
 
   // Both gradients are d_output. A gradient in d_output's buffer is already complete; it is doubled if a
   // value is added to itself.
-  void backward(const Pass& pass, const Backward& call) override {
-    for (const auto& [to, add] : call.d_inputs) {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
+    for (std::size_t i = 0; i < call.d_inputs.size(); ++i) {
+      const auto [to, add] = call.d_inputs[i];
       if (to != nullptr) give(context_.stream, features_ * pass.size(), call.d_output, add, to);
     }
   }
@@ -239,19 +251,22 @@ struct AddedTimes {
   __device__ float operator()(float factor, float d, float before) const { return before + factor * d; }
 };
 
+template <class T>
 class ScaleOp final : public CudaOp {
  public:
   ScaleOp(const Scale& /*op*/, const OpPlace& place, const Context& context)
       : CudaOp(context), places_(pixels_of(place.output)), channels_(place.output.channels) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     by_channel(context_.stream, {pass.size(), places_, channels_}, Times(), call.inputs[1], call.output,
                call.inputs[0]);
   }
 
   // The factors first: the other gradient may overwrite d_output.
-  void backward(const Pass& pass, const Backward& call) override {
-    const InputGradient d_a = call.d_inputs[0], d_factors = call.d_inputs[1];
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
+    const GradientOf<T> d_a = call.d_inputs[0], d_factors = call.d_inputs[1];
     const Places places{pass.size(), places_, channels_};
     if (d_factors.to != nullptr) {
       channel_sums(context_.stream, places, Times(), 1, d_factors.add, d_factors.to, call.d_output,
@@ -285,8 +300,8 @@ std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Conte
   return makers[kind](place, context);
 }
 
-STEELYARD_OP_HERE(Dropout, DropoutOp)
-STEELYARD_OP_HERE(Add, AddOp)
-STEELYARD_OP_HERE(Scale, ScaleOp)
+STEELYARD_STORED_OP(Dropout, DropoutOp)
+STEELYARD_STORED_OP(Add, AddOp)
+STEELYARD_STORED_OP(Scale, ScaleOp)
 
 }  // namespace steelyard::nn::cuda

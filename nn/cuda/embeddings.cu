@@ -13,9 +13,11 @@ namespace steelyard::nn::cuda {
 // order of additions depends only on the tokens.
 namespace {
 
+// Row numbers are float32 in either storage.
+template <class T>
 struct Lookup : PlainColumns {
   const float *numbers, *table;
-  float* output;
+  T* output;
   std::uint32_t rows, features;
 
   template <unsigned n>
@@ -45,8 +47,8 @@ struct Pieces {
 };
 
 // A warp takes a piece, a lane n features.
-template <unsigned n>
-__global__ void sum_piece(Pieces p, const float* d_output, bool add, float* d_table, float* parts) {
+template <unsigned n, class T>
+__global__ void sum_piece(Pieces p, const T* d_output, bool add, float* d_table, float* parts) {
   constexpr unsigned at_once = 4;  // loads
   const std::uint64_t piece = std::uint64_t{blockIdx.x} * warps + threadIdx.y, begin = piece * p.length;
   const std::uint64_t end = begin + p.length < p.tokens ? begin + p.length : p.tokens;
@@ -100,6 +102,7 @@ __global__ void add_parts(Pieces p, const float* parts, bool add, float* d_table
   store(d_table + std::uint64_t{row} * p.features + feature, sum, add);
 }
 
+template <class T>
 class EmbeddingOp final : public CudaOp {
  public:
   EmbeddingOp(const Embedding& op, const OpPlace& place, const Context& context)
@@ -110,29 +113,31 @@ class EmbeddingOp final : public CudaOp {
         keys_(std::uint64_t{tokens_} * place.micro_batch),
         other_keys_(keys_.size()) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     const std::uint64_t tokens = std::uint64_t{tokens_} * pass.size();
-    const Lookup lookup{{}, call.inputs[0], call.parameters[0], call.output, rows_, features_};
+    const Lookup<T> lookup{{}, untyped.inputs[0], call.parameters[0], call.output, rows_, features_};
     sweep_columns(context_.stream, {tokens, tokens, features_}, lookup, call.parameters[0], call.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const std::uint32_t tokens = tokens_ * pass.size();
     const std::uint32_t length = std::max(min_length, groups_of(tokens, max_pieces));
     const Pieces pieces{keys_.data(), tokens, length, features_};
     float* const d_table = call.d_parameters[0];
     if (!call.add) context_.stream.fill_zero(d_table, std::uint64_t{rows_} * features_ * sizeof(float));
-    sort_tokens(context_.stream, call.inputs[0], tokens, rows_, keys_.data(), other_keys_.data());
+    sort_tokens(context_.stream, untyped.inputs[0], tokens, rows_, keys_.data(), other_keys_.data());
     with_packs(can_pack(features_, call.d_output, d_table, call.workspace), [&](auto n) {
       const unsigned parts = groups_of(features_, 32 * n);
-      launch(context_.stream, {groups_of(pieces.count(), warps), parts}, {32, warps}, &sum_piece<n>, pieces,
-             call.d_output, call.add, d_table, call.workspace);
+      launch(context_.stream, {groups_of(pieces.count(), warps), parts}, {32, warps}, &sum_piece<n, T>,
+             pieces, call.d_output, call.add, d_table, call.workspace);
       if (pieces.count() > 1) {
         launch(context_.stream, {pieces.count() - 1, parts}, {32, warps}, &add_parts<n>, pieces,
                call.workspace, call.add, d_table);
       }
     });
-    const auto [to, add] = call.d_inputs[0];  // row numbers have no gradient
+    const auto [to, add] = untyped.d_inputs[0];  // row numbers have no gradient
     if (to != nullptr && !add) context_.stream.fill_zero(to, tokens * sizeof(float));
   }
 
@@ -153,9 +158,11 @@ class EmbeddingOp final : public CudaOp {
 // first row), so each thread loads its numbers of the table once for several rows, and the gradient is a sum
 // over rows.
 
+template <class T>
 struct AddTable {
-  const float *x, *table;
-  float* output;
+  const T* x;
+  const float* table;
+  T* output;
 
   template <unsigned n>
   __device__ Pack<n> of_column(unsigned, std::uint32_t column) const {
@@ -169,6 +176,7 @@ struct AddTable {
   }
 };
 
+template <class T>
 class PositionEmbeddingOp final : public CudaOp {
  public:
   PositionEmbeddingOp(const PositionEmbedding& op, const OpPlace& place, const Context& context)
@@ -178,13 +186,15 @@ class PositionEmbeddingOp final : public CudaOp {
         table_(op.rows == 0 ? size_ : std::uint64_t{op.rows} * place.output.channels),
         workspace_(column_sums_workspace(size_ / used_ * place.micro_batch, used_)) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     const std::uint64_t rows = size_ / used_ * pass.size();
-    const AddTable f{call.inputs[0], call.parameters[0], call.output};
+    const AddTable<T> f{call.inputs[0], call.parameters[0], call.output};
     sweep_columns(context_.stream, {rows, rows, used_}, f, f.x, f.table, f.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     float* const d_table = call.d_parameters[0];
     column_sums(context_.stream, call.d_output, size_ / used_ * pass.size(), used_, call.add, d_table,
                 call.workspace);
@@ -200,7 +210,7 @@ class PositionEmbeddingOp final : public CudaOp {
   }
 
  private:
-  std::uint64_t size_;   // floats of a sample
+  std::uint64_t size_;   // numbers of a sample
   std::uint32_t used_;   // of the table: the rest is unused
   std::uint64_t table_;  // floats
   std::uint64_t workspace_;
@@ -208,7 +218,7 @@ class PositionEmbeddingOp final : public CudaOp {
 
 }  // namespace
 
-STEELYARD_OP_HERE(Embedding, EmbeddingOp)
-STEELYARD_OP_HERE(PositionEmbedding, PositionEmbeddingOp)
+STEELYARD_STORED_OP(Embedding, EmbeddingOp)
+STEELYARD_STORED_OP(PositionEmbedding, PositionEmbeddingOp)
 
 }  // namespace steelyard::nn::cuda

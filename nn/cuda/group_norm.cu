@@ -28,9 +28,10 @@ struct Groups {
   [[nodiscard]] __device__ double numbers() const { return static_cast<double>(pixels * length); }
 };
 
+template <class T>
 struct Measure {
   static constexpr unsigned sums = 2;
-  const float* x;
+  const T* x;
   Groups groups;
 
   template <unsigned n>
@@ -50,13 +51,14 @@ struct Measure {
   }
 };
 
+template <class T>
 struct SumsOfGroups {
   static constexpr unsigned sums = 2;
   template <unsigned n>
   struct OfColumn {
     Pack<n> mean, reciprocal;
   };
-  const float *x, *d_output;
+  const T *x, *d_output;
   const float2* statistics;  // mean and r
   Groups groups;
 
@@ -105,7 +107,8 @@ __device__ TwoSums over_group(const Groups& groups, unsigned sample, std::uint32
   return sums;
 }
 
-__global__ void finish_statistics(const float* x, Groups groups, unsigned pieces, float epsilon,
+template <class T>
+__global__ void finish_statistics(const T* x, Groups groups, unsigned pieces, float epsilon,
                                   const float* partials, float2* statistics) {
   const std::uint32_t group = blockIdx.x * warps + threadIdx.y, sample = blockIdx.y;
   if (group >= groups.number) return;
@@ -114,7 +117,7 @@ __global__ void finish_statistics(const float* x, Groups groups, unsigned pieces
   const double moved = sums.first / groups.numbers();
   const auto variance = static_cast<float>(sums.second / groups.numbers() - moved * moved);
   statistics[std::uint64_t{sample} * groups.number + group] = {
-      static_cast<float>(x[groups.first(sample, group)] + moved),
+      static_cast<float>(float{x[groups.first(sample, group)]} + moved),
       1 / sqrtf((variance < 0 ? 0 : variance) + epsilon)};
 }
 
@@ -129,13 +132,14 @@ __global__ void finish_gradients(Groups groups, unsigned pieces, const float* pa
                                                           static_cast<float>(sums.first / groups.numbers())};
 }
 
+template <class T>
 struct Normalize {
   template <unsigned n>
   struct OfColumn {
     Pack<n> mean, scale, bias;
   };
-  const float* x;
-  float* output;
+  const T* x;
+  T* output;
   const float2* statistics;
   const float *weight, *bias;
   Groups groups;
@@ -160,13 +164,14 @@ struct Normalize {
   }
 };
 
+template <class T>
 struct InputGradients {
   template <unsigned n>
   struct OfColumn {
     Pack<n> mean, reciprocal, weight, constant, by_y;
   };
-  const float *x, *d_output;
-  float* d_x;
+  const T *x, *d_output;
+  T* d_x;
   const float2 *statistics, *means;
   const float* weight;
   Groups groups;
@@ -197,6 +202,7 @@ struct InputGradients {
   }
 };
 
+template <class T>
 class GroupNormOp final : public CudaOp {
  public:
   GroupNormOp(const GroupNorm& op, const OpPlace& place, const Context& context)
@@ -208,20 +214,22 @@ class GroupNormOp final : public CudaOp {
         statistics_(std::uint64_t{place.micro_batch} * op.groups),
         means_(statistics_.size()) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     const Runs samples = runs(pass.size());
-    const float* const x = call.inputs[0];
-    sum_packs(context_.stream, samples, Measure{x, groups_}, call.workspace, x);
-    launch(context_.stream, blocks(pass), {32, warps}, &finish_statistics, x, groups_, pieces_of(samples),
+    const T* const x = call.inputs[0];
+    sum_packs(context_.stream, samples, Measure<T>{x, groups_}, call.workspace, x);
+    launch(context_.stream, blocks(pass), {32, warps}, &finish_statistics<T>, x, groups_, pieces_of(samples),
            epsilon_, call.workspace, statistics_.data());
-    const Normalize f{x, call.output, statistics_.data(), call.parameters[0], call.parameters[1], groups_};
+    const Normalize<T> f{x, call.output, statistics_.data(), call.parameters[0], call.parameters[1], groups_};
     sweep_columns(context_.stream, samples, f, f.x, f.output);
   }
 
   // Padded samples need no special case: a gradient of zeros gives zeros.
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const Runs samples = runs(pass.size());
-    const SumsOfGroups sums{call.inputs[0], call.d_output, statistics_.data(), groups_};
+    const SumsOfGroups<T> sums{call.inputs[0], call.d_output, statistics_.data(), groups_};
     sum_packs(context_.stream, samples, sums, call.workspace, sums.x, sums.d_output);
     for (unsigned p = 0; p < 2; ++p) {
       column_sums(context_.stream, call.workspace + p * sums_size(samples), pieces(samples), groups_.channels,
@@ -231,8 +239,8 @@ class GroupNormOp final : public CudaOp {
     if (to == nullptr) return;
     launch(context_.stream, blocks(pass), {32, warps}, &finish_gradients, groups_, pieces_of(samples),
            call.workspace, call.parameters[0], means_.data());
-    const InputGradients f{call.inputs[0], call.d_output,      to,      statistics_.data(),
-                           means_.data(),  call.parameters[0], groups_, add};
+    const InputGradients<T> f{call.inputs[0], call.d_output,      to,      statistics_.data(),
+                              means_.data(),  call.parameters[0], groups_, add};
     sweep_columns(context_.stream, samples, f, f.x, f.d_output, f.d_x);
   }
 
@@ -262,6 +270,6 @@ class GroupNormOp final : public CudaOp {
 
 }  // namespace
 
-STEELYARD_OP_HERE(GroupNorm, GroupNormOp)
+STEELYARD_STORED_OP(GroupNorm, GroupNormOp)
 
 }  // namespace steelyard::nn::cuda

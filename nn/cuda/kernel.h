@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "nn/cuda/bf16.h"
 #include "nn/cuda/runtime.h"
 
 #if defined(__CUDACC__)
@@ -72,10 +73,19 @@ __device__ inline std::uint32_t row_of(float number, std::uint32_t rows) {
   return number >= 0 && number < static_cast<float>(rows) ? static_cast<std::uint32_t>(number) : 0;
 }
 
-// ---- packs: neighbouring numbers that are loaded and stored together, aligned to their size
+// ---- packs: neighbouring numbers that are loaded and stored together, aligned to their size, up to 16
+// bytes. In registers they are floats; in memory also Bf16.
+
+constexpr unsigned pack_bytes = 16;
+// Numbers of a full pack.
+template <class T>
+constexpr unsigned pack_of = pack_bytes / sizeof(T);
+// To how many bytes n numbers of a pack are aligned.
+template <unsigned n, class T>
+constexpr unsigned aligned_to = n * sizeof(T) < pack_bytes ? n * sizeof(T) : pack_bytes;
 
 template <unsigned n>
-struct alignas(n * sizeof(float)) Pack {
+struct alignas(aligned_to<n, float>) Pack {
   float x[n];
 };
 template <unsigned n>
@@ -86,9 +96,39 @@ template <unsigned n>
 __device__ void store(float* at, const Pack<n>& pack) {
   *reinterpret_cast<Pack<n>*>(at) = pack;
 }
-// Stores the pack, or adds it with `add`.
+
+// Two in a word, so that a device moves 16 bytes at once.
 template <unsigned n>
-__device__ void store(float* at, Pack<n> pack, bool add) {
+struct alignas(aligned_to<n, Bf16>) Pairs {
+  std::uint32_t x[n / 2];
+};
+template <unsigned n>
+__device__ Pack<n> load(const Bf16* at) {
+  Pack<n> pack;
+  if constexpr (n == 1) {
+    pack.x[0] = *at;
+  } else {
+    const Pairs<n> pairs = *reinterpret_cast<const Pairs<n>*>(at);
+    for (unsigned i = 0; i < n; ++i)
+      pack.x[i] = std::bit_cast<float>(i % 2 == 0 ? pairs.x[i / 2] << 16 : pairs.x[i / 2] & 0xFFFF0000);
+  }
+  return pack;
+}
+template <unsigned n>
+__device__ void store(Bf16* at, const Pack<n>& pack) {
+  if constexpr (n == 1) {
+    *at = pack.x[0];
+  } else {
+    Pairs<n> pairs;
+    for (unsigned i = 0; i < n; i += 2)
+      pairs.x[i / 2] = Bf16(pack.x[i]).bits | std::uint32_t{Bf16(pack.x[i + 1]).bits} << 16;
+    *reinterpret_cast<Pairs<n>*>(at) = pairs;
+  }
+}
+
+// Stores the pack, or adds it with `add`.
+template <unsigned n, class T>
+__device__ void store(T* at, Pack<n> pack, bool add) {
   if (add) {
     const Pack<n> before = load<n>(at);
     for (unsigned i = 0; i < n; ++i) pack.x[i] += before.x[i];

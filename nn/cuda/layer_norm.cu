@@ -19,12 +19,12 @@ constexpr unsigned warps = 4;  // per block
 
 // Mean and reciprocal deviation of a token, in float2. The variance is computed after subtracting the first
 // feature, so that a mean far from zero costs no precision.
-template <unsigned n>
-__global__ void normalize(const float* x, std::uint64_t tokens, std::uint32_t features, float epsilon,
-                          const float* weight, const float* bias, float* out, float2* statistics) {
+template <unsigned n, class T>
+__global__ void normalize(const T* x, std::uint64_t tokens, std::uint32_t features, float epsilon,
+                          const float* weight, const float* bias, T* out, float2* statistics) {
   const std::uint64_t token = std::uint64_t{blockIdx.x} * warps + threadIdx.y;
   if (token >= tokens) return;
-  const float* const row = x + token * features;
+  const T* const row = x + token * features;
   const float first = row[0], all = static_cast<float>(features);
   float sum = 0, squares = 0;
   for (std::uint32_t f = n * threadIdx.x; f < features; f += 32 * n) {
@@ -49,8 +49,10 @@ __global__ void normalize(const float* x, std::uint64_t tokens, std::uint32_t fe
 }
 
 // Of backward.
+template <class T>
 struct Tokens {
-  const float *x, *d_output, *weight;
+  const T *x, *d_output;
+  const float* weight;
   const float2* statistics;
   std::uint64_t count;
   std::uint32_t features;
@@ -71,8 +73,8 @@ constexpr std::uint32_t max_blocks = 512, tokens_of_warp = 4;  // at least
 constexpr std::uint32_t most_packs = 8;                        // per lane
 
 // Each warp takes every gridDim.x * warps-th token. `sums` gets [sum][block][feature].
-template <unsigned packs>
-__global__ void gradients(Tokens t, bool add, float* d_x, float* sums) {
+template <unsigned packs, class T>
+__global__ void gradients(Tokens<T> t, bool add, T* d_x, float* sums) {
   STEELYARD_SHARED(Pack<4>, partial, [warps][2 * packs][32]);
   const float all = static_cast<float>(t.features);
   const unsigned lane = threadIdx.x, warp = threadIdx.y;
@@ -125,9 +127,10 @@ __global__ void gradients(Tokens t, bool add, float* d_x, float* sums) {
 
 // ---- two sweeps
 
+template <class T>
 struct SumsOfTokens : PlainColumns {
   static constexpr unsigned sums = 2;
-  Tokens t;
+  Tokens<T> t;
   template <unsigned n>
   __device__ void operator()(const Column<n>&, std::uint64_t row, std::uint64_t at, Pack<n> (&own)[2]) const {
     const float2 of_token = t.statistics[row];
@@ -139,8 +142,8 @@ struct SumsOfTokens : PlainColumns {
   }
 };
 
-template <unsigned n>
-__global__ void by_tokens(Tokens t, bool add, float* d_x) {
+template <unsigned n, class T>
+__global__ void by_tokens(Tokens<T> t, bool add, T* d_x) {
   const std::uint64_t token = std::uint64_t{blockIdx.x} * warps + threadIdx.y, begin = token * t.features;
   if (token >= t.count) return;
   const float mean = t.statistics[token].x, reciprocal = t.statistics[token].y;
@@ -167,6 +170,7 @@ __global__ void by_tokens(Tokens t, bool add, float* d_x) {
   }
 }
 
+template <class T>
 class LayerNormOp final : public CudaOp {
  public:
   LayerNormOp(const LayerNorm& op, const OpPlace& place, const Context& context)
@@ -178,20 +182,23 @@ class LayerNormOp final : public CudaOp {
                                 std::uint64_t{blocks(place.micro_batch)} * features_)),
         statistics_(tokens_ * place.micro_batch) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     const std::uint64_t tokens = pass.size() * tokens_;
     const float *const weight = call.parameters[0], *const bias = call.parameters[1];
     with_packs(can_pack(features_, call.inputs[0], weight, bias, call.output), [&](auto n) {
-      launch(context_.stream, groups_of(tokens, warps), {32, warps}, &normalize<n>, call.inputs[0], tokens,
+      launch(context_.stream, groups_of(tokens, warps), {32, warps}, &normalize<n, T>, call.inputs[0], tokens,
              features_, epsilon_, weight, bias, call.output, statistics_.data());
     });
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
-    const Tokens tokens{call.inputs[0],     call.d_output,         call.parameters[0],
-                        statistics_.data(), pass.size() * tokens_, features_};
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
+    const Tokens<T> tokens{call.inputs[0],     call.d_output,         call.parameters[0],
+                           statistics_.data(), pass.size() * tokens_, features_};
     const auto [to, add] = call.d_inputs[0];
-    const bool packed = can_pack(features_, tokens.x, tokens.d_output, tokens.weight, to, call.workspace);
+    const bool packed =
+        are_packs_of<4>(features_, tokens.x, tokens.d_output, tokens.weight, to, call.workspace);
     if (packed && features_ <= 4 * 32 * most_packs) {
       one_sweep(pass, call, tokens);
     } else {
@@ -212,30 +219,30 @@ class LayerNormOp final : public CudaOp {
     return std::min(groups_of(samples * tokens_, warps * tokens_of_warp), max_blocks);
   }
 
-  void one_sweep(const Pass& pass, const Backward& call, const Tokens& tokens) const {
+  void one_sweep(const Pass& pass, const BackwardOf<T>& call, const Tokens<T>& tokens) const {
     const unsigned packs = groups_of(features_, 4 * 32), count = blocks(pass.size());
     const auto [to, add] = call.d_inputs[0];
     launch(context_.stream, count, {32, warps},
-           packs <= 1   ? &gradients<1>
-           : packs <= 2 ? &gradients<2>
-           : packs <= 4 ? &gradients<4>
-                        : &gradients<most_packs>,
+           packs <= 1   ? &gradients<1, T>
+           : packs <= 2 ? &gradients<2, T>
+           : packs <= 4 ? &gradients<4, T>
+                        : &gradients<most_packs, T>,
            tokens, add, to, call.workspace);
     sum_parameters(call, count, std::uint64_t{count} * features_);
   }
 
-  void two_sweeps(const Pass& pass, const Backward& call, const Tokens& tokens, bool packed) const {
+  void two_sweeps(const Pass& pass, const BackwardOf<T>& call, const Tokens<T>& tokens, bool packed) const {
     const Runs all = runs(pass.size());
-    sum_packs(context_.stream, all, SumsOfTokens{{}, tokens}, call.workspace, tokens.x, tokens.d_output);
+    sum_packs(context_.stream, all, SumsOfTokens<T>{{}, tokens}, call.workspace, tokens.x, tokens.d_output);
     sum_parameters(call, pieces_of(all), sums_size(all));
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    launch(context_.stream, groups_of(all.rows, warps), {32, warps}, packed ? &by_tokens<4> : &by_tokens<1>,
-           tokens, add, to);
+    launch(context_.stream, groups_of(all.rows, warps), {32, warps},
+           packed ? &by_tokens<4, T> : &by_tokens<1, T>, tokens, add, to);
   }
 
   // From `pieces` rows of the workspace, for both sums, which are `size` floats apart.
-  void sum_parameters(const Backward& call, unsigned pieces, std::uint64_t size) const {
+  void sum_parameters(const BackwardOf<T>& call, unsigned pieces, std::uint64_t size) const {
     for (unsigned p = 0; p < 2; ++p) {
       column_sums(context_.stream, call.workspace + p * size, pieces, features_, call.add,
                   call.d_parameters[p]);
@@ -251,6 +258,6 @@ class LayerNormOp final : public CudaOp {
 
 }  // namespace
 
-STEELYARD_OP_HERE(LayerNorm, LayerNormOp)
+STEELYARD_STORED_OP(LayerNorm, LayerNormOp)
 
 }  // namespace steelyard::nn::cuda

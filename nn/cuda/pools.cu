@@ -11,8 +11,8 @@ namespace steelyard::nn::cuda {
 namespace {
 
 // Sums over a window, or, `back`, over the windows that cover a place.
-template <unsigned n, bool back>
-__global__ void average(Windows all, float share, const float* from, bool add, float* to) {
+template <unsigned n, bool back, class T>
+__global__ void average(Windows all, float share, const T* from, bool add, T* to) {
   const std::uint32_t height = back ? all.height : all.out_height, width = back ? all.width : all.out_width;
   const std::uint32_t from_height = back ? all.out_height : all.height;
   const std::uint32_t from_width = back ? all.out_width : all.width;
@@ -22,8 +22,8 @@ __global__ void average(Windows all, float share, const float* from, bool add, f
   const auto meets = back ? &windows_over : &places_in;
   const Range rows = meets(all, spot.row, from_height), columns = meets(all, spot.column, from_width);
   const std::uint64_t sample = blockIdx.y;
-  const float* const picture = from + sample * from_height * from_width * all.channels + spot.channel;
-  float* const at = to + sample * height * width * all.channels + i;
+  const T* const picture = from + sample * from_height * from_width * all.channels + spot.channel;
+  T* const at = to + sample * height * width * all.channels + i;
   float sums[n] = {};
   for (std::uint32_t row = rows.begin; row < rows.end; ++row) {
     for (std::uint32_t column = columns.begin; column < columns.end; ++column) {
@@ -36,6 +36,7 @@ __global__ void average(Windows all, float share, const float* from, bool add, f
   store<n>(at, result);
 }
 
+template <class T>
 class AveragePoolOp final : public CudaOp {
  public:
   AveragePoolOp(const AveragePool& op, const OpPlace& place, const Context& context)
@@ -45,18 +46,20 @@ class AveragePoolOp final : public CudaOp {
         in_(place.inputs[0].size()),
         out_(place.output.size()) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     with_packs(can_pack(windows_.channels, call.inputs[0], call.output), [&](auto n) {
-      launch_in_samples(context_.stream, pass.size(), out_ / n, &average<n, false>, windows_, share_,
+      launch_in_samples(context_.stream, pass.size(), out_ / n, &average<n, false, T>, windows_, share_,
                         call.inputs[0], false, call.output);
     });
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
-    const InputGradient d_input = call.d_inputs[0];
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
+    const GradientOf<T> d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
     with_packs(can_pack(windows_.channels, d_input.to, call.d_output), [&](auto n) {
-      launch_in_samples(context_.stream, pass.size(), in_ / n, &average<n, true>, windows_, share_,
+      launch_in_samples(context_.stream, pass.size(), in_ / n, &average<n, true, T>, windows_, share_,
                         call.d_output, d_input.add, d_input.to);
     });
   }
@@ -78,13 +81,13 @@ using PlaceInWindow = std::uint16_t;
 constexpr std::uint32_t largest_window = 256;
 
 // `kept` may be null.
-template <unsigned n>
-__global__ void greatest(Windows all, const float* in, float* out, PlaceInWindow* kept) {
+template <unsigned n, class T>
+__global__ void greatest(Windows all, const T* in, T* out, PlaceInWindow* kept) {
   const unsigned i = n * thread_in_sample(), numbers = all.out_height * all.out_width * all.channels;
   if (i >= numbers) return;
   const Spot spot = spot_of(i, all.out_width, all.channels);
   const Range rows = places_in(all, spot.row, all.height), columns = places_in(all, spot.column, all.width);
-  const float* const picture =
+  const T* const picture =
       in + std::uint64_t{blockIdx.y} * all.height * all.width * all.channels + spot.channel;
   // The first of equal values, or the first NaN.
   Pack<n> best;
@@ -108,8 +111,8 @@ __global__ void greatest(Windows all, const float* in, float* out, PlaceInWindow
   for (unsigned k = 0; k < n && kept != nullptr; ++k) kept[to + k] = static_cast<PlaceInWindow>(best_at[k]);
 }
 
-template <unsigned n>
-__global__ void give_back(Windows all, const PlaceInWindow* kept, const float* d_out, bool add, float* d_in) {
+template <unsigned n, class T>
+__global__ void give_back(Windows all, const PlaceInWindow* kept, const T* d_out, bool add, T* d_in) {
   const unsigned i = n * thread_in_sample(), numbers = all.height * all.width * all.channels;
   if (i >= numbers) return;
   const Spot spot = spot_of(i, all.width, all.channels);
@@ -131,6 +134,7 @@ __global__ void give_back(Windows all, const PlaceInWindow* kept, const float* d
   store<n>(d_in + to, sum);
 }
 
+template <class T>
 class MaxPoolOp final : public CudaOp {
  public:
   MaxPoolOp(const MaxPool& op, const OpPlace& place, const Context& context)
@@ -140,18 +144,20 @@ class MaxPoolOp final : public CudaOp {
         out_(place.output.size()),
         kept_(out_ * place.micro_batch) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     with_packs(can_pack(windows_.channels, call.inputs[0], call.output), [&](auto n) {
-      launch_in_samples(context_.stream, pass.size(), out_ / n, &greatest<n>, windows_, call.inputs[0],
+      launch_in_samples(context_.stream, pass.size(), out_ / n, &greatest<n, T>, windows_, call.inputs[0],
                         call.output, pass.training ? kept_.data() : nullptr);
     });
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
-    const InputGradient d_input = call.d_inputs[0];
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
+    const GradientOf<T> d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
     with_packs(can_pack(windows_.channels, d_input.to, call.d_output), [&](auto n) {
-      launch_in_samples(context_.stream, pass.size(), in_ / n, &give_back<n>, windows_, kept_.data(),
+      launch_in_samples(context_.stream, pass.size(), in_ / n, &give_back<n, T>, windows_, kept_.data(),
                         call.d_output, d_input.add, d_input.to);
     });
   }
@@ -179,6 +185,7 @@ struct AddedShare {
   __device__ float operator()(float d, float before) const { return before + share * d; }
 };
 
+template <class T>
 class GlobalAveragePoolOp final : public CudaOp {
  public:
   GlobalAveragePoolOp(const GlobalAveragePool& /*op*/, const OpPlace& place, const Context& context)
@@ -187,12 +194,14 @@ class GlobalAveragePoolOp final : public CudaOp {
         channels_(place.inputs[0].channels),
         share_(static_cast<float>(1 / static_cast<double>(places_))) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     channel_sums(context_.stream, {pass.size(), places_, channels_}, Itself(), share_, false, call.output,
                  call.inputs[0]);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
     const Places places{pass.size(), places_, channels_};
@@ -219,10 +228,12 @@ std::unique_ptr<Op> make(const MaxPool& op, const OpPlace& place, const Context&
                                                std::to_string(largest_window) +
                                                " are possible; pool twice instead");
   }
-  return std::make_unique<MaxPoolOp>(op, place, context);
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<MaxPoolOp<decltype(number)>>(op, place, context);
+  });
 }
 
-STEELYARD_OP_HERE(AveragePool, AveragePoolOp)
-STEELYARD_OP_HERE(GlobalAveragePool, GlobalAveragePoolOp)
+STEELYARD_STORED_OP(AveragePool, AveragePoolOp)
+STEELYARD_STORED_OP(GlobalAveragePool, GlobalAveragePoolOp)
 
 }  // namespace steelyard::nn::cuda

@@ -9,10 +9,11 @@
 
 namespace steelyard::nn::cuda {
 
-// 16, 8 or 4 bytes: of every row of a matrix.
-inline unsigned alignment(const void* pointer, std::uint32_t row) {
-  const auto at = reinterpret_cast<std::uintptr_t>(pointer) | std::uintptr_t{row} * sizeof(float);
-  return at % 16 == 0 ? 16 : at % 8 == 0 ? 8 : 4;
+// 16, 8, 4 or 2 bytes: of every row of a matrix.
+template <class T>
+unsigned alignment(const T* pointer, std::uint32_t row) {
+  const auto at = reinterpret_cast<std::uintptr_t>(pointer) | std::uintptr_t{row} * sizeof(T);
+  return at % 16 == 0 ? 16 : at % 8 == 0 ? 8 : at % 4 == 0 ? 4 : 2;
 }
 
 // What adds the bias.
@@ -23,10 +24,12 @@ struct ProductKey {
   bool a_transposed, b_transposed;
   Bias bias;
   unsigned a_at, b_at, c_at;
+  std::size_t factor_bytes, result_bytes;  // the types of the numbers
 
   // `p` must have all row distances filled in. The library adds only aligned biases, and none to a product
   // that is added to its result.
-  explicit ProductKey(const Product& p)
+  template <class Factor, class Result>
+  explicit ProductKey(const Product<Factor, Result>& p)
       : rows(p.rows),
         columns(p.columns),
         inner(p.inner),
@@ -40,7 +43,9 @@ struct ProductKey {
                                                     : Bias::own_kernel),
         a_at(alignment(p.a, p.a_row)),
         b_at(alignment(p.b, p.b_row)),
-        c_at(alignment(p.c, p.c_row)) {}
+        c_at(alignment(p.c, p.c_row)),
+        factor_bytes(sizeof(Factor)),
+        result_bytes(sizeof(Result)) {}
 
   friend auto operator<=>(const ProductKey&, const ProductKey&) = default;
 };

@@ -8,13 +8,49 @@
 //   sum_columns        the same, number by number
 //   sweep_columns      visits each number of a matrix, with data of its column in registers
 //
-// `F` is a struct with a __device__ operator(). Numbers are processed four at a time if pointers are aligned
-// to 16 bytes, as all places of a plan and all tensors of an even size are; otherwise one by one.
+// `F` is a struct with a __device__ operator(). Numbers are float or Bf16 in memory, and float in registers.
+// They are processed in packs of 16 bytes of the shortest type, if pointers are aligned to 16 bytes, as all
+// places of a plan and all tensors of an even size are; otherwise one by one.
 #pragma once
+
+#include <algorithm>
 
 #include "nn/cuda/kernel.h"
 
 namespace steelyard::nn::cuda {
+
+// ---- packs
+
+// Numbers in a pack of several arrays of these types.
+template <class... T>
+constexpr unsigned longest_pack = std::max({pack_of<T>...});
+
+// Whether `count` numbers in a row are whole packs of n, at each of these addresses.
+template <unsigned n, class... T>
+bool are_packs_of(std::uint64_t count, const T*... at) {
+  return count % n == 0 && ((reinterpret_cast<std::uintptr_t>(at) % aligned_to<n, T> == 0) && ...);
+}
+
+// Packs of n numbers, or of one.
+template <unsigned n>
+struct Packing {
+  bool packed;
+  explicit operator bool() const { return packed; }
+};
+template <class... T>
+Packing<longest_pack<T...>> can_pack(std::uint64_t count, const T*... at) {
+  return {are_packs_of<longest_pack<T...>>(count, at...)};
+}
+
+// Calls `call` with the size of a pack as a constant.
+template <unsigned n, class Call>
+void with_packs(Packing<n> packing, Call call) {
+  if (packing.packed) {
+    call(std::integral_constant<unsigned, n>());
+  } else {
+    call(std::integral_constant<unsigned, 1>());
+  }
+}
 
 // ---- numbers processed independently
 //
@@ -27,59 +63,48 @@ struct Sum {
   __device__ float operator()(std::uint64_t, float a, float b) const { return a + b; }
 };
 
-template <class F, class... In>
-__global__ void by_four(std::uint64_t n, F f, float* out, const In*... in) {
-  const std::uint64_t i = 4 * thread_number();
-  if (i >= n) return;
-  const auto compute = [&](const auto&... a) {
-    return make_float4(f(i, a.x...), f(i + 1, a.y...), f(i + 2, a.z...), f(i + 3, a.w...));
+template <unsigned n, class F, class Out, class... In>
+__global__ void by_packs(std::uint64_t end, F f, Out* out, const In*... in) {
+  const std::uint64_t i = n * thread_number();
+  if (i >= end) return;
+  const auto compute = [&](const auto&... packs) {
+    Pack<n> result;
+    for (unsigned k = 0; k < n; ++k) result.x[k] = f(i + k, packs.x[k]...);
+    return result;
   };
-  *reinterpret_cast<float4*>(out + i) = compute(*reinterpret_cast<const float4*>(in + i)...);
+  store<n>(out + i, compute(load<n>(in + i)...));
 }
 
-template <class F, class... In>
-__global__ void one_by_one(std::uint64_t begin, std::uint64_t n, F f, float* out, const In*... in) {
+template <class F, class Out, class... In>
+__global__ void one_by_one(std::uint64_t begin, std::uint64_t n, F f, Out* out, const In*... in) {
   const std::uint64_t i = begin + thread_number();
   if (i < n) out[i] = f(i, in[i]...);
 }
 
-template <class F, class... In>
-void elementwise(Stream& stream, std::uint64_t n, F f, float* out, const In*... in) {
-  constexpr unsigned threads = 256;
-  const auto aligned = [](const float* at) { return reinterpret_cast<std::uintptr_t>(at) % 16 == 0; };
-  const std::uint64_t fours = aligned(out) && (aligned(in) && ...) ? n / 4 : 0;
-  if (fours > 0)
-    launch(stream, groups_of(fours, threads), threads, &by_four<F, In...>, 4 * fours, f, out, in...);
-  const std::uint64_t rest = n - 4 * fours;
-  if (rest > 0)
-    launch(stream, groups_of(rest, threads), threads, &one_by_one<F, In...>, 4 * fours, n, f, out, in...);
+template <class F, class Out, class... In>
+void elementwise(Stream& stream, std::uint64_t n, F f, Out* out, const In*... in) {
+  constexpr unsigned threads = 256, pack = longest_pack<Out, In...>;
+  const std::uint64_t packs = can_pack(0, out, in...).packed ? n / pack : 0;
+  if (packs > 0) {
+    launch(stream, groups_of(packs, threads), threads, &by_packs<pack, F, Out, In...>, pack * packs, f, out,
+           in...);
+  }
+  const std::uint64_t rest = n - pack * packs;
+  if (rest > 0) {
+    launch(stream, groups_of(rest, threads), threads, &one_by_one<F, Out, In...>, pack * packs, n, f, out,
+           in...);
+  }
 }
 
 // ---- one thread for a few neighbouring numbers of a sample
 //
 //   with_packs(can_pack(channels, in, out), [&](auto n) {
-//     launch_in_samples(stream, samples, floats_of_a_sample / n, &kernel<n>, arguments...);
+//     launch_in_samples(stream, samples, numbers_of_a_sample / n, &kernel<n, T>, arguments...);
 //   });
 //
 // A kernel gets its sample from blockIdx.y and its place in the sample from thread_in_sample(), which has 32
 // bits: a 64-bit division costs a GPU more than the memory traffic of most ops. Threads beyond the last place
 // exist and must return.
-
-// Whether `count` numbers in a row are whole packs of four, at each of these addresses.
-template <class... Pointers>
-bool can_pack(std::uint64_t count, const Pointers*... at) {
-  return count % 4 == 0 && ((reinterpret_cast<std::uintptr_t>(at) % sizeof(Pack<4>) == 0) && ...);
-}
-
-// Calls `call` with the size of a pack, four or one, as a constant.
-template <class Call>
-void with_packs(bool packed, Call call) {
-  if (packed) {
-    call(std::integral_constant<unsigned, 4>());
-  } else {
-    call(std::integral_constant<unsigned, 1>());
-  }
-}
 
 template <class... Parameters, class... Arguments>
 void launch_in_samples(Stream& stream, std::uint32_t samples, std::uint64_t places,
@@ -101,9 +126,9 @@ struct Places {
   std::uint32_t channels;
 };
 
-template <unsigned n, class F, class... In>
-__global__ void use_by_channel(std::uint32_t all, std::uint32_t channels, F f, const float* numbers,
-                               float* out, const In*... in) {
+template <unsigned n, class F, class T, class... In>
+__global__ void use_by_channel(std::uint32_t all, std::uint32_t channels, F f, const T* numbers, T* out,
+                               const In*... in) {
   const unsigned i = n * thread_in_sample();
   if (i >= all) return;
   const std::uint64_t sample = blockIdx.y, at = sample * all + i;
@@ -116,30 +141,30 @@ __global__ void use_by_channel(std::uint32_t all, std::uint32_t channels, F f, c
   store<n>(out + at, compute(load<n>(in + at)...));
 }
 
-template <class F, class... In>
+template <class F, class T, class... In>
 __global__ void sum_by_channel(std::uint64_t places, std::uint32_t channels, F f, float share, bool add,
-                               float* out, const In*... in) {
+                               T* out, const In*... in) {
   const unsigned c = thread_in_sample();
   if (c >= channels) return;
   const std::uint64_t sample = blockIdx.y, first = sample * places * channels + c;
   float sum = 0;
   for (std::uint64_t p = 0; p < places; ++p) sum += f(in[first + p * channels]...);
-  float& to = out[sample * channels + c];
-  to = share * sum + (add ? to : 0);
+  T& to = out[sample * channels + c];
+  to = share * sum + (add ? float{to} : 0);
 }
 
-template <class F, class... In>
-void by_channel(Stream& stream, Places places, F f, const float* numbers, float* out, const In*... in) {
+template <class F, class T, class... In>
+void by_channel(Stream& stream, Places places, F f, const T* numbers, T* out, const In*... in) {
   const std::uint64_t all = places.each * places.channels;
   with_packs(can_pack(places.channels, numbers, out, in...), [&](auto n) {
-    launch_in_samples(stream, places.samples, all / n, &use_by_channel<n, F, In...>, all, places.channels, f,
-                      numbers, out, in...);
+    launch_in_samples(stream, places.samples, all / n, &use_by_channel<n, F, T, In...>, all, places.channels,
+                      f, numbers, out, in...);
   });
 }
 
-template <class F, class... In>
-void channel_sums(Stream& stream, Places places, F f, float share, bool add, float* out, const In*... in) {
-  launch_in_samples(stream, places.samples, places.channels, &sum_by_channel<F, In...>, places.each,
+template <class F, class T, class... In>
+void channel_sums(Stream& stream, Places places, F f, float share, bool add, T* out, const In*... in) {
+  launch_in_samples(stream, places.samples, places.channels, &sum_by_channel<F, T, In...>, places.each,
                     places.channels, f, share, add, out, in...);
 }
 
@@ -168,11 +193,13 @@ constexpr unsigned columns_of_block(std::uint32_t columns) {
   return width;
 }
 
-// The number of pieces per run: at least 16 rows per thread, and at most 512 blocks per run.
+// The number of pieces per run: with packs of four at least 16 rows per thread, and at most 1024 blocks per
+// run. It is the same for all packs: it also decides how large a workspace is.
 constexpr unsigned pieces_of(const Runs& runs) {
-  const unsigned width = columns_of_block(runs.columns), blocks = groups_of(runs.columns, width);
+  const std::uint32_t columns = runs.columns % 4 == 0 ? runs.columns / 4 : runs.columns;
+  const unsigned width = columns_of_block(columns), blocks = groups_of(columns, width);
   const unsigned pieces = groups_of(runs.each, 16 * (column_threads / width));
-  const unsigned max = blocks < 512 ? 512 / blocks : 1;
+  const unsigned max = blocks < 1024 ? 1024 / blocks : 1;
   return pieces < max ? pieces : max;
 }
 
@@ -216,11 +243,11 @@ __global__ void sum_pieces(F f, Runs runs, unsigned width, std::uint64_t rows_of
   }
 }
 
-// F has `static constexpr unsigned sums` and two functions, for n neighbours of a row (1 or 4):
+// F has `static constexpr unsigned sums` and two functions, for n neighbours of a row (1, 4 or 8):
 //   template <unsigned n> __device__ X<n> of_column(unsigned run, std::uint32_t column) const
 //   template <unsigned n> __device__ void operator()(const X<n>&, std::uint64_t row, std::uint64_t at,
 //                                                    Pack<n> (&sums)[F::sums]) const
-// where `at` is the place of the first in the matrix. `matrices`: all that it loads or stores by fours; may
+// where `at` is the place of the first in the matrix. `matrices`: all that it loads or stores in packs; may
 // be null. out: F::sums times sums_size() floats.
 template <class F, class... Matrices>
 void sum_packs(Stream& stream, const Runs& runs, F f, float* out, const Matrices*... matrices) {
@@ -292,17 +319,18 @@ __global__ void sweep(F f, Runs runs, unsigned width) {
   }
 }
 
-// F has two functions, for n neighbours of a row (1 or 4):
+// F has two functions, for n neighbours of a row (1, 4 or 8):
 //   template <unsigned n> __device__ X<n> of_column(unsigned run, std::uint32_t column) const
 //   template <unsigned n> __device__ void operator()(const X<n>&, std::uint64_t row, std::uint64_t at) const
-// `matrices`: all that it loads or stores by fours; may be null.
+// `matrices`: all that it loads or stores in packs; may be null.
 template <class F, class... Matrices>
 void sweep_columns(Stream& stream, const Runs& runs, F f, const Matrices*... matrices) {
-  const bool fours = runs.columns % 4 == 0 && ((reinterpret_cast<std::uintptr_t>(matrices) % 16 == 0) && ...);
-  const std::uint32_t columns = fours ? runs.columns / 4 : runs.columns;
-  const unsigned width = columns_of_block(columns);
-  const unsigned blocks = groups_of(runs.each, rows_of_sweep * (column_threads / width));
-  launch(stream, {blocks, groups_of(columns, width), runs.count()}, column_threads,
-         fours ? &sweep<4, F> : &sweep<1, F>, f, runs, width);
+  with_packs(can_pack(runs.columns, matrices...), [&](auto n) {
+    const std::uint32_t columns = runs.columns / n;
+    const unsigned width = columns_of_block(columns);
+    const unsigned blocks = groups_of(runs.each, rows_of_sweep * (column_threads / width));
+    launch(stream, {blocks, groups_of(columns, width), runs.count()}, column_threads, &sweep<n, F>, f, runs,
+           width);
+  });
 }
 }  // namespace steelyard::nn::cuda

@@ -8,16 +8,19 @@ namespace steelyard::nn::cuda {
 // The places of a picture already lie in the order of its tokens: in place, there is nothing to do.
 namespace {
 
+template <class T>
 class TokensOp final : public CudaOp {
  public:
   TokensOp(const Tokens& /*op*/, const OpPlace& place, const Context& context)
       : CudaOp(context), features_(place.output.size()) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     give(context_.stream, features_ * pass.size(), call.inputs[0], false, call.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to != nullptr) give(context_.stream, features_ * pass.size(), call.d_output, add, to);
   }
@@ -32,24 +35,27 @@ class TokensOp final : public CudaOp {
 // A learned token before each sequence: one sweep of copies in each direction, and a sum over the samples.
 
 // Rows are the tokens of the output.
+template <class T>
 struct PutBefore : PlainColumns {
-  const float *x, *token;
-  float* output;
+  const T* x;
+  const float* token;
+  T* output;
   std::uint32_t length, features;  // tokens of a sample of the output
 
   template <unsigned n>
   __device__ void operator()(const Column<n>& column, std::uint64_t row, std::uint64_t at) const {
     const std::uint32_t sample = static_cast<std::uint32_t>(row) / length;
     const bool is_first = row == std::uint64_t{sample} * length;
-    const float* const from = is_first ? token + column.number : x + (at - (sample + 1ULL) * features);
-    store(output + at, load<n>(from));
+    store(output + at,
+          is_first ? load<n>(token + column.number) : load<n>(x + (at - (sample + 1ULL) * features)));
   }
 };
 
 // Rows are the tokens of the input.
+template <class T>
 struct TakeRest : PlainColumns {
-  const float* d_output;
-  float* d_x;
+  const T* d_output;
+  T* d_x;
   std::uint32_t length, features;  // tokens of a sample of the input
   bool add;
 
@@ -61,16 +67,18 @@ struct TakeRest : PlainColumns {
 };
 
 // Rows are samples.
+template <class T>
 struct OfFirst {
   static constexpr unsigned sums = 1;
-  const float* d_output;
-  std::uint64_t sample;  // floats
+  const T* d_output;
+  std::uint64_t sample;  // numbers
   __device__ void operator()(unsigned, std::uint64_t row, std::uint32_t column, std::uint64_t,
                              float (&own)[1]) const {
     own[0] += d_output[row * sample + column];
   }
 };
 
+template <class T>
 class ClassTokenOp final : public CudaOp {
  public:
   ClassTokenOp(const ClassToken& /*op*/, const OpPlace& place, const Context& context)
@@ -79,21 +87,23 @@ class ClassTokenOp final : public CudaOp {
         features_(place.output.channels),
         workspace_(sums_size(rows(place.micro_batch))) {}
 
-  void forward(const Pass& pass, const Forward& call) override {
-    const PutBefore f{{}, call.inputs[0], call.parameters[0], call.output, tokens_ + 1, features_};
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
+    const PutBefore<T> f{{}, call.inputs[0], call.parameters[0], call.output, tokens_ + 1, features_};
     sweep_columns(context_.stream, rows(std::uint64_t{pass.size()} * (tokens_ + 1)), f, f.x, f.token,
                   f.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const Runs samples = rows(pass.size());
-    sum_columns(context_.stream, samples, OfFirst{call.d_output, (tokens_ + 1ULL) * features_},
+    sum_columns(context_.stream, samples, OfFirst<T>{call.d_output, (tokens_ + 1ULL) * features_},
                 call.workspace);
     column_sums(context_.stream, call.workspace, pieces_of(samples), features_, call.add,
                 call.d_parameters[0]);
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    const TakeRest f{{}, call.d_output, to, tokens_, features_, add};
+    const TakeRest<T> f{{}, call.d_output, to, tokens_, features_, add};
     sweep_columns(context_.stream, rows(std::uint64_t{pass.size()} * tokens_), f, f.d_output, f.d_x);
   }
 
@@ -120,9 +130,10 @@ struct Selected {
 };
 
 // Rows are samples.
+template <class T>
 struct Select : PlainColumns {
-  const float* x;
-  float* output;
+  const T* x;
+  T* output;
   Selected tokens;
 
   template <unsigned n>
@@ -130,9 +141,10 @@ struct Select : PlainColumns {
     store(output + at, load<n>(x + tokens.place(sample) + column.number));
   }
 };
+template <class T>
 struct AddSelected : PlainColumns {
-  const float* d_output;
-  float* d_x;
+  const T* d_output;
+  T* d_x;
   Selected tokens;
 
   template <unsigned n>
@@ -142,9 +154,10 @@ struct AddSelected : PlainColumns {
 };
 
 // Rows are tokens.
+template <class T>
 struct Spread : PlainColumns {
-  const float* d_output;
-  float* d_x;
+  const T* d_output;
+  T* d_x;
   Selected tokens;
 
   template <unsigned n>
@@ -155,24 +168,27 @@ struct Spread : PlainColumns {
   }
 };
 
+template <class T>
 class SelectTokenOp final : public CudaOp {
  public:
   SelectTokenOp(const SelectToken& op, const OpPlace& place, const Context& context)
       : CudaOp(context), tokens_{place.inputs[0].width, op.token, place.output.channels} {}
 
-  void forward(const Pass& pass, const Forward& call) override {
-    const Select f{{}, call.inputs[0], call.output, tokens_};
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
+    const Select<T> f{{}, call.inputs[0], call.output, tokens_};
     sweep_columns(context_.stream, rows(pass.size()), f, f.x, f.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
     if (add) {
-      const AddSelected f{{}, call.d_output, to, tokens_};
+      const AddSelected<T> f{{}, call.d_output, to, tokens_};
       sweep_columns(context_.stream, rows(pass.size()), f, f.d_output, f.d_x);
     } else {
-      const Spread f{{}, call.d_output, to, tokens_};
+      const Spread<T> f{{}, call.d_output, to, tokens_};
       sweep_columns(context_.stream, rows(std::uint64_t{pass.size()} * tokens_.length), f, f.d_output, f.d_x);
     }
   }
@@ -187,8 +203,8 @@ class SelectTokenOp final : public CudaOp {
 
 }  // namespace
 
-STEELYARD_OP_HERE(Tokens, TokensOp)
-STEELYARD_OP_HERE(ClassToken, ClassTokenOp)
-STEELYARD_OP_HERE(SelectToken, SelectTokenOp)
+STEELYARD_STORED_OP(Tokens, TokensOp)
+STEELYARD_STORED_OP(ClassToken, ClassTokenOp)
+STEELYARD_STORED_OP(SelectToken, SelectTokenOp)
 
 }  // namespace steelyard::nn::cuda

@@ -2,6 +2,9 @@
 // while ours are channel by channel as in PyTorch: they are transposed before the call, and their gradient
 // after it. Depth-wise convolutions, and those that cuDNN rejects, use our own kernels.
 //
+// In bf16 pictures, weights and their gradient are bfloat16 and sums float32: the gradient of weights, a sum
+// over the micro-batch, is rounded once before it is added to the others in float32.
+//
 // Uses only algorithms that give equal bits for equal inputs. An algorithm belongs to a math type, which the
 // descriptor must have in every call.
 #include <cudnn.h>
@@ -18,6 +21,7 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/device/native.h"
+#include "nn/cuda/in_float32.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -68,12 +72,17 @@ class Handle {
   cudnnHandle_t handle_ = nullptr;
 };
 
+template <class T>
+constexpr cudnnDataType_t type_of = CUDNN_DATA_FLOAT;
+template <>
+constexpr cudnnDataType_t type_of<Bf16> = CUDNN_DATA_BFLOAT16;
+
 // Pictures of this many samples.
 class Pictures {
  public:
-  Pictures(Shape shape, std::uint32_t samples) {
+  Pictures(Shape shape, std::uint32_t samples, cudnnDataType_t type) {
     check(cudnnCreateTensorDescriptor(&tensor_), "describe pictures");
-    check(cudnnSetTensor4dDescriptor(tensor_, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, static_cast<int>(samples),
+    check(cudnnSetTensor4dDescriptor(tensor_, CUDNN_TENSOR_NHWC, type, static_cast<int>(samples),
                                      static_cast<int>(shape.channels), static_cast<int>(shape.height),
                                      static_cast<int>(shape.width)),
           "describe pictures");
@@ -89,11 +98,11 @@ class Pictures {
 
 class Weights {
  public:
-  Weights(const Conv2d& op, std::uint32_t inputs) {
+  Weights(const Conv2d& op, std::uint32_t inputs, cudnnDataType_t type) {
     check(cudnnCreateFilterDescriptor(&filter_), "describe weights");
-    check(cudnnSetFilter4dDescriptor(filter_, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC,
-                                     static_cast<int>(op.channels), static_cast<int>(inputs),
-                                     static_cast<int>(op.kernel.rows), static_cast<int>(op.kernel.columns)),
+    check(cudnnSetFilter4dDescriptor(filter_, type, CUDNN_TENSOR_NHWC, static_cast<int>(op.channels),
+                                     static_cast<int>(inputs), static_cast<int>(op.kernel.rows),
+                                     static_cast<int>(op.kernel.columns)),
           "describe weights");
   }
   ~Weights() { cudnnDestroyFilterDescriptor(filter_); }
@@ -131,7 +140,8 @@ class Convolution {
 
 // The descriptors and algorithms for one size of micro-batch.
 struct Way {
-  Way(Shape in, Shape out, std::uint32_t samples) : x(in, samples), y(out, samples) {}
+  Way(Shape in, Shape out, std::uint32_t samples, cudnnDataType_t type)
+      : x(in, samples, type), y(out, samples, type) {}
   Pictures x, y;
   Offer forward, data, filter;
 };
@@ -156,6 +166,7 @@ std::vector<Offer> offers(const Found& found, int count) {
   return all;
 }
 
+template <class T>
 class CudnnConv2d final : public CudaOp {
  public:
   CudnnConv2d(const Conv2d& op, const OpPlace& place, const Context& context)
@@ -167,7 +178,7 @@ class CudnnConv2d final : public CudaOp {
         bias_(op.bias),
         sums_(op.bias ? column_sums_workspace(places(place.micro_batch), op.channels) : 0),
         precision_(place.precision),
-        filter_(op, group_inputs_),
+        filter_(op, group_inputs_, type_of<T>),
         convolution_(op),
         weights_(std::uint64_t{op.channels} * group_inputs_ * pixels_),
         d_weights_(weights_.size()) {
@@ -178,7 +189,8 @@ class CudnnConv2d final : public CudaOp {
   CudnnConv2d(const CudnnConv2d&) = delete;
   CudnnConv2d& operator=(const CudnnConv2d&) = delete;
 
-  void forward(const Pass& pass, const Forward& call) override {
+  void forward(const Pass& pass, const Forward& untyped) override {
+    const ForwardOf<T> call(untyped);
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
     check(
@@ -191,7 +203,8 @@ class CudnnConv2d final : public CudaOp {
              call.output);
   }
 
-  void backward(const Pass& pass, const Backward& call) override {
+  void backward(const Pass& pass, const Backward& untyped) override {
+    const BackwardOf<T> call(untyped);
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
     check(cudnnConvolutionBackwardFilter(on_stream(), &one, way.x, call.inputs[0], way.y, call.d_output,
@@ -206,17 +219,16 @@ class CudnnConv2d final : public CudaOp {
     }
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    check(cudnnConvolutionBackwardData(on_stream(), &one, filter_, turned(call.parameters[0]), way.y,
-                                       call.d_output, convolution_.with(way.data.math),
-                                       algorithm<OfPictures>(way.data), call.workspace, workspace_,
-                                       add ? &one : &zero, way.x, to),
+    check(cudnnConvolutionBackwardData(on_stream(), &one, filter_, weights_.data(), way.y, call.d_output,
+                                       convolution_.with(way.data.math), algorithm<OfPictures>(way.data),
+                                       call.workspace, workspace_, add ? &one : &zero, way.x, to),
           "convolve for the gradient of pictures");
   }
 
   [[nodiscard]] Traits traits() const override {
     return {.adds = true, .workspace = std::max((workspace_ + sizeof(float) - 1) / sizeof(float), sums_)};
   }
-  [[nodiscard]] std::uint64_t bytes() const override { return 2 * weights_.size() * sizeof(float); }
+  [[nodiscard]] std::uint64_t bytes() const override { return 2 * weights_.size() * sizeof(T); }
   [[nodiscard]] std::string implementation() const override { return "cudnn"; }
 
  private:
@@ -230,9 +242,7 @@ class CudnnConv2d final : public CudaOp {
     return static_cast<Algorithm>(offer.algorithm);
   }
   static cudnnMathType_t math(Precision precision) {
-    return precision == Precision::float32 ? CUDNN_FMA_MATH
-           : precision == Precision::bf16  ? CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION
-                                           : CUDNN_TENSOR_OP_MATH;
+    return precision == Precision::float32 ? CUDNN_FMA_MATH : CUDNN_TENSOR_OP_MATH;
   }
 
   [[nodiscard]] std::uint64_t places(std::uint32_t samples) const {
@@ -244,7 +254,8 @@ class CudnnConv2d final : public CudaOp {
     return *handle_;
   }
 
-  const float* turned(const float* weights) {
+  // Also for the backward that follows.
+  const T* turned(const float* weights) {
     turn(context_.stream, out_.channels, group_inputs_, pixels_, weights, weights_.data());
     return weights_.data();
   }
@@ -269,7 +280,7 @@ class CudnnConv2d final : public CudaOp {
   Way& way(std::uint32_t samples) {
     std::unique_ptr<Way>& known = ways_[samples];
     if (known) return *known;
-    auto way = std::make_unique<Way>(in_, out_, samples);
+    auto way = std::make_unique<Way>(in_, out_, samples, type_of<T>);
     choose_forward(*way);
     choose_data(*way);
     choose_filter(*way);
@@ -326,18 +337,34 @@ class CudnnConv2d final : public CudaOp {
   const Convolution convolution_;
   std::size_t workspace_ = max_workspace, needed_ = 0;  // bytes: the limit of a choice, and the most chosen
   std::map<std::uint32_t, std::unique_ptr<Way>> ways_;  // by samples
-  DeviceArray<float> weights_, d_weights_;              // in cuDNN's order
+  DeviceArray<T> weights_, d_weights_;                  // in cuDNN's order
 };
 
 }  // namespace
 
+namespace {
+
+std::unique_ptr<Op> by_cudnn(const Conv2d& op, const OpPlace& place, const Context& context) {
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<CudnnConv2d<decltype(number)>>(op, place, context);
+  });
+}
+
+}  // namespace
+
+// cuDNN may reject a shape in one storage or in both; implementation() shows what computes it.
 std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& context) {
   const bool depthwise = op.groups > 1 && op.groups == place.inputs[0].channels;
-  if (!depthwise && !context.own_convolutions) {
-    try {
-      return std::make_unique<CudnnConv2d>(op, place, context);
-    } catch (const NoAlgorithm&) {  // cuDNN rejects this shape; implementation() then is "direct"
+  if (depthwise || context.own_convolutions) return make_direct_conv2d(op, place, context);
+  try {
+    return by_cudnn(op, place, context);
+  } catch (const NoAlgorithm&) {
+  }
+  try {
+    if (place.storage == Storage::bf16) {
+      return in_float32(place, context, [&](const OpPlace& inner) { return by_cudnn(op, inner, context); });
     }
+  } catch (const NoAlgorithm&) {
   }
   return make_direct_conv2d(op, place, context);
 }

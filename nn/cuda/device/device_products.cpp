@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
@@ -22,6 +23,12 @@ void check(cublasStatus_t status, const char* what) {
 // cuBLASLt needs this much for its fastest kernels on Hopper.
 constexpr std::uint64_t workspace_bytes = 32 << 20;
 
+template <class T>
+constexpr cudaDataType_t type_of = CUDA_R_32F;
+template <>
+constexpr cudaDataType_t type_of<Bf16> = CUDA_R_16BF;
+
+// For factors in float32: the library rounds them. Factors in bfloat16 need no rounding.
 cublasComputeType_t compute_type(Precision precision) {
   switch (precision) {
     case Precision::bf16:
@@ -53,9 +60,10 @@ struct ProductWay {
 };
 
 // Rows and columns as stored in memory.
+template <class T>
 cublasLtMatrixLayout_t layout(std::uint32_t rows, std::uint32_t columns, std::uint32_t row) {
   cublasLtMatrixLayout_t made = nullptr;
-  check(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, columns, rows, row), "describe a matrix");
+  check(cublasLtMatrixLayoutCreate(&made, type_of<T>, columns, rows, row), "describe a matrix");
   return made;
 }
 
@@ -76,8 +84,12 @@ struct Products::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  template <class Factor, class Result>
+  void multiply(const Product<Factor, Result>& product);
+
   // `p` must have all row distances filled in.
-  ProductWay& way(const Product& p) {
+  template <class Factor, class Result>
+  ProductWay& way(const Product<Factor, Result>& p) {
     const ProductKey key(p);
     if (const auto known = ways.find(key); known != ways.end()) return known->second;
     try {
@@ -90,8 +102,11 @@ struct Products::Impl {
     }
   }
 
-  void describe(const Product& p, const ProductKey& key, ProductWay& way) {
-    check(cublasLtMatmulDescCreate(&way.operation, compute_type(precision), CUDA_R_32F),
+  template <class Factor, class Result>
+  void describe(const Product<Factor, Result>& p, const ProductKey& key, ProductWay& way) {
+    const bool rounds = std::is_same_v<Factor, float>;
+    check(cublasLtMatmulDescCreate(&way.operation, rounds ? compute_type(precision) : CUBLAS_COMPUTE_32F,
+                                   CUDA_R_32F),
           "describe a product");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
       check(cublasLtMatmulDescSetAttribute(way.operation, attribute, &value, sizeof(value)),
@@ -103,10 +118,13 @@ struct Products::Impl {
     if (way.bias) {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
+      set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type_of<Result>);
     }
-    way.first = p.b_transposed ? layout(p.columns, p.inner, p.b_row) : layout(p.inner, p.columns, p.b_row);
-    way.second = p.a_transposed ? layout(p.inner, p.rows, p.a_row) : layout(p.rows, p.inner, p.a_row);
-    way.result = layout(p.rows, p.columns, p.c_row);
+    way.first = p.b_transposed ? layout<Factor>(p.columns, p.inner, p.b_row)
+                               : layout<Factor>(p.inner, p.columns, p.b_row);
+    way.second =
+        p.a_transposed ? layout<Factor>(p.inner, p.rows, p.a_row) : layout<Factor>(p.rows, p.inner, p.a_row);
+    way.result = layout<Result>(p.rows, p.columns, p.c_row);
     cublasLtMatmulPreference_t wishes = nullptr;
     check(cublasLtMatmulPreferenceCreate(&wishes), "set preferences");
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
@@ -131,21 +149,26 @@ struct Products::Impl {
 Products::Products(Stream& stream, Precision precision) : impl_(std::make_unique<Impl>(stream, precision)) {}
 Products::~Products() = default;
 
-void Products::multiply(const Product& product) {
-  const Product p = product.with_rows();
-  ProductWay& way = impl_->way(p);
+template <class Factor, class Result>
+void Products::Impl::multiply(const Product<Factor, Result>& product) {
+  const Product<Factor, Result> p = product.with_rows();
+  ProductWay& way = this->way(p);
   if (way.bias) {
     check(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias,
                                          sizeof(p.bias)),
           "take a bias");
   }
   const float beta = p.add ? 1 : 0;
-  check(cublasLtMatmul(impl_->handle, way.operation, &p.factor, p.b, way.first, p.a, way.second, &beta, p.c,
-                       way.result, p.c, way.result, &way.algorithm, impl_->workspace.data(), workspace_bytes,
-                       native(impl_->stream)),
+  check(cublasLtMatmul(handle, way.operation, &p.factor, p.b, way.first, p.a, way.second, &beta, p.c,
+                       way.result, p.c, way.result, &way.algorithm, workspace.data(), workspace_bytes,
+                       native(stream)),
         "multiply");
-  if (p.bias != nullptr && !way.bias) add_bias(impl_->stream, p.bias, p.rows, p.columns, p.c_row, p.c);
+  if (p.bias != nullptr && !way.bias) add_bias(stream, p.bias, p.rows, p.columns, p.c_row, p.c);
 }
+
+void Products::multiply(const Product<float>& product) { impl_->multiply(product); }
+void Products::multiply(const Product<Bf16>& product) { impl_->multiply(product); }
+void Products::multiply(const Product<Bf16, float>& product) { impl_->multiply(product); }
 
 const char* Products::implementation() const { return "cublaslt"; }
 

@@ -214,7 +214,9 @@ struct Products::Impl {
 Products::Products(Stream& stream, Precision) : impl_(std::make_unique<Impl>(Impl{stream})) {}
 Products::~Products() = default;
 
-void Products::multiply(const Product& product) { tiled_product(impl_->stream, product); }
+void Products::multiply(const Product<float>& product) { tiled_product(impl_->stream, product); }
+void Products::multiply(const Product<Bf16>& product) { tiled_product(impl_->stream, product); }
+void Products::multiply(const Product<Bf16, float>& product) { tiled_product(impl_->stream, product); }
 
 const char* Products::implementation() const { return "tiled"; }
 

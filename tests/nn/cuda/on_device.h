@@ -1,5 +1,6 @@
-// An op of a CUDA device for tests that keep their numbers on the host: each call copies everything to the
-// device and back. Arguments that share a buffer on the host share one on the device.
+// An op of a CUDA device for tests that keep their numbers on the host, as floats: each call copies
+// everything to the device, in the storage of the op's place, and back. Arguments that share a buffer on the
+// host share one on the device.
 #pragma once
 
 #include <limits>
@@ -21,7 +22,11 @@ class OnDevice final : public Op {
   // `tensors` lists the number of floats of each parameter.
   OnDevice(const Make& make, const OpPlace& place, std::vector<std::uint64_t> tensors,
            std::uint32_t grain = 0)
-      : place_(place), tensors_(std::move(tensors)), numbers_(1), positions_(place.micro_batch) {
+      : place_(place),
+        inputs_(place.storage),
+        tensors_(std::move(tensors)),
+        numbers_(1),
+        positions_(place.micro_batch) {
     context_.grain = grain;
     op_ = make(place_, context_);
   }
@@ -30,7 +35,9 @@ class OnDevice final : public Op {
             [&](const OpPlace& place, const Context& context) {
               return std::visit([&](const auto& op) { return cuda::make(op, place, context); }, q.kind);
             },
-            q.place, sizes(q), grain) {}
+            q.place, sizes(q), grain) {
+    if (std::holds_alternative<Embedding>(q.kind)) inputs_ = Storage::float32;
+  }
   OnDevice(const Make& make, const Question& q) : OnDevice(make, q.place, sizes(q)) {}
 
   void forward(const Pass& pass, const Forward& call) override {
@@ -38,7 +45,7 @@ class OnDevice final : public Op {
     upload(pass);
     const std::vector<const float*> inputs = inputs_of(copies, pass, call.inputs);
     const std::vector<const float*> parameters = parameters_of(copies, call.parameters);
-    float* const output = copies.of(call.output, place_.output.size() * pass.size());
+    float* const output = copies.of(call.output, place_.output.size() * pass.size(), place_.storage);
     const DeviceArray<float> workspace(traits().workspace);
     op_->forward({constants(pass), pass.training}, {inputs, parameters, output, workspace.data()});
     copies.back();
@@ -50,17 +57,17 @@ class OnDevice final : public Op {
     const std::vector<const float*> inputs = inputs_of(copies, pass, call.inputs);
     const std::vector<const float*> parameters = parameters_of(copies, call.parameters);
     const std::uint64_t out = place_.output.size() * pass.size();
-    const float* const output = copies.of(const_cast<float*>(call.output), out);
-    float* const d_output = copies.of(call.d_output, out);
+    const float* const output = copies.of(const_cast<float*>(call.output), out, place_.storage);
+    float* const d_output = copies.of(call.d_output, out, place_.storage);
     std::vector<InputGradient> d_inputs;
     for (std::size_t i = 0; i < call.d_inputs.size(); ++i) {
       const auto [to, add] = call.d_inputs[i];
       d_inputs.push_back(
-          {to == nullptr ? nullptr : copies.of(to, place_.inputs[i].size() * pass.size()), add});
+          {to == nullptr ? nullptr : copies.of(to, place_.inputs[i].size() * pass.size(), inputs_), add});
     }
     std::vector<float*> d_parameters;
     for (std::size_t i = 0; i < call.d_parameters.size(); ++i) {
-      d_parameters.push_back(copies.of(call.d_parameters[i], tensors_[i]));
+      d_parameters.push_back(copies.of(call.d_parameters[i], tensors_[i], Storage::float32));
     }
     const DeviceArray<float> workspace(traits().workspace);
     op_->backward({constants(pass), true},
@@ -78,27 +85,38 @@ class OnDevice final : public Op {
    public:
     explicit Copies(Stream& stream) : stream_(stream) {}
 
-    float* of(float* host, std::uint64_t size) {
+    float* of(float* host, std::uint64_t size, Storage storage) {
       auto found = copies_.find(host);
       if (found == copies_.end()) {
-        found = copies_.emplace(host, Copy{DeviceArray<float>(size), PinnedArray<float>(size)}).first;
-        std::copy_n(host, size, found->second.pinned.data());
-        stream_.copy_array(found->second.device.data(), found->second.pinned.data(), size);
+        found = copies_.emplace(host, Copy(size, storage)).first;
+        const Copy& copy = found->second;
+        in_storage(storage, [&](auto number) {
+          std::copy_n(host, size, static_cast<decltype(number)*>(copy.pinned.data()));
+        });
+        stream_.copy(copy.device.data(), copy.pinned.data(), copy.device.bytes());
       }
-      return found->second.device.data();
+      return static_cast<float*>(found->second.device.data());
     }
     void back() {
       for (auto& [host, copy] : copies_) {
-        stream_.copy_array(copy.pinned.data(), copy.device.data(), copy.device.size());
+        stream_.copy(copy.pinned.data(), copy.device.data(), copy.device.bytes());
       }
       stream_.synchronize();
-      for (auto& [host, copy] : copies_) std::copy_n(copy.pinned.data(), copy.pinned.size(), host);
+      for (auto& [host, copy] : copies_) {
+        in_storage(copy.storage, [&, to = host, &copied = copy](auto number) {
+          std::copy_n(static_cast<decltype(number)*>(copied.pinned.data()), copied.size, to);
+        });
+      }
     }
 
    private:
     struct Copy {
-      DeviceArray<float> device;
-      PinnedArray<float> pinned;
+      Copy(std::uint64_t numbers, Storage of)
+          : size(numbers), storage(of), device(numbers * bytes_of(of)), pinned(numbers * bytes_of(of)) {}
+      std::uint64_t size;
+      Storage storage;
+      DeviceMemory device;
+      PinnedMemory pinned;
     };
     Stream& stream_;
     std::map<float*, Copy> copies_;
@@ -108,14 +126,14 @@ class OnDevice final : public Op {
                                       std::span<const float* const> host) const {
     std::vector<const float*> all;
     for (std::size_t i = 0; i < host.size(); ++i) {
-      all.push_back(copies.of(const_cast<float*>(host[i]), place_.inputs[i].size() * pass.size()));
+      all.push_back(copies.of(const_cast<float*>(host[i]), place_.inputs[i].size() * pass.size(), inputs_));
     }
     return all;
   }
   std::vector<const float*> parameters_of(Copies& copies, std::span<const float* const> host) const {
     std::vector<const float*> all;
     for (std::size_t i = 0; i < host.size(); ++i) {
-      all.push_back(copies.of(const_cast<float*>(host[i]), tensors_[i]));
+      all.push_back(copies.of(const_cast<float*>(host[i]), tensors_[i], Storage::float32));
     }
     return all;
   }
@@ -142,6 +160,7 @@ class OnDevice final : public Op {
   }
 
   OpPlace place_;
+  Storage inputs_;
   std::vector<std::uint64_t> tensors_;
   MicroBatch constants_;
   Stream stream_;
@@ -154,11 +173,29 @@ class OnDevice final : public Op {
   std::unique_ptr<Op> op_;
 };
 
-// Compares the op of the device with the reference: full, padded and single-sample micro-batches; training
-// and evaluation; all combinations of buffers; each schedule of the host executor.
-inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& inputs, Random& random,
-                                float tolerance = 2e-4F) {
-  const Question first = random_question(kind, inputs, 1, 1, false, random);
+// Numbers that are exact in bfloat16, so that an op differs from the reference only by how it stores results.
+inline void shorten(Question& q) {
+  const auto all = [](Floats& values) {
+    for (float& value : values) value = Bf16(value);
+  };
+  for (Floats& values : q.inputs) all(values);
+  for (Floats& values : q.parameters) all(values);
+  all(q.d_output);
+}
+
+// Results that are stored in bfloat16 are rounded by up to one part in 256.
+inline float tolerance_in(Storage storage, float tolerance) {
+  return tolerance + (storage == Storage::bf16 ? 0x1p-8F : 0);
+}
+
+// Compares the op of the device, in one storage, with the reference: full, padded and single-sample
+// micro-batches; training and evaluation; all combinations of buffers; each schedule of the host executor.
+inline void expect_good_cuda_op(Storage storage, const OpKind& kind, const std::vector<Shape>& inputs,
+                                Random& random, float tolerance) {
+  SCOPED_TRACE(storage == Storage::bf16 ? "in bf16" : "in float32");
+  tolerance = tolerance_in(storage, tolerance);
+  Question first = random_question(kind, inputs, 1, 1, false, random);
+  first.place.storage = storage;
   OnDevice op(first);
   const std::unique_ptr<Op> reference = reference_op(first);
   using Sizes = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -166,7 +203,8 @@ inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& in
     SCOPED_TRACE(testing::Message() << "size " << size << ", count " << count);
     const MicroBatch batch{.size = size, .count = count, .seed = 7, .epoch = 3};
     const Pass pass{batch, true}, evaluation{batch, false};
-    const Question q = random_question(kind, inputs, size, count, count != size, random);
+    Question q = random_question(kind, inputs, size, count, count != size, random);
+    if (storage == Storage::bf16) shorten(q);
     const Answer expected = run(*reference, q, pass);
     if (size <= 4) {
       in_each_schedule([&] { expect_same(run(op, q, pass), expected, q, pass, tolerance); });
@@ -177,6 +215,12 @@ inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& in
     const Answer evaluated = run(*reference, q, evaluation);
     expect_same(run(op, q, evaluation), evaluated, q, evaluation, tolerance);
   }
+}
+
+inline void expect_good_cuda_op(const OpKind& kind, const std::vector<Shape>& inputs, Random& random,
+                                float tolerance = 2e-4F) {
+  for (const Storage storage : {Storage::float32, Storage::bf16})
+    expect_good_cuda_op(storage, kind, inputs, random, tolerance);
 }
 
 // Expects that each barrier in this file ("layer_norm.cu") is needed: without it, at least one of the

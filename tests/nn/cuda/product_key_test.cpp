@@ -10,14 +10,14 @@ namespace {
 struct ProductKeys : testing::Test {
   alignas(16) std::array<float, 64> memory{};
 
-  [[nodiscard]] Product product(const float* bias) {
-    return Product{.rows = 4,
-                   .columns = 4,
-                   .inner = 4,
-                   .a = memory.data(),
-                   .b = memory.data() + 16,
-                   .c = memory.data() + 32,
-                   .bias = bias}
+  [[nodiscard]] Product<float> product(const float* bias) {
+    return Product<float>{.rows = 4,
+                          .columns = 4,
+                          .inner = 4,
+                          .a = memory.data(),
+                          .b = memory.data() + 16,
+                          .c = memory.data() + 32,
+                          .bias = bias}
         .with_rows();
   }
 };
@@ -34,14 +34,14 @@ TEST_F(ProductKeys, DependOnTheAlignmentOfTheBias) {
 }
 
 TEST_F(ProductKeys, TheLibraryAddsNoBiasToASum) {
-  Product p = product(memory.data() + 48);
+  Product<float> p = product(memory.data() + 48);
   p.add = true;
   EXPECT_EQ(ProductKey(p).bias, Bias::own_kernel);
 }
 
 TEST_F(ProductKeys, DependOnTheAlignmentOfEachMatrix) {
   const ProductKey usual(product(nullptr));
-  Product p = product(nullptr);
+  Product<float> p = product(nullptr);
   p.a += 2;
   EXPECT_EQ(ProductKey(p).a_at, 8U);
   EXPECT_NE(ProductKey(p), usual);

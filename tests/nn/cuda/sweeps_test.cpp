@@ -28,9 +28,9 @@ TEST(CudaInSamples, VisitsEachNumberOnce) {
     const DeviceArray<float> numbers(samples * places);
     const PinnedArray<float> seen(samples * places);
     stream.fill_zero(numbers.data(), sizeof(float) * numbers.size());
-    const bool packed = can_pack(places, numbers.data());
-    EXPECT_EQ(packed, places % 4 == 0);
-    with_packs(packed, [&](auto n) {
+    const auto packing = can_pack(places, numbers.data());
+    EXPECT_EQ(packing.packed, places % 4 == 0);
+    with_packs(packing, [&](auto n) {
       const float* const in = numbers.data();
       launch_in_samples(stream, samples, places / n, &count_up<n>, places, in, numbers.data());
     });
@@ -42,9 +42,21 @@ TEST(CudaInSamples, VisitsEachNumberOnce) {
 
 TEST(CudaInSamples, PacksOnlyAlignedNumbers) {
   alignas(16) const float numbers[8]{};
-  EXPECT_TRUE(can_pack(4, numbers, numbers + 4));
-  EXPECT_FALSE(can_pack(4, numbers, numbers + 1));
-  EXPECT_FALSE(can_pack(6, numbers));
+  EXPECT_TRUE(can_pack(4, numbers, numbers + 4).packed);
+  EXPECT_FALSE(can_pack(4, numbers, numbers + 1).packed);
+  EXPECT_FALSE(can_pack(6, numbers).packed);
+}
+
+// Of arrays of both types the shorter one has packs of 16 bytes.
+TEST(CudaInSamples, PacksOfShorterNumbersAreLonger) {
+  alignas(16) const float numbers[8]{};
+  alignas(16) const Bf16 halves[16]{};
+  EXPECT_TRUE(can_pack(8, numbers, halves + 8).packed);
+  EXPECT_FALSE(can_pack(4, numbers, halves).packed);
+  EXPECT_FALSE(can_pack(8, numbers, halves + 4).packed);
+  with_packs(can_pack(8, halves), [](auto n) { EXPECT_EQ(n, 8U); });
+  EXPECT_TRUE(are_packs_of<4>(4, halves + 4)) << "eight bytes";
+  EXPECT_FALSE(are_packs_of<4>(4, halves + 2));
 }
 
 struct Difference {
@@ -229,9 +241,11 @@ TEST(SumColumns, ComputesTheSumsOfEachRun) {
 }
 
 TEST(SumColumns, SplitsLongRuns) {
-  EXPECT_EQ(pieces_of({100000, 100000, 32}), 512U);
-  EXPECT_EQ(pieces_of({100000, 100000, 64}), 256U);
-  EXPECT_EQ(pieces_of({300, 300, 32}), 3U);
+  EXPECT_EQ(pieces_of({100000, 100000, 32}), 196U) << "16 rows for each of 8 x 32 threads";
+  EXPECT_EQ(pieces_of({100000, 100000, 64}), 391U);
+  EXPECT_EQ(pieces_of({100000, 100000, 33}), 512U) << "two blocks side by side, number by number";
+  EXPECT_EQ(pieces_of({100000, 100000, 768}), 170U) << "six blocks side by side";
+  EXPECT_EQ(pieces_of({300, 300, 33}), 3U);
   EXPECT_EQ(pieces_of({300, 300, 100000}), 1U);
 }
 

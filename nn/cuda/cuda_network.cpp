@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
+#include "nn/cuda/buckets.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
 #include "nn/cuda/exchange.h"
@@ -62,7 +63,7 @@ class Network::Impl {
                  staging_.targets(), !refused.empty()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
-        exchange_(model, plan_, compute_),
+        exchange_(model, plan_, compute_, bucket_floats(model.parameters())),
         loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
         sums_(1),
         pinned_sums_(1),
@@ -77,8 +78,7 @@ class Network::Impl {
   ~Impl() {
     try {
       staging_.synchronize();
-      compute_.synchronize();
-      exchange_.synchronize();
+      synchronize();
     } catch (const std::exception&) {  // the device is lost, and its work with it
     }
   }
@@ -93,22 +93,22 @@ class Network::Impl {
   // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows.
   void try_out() {
     Zeros zeros(model_, micro_batch_);
-    exchange_.set_zeros();
+    exchange_.bring_zeros();
     recordings_.require_memory(true);
     for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
       for (int run = 0; run < 2; ++run) {
         first_ = true;
         add(batch, true, true);
-        compute_.synchronize();
+        synchronize();
       }
     }
     recordings_.require_memory(false);
   }
 
   void begin(std::span<const float> parameters) {
-    use_device(index_);      // in every call: another thread may have made the network
-    compute_.synchronize();  // of a call that was aborted
-    exchange_.set(parameters);
+    use_device(index_);  // in every call: another thread may have made the network
+    synchronize();       // of a call that was aborted
+    exchange_.bring(parameters);
     first_ = true;
     last_ = false;
   }
@@ -116,9 +116,9 @@ class Network::Impl {
   void add(const MicroBatch& batch, bool training, bool last) {
     CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
     staging_.bring(batch, compute_);
-    if (last) exchange_.expect_gradient();
     const Variant variant{batch.size, training, first_, last};
     recordings_.run(variant, [&] { issue(variant); });
+    if (last) exchange_.take_back();
     first_ = false;
     last_ = last_ || last;
   }
@@ -126,11 +126,8 @@ class Network::Impl {
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
     if (first_) return {};  // no micro-batch
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
-    while (!compute_.idle()) {
-      if (last_) exchange_.collect(gradient, on_final);
-    }
+    if (last_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
-    CHECK(!last_ || exchange_.collect(gradient, on_final), "a part of the gradient did not come back");
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
       throw Failure(ExitCode::configuration,
@@ -141,6 +138,10 @@ class Network::Impl {
   }
 
  private:
+  void synchronize() {
+    compute_.synchronize();
+    exchange_.synchronize();
+  }
   [[nodiscard]] Column column() const {
     return {[this](const OpKind& kind, const OpPlace& place) {
               return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
@@ -167,7 +168,6 @@ class Network::Impl {
   }
 
   void forward(const Pass& pass, const Variant& variant) {
-    if (variant.first) exchange_.bring();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (variant.first) exchange_.wait_for(i);
       calls_.forward(buffers(), pass, plan_.steps[i]);
@@ -181,9 +181,8 @@ class Network::Impl {
       calls_.backward(
           buffers(), pass, step, !variant.first,
           [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
-      if (variant.last) exchange_.take_back(i);
+      if (variant.last) exchange_.give(i);
     }
-    if (variant.last) exchange_.join();
   }
 
   [[nodiscard]] PlanBuffers buffers() const {

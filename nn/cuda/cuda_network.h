@@ -6,10 +6,9 @@
 //   for (...) network.train(batch, is_last);            // returns before the work is done
 //   const Sums sums = network.finish(gradient, on_final);  // waits
 //
-// The work of a micro-batch (copies to the device, kernels, and after the last one copies back) is captured
-// once per size as a graph, and run as one. Parameters are copied to the device in the order in which the
-// forward needs them, while it runs; after the last micro-batch, gradients are copied back as they become
-// final, while the backward runs.
+// The kernels of a micro-batch are captured once per size as a graph, and run as one. Parameters are copied to
+// the device in the order in which the forward needs them, while it runs; gradients are copied back as they
+// become final, while the backward of the last micro-batch runs.
 //
 // Micro-batches may be larger than the grain of a batch norm: statistics are per grain. If the model
 // normalises shares, statistics are over the whole micro-batch, which holds a whole share.
@@ -52,7 +51,7 @@ class Network {
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
-  // `on_final` for each range as it arrives. Throws Failure (configuration) for a label outside the classes.
+  // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory

@@ -136,9 +136,15 @@ class Stream {
 };
 
 // A point in the work of a stream.
+//
+// In a capture, an event orders the captured work alone: it becomes an edge of the graph. An event with reach
+// `outside` connects the graph with streams that are not captured: each run of the graph records it anew, or
+// waits for what was recorded before that run was added. Its times are not measured.
 class Event {
  public:
-  Event();
+  enum class Reach : std::uint8_t { capture, outside };
+
+  explicit Event(Reach reach = Reach::capture);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;

@@ -99,6 +99,36 @@ TEST(Runtime, AGraphContainsWorkOfAllJoinedStreams) {
   EXPECT_THAT(to_host(side, sum), ElementsAre(31)) << "after the capture it is an ordinary stream";
 }
 
+// The graph waits for copies that are added before each run, and others wait for a point inside it.
+TEST(Runtime, EventsConnectAGraphWithStreamsOutside) {
+  Stream stream, copies;
+  const DeviceArray<float> in = to_device(stream, std::vector<float>{0});
+  const DeviceArray<float> sum = to_device(stream, std::vector<float>{0});
+  Event brought(Event::Reach::outside), added(Event::Reach::outside);
+  stream.begin_capture();
+  stream.wait(brought);
+  add_up(stream, 1, in.data(), sum.data());
+  added.record(stream);
+  stream.fill_zero(sum.data(), sizeof(float));
+  const std::unique_ptr<Graph> graph = stream.end_capture();
+  PinnedArray<float> source(1), seen(1);
+  for (const float number : {3.0F, 8.0F}) {
+    *source.data() = number;
+    copies.copy_array(in.data(), source.data(), 1);
+    brought.record(copies);
+    stream.run(*graph);
+    copies.wait(added);
+    copies.copy_array(seen.data(), sum.data(), 1);
+    Event copied;
+    copied.record(copies);
+    copied.synchronize();
+    EXPECT_EQ(*seen.data(), number);
+    stream.synchronize();
+    copies.synchronize();
+    EXPECT_THAT(to_host(stream, sum), ElementsAre(0));
+  }
+}
+
 // A library may do what no capture allows. Both streams then go on as if there had been no capture.
 TEST(Runtime, AFailedCaptureLeavesItsStreamsUsable) {
   Stream stream, side;

@@ -156,10 +156,15 @@ void shared_memory() {
   const int file = memfd_create("steelyard_gpu_check", 0);
   expect(file >= 0 && ftruncate(file, bytes) == 0, "the system gives no memfd");
   void* const there = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
   close(file);
-  expect(there != MAP_FAILED, "a memfd cannot be mapped");
+  expect(there != MAP_FAILED && mapped != MAP_FAILED, "a memfd cannot be mapped");
   {
-    const RegisteredMemory registered(there, bytes);
+    const auto registered = HostRegistration::make(there, bytes, true);
+    expect(registered != nullptr, "a memfd cannot be registered");
+    if (HostRegistration::make(mapped, bytes, false) == nullptr)
+      print({"smoke: a mapping that can only be read", "", "",
+             "is refused: copies pass through pinned memory"});
     Stream stream;
     Numbers five(5);
     five.up(stream);
@@ -168,6 +173,7 @@ void shared_memory() {
     expect(static_cast<float*>(there)[numbers - 1] == 5, "wrong numbers came back");
   }
   munmap(there, bytes);
+  munmap(mapped, bytes);
 }
 
 void nvml() {

@@ -75,13 +75,7 @@ class Network::Impl {
   }
 
   // No work may be running when memory is freed.
-  ~Impl() {
-    try {
-      staging_.synchronize();
-      synchronize();
-    } catch (const std::exception&) {  // the device is lost, and its work with it
-    }
-  }
+  ~Impl() { synchronize_if_it_works(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -105,12 +99,17 @@ class Network::Impl {
     recordings_.require_memory(false);
   }
 
-  void begin(std::span<const float> parameters) {
+  void begin(std::span<const float> parameters, std::span<float> gradient) {
     use_device(index_);  // in every call: another thread may have made the network
     synchronize();       // of a call that was aborted
-    exchange_.bring(parameters);
+    begun_ = true;
+    exchange_.bring(parameters, gradient);
     first_ = true;
     last_ = false;
+  }
+
+  void abandon() {
+    if (std::exchange(begun_, false)) synchronize_if_it_works();
   }
 
   void add(const MicroBatch& batch, bool training, bool last) {
@@ -124,10 +123,12 @@ class Network::Impl {
   }
 
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
-    if (first_) return {};  // no micro-batch
+    if (first_) abandon();  // no micro-batch
+    if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
     if (last_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
+    begun_ = false;
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
       throw Failure(ExitCode::configuration,
@@ -138,6 +139,13 @@ class Network::Impl {
   }
 
  private:
+  void synchronize_if_it_works() {
+    try {
+      staging_.synchronize();
+      synchronize();
+    } catch (const std::exception&) {  // the device is lost, and its work with it
+    }
+  }
   void synchronize() {
     compute_.synchronize();
     exchange_.synchronize();
@@ -203,6 +211,7 @@ class Network::Impl {
   DeviceArray<LossSums> sums_;
   PinnedArray<LossSums> pinned_sums_;
   Recordings recordings_;
+  bool begun_ = false;                // and not finished
   bool first_ = true, last_ = false;  // of the micro-batches since begin()
   StepCalls calls_;
 };
@@ -254,7 +263,10 @@ std::vector<std::uint32_t> Network::micro_batch_sizes() const {
   return sizes;
 }
 
-void Network::begin(std::span<const float> parameters) { impl_->begin(parameters); }
+void Network::begin(std::span<const float> parameters, std::span<float> gradient) {
+  impl_->begin(parameters, gradient);
+}
+void Network::abandon() { impl_->abandon(); }
 void Network::train(const MicroBatch& batch, bool last) { impl_->add(batch, true, last); }
 void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false); }
 Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {

@@ -45,14 +45,20 @@ class Network {
   // Powers of two, largest first, down to 1.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const;
 
-  // Sets the parameters, which are copied, for all calls up to finish().
-  void begin(std::span<const float> parameters);
+  // Sets the parameters for all calls up to finish(). They are copied to the device meanwhile, and must stay
+  // until finish() or abandon() has returned. So must `gradient`, the memory to which finish() will write: if
+  // it is given here, the device may write to it itself (nn/cuda/reachable.h). Unspecified contents until
+  // finish().
+  void begin(std::span<const float> parameters, std::span<float> gradient = {});
   // The batch is copied before the call returns.
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
   // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
+  // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
+  // caller is in use; no effect after finish().
+  void abandon();
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory
   // The implementation of each step, as "conv1: cudnn".

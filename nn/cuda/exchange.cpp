@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "nn/cuda/reachable.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -12,14 +13,17 @@ void make_events(std::deque<Event>& events, std::size_t count) {
   while (events.size() < count) events.emplace_back(Event::Reach::outside);
 }
 
+float* pinned(std::optional<PinnedArray<float>>& memory, std::uint64_t size) {
+  if (!memory) memory.emplace(size);
+  return memory->data();
+}
+
 }  // namespace
 
 Exchange::Exchange(const Model& model, const Plan& plan, Stream& compute, std::uint64_t least)
     : compute_(compute),
       parameters_(model.parameters()),
       gradient_(model.parameters()),
-      pinned_parameters_(model.parameters()),
-      pinned_gradient_(model.parameters()),
       to_device_(forward_buckets(plan, least)),
       to_host_(backward_buckets(plan, least)),
       first_used_(plan.steps.size()),
@@ -33,15 +37,19 @@ Exchange::Exchange(const Model& model, const Plan& plan, Stream& compute, std::u
 
 // ---- one piece
 
-void Exchange::bring(std::span<const float> parameters) {
+void Exchange::bring(std::span<const float> parameters, std::span<float> gradient) {
   CHECK(parameters.size() == size(), "the parameters do not have the size of the model");
+  const float* const given = parameters.data();
+  float* const copy = device_reads(parameters) ? nullptr : pinned(pinned_parameters_, size());
   for (std::size_t i = 0; i < to_device_.size(); ++i) {
     for (const auto [begin, end] : to_device_[i].parts) {
-      std::copy(parameters.data() + begin, parameters.data() + end, pinned_parameters_.data() + begin);
-      copies_.copy_array(parameters_.data() + begin, pinned_parameters_.data() + begin, end - begin);
+      if (copy != nullptr) std::copy(given + begin, given + end, copy + begin);
+      copies_.copy_array(parameters_.data() + begin, (copy != nullptr ? copy : given) + begin, end - begin);
     }
     brought_[i].record(copies_);
   }
+  const bool direct = gradient.size() == size() && device_writes(gradient);
+  destination_ = direct ? gradient.data() : nullptr;
 }
 
 void Exchange::bring_zeros() {
@@ -50,10 +58,11 @@ void Exchange::bring_zeros() {
 }
 
 void Exchange::take_back() {
+  if (destination_ == nullptr) destination_ = pinned(pinned_gradient_, size());
   for (std::size_t i = 0; i < to_host_.size(); ++i) {
     copies_.wait(given_[i]);
     for (const auto [begin, end] : to_host_[i].parts) {
-      copies_.copy_array(pinned_gradient_.data() + begin, gradient_.data() + begin, end - begin);
+      copies_.copy_array(destination_ + begin, gradient_.data() + begin, end - begin);
     }
     arrived_[i].record(copies_);
   }
@@ -61,10 +70,13 @@ void Exchange::take_back() {
 
 void Exchange::collect(std::span<float> gradient, const FinalRange& on_final) {
   CHECK(gradient.size() == size(), "the gradient does not have the size of the model");
+  float* const to = gradient.data();
+  CHECK(to == destination_ || (pinned_gradient_ && destination_ == pinned_gradient_->data()),
+        "the gradient is not written to the memory that was given at the beginning");
   for (std::size_t i = 0; i < to_host_.size(); ++i) {
     arrived_[i].synchronize();
     for (const auto [begin, end] : to_host_[i].parts) {
-      std::copy(pinned_gradient_.data() + begin, pinned_gradient_.data() + end, gradient.data() + begin);
+      if (to != destination_) std::copy(destination_ + begin, destination_ + end, to + begin);
       if (on_final) on_final(begin, end);
     }
   }

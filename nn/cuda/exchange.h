@@ -1,9 +1,12 @@
 // Exchange: parameters and gradient of one network, on its device and on the host, and the copies between.
 //
 // Values are copied in buckets (nn/cuda/buckets.h) on a stream of their own: parameters in the order in which
-// the forward needs them, while it runs; gradients as they become final, while the backward runs. Events
-// connect that stream with the stream of the kernels. Graphs contain the kernels and these events but not the
-// copies, whose addresses change from piece to piece.
+// the forward needs them, while it runs; gradients as they become final, while the backward runs. The copies
+// are directly from and to the caller's memory if the device can reach it (nn/cuda/reachable.h). Otherwise
+// they pass through pinned memory, which is allocated when it is first needed.
+//
+// Events connect the copies with the stream of the kernels. Graphs contain the kernels and these events but
+// not the copies, whose addresses change from piece to piece.
 #pragma once
 
 #include <steelyard/model.h>
@@ -34,8 +37,9 @@ class Exchange {
 
   // ---- one piece; no work of the last one may be running
 
-  // Adds the copies of the parameters to the device.
-  void bring(std::span<const float> parameters);
+  // Adds the copies of the parameters to the device. Both must stay until synchronize(): the parameters, and
+  // the memory to which collect() will write the gradient, if it is given here already.
+  void bring(std::span<const float> parameters, std::span<float> gradient);
   void bring_zeros();
   // All work of the last micro-batch was added: adds the copies of the gradient to the host.
   void take_back();
@@ -60,7 +64,8 @@ class Exchange {
   Stream& compute_;
   Stream copies_;
   DeviceArray<float> parameters_, gradient_;
-  PinnedArray<float> pinned_parameters_, pinned_gradient_;
+  std::optional<PinnedArray<float>> pinned_parameters_, pinned_gradient_;
+  float* destination_ = nullptr;  // of the gradient
   const std::vector<Bucket> to_device_, to_host_;
   OfSteps first_used_, completed_;  // by step: the bucket that it uses first, the one that it completes
   Events brought_, given_, arrived_;

@@ -65,12 +65,14 @@ class CudaEngine final : public Engine {
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
-    network_.begin(parameters);
+    const AtEnd end(network_);
+    network_.begin(parameters, gradient);
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
     return network_.finish(gradient, on_final);
   }
 
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
+    const AtEnd end(network_);
     network_.begin(parameters);
     while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);
     return network_.finish({}, {});
@@ -94,6 +96,17 @@ class CudaEngine final : public Engine {
   }
 
  private:
+  // However a piece ends, the device no longer uses its memory then.
+  class AtEnd {
+   public:
+    explicit AtEnd(nn::cuda::Network& network) : network_(network) {}
+    ~AtEnd() { network_.abandon(); }
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+
+   private:
+    nn::cuda::Network& network_;
+  };
   static constexpr Duration reading_age = std::chrono::milliseconds(100);
 
   nn::cuda::Network network_;

@@ -64,6 +64,29 @@ PinnedMemory::PinnedMemory(std::uint64_t bytes) : bytes_(bytes) {
 }
 PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
 
+std::unique_ptr<HostRegistration> HostRegistration::make(const void* data, std::uint64_t bytes,
+                                                         bool writable) {
+  int device = 0, read_only = 1;
+  check(cudaGetDevice(&device), "be named");
+  if (!writable) {
+    check(cudaDeviceGetAttribute(&read_only, cudaDevAttrHostRegisterReadOnlySupported, device),
+          "report its properties");
+  }
+  ++calls_of_this_thread().allocations;
+  const unsigned flags = cudaHostRegisterPortable | (writable ? 0U : cudaHostRegisterReadOnly);
+  if (read_only == 0 || cudaHostRegister(const_cast<void*>(data), bytes, flags) != cudaSuccess) {
+    cudaGetLastError();  // clears the error, or it would be reported again
+    return nullptr;
+  }
+  return std::unique_ptr<HostRegistration>(new HostRegistration(data, device));
+}
+// On a thread that has chosen no device, CUDA would initialise device 0, which takes hundreds of MB there.
+HostRegistration::~HostRegistration() {
+  cudaSetDevice(device_);
+  cudaHostUnregister(const_cast<void*>(data_));
+  cudaGetLastError();  // at the end of the process the driver may be gone
+}
+
 struct Stream::Impl {
   cudaStream_t stream = nullptr;
 };

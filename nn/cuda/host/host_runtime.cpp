@@ -1,11 +1,9 @@
-// The device of the host executor: its memory and streams, and replacements for the libraries of real
+// The device of the host executor: its streams, and replacements for the libraries of real
 // devices.
 #include "nn/cuda/runtime.h"
 
-#include <atomic>
 #include <cstring>
 #include <deque>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -14,6 +12,7 @@
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/host/executor.h"
+#include "nn/cuda/host/host_memory.h"
 #include "nn/cuda_devices.h"
 
 namespace steelyard::nn::cuda {
@@ -21,7 +20,6 @@ namespace {
 
 using Work = std::function<void()>;
 
-std::atomic<std::uint64_t> memory_limit{0}, memory_used{0};
 thread_local host::Faults planted;
 
 // Work recorded by a capture, from all streams involved; open until it ends. Each entry adds itself to the
@@ -31,15 +29,6 @@ struct Capture {
   Recording work;
   bool open = true;
 };
-
-void* allocate(std::uint64_t bytes) {
-  void* const memory = ::operator new (bytes, std::align_val_t{256});
-  std::memset(memory, 0xFF, bytes);  // NaN
-  return memory;
-}
-void release(void* memory) {
-  if (memory != nullptr) ::operator delete (memory, std::align_val_t{256});
-}
 
 }  // namespace
 
@@ -54,34 +43,7 @@ Calls& calls_of_this_thread() {
   return calls;
 }
 
-// ---- memory
-
-void host::limit_memory(std::uint64_t bytes) { memory_limit = bytes; }
-std::uint64_t host::used_memory() { return memory_used; }
-
 void host::plant(Faults faults) { planted = faults; }
-
-std::uint64_t free_bytes() {
-  const std::uint64_t all = memory_limit, taken = memory_used;
-  if (all == 0) return UINT64_MAX;
-  return all > taken ? all - taken : 0;
-}
-
-DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
-  ++calls_of_this_thread().allocations;
-  if (bytes > free_bytes()) throw OutOfMemory(bytes, free_bytes());
-  data_ = allocate(bytes);
-  memory_used += bytes;
-}
-DeviceMemory::~DeviceMemory() {
-  release(data_);
-  if (data_ != nullptr) memory_used -= bytes_;
-}
-
-PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {
-  ++calls_of_this_thread().allocations;
-}
-PinnedMemory::~PinnedMemory() { release(data_); }
 
 // ---- streams: lists of work that is done only when a caller waits for it
 
@@ -158,7 +120,10 @@ void Stream::add(Work work) {
 }
 
 void Stream::copy(void* to, const void* from, std::uint64_t bytes) {
-  add([=] { std::memmove(to, from, bytes); });
+  add([=] {
+    host::check_copy(to, from, bytes);
+    std::memmove(to, from, bytes);
+  });
 }
 
 void Stream::fill_zero(void* to, std::uint64_t bytes) {

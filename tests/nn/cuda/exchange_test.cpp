@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <functional>
+#include <span>
 
+#include "core/buffer_pool.h"
 #include "core/interval.h"
 #include "tests/nn/cuda/arrays.h"
 
@@ -40,8 +43,13 @@ struct Exchanges : testing::TestWithParam<std::uint64_t> {
   // Sends other numbers there and back each time.
   void expect_a_round(const std::function<void()>& run) {
     std::vector<float> parameters(model.parameters()), gradient(model.parameters(), NAN);
+    expect_a_round(run, parameters, gradient, false);
+  }
+  // `told`: where the gradient will be written.
+  void expect_a_round(const std::function<void()>& run, std::span<float> parameters,
+                      std::span<float> gradient, bool told) {
     for (float& value : parameters) value = static_cast<float>(++last);
-    exchange.bring(parameters);
+    exchange.bring(parameters, told ? gradient : std::span<float>());
     run();
     exchange.take_back();
     IntervalSet reported;
@@ -51,7 +59,7 @@ struct Exchanges : testing::TestWithParam<std::uint64_t> {
       EXPECT_EQ(gradient[end - 1], parameters[end - 1]) << "reported too early";
     });
     EXPECT_EQ(reported.count(), model.parameters());
-    EXPECT_EQ(gradient, parameters);
+    EXPECT_TRUE(std::ranges::equal(gradient, parameters));
     compute.synchronize();
     exchange.synchronize();
   }
@@ -69,6 +77,28 @@ TEST_P(Exchanges, CarriesValuesOfAGraph) {
   const Captured captured = capture(compute, [&] { issue(); });
   ASSERT_NE(captured.graph, nullptr) << captured.refusal;
   for (int i = 0; i < 3; ++i) expect_a_round([&] { compute.run(*captured.graph); });
+  expect_a_round([&] { issue(); });
+}
+
+// The device reads and writes them itself, so nothing more is allocated, and each round may use others.
+TEST_P(Exchanges, UsesBuffersOfPoolsDirectly) {
+  const Captured captured = capture(compute, [&] { issue(); });
+  BufferPool pool(model.parameters());
+  for (int i = 0; i < 3; ++i) {
+    const auto parameters = pool.take(), gradient = pool.take(), spare = i == 1 ? pool.take() : nullptr;
+    const Calls before = calls_of_this_thread();
+    expect_a_round([&] { compute.run(*captured.graph); }, parameters->span(), gradient->span(), true);
+    EXPECT_EQ(calls_of_this_thread().allocations - before.allocations, i == 0 ? 2 : 0) << "registrations";
+  }
+}
+
+TEST_P(Exchanges, MixesBothKindsOfMemory) {
+  BufferPool pool(model.parameters());
+  std::vector<float> parameters(model.parameters()), gradient(model.parameters());
+  const auto pooled = pool.take(), other = pool.take();
+  expect_a_round([&] { issue(); }, pooled->span(), gradient, true);
+  expect_a_round([&] { issue(); }, parameters, pooled->span(), true);
+  expect_a_round([&] { issue(); }, other->span(), pooled->span(), false);
   expect_a_round([&] { issue(); });
 }
 

@@ -159,6 +159,48 @@ TEST(Runtime, MemoryThatLacksInACaptureIsOutOfMemory) {
   stream.synchronize();
 }
 
+TEST(Runtime, RegisteredMemoryIsReachable) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  std::vector<float> own{1, 2}, back{0, 0};
+  const auto read = HostRegistration::make(own.data(), 8, false);
+  const auto written = HostRegistration::make(back.data(), 8, true);
+  ASSERT_TRUE(read && written);
+  stream.copy_array(device.data(), own.data(), 2);
+  stream.copy_array(back.data(), device.data(), 2);
+  stream.synchronize();
+  EXPECT_THAT(back, ElementsAre(1, 2));
+}
+
+// What would go wrong on a device, or be slow there, ends the process.
+TEST(RuntimeDeathTest, MemoryMustBeReachableWhenACopyIsDone) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  std::vector<float> own{1, 2};
+  const auto after = [&](auto&& change, float* to, const float* from) {
+    stream.copy_array(to, from, 2);
+    change();
+    stream.synchronize();
+  };
+  const auto nothing = [] {};
+  EXPECT_DEATH(after(nothing, device.data(), own.data()), "a copy from memory that the device cannot read");
+  EXPECT_DEATH(after(nothing, own.data(), device.data()), "a copy to memory that the device cannot write");
+  EXPECT_DEATH(after(nothing, device.data(), device.data() + 1), "that the device cannot read") << "its end";
+  auto registration = HostRegistration::make(own.data(), 8, false);
+  EXPECT_DEATH(after(nothing, own.data(), device.data()), "that the device cannot write") << "read-only";
+  EXPECT_DEATH(after([&] { registration.reset(); }, device.data(), own.data()), "cannot read")
+      << "no longer registered";
+}
+
+TEST(RuntimeDeathTest, MemoryIsRegisteredOnce) {
+  std::vector<float> own(8);
+  const auto registration = HostRegistration::make(own.data() + 2, 16, true);
+  EXPECT_DEATH((void)HostRegistration::make(own.data() + 2, 16, true), "memory is registered twice");
+  EXPECT_DEATH((void)HostRegistration::make(own.data(), 12, true), "memory is registered twice");
+  EXPECT_DEATH((void)HostRegistration::make(own.data() + 5, 12, true), "memory is registered twice");
+  const auto beside = HostRegistration::make(own.data() + 6, 8, true);
+}
+
 TEST(Runtime, ExhaustedMemoryIsReported) {
   host::limit_memory(host::used_memory() + 1000);
   const DeviceMemory most(800);

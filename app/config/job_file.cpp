@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -14,6 +15,7 @@
 #include "app/config/registry.h"
 #include "app/config/toml_section.h"
 #include "balancing/policies.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "nn/models.h"
 #include "protocol/local_steps.h"
@@ -27,6 +29,16 @@ namespace {
 // With more than 250 workers each sends heartbeats less often, so that 500 a second reach the scheduler.
 double heartbeat_among(const Job& job) {
   return std::max(job.heartbeat, std::min(0.002 * job.workers, job.heartbeat_timeout / 5));
+}
+
+// A shard has a thread, and a GPU's rounds are too short for one thread to take all steps of a model.
+constexpr std::uint32_t shards_beside_gpus = 4;
+
+bool has_gpu(const std::vector<WorkerSpec>& workers) {
+  return std::ranges::any_of(workers, [](const WorkerSpec& worker) {
+    const std::optional<Device> device = device_in(worker.device);
+    return device && device->type == Device::Type::cuda;
+  });
 }
 
 // Reads one file, section by section, into a draft.
@@ -53,7 +65,7 @@ class JobReader {
     read_policies();
     read_workers();
     if (cluster_ != nullptr) {
-      if (cluster_->servers > 0) {
+      if (placed_servers()) {
         draft_.file.servers = cluster_->servers;
         draft_.shards_per_server = 1;
       }
@@ -163,6 +175,8 @@ class JobReader {
       job.grain = nn::largest_micro_batch;  // one thread computes each grain as one micro-batch
     }
     if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+    if (!cluster.given("shards_per_server") && !placed_servers() && has_gpu(draft_.file.worker_specs))
+      draft_.shards_per_server = shards_beside_gpus;
     job.shards = draft_.file.servers * draft_.shards_per_server;
     cluster.demand(job.shards <= most_connections, "servers",
                    "servers x shards_per_server = " + std::to_string(job.shards) +
@@ -176,6 +190,9 @@ class JobReader {
     job.heartbeat = heartbeat_among(job);
     draft_.file.resolved = resolved_text(draft_);
   }
+
+  // The servers are those of a hosts file, not of the job file.
+  [[nodiscard]] bool placed_servers() const { return cluster_ != nullptr && cluster_->servers > 0; }
 
   // Fills Job::curves. Returns why the text is invalid; empty: it is valid.
   std::string profile_trouble() {

@@ -40,7 +40,8 @@ std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
   return {
       {"servers", &draft.file.servers, Limits::at_least(1, 1024), "server processes"},
       {"shards_per_server", &draft.shards_per_server, Limits::at_least(1, 64),
-       "shards of the model in each server process"},
+       "shards of the model in each server process, each with a thread of its own; 4 if not given and a "
+       "worker's device is a GPU (cuda)"},
       {"replicas", &draft.file.job.replicas, Limits::at_least(0, 1),
        "1: mirror each shard in another server; the job survives the loss of a server, at twice the memory"},
       {"sync", &draft.sync, Limits::text(is_sync, "one of " + sync_choices()),

@@ -7,6 +7,7 @@
 #include "bench/gpu/timing.h"
 #include "bench/pairs.h"
 #include "core/time.h"
+#include "nn/cuda/micro_batch_choice.h"
 
 namespace steelyard::bench {
 namespace {
@@ -22,20 +23,21 @@ nn::Model made(const GpuModel& of, Precision precision) {
 
 Training::Training(const GpuModel& of, std::uint32_t samples, Precision precision)
     : model_(made(of, precision)),
-      network_(model_, 0, samples),
-      random_(model_, network_.micro_batch_sizes().front(), of.tokens),
+      network_(samples == 0 ? nn::cuda::choose_network(model_, 0).network
+                            : std::make_unique<nn::cuda::Network>(model_, 0, samples)),
+      random_(model_, network_->micro_batch_sizes().front(), of.tokens),
       pool_(model_.parameters()),
       parameters_(pool_.take()),
       gradient_(pool_.take()) {
-  const std::uint32_t fitting = network_.micro_batch_sizes().front();
+  const std::uint32_t fitting = network_->micro_batch_sizes().front();
   model_.initialize(parameters_->span(), 1);
   batch_ = random_.batch(fitting, fitting);
 }
 
 void Training::round(unsigned micro_batches) {
-  network_.begin(parameters_->span(), gradient_->span());
-  for (unsigned i = 1; i <= micro_batches; ++i) network_.train(batch_, i == micro_batches);
-  const nn::Sums sums = network_.finish(gradient_->span(), {});
+  network_->begin(parameters_->span(), gradient_->span());
+  for (unsigned i = 1; i <= micro_batches; ++i) network_->train(batch_, i == micro_batches);
+  const nn::Sums sums = network_->finish(gradient_->span(), {});
   expect(std::isfinite(sums.loss), "the loss is not finite");
 }
 

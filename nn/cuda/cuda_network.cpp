@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/check.h"
+#include "core/time.h"
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/buckets.h"
@@ -14,6 +16,7 @@
 #include "nn/cuda/cuda_loss.h"
 #include "nn/cuda/exchange.h"
 #include "nn/cuda/implementation_list.h"
+#include "nn/cuda/local_step.h"
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
@@ -22,6 +25,9 @@
 
 namespace steelyard::nn::cuda {
 namespace {
+
+// Left free for what libraries allocate later, and for other programs on the device.
+constexpr std::uint64_t spare_bytes = 512 << 20;
 
 // A full micro-batch of zeros.
 struct Zeros {
@@ -99,13 +105,34 @@ class Network::Impl {
     recordings_.require_memory(false);
   }
 
+  std::vector<MicroBatchTime> measure() {
+    Zeros zeros(model_, micro_batch_);
+    exchange_.bring_zeros();
+    exchange_.synchronize();
+    std::vector<MicroBatchTime> times;
+    for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
+      first_ = false;         // as most micro-batches
+      seconds_of_two(batch);  // as it is, and captured
+      double least = seconds_of_two(batch);
+      for (int again = 0; again < 2; ++again) least = std::min(least, seconds_of_two(batch));
+      times.push_back({batch.size, least / 2});
+    }
+    return times;
+  }
+
   void begin(std::span<const float> parameters, std::span<float> gradient) {
     use_device(index_);  // in every call: another thread may have made the network
     synchronize();       // of a call that was aborted
-    begun_ = true;
+    begun_ = first_ = true;
+    last_ = stepping_ = false;
     exchange_.bring(parameters, gradient);
-    first_ = true;
-    last_ = false;
+  }
+
+  void begin_steps(std::span<const float> parameters, std::span<float> moved) {
+    use_device(index_);
+    if (!steps_) steps_.emplace(compute_, exchange_.size());
+    begin(parameters, moved);
+    stepping_ = true;
   }
 
   void abandon() {
@@ -117,7 +144,7 @@ class Network::Impl {
     staging_.bring(batch, compute_);
     const Variant variant{batch.size, training, first_, last};
     recordings_.run(variant, [&] { issue(variant); });
-    if (last) exchange_.take_back();
+    if (last && !stepping_) exchange_.take_back();
     first_ = false;
     last_ = last_ || last;
   }
@@ -129,6 +156,33 @@ class Network::Impl {
     if (last_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
     begun_ = false;
+    return sums();
+  }
+
+  Sums finish_gradient() {
+    if (first_) return {};
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    compute_.synchronize();
+    first_ = true;
+    return sums();
+  }
+
+  void step(std::span<const LocalRange> ranges, bool first) {
+    CHECK(stepping_ && last_, "a local step without a gradient");
+    steps_->step(ranges, first, exchange_.gradient(), exchange_.parameters());
+    last_ = false;
+  }
+
+  void finish_steps(std::span<float> moved, const FinalRange& on_final) {
+    exchange_.take_back(steps_->moved());
+    exchange_.collect(moved, on_final);
+    synchronize();
+    begun_ = false;
+  }
+
+ private:
+  // Of all micro-batches since the first one; their work is done.
+  [[nodiscard]] Sums sums() const {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
       throw Failure(ExitCode::configuration,
@@ -138,7 +192,6 @@ class Network::Impl {
     return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
   }
 
- private:
   void synchronize_if_it_works() {
     try {
       staging_.synchronize();
@@ -160,6 +213,14 @@ class Network::Impl {
   }
   [[nodiscard]] LossOptions loss_options() const {
     return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
+  }
+
+  // The samples of the second are copied while the first is computed.
+  double seconds_of_two(const MicroBatch& batch) {
+    const Time begin = steady_now();
+    for (int i = 0; i < 2; ++i) add(batch, true, false);
+    compute_.synchronize();
+    return seconds(steady_now() - begin);
   }
 
   // Adds all work of a micro-batch of this kind.
@@ -211,7 +272,9 @@ class Network::Impl {
   DeviceArray<LossSums> sums_;
   PinnedArray<LossSums> pinned_sums_;
   Recordings recordings_;
+  std::optional<LocalSteps> steps_;   // since the first ones
   bool begun_ = false;                // and not finished
+  bool stepping_ = false;             // since begin_steps()
   bool first_ = true, last_ = false;  // of the micro-batches since begin()
   StepCalls calls_;
 };
@@ -240,7 +303,12 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
   while (!impl_) {
     try {
       auto made = std::make_unique<Impl>(model, index, size, refused);
-      impl_ = try_out ? tried_out(std::move(made)) : std::move(made);
+      if (try_out) {
+        made = tried_out(std::move(made));
+        if (free_bytes() < spare_bytes && size / 2 >= min_samples)
+          throw OutOfMemory(spare_bytes, free_bytes());
+      }
+      impl_ = std::move(made);
     } catch (const NoAlgorithm& trouble) {  // offered, but then refused
       if (!refused.empty()) throw;
       refused = trouble.what();
@@ -266,7 +334,16 @@ std::vector<std::uint32_t> Network::micro_batch_sizes() const {
 void Network::begin(std::span<const float> parameters, std::span<float> gradient) {
   impl_->begin(parameters, gradient);
 }
+void Network::begin_steps(std::span<const float> parameters, std::span<float> moved) {
+  impl_->begin_steps(parameters, moved);
+}
+Sums Network::finish_gradient() { return impl_->finish_gradient(); }
+void Network::step(std::span<const LocalRange> ranges, bool first) { impl_->step(ranges, first); }
+void Network::finish_steps(std::span<float> moved, const FinalRange& on_final) {
+  impl_->finish_steps(moved, on_final);
+}
 void Network::abandon() { impl_->abandon(); }
+std::vector<MicroBatchTime> Network::measure() { return impl_->measure(); }
 void Network::train(const MicroBatch& batch, bool last) { impl_->add(batch, true, last); }
 void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false); }
 Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {

@@ -26,8 +26,14 @@
 #include "nn/cuda_devices.h"
 #include "nn/loss.h"
 #include "nn/network.h"
+#include "nn/optimizer/local_step.h"
 
 namespace steelyard::nn::cuda {
+
+struct MicroBatchTime {
+  std::uint32_t size = 0;
+  double seconds = 0;
+};
 
 class Network {
  public:
@@ -36,7 +42,8 @@ class Network {
   // hold a single sample (or grain, or share).
   //
   // `try_out`: first trains zeros in each size, once as it is and once as a graph. Libraries allocate
-  // memory and load kernels at their first use, and errors of a device show there: they then show here.
+  // memory and load kernels at their first use, and errors of a device show there: they then show here. If
+  // less than 512 MB are free afterwards, the size is halved too, unless it is the smallest.
   // (The host executor has none of this and is slow.)
   Network(const Model& model, unsigned index, std::uint32_t max_samples = 256,
           bool try_out = built_with_cuda());
@@ -44,6 +51,9 @@ class Network {
 
   // Powers of two, largest first, down to 1.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const;
+
+  // Trains on zeros, between two pieces, to measure the times of all sizes, largest first.
+  std::vector<MicroBatchTime> measure();
 
   // Sets the parameters for all calls up to finish(). They are copied to the device meanwhile, and must stay
   // until finish() or abandon() has returned. So must `gradient`, the memory to which finish() will write: if
@@ -56,6 +66,26 @@ class Network {
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
   // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
+  // ---- local steps: in place of begin() and finish()
+  //
+  //   network.begin_steps(parameters, moved);
+  //   for (each step) {
+  //     for (...) network.train(batch, is_last);
+  //     sums += network.finish_gradient();  // waits
+  //     network.step(ranges, first);        // returns before the work is done
+  //   }
+  //   network.finish_steps(moved, on_final);  // waits
+
+  // As begin(), for all steps up to finish_steps(), which change the device's copy of the parameters. The
+  // first call allocates device memory of twice the parameters; throws OutOfMemory if there is none.
+  void begin_steps(std::span<const float> parameters, std::span<float> moved);
+  // The gradient stays on the device.
+  Sums finish_gradient();
+  // nn/optimizer/local_step.h, with the gradient.
+  void step(std::span<const LocalRange> ranges, bool first);
+  // As finish(), for the distance moved.
+  void finish_steps(std::span<float> moved, const FinalRange& on_final);
+
   // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
   // caller is in use; no effect after finish().
   void abandon();

@@ -58,14 +58,24 @@ void Exchange::bring_zeros() {
 }
 
 void Exchange::take_back() {
-  if (destination_ == nullptr) destination_ = pinned(pinned_gradient_, size());
   for (std::size_t i = 0; i < to_host_.size(); ++i) {
     copies_.wait(given_[i]);
-    for (const auto [begin, end] : to_host_[i].parts) {
-      copies_.copy_array(destination_ + begin, gradient_.data() + begin, end - begin);
-    }
-    arrived_[i].record(copies_);
+    take_back(i, gradient_.data());
   }
+}
+
+void Exchange::take_back(const float* values) {
+  done_.record(compute_);
+  copies_.wait(done_);
+  for (std::size_t i = 0; i < to_host_.size(); ++i) take_back(i, values);
+}
+
+void Exchange::take_back(std::size_t bucket, const float* values) {
+  if (destination_ == nullptr) destination_ = pinned(pinned_gradient_, size());
+  for (const auto [begin, end] : to_host_[bucket].parts) {
+    copies_.copy_array(destination_ + begin, values + begin, end - begin);
+  }
+  arrived_[bucket].record(copies_);
 }
 
 void Exchange::collect(std::span<float> gradient, const FinalRange& on_final) {

@@ -43,6 +43,8 @@ class Exchange {
   void bring_zeros();
   // All work of the last micro-batch was added: adds the copies of the gradient to the host.
   void take_back();
+  // The same for other values of the device, of the size of a gradient, once the work added so far is done.
+  void take_back(const float* values);
   // Waits for each bucket of the gradient, in the order in which they become final, and writes it. Calls
   // `on_final`, if any, for its ranges.
   void collect(std::span<float> gradient, const FinalRange& on_final);
@@ -61,6 +63,8 @@ class Exchange {
   using Events = std::deque<Event>;
   using OfSteps = std::vector<std::optional<std::size_t>>;
 
+  void take_back(std::size_t bucket, const float* values);
+
   Stream& compute_;
   Stream copies_;
   DeviceArray<float> parameters_, gradient_;
@@ -69,6 +73,7 @@ class Exchange {
   const std::vector<Bucket> to_device_, to_host_;
   OfSteps first_used_, completed_;  // by step: the bucket that it uses first, the one that it completes
   Events brought_, given_, arrived_;
+  Event done_;
 };
 
 }  // namespace steelyard::nn::cuda

@@ -16,7 +16,7 @@
 //
 // The CPU computes on a thread of its own while pieces go on, with copies; the engine computes before the
 // first micro-batch of the piece is asked for. So the time of a piece includes no part of a check but the
-// copy of some samples. (With local steps it includes the engine's part.)
+// copy of some samples. (With local steps on the host it includes the engine's part.)
 #pragma once
 
 #include <steelyard/engine.h>
@@ -32,6 +32,7 @@
 #include "core/device_name.h"
 #include "core/time.h"
 #include "worker/compute/check_schedule.h"
+#include "worker/compute/local_trainer.h"
 
 namespace steelyard {
 
@@ -50,11 +51,17 @@ class CheckedEngine final : public Engine {
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return engine_->micro_batch_sizes();
   }
+  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
+    return engine_->micro_batch_seconds();
+  }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] LocalTrainer* local_trainer() override {
+    return engine_->local_trainer() != nullptr ? &steps_ : nullptr;
+  }
   [[nodiscard]] std::string description() const override { return engine_->description(); }
 
   // Waits for the comparison that runs, if any, and throws as train() does then at the next piece.
@@ -77,6 +84,28 @@ class CheckedEngine final : public Engine {
     Duration cost{};  // of device and processor
   };
 
+  // Local steps where the engine makes them: checked as pieces are, by samples of the first step.
+  class Steps final : public LocalTrainer {
+   public:
+    explicit Steps(CheckedEngine& engine) : engine_(engine) {}
+    bool begin(std::span<const float> parameters, std::span<float> moved) override;
+    nn::Sums train(Samples& samples) override;
+    void step(std::span<const nn::LocalRange> ranges, bool first) override { its().step(ranges, first); }
+    void finish(std::span<float> moved, const FinalRange& on_final) override {
+      its().finish(moved, on_final);
+    }
+    void end() override { its().end(); }
+
+   private:
+    [[nodiscard]] LocalTrainer& its() const { return *engine_.engine_->local_trainer(); }
+    CheckedEngine& engine_;
+    bool begun_ = false;  // the first step was not yet trained
+  };
+
+  // Before the first micro-batch is asked for, which starts the clock of the piece.
+  void before_piece(std::span<const float> parameters);
+  // The first micro-batch of a piece, some of which may be kept. Null if there is none.
+  const nn::MicroBatch* first_of(Samples& samples);
   void begin_comparison(std::span<const float> parameters);
   // On its own thread.
   [[nodiscard]] Comparison compare(const std::vector<float>& parameters, const KeptBatch& kept,
@@ -89,6 +118,7 @@ class CheckedEngine final : public Engine {
   const std::uint32_t samples_;  // per check
   const std::string name_;
   const std::function<Time()> clock_;
+  Steps steps_{*this};
   CheckSchedule schedule_;
   std::unique_ptr<KeptBatch> kept_;     // to be compared when the next piece begins
   bool beyond_ = false;                 // the last check exceeded the limit

@@ -11,6 +11,7 @@
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
 #include "protocol/uncounted.h"
+#include "worker/compute/local_trainer.h"
 #include "worker/compute/same_model.h"
 #include "worker/compute/workload.h"
 
@@ -62,7 +63,8 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       description_(engine_->description()),
       gradients_(parameters_, gradients),
       stepper_(job),
-      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
+      feed_(std::move(workload.data), job.seed,
+            BatchSizes(engine_->micro_batch_sizes(), engine_->micro_batch_seconds(), job.grain), job.grain),
       inbox_(most_tasks) {
   throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
   if (nn::steps_on_workers(job.optimizer)) {
@@ -341,11 +343,55 @@ void ComputeNode::compute(const Task& task) {
   post_rest(task, piece, gradient, answer(piece, samples.seconds_worked(), sums));
 }
 
+// Makes the steps of one piece: on the engine's device if that can, else here.
+class ComputeNode::PieceSteps {
+ public:
+  PieceSteps(ComputeNode& node, const Task& task)
+      : node_(node), moved_(node.gradients_.take()), trainer_(node.engine_->local_trainer()) {
+    const Piece& piece = task.compute.piece;
+    const std::span<const float> parameters = task.compute.parameters.floats();
+    // The norm of a gradient is computed here.
+    if (trainer_ != nullptr && (node.stepper_.clips() || !trainer_->begin(parameters, moved_->span())))
+      trainer_ = nullptr;
+    if (trainer_ != nullptr) {
+      node.stepper_.begin(piece);
+    } else {
+      gradient_ = node.gradients_.take();
+      node.stepper_.begin(piece, parameters, moved_->span());
+    }
+  }
+  ~PieceSteps() {
+    if (trainer_ != nullptr) trainer_->end();
+  }
+  PieceSteps(const PieceSteps&) = delete;
+  PieceSteps& operator=(const PieceSteps&) = delete;
+
+  nn::Sums train(Samples& samples) {
+    if (trainer_ != nullptr) return trainer_->train(samples);
+    return node_.engine_->train(node_.stepper_.parameters(), samples, gradient_->span(),
+                                [](std::uint64_t, std::uint64_t) {});
+  }
+  void step(double weight, std::uint64_t pass, std::uint64_t step) {
+    if (trainer_ == nullptr) return node_.stepper_.step(gradient_->span(), weight, pass, step);
+    const LocalStepper::Numbers next = node_.stepper_.numbers(1, weight, pass, step);
+    trainer_->step(next.ranges, next.first);
+  }
+  const Gradient& finish() {
+    if (trainer_ != nullptr) trainer_->finish(moved_->span(), [](std::uint64_t, std::uint64_t) {});
+    return moved_;
+  }
+
+ private:
+  ComputeNode& node_;
+  const Gradient moved_;
+  LocalTrainer* trainer_;  // null: steps are made here
+  Gradient gradient_;      // of one step, if they are
+};
+
 // The time includes the steps. Sums are the average of one pass.
 void ComputeNode::compute_locally(const Task& task) {
   const Piece& piece = task.compute.piece;
-  const Gradient moved = gradients_.take(), gradient = gradients_.take();
-  stepper_.begin(piece, task.compute.parameters.floats(), moved->span());
+  PieceSteps all(*this, task);
   PieceSamples samples(*this, task);
   nn::Sums sums;
   double weight = 0;
@@ -356,14 +402,14 @@ void ComputeNode::compute_locally(const Task& task) {
     const std::uint64_t size = part_of(piece.positions, step, piece.local, grain_).size();
     if (size == 0) continue;
     samples.allow(size);
-    const nn::Sums its =
-        engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
+    const nn::Sums its = all.train(samples);
     counted = counted && its.correct != uncounted;
     sums += its;
     if (samples.abandoned()) return;
-    stepper_.step(gradient->span(), weight_of(size), pass, step);
+    all.step(weight_of(size), pass, step);
     weight += weight_of(size);
   }
+  const Gradient& moved = all.finish();
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
   sums.correct = counted ? sums.correct / piece.local.passes : uncounted;

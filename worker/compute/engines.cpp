@@ -6,8 +6,11 @@
 #include "core/time.h"
 #include "nn/cpu/onednn.h"
 #include "nn/cuda/cuda_network.h"
+#include "nn/cuda/micro_batch_choice.h"
+#include "nn/cuda/runtime.h"
 #include "nn/cuda_devices.h"
 #include "worker/compute/checked_engine.h"
+#include "worker/compute/local_trainer.h"
 
 namespace steelyard {
 
@@ -61,7 +64,7 @@ namespace {
 class CudaEngine final : public Engine {
  public:
   CudaEngine(const nn::Model& model, unsigned index)
-      : network_(model, index), monitor_(nn::monitor_of(index)) {}
+      : chosen_(nn::cuda::choose_network(model, index)), monitor_(nn::monitor_of(index)) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
@@ -78,8 +81,15 @@ class CudaEngine final : public Engine {
     return network_.finish({}, {});
   }
 
+  [[nodiscard]] LocalTrainer* local_trainer() override { return &steps_; }
+
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return network_.micro_batch_sizes();
+  }
+  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
+    std::vector<double> seconds;
+    for (const nn::cuda::MicroBatchTime& it : chosen_.times) seconds.push_back(it.seconds);
+    return seconds;
   }
   [[nodiscard]] std::uint64_t bytes() const override { return network_.bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
@@ -107,9 +117,36 @@ class CudaEngine final : public Engine {
    private:
     nn::cuda::Network& network_;
   };
+  class Steps final : public LocalTrainer {
+   public:
+    explicit Steps(nn::cuda::Network& network) : network_(network) {}
+    bool begin(std::span<const float> parameters, std::span<float> moved) override {
+      try {
+        network_.begin_steps(parameters, moved);
+      } catch (const nn::cuda::OutOfMemory&) {
+        return false;
+      }
+      return true;
+    }
+    nn::Sums train(Samples& samples) override {
+      while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
+      return network_.finish_gradient();
+    }
+    void step(std::span<const nn::LocalRange> ranges, bool first) override { network_.step(ranges, first); }
+    void finish(std::span<float> moved, const FinalRange& on_final) override {
+      network_.finish_steps(moved, on_final);
+    }
+    void end() override { network_.abandon(); }
+
+   private:
+    nn::cuda::Network& network_;
+  };
+
   static constexpr Duration reading_age = std::chrono::milliseconds(100);
 
-  nn::cuda::Network network_;
+  const nn::cuda::ChosenNetwork chosen_;
+  nn::cuda::Network& network_ = *chosen_.network;
+  Steps steps_{network_};
   const std::unique_ptr<nn::GpuMonitor> monitor_;  // may be null
   DeviceReading reading_;
   Time next_reading_{};

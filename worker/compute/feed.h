@@ -22,6 +22,7 @@
 #include "core/queue.h"
 #include "core/random.h"
 #include "protocol/messages.h"
+#include "worker/compute/batch_sizes.h"
 
 namespace steelyard {
 
@@ -62,16 +63,14 @@ class SampleOrder {
 
 // BatchBuffer: the memory of one micro-batch.
 //
-// n positions are divided into micro-batches of the largest size and a last one of the smallest size that
-// holds the rest. Its unused entries are padding: zero input, label 0, targets 0, position 0;
+// Positions are divided into micro-batches by BatchSizes. Unused entries of the last one are padding: zero input, label 0, targets 0, position 0;
 // MicroBatch::count is the number of real samples.
 //
 // Belongs to one thread at a time; reused without allocating.
 class BatchBuffer {
  public:
-  // `labels` and `targets`: per sample; `sizes`: of micro-batches, largest first.
-  BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
-              std::uint32_t targets = 0);
+  // `labels` and `targets`: per sample.
+  BatchBuffer(nn::Shape shape, std::uint32_t labels, BatchSizes sizes, std::uint32_t targets = 0);
 
   // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read(), and
   // has the data set prepare those that follow.
@@ -80,10 +79,8 @@ class BatchBuffer {
   [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
 
  private:
-  [[nodiscard]] std::uint32_t size_for(std::uint64_t samples) const;
-
   const std::uint64_t sample_size_, labels_each_, targets_each_;
-  const std::vector<std::uint32_t> sizes_;
+  const BatchSizes sizes_;
   FloatBuffer inputs_, scratch_;
   std::vector<std::uint32_t> labels_;
   std::vector<float> targets_;
@@ -125,8 +122,8 @@ class Feed {
   static constexpr std::size_t ahead = 4;             // micro-batches, including the one being computed
   static constexpr std::size_t most_requests = 1024;  // waiting; request() then blocks
 
-  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it.
-  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1);
+  // `sizes`: of the engine. `grain`: of the job; local steps are multiples of it.
+  Feed(DataSets data, std::uint64_t seed, const BatchSizes& sizes, std::uint64_t grain = 1);
   ~Feed();
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;

@@ -40,6 +40,12 @@ class Reachable {
     --found;
     return begin + bytes <= found->second.end && (found->second.writable || !to_write);
   }
+  bool touches(const void* data, std::uint64_t bytes) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    const std::lock_guard lock(mutex_);
+    const auto behind = ranges_.lower_bound(begin + bytes);
+    return behind != ranges_.begin() && std::prev(behind)->second.end > begin;
+  }
 
  private:
   struct Range {
@@ -69,10 +75,20 @@ void release(void* memory) {
 
 }  // namespace
 
-void host::check_copy(const void* to, const void* from, std::uint64_t bytes) {
-  if (bytes == 0) return;
-  CHECK(reachable().contains(from, bytes, false), "a copy from memory that the device cannot read");
-  CHECK(reachable().contains(to, bytes, true), "a copy to memory that the device cannot write");
+host::CheckedCopy::CheckedCopy(const void* to, const void* from, std::uint64_t bytes)
+    : to_(to),
+      from_(from),
+      bytes_(bytes),
+      to_reachable_(reachable().contains(to, bytes, true)),
+      from_reachable_(reachable().contains(from, bytes, false)) {}
+
+void host::CheckedCopy::check() const {
+  const auto possible = [&](const void* data, bool to_write, bool was) {
+    return reachable().contains(data, bytes_, to_write) || (!was && !reachable().touches(data, bytes_));
+  };
+  CHECK(bytes_ == 0 || possible(from_, false, from_reachable_),
+        "a copy from memory that the device cannot read");
+  CHECK(bytes_ == 0 || possible(to_, true, to_reachable_), "a copy to memory that the device cannot write");
 }
 
 void host::limit_memory(std::uint64_t bytes) { memory_limit = bytes; }

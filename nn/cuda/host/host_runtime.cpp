@@ -120,8 +120,8 @@ void Stream::add(Work work) {
 }
 
 void Stream::copy(void* to, const void* from, std::uint64_t bytes) {
-  add([=] {
-    host::check_copy(to, from, bytes);
+  add([=, copy = host::CheckedCopy(to, from, bytes)] {
+    copy.check();
     std::memmove(to, from, bytes);
   });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/buffer_pool.h"
+#include "core/lasting_memory.h"
 #include "nn/cuda/host/executor.h"
 #include "nn/cuda/runtime.h"
 #include "tests/nn/cuda/arrays.h"
@@ -37,6 +38,13 @@ TEST(Reachable, BuffersOfPoolsAreFromTheirFirstUseOn) {
     stream.synchronize();
     EXPECT_THAT(to_host(stream, device), ElementsAre(number, number));
   }
+}
+
+TEST(Reachable, MemoryOfOthersCanOnlyBeRead) {
+  std::vector<float> values(10);
+  const LastingMemory mapped(values.data(), 10 * sizeof(float), false);
+  EXPECT_TRUE(device_reads(values));
+  EXPECT_FALSE(device_writes(values));
 }
 
 TEST(Reachable, MemoryThatIsRefusedIsNot) {

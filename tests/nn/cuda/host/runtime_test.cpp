@@ -172,8 +172,18 @@ TEST(Runtime, RegisteredMemoryIsReachable) {
   EXPECT_THAT(back, ElementsAre(1, 2));
 }
 
-// What would go wrong on a device, or be slow there, ends the process.
-TEST(RuntimeDeathTest, MemoryMustBeReachableWhenACopyIsDone) {
+TEST(Runtime, OtherMemoryCanBeCopiedToo) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  std::vector<float> own{1, 2}, back{0, 0};
+  stream.copy_array(device.data(), own.data(), 2);
+  stream.copy_array(back.data(), device.data(), 2);
+  stream.synchronize();
+  EXPECT_THAT(back, ElementsAre(1, 2));
+}
+
+// What would go wrong on a device ends the process.
+TEST(RuntimeDeathTest, MemoryMustBeReachableUntilACopyIsDone) {
   Stream stream;
   const DeviceArray<float> device(2);
   std::vector<float> own{1, 2};
@@ -183,11 +193,12 @@ TEST(RuntimeDeathTest, MemoryMustBeReachableWhenACopyIsDone) {
     stream.synchronize();
   };
   const auto nothing = [] {};
-  EXPECT_DEATH(after(nothing, device.data(), own.data()), "a copy from memory that the device cannot read");
-  EXPECT_DEATH(after(nothing, own.data(), device.data()), "a copy to memory that the device cannot write");
   EXPECT_DEATH(after(nothing, device.data(), device.data() + 1), "that the device cannot read") << "its end";
+  EXPECT_DEATH(after(nothing, device.data() - 1, device.data()), "that the device cannot write")
+      << "its begin";
   auto registration = HostRegistration::make(own.data(), 8, false);
-  EXPECT_DEATH(after(nothing, own.data(), device.data()), "that the device cannot write") << "read-only";
+  EXPECT_DEATH(after(nothing, own.data(), device.data()), "a copy to memory that the device cannot write")
+      << "read-only";
   EXPECT_DEATH(after([&] { registration.reset(); }, device.data(), own.data()), "cannot read")
       << "no longer registered";
 }

@@ -88,8 +88,8 @@ class Engine {
   virtual nn::Sums evaluate(std::span<const float> parameters, Samples& samples) = 0;
 
   // Supported micro-batch sizes, largest first; the last is 1. A piece is cut into as many of the largest as
-  // fit; the rest goes into one of the smallest size that holds it, padded, or, if micro_batch_seconds() makes
-  // this faster, into several that are smaller.
+  // fit; the rest goes into one of the smallest size that holds it, padded, or, if micro_batch_seconds()
+  // makes this faster, into several that are smaller.
   [[nodiscard]] virtual std::vector<std::uint32_t> micro_batch_sizes() const = 0;
   // How long a micro-batch of each of these sizes takes. Empty: not known.
   [[nodiscard]] virtual std::vector<double> micro_batch_seconds() const { return {}; }

@@ -181,7 +181,7 @@ class Network::Impl {
   }
 
  private:
-  // Of all micro-batches since the first one; their work is done.
+  // Those of all micro-batches since the first one, after their work is done.
   [[nodiscard]] Sums sums() const {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {

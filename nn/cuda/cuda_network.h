@@ -6,9 +6,9 @@
 //   for (...) network.train(batch, is_last);            // returns before the work is done
 //   const Sums sums = network.finish(gradient, on_final);  // waits
 //
-// The kernels of a micro-batch are captured once per size as a graph, and run as one. Parameters are copied to
-// the device in the order in which the forward needs them, while it runs; gradients are copied back as they
-// become final, while the backward of the last micro-batch runs.
+// The kernels of a micro-batch are captured once per size as a graph, and run as one. Parameters are copied
+// to the device in the order in which the forward needs them, while it runs; gradients are copied back as
+// they become final, while the backward of the last micro-batch runs.
 //
 // Micro-batches may be larger than the grain of a batch norm: statistics are per grain. If the model
 // normalises shares, statistics are over the whole micro-batch, which holds a whole share.
@@ -64,8 +64,10 @@ class Network {
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
-  // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the classes.
+  // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the
+  // classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
+
   // ---- local steps: in place of begin() and finish()
   //
   //   network.begin_steps(parameters, moved);
@@ -77,7 +79,7 @@ class Network {
   //   network.finish_steps(moved, on_final);  // waits
 
   // As begin(), for all steps up to finish_steps(), which change the device's copy of the parameters. The
-  // first call allocates device memory of twice the parameters; throws OutOfMemory if there is none.
+  // first call allocates device memory of twice the parameters; throws OutOfMemory if it has less.
   void begin_steps(std::span<const float> parameters, std::span<float> moved);
   // The gradient stays on the device.
   Sums finish_gradient();

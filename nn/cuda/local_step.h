@@ -13,7 +13,7 @@ namespace steelyard::nn::cuda {
 
 class LocalSteps {
  public:
-  // Of a model of this many floats, on the stream of its network, which must outlive it. Throws OutOfMemory.
+  // `stream`, that of the network, must outlive it. `floats`: of the model. Throws OutOfMemory.
   LocalSteps(Stream& stream, std::uint64_t floats);
 
   // Adds the work of a step. `gradient` and `local` are device pointers. The ranges lie at the same places in

@@ -14,8 +14,8 @@ namespace steelyard::nn::cuda {
 
 struct ChosenNetwork {
   std::unique_ptr<Network> network;
-  // Of all its sizes, largest first. Empty on the host executor, whose times mean nothing, and for models that
-  // normalise shares, whose shares are not cut.
+  // The times of all its sizes, largest first. Empty on the host executor, whose times mean nothing, and for
+  // models that normalise shares, whose shares are not cut.
   std::vector<MicroBatchTime> times;
 };
 

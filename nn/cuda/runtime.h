@@ -117,8 +117,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Copies between any two places of device, pinned or registered memory, which must stay so until the copy is
-  // done. (The host implementation ends the process if they do not.) Other memory of the host is possible,
+  // Copies between any two places of device, pinned or registered memory, which must stay so until the copy
+  // is done. (The host implementation ends the process if they do not.) Other memory of the host is possible,
   // too, but may block until the copy is done.
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill_zero(void* to, std::uint64_t bytes);

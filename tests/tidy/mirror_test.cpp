@@ -101,7 +101,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"nn/models/convolutional_models.cpp", "tests/nn/models_test.cpp: published sizes"},
     {"nn/network_plan.cpp", "tests/nn/network_test.cpp: through the networks that it builds"},
     {"nn/ops.cpp", "tests/nn/model_test.cpp: shapes, parameters and errors, through models"},
-    {"nn/optimizer/local_step.cpp", "tests/nn/local_step_test.cpp: the steps of workers"},
     {"nn/optimizer/rule.cpp", "tests/nn/optimizer_test.cpp: the update rules"},
     {"nn/plan_memory.cpp", "tests/nn/network_test.cpp: overlapping buffers would give wrong gradients"},
     {"nn/reference/channel_moves.cpp", "tests/nn/ops/every_op_test.cpp: one table for all ops"},

@@ -11,8 +11,8 @@ namespace steelyard {
 
 class BatchSizes {
  public:
-  // `sizes`: largest first, down to 1. `seconds`: of a micro-batch of each size; empty: unknown. Micro-batches
-  // are not cut within a `grain`.
+  // `sizes`: largest first, down to 1. `seconds`: of a micro-batch of each size; empty: unknown.
+  // Micro-batches are not cut within a `grain`.
   BatchSizes(std::vector<std::uint32_t> sizes,
              std::vector<double> seconds = {},  // NOLINT: sizes alone will do
              std::uint64_t grain = 1);

@@ -104,7 +104,7 @@ class CheckedEngine final : public Engine {
 
   // Before the first micro-batch is asked for, which starts the clock of the piece.
   void before_piece(std::span<const float> parameters);
-  // The first micro-batch of a piece, some of which may be kept. Null if there is none.
+  // The first micro-batch of a piece, some of which may be kept. Null if it has none.
   const nn::MicroBatch* first_of(Samples& samples);
   void begin_comparison(std::span<const float> parameters);
   // On its own thread.

@@ -11,7 +11,7 @@
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
 #include "protocol/uncounted.h"
-#include "worker/compute/local_trainer.h"
+#include "worker/compute/piece_steps.h"
 #include "worker/compute/same_model.h"
 #include "worker/compute/workload.h"
 
@@ -343,55 +343,10 @@ void ComputeNode::compute(const Task& task) {
   post_rest(task, piece, gradient, answer(piece, samples.seconds_worked(), sums));
 }
 
-// Makes the steps of one piece: on the engine's device if that can, else here.
-class ComputeNode::PieceSteps {
- public:
-  PieceSteps(ComputeNode& node, const Task& task)
-      : node_(node), moved_(node.gradients_.take()), trainer_(node.engine_->local_trainer()) {
-    const Piece& piece = task.compute.piece;
-    const std::span<const float> parameters = task.compute.parameters.floats();
-    // The norm of a gradient is computed here.
-    if (trainer_ != nullptr && (node.stepper_.clips() || !trainer_->begin(parameters, moved_->span())))
-      trainer_ = nullptr;
-    if (trainer_ != nullptr) {
-      node.stepper_.begin(piece);
-    } else {
-      gradient_ = node.gradients_.take();
-      node.stepper_.begin(piece, parameters, moved_->span());
-    }
-  }
-  ~PieceSteps() {
-    if (trainer_ != nullptr) trainer_->end();
-  }
-  PieceSteps(const PieceSteps&) = delete;
-  PieceSteps& operator=(const PieceSteps&) = delete;
-
-  nn::Sums train(Samples& samples) {
-    if (trainer_ != nullptr) return trainer_->train(samples);
-    return node_.engine_->train(node_.stepper_.parameters(), samples, gradient_->span(),
-                                [](std::uint64_t, std::uint64_t) {});
-  }
-  void step(double weight, std::uint64_t pass, std::uint64_t step) {
-    if (trainer_ == nullptr) return node_.stepper_.step(gradient_->span(), weight, pass, step);
-    const LocalStepper::Numbers next = node_.stepper_.numbers(1, weight, pass, step);
-    trainer_->step(next.ranges, next.first);
-  }
-  const Gradient& finish() {
-    if (trainer_ != nullptr) trainer_->finish(moved_->span(), [](std::uint64_t, std::uint64_t) {});
-    return moved_;
-  }
-
- private:
-  ComputeNode& node_;
-  const Gradient moved_;
-  LocalTrainer* trainer_;  // null: steps are made here
-  Gradient gradient_;      // of one step, if they are
-};
-
 // The time includes the steps. Sums are the average of one pass.
 void ComputeNode::compute_locally(const Task& task) {
   const Piece& piece = task.compute.piece;
-  PieceSteps all(*this, task);
+  PieceSteps all(*engine_, stepper_, gradients_, piece, task.compute.parameters.floats());
   PieceSamples samples(*this, task);
   nn::Sums sums;
   double weight = 0;

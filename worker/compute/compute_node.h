@@ -114,7 +114,6 @@ class ComputeNode {
   [[nodiscard]] double weight_of(std::uint64_t positions) const;  // of the engine's last result
   void post_rest(const Task& task, const Piece& piece, const Gradient& values, Computed computed);
   class PieceSamples;
-  class PieceSteps;
   void begin_to_measure();
   void tell_progress(PieceId piece, std::uint64_t done);
   [[nodiscard]] MachineReading reading(Time now);

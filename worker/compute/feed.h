@@ -63,8 +63,8 @@ class SampleOrder {
 
 // BatchBuffer: the memory of one micro-batch.
 //
-// Positions are divided into micro-batches by BatchSizes. Unused entries of the last one are padding: zero input, label 0, targets 0, position 0;
-// MicroBatch::count is the number of real samples.
+// Positions are divided into micro-batches by BatchSizes. Unused entries of the last one are padding: zero
+// input, label 0, targets 0, position 0; MicroBatch::count is the number of real samples.
 //
 // Belongs to one thread at a time; reused without allocating.
 class BatchBuffer {

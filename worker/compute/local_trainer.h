@@ -1,6 +1,6 @@
 // LocalTrainer: makes the local steps of a piece where the engine computes, so that parameters stay on its
-// device from the first step of a piece to the last. worker/compute/local_stepper.h makes them on the host for
-// all other engines; results have the same bits if the gradients have.
+// device from the first step of a piece to the last. worker/compute/local_stepper.h makes them on the host
+// for all other engines; results have the same bits if the gradients have.
 #pragma once
 
 #include <steelyard/engine.h>

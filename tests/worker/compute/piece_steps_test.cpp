@@ -1,6 +1,6 @@
 // Local steps on a device, compared bit for bit with those that the worker makes on the host with the same
 // device's gradients.
-#include "worker/compute/local_trainer.h"
+#include "worker/compute/piece_steps.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "worker/compute/workload.h"
 #include "worker/data/sets/synthetic.h"
 
-namespace steelyard::local_trainer_test {
+namespace steelyard::piece_steps_test {
 namespace {
 
 constexpr std::uint64_t samples = 240;
@@ -46,7 +46,7 @@ struct Answer {
   Report report;
 };
 
-struct LocalTrainerTest : testing::Test {
+struct PieceStepsTest : testing::Test {
   void SetUp() override {
     if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
     job.layout = model.layout();
@@ -119,22 +119,22 @@ struct LocalTrainerTest : testing::Test {
   std::shared_ptr<LocalTrainer> unable;  // in place of the engine's
 };
 
-TEST_F(LocalTrainerTest, StepsOnTheDeviceHaveTheBitsOfStepsOnTheHost) { expect_same(); }
+TEST_F(PieceStepsTest, StepsOnTheDeviceHaveTheBitsOfStepsOnTheHost) { expect_same(); }
 
-TEST_F(LocalTrainerTest, WithNesterovAndEqualWeights) {
+TEST_F(PieceStepsTest, WithNesterovAndEqualWeights) {
   job.sync = parse_sync("local:3:equal");
   job.optimizer.kind = nn::Optimizer::Kind::nesterov;
   expect_same();
 }
 
 // The norm of a gradient is computed on the host.
-TEST_F(LocalTrainerTest, WithClippedSteps) {
+TEST_F(PieceStepsTest, WithClippedSteps) {
   job.clip_norm = 0.01;
   expect_same();
 }
 
 // A device may lack memory for the steps.
-TEST_F(LocalTrainerTest, WhatTheDeviceCannotDoTheHostDoes) {
+TEST_F(PieceStepsTest, WhatTheDeviceCannotDoTheHostDoes) {
   struct Unable final : LocalTrainer {
     bool begin(std::span<const float>, std::span<float>) override { return false; }
     nn::Sums train(Samples&) override { return {}; }
@@ -147,4 +147,4 @@ TEST_F(LocalTrainerTest, WhatTheDeviceCannotDoTheHostDoes) {
 }
 
 }  // namespace
-}  // namespace steelyard::local_trainer_test
+}  // namespace steelyard::piece_steps_test

@@ -19,7 +19,6 @@
 #include <steelyard/model.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,10 +26,9 @@
 
 #include "nn/cuda_devices.h"
 #include "nn/loss.h"
+#include "nn/network.h"
 
 namespace steelyard::nn::cuda {
-
-using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
 
 class Network {
  public:

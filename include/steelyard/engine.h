@@ -73,6 +73,8 @@ class Stepper {
   virtual void read_state(std::uint64_t version, const std::string& path) = 0;
 };
 
+class DeviceTrainer;
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -112,6 +114,10 @@ class Engine {
 
   // Null if the engine cannot take optimizer steps. Owned by the engine.
   [[nodiscard]] virtual Stepper* stepper() { return nullptr; }
+
+  // For Steelyard's own engines of devices that can also host a shard: how they train without copies to the
+  // host. Null for all others. Owned by the engine.
+  [[nodiscard]] virtual DeviceTrainer* device_trainer() { return nullptr; }
 };
 
 // The training task of a job: parameters, the engine that computes with them, and the data.

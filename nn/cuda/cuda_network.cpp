@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +12,10 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
+#include "nn/cuda/device_values.h"
 #include "nn/cuda/exchange.h"
 #include "nn/cuda/implementation_list.h"
+#include "nn/cuda/kept_gradient.h"
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
@@ -110,14 +113,26 @@ class Network::Impl {
     compute_.synchronize();  // of a call that was aborted
     exchange_.set(parameters);
     first_ = true;
+    last_ = there_ = false;
+  }
+
+  void begin_there(std::span<const Placed> parameters) {
+    use_device(index_);
+    compute_.synchronize();
+    for (const auto& [begin, values] : parameters) exchange_.set_there(begin, values, index_);
+    first_ = there_ = true;
     last_ = false;
+  }
+  [[nodiscard]] bool has_here(std::span<const Placed> parameters) const {
+    return std::ranges::any_of(parameters,
+                               [&](const Placed& it) { return values_on(index_, it.values) != nullptr; });
   }
 
   void add(const MicroBatch& batch, bool training, bool last) {
     CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
     staging_.bring(batch, compute_);
-    if (last) exchange_.expect_gradient();
-    const Variant variant{batch.size, training, first_, last};
+    if (last && !there_) exchange_.expect_gradient();
+    const Variant variant{batch.size, training, first_, last, there_};
     recordings_.run(variant, [&] { issue(variant); });
     first_ = false;
     last_ = last_ || last;
@@ -131,6 +146,23 @@ class Network::Impl {
     }
     compute_.synchronize();
     CHECK(!last_ || exchange_.collect(gradient, on_final), "a part of the gradient did not come back");
+    return sums();
+  }
+
+  Sums finish_there(const GradientThere& gradient) {
+    if (first_) return {};
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    if (last_) {
+      if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
+      gradient.on_final(kept_->keep(exchange_.gradient(), gradient.slices, gradient.host));
+    }
+    compute_.synchronize();
+    return sums();
+  }
+
+ private:
+  // Of all micro-batches, whose work is done.
+  [[nodiscard]] Sums sums() const {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
       throw Failure(ExitCode::configuration,
@@ -140,7 +172,6 @@ class Network::Impl {
     return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
   }
 
- private:
   [[nodiscard]] Column column() const {
     return {[this](const OpKind& kind, const OpPlace& place) {
               return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
@@ -167,23 +198,25 @@ class Network::Impl {
   }
 
   void forward(const Pass& pass, const Variant& variant) {
-    if (variant.first) exchange_.bring();
+    const bool brings = variant.first && !variant.there;
+    if (brings) exchange_.bring();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (variant.first) exchange_.wait_for(i);
+      if (brings) exchange_.wait_for(i);
       calls_.forward(buffers(), pass, plan_.steps[i]);
     }
   }
 
   void backward(const Pass& pass, const Variant& variant) {
+    const bool takes_back = variant.last && !variant.there;
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const Step& step = plan_.steps[i];
       if (!step.learns) continue;
       calls_.backward(
           buffers(), pass, step, !variant.first,
           [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
-      if (variant.last) exchange_.take_back(i);
+      if (takes_back) exchange_.take_back(i);
     }
-    if (variant.last) exchange_.join();
+    if (takes_back) exchange_.join();
   }
 
   [[nodiscard]] PlanBuffers buffers() const {
@@ -204,7 +237,9 @@ class Network::Impl {
   DeviceArray<LossSums> sums_;
   PinnedArray<LossSums> pinned_sums_;
   Recordings recordings_;
+  std::optional<KeptGradient> kept_;  // since the first gradient that stayed here
   bool first_ = true, last_ = false;  // of the micro-batches since begin()
+  bool there_ = false;                // since begin_there()
   StepCalls calls_;
 };
 
@@ -261,6 +296,10 @@ void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false
 Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
   return impl_->finish(gradient, on_final);
 }
+
+bool Network::has_here(std::span<const Placed> parameters) const { return impl_->has_here(parameters); }
+void Network::begin_there(std::span<const Placed> parameters) { impl_->begin_there(parameters); }
+Sums Network::finish_there(const GradientThere& gradient) { return impl_->finish_there(gradient); }
 
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 

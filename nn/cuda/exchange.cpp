@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "core/check.h"
+#include "nn/cuda/device_values.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -50,6 +51,19 @@ void Exchange::set(std::span<const float> parameters) {
 }
 
 void Exchange::set_zeros() { std::fill_n(pinned_parameters_.data(), size(), 0.0F); }
+
+void Exchange::set_there(std::uint64_t begin, const SliceValues& part, unsigned index) {
+  if (const CudaValues* const here = values_on(index, part)) {
+    CHECK(begin + here->size() <= size(), "a slice lies inside of the model");
+    const std::span<const float> values = here->begin_to_read(compute_);
+    compute_.copy_array(parameters_.data() + begin, values.data(), values.size());
+    return here->read(compute_);
+  }
+  const std::span<const float> host = part.on_host();
+  CHECK(begin + host.size() <= size(), "a slice lies inside of the model");
+  std::ranges::copy(host, pinned_parameters_.data() + begin);
+  compute_.copy_array(parameters_.data() + begin, pinned_parameters_.data() + begin, host.size());
+}
 
 void Exchange::expect_gradient() {
   std::fill_n(marks_.data(), marks_.size(), 0U);

@@ -15,6 +15,7 @@
 #include "nn/cuda/runtime.h"
 #include "nn/network.h"
 #include "nn/network_plan.h"
+#include "nn/optimizer/slice_arithmetic.h"
 
 namespace steelyard::nn::cuda {
 
@@ -34,6 +35,9 @@ class Exchange {
   // The parameters of the next micro-batches, which are copied.
   void set(std::span<const float> parameters);
   void set_zeros();
+  // The same for a part of them, which begins at this place: copied by work of the stream of the kernels,
+  // from the host or, if it is there, from the memory of device `index`.
+  void set_there(std::uint64_t begin, const SliceValues& part, unsigned index);
   // A micro-batch that takes the gradient back is about to be added.
   void expect_gradient();
   // Writes the ranges that came back since the last call, in the order in which they became final. Calls

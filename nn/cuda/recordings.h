@@ -19,8 +19,10 @@ namespace steelyard::nn::cuda {
 struct Variant {
   std::uint32_t size;
   bool training, first, last;  // first: brings the parameters; last: takes the gradient back
+  bool there = false;          // parameters and gradient stay on the device: nothing is brought or taken back
   friend bool operator<(const Variant& a, const Variant& b) {
-    return std::tie(a.size, a.training, a.first, a.last) < std::tie(b.size, b.training, b.first, b.last);
+    return std::tie(a.size, a.training, a.first, a.last, a.there) <
+           std::tie(b.size, b.training, b.first, b.last, b.there);
   }
 };
 

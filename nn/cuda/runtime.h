@@ -7,7 +7,8 @@
 // a caller waits.
 //
 // All objects belong to the device selected (use_device) by the thread that made them, and to one thread at a
-// time. Errors of the device are thrown as Failure.
+// time; but a stream may wait for an event of another thread's stream, once that has recorded it. Errors of
+// the device are thrown as Failure.
 #pragma once
 
 #include <cstdint>
@@ -100,7 +101,8 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Copies between any two places of device or pinned memory.
+  // Copies between any two places of device or pinned memory. Other memory of the host is possible, too, but
+  // may block until the copy is done.
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill_zero(void* to, std::uint64_t bytes);
   template <class T>
@@ -108,7 +110,7 @@ class Stream {
     copy(to, from, size * sizeof(T));
   }
 
-  // Work added from now on waits for the event.
+  // Work added from now on waits for the event as last recorded; not at all if it never was.
   void wait(const Event& event);
   // Blocks until all added work is done. Throws Failure if the device failed.
   void synchronize();

@@ -185,12 +185,17 @@ void run(const RuleCall& call, Level level) {
   }
 }
 
+void step_by(const std::function<void(const RuleCall&)>& run, const Optimizer& optimizer, const Update& u,
+             std::span<float> state, double rate, double decay) {
+  if (!needs_norms(optimizer)) return run(step_call(optimizer, u, state, rate, decay));
+  const TensorCalls whole(optimizer, decay);
+  if (const auto measure = whole.measure(u, state)) run(*measure);
+  run(whole.finish(u, state, rate, 1));
+}
+
 void step(const Optimizer& optimizer, const Update& u, std::span<float> state, double rate, double decay,
           Level level) {
-  if (!needs_norms(optimizer)) return run(step_call(optimizer, u, state, rate, decay), level);
-  const TensorCalls whole(optimizer, decay);
-  if (const auto measure = whole.measure(u, state)) run(*measure, level);
-  run(whole.finish(u, state, rate, 1), level);
+  step_by([&](const RuleCall& call) { run(call, level); }, optimizer, u, state, rate, decay);
 }
 
 void mean_step(const Update& u, Level level) { run(mean_call(u), level); }

@@ -37,6 +37,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -104,6 +105,9 @@ void ema_step(const Update& update, double keep, Level level = cpu_level());
 [[nodiscard]] RuleCall ema_call(const Update& update, double keep);
 // Runs it on the processor.
 void run(const RuleCall& call, Level level = cpu_level());
+// As step(): gives its calls, one or two, to `run`.
+void step_by(const std::function<void(const RuleCall&)>& run, const Optimizer& optimizer,
+             const Update& update, std::span<float> state, double rate, double decay);
 
 // The calls of the step of lars and lamb for a tensor that spans several slices: for each slice, in order,
 // measure() if the rule has one, and then the squares of its parameters and of its direction; then finish()

@@ -125,10 +125,22 @@ CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch
 
 nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                               const FinalRange& on_final) {
+  return train_checked([&] { return parameters; }, samples,
+                       [&](Samples& all) { return engine_->train(parameters, all, gradient, on_final); });
+}
+
+nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) {
+  return train_checked(
+      [&] { return parameters.floats(); }, samples,
+      [&](Samples& all) { return engine_->device_trainer()->train_there(parameters, all, gradient); });
+}
+
+nn::Sums CheckedEngine::train_checked(const std::function<std::span<const float>()>& parameters,
+                                      Samples& samples, const std::function<nn::Sums(Samples&)>& train) {
   // Before the first micro-batch is asked for, which starts the clock of the piece.
   if (comparison_.valid() && comparison_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     conclude();
-  if (kept_) begin_comparison(parameters);
+  if (kept_) begin_comparison(parameters());
   const nn::MicroBatch* const first = samples.next();
   if (first == nullptr) return {};
   const bool enough = first->count >= std::min(samples_, least_samples);
@@ -139,7 +151,7 @@ nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& sample
     schedule_.pass();
   }
   Again all(first, samples);
-  return engine_->train(parameters, all, gradient, on_final);
+  return train(all);
 }
 
 void CheckedEngine::settle() {

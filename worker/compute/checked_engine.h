@@ -32,10 +32,11 @@
 #include "core/device_name.h"
 #include "core/time.h"
 #include "worker/compute/check_schedule.h"
+#include "worker/compute/device_trainer.h"
 
 namespace steelyard {
 
-class CheckedEngine final : public Engine {
+class CheckedEngine final : public Engine, public DeviceTrainer {
  public:
   // `name` of the device, for the message. `clock` is read on both threads.
   CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision, std::string name,
@@ -56,6 +57,17 @@ class CheckedEngine final : public Engine {
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
   [[nodiscard]] std::string description() const override { return engine_->description(); }
+  [[nodiscard]] DeviceTrainer* device_trainer() override {
+    return engine_->device_trainer() != nullptr ? this : nullptr;
+  }
+  // If the engine is a DeviceTrainer.
+  [[nodiscard]] bool has_here(const Blob& parameters) const override {
+    return engine_->device_trainer()->has_here(parameters);
+  }
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override;
+  nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
+    return engine_->device_trainer()->evaluate_there(parameters, samples);
+  }
 
   // Waits for the comparison that runs, if any, and throws as train() does then at the next piece.
   void settle();
@@ -77,6 +89,9 @@ class CheckedEngine final : public Engine {
     Duration cost{};  // of device and processor
   };
 
+  // Calls train(samples) with all samples. `parameters` returns those of the piece, on the host.
+  nn::Sums train_checked(const std::function<std::span<const float>()>& parameters, Samples& samples,
+                         const std::function<nn::Sums(Samples&)>& train);
   void begin_comparison(std::span<const float> parameters);
   // On its own thread.
   [[nodiscard]] Comparison compare(const std::vector<float>& parameters, const KeptBatch& kept,

@@ -1,0 +1,81 @@
+#include "nn/cuda/device_values.h"
+
+#include <exception>
+#include <utility>
+
+namespace steelyard::nn::cuda {
+
+// After an error of the device its work is lost, and nothing uses the memory.
+DeviceBuffer::~DeviceBuffer() {
+  try {
+    written_.synchronize();
+    for (const auto& [stream, event] : read_) event.synchronize();
+  } catch (const std::exception&) {
+  }
+}
+
+void DeviceBuffer::begin_to_write(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  stream.wait(written_);
+  for (const auto& [reader, event] : read_) stream.wait(event);
+}
+
+void DeviceBuffer::written(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  written_.record(stream);
+}
+
+void DeviceBuffer::begin_to_read(Stream& stream) const {
+  const std::lock_guard lock(mutex_);
+  stream.wait(written_);
+}
+
+void DeviceBuffer::read(Stream& stream) const {
+  const std::lock_guard lock(mutex_);
+  read_[&stream].record(stream);
+}
+
+std::shared_ptr<DeviceBuffer> DevicePool::take(Stream& stream) {
+  std::unique_ptr<DeviceBuffer> buffer;
+  {
+    const std::lock_guard lock(store_->mutex);
+    if (!store_->free.empty()) {
+      buffer = std::move(store_->free.back());
+      store_->free.pop_back();
+    }
+  }
+  if (!buffer) buffer = std::make_unique<DeviceBuffer>(store_->size);
+  buffer->begin_to_write(stream);
+  return {buffer.release(), [store = store_](DeviceBuffer* used) {
+            std::unique_ptr<DeviceBuffer> its(used);
+            const std::lock_guard lock(store->mutex);
+            store->free.push_back(std::move(its));
+          }};
+}
+
+DeviceValues::OnHost CudaValues::on_host() const {
+  const std::lock_guard lock(mutex_);
+  if (!host_) {
+    FlatPool::Part part;
+    if (place_.pool) {
+      part = place_.pool->take(place_.floats, place_.begin, values_.size(), place_.version);
+    } else {
+      const auto own = std::make_shared<FloatBuffer>(values_.size());
+      part = {own, own->span()};
+    }
+    use_device(device_);
+    Stream stream;
+    stream.copy_array(part.values.data(), begin_to_read(stream).data(), values_.size());
+    stream.synchronize();
+    host_ = std::move(part);
+  }
+  return {host_->values, host_->segment};
+}
+
+std::optional<bool> CudaValues::finite() const {
+  const std::lock_guard lock(mutex_);
+  if (!is_finite_ && finite_) is_finite_ = finite_();
+  return is_finite_;
+}
+
+}  // namespace steelyard::nn::cuda

@@ -27,8 +27,8 @@ class DeviceValues {
   [[nodiscard]] virtual OnHost on_host() const = 0;
 };
 
-// Floats, wherever they are: exactly one of both is set, unless there are none. Whoever uses them keeps floats
-// of the host alive.
+// Floats on the host or on a device: exactly one of both is set, unless they are empty. The caller keeps
+// floats of the host alive.
 struct SliceValues {
   std::span<const float> host{};
   std::shared_ptr<const DeviceValues> device{};

@@ -1,5 +1,5 @@
 // SameProcess: links of one process that hand envelopes to each other by pointer, in order, without a socket.
-// So a worker and the shard that its process hosts exchange values without copying them, even values on a
+// A worker and the shard that its process hosts thereby exchange values without copies, even values on a
 // device. Neither connects to the other; with all other nodes they use sockets.
 //
 // Thread-safe. Links join it before they are used, and leave when they are destroyed.

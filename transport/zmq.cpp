@@ -473,8 +473,9 @@ ZmqLink::~ZmqLink() {
 }
 
 void ZmqLink::join(std::shared_ptr<SameProcess> links) {
-  here_ = std::move(links);
-  here_->join(self_, [this](std::vector<Envelope> envelopes) { post(std::move(envelopes)); });
+  (here_ = std::move(links))->join(self_, [this](std::vector<Envelope> envelopes) {
+    post(std::move(envelopes));
+  });
 }
 
 std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
@@ -482,8 +483,7 @@ std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
 }
 void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
 void ZmqLink::connect(NodeId peer, const std::string& endpoint) {
-  if (here_ && here_->has(peer)) return;
-  state_->connect(peer, endpoint);
+  if (!here_ || !here_->has(peer)) state_->connect(peer, endpoint);
 }
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
 void ZmqLink::send(Envelope envelope) {

@@ -1,8 +1,8 @@
 // VersionBuffer: one version of the parameters in a worker, complete or arriving slice by slice.
 //
 // If all slices are adjacent in memory, as with a server on the same host (core/flat_pool.h), they are not
-// copied. Otherwise all are copied into one buffer, unless one is on a device: then the slices stay where they
-// are (protocol/sliced_values.h).
+// copied. Otherwise all are copied into one buffer, unless one is on a device: then the slices stay where
+// they are (protocol/sliced_values.h).
 #pragma once
 
 #include <memory>

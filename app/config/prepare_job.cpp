@@ -28,7 +28,8 @@ std::string hosting_trouble(const JobFile& file, bool of_hosts) {
   if (of_hosts) return place + "it works with `steelyard train`, on one machine: give a number of servers";
   if (std::ranges::none_of(file.worker_specs, can_host_shards, &WorkerSpec::device)) {
     return place +
-           "GPU workers keep the model, and there is none: give a [[worker]] device = \"cuda:0\", or "
+           "GPU workers keep the model, and this job has no GPU worker: give a [[worker]] device = "
+           "\"cuda:0\", or "
            "give a number of servers";
   }
   if (file.job.replicas == 0) return {};

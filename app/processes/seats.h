@@ -1,5 +1,5 @@
-// Seats: the shards that a process hosts, each with a link and a thread of its own: those of a server, or those
-// of a worker on a device (servers = "workers" in [cluster]).
+// Seats: the shards that a process hosts, each with a link and a thread of its own: those of a server, or
+// those of a worker on a device (servers = "workers" in [cluster]).
 #pragma once
 
 #include <functional>

@@ -161,7 +161,7 @@ class Network::Impl {
   }
 
  private:
-  // Of all micro-batches, whose work is done.
+  // The sums over all micro-batches, whose work is done.
   [[nodiscard]] Sums sums() const {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {

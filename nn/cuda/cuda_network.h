@@ -68,7 +68,7 @@ class Network {
   [[nodiscard]] bool has_here(std::span<const Placed> parameters) const;
   // Those on other devices and on the host are copied, for all calls up to finish_there().
   void begin_there(std::span<const Placed> parameters);
-  // A gradient that stays on the device. `slices` divide it; copies on the host, if anybody asks for them,
+  // A gradient that stays on the device. `slices` divide it; copies on the host, if one is requested,
   // are made in `host`.
   struct GradientThere {
     std::span<const Slice> slices;

@@ -38,7 +38,7 @@ class KeptGradient {
   Stream& stream_;
   DevicePool pool_;
   std::unique_ptr<DeviceArray<std::uint32_t>> bad_;  // by slice
-  std::vector<std::shared_ptr<Flags>> flags_;        // reused once nobody else refers to them
+  std::vector<std::shared_ptr<Flags>> flags_;        // reused once no gradient refers to them
   std::uint64_t kept_ = 0;                           // gradients so far
 };
 

@@ -88,7 +88,7 @@ class SliceMemory {
   // Squared norm of the average gradient: the sum of squares of sum / weight. 0 if pushes are not gradients.
   [[nodiscard]] double sum_of_squares();
 
-  // Of a push to this slice.
+  // These read the values of a push to this slice.
   [[nodiscard]] bool all_finite(const Blob& values) const;
   [[nodiscard]] double squares_of(const Blob& values) const;
 

@@ -19,7 +19,7 @@ TEST(SlicedValues, AreOneFlatCopyOnTheHost) {
   EXPECT_EQ(values->on_host().segment, nullptr);
 }
 
-// A blob of such values is like any other, and copies them only if somebody reads them.
+// A blob of such values is like any other, and copies them only when its bytes are read.
 TEST(SlicedValues, ABlobHoldsThem) {
   struct Counted final : DeviceValues {
     mutable int copies = 0;

@@ -28,8 +28,8 @@
 // If pushes are applied on arrival, no server has the gradient of a whole round. If the job clips gradients,
 // this class then clips each piece's mean gradient, and all GradientReady come at the end, too.
 //
-// If a part of the parameters is on the engine's device, all GradientReady come together and hold values there
-// (worker/compute/device_trainer.h).
+// If a part of the parameters is on the engine's device, all GradientReady come together and hold values
+// there (worker/compute/device_trainer.h).
 //
 // The engine (include/steelyard/engine.h) computes. This class does what all engines share: order of work,
 // samples, slices, local steps, clipping, timing.

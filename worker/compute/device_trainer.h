@@ -21,7 +21,7 @@ class DeviceTrainer {
  public:
   struct Gradient {
     std::span<const Slice> slices;   // that divide it
-    std::shared_ptr<FlatPool> host;  // for copies on the host, if anybody asks for them
+    std::shared_ptr<FlatPool> host;  // for copies on the host, if one is requested
     // Receives the values of every slice, before the device has computed them: readers of the values wait.
     // Called at most once, after the last sample was read.
     std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;

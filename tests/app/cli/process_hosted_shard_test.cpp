@@ -1,4 +1,5 @@
-// servers = "workers": the processes of GPU workers, here on the host executor, keep the model on their device.
+// servers = "workers": the processes of GPU workers, here on the host executor, keep the model on their
+// device.
 #include <gmock/gmock.h>
 
 #include <csignal>
@@ -83,7 +84,7 @@ TEST_F(HostedShard, WhatCannotHoldIsRefused) {
   EXPECT_EQ(run(train("a", {"cluster.servers=workers", "cluster.replicas=1"})), 78);
   EXPECT_THAT(said_, HasSubstr("shards on GPUs have no mirrors"));
   EXPECT_EQ(run(train("b", {"cluster.servers=workers", "worker.ada.device=cpu"})), 78);
-  EXPECT_THAT(said_, HasSubstr("GPU workers keep the model, and there is none"));
+  EXPECT_THAT(said_, HasSubstr("this job has no GPU worker"));
   EXPECT_EQ(run(train("c", {"cluster.servers=some"})), 78);
   EXPECT_THAT(said_, HasSubstr("\"workers\""));
   EXPECT_EQ(run({"worker", "--scheduler", "127.0.0.1:1", "--shards", "1"}), 64);

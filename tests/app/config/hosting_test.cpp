@@ -50,7 +50,7 @@ TEST(HostedShards, AreRefusedWithARemedy) {
   EXPECT_THAT(refusal(job_with("servers = \"workers\"\n", "[[worker]]\n")),
               HasSubstr("give a [[worker]] device = \"cuda:0\""));
   EXPECT_THAT(refusal(job_with("servers = \"workers\"\n", "[[worker]]\ndevice = \"auto\"\n")),
-              HasSubstr("GPU workers keep the model, and there is none"));
+              HasSubstr("this job has no GPU worker"));
   EXPECT_THAT(refusal(job_with("servers = \"workers\"\nreplicas = 1\n", on_gpus)),
               HasSubstr("shards on GPUs have no mirrors"));
   EXPECT_THAT(refusal(job_with("servers = \"all\"\n", on_gpus)),

@@ -17,7 +17,7 @@ class KeptGradients : public testing::Test {
  protected:
   void SetUp() override { use_device(0); }
 
-  // The gradient is written by work of the stream that nobody has waited for.
+  // The gradient is written by work of the stream that is not waited for.
   std::vector<std::shared_ptr<const DeviceValues>> keep(float value, std::size_t bad = 1000) {
     stream.synchronize();  // the source may be in use
     std::fill_n(source.data(), source.size(), value);

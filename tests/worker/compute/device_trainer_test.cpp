@@ -109,7 +109,7 @@ TEST_F(DeviceTraining, HasTheBitsOfTrainingOnTheHost) {
 }
 
 // The gradients of earlier pieces stay as they are, although later ones are computed at the same place.
-TEST_F(DeviceTraining, AGradientIsKeptUntilNobodyNeedsIt) {
+TEST_F(DeviceTraining, AGradientStaysWhileLaterOnesAreComputed) {
   const Version version(parameters, slices);
   std::vector<std::vector<std::shared_ptr<const DeviceValues>>> kept;
   std::vector<std::vector<float>> expected;

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "bench/gpu/gpu_models.h"
+#include "core/buffer_pool.h"
 #include "core/device_name.h"
 #include "nn/cuda/cuda_network.h"
 
@@ -29,7 +30,8 @@ class Training {
   nn::Model model_;
   nn::cuda::Network network_;
   RandomSamples random_;
-  std::vector<float> parameters_, gradient_;
+  BufferPool pool_;
+  const std::shared_ptr<FloatBuffer> parameters_, gradient_;  // as a worker has them
   nn::MicroBatch batch_;
 };
 

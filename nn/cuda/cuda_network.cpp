@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
+#include "nn/cuda/buckets.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
 #include "nn/cuda/device_values.h"
@@ -65,7 +66,7 @@ class Network::Impl {
                  staging_.targets(), !refused.empty()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
-        exchange_(model, plan_, compute_),
+        exchange_(model, plan_, compute_, bucket_floats(model.parameters())),
         loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
         sums_(1),
         pinned_sums_(1),
@@ -77,14 +78,7 @@ class Network::Impl {
   }
 
   // No work may be running when memory is freed.
-  ~Impl() {
-    try {
-      staging_.synchronize();
-      compute_.synchronize();
-      exchange_.synchronize();
-    } catch (const std::exception&) {  // the device is lost, and its work with it
-    }
-  }
+  ~Impl() { synchronize_if_it_works(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -96,30 +90,33 @@ class Network::Impl {
   // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows.
   void try_out() {
     Zeros zeros(model_, micro_batch_);
-    exchange_.set_zeros();
+    exchange_.bring_zeros();
     recordings_.require_memory(true);
     for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
       for (int run = 0; run < 2; ++run) {
         first_ = true;
         add(batch, true, true);
-        compute_.synchronize();
+        synchronize();
       }
     }
     recordings_.require_memory(false);
   }
 
-  void begin(std::span<const float> parameters) {
-    use_device(index_);      // in every call: another thread may have made the network
-    compute_.synchronize();  // of a call that was aborted
-    exchange_.set(parameters);
+  void begin(std::span<const float> parameters, std::span<float> gradient) {
+    use_device(index_);  // in every call: another thread may have made the network
+    synchronize();       // of a call that was aborted
+    begun_ = true;
+    exchange_.bring(parameters, gradient);
     first_ = true;
     last_ = there_ = false;
   }
 
   void begin_there(std::span<const Placed> parameters) {
     use_device(index_);
-    compute_.synchronize();
-    for (const auto& [begin, values] : parameters) exchange_.set_there(begin, values, index_);
+    synchronize();
+    begun_ = true;
+    for (const auto& [begin, values] : parameters) exchange_.bring_part(begin, values, index_);
+    exchange_.all_brought();
     first_ = there_ = true;
     last_ = false;
   }
@@ -128,35 +125,40 @@ class Network::Impl {
                                [&](const Placed& it) { return values_on(index_, it.values) != nullptr; });
   }
 
+  void abandon() {
+    if (std::exchange(begun_, false)) synchronize_if_it_works();
+  }
+
   void add(const MicroBatch& batch, bool training, bool last) {
     CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
     staging_.bring(batch, compute_);
-    if (last && !there_) exchange_.expect_gradient();
-    const Variant variant{batch.size, training, first_, last, there_};
+    const Variant variant{batch.size, training, first_, last};
     recordings_.run(variant, [&] { issue(variant); });
+    if (last && !there_) exchange_.take_back();
     first_ = false;
     last_ = last_ || last;
   }
 
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
-    if (first_) return {};  // no micro-batch
+    if (first_) abandon();  // no micro-batch
+    if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
-    while (!compute_.idle()) {
-      if (last_) exchange_.collect(gradient, on_final);
-    }
+    if (last_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
-    CHECK(!last_ || exchange_.collect(gradient, on_final), "a part of the gradient did not come back");
+    begun_ = false;
     return sums();
   }
 
   Sums finish_there(const GradientThere& gradient) {
+    if (first_) abandon();
     if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
     if (last_) {
       if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
       gradient.on_final(kept_->keep(exchange_.gradient(), gradient.slices, gradient.host));
     }
-    compute_.synchronize();
+    synchronize();
+    begun_ = false;
     return sums();
   }
 
@@ -171,7 +173,17 @@ class Network::Impl {
     }
     return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
   }
-
+  void synchronize_if_it_works() {
+    try {
+      staging_.synchronize();
+      synchronize();
+    } catch (const std::exception&) {  // the device is lost, and its work with it
+    }
+  }
+  void synchronize() {
+    compute_.synchronize();
+    exchange_.synchronize();
+  }
   [[nodiscard]] Column column() const {
     return {[this](const OpKind& kind, const OpPlace& place) {
               return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
@@ -198,25 +210,21 @@ class Network::Impl {
   }
 
   void forward(const Pass& pass, const Variant& variant) {
-    const bool brings = variant.first && !variant.there;
-    if (brings) exchange_.bring();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (brings) exchange_.wait_for(i);
+      if (variant.first) exchange_.wait_for(i);
       calls_.forward(buffers(), pass, plan_.steps[i]);
     }
   }
 
   void backward(const Pass& pass, const Variant& variant) {
-    const bool takes_back = variant.last && !variant.there;
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const Step& step = plan_.steps[i];
       if (!step.learns) continue;
       calls_.backward(
           buffers(), pass, step, !variant.first,
           [&](std::uint64_t size, const float* from, float* to) { add_up(compute_, size, from, to); });
-      if (takes_back) exchange_.take_back(i);
+      if (variant.last) exchange_.give(i);
     }
-    if (takes_back) exchange_.join();
   }
 
   [[nodiscard]] PlanBuffers buffers() const {
@@ -238,6 +246,7 @@ class Network::Impl {
   PinnedArray<LossSums> pinned_sums_;
   Recordings recordings_;
   std::optional<KeptGradient> kept_;  // since the first gradient that stayed here
+  bool begun_ = false;                // and not finished
   bool first_ = true, last_ = false;  // of the micro-batches since begin()
   bool there_ = false;                // since begin_there()
   StepCalls calls_;
@@ -290,7 +299,10 @@ std::vector<std::uint32_t> Network::micro_batch_sizes() const {
   return sizes;
 }
 
-void Network::begin(std::span<const float> parameters) { impl_->begin(parameters); }
+void Network::begin(std::span<const float> parameters, std::span<float> gradient) {
+  impl_->begin(parameters, gradient);
+}
+void Network::abandon() { impl_->abandon(); }
 void Network::train(const MicroBatch& batch, bool last) { impl_->add(batch, true, last); }
 void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false); }
 Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {

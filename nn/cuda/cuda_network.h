@@ -6,10 +6,9 @@
 //   for (...) network.train(batch, is_last);            // returns before the work is done
 //   const Sums sums = network.finish(gradient, on_final);  // waits
 //
-// The work of a micro-batch (copies to the device, kernels, and after the last one copies back) is captured
-// once per size as a graph, and run as one. Parameters are copied to the device in the order in which the
-// forward needs them, while it runs; after the last micro-batch, gradients are copied back as they become
-// final, while the backward runs.
+// The kernels of a micro-batch are captured once per size as a graph, and run as one. Parameters are copied to
+// the device in the order in which the forward needs them, while it runs; gradients are copied back as they
+// become final, while the backward of the last micro-batch runs.
 //
 // Micro-batches may be larger than the grain of a batch norm: statistics are per grain. If the model
 // normalises shares, statistics are over the whole micro-batch, which holds a whole share.
@@ -48,14 +47,20 @@ class Network {
   // Powers of two, largest first, down to 1.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const;
 
-  // Sets the parameters, which are copied, for all calls up to finish().
-  void begin(std::span<const float> parameters);
+  // Sets the parameters for all calls up to finish(). They are copied to the device meanwhile, and must stay
+  // until finish() or abandon() has returned. So must `gradient`, the memory to which finish() will write: if
+  // it is given here, the device may write to it itself (nn/cuda/reachable.h). Unspecified contents until
+  // finish().
+  void begin(std::span<const float> parameters, std::span<float> gradient = {});
   // The batch is copied before the call returns.
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
-  // `on_final` for each range as it arrives. Throws Failure (configuration) for a label outside the classes.
+  // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
+  // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
+  // caller is in use; no effect after finish().
+  void abandon();
 
   // ---- parameters and gradient on this device: in place of begin() and finish()
 

@@ -103,8 +103,7 @@ void DeviceArithmetic::copy(std::span<float> into, std::span<const float> from) 
 
 void DeviceArithmetic::copy_out(std::span<float> into, std::span<const float> from) {
   CHECK(into.size() == from.size(), "a copy of slices of unequal length");
-  shard_->stream().copy_array(into.data(), from.data(), from.size());
-  shard_->stream().synchronize();
+  copy_to_host(shard_->stream(), into, from);
 }
 
 void DeviceArithmetic::change(std::span<float> there, bool from_old, const Change& change) {

@@ -1,7 +1,10 @@
 #include "nn/cuda/device_values.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
+
+#include "nn/cuda/reachable.h"
 
 namespace steelyard::nn::cuda {
 
@@ -53,6 +56,16 @@ std::shared_ptr<DeviceBuffer> DevicePool::take(Stream& stream) {
           }};
 }
 
+// The memory in between is kept by the thread, since allocating it takes longer than most copies.
+void copy_to_host(Stream& stream, std::span<float> to, std::span<const float> from) {
+  static thread_local std::optional<PinnedArray<float>> between;
+  const bool direct = device_writes(to);
+  if (!direct && (!between || between->size() < to.size())) between.emplace(to.size());
+  stream.copy_array(direct ? to.data() : between->data(), from.data(), from.size());
+  stream.synchronize();
+  if (!direct) std::copy_n(between->data(), to.size(), to.data());
+}
+
 DeviceValues::OnHost CudaValues::on_host() const {
   const std::lock_guard lock(mutex_);
   if (!host_) {
@@ -65,8 +78,7 @@ DeviceValues::OnHost CudaValues::on_host() const {
     }
     use_device(device_);
     Stream stream;
-    stream.copy_array(part.values.data(), begin_to_read(stream).data(), values_.size());
-    stream.synchronize();
+    copy_to_host(stream, part.values, begin_to_read(stream));
     host_ = std::move(part);
   }
   return {host_->values, host_->segment};

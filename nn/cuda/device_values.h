@@ -111,6 +111,10 @@ class CudaValues final : public DeviceValues {
   mutable std::optional<bool> is_finite_;
 };
 
+// Copies from the device, through pinned memory if the device cannot write the memory of the host directly, and
+// waits for all work of the stream.
+void copy_to_host(Stream& stream, std::span<float> to, std::span<const float> from);
+
 // Null if they are not on this device.
 [[nodiscard]] inline const CudaValues* values_on(unsigned device, const SliceValues& values) {
   const auto* const its = dynamic_cast<const CudaValues*>(values.device.get());

@@ -1,28 +1,34 @@
 // Exchange: parameters and gradient of one network, on its device and on the host, and the copies between.
 //
-// Parameters go to the device in the order in which the forward needs them, while it runs. Gradients come
-// back as they become final, while the backward runs. Both use a stream of their own, and join the stream of
-// the kernels, so that they can be captured with it.
+// Values are copied in buckets (nn/cuda/buckets.h) on a stream of their own: parameters in the order in which
+// the forward needs them, while it runs; gradients as they become final, while the backward runs. The copies
+// are directly from and to the caller's memory if the device can reach it (nn/cuda/reachable.h). Otherwise
+// they pass through pinned memory, which is allocated when it is first needed.
+//
+// Events connect the copies with the stream of the kernels. Graphs contain the kernels and these events but
+// not the copies, whose addresses change from piece to piece.
 #pragma once
 
 #include <steelyard/model.h>
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "core/interval.h"
+#include "core/device_values.h"
+#include "nn/cuda/buckets.h"
 #include "nn/cuda/runtime.h"
 #include "nn/network.h"
 #include "nn/network_plan.h"
-#include "nn/optimizer/slice_arithmetic.h"
 
 namespace steelyard::nn::cuda {
 
 class Exchange {
  public:
-  // `plan` and `compute`, the stream of the kernels, must outlive it.
-  Exchange(const Model& model, const Plan& plan, Stream& compute);
+  // `compute`, the stream of the kernels, must outlive it. Buckets have at least `least` floats.
+  Exchange(const Model& model, const Plan& plan, Stream& compute, std::uint64_t least);
 
   // Device pointers.
   [[nodiscard]] float* parameters() const { return parameters_.data(); }
@@ -30,49 +36,44 @@ class Exchange {
   [[nodiscard]] std::uint64_t size() const { return parameters_.size(); }  // floats of each
   [[nodiscard]] std::uint64_t bytes() const { return 2 * size() * sizeof(float); }
 
-  // ---- on the host, while no work of the last piece is running
+  // ---- one piece; no work of the last one may be running
 
-  // The parameters of the next micro-batches, which are copied.
-  void set(std::span<const float> parameters);
-  void set_zeros();
-  // The same for a part of them, which begins at this place: copied by work of the stream of the kernels,
-  // from the host or, if it is there, from the memory of device `index`.
-  void set_there(std::uint64_t begin, const SliceValues& part, unsigned index);
-  // A micro-batch that takes the gradient back is about to be added.
-  void expect_gradient();
-  // Writes the ranges that came back since the last call, in the order in which they became final. Calls
-  // `on_final`, if any, for each. Returns whether all have come.
-  bool collect(std::span<float> gradient, const FinalRange& on_final);
+  // Adds the copies of the parameters to the device. Both must stay until synchronize(): the parameters, and
+  // the memory to which collect() will write the gradient, if it is given here already.
+  void bring(std::span<const float> parameters, std::span<float> gradient);
+  void bring_zeros();
+  // The same for parameters of which some are on device `index`: bring_part() for each part, which begins at
+  // this place and must stay until synchronize(), then all_brought(). No gradient will be collected.
+  void bring_part(std::uint64_t begin, const SliceValues& part, unsigned index);
+  void all_brought();
+  // All work of the last micro-batch was added: adds the copies of the gradient to the host.
+  void take_back();
+  // Waits for each bucket of the gradient, in the order in which they become final, and writes it. Calls
+  // `on_final`, if any, for its ranges.
+  void collect(std::span<float> gradient, const FinalRange& on_final);
+  // Waits for all copies.
   void synchronize() { copies_.synchronize(); }
 
-  // ---- work of a micro-batch, which may be captured
+  // ---- among the kernels of a micro-batch, which may be captured
 
-  // Adds the copies of all parameters.
-  void bring();
-  // Kernels added from now on wait for the parameters of this step.
+  // Forward: kernels added from now on wait for the parameters of this step.
   void wait_for(std::size_t step);
-  // The last kernel that adds to the gradients of this step has been added: adds the copies back. Called for
-  // each step that learns, in the order of the backward.
-  void take_back(std::size_t step);
-  // Work added from now on waits for all copies.
-  void join();
+  // Backward: the last kernel that adds to the gradients of this step has been added.
+  void give(std::size_t step);
 
  private:
-  [[nodiscard]] bool arrived(std::size_t range) const;
+  // Events are of buckets, of which each begins or ends at one step.
+  using Events = std::deque<Event>;
+  using OfSteps = std::vector<std::optional<std::size_t>>;
 
-  const Plan& plan_;
   Stream& compute_;
   Stream copies_;
   DeviceArray<float> parameters_, gradient_;
-  PinnedArray<float> pinned_parameters_, pinned_gradient_;
-  DeviceArray<std::uint32_t> one_;
-  PinnedArray<std::uint32_t> pinned_one_;
-  const std::vector<Interval> finals_;  // ranges of the gradient in the order in which they become final
-  PinnedArray<std::uint32_t> marks_;    // 1: this range of finals_ has arrived in pinned_gradient_
-  std::vector<std::size_t> first_;      // per step: the index of its first range in finals_
-  std::size_t told_ = 0;                // ranges of finals_ collected
-  Event begun_;
-  std::vector<Event> brought_, given_;  // per step
+  std::optional<PinnedArray<float>> pinned_parameters_, pinned_gradient_;
+  float* destination_ = nullptr;  // of the gradient
+  const std::vector<Bucket> to_device_, to_host_;
+  OfSteps first_used_, completed_;  // by step: the bucket that it uses first, the one that it completes
+  Events brought_, given_, arrived_;
 };
 
 }  // namespace steelyard::nn::cuda

@@ -18,11 +18,9 @@ namespace steelyard::nn::cuda {
 // The kind of a micro-batch: all that its work depends on.
 struct Variant {
   std::uint32_t size;
-  bool training, first, last;  // first: brings the parameters; last: takes the gradient back
-  bool there = false;          // parameters and gradient stay on the device: nothing is brought or taken back
+  bool training, first, last;  // first: waits for the parameters; last: gives the gradient back
   friend bool operator<(const Variant& a, const Variant& b) {
-    return std::tie(a.size, a.training, a.first, a.last, a.there) <
-           std::tie(b.size, b.training, b.first, b.last, b.there);
+    return std::tie(a.size, a.training, a.first, a.last) < std::tie(b.size, b.training, b.first, b.last);
   }
 };
 

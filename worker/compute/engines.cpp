@@ -77,12 +77,14 @@ class CudaEngine final : public Engine, public DeviceTrainer {
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
-    network_.begin(parameters);
+    const AtEnd end(network_);
+    network_.begin(parameters, gradient);
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
     return network_.finish(gradient, on_final);
   }
 
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
+    const AtEnd end(network_);
     network_.begin(parameters);
     while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);
     return network_.finish({}, {});
@@ -93,11 +95,13 @@ class CudaEngine final : public Engine, public DeviceTrainer {
     return parameters.device() && network_.has_here(placed(parameters));
   }
   nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override {
+    const AtEnd end(network_);
     network_.begin_there(placed(parameters));
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
     return network_.finish_there({gradient.slices, gradient.host, gradient.on_final});
   }
   nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
+    const AtEnd end(network_);
     network_.begin_there(placed(parameters));
     while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);
     return network_.finish_there({});
@@ -121,6 +125,17 @@ class CudaEngine final : public Engine, public DeviceTrainer {
   }
 
  private:
+  // However a piece ends, the device no longer uses its memory then.
+  class AtEnd {
+   public:
+    explicit AtEnd(nn::cuda::Network& network) : network_(network) {}
+    ~AtEnd() { network_.abandon(); }
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+
+   private:
+    nn::cuda::Network& network_;
+  };
   static constexpr Duration reading_age = std::chrono::milliseconds(100);
 
   nn::cuda::Network network_;

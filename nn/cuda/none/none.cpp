@@ -31,7 +31,8 @@ Network::Network(const Model&, unsigned, std::uint32_t, bool) { refuse(); }
 Network::~Network() = default;
 
 std::vector<std::uint32_t> Network::micro_batch_sizes() const { refuse(); }
-void Network::begin(std::span<const float>) { refuse(); }
+void Network::begin(std::span<const float>, std::span<float>) { refuse(); }
+void Network::abandon() {}
 void Network::train(const MicroBatch&, bool) { refuse(); }
 void Network::evaluate(const MicroBatch&) { refuse(); }
 Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }

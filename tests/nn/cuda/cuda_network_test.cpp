@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/buffer_pool.h"
 #include "core/error.h"
 #include "core/interval.h"
 #include "nn/cuda/runtime.h"
@@ -151,8 +152,8 @@ TEST(CudaNetwork, EqualPiecesAlwaysGiveEqualBits) {
   }
 }
 
-// All memory is allocated before. The host waits at the start and the end of a round, and for a free place
-// for the next samples.
+// All memory is allocated before. The host waits for the two streams at the start of a round, for one at its
+// end, for a free place for the next samples, and for each bucket of the gradient, of which there is one.
 TEST(CudaNetwork, ASteadyStateRoundAllocatesNoMemory) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);
@@ -164,8 +165,8 @@ TEST(CudaNetwork, ASteadyStateRoundAllocatesNoMemory) {
   on_device(network, model, parameters, data, piece);
   const Calls after = calls_of_this_thread();
   EXPECT_EQ(after.allocations, before.allocations);
-  EXPECT_EQ(after.stream_waits - before.stream_waits, 2);
-  EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size());
+  EXPECT_EQ(after.stream_waits - before.stream_waits, 3);
+  EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size() + 1);
 }
 
 TEST(CudaNetwork, EachCallUsesItsOwnParameters) {
@@ -209,6 +210,34 @@ TEST(CudaNetwork, AnAbandonedPieceHasNoEffect) {
   network.train(data.batch(0, 16, 16), false);  // and no finish()
   expect_same(on_device(network, model, parameters, data, {{16, 8}}),
               on_cpu(model, parameters, data, {{16, 8}}));
+}
+
+// Once a piece has ended, in whatever way, the device does not use its memory: the executor would find it.
+TEST(CudaNetwork, MemoryOfAnEndedPieceMayBeFreed) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  const Result expected = on_cpu(model, parameters, data, {{16, 8}});
+  Network network(model, 0, 16);
+  for (const char* end : {"finished", "abandoned", "abandoned early", "without micro-batches"}) {
+    BufferPool pool(model.parameters());
+    const auto brought = pool.take(), gradient = pool.take();
+    std::ranges::copy(parameters, brought->data());
+    network.begin(brought->span(), gradient->span());
+    if (end != std::string("without micro-batches")) network.train(data.batch(0, 16, 16), false);
+    if (end == std::string("finished") || end == std::string("abandoned"))
+      network.train(data.batch(16, 8, 7), true);
+    if (end == std::string("finished")) {
+      Result result{std::vector<float>(model.parameters()), network.finish(gradient->span(), {})};
+      std::ranges::copy(gradient->span(), result.gradient.begin());
+      expect_same(result, expected);
+    } else if (end == std::string("without micro-batches")) {
+      network.finish({}, {});
+    } else {
+      network.abandon();
+    }
+  }
+  expect_same(on_device(network, model, parameters, data, {{16, 8}}), expected);
 }
 
 TEST(CudaNetwork, InvalidLabelsAreRefused) {

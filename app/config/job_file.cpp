@@ -66,11 +66,12 @@ class JobReader {
     read_workers();
     if (cluster_ != nullptr) {
       if (placed_servers()) {
-        draft_.file.servers = cluster_->servers;
+        draft_.servers = std::to_string(cluster_->servers);
         draft_.shards_per_server = 1;
       }
       draft_.file.worker_specs = cluster_->workers;
     }
+    if (draft_.servers != on_workers) draft_.file.servers = number_in<std::uint32_t>(draft_.servers).value();
     finish();
     return std::move(draft_.file);
   }
@@ -175,8 +176,15 @@ class JobReader {
       job.grain = nn::largest_micro_batch;  // one thread computes each grain as one micro-batch
     }
     if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
-    if (!cluster.given("shards_per_server") && !placed_servers() && has_gpu(draft_.file.worker_specs))
-      draft_.shards_per_server = shards_beside_gpus;
+    if (draft_.servers == on_workers) {
+      cluster.demand_none(hosting_trouble(draft_.file, cluster_ != nullptr), "servers");
+      draft_.file.servers = static_cast<std::uint32_t>(
+          std::ranges::count_if(draft_.file.worker_specs, can_host_shards, &WorkerSpec::device));
+      draft_.file.shards_per_worker = draft_.shards_per_server;
+    }
+    const bool counted =
+        cluster.given("shards_per_server") || placed_servers() || draft_.servers == on_workers;
+    if (!counted && has_gpu(draft_.file.worker_specs)) draft_.shards_per_server = shards_beside_gpus;
     job.shards = draft_.file.servers * draft_.shards_per_server;
     cluster.demand(job.shards <= most_connections, "servers",
                    "servers x shards_per_server = " + std::to_string(job.shards) +
@@ -375,6 +383,11 @@ std::string job_alone(const std::string& resolved, const std::string& worker) {
     if (table["name"].value_or(std::string()) == worker) only.push_back(table);
   }
   root.insert_or_assign("worker", only);
+  // A worker without a GPU cannot host the shards.
+  toml::table& cluster = *root["cluster"].as_table();
+  const auto device = only.get(0)->as_table()->get("device")->value_or(std::string());
+  if (cluster["servers"].value_or(std::string()) == on_workers && !can_host_shards(device))
+    cluster.insert_or_assign("servers", 1);
   std::ostringstream text;
   text << "# One worker alone, for `steelyard compare`.\n" << root << "\n";
   return text.str();

@@ -73,6 +73,7 @@ class Stepper {
   virtual void read_state(std::uint64_t version, const std::string& path) = 0;
 };
 
+class DeviceTrainer;
 class LocalTrainer;
 
 class Engine {
@@ -121,6 +122,10 @@ class Engine {
   // For Steelyard's own engines of devices: makes local steps there. Null for all others: the worker makes
   // them. Owned by the engine.
   [[nodiscard]] virtual LocalTrainer* local_trainer() { return nullptr; }
+
+  // For Steelyard's own engines of devices that can also host a shard: how they train without copies to the
+  // host. Null for all others. Owned by the engine.
+  [[nodiscard]] virtual DeviceTrainer* device_trainer() { return nullptr; }
 };
 
 // The training task of a job: parameters, the engine that computes with them, and the data.

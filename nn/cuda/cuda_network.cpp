@@ -14,8 +14,10 @@
 #include "nn/cuda/buckets.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
+#include "nn/cuda/device_values.h"
 #include "nn/cuda/exchange.h"
 #include "nn/cuda/implementation_list.h"
+#include "nn/cuda/kept_gradient.h"
 #include "nn/cuda/local_step.h"
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
@@ -124,7 +126,7 @@ class Network::Impl {
     use_device(index_);  // in every call: another thread may have made the network
     synchronize();       // of a call that was aborted
     begun_ = first_ = true;
-    last_ = stepping_ = false;
+    last_ = stepping_ = there_ = false;
     exchange_.bring(parameters, gradient);
   }
 
@@ -133,6 +135,19 @@ class Network::Impl {
     if (!steps_) steps_.emplace(compute_, exchange_.size());
     begin(parameters, moved);
     stepping_ = true;
+  }
+
+  void begin_there(std::span<const Placed> parameters) {
+    use_device(index_);
+    synchronize();
+    begun_ = first_ = there_ = true;
+    last_ = stepping_ = false;
+    for (const auto& [begin, values] : parameters) exchange_.bring_part(begin, values, index_);
+    exchange_.all_brought();
+  }
+  [[nodiscard]] bool has_here(std::span<const Placed> parameters) const {
+    return std::ranges::any_of(parameters,
+                               [&](const Placed& it) { return values_on(index_, it.values) != nullptr; });
   }
 
   void abandon() {
@@ -144,7 +159,7 @@ class Network::Impl {
     staging_.bring(batch, compute_);
     const Variant variant{batch.size, training, first_, last};
     recordings_.run(variant, [&] { issue(variant); });
-    if (last && !stepping_) exchange_.take_back();
+    if (last && !stepping_ && !there_) exchange_.take_back();
     first_ = false;
     last_ = last_ || last;
   }
@@ -180,8 +195,21 @@ class Network::Impl {
     begun_ = false;
   }
 
+  Sums finish_there(const GradientThere& gradient) {
+    if (first_) abandon();
+    if (first_) return {};
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    if (last_) {
+      if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
+      gradient.on_final(kept_->keep(exchange_.gradient(), gradient.slices, gradient.host));
+    }
+    synchronize();
+    begun_ = false;
+    return sums();
+  }
+
  private:
-  // Those of all micro-batches since the first one, after their work is done.
+  // The sums over all micro-batches, whose work is done.
   [[nodiscard]] Sums sums() const {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
@@ -272,10 +300,12 @@ class Network::Impl {
   DeviceArray<LossSums> sums_;
   PinnedArray<LossSums> pinned_sums_;
   Recordings recordings_;
+  std::optional<KeptGradient> kept_;  // since the first gradient that stayed here
   std::optional<LocalSteps> steps_;   // since the first ones
   bool begun_ = false;                // and not finished
   bool stepping_ = false;             // since begin_steps()
   bool first_ = true, last_ = false;  // of the micro-batches since begin()
+  bool there_ = false;                // since begin_there()
   StepCalls calls_;
 };
 
@@ -349,6 +379,10 @@ void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false
 Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
   return impl_->finish(gradient, on_final);
 }
+
+bool Network::has_here(std::span<const Placed> parameters) const { return impl_->has_here(parameters); }
+void Network::begin_there(std::span<const Placed> parameters) { impl_->begin_there(parameters); }
+Sums Network::finish_there(const GradientThere& gradient) { return impl_->finish_there(gradient); }
 
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 

@@ -23,10 +23,12 @@
 #include <string>
 #include <vector>
 
+#include "core/layout.h"
 #include "nn/cuda_devices.h"
 #include "nn/loss.h"
 #include "nn/network.h"
 #include "nn/optimizer/local_step.h"
+#include "nn/optimizer/slice_arithmetic.h"
 
 namespace steelyard::nn::cuda {
 
@@ -91,6 +93,28 @@ class Network {
   // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
   // caller is in use; no effect after finish().
   void abandon();
+
+  // ---- parameters and gradient on this device: in place of begin() and finish()
+
+  // Parameters that begin at this place, in floats. Together they are all parameters.
+  struct Placed {
+    std::uint64_t begin = 0;
+    SliceValues values;
+  };
+  // Whether any of them is on this device.
+  [[nodiscard]] bool has_here(std::span<const Placed> parameters) const;
+  // Those on other devices and on the host are copied, for all calls up to finish_there().
+  void begin_there(std::span<const Placed> parameters);
+  // A gradient that stays on the device. `slices` divide it; copies on the host, if one is requested,
+  // are made in `host`.
+  struct GradientThere {
+    std::span<const Slice> slices;
+    std::shared_ptr<FlatPool> host;
+    std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;  // by slice
+  };
+  // As finish(). `on_final` is called before the work is done: readers of the values wait for it. Empty
+  // after evaluate().
+  Sums finish_there(const GradientThere& gradient);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory
   // The implementation of each step, as "conv1: cudnn".

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "nn/cuda/device_values.h"
 #include "nn/cuda/reachable.h"
 
 namespace steelyard::nn::cuda {
@@ -54,6 +55,27 @@ void Exchange::bring(std::span<const float> parameters, std::span<float> gradien
 
 void Exchange::bring_zeros() {
   copies_.fill_zero(parameters_.data(), size() * sizeof(float));
+  all_brought();
+}
+
+void Exchange::bring_part(std::uint64_t begin, const SliceValues& part, unsigned index) {
+  if (const CudaValues* const here = values_on(index, part)) {
+    CHECK(begin + here->size() <= size(), "a slice lies inside of the model");
+    const std::span<const float> values = here->begin_to_read(copies_);
+    copies_.copy_array(parameters_.data() + begin, values.data(), values.size());
+    return here->read(copies_);
+  }
+  std::span<const float> host = part.on_host();
+  CHECK(begin + host.size() <= size(), "a slice lies inside of the model");
+  if (!device_reads(host)) {
+    float* const copy = pinned(pinned_parameters_, size()) + begin;
+    std::ranges::copy(host, copy);
+    host = {copy, host.size()};
+  }
+  copies_.copy_array(parameters_.data() + begin, host.data(), host.size());
+}
+
+void Exchange::all_brought() {
   for (Event& event : brought_) event.record(copies_);
 }
 

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "core/device_values.h"
 #include "nn/cuda/buckets.h"
 #include "nn/cuda/runtime.h"
 #include "nn/network.h"
@@ -41,6 +42,10 @@ class Exchange {
   // the memory to which collect() will write the gradient, if it is given here already.
   void bring(std::span<const float> parameters, std::span<float> gradient);
   void bring_zeros();
+  // The same for parameters of which some are on device `index`: bring_part() for each part, which begins at
+  // this place and must stay until synchronize(), then all_brought(). No gradient will be collected.
+  void bring_part(std::uint64_t begin, const SliceValues& part, unsigned index);
+  void all_brought();
   // All work of the last micro-batch was added: adds the copies of the gradient to the host.
   void take_back();
   // The same for other values of the device, of the size of a gradient, once the work added so far is done.

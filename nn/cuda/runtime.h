@@ -7,7 +7,8 @@
 // a caller waits.
 //
 // All objects belong to the device selected (use_device) by the thread that made them, and to one thread at a
-// time. Errors of the device are thrown as Failure.
+// time; but a stream may wait for an event of another thread's stream, once that has recorded it. Errors of
+// the device are thrown as Failure.
 #pragma once
 
 #include <cstdint>

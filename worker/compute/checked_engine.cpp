@@ -123,10 +123,10 @@ CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch
   batch.targets = from.targets != nullptr ? targets.data() : nullptr;
 }
 
-void CheckedEngine::before_piece(std::span<const float> parameters) {
+void CheckedEngine::before_piece(const std::function<std::span<const float>()>& parameters) {
   if (comparison_.valid() && comparison_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     conclude();
-  if (kept_) begin_comparison(parameters);
+  if (kept_) begin_comparison(parameters());
 }
 
 const nn::MicroBatch* CheckedEngine::first_of(Samples& samples) {
@@ -144,15 +144,27 @@ const nn::MicroBatch* CheckedEngine::first_of(Samples& samples) {
 
 nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                               const FinalRange& on_final) {
+  return train_checked([&] { return parameters; }, samples,
+                       [&](Samples& all) { return engine_->train(parameters, all, gradient, on_final); });
+}
+
+nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) {
+  return train_checked(
+      [&] { return parameters.floats(); }, samples,
+      [&](Samples& all) { return engine_->device_trainer()->train_there(parameters, all, gradient); });
+}
+
+nn::Sums CheckedEngine::train_checked(const std::function<std::span<const float>()>& parameters,
+                                      Samples& samples, const std::function<nn::Sums(Samples&)>& train) {
   before_piece(parameters);
   const nn::MicroBatch* const first = first_of(samples);
   if (first == nullptr) return {};
   Again all(first, samples);
-  return engine_->train(parameters, all, gradient, on_final);
+  return train(all);
 }
 
 bool CheckedEngine::Steps::begin(std::span<const float> parameters, std::span<float> moved) {
-  engine_.before_piece(parameters);
+  engine_.before_piece([&] { return parameters; });
   begun_ = true;
   return its().begin(parameters, moved);
 }

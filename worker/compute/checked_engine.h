@@ -32,11 +32,12 @@
 #include "core/device_name.h"
 #include "core/time.h"
 #include "worker/compute/check_schedule.h"
+#include "worker/compute/device_trainer.h"
 #include "worker/compute/local_trainer.h"
 
 namespace steelyard {
 
-class CheckedEngine final : public Engine {
+class CheckedEngine final : public Engine, public DeviceTrainer {
  public:
   // `name` of the device, for the message. `clock` is read on both threads.
   CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision, std::string name,
@@ -63,6 +64,17 @@ class CheckedEngine final : public Engine {
     return engine_->local_trainer() != nullptr ? &steps_ : nullptr;
   }
   [[nodiscard]] std::string description() const override { return engine_->description(); }
+  [[nodiscard]] DeviceTrainer* device_trainer() override {
+    return engine_->device_trainer() != nullptr ? this : nullptr;
+  }
+  // If the engine is a DeviceTrainer.
+  [[nodiscard]] bool has_here(const Blob& parameters) const override {
+    return engine_->device_trainer()->has_here(parameters);
+  }
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override;
+  nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
+    return engine_->device_trainer()->evaluate_there(parameters, samples);
+  }
 
   // Waits for the comparison that runs, if any, and throws as train() does then at the next piece.
   void settle();
@@ -102,10 +114,14 @@ class CheckedEngine final : public Engine {
     bool begun_ = false;  // the first step was not yet trained
   };
 
-  // Before the first micro-batch is asked for, which starts the clock of the piece.
-  void before_piece(std::span<const float> parameters);
+  // Before the first micro-batch is asked for, which starts the clock of the piece. `parameters` returns those
+  // of the piece, on the host.
+  void before_piece(const std::function<std::span<const float>()>& parameters);
   // The first micro-batch of a piece, some of which may be kept. Null if it has none.
   const nn::MicroBatch* first_of(Samples& samples);
+  // Calls train(samples) with all samples.
+  nn::Sums train_checked(const std::function<std::span<const float>()>& parameters, Samples& samples,
+                         const std::function<nn::Sums(Samples&)>& train);
   void begin_comparison(std::span<const float> parameters);
   // On its own thread.
   [[nodiscard]] Comparison compare(const std::vector<float>& parameters, const KeptBatch& kept,

@@ -6,10 +6,13 @@
 #include "core/time.h"
 #include "nn/cpu/onednn.h"
 #include "nn/cuda/cuda_network.h"
+#include "nn/cuda/device_arithmetic.h"
 #include "nn/cuda/micro_batch_choice.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda_devices.h"
+#include "protocol/sliced_values.h"
 #include "worker/compute/checked_engine.h"
+#include "worker/compute/device_trainer.h"
 #include "worker/compute/local_trainer.h"
 
 namespace steelyard {
@@ -61,7 +64,16 @@ std::uint64_t CpuEngine::bytes() const {
 
 namespace {
 
-class CudaEngine final : public Engine {
+// The slices of a version, where they are.
+std::vector<nn::cuda::Network::Placed> placed(const Blob& parameters) {
+  const auto* const sliced = dynamic_cast<const SlicedValues*>(parameters.device().get());
+  if (sliced == nullptr) return {{0, parameters.values()}};
+  std::vector<nn::cuda::Network::Placed> all;
+  for (const auto& [slice, values] : sliced->parts()) all.push_back({slice.begin, values.values()});
+  return all;
+}
+
+class CudaEngine final : public Engine, public DeviceTrainer {
  public:
   CudaEngine(const nn::Model& model, unsigned index)
       : chosen_(nn::cuda::choose_network(model, index)), monitor_(nn::monitor_of(index)) {}
@@ -81,6 +93,24 @@ class CudaEngine final : public Engine {
     return network_.finish({}, {});
   }
 
+  [[nodiscard]] DeviceTrainer* device_trainer() override { return this; }
+  [[nodiscard]] bool has_here(const Blob& parameters) const override {
+    return parameters.device() && network_.has_here(placed(parameters));
+  }
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override {
+    const AtEnd end(network_);
+    const AtEnd end(network_);
+    network_.begin_there(placed(parameters));
+    while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
+    return network_.finish_there({gradient.slices, gradient.host, gradient.on_final});
+  }
+  nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
+    const AtEnd end(network_);
+    const AtEnd end(network_);
+    network_.begin_there(placed(parameters));
+    while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);
+    return network_.finish_there({});
+  }
   [[nodiscard]] LocalTrainer* local_trainer() override { return &steps_; }
 
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
@@ -160,6 +190,10 @@ std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& d
   own.multiply_in(precision);
   return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number), model, precision,
                                          name(device));
+}
+
+DeviceArithmetic make_device_arithmetic(const Device& device, std::shared_ptr<FlatPool> host) {
+  return nn::cuda::arithmetic_on(device.number, std::move(host));
 }
 
 }  // namespace steelyard

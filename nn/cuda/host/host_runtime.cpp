@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <deque>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,10 @@ namespace steelyard::nn::cuda {
 namespace {
 
 using Work = std::function<void()>;
+
+// Work of a stream runs on whatever thread waits for it, also through an event of another thread's stream.
+// One piece of work runs at a time. Recursive: work may wait for other streams.
+std::recursive_mutex one_at_a_time;
 
 thread_local host::Faults planted;
 
@@ -47,18 +52,32 @@ void host::plant(Faults faults) { planted = faults; }
 
 // ---- streams: lists of work that is done only when a caller waits for it
 
+// Any thread.
 struct Queue {
   std::deque<Work> work;
   std::uint64_t done = 0;
 
-  [[nodiscard]] std::uint64_t added() const { return done + work.size(); }
+  [[nodiscard]] std::uint64_t added() const {
+    const std::lock_guard lock(one_at_a_time);
+    return done + work.size();
+  }
+  void add(Work next) {
+    const std::lock_guard lock(one_at_a_time);
+    work.push_back(std::move(next));
+  }
   void run_to(std::uint64_t end) {
-    while (done < end) {
-      const Work next = std::move(work.front());
-      work.pop_front();
-      ++done;
-      next();
+    while (run_one(end)) {
     }
+  }
+  // Does the next piece of work, if it is before `end`. Returns whether it did.
+  bool run_one(std::uint64_t end) {
+    const std::lock_guard lock(one_at_a_time);
+    if (done >= end) return false;
+    const Work next = std::move(work.front());
+    work.pop_front();
+    ++done;
+    next();
+    return true;
   }
 };
 
@@ -115,7 +134,7 @@ void Stream::add(Work work) {
   if (capturing(impl_->capture)) {
     impl_->capture->work.emplace_back([work = std::move(work)](Stream& stream) { stream.add(work); });
   } else {
-    impl_->queue->work.push_back(std::move(work));
+    impl_->queue->add(std::move(work));
   }
 }
 
@@ -150,7 +169,8 @@ void Stream::synchronize() {
 bool Stream::idle() {
   CHECK(!capturing(impl_->capture), "a stream that is being captured cannot be asked");
   Queue& queue = *impl_->queue;
-  if (!queue.work.empty()) queue.run_to(queue.done + 1);
+  const std::lock_guard lock(one_at_a_time);
+  queue.run_one(queue.added());
   return queue.work.empty();
 }
 

@@ -1,6 +1,7 @@
 // For programs without CUDA: reports no devices and refuses requests.
 #include "core/error.h"
 #include "nn/cuda/cuda_network.h"
+#include "nn/cuda/device_arithmetic.h"
 #include "nn/cuda/micro_batch_choice.h"
 #include "nn/cuda_devices.h"
 
@@ -41,11 +42,19 @@ std::vector<MicroBatchTime> Network::measure() { refuse(); }
 void Network::train(const MicroBatch&, bool) { refuse(); }
 void Network::evaluate(const MicroBatch&) { refuse(); }
 Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
+bool Network::has_here(std::span<const Placed>) const { refuse(); }
+void Network::begin_there(std::span<const Placed>) { refuse(); }
+Sums Network::finish_there(const GradientThere&) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }
 std::string Network::description() const { refuse(); }
 
 ChosenNetwork choose_network(const Model&, unsigned) { refuse(); }
+
+std::function<std::shared_ptr<SliceArithmetic>(const Slice&, std::uint64_t)> arithmetic_on(
+    unsigned, std::shared_ptr<FlatPool>) {
+  refuse();
+}
 
 }  // namespace steelyard::nn::cuda

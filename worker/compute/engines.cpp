@@ -99,13 +99,11 @@ class CudaEngine final : public Engine, public DeviceTrainer {
   }
   nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override {
     const AtEnd end(network_);
-    const AtEnd end(network_);
     network_.begin_there(placed(parameters));
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
     return network_.finish_there({gradient.slices, gradient.host, gradient.on_final});
   }
   nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
-    const AtEnd end(network_);
     const AtEnd end(network_);
     network_.begin_there(placed(parameters));
     while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);

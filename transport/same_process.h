@@ -5,49 +5,45 @@
 // Thread-safe. Links join it before they are used, and leave when they are destroyed.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <mutex>
 #include <utility>
-#include <vector>
 
-#include "protocol/machine.h"
+#include "transport/link.h"
 
 namespace steelyard {
 
 class SameProcess {
  public:
-  // Puts envelopes into the node's mailbox; called on any thread.
-  using Post = std::function<void(std::vector<Envelope>)>;
-
-  void join(NodeId node, Post post) {
+  // The link leaves before it is destroyed.
+  void join(NodeId node, Link& link) {
     const std::lock_guard lock(mutex_);
-    posts_[node] = std::move(post);
+    links_[node] = &link;
   }
   // All other nodes get Disconnected{node}.
   void leave(NodeId node) {
     const std::lock_guard lock(mutex_);
-    if (posts_.erase(node) == 0) return;
-    for (const auto& [other, post] : posts_) {
-      if (auto notice = notice_for(other, Disconnected{node})) post({std::move(*notice)});
+    if (links_.erase(node) == 0) return;
+    for (const auto& [other, link] : links_) {
+      if (auto notice = notice_for(other, Disconnected{node})) link->post({std::move(*notice)});
     }
   }
   [[nodiscard]] bool has(NodeId node) const {
     const std::lock_guard lock(mutex_);
-    return posts_.contains(node);
+    return links_.contains(node);
   }
-  // Returns false, without a change, if its receiver is not one of them.
+  // Posts it to its receiver. Returns false, without a change, if that is not one of them.
   bool deliver(Envelope& envelope) const {
     const std::lock_guard lock(mutex_);
-    const auto found = posts_.find(envelope.to);
-    if (found == posts_.end()) return false;
-    found->second({std::move(envelope)});
+    const auto found = links_.find(envelope.to);
+    if (found == links_.end()) return false;
+    found->second->post({std::move(envelope)});
     return true;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::map<NodeId, Post> posts_;
+  std::map<NodeId, Link*> links_;
 };
 
 }  // namespace steelyard

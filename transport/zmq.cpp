@@ -472,12 +472,7 @@ ZmqLink::~ZmqLink() {
   if (here_) here_->leave(self_);
 }
 
-void ZmqLink::join(std::shared_ptr<SameProcess> links) {
-  (here_ = std::move(links))->join(self_, [this](std::vector<Envelope> envelopes) {
-    post(std::move(envelopes));
-  });
-}
-
+void ZmqLink::join(std::shared_ptr<SameProcess> links) { (here_ = std::move(links))->join(self_, *this); }
 std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
   return state_->listen(endpoint, port);
 }

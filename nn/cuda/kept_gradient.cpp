@@ -1,6 +1,7 @@
 #include "nn/cuda/kept_gradient.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "core/check.h"
 #include "nn/cuda/optimizer_kernels.h"
@@ -9,6 +10,14 @@ namespace steelyard::nn::cuda {
 
 KeptGradient::KeptGradient(unsigned index, std::uint64_t floats, Stream& stream)
     : index_(index), floats_(floats), stream_(stream), pool_(floats) {}
+
+// No work may be running when memory is freed.
+KeptGradient::~KeptGradient() {
+  try {
+    stream_.synchronize();
+  } catch (const std::exception&) {  // the device is lost, and its work with it
+  }
+}
 
 std::shared_ptr<KeptGradient::Flags> KeptGradient::flags(std::size_t slices) {
   const auto free = std::ranges::find_if(flags_, [&](const std::shared_ptr<Flags>& it) {

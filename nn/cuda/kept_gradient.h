@@ -16,6 +16,9 @@ class KeptGradient {
  public:
   // For gradients of `floats` on device `index`, written by work of `stream`, which must outlive it.
   KeptGradient(unsigned index, std::uint64_t floats, Stream& stream);
+  ~KeptGradient();  // waits for the stream
+  KeptGradient(const KeptGradient&) = delete;
+  KeptGradient& operator=(const KeptGradient&) = delete;
 
   // Copies the gradient, once all work added to the stream so far is done, and returns its slices. Does not
   // wait. Each knows whether it is finite (one flag a slice, which comes back with the last of them). Copies

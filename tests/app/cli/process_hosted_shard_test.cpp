@@ -28,13 +28,13 @@ class HostedShard : public ProcessTest {
   [[nodiscard]] std::vector<std::string> ordered(const std::string& run_dir, const std::string& servers,
                                                  std::vector<std::string> more = {}) const {
     more.insert(more.end(), {"cluster.servers=" + servers, "cluster.sum_order=ordered",
-                             "cluster.policy=equal", "train.epochs=2"});
+                             "cluster.policy=equal", "train.epochs=2", "worker.bob.device=host-cuda"});
     return train(run_dir, more);
   }
 };
 
-// One worker on a device, which hosts the shard, and one on a processor. The same training with servers on
-// processors, and in two halves, has the same bits.
+// Two workers on devices, which host the shards: bob, which is throttled, pushes from the memory of the host.
+// The same training with servers on processors, and in two halves, has the same bits.
 TEST_F(HostedShard, TrainsLikeServersOnProcessors) {
   ASSERT_EQ(run(ordered("hosted", "workers")), 0) << said_;
   EXPECT_THAT(said_, Not(HasSubstr("server-0")));
@@ -51,6 +51,12 @@ TEST_F(HostedShard, TrainsLikeServersOnProcessors) {
   ASSERT_EQ(run(ordered("servers", "2")), 0) << said_;
   EXPECT_EQ(newest_checkpoint("servers").parameters, hosted.parameters);
   EXPECT_EQ(newest_checkpoint("servers").state, hosted.state);
+}
+
+TEST_F(HostedShard, WorkersOnProcessorsTakePart) {
+  ASSERT_EQ(run(train("mixed", {"cluster.servers=workers"})), 0) << said_;
+  EXPECT_GT(accuracy("mixed"), 0.9);
+  EXPECT_THAT(text_of(path("mixed/rounds.jsonl")), HasSubstr("bob"));
 }
 
 TEST_F(HostedShard, ALostWorkerEndsTheJobWhichContinuesFromACheckpoint) {

@@ -114,8 +114,8 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
     bool begun_ = false;  // the first step was not yet trained
   };
 
-  // Before the first micro-batch is asked for, which starts the clock of the piece. `parameters` returns those
-  // of the piece, on the host.
+  // Before the first micro-batch is asked for, which starts the clock of the piece. `parameters` returns
+  // those of the piece, on the host.
   void before_piece(const std::function<std::span<const float>()>& parameters);
   // The first micro-batch of a piece, some of which may be kept. Null if it has none.
   const nn::MicroBatch* first_of(Samples& samples);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/lasting_memory.h"
 
 namespace steelyard {
 
@@ -29,6 +30,7 @@ class BufferPool {
   struct Slot {
     Slot(std::size_t floats, Memory memory) : buffer(floats, memory) { buffer.reserve(0, floats); }
     FloatBuffer buffer;
+    LastingMemory lasting{buffer.data(), buffer.size() * sizeof(float), true};
     alignas(std::max_align_t) std::byte book[64];  // the control block of the pointers to it
   };
   struct Shared {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/lasting_memory.h"
 
 namespace steelyard {
 namespace {
@@ -21,6 +22,7 @@ struct FlatPool::Store {
     [[nodiscard]] bool retired() const { return values.segment() != nullptr && values.segment()->retired(); }
 
     FloatBuffer values;
+    LastingMemory lasting{values.data(), values.size() * sizeof(float), true};
     std::uint64_t version = 0;         // of the last choice
     std::set<std::uint64_t> used;      // begins of the parts in use
     std::set<std::uint64_t> reserved;  // begins of the parts with allocated memory

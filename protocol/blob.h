@@ -1,6 +1,9 @@
 // Blob: immutable bytes with shared ownership. Copying a blob copies a pointer, and the bytes live as long as
 // any blob of them. So senders cannot change sent bytes, and received bytes are not copied. A blob also has a
 // pointer to its shared-memory segment, if any, so that another process can read the bytes there.
+//
+// The bytes may be floats on a device. They are copied to the host when a caller first asks for the bytes;
+// size and device need no copy.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/device_values.h"
 #include "core/segment.h"
 
 namespace steelyard {
@@ -19,6 +23,8 @@ class Blob {
   // A view of `bytes`, which `owner` keeps alive. The caller must not write to them any more.
   Blob(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const Segment* segment = nullptr)
       : owner_(std::move(owner)), bytes_(bytes), segment_(segment) {}
+
+  explicit Blob(std::shared_ptr<const DeviceValues> values) : device_(std::move(values)) {}
 
   static Blob copy_of(std::span<const float> values) {
     auto owned = std::make_shared<std::vector<float>>(values.begin(), values.end());
@@ -39,19 +45,30 @@ class Blob {
     return {std::move(owner), std::as_bytes(values), segment};
   }
 
-  [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
-  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
-  [[nodiscard]] bool empty() const { return bytes_.empty(); }
+  [[nodiscard]] std::span<const std::byte> bytes() const {
+    return device_ ? std::as_bytes(device_->on_host().values) : bytes_;
+  }
+  [[nodiscard]] std::size_t size() const { return device_ ? device_->size() * sizeof(float) : bytes_.size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  // Keeps the bytes alive. Null if they are on a device: keep the blob.
   [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
-  [[nodiscard]] const Segment* segment() const { return segment_; }  // null: not in shared memory
+  // Null: not in shared memory.
+  [[nodiscard]] const Segment* segment() const { return device_ ? device_->on_host().segment : segment_; }
+  [[nodiscard]] const std::shared_ptr<const DeviceValues>& device() const { return device_; }  // null: host
 
   // The bytes as floats. Requires a size and an address that are multiples of four (see `holds_floats`).
   [[nodiscard]] std::span<const float> floats() const {
+    if (device_) return device_->on_host().values;
     return {reinterpret_cast<const float*>(bytes_.data()), bytes_.size() / sizeof(float)};
   }
+  // The same, without a copy to the host.
+  [[nodiscard]] SliceValues values() const {
+    if (device_) return {{}, device_};
+    return {floats(), nullptr};
+  }
   [[nodiscard]] bool holds_floats(std::size_t count) const {
-    return bytes_.size() == count * sizeof(float) &&
-           reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0;
+    return size() == count * sizeof(float) &&
+           (device_ || reinterpret_cast<std::uintptr_t>(bytes_.data()) % alignof(float) == 0);
   }
   // The floats, for overwriting, if the bytes were received and no other blob refers to them. Empty
   // otherwise.
@@ -65,6 +82,7 @@ class Blob {
   std::span<const std::byte> bytes_;
   std::span<std::byte> received_;  // the same bytes if received; otherwise empty
   const Segment* segment_ = nullptr;
+  std::shared_ptr<const DeviceValues> device_;  // null: the bytes are above
 };
 
 }  // namespace steelyard

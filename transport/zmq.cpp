@@ -467,16 +467,22 @@ void ZmqLink::State::accept(NodeId from, const std::string& key, std::span<const
 }
 
 ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)
-    : state_(std::make_unique<State>(context, self, payloads)) {}
-ZmqLink::~ZmqLink() = default;
+    : state_(std::make_unique<State>(context, self, payloads)), self_(self) {}
+ZmqLink::~ZmqLink() {
+  if (here_) here_->leave(self_);
+}
 
+void ZmqLink::join(std::shared_ptr<SameProcess> links) { (here_ = std::move(links))->join(self_, *this); }
 std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
   return state_->listen(endpoint, port);
 }
 void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
-void ZmqLink::connect(NodeId peer, const std::string& endpoint) { state_->connect(peer, endpoint); }
+void ZmqLink::connect(NodeId peer, const std::string& endpoint) {
+  if (!here_ || !here_->has(peer)) state_->connect(peer, endpoint);
+}
 void ZmqLink::disconnect(NodeId peer) { state_->disconnect(peer); }
 void ZmqLink::send(Envelope envelope) {
+  if (here_ && here_->deliver(envelope)) return;
   // The claimant may be a former leader.
   const auto* to_scheduler = std::get_if<ToScheduler>(&envelope.message);
   const bool everywhere = to_scheduler != nullptr && std::holds_alternative<LeaderGrant>(*to_scheduler);

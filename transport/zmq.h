@@ -19,6 +19,8 @@
 // reason, and the link retries once a second; when the node accepts it, the machine gets Disconnected,
 // because messages sent meanwhile were lost. A shard has no Unreachable: it gets Disconnected at once.
 //
+// Nodes of the same process need no connection (transport/same_process.h).
+//
 // Payloads in shared memory are lent to processes of the same host and user instead of being sent, if both
 // ends agree (transport/shared_memory/shared_memory_transfer.h). Only connections to a shard carry such
 // payloads.
@@ -32,6 +34,7 @@
 #include "core/buffer.h"
 #include "transport/link.h"
 #include "transport/reserved_port.h"
+#include "transport/same_process.h"
 #include "transport/zmq_context.h"
 
 namespace steelyard {
@@ -41,6 +44,9 @@ class ZmqLink : public Link {
   // With Memory::shared the link lends and borrows payloads where possible.
   ZmqLink(ZmqContext& context, NodeId self, Memory payloads = Memory::own);
   ~ZmqLink() override;
+
+  // From now on exchanges envelopes with the nodes of `links` by pointer.
+  void join(std::shared_ptr<SameProcess> links);
 
   // Calls `tell` for each shard, once its link has found out whether payloads are lent.
   void on_exchange(std::function<void(NodeId shard, bool lent)> tell);
@@ -65,6 +71,8 @@ class ZmqLink : public Link {
  private:
   class State;
   std::unique_ptr<State> state_;
+  std::shared_ptr<SameProcess> here_;  // may be null
+  NodeId self_;
 };
 
 }  // namespace steelyard

@@ -50,7 +50,8 @@ bool VersionBuffer::take(const Parameters& parameters, const std::vector<Slice>&
   if (parameters.slice >= slices.size() || arrived[parameters.slice]) return false;
   const Slice& slice = slices[parameters.slice];
   if (parameters.values.size() != slice.size() * sizeof(float)) return false;
-  if (!copy_ && !fits(parameters.values, slice)) {
+  by_slices_ |= parameters.values.device() != nullptr;
+  if (!copy_ && !by_slices_ && !fits(parameters.values, slice)) {
     copy_ = pool.take();
     for (const auto& [its, values] : std::exchange(parts_, {})) copy(values, its, *copy_);
   }
@@ -78,6 +79,7 @@ Blob VersionBuffer::values(const std::vector<Slice>& slices) const {
   const std::uint64_t floats = slices.back().end;
   if (copy_) return Blob::of_floats(copy_, copy_->span());
   if (parts_.empty()) return {};  // as stand_for() left it
+  if (by_slices_) return Blob(std::make_shared<SlicedValues>(parts_, floats));
   const auto first = std::ranges::min_element(parts_, {}, [](const auto& part) { return part.first.begin; });
   const std::span all(first->second.bytes().data(), floats * sizeof(float));
   return {std::make_shared<const std::vector<std::pair<Slice, Blob>>>(parts_), all};

@@ -1,7 +1,8 @@
 // VersionBuffer: one version of the parameters in a worker, complete or arriving slice by slice.
 //
 // If all slices are adjacent in memory, as with a server on the same host (core/flat_pool.h), they are not
-// copied. Otherwise all are copied into one buffer.
+// copied. Otherwise all are copied into one buffer, unless one is on a device: then the slices stay where
+// they are (protocol/sliced_values.h).
 #pragma once
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "core/layout.h"
 #include "protocol/job.h"
 #include "protocol/messages.h"
+#include "protocol/sliced_values.h"
 
 namespace steelyard {
 
@@ -46,8 +48,9 @@ struct VersionBuffer {
  private:
   [[nodiscard]] bool fits(const Blob& values, const Slice& slice) const;
 
-  std::vector<std::pair<Slice, Blob>> parts_;  // not copied
-  std::shared_ptr<FloatBuffer> copy_;          // null: no slice had to be copied
+  SlicedValues::Parts parts_;          // not copied
+  std::shared_ptr<FloatBuffer> copy_;  // null: no slice had to be copied
+  bool by_slices_ = false;             // a slice of this or of an earlier version was on a device
 };
 
 // Coding of gradients and parameters for the network (Job::push_encoding, Job::pull_encoding;

@@ -23,6 +23,7 @@ bool natural_less(std::string_view a, std::string_view b);
 struct HostWorker {
   WorkerSpec spec;
   std::vector<std::string> data_options;  // key=value, as `worker --data` takes them
+  unsigned shards = 0;                    // that it hosts (servers = "workers" in [cluster])
 };
 
 struct HostSpec {

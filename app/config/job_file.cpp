@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -14,6 +15,7 @@
 #include "app/config/registry.h"
 #include "app/config/toml_section.h"
 #include "balancing/policies.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "nn/models.h"
 #include "protocol/local_steps.h"
@@ -27,6 +29,16 @@ namespace {
 // With more than 250 workers each sends heartbeats less often, so that 500 a second reach the scheduler.
 double heartbeat_among(const Job& job) {
   return std::max(job.heartbeat, std::min(0.002 * job.workers, job.heartbeat_timeout / 5));
+}
+
+// A shard has a thread, and a GPU's rounds are too short for one thread to take all steps of a model.
+constexpr std::uint32_t shards_beside_gpus = 4;
+
+bool has_gpu(const std::vector<WorkerSpec>& workers) {
+  return std::ranges::any_of(workers, [](const WorkerSpec& worker) {
+    const std::optional<Device> device = device_in(worker.device);
+    return device && device->type == Device::Type::cuda;
+  });
 }
 
 // Reads one file, section by section, into a draft.
@@ -53,12 +65,13 @@ class JobReader {
     read_policies();
     read_workers();
     if (cluster_ != nullptr) {
-      if (cluster_->servers > 0) {
-        draft_.file.servers = cluster_->servers;
+      if (placed_servers()) {
+        draft_.servers = std::to_string(cluster_->servers);
         draft_.shards_per_server = 1;
       }
       draft_.file.worker_specs = cluster_->workers;
     }
+    if (draft_.servers != on_workers) draft_.file.servers = number_in<std::uint32_t>(draft_.servers).value();
     finish();
     return std::move(draft_.file);
   }
@@ -163,6 +176,15 @@ class JobReader {
       job.grain = nn::largest_micro_batch;  // one thread computes each grain as one micro-batch
     }
     if (job.epochs > 0) job.schedule.epochs = static_cast<double>(job.epochs);
+    if (draft_.servers == on_workers) {
+      cluster.demand_none(hosting_trouble(draft_.file, cluster_ != nullptr), "servers");
+      draft_.file.servers = static_cast<std::uint32_t>(
+          std::ranges::count_if(draft_.file.worker_specs, can_host_shards, &WorkerSpec::device));
+      draft_.file.shards_per_worker = draft_.shards_per_server;
+    }
+    const bool counted =
+        cluster.given("shards_per_server") || placed_servers() || draft_.servers == on_workers;
+    if (!counted && has_gpu(draft_.file.worker_specs)) draft_.shards_per_server = shards_beside_gpus;
     job.shards = draft_.file.servers * draft_.shards_per_server;
     cluster.demand(job.shards <= most_connections, "servers",
                    "servers x shards_per_server = " + std::to_string(job.shards) +
@@ -176,6 +198,9 @@ class JobReader {
     job.heartbeat = heartbeat_among(job);
     draft_.file.resolved = resolved_text(draft_);
   }
+
+  // The servers are those of a hosts file, not of the job file.
+  [[nodiscard]] bool placed_servers() const { return cluster_ != nullptr && cluster_->servers > 0; }
 
   // Fills Job::curves. Returns why the text is invalid; empty: it is valid.
   std::string profile_trouble() {
@@ -358,6 +383,11 @@ std::string job_alone(const std::string& resolved, const std::string& worker) {
     if (table["name"].value_or(std::string()) == worker) only.push_back(table);
   }
   root.insert_or_assign("worker", only);
+  // A worker without a GPU cannot host the shards.
+  toml::table& cluster = *root["cluster"].as_table();
+  const auto device = only.get(0)->as_table()->get("device")->value_or(std::string());
+  if (cluster["servers"].value_or(std::string()) == on_workers && !can_host_shards(device))
+    cluster.insert_or_assign("servers", 1);
   std::ostringstream text;
   text << "# One worker alone, for `steelyard compare`.\n" << root << "\n";
   return text.str();

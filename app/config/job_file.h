@@ -23,6 +23,8 @@ namespace steelyard {
 struct JobFile {
   Job job;                    // without layout and numbers of samples
   std::uint32_t servers = 2;  // job.shards = servers * shards per server
+  // The GPU workers are the servers: each hosts this many shards. 0: servers are processes of their own.
+  std::uint32_t shards_per_worker = 0;
   std::vector<WorkerSpec> worker_specs;
   std::vector<std::string> overrides{};  // values of --set that it was read with
   std::vector<std::string> notices{};    // warnings for the user about former names of keys

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/text.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {
@@ -35,12 +36,22 @@ std::vector<Key> keys_of_checkpoints(Job& job) {
   };
 }
 
+constexpr std::uint32_t most_servers = 1024;
+const std::string server_count_expected = "a number from 1 to 1024, or \"workers\"";
+
+bool is_server_count(std::string_view text) {
+  const auto number = number_in<std::uint32_t>(text);
+  return text == on_workers || (number && *number >= 1 && *number <= most_servers);
+}
+
 std::vector<Key> keys_of_the_cluster(JobDraft& draft) {
   Job& job = draft.file.job;
   return {
-      {"servers", &draft.file.servers, Limits::at_least(1, 1024), "server processes"},
+      {"servers", &draft.servers, Limits::text_or_number(is_server_count, server_count_expected),
+       "server processes; workers: none, each GPU worker keeps a part of the model on its GPU"},
       {"shards_per_server", &draft.shards_per_server, Limits::at_least(1, 64),
-       "shards of the model in each server process"},
+       "shards of the model in each server process, each with a thread of its own; 4 if not given and a "
+       "worker's device is a GPU (cuda)"},
       {"replicas", &draft.file.job.replicas, Limits::at_least(0, 1),
        "1: mirror each shard in another server; the job survives the loss of a server, at twice the memory"},
       {"sync", &draft.sync, Limits::text(is_sync, "one of " + sync_choices()),

@@ -10,6 +10,9 @@ namespace steelyard {
 // The code of a name in float_code_names().
 FloatCode float_code(const std::string& name);
 
+// The value of `servers` with which GPU workers host the shards.
+inline constexpr char on_workers[] = "workers";
+
 // The settings of a training that are chosen by name.
 struct TrainingWords {
   std::string optimizer = "momentum";
@@ -36,6 +39,7 @@ struct JobDraft {
   std::string sum_order = "arrival";
   bool reproducible = false;
   std::string push_encoding = "float32", pull_encoding = "float32";
+  std::string servers = "2";  // or on_workers
   std::uint32_t shards_per_server = 1;
   std::string profile_ms;  // Job::curves
 };

@@ -6,6 +6,7 @@
 #include "app/config/fitting_model.h"
 #include "app/config/registry.h"
 #include "balancing/policies.h"
+#include "core/device_name.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "nn/loss.h"
@@ -16,6 +17,27 @@
 #include "worker/data/targets.h"
 
 namespace steelyard {
+
+bool can_host_shards(const std::string& device) {
+  const std::optional<Device> named = device_in(device);
+  return named && kind(*named) == DeviceKind::gpu;
+}
+
+std::string hosting_trouble(const JobFile& file, bool of_hosts) {
+  const std::string place = "servers = \"workers\" in [cluster]: ";
+  if (of_hosts) return place + "it works with `steelyard train`, on one machine: give a number of servers";
+  if (std::ranges::none_of(file.worker_specs, can_host_shards, &WorkerSpec::device)) {
+    return place +
+           "GPU workers keep the model, and this job has no GPU worker: give a [[worker]] device = "
+           "\"cuda:0\", or "
+           "give a number of servers";
+  }
+  if (file.job.replicas == 0) return {};
+  return place +
+         "shards on GPUs have no mirrors: give replicas = 0, with checkpoints (checkpoint_minutes in "
+         "[train]), or give a number "
+         "of servers";
+}
 
 std::string reproducible_trouble(const JobFile& file, const std::string& sync) {
   const Job& job = file.job;

@@ -19,6 +19,11 @@ namespace steelyard {
 // workers and any losses (docs/decisions/40-grain-by-grain.md); and the remedy. Empty: it can. `sync` is the
 // mode as written in the file.
 std::string reproducible_trouble(const JobFile& file, const std::string& sync);
+// Whether a worker on this device can host shards with servers = "workers": it is a GPU, given by name.
+bool can_host_shards(const std::string& device);
+// Why its GPU workers cannot host the shards, and the remedy; empty: they can. `of_hosts`: the workers are
+// those of a hosts file or of an allocation.
+std::string hosting_trouble(const JobFile& file, bool of_hosts);
 
 // Why this job cannot have the `grain` of its [model], and the remedy. Empty: it can.
 std::string grain_trouble(const JobFile& file);

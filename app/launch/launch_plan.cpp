@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 
+#include "app/config/prepare_job.h"
 #include "app/launch/process_options.h"
 #include "app/launch/user_script.h"
 #include "app/processes/endpoint.h"
@@ -66,7 +67,9 @@ class RolesOfCluster {
     it.insecure = options_.insecure;
     return {name, host.name, Role::shard, words({"server"}, it), ""};
   }
-  [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker) const {
+  // `server`: its number among the servers, if it hosts shards.
+  [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker,
+                                     std::uint32_t server) const {
     if (options_.script) return script(host, worker);
     WorkerOptions it;
     it.scheduler = scheduler_;
@@ -76,6 +79,8 @@ class RolesOfCluster {
     it.exchange = options_.exchange;
     it.trace = trace_;
     it.quiet = !here();
+    it.shards = worker.shards;
+    if (it.shards > 0) it.listen = endpoint("server-" + std::to_string(server), host.listen, "*");
     return {it.spec.name, host.name, Role::worker, words({"worker"}, it), ""};
   }
 
@@ -156,10 +161,12 @@ HostsFile this_machine(const JobFile& job, bool with_workers) {
   host.name = "here";
   host.address = host.listen = "127.0.0.1";
   host.scheduler = true;
-  host.servers = job.servers;
+  host.servers = job.shards_per_worker > 0 ? 0 : job.servers;
   host.shards = job.job.shards / job.servers;
-  if (with_workers)
-    for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
+  if (with_workers) {
+    for (const WorkerSpec& worker : job.worker_specs)
+      host.workers.push_back({worker, {}, can_host_shards(worker.device) ? job.shards_per_worker : 0});
+  }
   return {.hosts = {host}};
 }
 
@@ -175,7 +182,8 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
       plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
-    for (const HostWorker& worker : host.workers) plan.processes.push_back(roles.worker(host, worker));
+    for (const HostWorker& worker : host.workers)
+      plan.processes.push_back(roles.worker(host, worker, worker.shards > 0 ? servers++ : 0));
   }
   if (job.job.replicas > 0 && servers < 2) {
     throw Failure(

@@ -104,6 +104,10 @@ TaskRoles roles_of(const Task& task, std::uint32_t servers, const std::vector<st
 
 JobOfTasks job_of_tasks(const MemberOptions& options, const Task& task) {
   JobOfTasks all{job_with_workers(options, workers_of(options, task))};
+  if (all.job.shards_per_worker > 0)
+    refuse_setup(
+        "servers = \"workers\" in [cluster]: tasks that an engine starts have servers of their own: "
+        "give a number of servers");
   all.servers = all.job.servers;
   all.shards = all.job.job.shards / all.servers;
   if (all.job.job.replicas > 0 && options.roles.empty() && task.size < all.servers)

@@ -164,6 +164,10 @@ std::vector<Key> process_keys(WorkerOptions& it) {
                   wait_key(it.wait),
                   trace_key(it.trace),
                   quiet_key(it.quiet),
+                  {"shards", &it.shards, Limits::at_least(0, 64),
+                   "parts of the model that it keeps on its GPU; 0: servers keep the model; 1 in jobs with "
+                   "servers = \"workers\""},
+                  {"listen", &it.listen, Limits::any(), "with --shards: the endpoint for other workers"},
                   {"data", &it.data_options, Limits::any(),
                    "replace a data option of the job, as in dir=/data/fashion; repeatable"}}});
 }

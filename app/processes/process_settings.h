@@ -65,6 +65,8 @@ struct ServerOptions {
 struct WorkerOptions {
   std::string scheduler;
   WorkerSpec spec;
+  unsigned shards = 0;                    // of the model, hosted on its GPU
+  std::string listen = "127.0.0.1:*";     // for them
   std::vector<std::string> data_options;  // key=value, replacing the job's
   std::string keys;
   std::string exchange = exchanges.front();

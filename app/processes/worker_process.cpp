@@ -5,11 +5,13 @@
 #include "app/processes/endpoint.h"
 #include "app/processes/initial_state.h"
 #include "app/processes/processes.h"
+#include "app/processes/seats.h"
 #include "app/processes/signals.h"
 #include "app/processes/worker_session.h"
 #include "core/device_name.h"
 #include "core/error.h"
 #include "protocol/node.h"
+#include "worker/compute/engines.h"
 #include "worker/compute/thread_count.h"
 
 namespace steelyard {
@@ -22,6 +24,58 @@ Hello hello_of(const WorkerSpec& spec, const Device& device, std::uint64_t finge
   hello.kind = kind(device);
   hello.max_batch = spec.max_batch;
   return hello;
+}
+
+ServerOptions hosted(const WorkerOptions& options, const std::string& name, const Device& device) {
+  if (kind(device) != DeviceKind::gpu)
+    throw Failure(ExitCode::usage,
+                  "--shards: worker '" + name + "' computes on " + steelyard::name(device) +
+                      ", and only a GPU hosts shards: give --device cuda:0, or leave it out");
+  if (!options.keys.empty())
+    throw Failure(
+        ExitCode::usage,
+        "--shards: a process with the keys of a worker cannot be a server: leave out --keys, or give "
+        "the job a number of servers");
+  require_loopback(listening_endpoint(options.listen), false);
+  ServerOptions server;
+  server.scheduler = options.scheduler;
+  server.name = name;
+  server.listen = options.listen;
+  server.shards = options.shards;
+  server.exchange = options.exchange;
+  server.wait = options.wait;
+  server.trace = options.trace;
+  server.fingerprint = options.fingerprint;
+  server.quiet = options.quiet;
+  return server;
+}
+
+// The worker and the shards end together: without either, the job cannot continue.
+int run_with_shards(const WorkerOptions& options, const Device& device, WorkerSession::Setup setup) {
+  const ServerOptions server = hosted(options, setup.hello.name, device);
+  const Memory memory = memory_for(options.exchange);
+  setup.links = std::make_shared<SameProcess>();
+  ZmqContext context;
+  const auto versions = memory == Memory::shared ? std::make_shared<FlatPool>(memory) : nullptr;
+  Seats seats(context, server, versions, [&] { return make_device_arithmetic(device, versions); });
+  seats.pass_within(setup.links);
+  WorkerSession session(std::move(setup));
+  seats.on_failure = [&](const Failure& failure) { session.leave(failure.what()); };
+  const SignalWatch signals(
+      [&](int) { seats.interrupt(); },
+      {"asking the scheduler to save and to end the job; Ctrl-C again exits immediately",
+       [] { return "the job cannot continue without this part of the model"; }});
+  seats.start();
+  int code = 0;
+  try {
+    code = verdict("worker", session.run(), options.scheduler);
+  } catch (...) {
+    seats.interrupt();
+    (void)seats.join();
+    throw;
+  }
+  seats.interrupt();
+  return std::max(code, seats.join());
 }
 
 }  // namespace
@@ -62,6 +116,7 @@ int run_worker(const WorkerOptions& options) {
       return model_to_tell(*external);
     };
   }
+  if (options.shards > 0) return run_with_shards(options, device, std::move(setup));
   WorkerSession session(std::move(setup));
   const SignalWatch signals([&](int) { session.leave(); },
                             {"leaving the job; other workers take over its pieces", {}});

@@ -22,7 +22,9 @@ WorkerSession::WorkerSession(Setup setup)
       context_(1,
                trust_for(setup_.options.keys, KeyRole::worker, setup_.hello.name, memory_ == Memory::shared)),
       link_(context_, self_, memory_),
-      worker_(worker_options()) {}
+      worker_(worker_options()) {
+  if (setup_.links) link_.join(setup_.links);
+}
 
 WorkerSession::~WorkerSession() = default;
 

@@ -25,6 +25,7 @@ class WorkerSession {
     std::function<Workload(const Welcome&)> workload;  // called after Welcome
     std::function<Worker::Options::Model()> model{};   // describes the model, if the job is external
     std::function<void(const Blob&)> last{};           // receives the last parameters
+    std::shared_ptr<SameProcess> links{};              // of the shards that its process hosts; null: none
   };
 
   // Throws Failure if it cannot start.

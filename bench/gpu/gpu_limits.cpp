@@ -5,9 +5,9 @@
 
 #include "bench/gpu/compared.h"
 #include "bench/gpu/gpu_sections.h"
-#include "bench/gpu/native_facts.h"
 #include "bench/gpu/rows.h"
 #include "bench/gpu/timing.h"
+#include "bench/pairs.h"
 #include "core/random.h"
 #include "core/time.h"
 #include "nn/cuda/array_kernels.h"
@@ -96,7 +96,8 @@ void host_copies() {
   rate("to the device, pageable", there.data(), pageable.data());
   rate("to the host, pageable", pageable.data(), there.data());
   {
-    const RegisteredMemory pinned(registered.data(), bytes);
+    const auto registration = HostRegistration::make(registered.data(), bytes, true);
+    expect(registration != nullptr, "memory of the host cannot be registered");
     rate("to the device, registered", there.data(), registered.data());
     rate("to the host, registered", registered.data(), there.data());
   }

@@ -119,22 +119,39 @@ void two_streams(bool captured) {
   sum.expect_all(1);
 }
 
-// Networks report a part of the gradient when its mark has arrived, while the stream goes on.
-void mark() {
+// Networks bring parameters and take gradients back on a second stream while a graph runs. Its events must
+// wait for that stream, and let it go on before the graph ends.
+void graph_events() {
   const std::uint64_t bytes = measures() ? 1 << 30 : 1 << 10;
-  Stream stream;
+  Stream stream, copies;
+  Event brought(Event::Reach::outside), given(Event::Reach::outside), arrived(Event::Reach::outside);
   const DeviceMemory filled(bytes);
-  const DeviceArray<std::uint32_t> one(1);
-  const PinnedArray<std::uint32_t> source(1), seen(1);
-  *source.data() = 1;
-  *seen.data() = 0;
-  stream.copy_array(one.data(), source.data(), 1);
+  Numbers in(0), sum(0);
+  sum.up(stream);
+  stream.fill_zero(filled.data(), bytes);  // modules are loaded outside of captures
+  add_up(stream, numbers, in.device.data(), sum.device.data());
+  sum.up(stream);
   stream.synchronize();
-  stream.copy_array(seen.data(), one.data(), 1);
+  stream.begin_capture();
+  stream.wait(brought);
+  add_up(stream, numbers, in.device.data(), sum.device.data());
+  given.record(stream);
   for (int i = 0; i < 50; ++i) stream.fill_zero(filled.data(), bytes);
-  bool early = false;
-  while (!stream.idle()) early = early || *static_cast<volatile std::uint32_t*>(seen.data()) == 1;
-  expect(early, "a copy became visible to the host only at the end of the stream");
+  const auto graph = stream.end_capture();
+  for (const float expected : {1.0F, 3.0F}) {
+    Numbers more(expected == 1 ? 1 : 2);
+    more.up(copies);
+    copies.copy_array(in.device.data(), more.device.data(), numbers);
+    brought.record(copies);
+    stream.run(*graph);
+    copies.wait(given);
+    sum.down(copies);
+    arrived.record(copies);
+    arrived.synchronize();
+    expect(!stream.idle(), "another stream went on only at the end of the graph");
+    sum.expect_all(expected);
+    stream.synchronize();
+  }
 }
 
 void shared_memory() {
@@ -142,10 +159,15 @@ void shared_memory() {
   const int file = memfd_create("steelyard_gpu_check", 0);
   expect(file >= 0 && ftruncate(file, bytes) == 0, "the system gives no memfd");
   void* const there = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
   close(file);
-  expect(there != MAP_FAILED, "a memfd cannot be mapped");
+  expect(there != MAP_FAILED && mapped != MAP_FAILED, "a memfd cannot be mapped");
   {
-    const RegisteredMemory registered(there, bytes);
+    const auto registered = HostRegistration::make(there, bytes, true);
+    expect(registered != nullptr, "a memfd cannot be registered");
+    if (HostRegistration::make(mapped, bytes, false) == nullptr)
+      print({"smoke: a mapping that can only be read", "", "",
+             "is refused: copies pass through pinned memory"});
     Stream stream;
     Numbers five(5);
     five.up(stream);
@@ -154,6 +176,7 @@ void shared_memory() {
     expect(static_cast<float*>(there)[numbers - 1] == 5, "wrong numbers came back");
   }
   munmap(there, bytes);
+  munmap(mapped, bytes);
 }
 
 void nvml() {
@@ -190,7 +213,7 @@ std::vector<Case> smoke_cases() {
   }
   add("two streams that join", [] { two_streams(false); });
   add("a capture of two streams", [] { two_streams(true); });
-  add("a copy that the host sees while the stream runs", mark);
+  add("a graph that waits for a stream outside, and that one for it", graph_events);
   add("shared memory registered with the device", shared_memory);
   cases.push_back({"smoke: clock and memory by NVML", nvml});
   return cases;

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "bench/gpu/gpu_models.h"
+#include "core/buffer_pool.h"
 #include "core/device_name.h"
 #include "nn/cuda/cuda_network.h"
 
@@ -13,7 +14,8 @@ namespace steelyard::bench {
 
 class Training {
  public:
-  // Micro-batches of `samples` random samples, or fewer if the device has too little memory.
+  // Micro-batches of `samples` random samples, or fewer if the device has too little memory. 0: as many as a
+  // worker chooses.
   Training(const GpuModel& of, std::uint32_t samples, Precision precision);
 
   // Throws WrongResult if the loss or a number of the gradient is not finite, or the gradient is zero.
@@ -23,13 +25,14 @@ class Training {
 
   [[nodiscard]] std::uint32_t samples() const { return batch_.size; }
   [[nodiscard]] const nn::Model& model() const { return model_; }
-  [[nodiscard]] std::uint64_t bytes() const { return network_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const { return network_->bytes(); }
 
  private:
   nn::Model model_;
-  nn::cuda::Network network_;
+  std::unique_ptr<nn::cuda::Network> network_;
   RandomSamples random_;
-  std::vector<float> parameters_, gradient_;
+  BufferPool pool_;
+  const std::shared_ptr<FloatBuffer> parameters_, gradient_;  // as a worker has them
   nn::MicroBatch batch_;
 };
 

@@ -11,12 +11,14 @@ namespace steelyard::bench {
 namespace {
 
 constexpr unsigned micro_batches = 8;
+constexpr std::uint32_t chosen = 0;  // as many samples as a worker chooses
 
 void measure(const GpuModel& it, std::uint32_t samples, Precision precision, const std::string& title) {
   Training training(it, samples, precision);
   const double rate = training.samples() * micro_batches / training.round_seconds(micro_batches);
   std::string note = std::to_string(training.bytes() / 1'000'000) + " MB on the device";
-  if (training.samples() < samples) note += ", " + std::to_string(training.samples()) + " samples at once";
+  if (samples == chosen || training.samples() < samples)
+    note += ", " + std::to_string(training.samples()) + " samples at once";
   print({title, short_number(rate) + " samples/s",
          short_number(rate * training.model().flops_per_sample() * 1e-12) + " TFLOP/s", note});
 }
@@ -37,7 +39,9 @@ std::vector<Case> step_cases() {
   const auto add = [&](std::uint32_t samples, Precision precision) {
     for (const std::string& of : names) {
       const GpuModel& it = gpu_model(of);
-      const std::string title = "step " + it.name + ", " + std::to_string(samples) + ", " + name(precision);
+      const std::string title = "step " + it.name + ", " +
+                                (samples == chosen ? "chosen" : std::to_string(samples)) + ", " +
+                                name(precision);
       cases.push_back(
           {title, [=] { measures() ? measure(it, samples, precision, title) : run_once(it, title); }});
     }
@@ -45,6 +49,7 @@ std::vector<Case> step_cases() {
   // The most telling ones first, because the time may not be enough for all.
   for (const Precision precision : {Precision::tf32, Precision::bf16}) add(256, precision);
   if (small_sizes()) return {cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(cases.size() / 2)};
+  for (const Precision precision : {Precision::tf32, Precision::bf16}) add(chosen, precision);
   add(256, Precision::float32);
   for (const Precision precision : every_precision) add(1024, precision);
   return cases;

@@ -83,8 +83,9 @@ def beside_peers(steps, peers):
 
 
 def beside_steps(jobs, steps):
-    """Adds the rate of steps without servers to jobs: 256 samples in tf32."""
-    rates = {row[0].split()[1].rstrip(','): number(row[1]) for row in steps if re.search(r', 256, tf32$', row[0])}
+    """Adds the rate of steps without servers to jobs: in tf32, of the size that a worker chooses, else of 256."""
+    rates = {row[0].split()[1].rstrip(','): number(row[1])
+             for size in (256, 'chosen') for row in steps if row[0].endswith(f', {size}, tf32')}
     for what, figure, beside, note in jobs:
         rate = rates.get(what.split()[1].rstrip(','))
         if rate and number(figure):

@@ -73,6 +73,9 @@ class Stepper {
   virtual void read_state(std::uint64_t version, const std::string& path) = 0;
 };
 
+class DeviceTrainer;
+class LocalTrainer;
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -86,8 +89,11 @@ class Engine {
   virtual nn::Sums evaluate(std::span<const float> parameters, Samples& samples) = 0;
 
   // Supported micro-batch sizes, largest first; the last is 1. A piece is cut into as many of the largest as
-  // fit; the rest goes into one of the smallest size that holds it, padded.
+  // fit; the rest goes into one of the smallest size that holds it, padded, or, if micro_batch_seconds()
+  // makes this faster, into several that are smaller.
   [[nodiscard]] virtual std::vector<std::uint32_t> micro_batch_sizes() const = 0;
+  // How long a micro-batch of each of these sizes takes. Empty: not known.
+  [[nodiscard]] virtual std::vector<double> micro_batch_seconds() const { return {}; }
 
   // The total weight of the piece, if it is not the number of samples (for example tokens of a text). The sum
   // of the losses is then weighted, too. Called when the first range is final, and again after train() or
@@ -112,6 +118,14 @@ class Engine {
 
   // Null if the engine cannot take optimizer steps. Owned by the engine.
   [[nodiscard]] virtual Stepper* stepper() { return nullptr; }
+
+  // For Steelyard's own engines of devices: makes local steps there. Null for all others: the worker makes
+  // them. Owned by the engine.
+  [[nodiscard]] virtual LocalTrainer* local_trainer() { return nullptr; }
+
+  // For Steelyard's own engines of devices that can also host a shard: how they train without copies to the
+  // host. Null for all others. Owned by the engine.
+  [[nodiscard]] virtual DeviceTrainer* device_trainer() { return nullptr; }
 };
 
 // The training task of a job: parameters, the engine that computes with them, and the data.

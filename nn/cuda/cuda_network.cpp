@@ -1,20 +1,25 @@
 #include "nn/cuda/cuda_network.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <map>
+#include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "core/check.h"
+#include "core/time.h"
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
+#include "nn/cuda/buckets.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/cuda_loss.h"
+#include "nn/cuda/device_values.h"
+#include "nn/cuda/exchange.h"
 #include "nn/cuda/implementation_list.h"
+#include "nn/cuda/kept_gradient.h"
+#include "nn/cuda/local_step.h"
+#include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
 #include "nn/network_plan.h"
@@ -23,20 +28,8 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-// The key of a graph.
-struct Variant {
-  std::uint32_t size;
-  bool training, first, last;  // first: brings the parameters; last: takes the gradient back
-  friend bool operator<(const Variant& a, const Variant& b) {
-    return std::tie(a.size, a.training, a.first, a.last) < std::tie(b.size, b.training, b.first, b.last);
-  }
-};
-
-struct Recorded {
-  bool ran = false;  // run before: lazy loading at the first use is done
-  std::unique_ptr<Graph> graph;
-  bool refused = false;  // cannot be captured: its work is added anew each time
-};
+// Left free for what libraries allocate later, and for other programs on the device.
+constexpr std::uint64_t spare_bytes = 512 << 20;
 
 // A full micro-batch of zeros.
 struct Zeros {
@@ -60,15 +53,6 @@ struct Zeros {
   MicroBatch batch;
 };
 
-// The ranges of the gradient in the order in which they become final.
-std::vector<Interval> finals_of(const Plan& plan) {
-  std::vector<Interval> all;
-  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
-    if (step->learns) all.insert(all.end(), step->final.begin(), step->final.end());
-  }
-  return all;
-}
-
 }  // namespace
 
 class Network::Impl {
@@ -87,93 +71,146 @@ class Network::Impl {
                  staging_.targets(), !refused.empty()},
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
-        parameters_(model.parameters()),
-        gradient_(model.parameters()),
-        pinned_parameters_(model.parameters()),
-        pinned_gradient_(model.parameters()),
+        exchange_(model, plan_, compute_, bucket_floats(model.parameters())),
         loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
         sums_(1),
         pinned_sums_(1),
-        one_(1),
-        finals_(finals_of(plan_)),
-        marks_(finals_.size()),
-        brought_(plan_.steps.size()),
-        given_(plan_.steps.size()) {
-    if (!refused.empty())
-      remarks_.push_back("all convolutions are computed by our own kernels, and slower: " + refused);
-    *pinned_one_.data() = 1;
-    compute_.copy_array(one_.data(), pinned_one_.data(), 1);
-    compute_.synchronize();
+        recordings_(compute_) {
+    if (!refused.empty()) {
+      recordings_.remarks().push_back("all convolutions are computed by our own kernels, and slower: " +
+                                      refused);
+    }
   }
 
   // No work may be running when memory is freed.
-  ~Impl() {
-    try {
-      staging_.synchronize();
-      for (Stream* stream : {&compute_, &copies_}) stream->synchronize();
-    } catch (const std::exception&) {  // the device is lost, and its work with it
-    }
-  }
+  ~Impl() { synchronize_if_it_works(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
-  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
-  [[nodiscard]] std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
-  [[nodiscard]] std::uint64_t bytes() const {
-    return plan_.bytes() + 2 * parameters_.size() * sizeof(float) + staging_.bytes();
-  }
+  [[nodiscard]] std::vector<std::string>& remarks() { return recordings_.remarks(); }
+  [[nodiscard]] std::uint64_t bytes() const { return plan_.bytes() + exchange_.bytes() + staging_.bytes(); }
 
   // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows.
   void try_out() {
     Zeros zeros(model_, micro_batch_);
-    std::fill_n(pinned_parameters_.data(), pinned_parameters_.size(), 0.0F);
-    trying_out_ = true;
+    exchange_.bring_zeros();
+    recordings_.require_memory(true);
     for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
       for (int run = 0; run < 2; ++run) {
         first_ = true;
         add(batch, true, true);
-        compute_.synchronize();
+        synchronize();
       }
     }
-    trying_out_ = false;
+    recordings_.require_memory(false);
   }
 
-  void begin(std::span<const float> parameters) {
-    CHECK(parameters.size() == parameters_.size(), "the parameters do not have the size of the model");
-    use_device(index_);      // in every call: another thread may have made the network
-    compute_.synchronize();  // of a call that was aborted
-    std::copy(parameters.begin(), parameters.end(), pinned_parameters_.data());
-    first_ = true;
-    last_ = false;
+  std::vector<MicroBatchTime> measure() {
+    Zeros zeros(model_, micro_batch_);
+    exchange_.bring_zeros();
+    exchange_.synchronize();
+    std::vector<MicroBatchTime> times;
+    for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
+      first_ = false;         // as most micro-batches
+      seconds_of_two(batch);  // as it is, and captured
+      double least = seconds_of_two(batch);
+      for (int again = 0; again < 2; ++again) least = std::min(least, seconds_of_two(batch));
+      times.push_back({batch.size, least / 2});
+    }
+    return times;
+  }
+
+  void begin(std::span<const float> parameters, std::span<float> gradient) {
+    use_device(index_);  // in every call: another thread may have made the network
+    synchronize();       // of a call that was aborted
+    begun_ = first_ = true;
+    last_ = stepping_ = there_ = false;
+    exchange_.bring(parameters, gradient);
+  }
+
+  void begin_steps(std::span<const float> parameters, std::span<float> moved) {
+    use_device(index_);
+    if (!steps_) steps_.emplace(compute_, exchange_.size());
+    begin(parameters, moved);
+    stepping_ = true;
+  }
+
+  void begin_there(std::span<const Placed> parameters) {
+    use_device(index_);
+    synchronize();
+    begun_ = first_ = there_ = true;
+    last_ = stepping_ = false;
+    for (const auto& [begin, values] : parameters) exchange_.bring_part(begin, values, index_);
+    exchange_.all_brought();
+  }
+  [[nodiscard]] bool has_here(std::span<const Placed> parameters) const {
+    return std::ranges::any_of(parameters,
+                               [&](const Placed& it) { return values_on(index_, it.values) != nullptr; });
+  }
+
+  void abandon() {
+    if (std::exchange(begun_, false)) synchronize_if_it_works();
   }
 
   void add(const MicroBatch& batch, bool training, bool last) {
     CHECK(batch.size <= micro_batch_ && batch.count <= batch.size, "a micro-batch is too large");
     staging_.bring(batch, compute_);
-    if (last) std::fill_n(marks_.data(), marks_.size(), 0U);
-    run({batch.size, training, first_, last});
+    const Variant variant{batch.size, training, first_, last};
+    recordings_.run(variant, [&] { issue(variant); });
+    if (last && !stepping_ && !there_) exchange_.take_back();
     first_ = false;
     last_ = last_ || last;
   }
 
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
-    if (first_) return {};  // no micro-batch
+    if (first_) abandon();  // no micro-batch
+    if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
-    std::size_t told = 0;
-    const auto tell = [&] {
-      for (; last_ && told < finals_.size() && arrived(told); ++told) {
-        const auto [begin, end] = finals_[told];
-        std::copy(pinned_gradient_.data() + begin, pinned_gradient_.data() + end,
-                  gradient.begin() + static_cast<std::ptrdiff_t>(begin));
-        if (on_final) on_final(begin, end);
-      }
-    };
-    while (!compute_.idle()) tell();
+    if (last_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
-    tell();
-    CHECK(!last_ || told == finals_.size(), "a part of the gradient did not come back");
+    begun_ = false;
+    return sums();
+  }
+
+  Sums finish_gradient() {
+    if (first_) return {};
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    compute_.synchronize();
+    first_ = true;
+    return sums();
+  }
+
+  void step(std::span<const LocalRange> ranges, bool first) {
+    CHECK(stepping_ && last_, "a local step without a gradient");
+    steps_->step(ranges, first, exchange_.gradient(), exchange_.parameters());
+    last_ = false;
+  }
+
+  void finish_steps(std::span<float> moved, const FinalRange& on_final) {
+    exchange_.take_back(steps_->moved());
+    exchange_.collect(moved, on_final);
+    synchronize();
+    begun_ = false;
+  }
+
+  Sums finish_there(const GradientThere& gradient) {
+    if (first_) abandon();
+    if (first_) return {};
+    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    if (last_) {
+      if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
+      gradient.on_final(kept_->keep(exchange_.gradient(), gradient.slices, gradient.host));
+    }
+    synchronize();
+    begun_ = false;
+    return sums();
+  }
+
+ private:
+  // The sums over all micro-batches, whose work is done.
+  [[nodiscard]] Sums sums() const {
     const LossSums& sums = *pinned_sums_.data();
     if (sums.no_class > 0) {
       throw Failure(ExitCode::configuration,
@@ -183,7 +220,17 @@ class Network::Impl {
     return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
   }
 
- private:
+  void synchronize_if_it_works() {
+    try {
+      staging_.synchronize();
+      synchronize();
+    } catch (const std::exception&) {  // the device is lost, and its work with it
+    }
+  }
+  void synchronize() {
+    compute_.synchronize();
+    exchange_.synchronize();
+  }
   [[nodiscard]] Column column() const {
     return {[this](const OpKind& kind, const OpPlace& place) {
               return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
@@ -198,37 +245,12 @@ class Network::Impl {
     return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
   }
 
-  [[nodiscard]] bool arrived(std::size_t range) const {
-    return std::atomic_ref(marks_.data()[range]).load(std::memory_order_acquire) == 1;
-  }
-
-  void run(const Variant& variant) {
-    Recorded& recorded = graphs_[variant];
-    if (recorded.ran && !recorded.graph && !recorded.refused) record(variant, recorded);
-    if (recorded.graph) {
-      compute_.run(*recorded.graph);
-    } else {
-      issue(variant);
-    }
-    recorded.ran = true;
-  }
-
-  // Once training has begun, memory that lacks for a graph does not end it.
-  void record(const Variant& variant, Recorded& recorded) {
-    std::string refusal;
-    try {
-      Captured captured = capture(compute_, [&] { issue(variant); });
-      recorded.graph = std::move(captured.graph);
-      refusal = captured.refusal;
-    } catch (const OutOfMemory& trouble) {
-      if (trying_out_) throw;
-      refusal = trouble.what();
-    }
-    if (recorded.graph) return;
-    recorded.refused = true;
-    if (std::exchange(refusal_, refusal) == refusal) return;
-    remarks_.push_back("micro-batches run without a CUDA graph, and slower (first seen with " +
-                       std::to_string(variant.size) + " samples): " + refusal);
+  // The samples of the second are copied while the first is computed.
+  double seconds_of_two(const MicroBatch& batch) {
+    const Time begin = steady_now();
+    for (int i = 0; i < 2; ++i) add(batch, true, false);
+    compute_.synchronize();
+    return seconds(steady_now() - begin);
   }
 
   // Adds all work of a micro-batch of this kind.
@@ -245,30 +267,13 @@ class Network::Impl {
   }
 
   void forward(const Pass& pass, const Variant& variant) {
-    if (variant.first) bring_parameters();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      const Step& step = plan_.steps[i];
-      if (variant.first && !step.tensors.empty()) compute_.wait(brought_[i]);
-      calls_.forward(buffers(), pass, step);
-    }
-  }
-
-  // Copies the parameters on a separate stream, step by step.
-  void bring_parameters() {
-    begun_.record(compute_);
-    copies_.wait(begun_);
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (plan_.steps[i].tensors.empty()) continue;
-      for (const Interval& range : plan_.steps[i].final) {
-        copies_.copy_array(parameters_.data() + range.begin, pinned_parameters_.data() + range.begin,
-                           range.end - range.begin);
-      }
-      brought_[i].record(copies_);
+      if (variant.first) exchange_.wait_for(i);
+      calls_.forward(buffers(), pass, plan_.steps[i]);
     }
   }
 
   void backward(const Pass& pass, const Variant& variant) {
-    std::size_t range = 0;
     for (std::size_t i = plan_.steps.size(); i-- > 0;) {
       const Step& step = plan_.steps[i];
       if (!step.learns) continue;
@@ -278,52 +283,34 @@ class Network::Impl {
                         add_up(compute_, size, reinterpret_cast<const Bf16*>(from),
                                reinterpret_cast<Bf16*>(to));
                       });
-      if (variant.last && !step.final.empty()) take_back(i, step.final, range);
-    }
-    if (!variant.last) return;
-    begun_.record(copies_);
-    compute_.wait(begun_);
-  }
-
-  // Copies ranges of a step back while the backward runs, each followed by a mark.
-  void take_back(std::size_t step, const std::vector<Interval>& ranges, std::size_t& next) {
-    given_[step].record(compute_);
-    copies_.wait(given_[step]);
-    for (const Interval& range : ranges) {
-      copies_.copy_array(pinned_gradient_.data() + range.begin, gradient_.data() + range.begin,
-                         range.end - range.begin);
-      copies_.copy_array(marks_.data() + next++, one_.data(), 1);
+      if (variant.last) exchange_.give(i);
     }
   }
 
   [[nodiscard]] PlanBuffers buffers() const {
-    return {model_, plan_, arena_.data(), staging_.inputs(), parameters_.data(), gradient_.data()};
+    return {model_, plan_, arena_.data(), staging_.inputs(), exchange_.parameters(), exchange_.gradient()};
   }
 
   const Model model_;
   const unsigned index_;
   const std::uint32_t micro_batch_;
-  Stream compute_, copies_;  // copies_: of parameters and gradient
+  Stream compute_;
   Products products_;
   Staging staging_;
   const Context context_;
   const Plan plan_;
-  DeviceArray<float> arena_, parameters_, gradient_;
-  PinnedArray<float> pinned_parameters_, pinned_gradient_;
+  DeviceArray<float> arena_;
+  Exchange exchange_;
   DeviceArray<float> loss_workspace_;
   DeviceArray<LossSums> sums_;
   PinnedArray<LossSums> pinned_sums_;
-  DeviceArray<std::uint32_t> one_;
-  PinnedArray<std::uint32_t> pinned_one_{1};
-  const std::vector<Interval> finals_;
-  PinnedArray<std::uint32_t> marks_;  // 1: this range of finals_ has arrived in pinned_gradient_
-  std::map<Variant, Recorded> graphs_;
-  Event begun_;
-  std::vector<Event> brought_, given_;  // per step
-  bool first_ = true, last_ = false;    // of the micro-batches since begin()
-  bool trying_out_ = false;
-  std::vector<std::string> remarks_;
-  std::string refusal_;  // the last one
+  Recordings recordings_;
+  std::optional<KeptGradient> kept_;  // since the first gradient that stayed here
+  std::optional<LocalSteps> steps_;   // since the first ones
+  bool begun_ = false;                // and not finished
+  bool stepping_ = false;             // since begin_steps()
+  bool first_ = true, last_ = false;  // of the micro-batches since begin()
+  bool there_ = false;                // since begin_there()
   StepCalls calls_;
 };
 
@@ -351,7 +338,12 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
   while (!impl_) {
     try {
       auto made = std::make_unique<Impl>(model, index, size, refused);
-      impl_ = try_out ? tried_out(std::move(made)) : std::move(made);
+      if (try_out) {
+        made = tried_out(std::move(made));
+        if (free_bytes() < spare_bytes && size / 2 >= min_samples)
+          throw OutOfMemory(spare_bytes, free_bytes());
+      }
+      impl_ = std::move(made);
     } catch (const NoAlgorithm& trouble) {  // offered, but then refused
       if (!refused.empty()) throw;
       refused = trouble.what();
@@ -374,18 +366,34 @@ std::vector<std::uint32_t> Network::micro_batch_sizes() const {
   return sizes;
 }
 
-void Network::begin(std::span<const float> parameters) { impl_->begin(parameters); }
+void Network::begin(std::span<const float> parameters, std::span<float> gradient) {
+  impl_->begin(parameters, gradient);
+}
+void Network::begin_steps(std::span<const float> parameters, std::span<float> moved) {
+  impl_->begin_steps(parameters, moved);
+}
+Sums Network::finish_gradient() { return impl_->finish_gradient(); }
+void Network::step(std::span<const LocalRange> ranges, bool first) { impl_->step(ranges, first); }
+void Network::finish_steps(std::span<float> moved, const FinalRange& on_final) {
+  impl_->finish_steps(moved, on_final);
+}
+void Network::abandon() { impl_->abandon(); }
+std::vector<MicroBatchTime> Network::measure() { return impl_->measure(); }
 void Network::train(const MicroBatch& batch, bool last) { impl_->add(batch, true, last); }
 void Network::evaluate(const MicroBatch& batch) { impl_->add(batch, false, false); }
 Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
   return impl_->finish(gradient, on_final);
 }
 
+bool Network::has_here(std::span<const Placed> parameters) const { return impl_->has_here(parameters); }
+void Network::begin_there(std::span<const Placed> parameters) { impl_->begin_there(parameters); }
+Sums Network::finish_there(const GradientThere& gradient) { return impl_->finish_there(gradient); }
+
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 
 std::vector<std::string> Network::implementations() const { return impl_->plan().implementations(); }
 
-std::vector<std::string> Network::take_remarks() { return impl_->take_remarks(); }
+std::vector<std::string> Network::take_remarks() { return std::exchange(impl_->remarks(), {}); }
 
 std::string Network::description() const {
   std::string text = "micro-batches of up to " + std::to_string(impl_->micro_batch()) + " samples; " +

@@ -6,10 +6,9 @@
 //   for (...) network.train(batch, is_last);            // returns before the work is done
 //   const Sums sums = network.finish(gradient, on_final);  // waits
 //
-// The work of a micro-batch (copies to the device, kernels, and after the last one copies back) is captured
-// once per size as a graph, and run as one. Parameters are copied to the device in the order in which the
-// forward needs them, while it runs; after the last micro-batch, gradients are copied back as they become
-// final, while the backward runs.
+// The kernels of a micro-batch are captured once per size as a graph, and run as one. Parameters are copied
+// to the device in the order in which the forward needs them, while it runs; gradients are copied back as
+// they become final, while the backward of the last micro-batch runs.
 //
 // Micro-batches may be larger than the grain of a batch norm: statistics are per grain. If the model
 // normalises shares, statistics are over the whole micro-batch, which holds a whole share.
@@ -19,18 +18,24 @@
 #include <steelyard/model.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/layout.h"
 #include "nn/cuda_devices.h"
 #include "nn/loss.h"
+#include "nn/network.h"
+#include "nn/optimizer/local_step.h"
+#include "nn/optimizer/slice_arithmetic.h"
 
 namespace steelyard::nn::cuda {
 
-using FinalRange = std::function<void(std::uint64_t begin, std::uint64_t end)>;
+struct MicroBatchTime {
+  std::uint32_t size = 0;
+  double seconds = 0;
+};
 
 class Network {
  public:
@@ -39,7 +44,8 @@ class Network {
   // hold a single sample (or grain, or share).
   //
   // `try_out`: first trains zeros in each size, once as it is and once as a graph. Libraries allocate
-  // memory and load kernels at their first use, and errors of a device show there: they then show here.
+  // memory and load kernels at their first use, and errors of a device show there: they then show here. If
+  // less than 512 MB are free afterwards, the size is halved too, unless it is the smallest.
   // (The host executor has none of this and is slow.)
   Network(const Model& model, unsigned index, std::uint32_t max_samples = 256,
           bool try_out = built_with_cuda());
@@ -48,14 +54,67 @@ class Network {
   // Powers of two, largest first, down to 1.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const;
 
-  // Sets the parameters, which are copied, for all calls up to finish().
-  void begin(std::span<const float> parameters);
+  // Trains on zeros, between two pieces, to measure the times of all sizes, largest first.
+  std::vector<MicroBatchTime> measure();
+
+  // Sets the parameters for all calls up to finish(). They are copied to the device meanwhile, and must stay
+  // until finish() or abandon() has returned. So must `gradient`, the memory to which finish() will write: if
+  // it is given here, the device may write to it itself (nn/cuda/reachable.h). Unspecified contents until
+  // finish().
+  void begin(std::span<const float> parameters, std::span<float> gradient = {});
   // The batch is copied before the call returns.
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
   // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
-  // `on_final` for each range as it arrives. Throws Failure (configuration) for a label outside the classes.
+  // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the
+  // classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
+
+  // ---- local steps: in place of begin() and finish()
+  //
+  //   network.begin_steps(parameters, moved);
+  //   for (each step) {
+  //     for (...) network.train(batch, is_last);
+  //     sums += network.finish_gradient();  // waits
+  //     network.step(ranges, first);        // returns before the work is done
+  //   }
+  //   network.finish_steps(moved, on_final);  // waits
+
+  // As begin(), for all steps up to finish_steps(), which change the device's copy of the parameters. The
+  // first call allocates device memory of twice the parameters; throws OutOfMemory if it has less.
+  void begin_steps(std::span<const float> parameters, std::span<float> moved);
+  // The gradient stays on the device.
+  Sums finish_gradient();
+  // nn/optimizer/local_step.h, with the gradient.
+  void step(std::span<const LocalRange> ranges, bool first);
+  // As finish(), for the distance moved.
+  void finish_steps(std::span<float> moved, const FinalRange& on_final);
+
+  // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
+  // caller is in use; no effect after finish().
+  void abandon();
+
+  // ---- parameters and gradient on this device: in place of begin() and finish()
+
+  // Parameters that begin at this place, in floats. Together they are all parameters.
+  struct Placed {
+    std::uint64_t begin = 0;
+    SliceValues values;
+  };
+  // Whether any of them is on this device.
+  [[nodiscard]] bool has_here(std::span<const Placed> parameters) const;
+  // Those on other devices and on the host are copied, for all calls up to finish_there().
+  void begin_there(std::span<const Placed> parameters);
+  // A gradient that stays on the device. `slices` divide it; copies on the host, if one is requested,
+  // are made in `host`.
+  struct GradientThere {
+    std::span<const Slice> slices;
+    std::shared_ptr<FlatPool> host;
+    std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;  // by slice
+  };
+  // As finish(). `on_final` is called before the work is done: readers of the values wait for it. Empty
+  // after evaluate().
+  Sums finish_there(const GradientThere& gradient);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory
   // The implementation of each step, as "conv1: cudnn".

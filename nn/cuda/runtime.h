@@ -7,7 +7,8 @@
 // a caller waits.
 //
 // All objects belong to the device selected (use_device) by the thread that made them, and to one thread at a
-// time. Errors of the device are thrown as Failure.
+// time; but a stream may wait for an event of another thread's stream, once that has recorded it. Errors of
+// the device are thrown as Failure.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,7 @@ std::uint64_t free_bytes();
 // How often this thread has allocated memory or may have waited for the device. The differences show the cost
 // of a round in steady state.
 struct Calls {
-  std::uint64_t allocations = 0;   // on the device, and of pinned memory
+  std::uint64_t allocations = 0;   // on the device, and of pinned memory; registrations
   std::uint64_t stream_waits = 0;  // Stream::synchronize()
   std::uint64_t event_waits = 0;   // Event::synchronize()
 };
@@ -73,6 +74,23 @@ class PinnedMemory {
   std::uint64_t bytes_ = 0;
 };
 
+// Memory of the host that belongs to others, and which the device can copy from, and to if it is writable, as
+// if it were pinned while this object lives. The memory must outlive it; each byte has at most one.
+class HostRegistration {
+ public:
+  // Null if the system or the device refuses. Any device of this process can then use the memory.
+  static std::unique_ptr<HostRegistration> make(const void* data, std::uint64_t bytes, bool writable);
+  ~HostRegistration();
+  HostRegistration(const HostRegistration&) = delete;
+  HostRegistration& operator=(const HostRegistration&) = delete;
+
+ private:
+  explicit HostRegistration(const void* data, int device) : data_(data), device_(device) {}
+
+  const void* data_;
+  int device_;  // that registered it
+};
+
 // An array of plain numbers in either memory.
 template <class T, class Kind>
 class Array {
@@ -100,7 +118,9 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Copies between any two places of device or pinned memory.
+  // Copies between any two places of device, pinned or registered memory, which must stay so until the copy
+  // is done. (The host implementation ends the process if they do not.) Other memory of the host is possible,
+  // too, but may block until the copy is done.
   void copy(void* to, const void* from, std::uint64_t bytes);
   void fill_zero(void* to, std::uint64_t bytes);
   template <class T>
@@ -136,9 +156,15 @@ class Stream {
 };
 
 // A point in the work of a stream.
+//
+// In a capture, an event orders the captured work alone: it becomes an edge of the graph. An event with reach
+// `outside` connects the graph with streams that are not captured: each run of the graph records it anew, or
+// waits for what was recorded before that run was added. Its times are not measured.
 class Event {
  public:
-  Event();
+  enum class Reach : std::uint8_t { capture, outside };
+
+  explicit Event(Reach reach = Reach::capture);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;

@@ -21,25 +21,41 @@ void check(const Update& u) {
         "an update of slices of unequal length");
 }
 
-// Calls step(begin, size, sum) for the whole slice, or for blocks that stay in the first-level cache between
-// the sum and the step.
-template <class Step>
-void in_blocks(const Update& u, Level level, Step step) {
-  constexpr std::size_t block = 2048;
-  if (u.last.empty()) return step(0, u.sum.size(), u.sum.data());
-  alignas(64) float both[block];
-  for (std::size_t at = 0; at < u.sum.size(); at += block) {
-    const std::size_t size = std::min(block, u.sum.size() - at);
-    sum({both, size}, u.sum.subspan(at, size), u.last.subspan(at, size), level);
-    step(at, size, both);
-  }
+RuleCall call_of(RuleCall::Rule rule, const Update& u) {
+  RuleCall call;
+  call.rule = rule;
+  call.size = u.out.size();
+  call.out = u.out.data();
+  call.w = u.parameters.data();
+  call.sum = u.sum.data();
+  call.last = u.last.empty() ? nullptr : u.last.data();
+  call.scale = static_cast<float>(u.scale);
+  return call;
 }
 
-void blend(const Update& u, Level level, float keep, float fresh) {
-  check(u);
-  in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
-    rule_table(level).blend(size, u.out.data() + at, u.parameters.data() + at, sum, keep, fresh);
-  });
+// A part of the slice, whose sum is complete.
+void run_part(const RuleTable& rules, const RuleCall& c, std::size_t at, std::size_t size, const float* sum) {
+  const auto from = [&](float* slot) { return slot == nullptr ? nullptr : slot + at; };
+  float *const out = c.out + at, *const m = from(c.m), *const v = from(c.v);
+  const float* const w = c.w + at;
+  switch (c.rule) {
+    case RuleCall::Rule::sgd:
+      return rules.sgd(size, out, w, sum, c.scale, c.decay, c.rate);
+    case RuleCall::Rule::momentum:
+      return rules.momentum(size, out, w, sum, m, c.scale, c.decay, c.rate, c.momentum);
+    case RuleCall::Rule::nesterov:
+      return rules.nesterov(size, out, w, sum, m, c.scale, c.decay, c.rate, c.momentum);
+    case RuleCall::Rule::lars:
+      return rules.lars(size, out, w, sum, m, c.scale, c.decay, c.rate, c.momentum);
+    case RuleCall::Rule::adam:
+      return rules.adam(size, out, w, sum, m, v, c.factors);
+    case RuleCall::Rule::lamb:
+      return rules.lamb(size, out, w, sum, m, v, c.factors);
+    case RuleCall::Rule::walk:
+      return rules.walk(size, out, w, c.rate);
+    case RuleCall::Rule::blend:
+      return rules.blend(size, out, w, sum, c.momentum, c.scale);
+  }
 }
 
 void check(const Optimizer& optimizer, const Update& u, std::span<float> state) {
@@ -53,11 +69,7 @@ void demand(bool good, const char* key, double value, const char* remedy) {
                 "optimizer: " + std::string(key) + " = " + std::to_string(value) + ": give " + remedy);
 }
 
-bool is_share_below_one(double value) { return value >= 0 && value < 1; }
-
-}  // namespace
-
-// Computed in double: 1 - beta2^t would lose precision in float.
+// Computed in double: 1 - beta2^t would lose precision in float. `decay` is 0 in ranges without decay.
 MomentFactors moment_factors(const Optimizer& o, const Update& u, double rate, double decay) {
   const auto t = static_cast<double>(u.steps + 1);
   const double first = 1 / (1 - std::pow(o.beta1, t)), second = 1 / std::sqrt(1 - std::pow(o.beta2, t));
@@ -74,6 +86,10 @@ MomentFactors moment_factors(const Optimizer& o, const Update& u, double rate, d
           .epsilon = static_cast<float>(o.epsilon),
           .rate = static_cast<float>(rate * first)};
 }
+
+bool is_share_below_one(double value) { return value >= 0 && value < 1; }
+
+}  // namespace
 
 void validate(const Optimizer& o) {
   demand(is_share_below_one(o.momentum), "momentum", o.momentum, "a number of at least 0 and below 1");
@@ -112,88 +128,124 @@ Layout layout_for(const Optimizer& optimizer, const Layout& model) {
   return needs_norms(optimizer) ? with_norm_groups(model) : model;
 }
 
+RuleCall step_call(const Optimizer& optimizer, const Update& u, std::span<float> state, double rate,
+                   double decay) {
+  check(optimizer, u, state);
+  CHECK(!needs_norms(optimizer), "lars and lamb have steps of whole tensors");
+  if (steps_on_workers(optimizer)) {
+    RuleCall call = call_of(RuleCall::Rule::blend, u);
+    call.w = call.sum;
+    return call;
+  }
+  const double weight_decay = decay * optimizer.weight_decay;
+  RuleCall call = call_of(RuleCall::Rule::adam, u);
+  call.decay = static_cast<float>(weight_decay);
+  call.rate = static_cast<float>(rate);
+  call.momentum = static_cast<float>(optimizer.momentum);
+  if (state_slots(optimizer) > 0) call.m = state.data();
+  if (optimizer.kind == Kind::sgd) {
+    call.rule = RuleCall::Rule::sgd;
+  } else if (optimizer.kind == Kind::momentum) {
+    call.rule = RuleCall::Rule::momentum;
+  } else if (optimizer.kind == Kind::nesterov) {
+    call.rule = RuleCall::Rule::nesterov;
+  } else {
+    call.v = call.m + call.size;
+    call.factors = moment_factors(optimizer, u, rate, weight_decay);
+  }
+  return call;
+}
+
+RuleCall mean_call(const Update& u) {
+  check(u);
+  RuleCall call = call_of(RuleCall::Rule::blend, u);
+  call.momentum = 1;
+  return call;
+}
+
+RuleCall ema_call(const Update& u, double keep) {
+  check(u);
+  CHECK(keep >= 0 && keep <= 1, "a moving average keeps a share between none and all");
+  RuleCall call = call_of(RuleCall::Rule::blend, u);
+  call.momentum = static_cast<float>(keep);
+  call.scale = static_cast<float>((1 - keep) * u.scale);
+  return call;
+}
+
+// A push that is not in the sum yet is added in blocks that stay in the first-level cache until the step.
+void run(const RuleCall& call, Level level) {
+  constexpr std::size_t block = 2048;
+  const RuleTable& rules = rule_table(level);
+  if (call.last == nullptr) return run_part(rules, call, 0, call.size, call.sum);
+  alignas(64) float both[block];
+  for (std::size_t at = 0; at < call.size; at += block) {
+    const std::size_t size = std::min(block, call.size - at);
+    sum({both, size}, {call.sum + at, size}, {call.last + at, size}, level);
+    run_part(rules, call, at, size, both);
+  }
+}
+
+void step_by(const std::function<void(const RuleCall&)>& run, const Optimizer& optimizer, const Update& u,
+             std::span<float> state, double rate, double decay) {
+  if (!needs_norms(optimizer)) return run(step_call(optimizer, u, state, rate, decay));
+  const TensorCalls whole(optimizer, decay);
+  if (const auto measure = whole.measure(u, state)) run(*measure);
+  run(whole.finish(u, state, rate, 1));
+}
+
 void step(const Optimizer& optimizer, const Update& u, std::span<float> state, double rate, double decay,
           Level level) {
-  if (needs_norms(optimizer)) {
-    TensorStep whole(optimizer, decay, level);
-    whole.measure(u, state);
-    return whole.finish(u, state, rate, 1);
-  }
-  check(optimizer, u, state);
-  if (steps_on_workers(optimizer)) {
-    return in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
-      rule_table(level).blend(size, u.out.data() + at, sum, sum, 0, static_cast<float>(u.scale));
-    });
-  }
-  const RuleTable& rules = rule_table(level);
-  const auto scale = static_cast<float>(u.scale), speed = static_cast<float>(rate);
-  const double weight_decay = decay * optimizer.weight_decay;
-  const auto pull = static_cast<float>(weight_decay), mu = static_cast<float>(optimizer.momentum);
-  const bool moments = optimizer.kind == Kind::adam || optimizer.kind == Kind::adamw;
-  const MomentFactors factors = moments ? moment_factors(optimizer, u, rate, weight_decay) : MomentFactors{};
-  in_blocks(u, level, [&](std::size_t at, std::size_t size, const float* sum) {
-    float *out = u.out.data() + at, *m = state.data() + at;
-    const float* w = u.parameters.data() + at;
-    if (optimizer.kind == Kind::sgd) {
-      rules.sgd(size, out, w, sum, scale, pull, speed);
-    } else if (optimizer.kind == Kind::momentum) {
-      rules.momentum(size, out, w, sum, m, scale, pull, speed, mu);
-    } else if (optimizer.kind == Kind::nesterov) {
-      rules.nesterov(size, out, w, sum, m, scale, pull, speed, mu);
-    } else {
-      rules.adam(size, out, w, sum, m, m + u.out.size(), factors);
-    }
-  });
+  step_by([&](const RuleCall& call) { run(call, level); }, optimizer, u, state, rate, decay);
 }
 
-void mean_step(const Update& u, Level level) { blend(u, level, 1.0F, static_cast<float>(u.scale)); }
+void mean_step(const Update& u, Level level) { run(mean_call(u), level); }
 
-void ema_step(const Update& u, double keep, Level level) {
-  CHECK(keep >= 0 && keep <= 1, "a moving average keeps a share between none and all");
-  blend(u, level, static_cast<float>(keep), static_cast<float>((1 - keep) * u.scale));
-}
+void ema_step(const Update& u, double keep, Level level) { run(ema_call(u, keep), level); }
 
-TensorStep::TensorStep(const Optimizer& optimizer, double decay, Level level)
-    : optimizer_(optimizer),
-      decay_(decay * optimizer.weight_decay),
-      level_(level),
-      parameters_(level),
-      direction_(level) {
+TensorCalls::TensorCalls(const Optimizer& optimizer, double decay)
+    : optimizer_(optimizer), decay_(decay * optimizer.weight_decay) {
   CHECK(needs_norms(optimizer), "only lars and lamb have steps of whole tensors");
 }
 
-// lamb leaves its direction in `out`, where finish() reads it.
-void TensorStep::measure(const Update& u, std::span<float> state) {
+std::optional<RuleCall> TensorCalls::measure(const Update& u, std::span<float> state) const {
   check(optimizer_, u, state);
   CHECK(u.last.empty(), "norms need the whole sum");
-  parameters_.add(u.parameters);
-  if (optimizer_.kind == Kind::lars) {
-    direction_.add(u.sum);
-    scale_ = u.scale;
-    return;
-  }
-  const std::size_t size = u.out.size();
-  rule_table(level_).lamb(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(),
-                          state.data() + size, moment_factors(optimizer_, u, 0, decay_));
-  direction_.add(u.out);
+  if (optimizer_.kind == Kind::lars) return std::nullopt;
+  RuleCall call = call_of(RuleCall::Rule::lamb, u);
+  call.m = state.data();
+  call.v = state.data() + call.size;
+  call.factors = moment_factors(optimizer_, u, 0, decay_);
+  return call;
 }
 
-double TensorStep::ratio() const {
-  const double w = std::sqrt(parameters_.total());
-  const double direction = scale_ * std::sqrt(direction_.total());
+std::span<const float> TensorCalls::direction(const Update& u) const {
+  return optimizer_.kind == Kind::lars ? u.sum : u.out;
+}
+
+double TensorCalls::ratio(double parameters, double directions, double scale) const {
+  const bool lars = optimizer_.kind == Kind::lars;
+  const double w = std::sqrt(parameters), direction = (lars ? scale : 1) * std::sqrt(directions);
   if (w == 0 || direction == 0) return 1;
-  return optimizer_.kind == Kind::lars ? optimizer_.trust * w / (direction + decay_ * w) : w / direction;
+  return lars ? optimizer_.trust * w / (direction + decay_ * w) : w / direction;
 }
 
-void TensorStep::finish(const Update& u, std::span<float> state, double rate, double ratio) const {
+RuleCall TensorCalls::finish(const Update& u, std::span<float> state, double rate, double ratio) const {
   check(optimizer_, u, state);
-  const std::size_t size = u.out.size();
-  const auto speed = static_cast<float>(rate * ratio);
-  if (optimizer_.kind == Kind::lamb)
-    return rule_table(level_).walk(size, u.out.data(), u.parameters.data(), speed);
-  rule_table(level_).lars(size, u.out.data(), u.parameters.data(), u.sum.data(), state.data(),
-                          static_cast<float>(u.scale), static_cast<float>(decay_), speed,
-                          static_cast<float>(optimizer_.momentum));
+  RuleCall call = call_of(RuleCall::Rule::walk, u);
+  call.rate = static_cast<float>(rate * ratio);
+  if (optimizer_.kind == Kind::lamb) return call;
+  call.rule = RuleCall::Rule::lars;
+  call.m = state.data();
+  call.decay = static_cast<float>(decay_);
+  call.momentum = static_cast<float>(optimizer_.momentum);
+  return call;
+}
+
+void TensorStep::measure(const Update& u, std::span<float> state) {
+  if (const auto measure = calls_.measure(u, state)) run(*measure, level_);
+  parameters_.add(u.parameters);
+  direction_.add(calls_.direction(u));
+  scale_ = u.scale;
 }
 
 }  // namespace steelyard::nn

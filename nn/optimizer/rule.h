@@ -37,10 +37,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 
 #include "core/layout.h"
 #include "core/processor.h"
+#include "nn/optimizer/rule_kernels.h"
 #include "nn/optimizer/vector.h"
 
 namespace steelyard::nn {
@@ -95,21 +98,54 @@ void step(const Optimizer& optimizer, const Update& update, std::span<float> sta
 void mean_step(const Update& update, Level level = cpu_level());
 void ema_step(const Update& update, double keep, Level level = cpu_level());
 
-// The step of lars and lamb for a tensor that spans several slices: measure() for each slice, in order; then
-// finish() for each, with the same update and state.
-class TensorStep {
+// The same, to be run elsewhere: what a step computes, for any rule but lars and lamb.
+[[nodiscard]] RuleCall step_call(const Optimizer& optimizer, const Update& update, std::span<float> state,
+                                 double rate, double decay);
+[[nodiscard]] RuleCall mean_call(const Update& update);
+[[nodiscard]] RuleCall ema_call(const Update& update, double keep);
+// Runs it on the processor.
+void run(const RuleCall& call, Level level = cpu_level());
+// As step(): gives its calls, one or two, to `run`.
+void step_by(const std::function<void(const RuleCall&)>& run, const Optimizer& optimizer,
+             const Update& update, std::span<float> state, double rate, double decay);
+
+// The calls of the step of lars and lamb for a tensor that spans several slices: for each slice, in order,
+// measure() if the rule has one, and then the squares of its parameters and of its direction; then finish()
+// for each, with the same update and state.
+class TensorCalls {
  public:
-  explicit TensorStep(const Optimizer& optimizer, double decay, Level level = cpu_level());
-  void measure(const Update& update, std::span<float> state);
-  [[nodiscard]] double ratio() const;
-  void finish(const Update& update, std::span<float> state, double rate, double ratio) const;
+  // `decay`: the range's factor on the optimizer's weight decay.
+  TensorCalls(const Optimizer& optimizer, double decay);
+  // lamb leaves its direction in `out`; lars computes nothing before the norms are known.
+  [[nodiscard]] std::optional<RuleCall> measure(const Update& update, std::span<float> state) const;
+  // What the second norm is of: with lars the sum, with lamb the direction.
+  [[nodiscard]] std::span<const float> direction(const Update& update) const;
+  // From the sums of squares of the tensor's parameters and directions, and the scale of its updates.
+  [[nodiscard]] double ratio(double parameters, double directions, double scale) const;
+  [[nodiscard]] RuleCall finish(const Update& update, std::span<float> state, double rate,
+                                double ratio) const;
 
  private:
   const Optimizer optimizer_;
   const double decay_;
+};
+
+// The same step, computed by the processor: measure() for each slice, in order; then finish() for each.
+class TensorStep {
+ public:
+  explicit TensorStep(const Optimizer& optimizer, double decay, Level level = cpu_level())
+      : calls_(optimizer, decay), level_(level), parameters_(level), direction_(level) {}
+  void measure(const Update& update, std::span<float> state);
+  [[nodiscard]] double ratio() const { return calls_.ratio(parameters_.total(), direction_.total(), scale_); }
+  void finish(const Update& update, std::span<float> state, double rate, double ratio) const {
+    run(calls_.finish(update, state, rate, ratio), level_);
+  }
+
+ private:
+  const TensorCalls calls_;
   const Level level_;
-  SquareSum parameters_, direction_;  // of w; of lars's sum, or lamb's r
-  double scale_ = 1;                  // of lars's sum
+  SquareSum parameters_, direction_;
+  double scale_ = 1;
 };
 
 }  // namespace steelyard::nn

@@ -1,6 +1,7 @@
 // The update rules as plain loops, which the compiler vectorises. They are bound by memory.
 #include <cstddef>
 
+#include "nn/optimizer/rule_elements.h"
 #include "nn/optimizer/rule_kernels.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
@@ -8,66 +9,63 @@ namespace {
 
 void sgd(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
          float scale, float decay, float rate) {
-  for (std::size_t i = 0; i < size; ++i) {
-    const float g = scale * sum[i] + decay * w[i];
-    out[i] = w[i] - rate * g;
-  }
+  for (std::size_t i = 0; i < size; ++i) out[i] = sgd_of(w[i], sum[i], scale, decay, rate);
 }
 
 void momentum(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
               float* __restrict m, float scale, float decay, float rate, float mu) {
   for (std::size_t i = 0; i < size; ++i) {
-    const float g = scale * sum[i] + decay * w[i];
-    m[i] = mu * m[i] + g;
-    out[i] = w[i] - rate * m[i];
+    const NextMoment next = momentum_of(w[i], sum[i], m[i], scale, decay, rate, mu);
+    m[i] = next.m;
+    out[i] = next.out;
   }
 }
 
 void nesterov(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
               float* __restrict m, float scale, float decay, float rate, float mu) {
   for (std::size_t i = 0; i < size; ++i) {
-    const float g = scale * sum[i] + decay * w[i];
-    m[i] = mu * m[i] + g;
-    out[i] = w[i] - rate * (g + mu * m[i]);
+    const NextMoment next = nesterov_of(w[i], sum[i], m[i], scale, decay, rate, mu);
+    m[i] = next.m;
+    out[i] = next.out;
   }
 }
 
 void lars(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
           float* __restrict m, float scale, float decay, float rate, float mu) {
   for (std::size_t i = 0; i < size; ++i) {
-    const float g = scale * sum[i] + decay * w[i];
-    m[i] = mu * m[i] + rate * g;
-    out[i] = w[i] - m[i];
+    const NextMoment next = lars_of(w[i], sum[i], m[i], scale, decay, rate, mu);
+    m[i] = next.m;
+    out[i] = next.out;
   }
 }
 
 void adam(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
           float* __restrict m, float* __restrict v, MomentFactors f) {
   for (std::size_t i = 0; i < size; ++i) {
-    const float g = f.scale * sum[i] + f.decay * w[i];
-    m[i] = f.beta1 * m[i] + f.fresh1 * g;
-    v[i] = f.beta2 * v[i] + f.fresh2 * g * g;
-    out[i] = f.keep * w[i] - f.rate * m[i] / (__builtin_sqrtf(v[i]) * f.correct2 + f.epsilon);
+    const NextMoments next = adam_of(w[i], sum[i], m[i], v[i], f);
+    m[i] = next.m;
+    v[i] = next.v;
+    out[i] = next.out;
   }
 }
 
 void lamb(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
           float* __restrict m, float* __restrict v, MomentFactors f) {
   for (std::size_t i = 0; i < size; ++i) {
-    const float g = f.scale * sum[i];
-    m[i] = f.beta1 * m[i] + f.fresh1 * g;
-    v[i] = f.beta2 * v[i] + f.fresh2 * g * g;
-    out[i] = f.correct1 * m[i] / (__builtin_sqrtf(v[i]) * f.correct2 + f.epsilon) + f.decay * w[i];
+    const NextMoments next = lamb_of(w[i], sum[i], m[i], v[i], f);
+    m[i] = next.m;
+    v[i] = next.v;
+    out[i] = next.out;
   }
 }
 
 void walk(std::size_t size, float* __restrict out, const float* __restrict w, float rate) {
-  for (std::size_t i = 0; i < size; ++i) out[i] = w[i] - rate * out[i];
+  for (std::size_t i = 0; i < size; ++i) out[i] = walk_of(w[i], out[i], rate);
 }
 
 void blend(std::size_t size, float* __restrict out, const float* __restrict w, const float* __restrict sum,
            float keep, float scale) {
-  for (std::size_t i = 0; i < size; ++i) out[i] = keep * w[i] + scale * sum[i];
+  for (std::size_t i = 0; i < size; ++i) out[i] = blend_of(w[i], sum[i], keep, scale);
 }
 
 }  // namespace

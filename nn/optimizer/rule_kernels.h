@@ -18,11 +18,24 @@ struct MomentFactors {
   float rate;  // adam: divided by 1 - beta1^t
 };
 
-struct Optimizer;
-struct Update;
-// For adam, adamw and lamb, for one step of a slice; `decay` is 0 in ranges without decay. Defined in
-// rule.cpp.
-MomentFactors moment_factors(const Optimizer& optimizer, const Update& update, double rate, double decay);
+// One sweep over a slice: what to compute, with all factors already rounded to floats. Made by rule.h, run by
+// the processor (run() there) or by a CUDA device (nn/cuda/optimizer_kernels.h). Pointers are to arrays of
+// `size` floats in the memory of whatever runs it, and all different; those that the rule does not need are
+// null.
+struct RuleCall {
+  enum class Rule : unsigned char { sgd, momentum, nesterov, lars, adam, lamb, walk, blend };
+
+  Rule rule = Rule::sgd;
+  std::size_t size = 0;
+  float* out = nullptr;
+  const float* w = nullptr;
+  const float* sum = nullptr;
+  const float* last = nullptr;  // added to the sum, if not null
+  float *m = nullptr, *v = nullptr;
+  float scale = 0, decay = 0, rate = 0;
+  float momentum = 0;       // blend: the share of w that is kept
+  MomentFactors factors{};  // of adam and lamb
+};
 
 struct RuleTable {
   // Per element; see rule.h. All pointers of one call must be to different buffers.

@@ -30,6 +30,12 @@ class SquareSum {
  public:
   explicit SquareSum(Level level = cpu_level()) : level_(level) {}
   void add(std::span<const float> x);
+  // The same, if add(chains, at) adds `size` elements elsewhere: element i to chains[(at + i) % 32].
+  template <class Add>
+  void add_by(std::size_t size, Add add) {
+    add(std::span(chains_), size_);
+    size_ += size;
+  }
   [[nodiscard]] double total() const;
 
  private:

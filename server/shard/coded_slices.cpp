@@ -10,7 +10,8 @@ namespace steelyard {
 
 DeltaSlice::DeltaSlice(FloatCode code, const SliceMemory& slice) : code_(code) {
   auto told = std::make_shared<std::vector<float>>(slice.place().size());
-  const std::span<const float> w = slice.current().floats(), missing = slice.last_slot();
+  const Blob now = slice.current(), slot = slice.copy_of(slice.slots() - 1);
+  const std::span<const float> w = now.floats(), missing = slot.floats();
   for (std::size_t i = 0; i < told->size(); ++i) (*told)[i] = w[i] + missing[i];
   const std::span<const float> view(*told);
   current_.whole = Blob::of_floats(std::move(told), view);
@@ -18,13 +19,16 @@ DeltaSlice::DeltaSlice(FloatCode code, const SliceMemory& slice) : code_(code) {
 }
 
 void DeltaSlice::advance(SliceMemory& slice) {
-  const std::span<const float> w = slice.current().floats(), before = current_.whole.floats();
-  const std::span<float> missing = slice.last_slot();
-  for (std::size_t i = 0; i < w.size(); ++i) missing[i] = w[i] - before[i];
-  Blob difference = encode(code_, missing);
+  const Blob now = slice.current();
+  const std::span<const float> w = now.floats(), before = current_.whole.floats();
+  Blob difference;
   auto told = std::make_shared<std::vector<float>>(w.size());
-  CHECK(add_decoded(code_, difference.bytes(), before, *told), "it has just been coded");
-  for (std::size_t i = 0; i < w.size(); ++i) missing[i] = (*told)[i] - w[i];
+  slice.change_last_slot([&](std::span<float> missing) {
+    for (std::size_t i = 0; i < w.size(); ++i) missing[i] = w[i] - before[i];
+    difference = encode(code_, missing);
+    CHECK(add_decoded(code_, difference.bytes(), before, *told), "it has just been coded");
+    for (std::size_t i = 0; i < w.size(); ++i) missing[i] = (*told)[i] - w[i];
+  });
   const std::span<const float> view(*told);
   previous_ = std::exchange(current_, {Blob::of_floats(std::move(told), view), std::move(difference)});
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nn/optimizer/vector.h"
-
 namespace steelyard {
 namespace {
 
@@ -20,11 +18,12 @@ constexpr std::uint64_t always = 64 << 20;  // bytes that may wait in any case, 
 
 }  // namespace
 
-std::optional<double> NormLimit::refused(std::size_t slice, std::span<const float> values, double weight) {
-  if (!nn::all_finite(values)) return 0;
+std::optional<double> NormLimit::refused(std::size_t slice, bool finite,
+                                         const std::function<double()>& squares, double weight) {
+  if (!finite) return 0;
   if (limit_ <= 0) return std::nullopt;
   Recent& recent = recent_.at(slice);
-  const double norm = std::sqrt(nn::sum_of_squares(values)) / weight;
+  const double norm = std::sqrt(squares()) / weight;
   if (recent.norms.size() >= enough) {
     const double usual = median_length(recent.norms);
     if (usual > 0 && norm > limit_ * usual) return norm / usual;

@@ -12,9 +12,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -34,8 +34,10 @@ class NormLimit {
   NormLimit(double limit, std::size_t slices) : limit_(limit), recent_(limit > 0 ? slices : 0) {}
 
   // Returns why to reject these values of a push: 0 if not finite, or the multiple of the usual length.
-  // Otherwise returns std::nullopt and adds them to the history. The weight must be above 0.
-  std::optional<double> refused(std::size_t slice, std::span<const float> values, double weight);
+  // Otherwise returns std::nullopt and adds them to the history. The weight must be above 0. `squares`
+  // computes the sum of squares of finite values; called only if lengths matter.
+  std::optional<double> refused(std::size_t slice, bool finite, const std::function<double()>& squares,
+                                double weight);
   // Whether any slice has a history.
   [[nodiscard]] bool knows_any() const;
 

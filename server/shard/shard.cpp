@@ -104,8 +104,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   first_ = borders[welcome.slot];
   for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
     slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], state_slots(job_),
-                         job_.sum_order == SumOrder::positions);
-    slices_.back().make_versions_in(options_.versions, job_.layout.size());
+                         job_.sum_order == SumOrder::positions, arithmetic_of(all[slice]));
   }
   norms_ = NormLimit(job_.gradient_limit, slices_.size());
   std::uint64_t bytes = 0;
@@ -116,6 +115,11 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   if (!slices_.empty()) loading_.emplace(slices_.size() * slots(), transfer_window);
   session_.welcomed(now, from_seconds(job_.heartbeat), from_seconds(job_.heartbeat_timeout));
   beat(out);
+}
+
+std::shared_ptr<nn::SliceArithmetic> Shard::arithmetic_of(const Slice& place) const {
+  if (options_.arithmetic) return options_.arithmetic(place, job_.layout.size());
+  return std::make_shared<nn::HostArithmetic>(place, options_.versions, job_.layout.size());
 }
 
 void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {
@@ -265,7 +269,9 @@ void Shard::handle(Time, NodeId from, const Push& push, Outbox& out) {
   if (!plain || !rule_->takes(push, *slice) || !round.contains(push.piece.positions) ||
       !on_grains(round, push.piece.positions, job_.grain))
     return malformed();
-  if (const auto excess = norms_.refused(push.slice - first_, plain->values.floats(), push.weight)) {
+  const auto squares = [&] { return slice->squares_of(plain->values); };
+  const bool finite = slice->all_finite(plain->values);
+  if (const auto excess = norms_.refused(push.slice - first_, finite, squares, push.weight)) {
     ++counts_.refused;
     return out.send<ToScheduler>(scheduler_node,
                                  GradientRejected{term_, push.piece, push.slice, from, *excess});

@@ -7,6 +7,7 @@
 // The sync mode's CloseRule defines how pushes become the next version (server/shard/close_rule.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,11 @@ class Shard {
     // Memory for versions, which other processes can read; shared by the shards of a process. Null: private
     // memory.
     std::shared_ptr<FlatPool> versions{};
+    // Makes the arithmetic of a slice of a model of `floats` values, on the shard's thread. Empty: the
+    // processor computes, with `versions`.
+    using MakeArithmetic =
+        std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, std::uint64_t floats)>;
+    MakeArithmetic arithmetic{};
     WorkerStates::MakeFile state_file{};  // for the state of workers; empty: it is kept in memory
   };
   // Counts of pushes since the start, and of other messages that were late, repeated or unknown.
@@ -129,6 +135,7 @@ class Shard {
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
   [[nodiscard]] bool sound(const Push& push);
+  [[nodiscard]] std::shared_ptr<nn::SliceArithmetic> arithmetic_of(const Slice& place) const;
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   bool send_part(StatePart part, Outbox& out);

@@ -5,53 +5,47 @@
 #include <set>
 
 #include "core/check.h"
-#include "nn/optimizer/vector.h"
 #include "protocol/limits.h"
 
 namespace steelyard {
-namespace {
-
-Blob blob_of(const FlatPool::Part& part) {
-  return {part.owner, std::as_bytes(std::span<const float>(part.values)), part.segment};
-}
-
-}  // namespace
-
-SliceMemory::SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered)
+SliceMemory::SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered,
+                         std::shared_ptr<nn::SliceArithmetic> arithmetic)
     : place_(place),
       range_(range),
       ordered_(ordered),
-      pool_(place.size()),
-      slots_(state_slots),
-      state_(slots_ * place.size()) {}
-
-void SliceMemory::make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats) {
-  versions_ = std::move(pool);
-  floats_ = floats;
+      changed_(place.size()),
+      arithmetic_(arithmetic ? std::move(arithmetic) : std::make_shared<nn::HostArithmetic>(place.size())),
+      slots_(state_slots) {
+  if (slots_ > 0) state_ = arithmetic_->zeros(slots_ * place.size());
 }
 
-FlatPool::Part SliceMemory::room(std::uint64_t steps) {
-  if (versions_) return versions_->take(floats_, place_.begin, place_.size(), steps);
-  const std::shared_ptr<FloatBuffer> buffer = pool_.take();
-  return {buffer, buffer->span(), nullptr};
+SliceMemory::Room SliceMemory::room(std::uint64_t steps) { return arithmetic_->version_room(steps); }
+
+Blob SliceMemory::frozen(const Room& room) {
+  if (auto device = arithmetic_->frozen(room)) return Blob(std::move(device));
+  return {room.owner, std::as_bytes(std::span<const float>(room.values)), room.segment};
 }
 
-bool SliceMemory::load(std::uint32_t slot, std::uint64_t version, std::uint64_t steps, const Blob& values) {
-  if (slot > slots_ || !values.holds_floats(place_.size())) return false;
-  if (slot == 0) {
+std::span<float> SliceMemory::slot(std::uint32_t number) const {
+  return state_.values.subspan((number - 1) * place_.size(), place_.size());
+}
+
+bool SliceMemory::load(std::uint32_t slot_number, std::uint64_t version, std::uint64_t steps,
+                       const Blob& values) {
+  if (slot_number > slots_ || !values.holds_floats(place_.size())) return false;
+  const Readable received = arithmetic_->read(values.values());
+  if (slot_number == 0 && !arithmetic_->needs_rooms()) {
     current_ = values;
-    if (versions_) {  // received values are in private memory
-      const FlatPool::Part own = room(steps);
-      std::ranges::copy(values.floats(), own.values.begin());
-      current_ = blob_of(own);
-    }
+  } else if (slot_number == 0) {
+    const Room own = room(steps);
+    arithmetic_->copy(own.values, received.values);
+    current_ = frozen(own);
   } else {
-    std::ranges::copy(values.floats(),
-                      state_.begin() + static_cast<std::ptrdiff_t>((slot - 1) * place_.size()));
+    arithmetic_->copy(slot(slot_number), received.values);
   }
   version_ = version;
   steps_ = steps;
-  slots_loaded_ |= 1U << slot;
+  slots_loaded_ |= 1U << slot_number;
   return true;
 }
 
@@ -89,87 +83,102 @@ void SliceMemory::accumulate(const Blob& values) {
 void SliceMemory::add_last() {
   if (last_.empty()) return;
   const Blob values = std::exchange(last_, {});
-  const std::span<float> so_far = sum_ ? sum_->span() : first_.floats_to_write_over();
-  if (!so_far.empty()) {
-    nn::add(so_far, values.floats());
-  } else {
-    sum_ = pool_.take();
-    nn::sum(sum_->span(), first_.floats(), values.floats());
-  }
+  const Readable last = arithmetic_->read(values.values());
+  const std::span<float> so_far = sum_ ? sum_->values : arithmetic_->in_place(first_.floats_to_write_over());
+  if (!so_far.empty()) return arithmetic_->add(so_far, last.values);
+  sum_ = arithmetic_->sum_room();
+  arithmetic_->sum(sum_->values, arithmetic_->read(first_.values()).values, last.values);
 }
 
-std::span<const float> SliceMemory::sum() const {
-  return sum_ ? std::as_const(*sum_).span() : first_.floats();
+SliceMemory::Readable SliceMemory::sum() const {
+  if (sum_) return {sum_->values, sum_->owner};
+  return arithmetic_->read(first_.values());
+}
+
+bool SliceMemory::all_finite(const Blob& values) const { return arithmetic_->all_finite(values.values()); }
+
+double SliceMemory::squares_of(const Blob& values) const {
+  nn::SquareSum squares;
+  arithmetic_->add_squares(arithmetic_->read(values.values()).values, squares);
+  return squares.total();
 }
 
 double SliceMemory::sum_of_squares() {
   add_what_waits();
   add_last();
   if (!takes_gradients()) return 0;
-  return nn::sum_of_squares(sum()) / (weight_ * weight_);
+  nn::SquareSum squares;
+  arithmetic_->add_squares(sum().values, squares);
+  return squares.total() / (weight_ * weight_);
 }
 
 void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scale) {
   CHECK(weight_ > 0, "a covered slice has a weight");
   add_what_waits();
   if (nn::needs_norms(optimizer)) add_last();
-  advance(stepped(optimizer, sum(), last_.floats(), rate, scale, weight_, weight_));
+  advance(stepped(optimizer, rate, scale, weight_, weight_));
 }
 
 void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimizer& optimizer, double rate,
                                  double scale) {
   const Range& range = tensor[0].range_;
-  nn::TensorStep step(optimizer, range.decay);
-  std::vector<FlatPool::Part> next;
-  const auto update = [&](const SliceMemory& slice, std::size_t i) {
-    return nn::Update{next[i].values, slice.current_.floats(), slice.sum(), scale / slice.weight_,
-                      slice.steps_};
+  const nn::TensorCalls calls(optimizer, range.decay);
+  nn::SquareSum parameters, directions;
+  struct Part {
+    Room next;
+    Readable w, sum;
+    nn::Update update{};
   };
+  std::vector<Part> parts;
   for (SliceMemory& slice : tensor) {
     CHECK(slice.weight_ == tensor[0].weight_ && slice.steps_ == tensor[0].steps_,
           "the slices of a tensor are covered by the same positions");
     slice.add_what_waits();
     slice.add_last();
-    next.push_back(slice.room(slice.steps_ + 1));
-    step.measure(update(slice, next.size() - 1), slice.state_);
+    Part& part = parts.emplace_back(
+        Part{slice.room(slice.steps_ + 1), slice.arithmetic_->read(slice.current_.values()), slice.sum()});
+    part.update = {part.next.values, part.w.values, part.sum.values, scale / slice.weight_, slice.steps_};
+    if (const auto measure = calls.measure(part.update, slice.state_.values))
+      slice.arithmetic_->run(*measure);
+    slice.arithmetic_->add_squares(part.update.parameters, parameters);
+    slice.arithmetic_->add_squares(calls.direction(part.update), directions);
   }
-  const double ratio = step.ratio();
+  const double ratio = calls.ratio(parameters.total(), directions.total(), parts[0].update.scale);
   for (std::size_t i = 0; i < tensor.size(); ++i) {
     SliceMemory& slice = tensor[i];
-    step.finish(update(slice, i), slice.state_, rate * range.rate, ratio);
+    slice.arithmetic_->run(calls.finish(parts[i].update, slice.state_.values, rate * range.rate, ratio));
     ++slice.steps_;
-    slice.advance(blob_of(next[i]));
+    slice.advance(slice.frozen(parts[i].next));
   }
 }
 
 // state_ may contain other state after the optimizer's. A push that is a part of an update is the same part
 // of a sum (Rule::mean divides by the whole weight). For running averages (ema) it is a full sample, and its
 // factor `keep` is chosen so that n parts of a round keep as much of the old average as one whole update.
-Blob SliceMemory::stepped(const nn::Optimizer& optimizer, std::span<const float> sum,
-                          std::span<const float> last, double rate, double scale, double weight,
+Blob SliceMemory::stepped(const nn::Optimizer& optimizer, double rate, double scale, double weight,
                           double whole) {
-  const FlatPool::Part next = room(steps_ + 1);
-  nn::Update update{next.values, current_.floats(), sum, scale / whole, steps_, last};
-  const std::span<float> its_state(state_.data(), nn::state_slots(optimizer) * place_.size());
+  const Room next = room(steps_ + 1);
+  const Readable w = arithmetic_->read(current_.values()), all = sum();
+  const Readable last = last_.empty() ? Readable{} : arithmetic_->read(last_.values());
+  nn::Update update{next.values, w.values, all.values, scale / whole, steps_, last.values};
+  const std::span<float> its_state = state_.values.first(nn::state_slots(optimizer) * place_.size());
+  const auto run = [&](const nn::RuleCall& call) { arithmetic_->run(call); };
   switch (range_.rule) {
     case Rule::step:
-      nn::step(optimizer, update, its_state, rate * range_.rate, range_.decay);
+      nn::step_by(run, optimizer, update, its_state, rate * range_.rate, range_.decay);
       break;
     case Rule::mean:
       update.scale = 1 / whole;  // clipping concerns gradients only
-      if (nn::steps_on_workers(optimizer)) {
-        nn::step(optimizer, update, {}, 0, 0);
-      } else {
-        nn::mean_step(update);
-      }
+      run(nn::steps_on_workers(optimizer) ? nn::step_call(optimizer, update, {}, 0, 0)
+                                          : nn::mean_call(update));
       break;
     case Rule::ema:
       update.scale = 1 / weight;
-      nn::ema_step(update, std::pow(range_.keep, weight / whole));
+      run(nn::ema_call(update, std::pow(range_.keep, weight / whole)));
       break;
   }
   ++steps_;
-  return blob_of(next);
+  return frozen(next);
 }
 
 SliceMemory SliceMemory::copy() const {
@@ -181,9 +190,9 @@ SliceMemory SliceMemory::copy() const {
 void SliceMemory::stand() { advance(Blob(current_)); }
 
 void SliceMemory::replace(const std::function<void(std::span<float>)>& make) {
-  const FlatPool::Part next = room(++steps_);
-  make(next.values);
-  current_ = blob_of(next);
+  const Room next = room(++steps_);
+  arithmetic_->change(next.values, false, make);
+  current_ = frozen(next);
 }
 
 bool SliceMemory::cover(std::uint64_t round, Interval positions) {
@@ -231,14 +240,14 @@ bool SliceMemory::owes_a_step() const {
 }
 
 void SliceMemory::step(const nn::Optimizer& optimizer, double rate, std::optional<double> whole) {
-  current_ = stepped(optimizer, sum(), last_.floats(), rate, 1, weight_, whole.value_or(weight_));
+  current_ = stepped(optimizer, rate, 1, weight_, whole.value_or(weight_));
   forget_sum();
 }
 
 Blob SliceMemory::changed(const std::function<void(std::span<float>)>& change) {
-  const std::shared_ptr<FloatBuffer> buffer = pool_.take();
+  const std::shared_ptr<FloatBuffer> buffer = changed_.take();
   change(buffer->span());
-  return blob_of({buffer, buffer->span(), nullptr});
+  return Blob::of_floats(buffer, buffer->span());
 }
 
 void SliceMemory::next_version() {
@@ -268,9 +277,16 @@ void SliceMemory::forget_sum() {
   sum_.reset();
 }
 
-Blob SliceMemory::copy_of(std::uint32_t slot) const {
-  return slot == 0 ? current_
-                   : Blob::copy_of(std::span(state_).subspan((slot - 1) * place_.size(), place_.size()));
+Blob SliceMemory::copy_of(std::uint32_t slot_number) const {
+  if (slot_number == 0) return current_;
+  auto copy = std::make_shared<std::vector<float>>(place_.size());
+  arithmetic_->copy_out(*copy, slot(slot_number));
+  const std::span<const float> view(*copy);
+  return Blob::of_floats(std::move(copy), view);
+}
+
+void SliceMemory::change_last_slot(const std::function<void(std::span<float>)>& change) {
+  arithmetic_->change(slot(slots_), true, change);
 }
 
 std::span<SliceMemory> closing_with(SliceMemory& slice, std::vector<SliceMemory>& all) {

@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "core/buffer_pool.h"
-#include "core/flat_pool.h"
 #include "core/interval.h"
 #include "core/layout.h"
 #include "nn/optimizer/rule.h"
+#include "nn/optimizer/slice_arithmetic.h"
 #include "protocol/blob.h"
 #include "protocol/messages.h"
 
@@ -30,10 +30,10 @@ namespace steelyard {
 class SliceMemory {
  public:
   // `state_slots`: buffers of optimizer state. With `ordered`, pushes are kept until the slice is covered and
-  // then added by position, so that the same pieces have the same sum, bit for bit.
-  SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false);
-  // Allocates versions in this pool from now on, at the slice's place in a model of `floats` values.
-  void make_versions_in(std::shared_ptr<FlatPool> pool, std::uint64_t floats);
+  // then added by position, so that the same pieces have the same sum, bit for bit. `arithmetic`: of this
+  // slice alone; null: the processor's, with versions in private memory.
+  SliceMemory(const Slice& place, const Range& range, std::uint32_t state_slots, bool ordered = false,
+              std::shared_ptr<nn::SliceArithmetic> arithmetic = nullptr);
 
   [[nodiscard]] const Slice& place() const { return place_; }
   // Whether it is a part of a tensor that is updated as a whole (apply_together).
@@ -88,7 +88,11 @@ class SliceMemory {
   // Squared norm of the average gradient: the sum of squares of sum / weight. 0 if pushes are not gradients.
   [[nodiscard]] double sum_of_squares();
 
-  // A slice at the same place with the same parameters, without optimizer state.
+  // These read the values of a push to this slice.
+  [[nodiscard]] bool all_finite(const Blob& values) const;
+  [[nodiscard]] double squares_of(const Blob& values) const;
+
+  // A slice at the same place with the same parameters, without optimizer state, computed by the processor.
   [[nodiscard]] SliceMemory copy() const;
   // Ends the round without a step: the next version equals the current one.
   void stand();
@@ -105,35 +109,32 @@ class SliceMemory {
   [[nodiscard]] Blob current() const { return current_; }
   [[nodiscard]] const std::optional<Blob>& previous() const { return previous_; }
   void release_previous() { previous_.reset(); }
-  // The last slot of state; empty without state.
-  [[nodiscard]] std::span<float> last_slot() {
-    return std::span(state_).last(state_.empty() ? 0 : place_.size());
-  }
-  [[nodiscard]] std::span<const float> last_slot() const {
-    return std::span(state_).last(state_.empty() ? 0 : place_.size());
-  }
+  // Replaces the last slot of state by what `change`, which gets the old values, leaves there.
+  void change_last_slot(const std::function<void(std::span<float>)>& change);
   [[nodiscard]] std::uint32_t slots() const { return 1 + slots_; }  // of state, parameters included
   // A slot's current values: parameters by reference, optimizer state as a copy.
   [[nodiscard]] Blob copy_of(std::uint32_t slot) const;
 
  private:
-  [[nodiscard]] FlatPool::Part room(std::uint64_t steps);  // for the values after this many steps
-  [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, std::span<const float> sum,
-                             std::span<const float> last, double rate, double scale, double weight,
+  using Room = nn::SliceArithmetic::Room;
+  using Readable = nn::SliceArithmetic::Readable;
+  [[nodiscard]] Room room(std::uint64_t steps);  // for the values after this many steps
+  [[nodiscard]] Blob frozen(const Room& room);
+  [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, double rate, double scale, double weight,
                              double whole);
   void accumulate(const Blob& values);
   void add_what_waits();
   void add_last();
   void advance(Blob next);
   void forget_sum();
-  [[nodiscard]] std::span<const float> sum() const;
+  [[nodiscard]] Readable sum() const;
+  [[nodiscard]] std::span<float> slot(std::uint32_t number) const;  // of state, from 1 on
 
   const Slice place_;
   const Range range_;
   const bool ordered_;
-  BufferPool pool_;                     // for sums, and for versions without versions_
-  std::shared_ptr<FlatPool> versions_;  // may be null
-  std::uint64_t floats_ = 0;            // of its buffers
+  BufferPool changed_;  // on the host
+  const std::shared_ptr<nn::SliceArithmetic> arithmetic_;
 
   std::uint64_t version_ = 0;
   std::uint64_t steps_ = 0;
@@ -141,7 +142,7 @@ class SliceMemory {
   Blob current_;
   std::optional<Blob> previous_;
   const std::uint32_t slots_;
-  std::vector<float> state_;  // slot after slot
+  Room state_;  // slot after slot
 
   // The open round. The first and the last push are kept as received: the last is added during the step, in
   // the same sweep over memory. Those between are added to the first in place, if it was received into memory
@@ -154,7 +155,7 @@ class SliceMemory {
   std::uint64_t gathered_ = 0;                  // positions in the sum
   double weight_ = 0;
   Blob first_, last_;
-  std::shared_ptr<FloatBuffer> sum_;
+  std::optional<Room> sum_;
 };
 
 // The slice, or all slices of its norm group: they close together and always have the same version.

@@ -86,6 +86,8 @@ const std::map<std::string, std::string> tested_elsewhere{
      "tests/nn/cuda/cuda_network_test.cpp: networks use all its functions"},
     {"nn/cuda/direct_conv2d.cu", "tests/nn/cuda/conv2d_test.cpp: the convolution of the host executor"},
     {"nn/cuda/host/fiber.cpp", "tests/nn/cuda/host/executor_test.cpp: each thread of a kernel is a fiber"},
+    {"nn/cuda/host/host_memory.cpp",
+     "tests/nn/cuda/host/runtime_test.cpp: memory, copies and streams of the executor"},
     {"nn/cuda/host/host_runtime.cpp",
      "tests/nn/cuda/host/runtime_test.cpp: memory, copies and streams of the executor"},
     {"nn/cuda/none/none.cpp", "none: reports that no device exists"},

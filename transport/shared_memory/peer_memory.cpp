@@ -61,7 +61,10 @@ std::shared_ptr<const PeerSegment> PeerSegment::open(std::uint32_t process, std:
   return head.mark == Segment::mark && head.name == name ? segment : nullptr;
 }
 
-PeerSegment::~PeerSegment() { munmap(const_cast<std::byte*>(base_), size_); }
+PeerSegment::~PeerSegment() {
+  lasting_.reset();
+  munmap(const_cast<std::byte*>(base_), size_);
+}
 
 std::optional<std::span<const std::byte>> PeerSegment::values(std::uint64_t offset,
                                                               std::uint64_t size) const {

@@ -12,7 +12,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
+#include "core/lasting_memory.h"
 #include "core/segment.h"
 
 namespace steelyard {
@@ -34,7 +36,8 @@ class PeerSegment {
   PeerSegment(const std::byte* base, std::size_t size) : base_(base), size_(size) {}
 
   const std::byte* const base_;
-  const std::size_t size_;  // of the file
+  const std::size_t size_;                                                    // of the file
+  std::optional<LastingMemory> lasting_{std::in_place, base_, size_, false};  // until it is unmapped
 };
 
 // The segments that one link has mapped. Each is mapped once for all connections, so parts of a buffer that

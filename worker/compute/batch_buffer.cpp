@@ -43,26 +43,16 @@ std::string SampleOrder::place(Position position) const {
               : "");
 }
 
-BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
-                         std::uint32_t targets)
+BatchBuffer::BatchBuffer(nn::Shape shape, std::uint32_t labels, BatchSizes sizes, std::uint32_t targets)
     : sample_size_(shape.size()),
       labels_each_(labels),
       targets_each_(targets),
       sizes_(std::move(sizes)),
-      inputs_(shape.size() * sizes_.at(0)),
+      inputs_(shape.size() * sizes_.largest()),
       scratch_(shape.size()),
-      labels_(labels_each_ * sizes_.at(0)),
-      targets_(targets_each_ * sizes_.at(0)),
-      positions_(sizes_.at(0)) {}
-
-// The smallest micro-batch size that holds this many samples; the largest if none does.
-std::uint32_t BatchBuffer::size_for(std::uint64_t samples) const {
-  std::uint32_t best = sizes_.front();
-  for (const std::uint32_t size : sizes_) {
-    if (size >= samples) best = size;
-  }
-  return best;
-}
+      labels_(labels_each_ * sizes_.largest()),
+      targets_(targets_each_ * sizes_.largest()),
+      positions_(sizes_.largest()) {}
 
 const nn::MicroBatch& BatchBuffer::fill(const SampleOrder& order, Interval positions) {
   begin(order, positions);
@@ -74,7 +64,7 @@ const nn::MicroBatch& BatchBuffer::begin(const SampleOrder& order, Interval posi
   // Callers have checked positions that come from another process.
   CHECK(positions.begin < positions.end && positions.end <= order.data().size(),
         "a micro-batch lies outside its data set");
-  const std::uint32_t size = size_for(positions.size());
+  const std::uint32_t size = sizes_.size_for(positions.size());
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, positions.size()));
   for (std::uint32_t i = 0; i < count; ++i) positions_[i] = positions.begin + i;
   // Padding is always the same, so results do not depend on the buffer's previous use.

@@ -13,6 +13,7 @@
 #include "core/buffer.h"
 #include "core/random.h"
 #include "protocol/messages.h"
+#include "worker/compute/batch_sizes.h"
 
 namespace steelyard {
 
@@ -58,16 +59,14 @@ class SampleOrder {
 
 // BatchBuffer: the memory of one micro-batch.
 //
-// n positions are divided into micro-batches of the largest size and a last one of the smallest size that
-// holds the rest. Its unused entries are padding: zero input, label 0, targets 0, position 0;
-// MicroBatch::count is the number of real samples.
+// Positions are divided into micro-batches by BatchSizes. Unused entries of the last one are padding: zero
+// input, label 0, targets 0, position 0; MicroBatch::count is the number of real samples.
 //
 // Belongs to one thread at a time, except for read(); reused without allocating.
 class BatchBuffer {
  public:
-  // `labels` and `targets`: per sample; `sizes`: of micro-batches, largest first.
-  BatchBuffer(nn::Shape shape, std::uint32_t labels, std::vector<std::uint32_t> sizes,
-              std::uint32_t targets = 0);
+  // `labels` and `targets`: per sample.
+  BatchBuffer(nn::Shape shape, std::uint32_t labels, BatchSizes sizes, std::uint32_t targets = 0);
 
   // Reads the samples of the first micro-batch of `positions` into this buffer, by SampleOrder::read(), and
   // has the data set prepare those that follow.
@@ -83,10 +82,8 @@ class BatchBuffer {
   [[nodiscard]] const nn::MicroBatch& batch() const { return batch_; }
 
  private:
-  [[nodiscard]] std::uint32_t size_for(std::uint64_t samples) const;
-
   const std::uint64_t sample_size_, labels_each_, targets_each_;
-  const std::vector<std::uint32_t> sizes_;
+  const BatchSizes sizes_;
   FloatBuffer inputs_, scratch_;
   std::vector<std::uint32_t> labels_;
   std::vector<float> targets_;

@@ -123,14 +123,15 @@ CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch
   batch.targets = from.targets != nullptr ? targets.data() : nullptr;
 }
 
-nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
-                              const FinalRange& on_final) {
-  // Before the first micro-batch is asked for, which starts the clock of the piece.
+void CheckedEngine::before_piece(const std::function<std::span<const float>()>& parameters) {
   if (comparison_.valid() && comparison_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     conclude();
-  if (kept_) begin_comparison(parameters);
+  if (kept_) begin_comparison(parameters());
+}
+
+const nn::MicroBatch* CheckedEngine::first_of(Samples& samples) {
   const nn::MicroBatch* const first = samples.next();
-  if (first == nullptr) return {};
+  if (first == nullptr) return nullptr;
   const bool enough = first->count >= std::min(samples_, least_samples);
   if (!comparison_.valid() && schedule_.due(clock_()) && enough) {
     kept_ = std::make_unique<KeptBatch>(model_, *first, std::min(samples_, first->count));
@@ -138,8 +139,42 @@ nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& sample
   } else {
     schedule_.pass();
   }
+  return first;
+}
+
+nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
+                              const FinalRange& on_final) {
+  return train_checked([&] { return parameters; }, samples,
+                       [&](Samples& all) { return engine_->train(parameters, all, gradient, on_final); });
+}
+
+nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) {
+  return train_checked(
+      [&] { return parameters.floats(); }, samples,
+      [&](Samples& all) { return engine_->device_trainer()->train_there(parameters, all, gradient); });
+}
+
+nn::Sums CheckedEngine::train_checked(const std::function<std::span<const float>()>& parameters,
+                                      Samples& samples, const std::function<nn::Sums(Samples&)>& train) {
+  before_piece(parameters);
+  const nn::MicroBatch* const first = first_of(samples);
+  if (first == nullptr) return {};
   Again all(first, samples);
-  return engine_->train(parameters, all, gradient, on_final);
+  return train(all);
+}
+
+bool CheckedEngine::Steps::begin(std::span<const float> parameters, std::span<float> moved) {
+  engine_.before_piece([&] { return parameters; });
+  begun_ = true;
+  return its().begin(parameters, moved);
+}
+
+nn::Sums CheckedEngine::Steps::train(Samples& samples) {
+  if (!std::exchange(begun_, false)) return its().train(samples);
+  const nn::MicroBatch* const first = engine_.first_of(samples);
+  if (first == nullptr) return {};
+  Again all(first, samples);
+  return its().train(all);
 }
 
 void CheckedEngine::settle() {

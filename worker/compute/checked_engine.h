@@ -16,7 +16,7 @@
 //
 // The CPU computes on a thread of its own while pieces go on, with copies; the engine computes before the
 // first micro-batch of the piece is asked for. So the time of a piece includes no part of a check but the
-// copy of some samples. (With local steps it includes the engine's part.)
+// copy of some samples. (With local steps on the host it includes the engine's part.)
 #pragma once
 
 #include <steelyard/engine.h>
@@ -32,10 +32,12 @@
 #include "core/device_name.h"
 #include "core/time.h"
 #include "worker/compute/check_schedule.h"
+#include "worker/compute/device_trainer.h"
+#include "worker/compute/local_trainer.h"
 
 namespace steelyard {
 
-class CheckedEngine final : public Engine {
+class CheckedEngine final : public Engine, public DeviceTrainer {
  public:
   // `name` of the device, for the message. `clock` is read on both threads.
   CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision, std::string name,
@@ -50,12 +52,29 @@ class CheckedEngine final : public Engine {
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return engine_->micro_batch_sizes();
   }
+  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
+    return engine_->micro_batch_seconds();
+  }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] LocalTrainer* local_trainer() override {
+    return engine_->local_trainer() != nullptr ? &steps_ : nullptr;
+  }
   [[nodiscard]] std::string description() const override { return engine_->description(); }
+  [[nodiscard]] DeviceTrainer* device_trainer() override {
+    return engine_->device_trainer() != nullptr ? this : nullptr;
+  }
+  // If the engine is a DeviceTrainer.
+  [[nodiscard]] bool has_here(const Blob& parameters) const override {
+    return engine_->device_trainer()->has_here(parameters);
+  }
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override;
+  nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
+    return engine_->device_trainer()->evaluate_there(parameters, samples);
+  }
 
   // Waits for the comparison that runs, if any, and throws as train() does then at the next piece.
   void settle();
@@ -77,6 +96,32 @@ class CheckedEngine final : public Engine {
     Duration cost{};  // of device and processor
   };
 
+  // Local steps where the engine makes them: checked as pieces are, by samples of the first step.
+  class Steps final : public LocalTrainer {
+   public:
+    explicit Steps(CheckedEngine& engine) : engine_(engine) {}
+    bool begin(std::span<const float> parameters, std::span<float> moved) override;
+    nn::Sums train(Samples& samples) override;
+    void step(std::span<const nn::LocalRange> ranges, bool first) override { its().step(ranges, first); }
+    void finish(std::span<float> moved, const FinalRange& on_final) override {
+      its().finish(moved, on_final);
+    }
+    void end() override { its().end(); }
+
+   private:
+    [[nodiscard]] LocalTrainer& its() const { return *engine_.engine_->local_trainer(); }
+    CheckedEngine& engine_;
+    bool begun_ = false;  // the first step was not yet trained
+  };
+
+  // Before the first micro-batch is asked for, which starts the clock of the piece. `parameters` returns
+  // those of the piece, on the host.
+  void before_piece(const std::function<std::span<const float>()>& parameters);
+  // The first micro-batch of a piece, some of which may be kept. Null if it has none.
+  const nn::MicroBatch* first_of(Samples& samples);
+  // Calls train(samples) with all samples.
+  nn::Sums train_checked(const std::function<std::span<const float>()>& parameters, Samples& samples,
+                         const std::function<nn::Sums(Samples&)>& train);
   void begin_comparison(std::span<const float> parameters);
   // On its own thread.
   [[nodiscard]] Comparison compare(const std::vector<float>& parameters, const KeptBatch& kept,
@@ -89,6 +134,7 @@ class CheckedEngine final : public Engine {
   const std::uint32_t samples_;  // per check
   const std::string name_;
   const std::function<Time()> clock_;
+  Steps steps_{*this};
   CheckSchedule schedule_;
   std::unique_ptr<KeptBatch> kept_;     // to be compared when the next piece begins
   bool beyond_ = false;                 // the last check exceeded the limit

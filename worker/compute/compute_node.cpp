@@ -12,6 +12,8 @@
 #include "nn/optimizer/vector.h"
 #include "protocol/sync_mode.h"
 #include "protocol/uncounted.h"
+#include "worker/compute/device_trainer.h"
+#include "worker/compute/piece_steps.h"
 #include "worker/compute/same_model.h"
 #include "worker/compute/workload.h"
 
@@ -59,11 +61,14 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       clip_norm_(job.sync.on_arrival ? job.clip_norm : 0),
       idle_reading_every_(from_seconds(std::max(0.5, job.heartbeat))),
       engine_(throttled(workload.make_engine(), std::move(throttle))),
+      device_trainer_(engine_->device_trainer()),
       micro_batch_(engine_->micro_batch_sizes().front()),
       description_(engine_->description()),
       gradients_(parameters_, gradients),
+      gradients_there_(std::make_shared<FlatPool>(gradients)),
       stepper_(job),
-      feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain,
+      feed_(std::move(workload.data), job.seed,
+            BatchSizes(engine_->micro_batch_sizes(), engine_->micro_batch_seconds(), job.grain), job.grain,
             Feed::threads_for(engine_->work_place(), allowed_cores())),
       inbox_(most_tasks) {
   throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
@@ -319,7 +324,36 @@ class ComputeNode::PieceSamples final : public Samples {
   bool abandoned_ = false;
 };
 
+bool ComputeNode::is_there(const Task& task) const {
+  return device_trainer_ != nullptr && clip_norm_ == 0 && !task.compute.trial &&
+         device_trainer_->has_here(task.compute.parameters);
+}
+
+void ComputeNode::compute_there(const Task& task) {
+  Piece piece = task.compute.piece;
+  PieceSamples samples(*this, task);
+  samples.allow(piece.positions.size());
+  nn::Sums sums;
+  if (piece.purpose == Purpose::evaluate) {
+    sums = device_trainer_->evaluate_there(task.compute.parameters, samples);
+  } else {
+    const auto on_final = [&](std::vector<std::shared_ptr<const DeviceValues>> values) {
+      if (samples.abandoned()) return;
+      std::vector<ToWorker> messages;
+      const double weight = engine_->weight().value_or(0);
+      for (std::uint32_t i = 0; i < values.size(); ++i)
+        messages.emplace_back(GradientReady{piece.round, piece.id, i, Blob(std::move(values[i])), weight});
+      post_(std::move(messages));
+    };
+    sums =
+        device_trainer_->train_there(task.compute.parameters, samples, {slices_, gradients_there_, on_final});
+    piece.positions.end = samples.end();
+  }
+  if (!samples.abandoned()) post_({answer(piece, samples.seconds_worked(), sums)});
+}
+
 void ComputeNode::compute(const Task& task) {
+  if (is_there(task)) return compute_there(task);
   Piece piece = task.compute.piece;
   const std::span<const float> parameters = task.compute.parameters.floats();
   PieceSamples samples(*this, task);
@@ -346,8 +380,7 @@ void ComputeNode::compute(const Task& task) {
 // The time includes the steps. Sums are the average of one pass.
 void ComputeNode::compute_locally(const Task& task) {
   const Piece& piece = task.compute.piece;
-  const Gradient moved = gradients_.take(), gradient = gradients_.take();
-  stepper_.begin(piece, task.compute.parameters.floats(), moved->span());
+  PieceSteps all(*engine_, stepper_, gradients_, piece, task.compute.parameters.floats());
   PieceSamples samples(*this, task);
   nn::Sums sums;
   double weight = 0;
@@ -358,14 +391,14 @@ void ComputeNode::compute_locally(const Task& task) {
     const std::uint64_t size = part_of(piece.positions, step, piece.local, grain_).size();
     if (size == 0) continue;
     samples.allow(size);
-    const nn::Sums its =
-        engine_->train(stepper_.parameters(), samples, gradient->span(), [](std::uint64_t, std::uint64_t) {});
+    const nn::Sums its = all.train(samples);
     counted = counted && its.correct != uncounted;
     sums += its;
     if (samples.abandoned()) return;
-    stepper_.step(gradient->span(), weight_of(size), pass, step);
+    all.step(weight_of(size), pass, step);
     weight += weight_of(size);
   }
+  const Gradient& moved = all.finish();
   finals_.begin();
   sums.loss /= static_cast<double>(piece.local.passes);
   sums.correct = counted ? sums.correct / piece.local.passes : uncounted;

@@ -28,6 +28,9 @@
 // If pushes are applied on arrival, no server has the gradient of a whole round. If the job clips gradients,
 // this class then clips each piece's mean gradient, and all GradientReady come at the end, too.
 //
+// If a part of the parameters is on the engine's device, all GradientReady come together and hold values
+// there (worker/compute/device_trainer.h).
+//
 // The engine (include/steelyard/engine.h) computes. This class does what all engines share: order of work,
 // samples, slices, local steps, clipping, timing.
 //
@@ -48,6 +51,7 @@
 
 #include "core/buffer_pool.h"
 #include "core/error.h"
+#include "core/flat_pool.h"
 #include "protocol/messages.h"
 #include "worker/compute/feed.h"
 #include "worker/compute/load_window.h"
@@ -108,6 +112,8 @@ class ComputeNode {
   void compute_trial(const Task& task);
   void compute_any(const Task& task);
   void compute(const Task& task);
+  void compute_there(const Task& task);
+  [[nodiscard]] bool is_there(const Task& task) const;
   void compute_locally(const Task& task);
   [[nodiscard]] std::vector<ToWorker> messages_of(const Piece& piece, const Gradient& values,
                                                   const std::vector<std::uint32_t>& slices) const;
@@ -140,9 +146,11 @@ class ComputeNode {
   // The computing thread.
   std::unique_ptr<Engine> engine_;              // made on the worker's thread
   const ThrottledEngine* throttled_ = nullptr;  // engine_, if it is throttled
+  DeviceTrainer* const device_trainer_;         // engine_, or null
   const std::uint64_t micro_batch_;             // the engine's largest
   const std::string description_;
   BufferPool gradients_;
+  const std::shared_ptr<FlatPool> gradients_there_;  // copies on the host of those that stay on a device
   FinalSlices finals_{slices_};
   LocalStepper stepper_;
   std::optional<OwnState> own_state_;  // if workers take the steps; made on the worker's thread

@@ -6,8 +6,14 @@
 #include "core/time.h"
 #include "nn/cpu/onednn.h"
 #include "nn/cuda/cuda_network.h"
+#include "nn/cuda/device_arithmetic.h"
+#include "nn/cuda/micro_batch_choice.h"
+#include "nn/cuda/runtime.h"
 #include "nn/cuda_devices.h"
+#include "protocol/sliced_values.h"
 #include "worker/compute/checked_engine.h"
+#include "worker/compute/device_trainer.h"
+#include "worker/compute/local_trainer.h"
 
 namespace steelyard {
 
@@ -58,26 +64,60 @@ std::uint64_t CpuEngine::bytes() const {
 
 namespace {
 
-class CudaEngine final : public Engine {
+// The slices of a version, where they are.
+std::vector<nn::cuda::Network::Placed> placed(const Blob& parameters) {
+  const auto* const sliced = dynamic_cast<const SlicedValues*>(parameters.device().get());
+  if (sliced == nullptr) return {{0, parameters.values()}};
+  std::vector<nn::cuda::Network::Placed> all;
+  for (const auto& [slice, values] : sliced->parts()) all.push_back({slice.begin, values.values()});
+  return all;
+}
+
+class CudaEngine final : public Engine, public DeviceTrainer {
  public:
   CudaEngine(const nn::Model& model, unsigned index)
-      : network_(model, index), monitor_(nn::monitor_of(index)) {}
+      : chosen_(nn::cuda::choose_network(model, index)), monitor_(nn::monitor_of(index)) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
-    network_.begin(parameters);
+    const AtEnd end(network_);
+    network_.begin(parameters, gradient);
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
     return network_.finish(gradient, on_final);
   }
 
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
+    const AtEnd end(network_);
     network_.begin(parameters);
     while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);
     return network_.finish({}, {});
   }
 
+  [[nodiscard]] DeviceTrainer* device_trainer() override { return this; }
+  [[nodiscard]] bool has_here(const Blob& parameters) const override {
+    return parameters.device() && network_.has_here(placed(parameters));
+  }
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override {
+    const AtEnd end(network_);
+    network_.begin_there(placed(parameters));
+    while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
+    return network_.finish_there({gradient.slices, gradient.host, gradient.on_final});
+  }
+  nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
+    const AtEnd end(network_);
+    network_.begin_there(placed(parameters));
+    while (const nn::MicroBatch* batch = samples.next()) network_.evaluate(*batch);
+    return network_.finish_there({});
+  }
+  [[nodiscard]] LocalTrainer* local_trainer() override { return &steps_; }
+
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return network_.micro_batch_sizes();
+  }
+  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
+    std::vector<double> seconds;
+    for (const nn::cuda::MicroBatchTime& it : chosen_.times) seconds.push_back(it.seconds);
+    return seconds;
   }
   [[nodiscard]] std::uint64_t bytes() const override { return network_.bytes(); }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
@@ -94,9 +134,47 @@ class CudaEngine final : public Engine {
   }
 
  private:
+  // However a piece ends, the device no longer uses its memory then.
+  class AtEnd {
+   public:
+    explicit AtEnd(nn::cuda::Network& network) : network_(network) {}
+    ~AtEnd() { network_.abandon(); }
+    AtEnd(const AtEnd&) = delete;
+    AtEnd& operator=(const AtEnd&) = delete;
+
+   private:
+    nn::cuda::Network& network_;
+  };
+  class Steps final : public LocalTrainer {
+   public:
+    explicit Steps(nn::cuda::Network& network) : network_(network) {}
+    bool begin(std::span<const float> parameters, std::span<float> moved) override {
+      try {
+        network_.begin_steps(parameters, moved);
+      } catch (const nn::cuda::OutOfMemory&) {
+        return false;
+      }
+      return true;
+    }
+    nn::Sums train(Samples& samples) override {
+      while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
+      return network_.finish_gradient();
+    }
+    void step(std::span<const nn::LocalRange> ranges, bool first) override { network_.step(ranges, first); }
+    void finish(std::span<float> moved, const FinalRange& on_final) override {
+      network_.finish_steps(moved, on_final);
+    }
+    void end() override { network_.abandon(); }
+
+   private:
+    nn::cuda::Network& network_;
+  };
+
   static constexpr Duration reading_age = std::chrono::milliseconds(100);
 
-  nn::cuda::Network network_;
+  const nn::cuda::ChosenNetwork chosen_;
+  nn::cuda::Network& network_ = *chosen_.network;
+  Steps steps_{network_};
   const std::unique_ptr<nn::GpuMonitor> monitor_;  // may be null
   DeviceReading reading_;
   Time next_reading_{};
@@ -110,6 +188,10 @@ std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& d
   own.multiply_in(precision);
   return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number), model, precision,
                                          name(device));
+}
+
+DeviceArithmetic make_device_arithmetic(const Device& device, std::shared_ptr<FlatPool> host) {
+  return nn::cuda::arithmetic_on(device.number, std::move(host));
 }
 
 }  // namespace steelyard

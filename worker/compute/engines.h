@@ -4,11 +4,13 @@
 #include <steelyard/engine.h>
 #include <steelyard/model.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "core/device_name.h"
 #include "nn/network.h"
+#include "nn/optimizer/slice_arithmetic.h"
 
 namespace steelyard {
 
@@ -35,5 +37,12 @@ class CpuEngine final : public Engine {
 // must exist on this machine (worker/compute/device_choice.h) and must not be the CPU. Throws Failure
 // (configuration) for models that the device cannot compute.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
+
+// The arithmetic of a shard on such a device (nn/cuda/device_arithmetic.h): makes that of each slice of a
+// model of `floats` values, on the shard's thread. `host`: for copies of versions that other processes read;
+// null: private memory.
+using DeviceArithmetic =
+    std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, std::uint64_t floats)>;
+DeviceArithmetic make_device_arithmetic(const Device& device, std::shared_ptr<FlatPool> host);
 
 }  // namespace steelyard

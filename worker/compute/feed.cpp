@@ -7,9 +7,9 @@
 
 namespace steelyard {
 
-Feed::Slot::Slot(const DataSet& data, const std::vector<std::uint32_t>& sizes)
+Feed::Slot::Slot(const DataSet& data, const BatchSizes& sizes)
     : buffer(data.shape(), data.labels(), sizes, data.targets()),
-      outcomes_((sizes.at(0) + part_size - 1) / part_size),
+      outcomes_((sizes.largest() + part_size - 1) / part_size),
       unfinished_(0) {}
 
 void Feed::Slot::expect_parts(std::uint32_t count) {
@@ -36,8 +36,7 @@ bool Feed::Slot::wait() const {
   return std::ranges::all_of(outcomes_, [](const Outcome& part) { return part.state == State::read; });
 }
 
-Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain,
-           unsigned threads)
+Feed::Feed(DataSets data, std::uint64_t seed, const BatchSizes& sizes, std::uint64_t grain, unsigned threads)
     : data_(std::move(data)),
       seed_(seed),
       grain_(grain),
@@ -45,7 +44,7 @@ Feed::Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& 
       requests_(most_requests),
       free_(ahead),
       ready_(ahead),
-      parts_(ahead * (sizes.at(0) / part_size + 1)),
+      parts_(ahead * (sizes.largest() / part_size + 1)),
       scratch_(data_.train->shape().size()) {
   CHECK(threads > 0, "a feed without a thread");
   for (std::size_t i = 0; i < ahead; ++i) {

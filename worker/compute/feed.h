@@ -65,9 +65,9 @@ class Feed {
   static constexpr std::uint32_t part_size = 32;      // samples that a thread reads at a time
   static constexpr unsigned most_threads = 4;         // beside a device
 
-  // `sizes`: Engine::micro_batch_sizes(). `grain`: of the job; local steps are multiples of it. `threads`: at
-  // least one, which read samples.
-  Feed(DataSets data, std::uint64_t seed, const std::vector<std::uint32_t>& sizes, std::uint64_t grain = 1,
+  // `sizes`: of the engine. `grain`: of the job; local steps are multiples of it. `threads`: at least one,
+  // which read samples.
+  Feed(DataSets data, std::uint64_t seed, const BatchSizes& sizes, std::uint64_t grain = 1,
        unsigned threads = 1);
   ~Feed();
   Feed(const Feed&) = delete;
@@ -93,7 +93,7 @@ class Feed {
   // A micro-batch and the state of its parts.
   class Slot {
    public:
-    Slot(const DataSet& data, const std::vector<std::uint32_t>& sizes);
+    Slot(const DataSet& data, const BatchSizes& sizes);
 
     BatchBuffer buffer;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -49,28 +50,6 @@ std::string_view before(char sign, std::string_view text, std::string_view& rest
   return text.substr(0, at);
 }
 
-// The factors of a step that are the same for every float of a range.
-struct Factors {
-  float gradient = 0, decay = 0, momentum = 0, moved = 0, local = 0;
-};
-
-// One sweep, without branches inside.
-template <bool first, bool nesterov>
-void sweep(const Factors& f, std::span<const float> gradient, std::span<float> local,
-           std::span<float> momentum, std::span<float> moved) {
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    float g = f.gradient * gradient[i];
-    if (f.decay != 0) g += f.decay * local[i];
-    const float m = first ? g : f.momentum * momentum[i] + g;
-    const float s = nesterov ? g + f.momentum * m : m;
-    momentum[i] = m;
-    moved[i] = first ? f.moved * s : moved[i] + f.moved * s;
-    local[i] -= f.local * s;
-  }
-}
-
-std::size_t size_for(const Job& job) { return job.sync.is_local() ? job.layout.size() : 0; }
-
 }  // namespace
 
 std::optional<StepFunction> StepFunction::read(std::string_view text, double least, double most) {
@@ -114,14 +93,10 @@ LocalStepper::LocalStepper(const Job& job)
       schedule_(job.schedule),
       samples_(job.train_samples),
       clip_norm_(job.clip_norm),
-      equal_weights_(job.sync.equal_weights),
-      local_(size_for(job)),
-      kept_(size_for(job)) {}
+      equal_weights_(job.sync.equal_weights) {}
 
-void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved) {
-  CHECK(moved.size() == local_.size(), "local steps in a job that has none");
+void LocalStepper::begin(const Piece& piece) {
   piece_ = piece;
-  moved_ = moved;
   weight_ = equal_weights_ ? 1.0 : static_cast<double>(piece.positions.size());
   unit_ = round_rate(schedule_, samples_, piece.epoch, piece.whole, piece.local);
   steps_ = {steps_of(piece.local, piece.positions.size()), piece.local.passes};
@@ -129,58 +104,65 @@ void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, 
   walked_ = walk(optimizer_, scaled_to) / walk(optimizer_, steps_.steps);
   repeated_ = static_cast<double>(scaled_to) / static_cast<double>(steps_.steps);
   first_ = true;
-  std::ranges::copy(parameters, local_.data());
+}
+
+void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved) {
+  CHECK(moved.size() == layout_.size(), "local steps in a job that has none");
+  begin(piece);
+  moved_ = moved;
+  if (!buffers_) buffers_.emplace(layout_.size());
+  std::ranges::copy(parameters, buffers_->local.data());
 }
 
 void LocalStepper::step(std::span<const float> gradient, double weight, std::uint64_t pass,
                         std::uint64_t step) {
-  const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, steps_, pass, step);
-  const double scale = weight_ / weight * nn::clipping(layout_, gradient, weight, clip_norm_);
-  for (const Range& range : layout_.ranges) {
-    const std::span<const float> its = gradient.subspan(range.begin, range.end - range.begin);
-    if (range.rule == Rule::step) step_range(range, its, scale, rate);
-    if (range.rule == Rule::mean) mean_range(range, its, weight);
-    if (range.rule == Rule::ema) ema_range(range, its, weight);
-  }
-  first_ = false;
+  const Numbers next = numbers(nn::clipping(layout_, gradient, weight, clip_norm_), weight, pass, step);
+  nn::local_step(next.ranges, next.first, gradient, buffers_->local.span(), buffers_->kept.span(), moved_);
 }
 
-void LocalStepper::step_range(const Range& range, std::span<const float> gradient, double scale,
-                              double rate) {
+LocalStepper::Numbers LocalStepper::numbers(double clipping, double weight, std::uint64_t pass,
+                                            std::uint64_t step) {
+  const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, steps_, pass, step);
+  ranges_.clear();
+  for (const Range& range : layout_.ranges) {
+    if (range.rule == Rule::step) ranges_.push_back(stepped(range, weight_ / weight * clipping, rate));
+    if (range.rule == Rule::mean) ranges_.push_back(mean(range, weight));
+    if (range.rule == Rule::ema) ranges_.push_back(ema(range, weight));
+  }
+  return {ranges_, std::exchange(first_, false)};
+}
+
+nn::LocalRange LocalStepper::stepped(const Range& range, double scale, double rate) const {
   const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
   const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
   const double decay = weight_ * optimizer_.weight_decay * range.decay;
-  const Factors factors{static_cast<float>(scale), static_cast<float>(decay),
-                        static_cast<float>(plain ? 0 : optimizer_.momentum),
-                        // A rate that is always zero: nothing moves, and the unit does not matter.
-                        static_cast<float>(walked_ * (unit_ > 0 ? rate / unit_ : 1)),
-                        static_cast<float>(rate * range.rate / weight_)};
-  const auto part = [&](auto whole) { return whole.subspan(range.begin, gradient.size()); };
-  const auto work = first_ ? (nesterov ? sweep<true, true> : sweep<true, false>)
-                           : (nesterov ? sweep<false, true> : sweep<false, false>);
-  work(factors, gradient, part(local_.span()), part(kept_.span()), part(moved_));
+  return {range.begin,
+          range.end,
+          nesterov ? nn::LocalRange::Kind::nesterov : nn::LocalRange::Kind::momentum,
+          {.gradient = static_cast<float>(scale),
+           .decay = static_cast<float>(decay),
+           .momentum = static_cast<float>(plain ? 0 : optimizer_.momentum),
+           // A rate that is always zero: nothing moves, and the unit does not matter.
+           .moved = static_cast<float>(walked_ * (unit_ > 0 ? rate / unit_ : 1)),
+           .local = static_cast<float>(rate * range.rate / weight_)}};
 }
 
-void LocalStepper::mean_range(const Range& range, std::span<const float> sum, double samples) {
-  const auto scale = static_cast<float>(repeated_ * weight_ / samples),
-             share = static_cast<float>(1 / samples);
-  float *local = local_.data() + range.begin, *moved = moved_.data() + range.begin;
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    moved[i] = scale * sum[i] + (first_ ? 0 : moved[i]);
-    local[i] += share * sum[i];
-  }
+nn::LocalRange LocalStepper::mean(const Range& range, double samples) const {
+  return {
+      range.begin,
+      range.end,
+      nn::LocalRange::Kind::mean,
+      {.moved = static_cast<float>(repeated_ * weight_ / samples), .local = static_cast<float>(1 / samples)}};
 }
 
-void LocalStepper::ema_range(const Range& range, std::span<const float> sum, double samples) {
-  const auto scale = static_cast<float>(weight_ / samples), weight = static_cast<float>(weight_);
-  const auto keep = static_cast<float>(range.keep), fresh = static_cast<float>((1 - range.keep) / weight_);
-  float *local = local_.data() + range.begin, *moved = moved_.data() + range.begin;
-  float* w = kept_.data() + range.begin;
-  for (std::size_t i = 0; i < sum.size(); ++i) {
-    if (first_) w[i] = local[i];
-    moved[i] = scale * sum[i] + (first_ ? 0 : keep * (moved[i] - weight * w[i]));
-    local[i] = keep * w[i] + fresh * moved[i];
-  }
+nn::LocalRange LocalStepper::ema(const Range& range, double samples) const {
+  return {range.begin,
+          range.end,
+          nn::LocalRange::Kind::ema,
+          {.gradient = static_cast<float>(weight_ / samples),
+           .decay = static_cast<float>(weight_),
+           .momentum = static_cast<float>(range.keep),
+           .local = static_cast<float>((1 - range.keep) / weight_)}};
 }
 
 }  // namespace steelyard

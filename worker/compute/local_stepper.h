@@ -33,7 +33,9 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/lasting_memory.h"
 #include "core/layout.h"
+#include "nn/optimizer/local_step.h"
 #include "protocol/job.h"
 #include "protocol/messages.h"
 
@@ -88,12 +90,23 @@ class LocalStepper {
   void begin(const Piece& piece, std::span<const float> parameters, std::span<float> moved);
   // Makes the piece's next step. `gradient` is the sum over positions with this total weight.
   void step(std::span<const float> gradient, double weight, std::uint64_t pass, std::uint64_t step);
-  [[nodiscard]] std::span<const float> parameters() const { return local_.span(); }
+  [[nodiscard]] std::span<const float> parameters() const { return buffers_->local.span(); }
+
+  [[nodiscard]] bool clips() const { return clip_norm_ > 0; }  // gradients of steps
+
+  // For steps that are made elsewhere, on a device: starts a piece, and returns the numbers of its next step.
+  void begin(const Piece& piece);
+  struct Numbers {
+    std::span<const nn::LocalRange> ranges;  // valid until the next call
+    bool first = false;                      // step of the piece
+  };
+  // `clipping`: the factor that shortens the gradient, at most 1.
+  Numbers numbers(double clipping, double weight, std::uint64_t pass, std::uint64_t step);
 
  private:
-  void step_range(const Range& range, std::span<const float> gradient, double scale, double rate);
-  void mean_range(const Range& range, std::span<const float> sum, double samples);
-  void ema_range(const Range& range, std::span<const float> sum, double samples);
+  [[nodiscard]] nn::LocalRange stepped(const Range& range, double scale, double rate) const;
+  [[nodiscard]] nn::LocalRange mean(const Range& range, double samples) const;
+  [[nodiscard]] nn::LocalRange ema(const Range& range, double samples) const;
 
   const Layout layout_;
   const nn::Optimizer optimizer_;
@@ -101,8 +114,14 @@ class LocalStepper {
   const std::uint64_t samples_;
   const double clip_norm_;
   const bool equal_weights_;
-  FloatBuffer local_;  // empty without local steps, as is the next
-  FloatBuffer kept_;   // momentum; for an ema range, w
+  struct Buffers {
+    explicit Buffers(std::size_t size) : local(size), kept(size) {}
+    FloatBuffer local;
+    FloatBuffer kept;  // momentum; for an ema range, w
+    LastingMemory lasting{local.data(), local.size() * sizeof(float), true};
+  };
+  std::optional<Buffers> buffers_;  // since the first step that is made here
+  std::vector<nn::LocalRange> ranges_;
 
   // State of the current piece.
   std::span<float> moved_;

@@ -78,6 +78,9 @@ class ThrottledEngine final : public Engine {
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return engine_->micro_batch_sizes();
   }
+  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
+    return engine_->micro_batch_seconds();
+  }
   [[nodiscard]] std::optional<double> weight() const override { return engine_->weight(); }
   [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override;

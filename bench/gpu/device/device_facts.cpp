@@ -34,9 +34,4 @@ std::vector<std::pair<std::string, std::string>> native_facts() {
           {"cuDNN", both(CUDNN_VERSION, cudnnGetVersion())}};
 }
 
-RegisteredMemory::RegisteredMemory(void* data, std::uint64_t bytes) : data_(data) {
-  nn::cuda::check(cudaHostRegister(data, bytes, cudaHostRegisterDefault), "register memory of the host");
-}
-RegisteredMemory::~RegisteredMemory() { cudaHostUnregister(data_); }
-
 }  // namespace steelyard::bench

@@ -6,7 +6,4 @@ std::vector<std::pair<std::string, std::string>> native_facts() {
   return {{"device", "the host executor; it has no libraries and no driver"}};
 }
 
-RegisteredMemory::RegisteredMemory(void* data, std::uint64_t) : data_(data) {}
-RegisteredMemory::~RegisteredMemory() = default;
-
 }  // namespace steelyard::bench

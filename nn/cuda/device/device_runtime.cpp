@@ -64,11 +64,35 @@ PinnedMemory::PinnedMemory(std::uint64_t bytes) : bytes_(bytes) {
 }
 PinnedMemory::~PinnedMemory() { cudaFreeHost(data_); }
 
+std::unique_ptr<HostRegistration> HostRegistration::make(const void* data, std::uint64_t bytes,
+                                                         bool writable) {
+  int device = 0, read_only = 1;
+  check(cudaGetDevice(&device), "be named");
+  if (!writable) {
+    check(cudaDeviceGetAttribute(&read_only, cudaDevAttrHostRegisterReadOnlySupported, device),
+          "report its properties");
+  }
+  ++calls_of_this_thread().allocations;
+  const unsigned flags = cudaHostRegisterPortable | (writable ? 0U : cudaHostRegisterReadOnly);
+  if (read_only == 0 || cudaHostRegister(const_cast<void*>(data), bytes, flags) != cudaSuccess) {
+    cudaGetLastError();  // clears the error, or it would be reported again
+    return nullptr;
+  }
+  return std::unique_ptr<HostRegistration>(new HostRegistration(data, device));
+}
+// On a thread that has chosen no device, CUDA would initialise device 0, which takes hundreds of MB there.
+HostRegistration::~HostRegistration() {
+  cudaSetDevice(device_);
+  cudaHostUnregister(const_cast<void*>(data_));
+  cudaGetLastError();  // at the end of the process the driver may be gone
+}
+
 struct Stream::Impl {
   cudaStream_t stream = nullptr;
 };
 struct Event::Impl {
   cudaEvent_t event = nullptr;
+  bool outside = false;
 };
 struct Graph::Impl {
   cudaGraphExec_t graph = nullptr;
@@ -91,8 +115,22 @@ void Stream::fill_zero(void* to, std::uint64_t bytes) {
   if (bytes > 0) check(cudaMemsetAsync(to, 0, bytes, impl_->stream), "fill memory");
 }
 
+namespace {
+
+bool capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &state), "report a capture");
+  return state != cudaStreamCaptureStatusNone;
+}
+
+}  // namespace
+
+// CUDA refuses the flags for events of graphs outside of captures.
 void Stream::wait(const Event& event) {
-  check(cudaStreamWaitEvent(impl_->stream, event.impl().event), "wait for an event");
+  const bool of_graph = event.impl().outside && capturing(impl_->stream);
+  check(cudaStreamWaitEvent(impl_->stream, event.impl().event,
+                            of_graph ? cudaEventWaitExternal : cudaEventWaitDefault),
+        "wait for an event");
 }
 void Stream::synchronize() {
   ++calls_of_this_thread().stream_waits;
@@ -132,11 +170,18 @@ void Stream::run(const Graph& graph) {
 
 void Stream::add(std::function<void()>) { CHECK(false, "a function of the host does not run on a device"); }
 
-Event::Event() : impl_(std::make_unique<Impl>()) { check(cudaEventCreate(&impl_->event), "make an event"); }
+Event::Event(Reach reach) : impl_(std::make_unique<Impl>()) {
+  impl_->outside = reach == Reach::outside;
+  const unsigned flags = impl_->outside ? cudaEventDisableTiming : cudaEventDefault;
+  check(cudaEventCreateWithFlags(&impl_->event, flags), "make an event");
+}
 Event::~Event() { cudaEventDestroy(impl_->event); }
 
 void Event::record(Stream& stream) {
-  check(cudaEventRecord(impl_->event, stream.impl().stream), "record an event");
+  const bool of_graph = impl_->outside && capturing(stream.impl().stream);
+  check(cudaEventRecordWithFlags(impl_->event, stream.impl().stream,
+                                 of_graph ? cudaEventRecordExternal : cudaEventRecordDefault),
+        "record an event");
 }
 // An event that was never recorded counts as done.
 void Event::synchronize() const {

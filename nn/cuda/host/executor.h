@@ -85,6 +85,8 @@ extern thread_local const Here* here;
 // limit to run out of memory.
 void limit_memory(std::uint64_t bytes);
 [[nodiscard]] std::uint64_t used_memory();
+// Whether memory can be registered with the executor's device, for all threads. By default it can.
+void refuse_registrations(bool refused);
 
 // Errors of this thread's device, for tests. A call is one that adds work to a stream.
 struct Faults {

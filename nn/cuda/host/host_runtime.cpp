@@ -1,11 +1,10 @@
-// The device of the host executor: its memory and streams, and replacements for the libraries of real
+// The device of the host executor: its streams, and replacements for the libraries of real
 // devices.
 #include "nn/cuda/runtime.h"
 
-#include <atomic>
 #include <cstring>
 #include <deque>
-#include <new>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/host/executor.h"
+#include "nn/cuda/host/host_memory.h"
 #include "nn/cuda_devices.h"
 
 namespace steelyard::nn::cuda {
@@ -21,23 +21,19 @@ namespace {
 
 using Work = std::function<void()>;
 
-std::atomic<std::uint64_t> memory_limit{0}, memory_used{0};
+// Work of a stream runs on whatever thread waits for it, also through an event of another thread's stream.
+// One piece of work runs at a time. Recursive: work may wait for other streams.
+std::recursive_mutex one_at_a_time;
+
 thread_local host::Faults planted;
 
-// Work recorded by a capture, from all streams involved; open until it ends.
+// Work recorded by a capture, from all streams involved; open until it ends. Each entry adds itself to the
+// stream that runs the graph.
+using Recording = std::vector<std::function<void(Stream&)>>;
 struct Capture {
-  std::vector<Work> work;
+  Recording work;
   bool open = true;
 };
-
-void* allocate(std::uint64_t bytes) {
-  void* const memory = ::operator new (bytes, std::align_val_t{256});
-  std::memset(memory, 0xFF, bytes);  // NaN
-  return memory;
-}
-void release(void* memory) {
-  if (memory != nullptr) ::operator delete (memory, std::align_val_t{256});
-}
 
 }  // namespace
 
@@ -52,49 +48,36 @@ Calls& calls_of_this_thread() {
   return calls;
 }
 
-// ---- memory
-
-void host::limit_memory(std::uint64_t bytes) { memory_limit = bytes; }
-std::uint64_t host::used_memory() { return memory_used; }
-
 void host::plant(Faults faults) { planted = faults; }
-
-std::uint64_t free_bytes() {
-  const std::uint64_t all = memory_limit, taken = memory_used;
-  if (all == 0) return UINT64_MAX;
-  return all > taken ? all - taken : 0;
-}
-
-DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
-  ++calls_of_this_thread().allocations;
-  if (bytes > free_bytes()) throw OutOfMemory(bytes, free_bytes());
-  data_ = allocate(bytes);
-  memory_used += bytes;
-}
-DeviceMemory::~DeviceMemory() {
-  release(data_);
-  if (data_ != nullptr) memory_used -= bytes_;
-}
-
-PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {
-  ++calls_of_this_thread().allocations;
-}
-PinnedMemory::~PinnedMemory() { release(data_); }
 
 // ---- streams: lists of work that is done only when a caller waits for it
 
+// Any thread.
 struct Queue {
   std::deque<Work> work;
   std::uint64_t done = 0;
 
-  [[nodiscard]] std::uint64_t added() const { return done + work.size(); }
+  [[nodiscard]] std::uint64_t added() const {
+    const std::lock_guard lock(one_at_a_time);
+    return done + work.size();
+  }
+  void add(Work next) {
+    const std::lock_guard lock(one_at_a_time);
+    work.push_back(std::move(next));
+  }
   void run_to(std::uint64_t end) {
-    while (done < end) {
-      const Work next = std::move(work.front());
-      work.pop_front();
-      ++done;
-      next();
+    while (run_one(end)) {
     }
+  }
+  // Does the next piece of work, if it is before `end`. Returns whether it did.
+  bool run_one(std::uint64_t end) {
+    const std::lock_guard lock(one_at_a_time);
+    if (done >= end) return false;
+    const Work next = std::move(work.front());
+    work.pop_front();
+    ++done;
+    next();
+    return true;
   }
 };
 
@@ -103,16 +86,39 @@ struct Stream::Impl {
   std::shared_ptr<Capture> capture;
 };
 
-struct Event::Impl {
+// Where an event was recorded last. Graphs share it.
+struct Recorded {
   std::shared_ptr<Queue> queue;
   std::uint64_t place = 0;  // in the queue
-  std::shared_ptr<Capture> capture;
-  std::shared_ptr<Time> time = std::make_shared<Time>();
+  Time time{};
+};
+
+struct Event::Impl {
+  bool outside = false;
+  std::shared_ptr<Recorded> last = std::make_shared<Recorded>();
+  std::shared_ptr<Capture> capture;  // that contains it
 };
 
 struct Graph::Impl {
-  std::vector<Work> work;
+  Recording work;
 };
+
+namespace {
+
+bool capturing(const std::shared_ptr<Capture>& capture) { return capture && capture->open; }
+
+void add_record(Stream& stream, const std::shared_ptr<Recorded>& last) {
+  stream.add([last] { last->time = steady_now(); });
+  last->queue = stream.impl().queue;
+  last->place = last->queue->added();
+}
+
+void add_wait(Stream& stream, const Recorded& last) {
+  if (last.queue && last.queue != stream.impl().queue)
+    stream.add([queue = last.queue, place = last.place] { queue->run_to(place); });
+}
+
+}  // namespace
 
 Graph::Graph(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Graph::~Graph() = default;
@@ -123,17 +129,20 @@ Stream::~Stream() { impl_->queue->run_to(impl_->queue->added()); }
 void Stream::add(Work work) {
   if (planted.failing_call > 0 && --planted.failing_call == 0)
     raise(planted.trouble, "a call of the host executor fails");
-  if (planted.refuses_captures && impl_->capture && impl_->capture->open)
+  if (planted.refuses_captures && capturing(impl_->capture))
     throw Failure(ExitCode::failed, "a call of the host executor is refused in a capture");
-  if (impl_->capture && impl_->capture->open) {
-    impl_->capture->work.push_back(std::move(work));
+  if (capturing(impl_->capture)) {
+    impl_->capture->work.emplace_back([work = std::move(work)](Stream& stream) { stream.add(work); });
   } else {
-    impl_->queue->work.push_back(std::move(work));
+    impl_->queue->add(std::move(work));
   }
 }
 
 void Stream::copy(void* to, const void* from, std::uint64_t bytes) {
-  add([=] { std::memmove(to, from, bytes); });
+  add([=, copy = host::CheckedCopy(to, from, bytes)] {
+    copy.check();
+    std::memmove(to, from, bytes);
+  });
 }
 
 void Stream::fill_zero(void* to, std::uint64_t bytes) {
@@ -142,33 +151,36 @@ void Stream::fill_zero(void* to, std::uint64_t bytes) {
 
 void Stream::wait(const Event& event) {
   const Event::Impl& of = event.impl();
-  if (of.capture && of.capture->open) {
+  if (of.outside && capturing(impl_->capture)) {
+    impl_->capture->work.emplace_back([last = of.last](Stream& stream) { add_wait(stream, *last); });
+  } else if (capturing(of.capture)) {
     impl_->capture = of.capture;  // its recorded work is already in order
-  } else if (of.queue && of.queue != impl_->queue) {
-    add([queue = of.queue, place = of.place] { queue->run_to(place); });
+  } else {
+    add_wait(*this, *of.last);
   }
 }
 
 void Stream::synchronize() {
   ++calls_of_this_thread().stream_waits;
-  CHECK(!impl_->capture || !impl_->capture->open, "a stream that is being captured cannot be waited for");
+  CHECK(!capturing(impl_->capture), "a stream that is being captured cannot be waited for");
   impl_->queue->run_to(impl_->queue->added());
 }
 
 bool Stream::idle() {
-  CHECK(!impl_->capture || !impl_->capture->open, "a stream that is being captured cannot be asked");
+  CHECK(!capturing(impl_->capture), "a stream that is being captured cannot be asked");
   Queue& queue = *impl_->queue;
-  if (!queue.work.empty()) queue.run_to(queue.done + 1);
+  const std::lock_guard lock(one_at_a_time);
+  queue.run_one(queue.added());
   return queue.work.empty();
 }
 
 void Stream::begin_capture() {
-  CHECK(!impl_->capture || !impl_->capture->open, "a stream is captured twice at a time");
+  CHECK(!capturing(impl_->capture), "a stream is captured twice at a time");
   impl_->capture = std::make_shared<Capture>();
 }
 
 std::unique_ptr<Graph> Stream::end_capture() {
-  CHECK(impl_->capture && impl_->capture->open, "a stream ends a capture that it did not begin");
+  CHECK(capturing(impl_->capture), "a stream ends a capture that it did not begin");
   impl_->capture->open = false;
   auto graph = std::make_unique<Graph::Impl>();
   graph->work = std::move(impl_->capture->work);
@@ -182,27 +194,31 @@ void Stream::abandon_capture() noexcept {
 }
 
 void Stream::run(const Graph& graph) {
-  for (const Work& work : graph.impl().work) add(work);
+  for (const auto& add_to : graph.impl().work) add_to(*this);
 }
 
-Event::Event() : impl_(std::make_unique<Impl>()) {}
+Event::Event(Reach reach) : impl_(std::make_unique<Impl>()) { impl_->outside = reach == Reach::outside; }
 Event::~Event() = default;
 
 void Event::record(Stream& stream) {
-  stream.add([time = impl_->time] { *time = steady_now(); });
-  const Stream::Impl& of = stream.impl();
-  impl_->capture = of.capture && of.capture->open ? of.capture : nullptr;
-  impl_->queue = of.queue;
-  impl_->place = of.queue->added();
+  const std::shared_ptr<Capture>& capture = stream.impl().capture;
+  impl_->capture = capturing(capture) && !impl_->outside ? capture : nullptr;
+  if (!capturing(capture)) {
+    add_record(stream, impl_->last);
+  } else if (impl_->outside) {
+    capture->work.emplace_back([last = impl_->last](Stream& runner) { add_record(runner, last); });
+  } else {
+    stream.add([last = impl_->last] { last->time = steady_now(); });
+  }
 }
 
 void Event::synchronize() const {
   ++calls_of_this_thread().event_waits;
-  if (impl_->queue) impl_->queue->run_to(impl_->place);
+  if (impl_->last->queue) impl_->last->queue->run_to(impl_->last->place);
 }
 
 double Event::seconds(const Event& from, const Event& to) {
-  return steelyard::seconds(*to.impl().time - *from.impl().time);
+  return steelyard::seconds(to.impl().last->time - from.impl().last->time);
 }
 
 // ---- our own kernels in place of libraries

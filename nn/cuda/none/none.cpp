@@ -1,6 +1,8 @@
 // For programs without CUDA: reports no devices and refuses requests.
 #include "core/error.h"
 #include "nn/cuda/cuda_network.h"
+#include "nn/cuda/device_arithmetic.h"
+#include "nn/cuda/micro_batch_choice.h"
 #include "nn/cuda_devices.h"
 
 namespace steelyard::nn {
@@ -30,13 +32,29 @@ Network::Network(const Model&, unsigned, std::uint32_t, bool) { refuse(); }
 Network::~Network() = default;
 
 std::vector<std::uint32_t> Network::micro_batch_sizes() const { refuse(); }
-void Network::begin(std::span<const float>) { refuse(); }
+void Network::begin(std::span<const float>, std::span<float>) { refuse(); }
+void Network::begin_steps(std::span<const float>, std::span<float>) { refuse(); }
+Sums Network::finish_gradient() { refuse(); }
+void Network::step(std::span<const LocalRange>, bool) { refuse(); }
+void Network::finish_steps(std::span<float>, const FinalRange&) { refuse(); }
+void Network::abandon() {}
+std::vector<MicroBatchTime> Network::measure() { refuse(); }
 void Network::train(const MicroBatch&, bool) { refuse(); }
 void Network::evaluate(const MicroBatch&) { refuse(); }
 Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
+bool Network::has_here(std::span<const Placed>) const { refuse(); }
+void Network::begin_there(std::span<const Placed>) { refuse(); }
+Sums Network::finish_there(const GradientThere&) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }
 std::string Network::description() const { refuse(); }
+
+ChosenNetwork choose_network(const Model&, unsigned) { refuse(); }
+
+std::function<std::shared_ptr<SliceArithmetic>(const Slice&, std::uint64_t)> arithmetic_on(
+    unsigned, std::shared_ptr<FlatPool>) {
+  refuse();
+}
 
 }  // namespace steelyard::nn::cuda

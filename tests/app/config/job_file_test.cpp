@@ -37,6 +37,27 @@ std::string refusal(const std::string& text, const std::vector<std::string>& ove
   return "accepted";
 }
 
+TEST(JobFile, ServersBesideGpusHaveMoreShards) {
+  const auto shards = [](const std::string& cluster, const std::string& device) {
+    return parse_job(
+        "[cluster]\nservers = 2\n" + cluster + "[[worker]]\n[[worker]]\ndevice = \"" + device + "\"\n",
+        "j.toml");
+  };
+  EXPECT_EQ(shards("", "cuda:0-1").job.shards, 8U);
+  EXPECT_EQ(shards("", "cpu").job.shards, 2U);
+  EXPECT_EQ(shards("", "auto").job.shards, 2U) << "it may be a processor";
+  const JobFile given = shards("shards_per_server = 1\n", "cuda:0");
+  EXPECT_EQ(given.job.shards, 2U);
+  EXPECT_EQ(parse_job(given.resolved, "resolved").job.shards, 2U);
+  WorkerSpec worker;
+  worker.name = "ada";
+  worker.device = "cuda:0";
+  const ClusterSpec hosts{3, {worker}};
+  const JobFile placed = parse_job("[job]\nname = \"small\"\n", "j.toml", {}, &hosts);
+  EXPECT_EQ(placed.job.shards, 3U) << "a hosts file says how many";
+  EXPECT_EQ(parse_job(placed.resolved, "resolved").job.shards, 3U);
+}
+
 TEST(JobFile, AJobWithoutANameIsNamedAfterItsFile) {
   const auto name_in = [](const std::string& file, const std::string& more = "") {
     return parse_job(more + std::string(one_worker), file).job.name;

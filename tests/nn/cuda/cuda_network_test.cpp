@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/buffer_pool.h"
 #include "core/check.h"
 #include "core/error.h"
 #include "core/interval.h"
@@ -183,8 +184,8 @@ TEST(CudaNetwork, EqualPiecesAlwaysGiveEqualBits) {
   }
 }
 
-// All memory is allocated before. The host waits at the start and the end of a round, and for a free place
-// for the next samples.
+// All memory is allocated before. The host waits for the two streams at the start of a round, for one at its
+// end, for a free place for the next samples, and for each bucket of the gradient, of which there is one.
 TEST(CudaNetwork, ASteadyStateRoundAllocatesNoMemory) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);
@@ -196,8 +197,25 @@ TEST(CudaNetwork, ASteadyStateRoundAllocatesNoMemory) {
   on_device(network, model, parameters, data, piece);
   const Calls after = calls_of_this_thread();
   EXPECT_EQ(after.allocations, before.allocations);
-  EXPECT_EQ(after.stream_waits - before.stream_waits, 2);
-  EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size());
+  EXPECT_EQ(after.stream_waits - before.stream_waits, 3);
+  EXPECT_EQ(after.event_waits - before.event_waits, piece.sizes.size() + 1);
+}
+
+TEST(CudaNetwork, MeasuringHasNoOtherEffect) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  Network network(model, 0, 16);
+  const Result before = on_device(network, model, parameters, data, {{16, 8}});
+  std::vector<std::uint32_t> sizes;
+  for (const MicroBatchTime& it : network.measure()) {
+    sizes.push_back(it.size);
+    EXPECT_GT(it.seconds, 0);
+  }
+  EXPECT_EQ(sizes, network.micro_batch_sizes());
+  const Result after = on_device(network, model, parameters, data, {{16, 8}});
+  EXPECT_EQ(after.gradient, before.gradient);
+  EXPECT_EQ(after.sums, before.sums);
 }
 
 TEST(CudaNetwork, EachCallUsesItsOwnParameters) {
@@ -241,6 +259,69 @@ TEST(CudaNetwork, AnAbandonedPieceHasNoEffect) {
   network.train(data.batch(0, 16, 16), false);  // and no finish()
   expect_same(on_device(network, model, parameters, data, {{16, 8}}),
               on_cpu(model, parameters, data, {{16, 8}}));
+}
+
+// Once a piece has ended, in whatever way, the device does not use its memory: the executor would find it.
+TEST(CudaNetwork, MemoryOfAnEndedPieceMayBeFreed) {
+  const Model model = Model({1, 1, 20}, 5).linear("a", 33).relu().linear("b", 5);
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 64, 6);
+  const Result expected = on_cpu(model, parameters, data, {{16, 8}});
+  Network network(model, 0, 16);
+  for (const char* end : {"finished", "abandoned", "abandoned early", "without micro-batches"}) {
+    BufferPool pool(model.parameters());
+    const auto brought = pool.take(), gradient = pool.take();
+    std::ranges::copy(parameters, brought->data());
+    network.begin(brought->span(), gradient->span());
+    if (end != std::string("without micro-batches")) network.train(data.batch(0, 16, 16), false);
+    if (end == std::string("finished") || end == std::string("abandoned"))
+      network.train(data.batch(16, 8, 7), true);
+    if (end == std::string("finished")) {
+      Result result{std::vector<float>(model.parameters()), network.finish(gradient->span(), {})};
+      std::ranges::copy(gradient->span(), result.gradient.begin());
+      expect_same(result, expected);
+    } else if (end == std::string("without micro-batches")) {
+      network.finish({}, {});
+    } else {
+      network.abandon();
+    }
+  }
+  expect_same(on_device(network, model, parameters, data, {{16, 8}}), expected);
+}
+
+// Steps on the device, and with its gradients on the host: the same bits. Other calls in between see nothing.
+TEST(CudaNetwork, MakesLocalStepsWithTheBitsOfTheHost) {
+  const Model model = models_with_grains().front().second;
+  const std::vector<float> parameters = initial(model);
+  const Data data(model, 160, 6);
+  Network network(model, 0, 32);
+  const std::uint64_t middle = model.parameters() / 2;
+  const auto ranges_of = [&](int step) {
+    const float f = 0.01F + 0.003F * static_cast<float>(step);
+    return std::vector<LocalRange>{
+        {0, middle, LocalRange::Kind::momentum, {0.3F, 0.01F, 0.9F, 1.1F, f}},
+        {middle, model.parameters(), LocalRange::Kind::nesterov, {0.7F, 0, 0.8F, 1.3F, f}}};
+  };
+  for (int piece = 0; piece < 3; ++piece) {
+    std::vector<float> local = parameters, kept(local.size()), moved(local.size()), there(local.size());
+    std::vector<Sums> expected, sums;
+    for (int step = 0; step < 3; ++step) {
+      const Result its = on_device(network, model, local, data, {{32, 16}});
+      expected.push_back(its.sums);
+      local_step(ranges_of(step), step == 0, its.gradient, local, kept, moved);
+    }
+    network.begin_steps(parameters, there);
+    for (int step = 0; step < 3; ++step) {
+      Piece{{32, 16}}.each(data, [&](const MicroBatch& batch, bool last) { network.train(batch, last); });
+      sums.push_back(network.finish_gradient());
+      network.step(ranges_of(step), step == 0);
+    }
+    IntervalSet reported;
+    network.finish_steps(there, [&](std::uint64_t begin, std::uint64_t end) { reported.add({begin, end}); });
+    EXPECT_EQ(reported.count(), model.parameters());
+    EXPECT_EQ(there, moved);
+    EXPECT_EQ(sums, expected);
+  }
 }
 
 TEST(CudaNetwork, InvalidLabelsAreRefused) {

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "nn/cuda/cuda_network.h"
 #include "nn/cuda/host/executor.h"
+#include "nn/cuda/runtime.h"
 #include "tests/nn/network_models.h"
 
 namespace steelyard::nn::cuda::first_run_test {
@@ -69,6 +70,34 @@ TEST_F(FirstRun, ExhaustedMemoryHalvesTheMicroBatch) {
     ASSERT_THAT(network.take_remarks(), IsEmpty()) << "call " << call;
   }
   EXPECT_GT(call, 80U) << "four runs have more calls than that";
+}
+
+// Libraries may need more later.
+TEST_F(FirstRun, LeavesMemoryFree) {
+  const Model large = Model({1, 1, 20}, 5).linear("a", 4000).relu().linear("b", 5);
+  const std::uint64_t spare = 512 << 20, two = Network(large, 0, 2, false).bytes();
+  const std::uint64_t four = Network(large, 0, 4, false).bytes();
+  const auto size_with = [&](std::uint64_t bytes) {
+    host::limit_memory(host::used_memory() + bytes);
+    const std::uint32_t size = Network(large, 0, 4, true).micro_batch_sizes().front();
+    host::limit_memory(0);
+    return size;
+  };
+  const std::uint64_t others = 50'000;  // small allocations that bytes() does not count
+  EXPECT_EQ(size_with(spare + four + others), 4U);
+  EXPECT_EQ(size_with(spare + (two + four) / 2), 2U);
+  EXPECT_EQ(size_with(four + others), 1U) << "better than none";
+}
+
+// Without memory for local steps on the device, they can be made on the host.
+TEST_F(FirstRun, LocalStepsNeedMemory) {
+  Network network(model, 0, 16, false);
+  std::vector<float> moved(model.parameters());
+  host::limit_memory(host::used_memory() + 4);
+  EXPECT_THROW(network.begin_steps(parameters, moved), OutOfMemory);
+  host::limit_memory(0);
+  network.begin_steps(parameters, moved);
+  network.abandon();
 }
 
 TEST_F(FirstRun, AModelThatNeverFitsIsRefused) {

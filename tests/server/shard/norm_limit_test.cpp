@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "nn/optimizer/vector.h"
 #include "tests/server/shard/shard_case.h"
 
 namespace steelyard::test::norm_limit_test {
@@ -14,8 +15,13 @@ namespace {
 std::vector<float> of_norm(double norm, double weight) {
   return std::vector<float>(4, static_cast<float>(norm * weight / 2));
 }
+std::optional<double> refused(NormLimit& limit, const std::vector<float>& values, double weight,
+                              std::size_t slice = 0) {
+  const auto squares = [&] { return nn::sum_of_squares(values); };
+  return limit.refused(slice, nn::all_finite(values), squares, weight);
+}
 double excess(NormLimit& limit, double norm, double weight = 8, std::size_t slice = 0) {
-  return limit.refused(slice, of_norm(norm, weight), weight).value_or(0);
+  return refused(limit, of_norm(norm, weight), weight, slice).value_or(0);
 }
 
 TEST(NormLimit, RefusesNormsBeyondTheLimitTimesTheMedian) {
@@ -63,8 +69,8 @@ TEST(NormLimit, AcceptsEverythingWithoutALimitOrANorm) {
 
 TEST(NormLimit, NonFiniteValuesAreRefusedWithoutALimit) {
   NormLimit off(0, 1);
-  EXPECT_EQ(off.refused(0, std::vector<float>{1, INFINITY}, 8), 0);
-  EXPECT_EQ(off.refused(0, std::vector<float>{1, 2}, 8), std::nullopt);
+  EXPECT_EQ(refused(off, {1, INFINITY}, 8), 0);
+  EXPECT_EQ(refused(off, {1, 2}, 8), std::nullopt);
 }
 
 TEST(NormLimit, AnExcessiveGradientIsReportedAndNotAdded) {

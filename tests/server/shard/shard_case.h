@@ -37,10 +37,13 @@ inline float gradient(Position position, std::uint64_t element) {
 
 class ShardCase {
  public:
-  explicit ShardCase(Job with, std::uint32_t slot = 0)
+  explicit ShardCase(Job with, std::uint32_t slot = 0, Shard::Options::MakeArithmetic arithmetic = {})
       : job(std::move(with)),
         slices(steelyard::slices(job.layout)),
-        replica({shard_node, {0, "s", "", DeviceKind::cpu, 0}, {}}) {
+        replica({.self = shard_node,
+                 .hello = {0, "s", "", DeviceKind::cpu, 0},
+                 .timeout = {},
+                 .arithmetic = std::move(arithmetic)}) {
     Outbox out(shard_node);
     replica.wake(now, out);
     output = out.take();

@@ -171,8 +171,10 @@ TEST(SliceMemory, PushesAreNeverModified) {
 TEST(SliceMemory, VersionsLieInTheSharedPool) {
   const auto pool = std::make_shared<FlatPool>(Memory::shared);
   const Range range{0, 5};
-  SliceMemory left({0, 3, 0}, range, 0), right({3, 5, 0}, range, 0);
-  for (SliceMemory* slice : {&left, &right}) slice->make_versions_in(pool, 5);
+  const auto made = [&](const Slice& place) {
+    return SliceMemory(place, range, 0, false, std::make_shared<nn::HostArithmetic>(place, pool, 5));
+  };
+  SliceMemory left = made({0, 3, 0}), right = made({3, 5, 0});
   ASSERT_TRUE(left.load(0, 4, 9, blob({1, 2, 3})));
   ASSERT_TRUE(right.load(0, 4, 9, blob({4, 5})));
   for (int round = 0; round < 5; ++round) {

@@ -62,7 +62,7 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
 std::vector<float> plain_loop(const Scenario& scenario, const RealTraining& training) {
   const DataSets& data = training.workload.data;
   nn::Network network(softmax(data));
-  BatchBuffer buffer(data.train->shape(), 1, {32, 16, 8, 4, 2, 1});
+  BatchBuffer buffer(data.train->shape(), 1, BatchSizes({32, 16, 8, 4, 2, 1}));
   std::vector<float> parameters(training.workload.layout.size()), gradient(parameters.size());
   training.workload.initialize(parameters, scenario.seed);
   for (std::uint64_t epoch = 0; epoch < scenario.epochs; ++epoch) {

@@ -9,6 +9,10 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <span>
+
+#include "core/lasting_memory.h"
 
 namespace steelyard::peer_memory_test {
 namespace {
@@ -35,6 +39,28 @@ TEST(PeerSegment, SharesTheBytesWithoutACopy) {
   ASSERT_NE(peer, nullptr);
   segment->data()[4096] = std::byte{5};  // after it was mapped
   EXPECT_EQ(peer->values(4096, 1)->front(), std::byte{5});
+}
+
+// What is attached to the mapping (core/lasting_memory.h) is undone while it can still be read.
+TEST(PeerSegment, LastsUntilItIsUnmapped) {
+  struct Reader final : LastingMemory::Attachment {
+    Reader(const std::byte* its_data, std::byte& its_last) : data(its_data), last(its_last) {}
+    ~Reader() override { last = *data; }
+    const std::byte* data;
+    std::byte& last;
+  };
+  const auto segment = Segment::make(8192);
+  segment->data()[5] = std::byte{7};
+  auto peer = opened(*segment);
+  const std::span<const std::byte> values = *peer->values(5, 10);
+  std::byte last{};
+  const auto attach = [&](const LastingMemory::Range&) {
+    return std::make_unique<Reader>(values.data(), last);
+  };
+  EXPECT_FALSE(LastingMemory::attached(values.data(), 10, true, attach)) << "it is read-only";
+  EXPECT_TRUE(LastingMemory::attached(values.data(), 10, false, attach));
+  peer.reset();
+  EXPECT_EQ(last, std::byte{7});
 }
 
 TEST(PeerSegment, RangesOutsideAreRefused) {

@@ -99,6 +99,36 @@ TEST(Runtime, AGraphContainsWorkOfAllJoinedStreams) {
   EXPECT_THAT(to_host(side, sum), ElementsAre(31)) << "after the capture it is an ordinary stream";
 }
 
+// The graph waits for copies that are added before each run, and others wait for a point inside it.
+TEST(Runtime, EventsConnectAGraphWithStreamsOutside) {
+  Stream stream, copies;
+  const DeviceArray<float> in = to_device(stream, std::vector<float>{0});
+  const DeviceArray<float> sum = to_device(stream, std::vector<float>{0});
+  Event brought(Event::Reach::outside), added(Event::Reach::outside);
+  stream.begin_capture();
+  stream.wait(brought);
+  add_up(stream, 1, in.data(), sum.data());
+  added.record(stream);
+  stream.fill_zero(sum.data(), sizeof(float));
+  const std::unique_ptr<Graph> graph = stream.end_capture();
+  PinnedArray<float> source(1), seen(1);
+  for (const float number : {3.0F, 8.0F}) {
+    *source.data() = number;
+    copies.copy_array(in.data(), source.data(), 1);
+    brought.record(copies);
+    stream.run(*graph);
+    copies.wait(added);
+    copies.copy_array(seen.data(), sum.data(), 1);
+    Event copied;
+    copied.record(copies);
+    copied.synchronize();
+    EXPECT_EQ(*seen.data(), number);
+    stream.synchronize();
+    copies.synchronize();
+    EXPECT_THAT(to_host(stream, sum), ElementsAre(0));
+  }
+}
+
 // A library may do what no capture allows. Both streams then go on as if there had been no capture.
 TEST(Runtime, AFailedCaptureLeavesItsStreamsUsable) {
   Stream stream, side;
@@ -127,6 +157,59 @@ TEST(Runtime, MemoryThatLacksInACaptureIsOutOfMemory) {
   Stream stream;
   EXPECT_THROW((void)capture(stream, [] { throw OutOfMemory("a library has no memory"); }), OutOfMemory);
   stream.synchronize();
+}
+
+TEST(Runtime, RegisteredMemoryIsReachable) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  std::vector<float> own{1, 2}, back{0, 0};
+  const auto read = HostRegistration::make(own.data(), 8, false);
+  const auto written = HostRegistration::make(back.data(), 8, true);
+  ASSERT_TRUE(read && written);
+  stream.copy_array(device.data(), own.data(), 2);
+  stream.copy_array(back.data(), device.data(), 2);
+  stream.synchronize();
+  EXPECT_THAT(back, ElementsAre(1, 2));
+}
+
+TEST(Runtime, OtherMemoryCanBeCopiedToo) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  std::vector<float> own{1, 2}, back{0, 0};
+  stream.copy_array(device.data(), own.data(), 2);
+  stream.copy_array(back.data(), device.data(), 2);
+  stream.synchronize();
+  EXPECT_THAT(back, ElementsAre(1, 2));
+}
+
+// What would go wrong on a device ends the process.
+TEST(RuntimeDeathTest, MemoryMustBeReachableUntilACopyIsDone) {
+  Stream stream;
+  const DeviceArray<float> device(2);
+  std::vector<float> own{1, 2};
+  const auto after = [&](auto&& change, float* to, const float* from) {
+    stream.copy_array(to, from, 2);
+    change();
+    stream.synchronize();
+  };
+  const auto nothing = [] {};
+  EXPECT_DEATH(after(nothing, device.data(), device.data() + 1), "that the device cannot read") << "its end";
+  EXPECT_DEATH(after(nothing, device.data() - 1, device.data()), "that the device cannot write")
+      << "its begin";
+  auto registration = HostRegistration::make(own.data(), 8, false);
+  EXPECT_DEATH(after(nothing, own.data(), device.data()), "a copy to memory that the device cannot write")
+      << "read-only";
+  EXPECT_DEATH(after([&] { registration.reset(); }, device.data(), own.data()), "cannot read")
+      << "no longer registered";
+}
+
+TEST(RuntimeDeathTest, MemoryIsRegisteredOnce) {
+  std::vector<float> own(8);
+  const auto registration = HostRegistration::make(own.data() + 2, 16, true);
+  EXPECT_DEATH((void)HostRegistration::make(own.data() + 2, 16, true), "memory is registered twice");
+  EXPECT_DEATH((void)HostRegistration::make(own.data(), 12, true), "memory is registered twice");
+  EXPECT_DEATH((void)HostRegistration::make(own.data() + 5, 12, true), "memory is registered twice");
+  const auto beside = HostRegistration::make(own.data() + 6, 8, true);
 }
 
 TEST(Runtime, ExhaustedMemoryIsReported) {

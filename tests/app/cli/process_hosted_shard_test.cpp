@@ -1,0 +1,101 @@
+// servers = "workers": the processes of GPU workers, here on the host executor, keep the model on their
+// device.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "core/processor.h"
+#include "nn/cuda_devices.h"
+#include "tests/support/process_run.h"
+
+namespace steelyard::process_hosted_shard_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class HostedShard : public ProcessTest {
+ protected:
+  void SetUp() override {
+    if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+    ProcessTest::SetUp();
+    std::string text = text_of(job_);
+    const std::string name = "name = \"ada\"";
+    text.replace(text.find(name), name.size(), name + "\ndevice = \"host-cuda\"");
+    job_ = write("hosted.toml", text);
+  }
+  [[nodiscard]] std::vector<std::string> ordered(const std::string& run_dir, const std::string& servers,
+                                                 std::vector<std::string> more = {}) const {
+    more.insert(more.end(), {"cluster.servers=" + servers, "cluster.sum_order=ordered",
+                             "cluster.policy=equal", "train.epochs=2", "worker.bob.device=host-cuda"});
+    return train(run_dir, more);
+  }
+};
+
+// Two workers on devices, which host the shards: bob, which is throttled, pushes from the memory of the host.
+// The same training with servers on processors, and in two halves, has the same bits.
+TEST_F(HostedShard, TrainsLikeServersOnProcessors) {
+  ASSERT_EQ(run(ordered("hosted", "workers")), 0) << said_;
+  EXPECT_THAT(said_, Not(HasSubstr("server-0")));
+  EXPECT_GT(accuracy("hosted"), 0.9);
+  const Snapshot hosted = newest_checkpoint("hosted");
+  ASSERT_EQ(run(ordered("half", "workers", {"train.rounds=40"})), 0) << said_;
+  std::vector<std::string> rest = ordered("half", "workers");
+  rest.emplace_back("--resume");
+  ASSERT_EQ(run(rest), 0) << said_;
+  EXPECT_EQ(newest_checkpoint("half").parameters, hosted.parameters);
+  EXPECT_EQ(newest_checkpoint("half").progress.version, hosted.progress.version);
+  if (cpu_level() == Level::baseline)
+    GTEST_SKIP() << "this processor rounds twice where a device rounds once";
+  ASSERT_EQ(run(ordered("servers", "2")), 0) << said_;
+  EXPECT_EQ(newest_checkpoint("servers").parameters, hosted.parameters);
+  EXPECT_EQ(newest_checkpoint("servers").state, hosted.state);
+}
+
+TEST_F(HostedShard, WorkersOnProcessorsTakePart) {
+  ASSERT_EQ(run(train("mixed", {"cluster.servers=workers"})), 0) << said_;
+  EXPECT_GT(accuracy("mixed"), 0.9);
+  EXPECT_THAT(text_of(path("mixed/rounds.jsonl")), HasSubstr("bob"));
+}
+
+TEST_F(HostedShard, ALostWorkerEndsTheJobWhichContinuesFromACheckpoint) {
+  {
+    Process lost(path("lost.log"), train("run", {"cluster.servers=workers", "train.epochs=100000",
+                                                 "train.checkpoint_rounds=5"}));
+    ASSERT_TRUE(eventually([&] { return !list_checkpoints(path("run/checkpoints")).empty(); }))
+        << lost.output();
+    kill(lost.living_with("--name ada"), SIGKILL);
+    EXPECT_NE(lost.code(), 0);
+    EXPECT_TRUE(lost.says("its part of the model")) << lost.output();
+    EXPECT_TRUE(lost.says("resume: the checkpoint of round")) << lost.output();
+    EXPECT_TRUE(eventually([&] { return lost.living().empty(); }));
+  }
+  std::vector<std::string> again =
+      train("run", {"cluster.servers=workers", "train.epochs=0", "train.seconds=1"});
+  again.emplace_back("--resume");
+  EXPECT_EQ(run(again), 0) << said_;
+}
+
+TEST_F(HostedShard, AWorkerThatIsAskedToExitSavesTheModel) {
+  Process all(path("all.log"), train("run", {"cluster.servers=workers", "train.epochs=100000"}));
+  ASSERT_TRUE(eventually([&] { return !text_of(path("run/rounds.jsonl")).empty(); })) << all.output();
+  kill(all.living_with("--name ada"), SIGTERM);
+  ends_clean(all, 75);
+  EXPECT_TRUE(all.says("saving and ending the job")) << all.output();
+  EXPECT_FALSE(list_checkpoints(path("run/checkpoints")).empty());
+}
+
+TEST_F(HostedShard, WhatCannotHoldIsRefused) {
+  EXPECT_EQ(run(train("a", {"cluster.servers=workers", "cluster.replicas=1"})), 78);
+  EXPECT_THAT(said_, HasSubstr("shards on GPUs have no mirrors"));
+  EXPECT_EQ(run(train("b", {"cluster.servers=workers", "worker.ada.device=cpu"})), 78);
+  EXPECT_THAT(said_, HasSubstr("this job has no GPU worker"));
+  EXPECT_EQ(run(train("c", {"cluster.servers=some"})), 78);
+  EXPECT_THAT(said_, HasSubstr("\"workers\""));
+  EXPECT_EQ(run({"worker", "--scheduler", "127.0.0.1:1", "--shards", "1"}), 64);
+  EXPECT_THAT(said_, HasSubstr("only a GPU hosts shards"));
+}
+
+}  // namespace
+}  // namespace steelyard::process_hosted_shard_test

@@ -111,8 +111,8 @@ class CudaValues final : public DeviceValues {
   mutable std::optional<bool> is_finite_;
 };
 
-// Copies from the device, through pinned memory if the device cannot write the memory of the host directly, and
-// waits for all work of the stream.
+// Copies from the device, through pinned memory if the device cannot write the memory of the host directly,
+// and waits for all work of the stream.
 void copy_to_host(Stream& stream, std::span<float> to, std::span<const float> from);
 
 // Null if they are not on this device.

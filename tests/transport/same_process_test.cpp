@@ -26,7 +26,9 @@ TEST(SameProcess, LinksPassValuesByPointerInOrder) {
   from.connect(shard, "ipc:///nowhere");
   const Blob values = Blob::copy_of(std::vector<float>{1, 2});
   for (Version version = 0; version < 10; ++version) from.send(pull(version));
-  from.send({worker, shard, Message(std::in_place_type<ToShard>, Push{.values = values})});
+  Push made;
+  made.values = values;
+  from.send({worker, shard, Message(std::in_place_type<ToShard>, made)});
   for (Version version = 0; version < 10; ++version) {
     const auto in = to.receive(steady_now() + from_seconds(30));
     ASSERT_TRUE(in);

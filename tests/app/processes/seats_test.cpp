@@ -39,7 +39,7 @@ TEST_F(SeatsTest, AnInterruptEndsThoseThatHaveNotJoined) {
   Seats seats(context, options, nullptr);
   seats.start();
   seats.interrupt();
-  EXPECT_EQ(seats.join(), static_cast<int>(exit_code(Outcome::interrupted)));
+  EXPECT_EQ(seats.join(), static_cast<int>(ExitCode::temporary));
 }
 
 // Each shard has an arithmetic of its own.

@@ -27,6 +27,14 @@ unsigned gpu_workers_beside(const HostSpec& host, const HostWorker& worker) {
   }));
 }
 
+// "I/N": the worker is the I-th of N workers of this host that choose their device themselves.
+std::string place_among_automatic(const HostSpec& host, const HostWorker& worker) {
+  const auto automatic = [](const HostWorker& it) { return it.spec.device == automatic_device; };
+  const auto here = host.workers.begin() + (&worker - host.workers.data());
+  return std::to_string(std::count_if(host.workers.begin(), here, automatic)) + "/" +
+         std::to_string(std::ranges::count_if(host.workers, automatic));
+}
+
 // Builds the command of each process.
 class RolesOfCluster {
  public:
@@ -86,6 +94,8 @@ class RolesOfCluster {
     LaunchProcess it{worker.spec.name, host.name, Role::worker, {command.begin() + 1, command.end()}, ""};
     it.program = command.front();
     it.environment = environment_of(worker, scheduler_, options_.exchange);
+    if (worker.spec.device == automatic_device)
+      it.environment.push_back("STEELYARD_LOCAL_WORKER=" + place_among_automatic(host, worker));
     if (!trace_.empty()) it.environment.push_back("STEELYARD_TRACE=" + trace_);
     it.sharing = static_cast<unsigned>(host.workers.size());
     return it;

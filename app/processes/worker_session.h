@@ -25,6 +25,7 @@ class WorkerSession {
     std::function<Workload(const Welcome&)> workload;  // called after Welcome
     std::function<Worker::Options::Model()> model{};   // describes the model, if the job is external
     std::function<void(const Blob&)> last{};           // receives the last parameters
+    bool keeps_gradients = false;  // memory of gradients is freed with the session; all have one size
   };
 
   // Throws Failure if it cannot start.
@@ -47,6 +48,7 @@ class WorkerSession {
   Worker::Options worker_options();
   void tell_left(double share);  // any thread
   [[nodiscard]] std::unique_ptr<ComputeNode> compute_node(const Welcome& welcome);
+  [[nodiscard]] BufferPool gradients();
 
   const Setup setup_;
   const NodeId self_;
@@ -54,6 +56,7 @@ class WorkerSession {
   ZmqContext context_;
   ZmqLink link_;
   Job job_;
+  std::optional<BufferPool> kept_gradients_;
   std::unique_ptr<ComputeNode> compute_;
   Worker worker_;
 };

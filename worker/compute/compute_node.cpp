@@ -44,7 +44,8 @@ void shorten(const Layout& layout, std::span<float> gradient, double weight, dou
 
 }  // namespace
 
-ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle, Memory gradients)
+ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle,
+                         std::optional<BufferPool> gradients)
     : post_(std::move(post)),
       model_name_(job.model),
       layout_(checked_layout(job, workload)),
@@ -60,7 +61,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       engine_(throttled(workload.make_engine(), std::move(throttle))),
       micro_batch_(engine_->micro_batch_sizes().front()),
       description_(engine_->description()),
-      gradients_(parameters_, gradients),
+      gradients_(gradients ? std::move(*gradients) : BufferPool(parameters_)),
       stepper_(job),
       feed_(std::move(workload.data), job.seed, engine_->micro_batch_sizes(), job.grain),
       inbox_(most_tasks) {

@@ -145,7 +145,7 @@ class DeviceStager:
                 if copies is None:
                     return
                 self._cuda.synchronize(copies.event)
-                for index, _ in copies.bucket.gradients:
+                for index in [it[0] for it in copies.bucket.gradients]:  # without a reference to a gradient
                     if self._staging is not None:
                         entry = self._entry(index)
                         view_of(self._into, entry).copy_(view_of(self._staging, entry))

@@ -100,7 +100,7 @@ class AlwaysTries final : public balancing::Policy {
 };
 
 // The run itself checks that every version of the parameters holds each position once.
-TEST(Trials, EveryPositionCountsOnceWhoeverIsLost) {
+TEST(Trials, EveryPositionCountsOnceIfWorkersAreLost) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     Scenario scenario = made(64 + random.below(200), {{1, 0.05}, {2, 0.05}, {10 + 40 * random.uniform(), 5}});

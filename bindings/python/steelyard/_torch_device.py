@@ -5,7 +5,7 @@
     ...
     cuda.synchronize(copied)                      # now the values are there
 
-Tests replace `cuda` by a device whose work is done only when somebody waits for it, which finds a missing wait.
+Tests replace `cuda` by a device that does its work only when it is waited for, which finds a missing wait.
 """
 
 from __future__ import annotations

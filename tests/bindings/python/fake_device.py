@@ -1,6 +1,6 @@
-"""A device without a device: tensors of the host stand for those of a card, and the work of a stream is done only when
-somebody waits for it. So a copy that nobody waits for leaves its NaNs, and one that does not wait for its source
-copies them. It takes the place of steelyard._torch_device.cuda."""
+"""A device without a device: tensors of the host stand for those of a card, and a stream does its work only when it is
+waited for. So a copy without a wait leaves its NaNs, and one that does not wait for its source copies them. It takes
+the place of steelyard._torch_device.cuda."""
 import threading
 from unittest import mock
 

@@ -1,4 +1,4 @@
-"""Gradients of a device reach the task's buffer, on a device whose work is done only when somebody waits for it."""
+"""Gradients of a device reach the task's buffer, on a device whose work is done only when it is waited for."""
 import itertools
 
 import test_torch_models

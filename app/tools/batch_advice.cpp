@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/report/terminal_text.h"
 #include "core/text.h"
 
 namespace steelyard {

@@ -2,7 +2,9 @@
 // any thread.
 //
 // Taking a buffer that already exists allocates nothing: the control block of the std::shared_ptr is stored
-// beside it. A buffer with a retired segment is not reused.
+// beside it. A buffer with a retired segment is not reused. By default its memory is freed; `Retired::kept`
+// keeps it as long as the pool, for memory that a device driver knows by its address. Copies of a pool are
+// the same pool.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +19,12 @@ namespace steelyard {
 
 class BufferPool {
  public:
-  explicit BufferPool(std::size_t floats, Memory memory = Memory::own)
-      : shared_(std::make_shared<Shared>(floats, memory)) {}
+  enum class Retired { freed, kept };
 
+  explicit BufferPool(std::size_t floats, Memory memory = Memory::own, Retired retired = Retired::freed)
+      : shared_(std::make_shared<Shared>(floats, memory, retired)) {}
+
+  [[nodiscard]] Memory memory() const { return shared_->memory; }
   // A buffer with unspecified contents.
   std::shared_ptr<FloatBuffer> take() {
     Slot* slot = shared_->take();
@@ -34,7 +39,8 @@ class BufferPool {
     alignas(std::max_align_t) std::byte book[64];  // the control block of the pointers to it
   };
   struct Shared {
-    Shared(std::size_t floats, Memory its_memory) : size(floats), memory(its_memory) {}
+    Shared(std::size_t floats, Memory its_memory, Retired its_retired)
+        : size(floats), memory(its_memory), retired(its_retired) {}
 
     Slot* take() {
       const std::lock_guard lock(mutex);
@@ -45,15 +51,18 @@ class BufferPool {
     }
     void give_back(Slot* used) {
       std::unique_ptr<Slot> slot(used);
-      if (slot->buffer.segment() != nullptr && slot->buffer.segment()->retired()) return;
+      const Segment* segment = slot->buffer.segment();
+      const bool reused = segment == nullptr || !segment->retired();
+      if (!reused && retired == Retired::freed) return;
       const std::lock_guard lock(mutex);
-      free.push_back(std::move(slot));
+      (reused ? free : kept).push_back(std::move(slot));
     }
 
     const std::size_t size;
     const Memory memory;
-    std::mutex mutex;  // protects free
-    std::vector<std::unique_ptr<Slot>> free;
+    const Retired retired;
+    std::mutex mutex;  // protects the lists
+    std::vector<std::unique_ptr<Slot>> free, kept;
   };
 
   // Allocator of the control block. The block is freed last, so freeing it returns the buffer to the pool.

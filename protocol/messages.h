@@ -179,6 +179,16 @@ struct Start {
   void serialize(auto& fields) { fields(term, piece, least); }
 };
 
+// Scheduler -> worker: computes the piece, which another worker owes, only to measure its own time, with the
+// parameters that it has; pushes nothing. A Report answers. Not repeated if it is lost, and dropped by the
+// worker if it gets a piece of its own: the policy tries it again later.
+struct TryOut {
+  Term term = 0;
+  Piece piece;
+  static constexpr Roles senders{Role::scheduler};
+  void serialize(auto& fields) { fields(term, piece); }
+};
+
 // A push that a worker has made.
 struct Contribution {
   Round round = 0;
@@ -426,11 +436,11 @@ using ToShard = std::variant<Welcome, Refuse, StateOffer, StateChunk, Ping, Begi
                              ReplicateAck, IdleTick, Arbitrate, LeaderClaim, SchedulerBeat, Stop,
                              Disconnected, VersionMismatch, Interrupt>;
 using ToWorker =
-    std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, Parameters, VersionExpired,
-                 Resend, UploadState, LoadState, StateStored, WorkerState, SchedulerBeat, Stop, GradientReady,
-                 ComputeProgress, CutTried, Computed, TrialTooLarge, StepTaken, StateWritten, StateLost,
-                 Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft, MachineReading,
-                 EndRequested>;
+    std::variant<AskModel, AskWeights, Welcome, Refuse, Roster, Pong, Start, Cut, TryOut, Parameters,
+                 VersionExpired, Resend, UploadState, LoadState, StateStored, WorkerState, SchedulerBeat,
+                 Stop, GradientReady, ComputeProgress, CutTried, Computed, TrialTooLarge, StepTaken,
+                 StateWritten, StateLost, Disconnected, VersionMismatch, Unreachable, Interrupt, MachineLeft,
+                 MachineReading, EndRequested>;
 using ToCheckpointer =
     std::variant<Roster, StateRequest, Save, State, NotYet, VersionExpired, StateStored, WorkerState,
                  SchedulerBeat, Stop, Disconnected, VersionMismatch, Unreachable>;

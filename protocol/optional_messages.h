@@ -39,7 +39,8 @@ struct RoundRecord {
     double memory = -1;       // available, MB; -1: unknown
   };
   std::vector<Part> parts;
-  Staleness staleness{};  // of the run, as last reported by the shards
+  std::vector<Part> trials{};  // reported during the round (TryOut); their samples are in other parts
+  Staleness staleness{};       // of the run, as last reported by the shards
 };
 // Scheduler -> recorder: an event, such as a node that joined or was lost, or a saved version.
 struct Note {

@@ -36,6 +36,10 @@ void RunResults::record(const RoundRecord& done) {
     round.compute_ms[worker] += part.seconds * 1000;
     times.push_back(part.seconds);
   }
+  for (const RoundRecord::Part& trial : done.trials) {
+    round.trial_ms.resize(workers_);
+    round.trial_ms[worker_in_.at(trial.slot)] = trial.seconds * 1000;
+  }
   round.se = relative_spread(times);
   rounds_.push_back(std::move(round));
 }

@@ -35,6 +35,7 @@ struct RoundResult {
   double loss = 0;  // of a training: mean over the round's samples
   // Its positions, once per pass, including those of reports lost with their worker.
   std::uint64_t samples = 0;
+  std::vector<double> trial_ms{};  // beside a round, if they ended in this one; 0: none. Empty: none at all
 };
 
 // On the test samples, with the parameters after `round` rounds.

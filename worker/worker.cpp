@@ -135,38 +135,6 @@ void Worker::answered(Time now, NodeId shard, Outbox& out) {
   if (reach_.answered(shard)) get_ready(now, out);
 }
 
-// A trial is a piece of no round: positions from the begin of the data set, in one local step if the job has
-// them. Stop and Interrupt abandon it.
-void Worker::get_ready(Time now, Outbox& out) {
-  if (measuring_ || stop_) return;
-  if (own_steps_ && reach_.ready()) {
-    choose_next(now, out);
-    if (!own_steps_->decided()) return;  // the first version is on its way, or superseded
-    ready_.has_state = own_steps_->has_state();
-    ready_.loading = own_steps_->loading();
-  }
-  if (profiler_ && ready_.has_state) {
-    if (const std::optional<std::uint64_t> size = profiler_->next(now)) {
-      if (trial_parameters_.empty()) trial_parameters_ = trial_parameters(job_.layout);
-      Piece piece{.positions = {0, *size}, .whole = {0, *size}};
-      if (job_.sync.is_local()) piece.local.steps = 1;
-      measuring_ = true;
-      return out.send<ToCompute>(compute_node, Compute{piece, trial_parameters_, true});
-    }
-    ready_.times = profiler_->result().times;
-    ready_.most = profiler_->result().most;
-    profiler_.reset();
-    trial_parameters_ = {};
-  }
-  if (reach_.ready()) out.send<ToScheduler>(scheduler_node, ready_);
-}
-
-void Worker::handle(Time now, NodeId, const TrialTooLarge&, Outbox& out) {
-  if (!std::exchange(measuring_, false)) return ignore();
-  profiler_->did_not_fit();
-  get_ready(now, out);
-}
-
 // ---- a round
 
 void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
@@ -181,6 +149,7 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
   }
   if ((current_.begun && piece.round < current_.version) || pieces_.size() >= limits::pieces)
     return ignore();  // the round is over
+  drop_trial(out);
   pieces_.insert(place, new_piece(start));
   compute_next(out);
   choose_next(now, out);
@@ -364,6 +333,12 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     profiler_->took(computed.report.seconds);
     return get_ready(now, out);
   }
+  if (trial_ && trial_->id == computed.report.piece.id) {
+    trial_.reset();
+    Report report = computed.report;
+    report.term = term_;
+    return out.send<ToScheduler>(scheduler_node, std::move(report));
+  }
   if (computing_ == computed.report.piece.id) computing_.reset();
   if (HeldPiece* piece = find(computed.report.piece.id)) {
     piece->stage = Stage::done;
@@ -485,6 +460,7 @@ void Worker::drop_open_pieces(Outbox& out) {
   out.send<ToCompute>(compute_node, Abandon{std::numeric_limits<Round>::max()});
   forget([](const HeldPiece& piece) { return piece.stage != Stage::done; });
   computing_.reset();
+  trial_.reset();
 }
 
 // The heartbeat is sent before the report of the current piece, so the request arrives within this round.

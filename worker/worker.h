@@ -80,6 +80,7 @@ class Worker {
   void handle(Time now, NodeId from, const Pong& pong, Outbox& out);
   void handle(Time now, NodeId from, const Start& start, Outbox& out);
   void handle(Time now, NodeId from, const Cut& cut, Outbox& out);
+  void handle(Time now, NodeId from, const TryOut& trial, Outbox& out);
   void handle(Time now, NodeId from, const Parameters& parameters, Outbox& out);
   void handle(Time now, NodeId from, const VersionExpired& gone, Outbox& out);
   void handle(Time now, NodeId from, const Resend& again, Outbox& out);
@@ -135,6 +136,7 @@ class Worker {
   void drop_open_pieces(Outbox& out);
   void turn_over(Outbox& out);  // the next version is complete: makes it the current one
   void compute_next(Outbox& out);
+  void drop_trial(Outbox& out);
   // Pushes again to one shard, or to all: on Resend, and to a shard with a new connection or one that
   // replaced another.
   void push_again(const HeldPiece& piece, std::optional<NodeId> shard, Outbox& out);
@@ -176,6 +178,7 @@ class Worker {
   RecentReports recent_;
   std::vector<Push> spare_;  // empty; its memory is reused by the next piece
   std::optional<PieceId> computing_;
+  std::optional<Piece> trial_;           // being computed to measure it; not among pieces_
   std::optional<Options::Model> model_;  // from AskModel to Welcome
   std::optional<Stop> stop_;             // set while the last version or an acknowledgement is awaited
   Time patience_;                        // deadline of that wait

@@ -20,12 +20,24 @@ namespace {
 
 constexpr const char* job_input = "/dev/stdin";  // the scheduler reads the job there, on any host
 
-// The number of other workers on this host that may compute on a GPU. One with "auto" is counted even if it
-// finds no GPU, since it needs a core anyway.
-unsigned gpu_workers_beside(const HostSpec& host, const HostWorker& worker) {
-  return static_cast<unsigned>(std::ranges::count_if(host.workers, [&](const HostWorker& other) {
-    return &other != &worker && device_in(other.spec.device) != Device{};
-  }));
+// The cores that other workers on this host need and that do not compute. A worker with "auto" may find no
+// GPU, but needs a core anyway.
+unsigned cores_beside(const HostSpec& host, const HostWorker& worker) {
+  unsigned cores = 0;
+  for (const HostWorker& other : host.workers) {
+    const std::optional<Device> device = device_in(other.spec.device);
+    if (&other == &worker || device == Device{}) continue;
+    cores += device && device->type == Device::Type::cuda ? cores_of_gpu_worker : 1;
+  }
+  return cores;
+}
+
+// "I/N": the worker is the I-th of N workers of this host that choose their device themselves.
+std::string place_among_automatic(const HostSpec& host, const HostWorker& worker) {
+  const auto automatic = [](const HostWorker& it) { return it.spec.device == automatic_device; };
+  const auto here = host.workers.begin() + (&worker - host.workers.data());
+  return std::to_string(std::count_if(host.workers.begin(), here, automatic)) + "/" +
+         std::to_string(std::ranges::count_if(host.workers, automatic));
 }
 
 // Builds the command of each process.
@@ -74,7 +86,7 @@ class RolesOfCluster {
     WorkerOptions it;
     it.scheduler = scheduler_;
     it.spec = worker.spec;
-    it.spec.threads = thread_count_beside(worker.spec.threads, gpu_workers_beside(host, worker));
+    it.spec.threads = thread_count_beside(worker.spec.threads, cores_beside(host, worker));
     it.data_options = worker.data_options;
     it.exchange = options_.exchange;
     it.trace = trace_;
@@ -91,6 +103,8 @@ class RolesOfCluster {
     LaunchProcess it{worker.spec.name, host.name, Role::worker, {command.begin() + 1, command.end()}, ""};
     it.program = command.front();
     it.environment = environment_of(worker, scheduler_, options_.exchange);
+    if (worker.spec.device == automatic_device)
+      it.environment.push_back("STEELYARD_LOCAL_WORKER=" + place_among_automatic(host, worker));
     if (!trace_.empty()) it.environment.push_back("STEELYARD_TRACE=" + trace_);
     it.sharing = static_cast<unsigned>(host.workers.size());
     return it;

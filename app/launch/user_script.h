@@ -8,6 +8,8 @@
 //   STEELYARD            the scheduler's endpoint
 //   STEELYARD_NAME       the worker's name
 //   STEELYARD_DEVICE     its device, as in a job file; not set for "auto"
+//   STEELYARD_LOCAL_WORKER  "I/N": it is the I-th, from 0, of N workers of its host with the device "auto";
+//                        not set for others
 //   STEELYARD_SIMULATE_SLOWDOWN       its slowdown factor; not set for "1"
 //   STEELYARD_EXCHANGE   the value of --exchange; not set for "auto"
 //   STEELYARD_TRACE      the directory for its trace (app/report/trace_file.h); not set without --trace

@@ -49,7 +49,7 @@ std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome)
   const auto make = [&](Workload workload) {
     return std::make_unique<ComputeNode>(posting_to(link_, self_), std::move(workload), job_,
                                          Throttle::parse(spec.simulate_slowdown, spec.simulate_cpu_share),
-                                         memory_);
+                                         gradients());
   };
   if (!spec.background) return make(setup_.workload(welcome));
   const auto politely = [&] {
@@ -57,6 +57,14 @@ std::unique_ptr<ComputeNode> WorkerSession::compute_node(const Welcome& welcome)
     return make(polite(setup_.workload(welcome), thread_count(spec.threads)));
   };
   return std::async(std::launch::async, politely).get();
+}
+
+// A worker that joins again computes in another node.
+BufferPool WorkerSession::gradients() {
+  const std::uint64_t floats = job_.layout.size();
+  if (!setup_.keeps_gradients) return BufferPool(floats, memory_);
+  if (!kept_gradients_) kept_gradients_.emplace(floats, memory_, BufferPool::Retired::kept);
+  return *kept_gradients_;
 }
 
 const ExitReason& WorkerSession::run() {

@@ -26,6 +26,7 @@ class WorkerSession {
     std::function<Worker::Options::Model()> model{};   // describes the model, if the job is external
     std::function<void(const Blob&)> last{};           // receives the last parameters
     std::shared_ptr<SameProcess> links{};              // of the shards that its process hosts; null: none
+    bool keeps_gradients = false;  // memory of gradients is freed with the session; all have one size
   };
 
   // Throws Failure if it cannot start.
@@ -48,6 +49,7 @@ class WorkerSession {
   Worker::Options worker_options();
   void tell_left(double share);  // any thread
   [[nodiscard]] std::unique_ptr<ComputeNode> compute_node(const Welcome& welcome);
+  [[nodiscard]] BufferPool gradients();
 
   const Setup setup_;
   const NodeId self_;
@@ -55,6 +57,7 @@ class WorkerSession {
   ZmqContext context_;
   ZmqLink link_;
   Job job_;
+  std::optional<BufferPool> kept_gradients_;
   std::unique_ptr<ComputeNode> compute_;
   Worker worker_;
 };

@@ -24,6 +24,14 @@ double in_ms(double seconds) { return std::round(seconds * 1e6) / 1e3; }
 // are unknown.
 bool is_reported(const RoundRecord& r) { return r.purpose != Purpose::train || !r.parts.empty(); }
 
+// Trials of resting workers that ended in this round.
+Json trials_json(const RoundRecord& r) {
+  Json trials = Json::array();
+  for (const RoundRecord::Part& part : r.trials)
+    trials.push_back({{"worker", part.name}, {"samples", part.share}, {"compute_ms", in_ms(part.seconds)}});
+  return trials;
+}
+
 std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts, const RunTotals& totals,
                       const TestError& error, double at) {
   Json workers = Json::array(), shares = Json::array(), compute = Json::array();
@@ -67,6 +75,7 @@ std::string json_line(const RoundRecord& r, const std::vector<WorkerPart>& parts
     line["cpu"] = cpu;
     line["memory_mb"] = memory;
   }
+  if (!r.trials.empty()) line["trials"] = trials_json(r);
   if (r.skipped > 0) line["holes"] = r.skipped;
   if (pushes(r.staleness) > 0) line["staleness"] = mean_of(r.staleness);
   // Names come from other machines and may be any bytes.

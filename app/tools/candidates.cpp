@@ -221,6 +221,11 @@ sim::Scenario scenario_of(const Job& job, const std::vector<MeasuredWorker>& mea
   return scenario;
 }
 
+double predicted_rate(const Job& job, const std::vector<MeasuredWorker>& measured,
+                      const std::vector<std::size_t>& workers, const PlanMode& mode) {
+  return judged(scenario_of(job, measured, workers, mode), mode).rate;
+}
+
 std::vector<Candidate> ranked_candidates(const Job& job, const std::vector<MeasuredWorker>& measured,
                                          const std::vector<PlanMode>& modes,
                                          const std::function<bool()>& interrupted) {

@@ -120,6 +120,10 @@ double megabytes(const Job& job);  // size of its parameters as float32, in mill
 sim::Scenario scenario_of(const Job& job, const std::vector<MeasuredWorker>& measured,
                           const std::vector<std::size_t>& workers, const PlanMode& mode);
 
+// Samples per second, simulated.
+double predicted_rate(const Job& job, const std::vector<MeasuredWorker>& measured,
+                      const std::vector<std::size_t>& workers, const PlanMode& mode);
+
 // Simulates all candidates and returns them, the fastest first. If `interrupted` returns true, stops early
 // and returns the candidates simulated by then.
 std::vector<Candidate> ranked_candidates(const Job& job, const std::vector<MeasuredWorker>& measured,

@@ -14,6 +14,7 @@
 #include "app/report/terminal_text.h"
 #include "app/report/terminal_writer.h"
 #include "app/report/text_table.h"
+#include "app/tools/batch_advice.h"
 #include "app/tools/plan_text.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -250,7 +251,9 @@ void run_plan(const PlanCommand& command) {
   const Candidate* best = exact != nullptr ? exact : fastest;
   if (interrupted || best == nullptr) throw Failure(ExitCode::temporary, "interrupted: no plan was made");
   write_text(directory + "/candidates.json", candidates_json(ranked));
-  say(candidate_table(ranked) + worth_table(compared, measured));
+  const std::optional<BatchAdvice> advice = batch_advice(job, measured);
+  say(candidate_table(ranked) + worth_table(compared, measured) +
+      (advice ? advice_text(*advice, job.global_batch) : ""));
   if (best != &compared.front())
     say("the best candidate needs a worker that does not exist yet; the best one of existing workers:\n");
   const std::optional<RunRecord> trial = command.check ? std::optional(planner.checked(*best)) : std::nullopt;
@@ -264,7 +267,8 @@ void run_plan(const PlanCommand& command) {
     say(other_mathematics_text(*best, *fastest) + start_text(*other));
   }
   if (command.json.empty()) return;
-  const Json json = plan_json(ranked, compared, measured, first, other ? &*other : nullptr);
+  Json json = plan_json(ranked, compared, measured, first, other ? &*other : nullptr);
+  json["slow_workers"] = advice ? advice_json(*advice) : Json();
   write_output("--json", command.json, dump_json(json, 2) + "\n");
 }
 

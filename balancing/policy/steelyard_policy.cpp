@@ -28,6 +28,7 @@ Steelyard::Steelyard(SteelyardOptions options)
 void Steelyard::observe(const Sample& sample) {
   if (!possible(sample)) return;
   last_.add(sample);
+  rests_.measured(sample.slot, sample.round);
   const TimedBatch batch{static_cast<double>(sample.samples), sample.seconds};
   auto worker = workers_.find(sample.slot);
   if (worker == workers_.end()) {
@@ -56,6 +57,7 @@ Signals Steelyard::heard(double cpu, double memory) const {
 std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
   forget_absent(request);
   look_up(request);
+  beside_round_.clear();
   const bool complete = last_.take(request, move_.split());
   if (complete) links_.observe(last_, rests_.on_trial());
   if (workers_.empty() && !profiled_.empty())
@@ -72,7 +74,9 @@ std::vector<std::uint64_t> Steelyard::plan(const Request& request) {
     return min_max(costs, workers_.empty() ? limits : with_rest(request, limits), request.positions);
   }
   std::vector<std::uint64_t> best = best_split(request, costs);
-  return move_.to(request, costs, known_for_move(request), std::move(best)).shares;
+  const Split& split = move_.to(request, costs, known_for_move(request), std::move(best));
+  beside_round_ = rests_.beside_round(request, costs, split.shares);
+  return split.shares;
 }
 
 void Steelyard::forget_absent(const Request& request) {

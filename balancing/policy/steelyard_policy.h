@@ -39,11 +39,12 @@ struct SteelyardOptions {
 
 class Steelyard final : public Saved<Policy, Steelyard> {
  public:
-  static constexpr char title[] = "steelyard.6";
+  static constexpr char title[] = "steelyard.7";
   explicit Steelyard(SteelyardOptions options = {});
 
   void observe(const Sample& sample) override;
   std::vector<std::uint64_t> plan(const Request& request) override;
+  [[nodiscard]] std::vector<std::uint32_t> beside_round() const override { return beside_round_; }
 
   [[nodiscard]] Steelyard anew() const { return Steelyard(options_); }
   void serialize(auto& fields) {
@@ -72,6 +73,7 @@ class Steelyard final : public Saved<Policy, Steelyard> {
   Waits waits_;
   Rests rests_;
   Move move_;
+  std::vector<std::uint32_t> beside_round_;   // of the last plan
   std::uint64_t lasted_ = 0, accidents_ = 0;  // sudden changes so far, over all workers
 };
 

@@ -40,7 +40,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 
 # Seconds of each part, of 540 in all.
 SHARES = {'env': 8, 'smoke': 20, 'limits': 20, 'tests': 130, 'models': 110, 'ops': 45, 'steps': 65, 'peers': 50, 'jobs': 85}
-LATER = {'steady': 30, 'times': 120, 'mixed': 200}
+LATER = {'steady': 30, 'times': 120, 'mixed': 300}
 SECTIONS = 'smoke', 'limits', 'models', 'ops', 'steps', 'steady', 'times'
 
 

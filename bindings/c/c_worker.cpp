@@ -205,6 +205,7 @@ class Worker {
             return Blob::copy_of(std::span(weights_).subspan(floats.begin, floats.size()));
           }};
     };
+    setup.keeps_gradients = true;
     setup.last = [this](const Blob& parameters) {
       const std::lock_guard lock(mutex_);
       last_ = parameters;

@@ -108,6 +108,12 @@ class Policy {
   // round equally, and the job prints one warning.
   virtual std::vector<std::uint64_t> plan(const Request& request) = 0;
 
+  // Slots of workers that the last plan() gave a single sample only to measure them, although it takes them
+  // longer than the round. The caller may let another worker compute that sample, let these compute it
+  // beside the round, and not wait for them: each of their Samples may then follow after plans of later
+  // rounds.
+  [[nodiscard]] virtual std::vector<std::uint32_t> beside_round() const { return {}; }
+
   // Non-null if this policy also decides how long rounds are. Owned by the policy.
   virtual Pacing* pacing() { return nullptr; }
 

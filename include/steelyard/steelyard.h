@@ -122,6 +122,8 @@ typedef struct steelyard_task {
 
 /* Waits up to `seconds` for a task or a change of state. If the previous task is not done, it is abandoned.
  * Pointers in a task are valid until the task is done or abandoned; those of END, until steelyard_free().
+ * The memory of `gradient` belongs to one of a few buffers, which stay allocated until steelyard_free(): it
+ * may be registered with a device by its address.
  * After END, steelyard_error() returns the reason as text for users; empty if the job is complete. */
 int steelyard_next(steelyard_worker* worker, double seconds, steelyard_task* task);
 

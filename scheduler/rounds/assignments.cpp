@@ -67,7 +67,10 @@ void Assignments::issue(Time now, RoundState& round, const ToDo& what, Orders& o
     round.add(next_piece_++, {what.positions, std::nullopt, false, now, false, what.refusals, what.hub});
   if (round.pieces().empty()) round.expect(shares.size());
   orders.reserve(orders.size() + shares.size());
-  for (const auto& [slot, part, hub] : shares) give(now, round, {part, what.refusals, hub}, slot, orders);
+  for (const Planner::Share& it : shares) {
+    it.measures ? measure(round, it, orders)
+                : give(now, round, {it.positions, what.refusals, it.hub}, it.slot, orders);
+  }
 }
 
 void Assignments::give(Time now, RoundState& round, const ToDo& what, std::uint32_t slot, Orders& orders) {
@@ -135,6 +138,7 @@ Orders Assignments::release(Time now, std::uint32_t slot) {
 
 Orders Assignments::lose(Time now, std::uint32_t slot) {
   for (RoundState& round : rounds_) round.owner_gone(slot);
+  trials_.erase(slot);
   return release(now, slot);
 }
 
@@ -258,6 +262,8 @@ Orders Assignments::hand_out(Time now) {
 // ---- reports
 
 std::optional<Orders> Assignments::report(Time now, const WorkerMember& worker, const Report& report) {
+  if (report.piece.id >= first_trial)
+    return report_trial(worker, report) ? std::optional(Orders{}) : std::nullopt;
   may_be_idle(worker.slot);
   PieceId id = report.piece.id;
   Found found = find(id);

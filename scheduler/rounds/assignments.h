@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -44,6 +45,9 @@ class Assignments {
   // Whether some available worker owes no piece. Always false without slack.
   [[nodiscard]] bool anybody_idle();
   // The worker in this slot may have become idle; anybody_idle() and hand_out() check.
+  // Trials (TryOut) that were reported since the last call.
+  [[nodiscard]] std::vector<RoundRecord::Part> take_trials() { return std::exchange(measured_, {}); }
+
   void may_be_idle(std::uint32_t slot) {
     if (mode_.slack > 0) maybe_idle_.insert(slot);
   }
@@ -95,6 +99,8 @@ class Assignments {
   };
   void issue(Time now, RoundState& round, const ToDo& what, Orders& orders);
   void give(Time now, RoundState& round, const ToDo& what, std::uint32_t slot, Orders& orders);
+  void measure(const RoundState& round, const Planner::Share& share, Orders& orders);
+  bool report_trial(const WorkerMember& worker, const Report& report);
   [[nodiscard]] Assign assign(const RoundState& round, PieceId id) const;
   void reissue(Time now, RoundState& round, PieceId id, Orders& orders);
   void take_over(Time now, RoundState& round, PieceId id, Orders& orders);
@@ -128,12 +134,24 @@ class Assignments {
   WorkStealing work_stealing_;
   std::set<std::uint32_t> maybe_idle_;  // slots; only with slack
   PieceId next_piece_ = 1;
+  // Ids of trials, so that a late report of one is not taken for the report of an owed piece.
+  static constexpr PieceId first_trial = PieceId{1} << 63;
+  PieceId next_trial_ = first_trial;
+  struct Trial {
+    PieceId id = 0;
+    Interval positions;
+    MachineReading planned;
+    void serialize(auto& fields) { fields(id, positions, planned); }
+  };
+  std::map<std::uint32_t, Trial> trials_;    // by slot, the latest of each worker that is not reported
+  std::vector<RoundRecord::Part> measured_;  // not serialized: for the record of a round only
   Duration longest_push_{};  // of recent pieces, from Report until every shard had the push; decays
   Duration longest_wait_{};  // of recent pieces, from Start to Report without the compute time; decays
 
  public:
   void serialize(auto& fields) {
-    fields(planner_, work_stealing_, maybe_idle_, next_piece_, longest_push_, longest_wait_);
+    fields(planner_, work_stealing_, maybe_idle_, next_piece_, next_trial_, trials_, longest_push_,
+           longest_wait_);
   }
 };
 

@@ -15,6 +15,11 @@ struct Assign {
   std::uint32_t slot = 0;
   Start start;
 };
+// The worker in this slot computes a piece only to measure its time.
+struct Measure {
+  std::uint32_t slot = 0;
+  TryOut trial;
+};
 // Requests that the worker in this slot pushes a piece again.
 struct AskAgain {
   std::uint32_t slot = 0;
@@ -38,7 +43,7 @@ struct EndJob {
   std::string text;
 };
 
-using Order = std::variant<Assign, AskAgain, Shorten, Rest, Remark, EndJob>;
+using Order = std::variant<Assign, Measure, AskAgain, Shorten, Rest, Remark, EndJob>;
 using Orders = std::vector<Order>;  // in order of execution
 
 }  // namespace steelyard

@@ -52,6 +52,7 @@ Planner::Planner(const Job& job, const Progress& from, std::unique_ptr<balancing
       hubs_(job.sync.hubs),
       paced_(job.sync.paced),
       grain_by_grain_(job.sum_order == SumOrder::positions && job.grain > 1 && job.sync == SyncMode{}),
+      measures_beside_(job.sync == SyncMode{} && !nn::steps_on_workers(job.optimizer)),
       policy_(std::move(policy)),
       members_(members),
       lookahead_(job.sync.lookahead) {
@@ -70,15 +71,26 @@ std::vector<Planner::Share> Planner::divide(const RoundState& round, Interval po
   const std::uint64_t hold = capacity(wanted);
   for (Position at = positions.begin; at < positions.end;) {
     wanted.positions = std::min(hold, grains_in(positions.end - at, grain_));
-    const std::vector<std::uint64_t> grains = plan(wanted);
+    std::vector<std::uint64_t> grains = plan(wanted);
+    const Position begin = at;
+    const std::vector<std::size_t> measured = moved_trials(wanted, beside(round), grains);
     for (std::size_t i = 0; i < grains.size(); ++i) {
       if (grains[i] == 0) continue;
       const Position end = at + std::min(grains[i] * grain_, positions.end - at);
       shares.push_back({wanted.workers[i].slot, {at, end}});
       at = end;
     }
+    if (begin > positions.begin) continue;  // a trial is enough
+    for (const std::size_t i : measured)
+      shares.push_back({wanted.workers[i].slot, {begin, begin + grain_}, whole_model, true});
   }
   return by_grain(round, std::move(shares));
+}
+
+// Slots of workers to measure beside this round, as the last plan wants it.
+std::vector<std::uint32_t> Planner::beside(const RoundState& round) {
+  if (!measures_beside_ || round.purpose() != Purpose::train) return {};
+  return asked([&] { return policy_->beside_round(); }).value_or(std::vector<std::uint32_t>());
 }
 
 std::uint64_t Planner::elastic_length(Round round, std::uint64_t epoch) {
@@ -121,7 +133,9 @@ std::vector<Planner::Share> Planner::by_grain(const RoundState& round, std::vect
   if (!grain_by_grain_ || round.purpose() != Purpose::train) return shares;
   std::vector<Share> cut;
   for (const Share& share : shares) {
-    for (Interval part = share.positions; part.begin < share.positions.end; part.begin = part.end) {
+    if (share.measures) cut.push_back(share);
+    for (Interval part = share.positions; part.begin < share.positions.end && !share.measures;
+         part.begin = part.end) {
       part.end = part.begin + std::min(grain_, share.positions.end - part.begin);
       cut.push_back({share.slot, part, share.hub});
     }

@@ -19,6 +19,11 @@
 // how a round is split (docs/decisions/40-grain-by-grain.md). The policy still receives a worker's part of a
 // round as one sample.
 //
+// A worker that the policy only wants to measure, and that needs longer than the round
+// (Policy::beside_round()), computes its grain beside the round, which does not wait for it; the grain
+// belongs to the largest share. Only under bsp, and if servers take the steps: elsewhere such a worker could
+// not keep up with the versions, or no round waits for it alone.
+//
 // A policy may fail: throw an exception, or return shares that do not sum to the round. The planner then uses
 // equal shares, and one warning is logged.
 //
@@ -49,6 +54,7 @@ class Planner {
     std::uint32_t slot = 0;
     Interval positions;
     HubNumber hub = whole_model;
+    bool measures = false;  // the positions belong to another share, too, and this worker is only measured
   };
   // Divides these positions of the round, in order, among the available workers; empty without workers. The
   // positions begin between grains. If the workers' memory cannot hold them at once, a worker gets several
@@ -88,6 +94,7 @@ class Planner {
  private:
   [[nodiscard]] std::uint64_t elastic_length(Round round, std::uint64_t epoch);
   [[nodiscard]] std::vector<Share> elastic_shares(Interval positions);
+  [[nodiscard]] std::vector<std::uint32_t> beside(const RoundState& round);
   [[nodiscard]] std::vector<Share> by_grain(const RoundState& round, std::vector<Share> shares) const;
   // In grains, like all input of the policy.
   [[nodiscard]] std::uint64_t most_grains(const WorkerMember& worker, const RoundState& round) const;
@@ -109,7 +116,7 @@ class Planner {
   const std::string name_;  // of the policy
   const std::uint64_t grain_, seed_, global_batch_;
   const Hubs hubs_;
-  const bool paced_, grain_by_grain_;
+  const bool paced_, grain_by_grain_, measures_beside_;
   const std::unique_ptr<balancing::Policy> policy_;
   const Members& members_;
   bool doubted_ = false;
@@ -128,6 +135,12 @@ class Planner {
     if (loads && !state.empty()) policy_->restore(state);
   }
 };
+
+// Workers that are measured beside the round (Policy::beside_round()): moves the grain of each worker in
+// these slots to the largest share with room. Returns their indices in the request.
+std::vector<std::size_t> moved_trials(const balancing::Request& request,
+                                      const std::vector<std::uint32_t>& slots,
+                                      std::vector<std::uint64_t>& grains);
 
 // Backup workers (SyncMode::backup): positions that a round leaves over become positions of the next round.
 

@@ -89,6 +89,7 @@ void Training::finish_oldest(Time now, Outbox& out) {
   const bool saves = round.open().save, evaluation = round.purpose() == Purpose::evaluate;
   const double accuracy = evaluation ? round.accuracy(job_.labels) : 0;
   RoundRecord record = rounds_.record(now, round, members_);
+  if (!evaluation) record.trials = assignments_.take_trials();
   if (!evaluation) assignments_.finish(round, record);
   Dispatch::record(std::move(record), out);
   rounds_.finish(now, round);
@@ -123,6 +124,7 @@ void Training::begin_evaluation(Time now, Outbox& out) {
 void Training::apply(Time now, const Orders& orders, Outbox& out) {
   for (const Order& order : orders) {
     std::visit(Overloaded{[&](const Assign& it) { dispatch_.to_worker(it.slot, it.start, out); },
+                          [&](const Measure& it) { dispatch_.to_worker(it.slot, it.trial, out); },
                           [&](const AskAgain& it) { dispatch_.to_worker(it.slot, it.again, out); },
                           [&](const Shorten& it) { dispatch_.to_worker(it.slot, it.cut, out); },
                           [&](const Rest& it) { (void)rest(members_, it.slot, it.round); },

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "core/buffer_pool.h"
@@ -82,6 +83,21 @@ TEST(BufferPool, ARetiredBufferIsNotReused) {
   buffer->segment()->retire();
   buffer.reset();
   EXPECT_NE(pool.take()->segment()->name(), first);
+}
+
+TEST(BufferPool, ARetiredBufferMayBeKeptAsLongAsThePool) {
+  for (const auto retired : {BufferPool::Retired::freed, BufferPool::Retired::kept}) {
+    std::optional<BufferPool> pool(std::in_place, 10, Memory::shared, retired);
+    auto buffer = pool->take();
+    const int file = buffer->segment()->descriptor();
+    buffer->segment()->retire();
+    buffer.reset();
+    const bool kept = retired == BufferPool::Retired::kept;
+    EXPECT_EQ(fcntl(file, F_GETFD) != -1, kept);
+    EXPECT_NE(pool->take()->segment()->descriptor(), kept ? file : -1) << "it is not reused";
+    pool.reset();
+    EXPECT_EQ(fcntl(file, F_GETFD), -1);
+  }
 }
 
 }  // namespace

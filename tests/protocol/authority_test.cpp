@@ -64,6 +64,7 @@ TEST(Authority, OnlyTheSchedulerMayOpenRoundsAndStop) {
     EXPECT_FALSE(may_say(role, message<ToShard>(BeginRound{})));
     EXPECT_FALSE(may_say(role, message<ToShard>(Stop{})));
     EXPECT_FALSE(may_say(role, message<ToWorker>(Start{})));
+    EXPECT_FALSE(may_say(role, message<ToWorker>(TryOut{})));
   }
   EXPECT_TRUE(may_say(Role::scheduler, message<ToShard>(BeginRound{})));
 }

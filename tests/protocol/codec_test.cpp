@@ -166,6 +166,8 @@ TEST(Codec, RoundMessagesKeepEachField) {
                      owed.whole, owed.local),
             std::make_tuple(1U, 2U, Purpose::evaluate, 3U, 4U, Interval{5, 6}, 7U, Interval{8, 9},
                             LocalSteps{10, 11}));
+  const auto trial = round_trip<ToWorker>(Role::worker, TryOut{1, owed});
+  EXPECT_EQ(std::tie(trial.term, trial.piece), std::make_tuple(1U, owed));
   const auto pull = round_trip<ToShard>(Role::shard, Pull{1, 2, 3, {{4, {5, 6}}, {7, {8, 9}}}});
   EXPECT_EQ(std::tie(pull.term, pull.version, pull.ticket), std::make_tuple(1U, 2U, 3U));
   ASSERT_EQ(pull.own.size(), 2U);

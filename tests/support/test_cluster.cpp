@@ -86,9 +86,9 @@ void run_worker(Net& net, const std::string& scheduler, std::uint32_t index, con
   options.hello.name = "worker-" + std::to_string(index);
   options.hello.kind = kind(device);
   options.prepare = [&](const Welcome& welcome) {
-    compute = std::make_unique<ComputeNode>(posting_to(*link, node),
-                                            model_workload(model, data, {.device = device}), welcome.job,
-                                            Throttle::parse(slow, "1"), net.memory());
+    compute = std::make_unique<ComputeNode>(
+        posting_to(*link, node), model_workload(model, data, {.device = device}), welcome.job,
+        Throttle::parse(slow, "1"), BufferPool(welcome.job->layout.size(), net.memory()));
   };
   Worker worker(options);
   link->connect(scheduler_node, scheduler);

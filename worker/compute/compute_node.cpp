@@ -47,7 +47,8 @@ void shorten(const Layout& layout, std::span<float> gradient, double weight, dou
 
 }  // namespace
 
-ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle, Memory gradients)
+ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle,
+                         std::optional<BufferPool> gradients)
     : post_(std::move(post)),
       model_name_(job.model),
       layout_(checked_layout(job, workload)),
@@ -64,8 +65,8 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       device_trainer_(engine_->device_trainer()),
       micro_batch_(engine_->micro_batch_sizes().front()),
       description_(engine_->description()),
-      gradients_(parameters_, gradients),
-      gradients_there_(std::make_shared<FlatPool>(gradients)),
+      gradients_(gradients ? std::move(*gradients) : BufferPool(parameters_)),
+      gradients_there_(std::make_shared<FlatPool>(gradients_.memory())),
       stepper_(job),
       feed_(std::move(workload.data), job.seed,
             BatchSizes(engine_->micro_batch_sizes(), engine_->micro_batch_seconds(), job.grain), job.grain,

@@ -67,10 +67,10 @@ class ComputeNode {
   // Receives this node's messages, in order; called on the computing thread.
   using Post = std::function<void(std::vector<ToWorker>)>;
 
-  // `gradients`: the kind of memory for gradients. Throws Failure as require_same() and Workload::make_engine
-  // do.
+  // `gradients`: buffers of the size of the model, for gradients; null: private memory. Throws Failure as
+  // require_same() and Workload::make_engine do.
   ComputeNode(Post post, Workload workload, const Job& job, Throttle throttle = {},
-              Memory gradients = Memory::own);
+              std::optional<BufferPool> gradients = {});
   ~ComputeNode();  // drops unfinished work
   ComputeNode(const ComputeNode&) = delete;
   ComputeNode& operator=(const ComputeNode&) = delete;

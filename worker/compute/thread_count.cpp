@@ -37,8 +37,8 @@ const std::string& thread_count_expected() {
   return expected;
 }
 
-std::string thread_count_beside(const std::string& text, unsigned others) {
-  return text == all_cores && others > 0 ? text + "-" + std::to_string(std::min(others, most_threads)) : text;
+std::string thread_count_beside(const std::string& text, unsigned cores) {
+  return text == all_cores && cores > 0 ? text + "-" + std::to_string(std::min(cores, most_threads)) : text;
 }
 
 unsigned thread_count(const std::string& text) {

@@ -13,6 +13,7 @@ constexpr double shortest_rest = 12, longest_rest = 3'000;  // rounds
 constexpr double half_known = 70;  // rounds of work after which a worker counts as useful with probability
                                    // 1/2
 constexpr std::uint64_t first_late_rest = 64;
+constexpr double patience = 4;  // a trial is given up after this many times its expected time
 
 }  // namespace
 
@@ -26,7 +27,7 @@ double until_trial(double cost, double gain, double worked, double rested) {
 std::set<std::uint32_t> Rests::resting() const {
   std::set<std::uint32_t> slots;
   for (const auto& [slot, rest] : rests_) {
-    if (!rest.trying) slots.insert(slot);
+    if (!rest.trying || (rest.awaited && rest.until < round_)) slots.insert(slot);
   }
   return slots;
 }
@@ -46,14 +47,48 @@ std::vector<std::uint32_t> Rests::call_back(const Request& request) {
     if (found == rests_.end() || found->second.trying || request.round < found->second.until) continue;
     Rest& rest = found->second;
     rest.trying = true;
+    rest.awaited = !rest.late;
     rest.until = request.round;
     if (rest.late) late.push_back(found->first);
   }
   return late;
 }
 
+void Rests::measured(std::uint32_t slot, std::uint64_t round) {
+  const auto found = rests_.find(slot);
+  if (found != rests_.end() && found->second.trying && round >= found->second.until)
+    found->second.awaited = false;
+}
+
+// Its message was lost, or it got other work: then it is judged by what is known, and mostly rests again.
+void Rests::stop_waiting(const Request& request, const std::vector<Affine>& curves) {
+  const double round = longest(curves, min_max(curves, share_bounds(request, resting()), request.positions));
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    const auto found = rests_.find(request.workers[i].slot);
+    if (found == rests_.end() || !found->second.awaited || request.round <= found->second.until) continue;
+    const auto waited = static_cast<double>(request.round - found->second.until);
+    if (waited * round > patience * (curves[i](1) + shortest_rest * round)) found->second.awaited = false;
+  }
+}
+
+std::vector<std::uint32_t> Rests::beside_round(const Request& request, const std::vector<Affine>& curves,
+                                               const Shares& shares) const {
+  std::vector<std::uint32_t> slots;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto found = rests_.find(request.workers[i].slot);
+    if (found == rests_.end() || !found->second.awaited || found->second.until != request.round) continue;
+    Shares others = shares;
+    others[i] = 0;
+    if (shares[i] == 1 && curves[i](1) > longest(curves, others)) slots.push_back(found->first);
+  }
+  return slots;
+}
+
 Rests::Shares Rests::solve(const Request& request, const std::vector<Affine>& curves,
                            const std::vector<Known>& known) {
+  round_ = request.round;
+  if (std::ranges::any_of(rests_, [](const auto& rest) { return rest.second.awaited; }))
+    stop_waiting(request, curves);
   const std::vector<Bound> limits = share_bounds(request, resting());
   Shares all = min_max(curves, limits, request.positions);
   const bool slow =
@@ -72,7 +107,8 @@ bool Rests::send_to_rest(const Request& request, const std::vector<Affine>& curv
     const std::uint32_t slot = request.workers[i].slot;
     const auto rest = rests_.find(slot);
     const bool called = rest != rests_.end() && rest->second.trying, on_trial = called && !rest->second.late;
-    if (called && rest->second.until == request.round) continue;  // not yet measured since its return
+    // Not yet measured since its return.
+    if (called && (rest->second.until == request.round || rest->second.awaited)) continue;
     const double doubt = rules_.rest_doubt ? std::min(1.0, known[i].doubt) : 0;
     const bool delays =
         best[i] == 0 && all[i] > 0 && known[i].worked > 0 && curves[i](1) * (1 - doubt) > without;

@@ -5,6 +5,7 @@
                       process alone
   STEELYARD_NAME      the name of this worker
   STEELYARD_DEVICE    its device: "cpu", "cuda:0", ...
+  STEELYARD_LOCAL_WORKER  "I/N": it is the I-th of N workers of this machine that choose their device
   STEELYARD_SIMULATE_SLOWDOWN
                       slows its computing down, to try unequal machines
   STEELYARD_EXCHANGE  "auto" or "sockets"
@@ -221,6 +222,28 @@ def device_name() -> Optional[str]:
     if name in ('', 'auto'):
         return None
     return name
+
+
+def own_device(devices: int) -> int:
+    """The number of the GPU for this worker among those of this machine that its process may use, if the device
+    is not given: one for each worker, in their order. Further workers share them."""
+    place, _, workers = os.environ.get('STEELYARD_LOCAL_WORKER', '').partition('/')
+    number = int(place) if place.isdigit() else 0
+    if number >= devices and not _told_of_sharing:
+        _told_of_sharing.append(True)
+        me, its = os.environ.get('STEELYARD_NAME', 'this worker'), number % devices
+        count = f'{devices} GPU' + ('s' if devices > 1 else '')
+        print(
+            f'steelyard: {me} shares GPU {its} with another worker, since {workers} workers run here and may use '
+            f'{count}: they compute in turns, and each needs its own memory there: start {devices} with '
+            f'`steelyard run -n {devices}`, or give some of them the processor with '
+            f'`--set worker.{me}.device=cpu`; CUDA_VISIBLE_DEVICES limits the GPUs',
+            file=sys.stderr,
+        )
+    return number % devices
+
+
+_told_of_sharing: list[bool] = []  # not empty: this process has
 
 
 def description(cluster: GivenCluster, device: str) -> dict[str, Any]:

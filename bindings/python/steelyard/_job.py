@@ -216,6 +216,7 @@ class BaseJob:
             self._over = True
         self._outcome = failure or 'left'
         self._worker.leave(failure)
+        self._release()
         self._worker.free()
         self._cluster.close()
         _Life.forget(self)
@@ -240,6 +241,9 @@ class BaseJob:
 
     def _take_final(self, task: Task) -> None:
         """Called at the end of a job; frameworks load task.parameters here."""
+
+    def _release(self) -> None:
+        """Called before the memory of tasks is freed; at least once."""
 
     def _explain(self, error: BaseException) -> Optional[str]:
         """A remedy for an exception of the user's code, printed after it, or None."""
@@ -282,9 +286,11 @@ class BaseJob:
                 raise Failure(self._outcome, task.code)
             if self._loads:
                 self._take_final(task)
+            self._release()
             self._worker.free()
             self._cluster.finish()
         finally:
+            self._release()
             self._worker.free()
             _Life.forget(self)
 

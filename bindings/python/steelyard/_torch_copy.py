@@ -77,16 +77,17 @@ class OwnLayout(Layout):
         """Loads a later version: mean gradients into .grad, and mean values into buffers."""
         at = {it.names[0]: view_of(flat, it) for it in self.buffers}
         used = at['steelyard.used'].tolist()
+        pairs: list[tuple[Entry, torch.Tensor]] = []
         with torch.no_grad():
             for index, entry in enumerate(self.parameters):
                 parameter = entry.tensor
                 if not parameter.requires_grad or used[index] <= 0:
                     parameter.grad = None
                 else:
-                    mean = view_of(flat, entry)
-                    parameter.grad = torch.empty_like(parameter).copy_(mean)
-            for entry in self.model_buffers:
-                entry.tensor.copy_(at[entry.names[0]])
+                    parameter.grad = torch.empty_like(parameter)
+                    pairs.append((entry, parameter.grad))
+            pairs += [(entry, entry.tensor.detach()) for entry in self.model_buffers]
+            self.copy_out(flat, [it for it in pairs if it[1].numel()])
         self.keep_buffers()
 
 

@@ -252,25 +252,26 @@ def arguments_of(batch: Any) -> tuple[Any, ...]:
     return tuple(batch) if isinstance(batch, (tuple, list)) and not _moves_itself(batch) else (batch,)
 
 
-def moved(batch: Any, device: torch.device) -> Any:
-    """Moves all tensors of a batch to the device."""
+def moved(batch: Any, device: torch.device, bring: Optional[Callable[[torch.Tensor], Any]] = None) -> Any:
+    """Moves all tensors of a batch to the device, with `bring` if it is given. Objects with a method `to` move
+    themselves."""
     if isinstance(batch, torch.Tensor):
-        return batch.to(device, non_blocking=True)
+        return batch.to(device, non_blocking=True) if bring is None else bring(batch)
     if _moves_itself(batch):  # as BatchEncoding of transformers, and PackedSequence, which is a tuple
         return batch.to(device)
     if isinstance(batch, MutableMapping):
         into: Any = copy.copy(batch)  # keeps its class, and the factory of a defaultdict
         for key, it in batch.items():
-            into[key] = moved(it, device)
+            into[key] = moved(it, device, bring)
         return into
     if isinstance(batch, tuple) and hasattr(batch, '_fields'):
-        return type(batch)(*(moved(it, device) for it in batch))
+        return type(batch)(*(moved(it, device, bring) for it in batch))
     if isinstance(batch, (list, tuple)):
-        return type(batch)(moved(it, device) for it in batch)
+        return type(batch)(moved(it, device, bring) for it in batch)
     if dataclasses.is_dataclass(batch) and not isinstance(batch, type):
         into = copy.copy(batch)
         for field in dataclasses.fields(batch):
-            object.__setattr__(into, field.name, moved(getattr(batch, field.name), device))
+            object.__setattr__(into, field.name, moved(getattr(batch, field.name), device, bring))
         return into
     return batch
 

@@ -12,9 +12,10 @@ If a gradient is accumulated more than once in one backward (reentrant checkpoin
 final when its hook runs. Therefore the first backward of a job only counts accumulations, and a
 second accumulation disables this overlap for the rest of the job.
 
-On CUDA, a hook records an event on the current stream (autograd may use its own) and enqueues a copy
-to pinned memory on a separate stream. A thread waits for the copy without the GIL, and then copies
-to the flat buffer. backward() returns after the last copy, so the script may then change .grad.
+On CUDA, hooks collect gradients in buckets of 1 MB (_torch_staging.py). A full bucket gets an event on
+the current stream (autograd may use its own), and is copied to the flat buffer on a separate stream. A
+thread waits for the copy without the GIL, and then marks the gradients as final. backward() returns after
+the last copy, so the script may then change .grad.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any, Callable, Optional
 
 import torch
 
+from steelyard import _torch_device
 from steelyard._errors import refuse
 from steelyard._torch_parameters import Entry, Layout, view_of
 from steelyard._torch_staging import DeviceStager, dense
@@ -96,8 +98,8 @@ class Gradients:
         self._on_top: set[int] = set()  # entries that this backward added to an earlier part of the sum
         self._fired = [0] * len(layout.parameters)
         devices = {it.tensor.device for it in layout.parameters}
-        on_device = any(it.type == 'cuda' for it in devices)
-        self._stager = DeviceStager(layout, self._arrived) if on_device else None
+        on_device = any(_torch_device.cuda.has(it) for it in devices)
+        self._stager = DeviceStager(layout, self._ranges.add) if on_device else None
         self._sum = GradientSum(layout, on_device)
         self._hooks: dict[int, Any] = {}  # by the number of the parameter
         self._hook_all()
@@ -105,10 +107,13 @@ class Gradients:
     # ---- a piece
 
     def begin_task(self, task: Task) -> None:
+        self.settle()
         self._into = torch.frombuffer(task.gradient, dtype=torch.float32)
         self._pulled = torch.frombuffer(task.parameters, dtype=torch.float32)
         self._ranges.begin_task()
         self._sum.begin_task(self._into)
+        if self._stager is not None:
+            self._stager.begin_task(self._into)
         self._hook_all()  # some parameters may have been unfrozen
 
     def begin_attempt(self) -> None:
@@ -139,6 +144,9 @@ class Gradients:
         self._armed = last and self.overlap and self._seen_one
         try:
             (loss.float() * factor).backward()
+        except BaseException:
+            self.settle()  # the task may be abandoned, and its buffer used for another
+            raise
         finally:
             self._inside = self._armed = False
         self._seen_one = True
@@ -183,6 +191,11 @@ class Gradients:
         """Waits for pending copies."""
         if self._stager is not None:
             self._stager.settle()
+
+    def release(self) -> None:
+        """Call it before the memory of tasks is freed."""
+        if self._stager is not None:
+            self._stager.release()
 
     def close(self) -> None:
         self.clear()
@@ -241,10 +254,6 @@ class Gradients:
         else:
             self._stager.send(index, dense(self._layout.parameters[index].tensor.grad))
 
-    def _arrived(self, index: int, staged: torch.Tensor) -> None:
-        view_of(self._into, self._layout.parameters[index]).copy_(staged)
-        self._ranges.add(index)
-
     def _unwritten(self) -> list[int]:
         return [index for index, there in enumerate(self._ranges.written) if not there]
 
@@ -262,8 +271,6 @@ class Gradients:
             return
         if fresh:
             self._sum.add([index for index in rest if self._sum.begun[index]])
-        into: list[torch.Tensor] = []
-        sources: list[torch.Tensor] = []
         with torch.no_grad():
             for index in rest:
                 entry = self._layout.parameters[index]
@@ -273,9 +280,8 @@ class Gradients:
                 if total is None:
                     view_of(self._into, entry).zero_()
                 else:
-                    into.append(view_of(self._into, entry))
-                    sources.append(total)
-            self._stager.copy(into, sources)
+                    self._stager.send(index, total, tell=False)
+        self.settle()
 
 
 def _hook_on(parameter: torch.Tensor, hook: Callable[[torch.Tensor], None]) -> Any:

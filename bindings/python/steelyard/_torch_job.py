@@ -20,8 +20,9 @@ from steelyard._job import BaseJob
 from steelyard._pieces import piece_seed, weight_of
 from steelyard._reading import Ahead
 from steelyard._rounds import RoundCalls
-from steelyard._torch_data import Reader, arguments_of, moved
+from steelyard._torch_data import Reader, arguments_of
 from steelyard._torch_gradients import Gradients
+from steelyard._torch_incoming import Incoming
 from steelyard._torch_micro_batch import LONE, MicroBatch, is_lone_sample, out_of_memory
 from steelyard._torch_order import Order
 from steelyard._torch_parameters import Layout, has_batch_norm
@@ -106,6 +107,7 @@ class TorchJob(BaseJob):
         self._watch = Watch(parts.layout, parts.optimizer)
         self._ahead: Optional[Ahead] = None
         self._guesses: list[Any] = []
+        self._incoming = Incoming(parts.reader, parts.device)
         self._rounds = RoundCalls()
         super().__init__(*arguments, **options)
         self._gradients = Gradients(parts.layout, self._worker, parts.overlap and not parts.fp16)
@@ -229,7 +231,7 @@ class TorchJob(BaseJob):
         lists = self._ahead.cut(task.samples, task.epoch, task.position, size)
         if parts.reader.prefetches:
             self._guesses = self._ahead.after(task.epoch, task.position, len(task.samples), size)
-        parts.reader.expect(lists, self._guesses)
+        self._incoming.expect(lists, self._guesses)
         for number, samples in enumerate(lists):
             body = _Body(len(samples), number + 1 == len(lists))
             yield from self._one(samples, body)
@@ -242,7 +244,7 @@ class TorchJob(BaseJob):
 
     def _one(self, samples: tuple[int, ...], body: _Body) -> Iterator[Any]:
         try:
-            batch = moved(self._parts.reader.get(samples), self._parts.device)
+            batch = self._incoming.get(samples)
         except Exception as error:
             if not out_of_memory(error):
                 raise
@@ -295,6 +297,8 @@ class TorchJob(BaseJob):
             return False
         self._worker.done(float(piece.loss), None)
         self._rounds.computed(piece.round + 1)
+        if self._body is None:  # not if the loop was left
+            self._incoming.bring_next(out_of_memory)
         return True
 
     def _left_early(self) -> None:
@@ -320,6 +324,7 @@ class TorchJob(BaseJob):
         failed attempt's memory allocated."""
         size = self._parts.micro_batch.size
         self._piece = _Piece(0)
+        self._incoming.free()
         self._gradients.free()
         if self._parts.device.type == 'cuda':
             torch.cuda.empty_cache()
@@ -344,7 +349,7 @@ class TorchJob(BaseJob):
         size = parts.micro_batch.size
         numbers = [parts.first_test + it for it in task.samples]
         lists = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)]
-        parts.reader.expect(lists, self._guesses)
+        self._incoming.expect(lists, self._guesses)
         loss, weight = 0.0, 0.0
         right: Optional[int] = None
         training = [it for it in parts.model.modules() if it.training]
@@ -352,7 +357,7 @@ class TorchJob(BaseJob):
         try:
             with torch.no_grad():
                 for samples in lists:
-                    batch = moved(parts.reader.get(samples), parts.device)
+                    batch = self._incoming.get(samples)
                     result = parts.score(parts.model, *arguments_of(batch))
                     mean, hits, its = _scored(result)
                     its_weight = weight_of(its, len(samples))
@@ -374,6 +379,11 @@ class TorchJob(BaseJob):
             self._parts.layout.load(torch.frombuffer(task.parameters, dtype=torch.float32))
             if self._rounds:
                 self._rounds.loaded(self._completed(task), self._alone)
+
+    def _release(self) -> None:
+        gradients = self.__dict__.get('_gradients')  # not yet made if joining has failed
+        if gradients is not None:
+            gradients.release()
 
     def _explain(self, error: BaseException) -> Optional[str]:
         if out_of_memory(error):

@@ -21,8 +21,9 @@ from steelyard._errors import Failure, refuse
 from steelyard._job import BaseJob
 from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
-from steelyard._torch_data import Reader, moved
+from steelyard._torch_data import Reader
 from steelyard._torch_exchange import Exchange
+from steelyard._torch_incoming import Incoming
 from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
 
@@ -48,7 +49,7 @@ class ParallelJob(BaseJob):
         self.steps = OwnSteps(model, layout, lambda: self.worker)
         self._exchange = Exchange(layout, self._backward_ended)
         self.steps.keep({'gradients': self._exchange})
-        self._device = layout.parameters[0].tensor.device
+        self._incoming = Incoming(reader, layout.parameters[0].tensor.device)
         self._peeked: Optional[Task] = None
         self._task: Optional[Task] = None  # this worker's share of the round, until it is pushed
         self._held: Optional[Task] = None  # the step of a round in which this worker has no share
@@ -152,8 +153,8 @@ class ParallelJob(BaseJob):
         if not all(lists):
             spare = tuple(self._worker.samples(self.epoch, 0, min(2, int(self.about['train_samples']))))
             lists = [it or spare for it in lists]
-        self._reader.expect(lists, self._guesses(task) if task.kind == _worker.TRAIN else [])
-        return [moved(self._reader.get(it), self._device) for it in lists]
+        self._incoming.expect(lists, self._guesses(task) if task.kind == _worker.TRAIN else [])
+        return [self._incoming.get(it) for it in lists]
 
     def _guesses(self, task: Task) -> list[Any]:
         if not self._reader.prefetches or self._backwards > 1 or len(self._factors) > 1:

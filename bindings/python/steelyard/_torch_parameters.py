@@ -15,11 +15,13 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import hashlib
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, Optional, Sequence
 
 import torch
 
+from steelyard import _torch_device
 from steelyard._errors import refuse
+from steelyard._torch_device import Upload
 from steelyard._torch_optimizer import Factors
 
 
@@ -94,6 +96,7 @@ class Layout:
         self.size = at
         self.parameters = [it for it in self.entries if it.is_parameter]
         self.buffers = [it for it in self.entries if not it.is_parameter]
+        self._uploads: dict[torch.device, Upload] = {}
 
     def described(self) -> list[dict[str, Any]]:
         """The list "tensors" of steelyard_join()."""
@@ -120,21 +123,36 @@ class Layout:
 
     def load(self, flat: torch.Tensor) -> None:
         """Copies a flat buffer into the tensors of the model, with one grouped copy per device."""
-        groups: dict[torch.device, list[Entry]] = {}
-        for entry in self.entries:
-            if entry.tensor.numel():
-                groups.setdefault(entry.tensor.device, []).append(entry)
-        with torch.no_grad():
-            for device, entries in groups.items():
-                there = flat
-                if device.type != 'cpu':  # one large transfer instead of many small ones
-                    begin, end = entries[0].begin, entries[-1].end
-                    there = flat[begin:end].to(device)
-                    sources = [view_of(there, it, begin) for it in entries]
-                else:
-                    sources = [view_of(there, it) for it in entries]
-                copy_all([it.tensor.detach() for it in entries], sources)
+        self.copy_out(flat, [(it, it.tensor.detach()) for it in self.entries if it.tensor.numel()])
 
+    def copy_out(self, flat: torch.Tensor, pairs: Sequence[tuple[Entry, torch.Tensor]]) -> None:
+        """Copies the parts of a flat buffer that belong to these entries, in their order, into the tensors.
+        `flat` may change after this, even if a device has yet to copy."""
+        groups: dict[torch.device, list[tuple[Entry, torch.Tensor]]] = {}
+        for entry, into in pairs:
+            groups.setdefault(into.device, []).append((entry, into))
+        for device, its in groups.items():
+            entries, places = [it for it, _ in its], [it for _, it in its]
+            if _torch_device.cuda.has(device):
+                self._copy_to(device, flat, entries, places)
+                continue
+            there, begin = flat, 0
+            if device.type != 'cpu':  # one large transfer instead of many small ones
+                begin = entries[0].begin
+                there = flat[begin : entries[-1].end].to(device)
+            with torch.no_grad():
+                copy_all(places, [view_of(there, it, begin) for it in entries])
+
+    def _copy_to(
+        self, device: torch.device, flat: torch.Tensor, entries: list[Entry], places: list[torch.Tensor]
+    ) -> None:
+        begin = entries[0].begin
+        upload = self._uploads.setdefault(device, Upload(device))
+        there = upload.start(flat[begin : entries[-1].end])
+        cuda = _torch_device.cuda
+        cuda.run(
+            cuda.current(device), lambda: copy_all(places, [view_of(there, it, begin) for it in entries])
+        )
 
     def write_buffers(self, into: torch.Tensor, pulled: torch.Tensor, weight: float) -> None:
         """Writes the changes of all buffers since load(pulled), times `weight`."""

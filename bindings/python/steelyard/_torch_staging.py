@@ -1,4 +1,12 @@
-"""Copies gradients from CUDA devices to host memory while the device continues to compute."""
+"""Copies gradients from devices to the task's buffer while the devices continue to compute.
+
+The buffer is one of a few, which the library keeps until the worker is freed (steelyard_next()). Each is
+page-locked where it is when it is first used, and gradients are copied there at once. If the system refuses, they
+go through pinned memory, and a thread copies them from there.
+
+Gradients are copied in buckets of about 1 MB, each with one event: an event for each tensor takes longer than the
+copy of a small one.
+"""
 
 from __future__ import annotations
 
@@ -8,88 +16,145 @@ from typing import Any, Callable, Optional
 
 import torch
 
-from steelyard._torch_parameters import Layout, view_of
+from steelyard import _torch_device
+from steelyard._torch_parameters import Entry, Layout, view_of
 
-Arrived = Callable[[int, torch.Tensor], None]
+Arrived = Callable[[int], None]
+
+BUCKET = 1 << 18  # floats
+
+
+class _Bucket:
+    """Gradients of one device, computed on one of its streams."""
+
+    def __init__(self, stream: Any, tell: bool) -> None:
+        self.stream, self.tell = stream, tell
+        self.gradients: list[tuple[int, torch.Tensor]] = []
+        self.floats = 0
+
+
+class _Copies:
+    """Copies on their way. Holds the gradients, which must stay allocated."""
+
+    def __init__(self, bucket: _Bucket, event: Any) -> None:
+        self.bucket, self.event = bucket, event
 
 
 class DeviceStager:
-    """Calls `arrived(index, staged)` on a background thread when a gradient is in pinned memory."""
+    """Calls `arrived(index)` when a gradient is in the task's buffer: on a background thread, or within send() for
+    a gradient in memory of the host. `bucket`: floats that are copied together."""
 
-    def __init__(self, layout: Layout, arrived: Arrived) -> None:
-        self._layout, self._arrived = layout, arrived
-        self._staging = torch.empty(layout.parameters[-1].end, pin_memory=True)
-        self._streams: dict[torch.device, torch.cuda.Stream] = {}
-        self._lock = threading.Lock()
-        self._under_way: 'queue.Queue[Optional[tuple[int, Any, Any]]]' = queue.Queue()
+    def __init__(self, layout: Layout, arrived: Arrived, bucket: int = BUCKET) -> None:
+        self._layout, self._arrived, self._size = layout, arrived, bucket
+        self._cuda = _torch_device.cuda
+        devices = [it.tensor.device for it in layout.parameters]
+        self._device = next(it for it in devices if self._cuda.has(it))
+        self._registered: dict[int, bool] = {}  # by the address of a task's buffer: whether it is page-locked
+        self._into = torch.empty(0)  # the task's buffer
+        self._staging: Optional[torch.Tensor] = None  # between devices and that buffer, if that is not page-locked
+        self._streams: dict[torch.device, Any] = {}
+        self._buckets: dict[torch.device, _Bucket] = {}  # not yet being copied
+        self._lock = threading.Lock()  # of the two dictionaries: autograd has a thread for each device
+        self._under_way: 'queue.Queue[Optional[_Copies]]' = queue.Queue()
         self._trouble: Optional[BaseException] = None
         self._thread = threading.Thread(target=self._post, name='steelyard-post', daemon=True)
         self._thread.start()
 
-    def send(self, index: int, gradient: torch.Tensor) -> None:
-        """Starts the copy of a gradient. Called from a hook; all work on the gradient must already be
-        enqueued on the current stream."""
-        staged = view_of(self._staging, self._layout.parameters[index])
-        if gradient.device.type != 'cuda':
-            staged.copy_(gradient)
-            self._under_way.put((index, None, None))
-            return
-        with torch.cuda.device(gradient.device), torch.no_grad():
-            ready = torch.cuda.Event()
-            ready.record(torch.cuda.current_stream(gradient.device))
-            stream = self._stream(gradient.device)
-            stream.wait_event(ready)
-            with torch.cuda.stream(stream):
-                # The gradient stays allocated until settle(); temporaries of the copy belong to
-                # this stream.
-                staged.copy_(gradient, non_blocking=True)
-                copied = torch.cuda.Event()
-                copied.record(stream)
-        self._under_way.put((index, copied, gradient))  # keeps the gradient alive until it is copied
+    def begin_task(self, into: torch.Tensor) -> None:
+        """`into`: the task's buffer. No copy may be under way."""
+        self._into = into
+        address = into.data_ptr()
+        if address not in self._registered:
+            self._registered[address] = self._cuda.register(into, self._device)
+        if self._registered[address]:
+            self._staging = None
+        elif self._staging is None:
+            self._staging = self._cuda.pinned(self._layout.parameters[-1].end)
 
-    def copy(self, into: list[torch.Tensor], sources: list[torch.Tensor]) -> None:
-        """Copies gradients and waits until they have arrived."""
-        at, staged = 0, []
-        for source in sources:
-            place = self._staging[at : at + source.numel()].view(source.shape)
-            place.copy_(source, non_blocking=True)
-            staged.append(place)
-            at += source.numel()
-        for device in {it.device for it in sources if it.device.type == 'cuda'}:
-            torch.cuda.current_stream(device).synchronize()
-        for one, place in zip(into, staged):
-            one.copy_(place)
+    def send(self, index: int, gradient: torch.Tensor, tell: bool = True) -> None:
+        """Copies a gradient to the task's buffer, soon. All work on the gradient must already be enqueued on the
+        current stream, and it must not change before settle(). `tell`: calls arrived()."""
+        device = gradient.device
+        if not self._cuda.has(device):
+            view_of(self._into, self._entry(index)).copy_(gradient)
+            if tell:
+                self._arrived(index)
+            return
+        stream = self._cuda.current(device)
+        with self._lock:
+            bucket = self._buckets.get(device)
+            if bucket is not None and (bucket.stream != stream or bucket.tell != tell):
+                self._start(device)
+                bucket = None
+            if bucket is None:
+                bucket = self._buckets[device] = _Bucket(stream, tell)
+            bucket.gradients.append((index, gradient))
+            bucket.floats += gradient.numel()
+            if bucket.floats >= self._size:
+                self._start(device)
 
     def settle(self) -> None:
-        """Waits for all copies started by send(); raises the exception of `arrived` if there was one."""
+        """Waits until all that was sent is in the task's buffer; raises the exception of `arrived` if there was
+        one."""
+        with self._lock:
+            for device in list(self._buckets):
+                self._start(device)
         self._under_way.join()
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
 
+    def release(self) -> None:
+        """Waits for all copies, and unlocks the tasks' buffers. Call it before their memory is freed."""
+        with self._lock:
+            self._buckets.clear()
+        self._under_way.join()
+        for address, locked in self._registered.items():
+            if locked:
+                self._cuda.unregister(address)
+        self._registered.clear()
+
     def close(self) -> None:
         self._under_way.put(None)
         self._thread.join()
 
-    def _stream(self, device: torch.device) -> torch.cuda.Stream:
-        with self._lock:
-            if device not in self._streams:
-                self._streams[device] = torch.cuda.Stream(device)
-            return self._streams[device]
+    def _entry(self, index: int) -> Entry:
+        return self._layout.parameters[index]
+
+    def _start(self, device: torch.device) -> None:
+        """Starts the copies of a bucket. Under the lock."""
+        bucket = self._buckets.pop(device)
+        cuda = self._cuda
+        stream = self._streams.get(device)
+        if stream is None:
+            stream = self._streams[device] = cuda.stream(device)
+        target = self._into if self._staging is None else self._staging
+        cuda.wait(stream, cuda.record(bucket.stream))
+
+        def copy() -> None:
+            for index, gradient in bucket.gradients:
+                view_of(target, self._entry(index)).copy_(gradient, non_blocking=True)
+
+        cuda.run(stream, copy)
+        self._under_way.put(_Copies(bucket, cuda.record(stream)))
 
     def _post(self) -> None:
         while True:
-            item = self._under_way.get()
+            copies = self._under_way.get()
             try:
-                if item is None:
+                if copies is None:
                     return
-                index, copied, _ = item
-                if copied is not None:
-                    copied.synchronize()  # without the GIL
-                self._arrived(index, view_of(self._staging, self._layout.parameters[index]))
+                self._cuda.synchronize(copies.event)
+                for index in [it[0] for it in copies.bucket.gradients]:  # without a reference to a gradient
+                    if self._staging is not None:
+                        entry = self._entry(index)
+                        view_of(self._into, entry).copy_(view_of(self._staging, entry))
+                    if copies.bucket.tell:
+                        self._arrived(index)
             except BaseException as trouble:  # re-raised by settle()
                 self._trouble = trouble
             finally:
+                copies = None  # frees the gradients
                 self._under_way.task_done()
 
 

@@ -45,10 +45,12 @@ __all__ = ['Job', 'Loader', 'Parallel', 'Round', 'RoundJob', 'device', 'join', '
 
 def device() -> _torch.device:
     """The device of this process: $STEELYARD_DEVICE, otherwise a CUDA device if available, otherwise
-    the CPU."""
+    the CPU. Of several workers that a launcher starts on a machine, each gets its own CUDA device, as far as
+    there are enough. CUDA_VISIBLE_DEVICES is respected."""
     name = _cluster.device_name()
     if name is None:
-        name = 'cuda' if _torch.cuda.is_available() else 'cpu'
+        there = _torch.cuda.device_count() if _torch.cuda.is_available() else 0
+        name = f'cuda:{_cluster.own_device(there)}' if there else 'cpu'
     found = _torch.device(name)
     if found.type == 'cuda' and found.index is not None:
         _torch.cuda.set_device(found)

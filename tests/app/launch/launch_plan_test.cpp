@@ -165,9 +165,9 @@ threads = "auto"
   const auto words = [&](const std::string& name) {
     return joined(*std::ranges::find(it.processes, name, &LaunchProcess::name));
   };
-  EXPECT_THAT(words("all"), HasSubstr("--threads auto-3"));
+  EXPECT_THAT(words("all"), HasSubstr("--threads auto-7")) << "three for each GPU, one for \"any\"";
   EXPECT_THAT(words("two"), HasSubstr("--threads 2"));
-  EXPECT_THAT(words("any"), HasSubstr("--device auto --threads auto-2")) << "it does not count itself";
+  EXPECT_THAT(words("any"), HasSubstr("--device auto --threads auto-6")) << "it does not count itself";
   EXPECT_THAT(words("alone"), HasSubstr("--threads auto ")) << "the GPUs are elsewhere";
   EXPECT_THAT(words("card-1"), HasSubstr("--device cuda:1"));
 }

@@ -152,6 +152,15 @@ TEST_F(ScriptTest, ThePlanHasTheProcessesOfTheScript) {
   EXPECT_FALSE(called(it, "server-0").is_script());
 }
 
+TEST_F(ScriptTest, WorkersThatChooseTheirDeviceGetTheirPlaceOnTheHost) {
+  options_.script->workers = 3;
+  options_.overrides = {"worker.worker-1.device=cpu"};
+  const LaunchPlan it = plan();
+  EXPECT_THAT(called(it, "worker-0").environment, Contains("STEELYARD_LOCAL_WORKER=0/2"));
+  EXPECT_THAT(called(it, "worker-1").environment, Not(Contains(HasSubstr("LOCAL_WORKER"))));
+  EXPECT_THAT(called(it, "worker-2").environment, Contains("STEELYARD_LOCAL_WORKER=1/2"));
+}
+
 TEST_F(ScriptTest, WorkersMayBeStartedSeparately) {
   options_.script->path.clear();
   const LaunchPlan it = plan(false);

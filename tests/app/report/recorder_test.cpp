@@ -103,6 +103,20 @@ TEST_F(RecorderTest, EachRoundIsOneLine) {
   EXPECT_EQ(all[1]["accuracy"], 0.75);
 }
 
+TEST_F(RecorderTest, TrialsBesideARoundAreNotAmongItsShares) {
+  Recorder recorder(file_, run(), bar_);
+  RoundRecord round = a_round(12);
+  round.trials = {{1, "slow", 32, 0.4}};
+  recorder.handle(round, at(1));
+  recorder.handle(a_round(13), at(2));
+  recorder.handle(Ended{}, at(3));
+  const auto all = lines();
+  EXPECT_EQ(all[0]["trials"],
+            nlohmann::json::parse(R"([{"worker":"slow","samples":32,"compute_ms":400.0}])"));
+  EXPECT_EQ(all[0]["shares"], nlohmann::json({75, 25}));
+  EXPECT_FALSE(all[1].contains("trials"));
+}
+
 // A model that predicts one number has an error in place of the accuracy.
 TEST_F(RecorderTest, NumbersHaveAnErrorInTheirUnits) {
   file_.job.model_options["loss"] = "mse";

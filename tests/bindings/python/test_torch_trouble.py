@@ -32,6 +32,9 @@ class Memory(TorchCase):
         self.plain(cluster, plain, sgd(plain), samples())
         self.assert_same(model, plain)
 
+    def check_sent(self, sent):
+        self.assertEqual(len(sent), 3)     # of the second to the fourth round
+
     def test_in_a_step_the_piece_is_done_again_in_smaller_parts(self):
         for error in (torch.cuda.OutOfMemoryError('CUDA out of memory'), RuntimeError('out of memory'),
                       MemoryError()):
@@ -58,7 +61,7 @@ class Memory(TorchCase):
             hidden.register_hook(trouble)
             job.backward(cross_entropy(model[1:](hidden), y))
         self.assertGreater(len(times), 8)  # in smaller parts from there on
-        self.assertEqual(len(sent), 3)     # of the second to the fourth round
+        self.check_sent(sent)
         self.plain(cluster, plain, sgd(plain), samples())
         self.assert_same(model, plain)
 

@@ -32,7 +32,7 @@ TEST(ThreadCount, AutoIsTheNumberOfAllowedCores) {
     EXPECT_FALSE(is_thread_count(text)) << text;
 }
 
-TEST(ThreadCount, LeavesACoreForEachOtherProcess) {
+TEST(ThreadCount, LeavesTheCoresThatOthersNeed) {
   EXPECT_EQ(thread_count_beside("auto", 0), "auto");
   EXPECT_EQ(thread_count_beside("auto", 3), "auto-3");
   EXPECT_EQ(thread_count_beside("4", 3), "4") << "a given number stays";

@@ -77,11 +77,63 @@ TEST(Rests, ATrialEndsOrRenewsTheRest) {
     }
     ASSERT_THAT(cluster.rests.on_trial(), ElementsAre(8));
     if (recovered) cluster.curves[2] = {0, 1};
+    cluster.rests.measured(8, cluster.request.round);
     ++cluster.request.round;
     EXPECT_EQ(cluster.round()[2] > 0, recovered);
     EXPECT_EQ(cluster.rests.resting().empty(), recovered);
     EXPECT_THAT(cluster.rests.on_trial(), IsEmpty());
   }
+}
+
+// The cluster in the round in which worker 8 is tried.
+Cluster trying() {
+  Cluster cluster;
+  cluster.round();
+  while (cluster.rests.on_trial().empty() && cluster.request.round < 1000) {
+    ++cluster.request.round;
+    cluster.round();
+  }
+  return cluster;
+}
+
+TEST(Rests, ATrialLongerThanTheRoundIsMadeBesideIt) {
+  Cluster cluster = trying();
+  const Rests::Shares shares{50, 49, 1};
+  EXPECT_THAT(cluster.rests.beside_round(cluster.request, cluster.curves, shares), ElementsAre(8));
+  cluster.curves[2] = {40, 1};
+  EXPECT_THAT(cluster.rests.beside_round(cluster.request, cluster.curves, shares), IsEmpty());
+  ++cluster.request.round;
+  cluster.curves[2] = {200, 1};
+  EXPECT_THAT(cluster.rests.beside_round(cluster.request, cluster.curves, shares), IsEmpty())
+      << "begun before";
+}
+
+TEST(Rests, UntilATrialIsMeasuredTheWorkerGetsNothingMore) {
+  Cluster cluster = trying();
+  const std::uint64_t tried = cluster.request.round;
+  for (int i = 0; i < 10; ++i) {
+    ++cluster.request.round;
+    EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0));
+    EXPECT_THAT(cluster.rests.on_trial(), ElementsAre(8));
+  }
+  cluster.rests.measured(8, tried - 1);  // an older time
+  ++cluster.request.round;
+  cluster.round();
+  EXPECT_THAT(cluster.rests.on_trial(), ElementsAre(8));
+  cluster.rests.measured(8, tried);
+  cluster.curves[2] = {0, 1};
+  ++cluster.request.round;
+  EXPECT_THAT(cluster.round(), ElementsAre(34, 33, 33));
+}
+
+TEST(Rests, ATrialThatIsNeverMeasuredIsGivenUp) {
+  Cluster cluster = trying();
+  for (int i = 0; i < 100 && !cluster.rests.on_trial().empty(); ++i) {
+    ++cluster.request.round;
+    EXPECT_THAT(cluster.round(), ElementsAre(50, 50, 0));
+  }
+  EXPECT_THAT(cluster.rests.on_trial(), IsEmpty());
+  EXPECT_THAT(cluster.rests.resting(), ElementsAre(8)) << "until its next trial";
 }
 
 TEST(Rests, WorkersThatAreOftenLateRest) {

@@ -71,7 +71,7 @@ struct FusedTail {
 };
 
 // Activations and their gradients are addressed as floats in either storage; ops of bf16 cast the addresses
-// (nn/cuda/context.h).
+// (nn/cuda/typed_calls.h).
 struct Forward {
   std::span<const float* const> inputs;
   std::span<const float* const> parameters;  // in the order of their specs

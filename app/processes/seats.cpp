@@ -66,7 +66,7 @@ void Seats::start() {
 
 void Seats::host_one(Seat& seat) {
   try {
-    // One of the threads tells how long the process has been waiting.
+    // Only one of the threads reports how long the process has been waiting.
     const double wait = &seat == seats_.front().get() ? options_.wait : 0;
     StatusLogger status_logger(seat.link, seat.name, "", say_, {from_seconds(wait)});
     const auto trace = traced(status_logger, options_.trace, seat.node, seat.name);

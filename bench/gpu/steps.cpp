@@ -46,7 +46,7 @@ std::vector<Case> step_cases() {
           {title, [=] { measures() ? measure(it, samples, precision, title) : run_once(it, title); }});
     }
   };
-  // The most telling ones first, because the time may not be enough for all.
+  // The most important ones first, because the time may not be enough for all.
   for (const Precision precision : {Precision::tf32, Precision::bf16}) add(256, precision);
   if (small_sizes()) return {cases.begin(), cases.begin() + static_cast<std::ptrdiff_t>(cases.size() / 2)};
   for (const Precision precision : {Precision::tf32, Precision::bf16}) add(chosen, precision);

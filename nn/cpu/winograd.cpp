@@ -18,7 +18,7 @@ using winograd::Tiles;
 constexpr std::size_t block = 128;  // tiles
 constexpr std::size_t strip = 64;   // channels
 
-// A line of the cache between planes: otherwise they would share its sets.
+// A cache line lies between planes, which would otherwise map to the same sets.
 constexpr std::size_t apart(std::size_t rows, std::size_t columns) { return rows * columns + 16; }
 
 Planes<const float> constant(const Planes<float>& it) { return {it.data, it.apart}; }

@@ -1,6 +1,6 @@
 // Shared by the ops of one network on a CUDA device.
 //
-// Work is captured once for each size of micro-batch and run many times (Stream::begin_capture). Values that
+// Work is captured once for each kind of micro-batch (nn/cuda/recordings.h) and run many times. Values that
 // change from one micro-batch to the next are therefore stored in device memory and read there by kernels:
 // the number of real samples, keys of random numbers, positions, labels and targets. Pass::size(),
 // Pass::training and the `add` of a backward are constants of a capture; ops here do not know

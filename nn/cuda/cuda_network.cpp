@@ -92,7 +92,7 @@ class Network::Impl {
   [[nodiscard]] std::vector<std::string>& remarks() { return recordings_.remarks(); }
   [[nodiscard]] std::uint64_t bytes() const { return plan_.bytes() + exchange_.bytes() + staging_.bytes(); }
 
-  // Trains on zeros, in all sizes, as it is and as a graph: what libraries allocate, load or refuse shows.
+  // Trains on zeros, in all sizes, without and with a graph, so that libraries allocate, load and refuse now.
   void try_out() {
     Zeros zeros(model_, micro_batch_);
     exchange_.bring_zeros();
@@ -114,7 +114,7 @@ class Network::Impl {
     std::vector<MicroBatchTime> times;
     for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
       first_ = false;         // as most micro-batches
-      seconds_of_two(batch);  // as it is, and captured
+      seconds_of_two(batch);  // without a graph, and captured
       double least = seconds_of_two(batch);
       for (int again = 0; again < 2; ++again) least = std::min(least, seconds_of_two(batch));
       times.push_back({batch.size, least / 2});

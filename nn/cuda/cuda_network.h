@@ -1,14 +1,17 @@
 // Network: one model on one CUDA device, for one thread at a time. It owns its device memory: parameters,
-// gradient, activations, and staging memory. All is allocated by the constructor, nothing later.
+// gradient, activations, and staging memory. The constructor allocates it. Only memory for local steps, for
+// gradients that stay on the device, and pinned memory that takes the place of registered memory
+// (nn/cuda/exchange.h) are allocated at their first use.
 //
 //   Network network(model, 0);
 //   network.begin(parameters);
 //   for (...) network.train(batch, is_last);            // returns before the work is done
 //   const Sums sums = network.finish(gradient, on_final);  // waits
 //
-// The kernels of a micro-batch are captured once per size as a graph, and run as one. Parameters are copied
-// to the device in the order in which the forward needs them, while it runs; gradients are copied back as
-// they become final, while the backward of the last micro-batch runs.
+// The kernels of a micro-batch are captured as a graph, once for each kind of micro-batch
+// (nn/cuda/recordings.h), and run as one. Parameters are copied to the device in the order in which the
+// forward needs them, while it runs; gradients are copied back as they become final, while the backward of
+// the last micro-batch runs.
 //
 // Micro-batches may be larger than the grain of a batch norm: statistics are per grain. If the model
 // normalises shares, statistics are over the whole micro-batch, which holds a whole share.
@@ -43,9 +46,9 @@ class Network {
   // halves this until it fits. Throws Failure (configuration) if the device does not exist, or if it cannot
   // hold a single sample (or grain, or share).
   //
-  // `try_out`: first trains zeros in each size, once as it is and once as a graph. Libraries allocate
-  // memory and load kernels at their first use, and errors of a device show there: they then show here. If
-  // less than 512 MB are free afterwards, the size is halved too, unless it is the smallest.
+  // `try_out`: first trains zeros in each size, once without a graph and once as a graph. Libraries allocate
+  // memory and load kernels at their first use, and most errors of a device occur then, that is here. If less
+  // than 512 MB are free afterwards, the size is halved too, unless it is the smallest.
   // (The host executor has none of this and is slow.)
   Network(const Model& model, unsigned index, std::uint32_t max_samples = 256,
           bool try_out = built_with_cuda());

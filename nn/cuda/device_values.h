@@ -75,7 +75,7 @@ struct HostPlace {
 // A part of a buffer that has been written.
 class CudaValues final : public DeviceValues {
  public:
-  // Tells whether all values are finite; called at most once, waits for the device. Empty: unknown.
+  // Returns whether all values are finite; called at most once, waits for the device. Empty: unknown.
   using Finite = std::function<bool()>;
 
   CudaValues(unsigned device, std::shared_ptr<const DeviceBuffer> buffer, std::span<const float> values,

@@ -1,5 +1,5 @@
-// An op of float32 as one of bf16: its activations and their gradients are cast to and from the workspace in
-// each call. For a library that has an algorithm for the one but not for the other.
+// Makes an op of bf16 from one of float32: its activations and their gradients are cast to and from the
+// workspace in each call. For a library that has an algorithm for the one but not for the other.
 #pragma once
 
 #include <functional>

@@ -80,7 +80,7 @@ constexpr unsigned pack_bytes = 16;
 // Numbers of a full pack.
 template <class T>
 constexpr unsigned pack_of = pack_bytes / sizeof(T);
-// To how many bytes n numbers of a pack are aligned.
+// The alignment of a pack of n numbers, in bytes.
 template <unsigned n, class T>
 constexpr unsigned aligned_to = n * sizeof(T) < pack_bytes ? n * sizeof(T) : pack_bytes;
 

@@ -16,7 +16,8 @@ struct Element {
   float out, w, sum, m, v;
 };
 
-// A rule has `state`, its slots of state, and `needs_sum`; `one` computes an element in place.
+// A rule has `state`, its number of slots of state, and `reads_out`: whether it reads `out` in place of the
+// sum. `one` computes an element in place.
 struct Sgd {
   static constexpr unsigned state = 0;
   static constexpr bool reads_out = false;

@@ -1,6 +1,6 @@
-// Recordings: the graphs of a network's work, one for each kind of micro-batch. Work is run as it is the
-// first time, because libraries load kernels and allocate memory then, captured the second time, and from
-// then on run as a graph. Work that cannot be captured is run as it is every time.
+// Recordings: the graphs of a network's work, one for each kind of micro-batch. The first time, work runs
+// without a graph, because libraries load kernels and allocate memory then. The second time it is captured,
+// and from then on it runs as a graph. Work that cannot be captured always runs without a graph.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ class Recordings {
   // Runs the work that `issue` adds to the stream for this kind of micro-batch: the same in each call.
   void run(const Variant& variant, const std::function<void()>& issue);
 
-  // Whether memory that lacks for a graph is an error (OutOfMemory). By default the work then runs as it is.
+  // Whether too little memory for a graph is an error (OutOfMemory). By default the work then runs without
+  // one.
   void require_memory(bool required) { memory_required_ = required; }
 
   // What could not be captured, and why; each reason once. For people.

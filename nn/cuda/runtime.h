@@ -195,7 +195,7 @@ class Graph {
 };
 
 // The work that `add` adds to the stream, as a graph. If a call in it fails (a library may do what no capture
-// allows), the graph is null and `refusal` the error: the work must then be added as it is. Throws
+// allows), the graph is null and `refusal` the error: the work must then be added without one. Throws
 // OutOfMemory.
 struct Captured {
   std::unique_ptr<Graph> graph;

@@ -60,7 +60,8 @@ void Rests::measured(std::uint32_t slot, std::uint64_t round) {
     found->second.awaited = false;
 }
 
-// Its message was lost, or it got other work: then it is judged by what is known, and mostly rests again.
+// A time may not arrive, because a message was lost or the worker got other work. After a while the worker is
+// judged by earlier times, and mostly rests again.
 void Rests::stop_waiting(const Request& request, const std::vector<Affine>& curves) {
   const double round = longest(curves, min_max(curves, share_bounds(request, resting()), request.positions));
   for (std::size_t i = 0; i < curves.size(); ++i) {

@@ -6,7 +6,7 @@
 //   chance = worked^2 / (worked^2 + 70^2) / (rested + 12)
 //
 // which minimises the cost of the trials plus that of the rounds lost before it returns. cost: seconds by
-// which the trial lengthens its round. gain: seconds per round that it saved while it worked. chance:
+// which the trial is longer than the round. gain: seconds per round that it saved while it worked. chance:
 // probability per round that it has recovered. The first factor of the chance is near 1 for a worker that was
 // useful for long. The second assumes that a state that has lasted n rounds lasts about n more.
 //

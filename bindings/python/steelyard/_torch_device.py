@@ -61,7 +61,7 @@ class Cuda:
         event.synchronize()
 
     def bring(self, tensor: torch.Tensor, device: torch.device, stream: Any) -> torch.Tensor:
-        """The tensor on the device, to be used on the current stream there after what `stream` has to do now."""
+        """The tensor on the device, to be used on the current stream there after the work that `stream` has now."""
         if tensor.device.type != 'cpu' or tensor.layout != torch.strided:
             return tensor.to(device, non_blocking=True)
         pinned = tensor if tensor.is_pinned() else tensor.pin_memory()

@@ -289,7 +289,8 @@ TEST(CudaNetwork, MemoryOfAnEndedPieceMayBeFreed) {
   expect_same(on_device(network, model, parameters, data, {{16, 8}}), expected);
 }
 
-// Steps on the device, and with its gradients on the host: the same bits. Other calls in between see nothing.
+// Steps on the device, and with its gradients on the host: the same bits, also with other calls
+// in between.
 TEST(CudaNetwork, MakesLocalStepsWithTheBitsOfTheHost) {
   const Model model = models_with_grains().front().second;
   const std::vector<float> parameters = initial(model);

@@ -45,7 +45,7 @@ TEST(CudaLocalSteps, HaveTheBitsOfTheProcessor) {
     Random random(5);
     Stream stream;
     LocalSteps steps(stream, floats);
-    for (int piece = 0; piece < 2; ++piece) {  // the second must not see the first one's momentum
+    for (int piece = 0; piece < 2; ++piece) {  // the second must not use the first one's momentum
       std::vector<float> local = random_numbers(random), kept(floats, NAN), moved(floats, NAN);
       const DeviceArray<float> there = to_device(stream, local);
       for (int step = 0; step < 3; ++step) {

@@ -229,7 +229,7 @@ TEST_F(DeviceShard, RefusesPushesThatAreNotFiniteOrTooLong) {
   EXPECT_EQ(both.device.shard.counts().added, both.host.shard.counts().added);
 }
 
-// A gradient of the device knows itself whether it is finite.
+// The device itself finds out whether a gradient there is finite.
 TEST_F(DeviceShard, RefusesAGradientOnTheDeviceThatIsNotFinite) {
   const Job job = job_of(Kind::sgd);
   Stream stream;

@@ -5,7 +5,6 @@
 //   by_channel         out[s][p][c] = f(numbers[s][c], in[s][p][c]...)
 //   channel_sums       out[s][c] = share * sum over p of f(in[s][p][c]...)   (+ out[s][c], with `add`)
 //   sum_packs          sums over the rows of a matrix, for each column and each run of rows
-//   sum_columns        the same, number by number
 //   sweep_columns      visits each number of a matrix, with data of its column in registers
 //
 // `F` is a struct with a __device__ operator(). Numbers are float or Bf16 in memory, and float in registers.
@@ -243,6 +242,18 @@ __global__ void sum_pieces(F f, Runs runs, unsigned width, std::uint64_t rows_of
   }
 }
 
+// For an F that needs only a column's number.
+template <unsigned n>
+struct Column {
+  std::uint32_t number;
+};
+struct PlainColumns {
+  template <unsigned n>
+  __device__ Column<n> of_column(unsigned, std::uint32_t column) const {
+    return {column};
+  }
+};
+
 // F has `static constexpr unsigned sums` and two functions, for n neighbours of a row (1, 4 or 8):
 //   template <unsigned n> __device__ X<n> of_column(unsigned run, std::uint32_t column) const
 //   template <unsigned n> __device__ void operator()(const X<n>&, std::uint64_t row, std::uint64_t at,
@@ -258,51 +269,6 @@ void sum_packs(Stream& stream, const Runs& runs, F f, float* out, const Matrices
            runs, width, std::uint64_t{groups_of(runs.each, pieces)}, out);
   });
 }
-
-template <class F>
-struct NumberByNumber {
-  static constexpr unsigned sums = F::sums;
-  struct OfColumn {
-    unsigned run;
-    std::uint32_t column;
-  };
-  F f;
-
-  template <unsigned n>
-  __device__ OfColumn of_column(unsigned run, std::uint32_t column) const {
-    return {run, column};
-  }
-  __device__ void operator()(const OfColumn& of, std::uint64_t row, std::uint64_t at,
-                             Pack<1> (&own)[sums]) const {
-    float all[sums];
-    for (unsigned s = 0; s < sums; ++s) all[s] = own[s].x[0];
-    f(of.run, row, of.column, at, all);
-    for (unsigned s = 0; s < sums; ++s) own[s].x[0] = all[s];
-  }
-};
-
-// The same for an F that adds one number of the matrix to its sums:
-//   __device__ void operator()(unsigned run, std::uint64_t row, std::uint32_t column, std::uint64_t at,
-//                              float (&sums)[F::sums]) const
-template <class F>
-void sum_columns(Stream& stream, const Runs& runs, F f, float* out) {
-  const unsigned width = columns_of_block(runs.columns), pieces = pieces_of(runs);
-  launch(stream, {groups_of(runs.columns, width), pieces, runs.count()}, column_threads,
-         &sum_pieces<1, NumberByNumber<F>>, NumberByNumber<F>{f}, runs, width,
-         std::uint64_t{groups_of(runs.each, pieces)}, out);
-}
-
-// For sweeps that need only a column's number.
-template <unsigned n>
-struct Column {
-  std::uint32_t number;
-};
-struct PlainColumns {
-  template <unsigned n>
-  __device__ Column<n> of_column(unsigned, std::uint32_t column) const {
-    return {column};
-  }
-};
 
 constexpr unsigned rows_of_sweep = 4;  // per thread
 

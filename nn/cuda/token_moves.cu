@@ -68,13 +68,16 @@ struct TakeRest : PlainColumns {
 
 // Rows are samples.
 template <class T>
-struct OfFirst {
+struct OfFirst : PlainColumns {
   static constexpr unsigned sums = 1;
   const T* d_output;
   std::uint64_t sample;  // numbers
-  __device__ void operator()(unsigned, std::uint64_t row, std::uint32_t column, std::uint64_t,
-                             float (&own)[1]) const {
-    own[0] += d_output[row * sample + column];
+
+  template <unsigned n>
+  __device__ void operator()(const Column<n>& column, std::uint64_t row, std::uint64_t,
+                             Pack<n> (&own)[1]) const {
+    const Pack<n> values = load<n>(d_output + row * sample + column.number);
+    for (unsigned k = 0; k < n; ++k) own[0].x[k] += values.x[k];
   }
 };
 
@@ -97,8 +100,8 @@ class ClassTokenOp final : public CudaOp {
   void backward(const Pass& pass, const Backward& untyped) override {
     const BackwardOf<T> call(untyped);
     const Runs samples = rows(pass.size());
-    sum_columns(context_.stream, samples, OfFirst<T>{call.d_output, (tokens_ + 1ULL) * features_},
-                call.workspace);
+    const OfFirst<T> first{{}, call.d_output, (tokens_ + 1ULL) * features_};
+    sum_packs(context_.stream, samples, first, call.workspace, first.d_output);
     column_sums(context_.stream, call.workspace, pieces_of(samples), features_, call.add,
                 call.d_parameters[0]);
     const auto [to, add] = call.d_inputs[0];

@@ -113,19 +113,6 @@ TEST(CudaByChannel, SumsBelongToOneSampleAndChannel) {
   EXPECT_EQ(results.data()[3], 54);
 }
 
-// Sums each number and its square over the first `real` rows.
-struct Sums {
-  static constexpr unsigned sums = 2;
-  const float* in;
-  std::uint64_t real;
-  __device__ void operator()(unsigned, std::uint64_t row, std::uint32_t, std::uint64_t at,
-                             float (&own)[2]) const {
-    if (row >= real) return;
-    own[0] += in[at];
-    own[1] += in[at] * in[at];
-  }
-};
-
 // out = 1000 run + 100 column + in
 struct Marked {
   const float* in;
@@ -144,8 +131,9 @@ struct Marked {
   }
 };
 
-// The same by packs, with half the column's number added to each number.
-struct SumsOfPacks {
+// The sums of the numbers, each plus half its column's number, and of their squares, without the rows from
+// `real` on.
+struct Sums {
   static constexpr unsigned sums = 2;
   const float* in;
   std::uint64_t real;
@@ -193,9 +181,9 @@ class OnMatrix {
   DeviceArray<float> matrix;
 };
 
-enum class Way : std::uint8_t { numbers, packs, unaligned_packs };
+enum class Way : std::uint8_t { packs, unaligned_packs };
 
-bool right_sums(const Runs& runs, Way way = Way::numbers) {
+bool right_sums(const Runs& runs, Way way = Way::packs) {
   OnMatrix on(runs);
   const std::uint64_t real = runs.rows - runs.rows / 5, size = sums_size(runs);
   DeviceArray<float> partials(2 * size), moved(on.matrix.size() + 1);
@@ -204,11 +192,7 @@ bool right_sums(const Runs& runs, Way way = Way::numbers) {
     on.stream.copy_array(moved.data() + 1, in, on.matrix.size());
     in = moved.data() + 1;
   }
-  if (way == Way::numbers) {
-    sum_columns(on.stream, runs, Sums{in, real}, partials.data());
-  } else {
-    sum_packs(on.stream, runs, SumsOfPacks{in, real}, partials.data(), in);
-  }
+  sum_packs(on.stream, runs, Sums{in, real}, partials.data(), in);
   const PinnedArray<float> out = on.fetched(partials);
   bool right = true;
   for (unsigned run = 0; run < runs.count(); ++run) {
@@ -216,7 +200,7 @@ bool right_sums(const Runs& runs, Way way = Way::numbers) {
       double sum = 0, squares = 0, ours = 0, our_squares = 0;
       for (std::uint64_t r = run * runs.each; r < (run + 1) * runs.each && r < real; ++r) {
         const double x = on.in.data()[r * runs.columns + c];
-        sum += x + (way == Way::numbers ? 0 : c / 2.0);
+        sum += x + c / 2.0;
         squares += x * x;
       }
       for (unsigned p = 0; p < pieces_of(runs); ++p) {
@@ -231,16 +215,16 @@ bool right_sums(const Runs& runs, Way way = Way::numbers) {
   return right;
 }
 
-TEST(SumColumns, ComputesTheSumsOfEachRun) {
+TEST(SumPacks, ComputesTheSumsOfEachRun) {
   for (const Runs& runs : shapes) {
     in_each_schedule([&] {
-      for (const Way way : {Way::numbers, Way::packs, Way::unaligned_packs})
+      for (const Way way : {Way::packs, Way::unaligned_packs})
         EXPECT_TRUE(right_sums(runs, way)) << runs.rows << " x " << runs.columns << ", " << int(way);
     });
   }
 }
 
-TEST(SumColumns, SplitsLongRuns) {
+TEST(SumPacks, SplitsLongRuns) {
   EXPECT_EQ(pieces_of({100000, 100000, 32}), 196U) << "16 rows for each of 8 x 32 threads";
   EXPECT_EQ(pieces_of({100000, 100000, 64}), 391U);
   EXPECT_EQ(pieces_of({100000, 100000, 33}), 512U) << "two blocks side by side, number by number";
@@ -249,7 +233,7 @@ TEST(SumColumns, SplitsLongRuns) {
   EXPECT_EQ(pieces_of({300, 300, 100000}), 1U);
 }
 
-TEST(SumColumns, EachBarrierIsNeeded) {
+TEST(SumPacks, EachBarrierIsNeeded) {
   expect_barriers_of("sweeps.h", [&] { return right_sums(shapes[2]) && right_sums(shapes[4]); });
 }
 

@@ -92,7 +92,8 @@ Workload workload_of(const WorkerOptions& options, const Job& job, const Device&
   return workload_of(own, {.device = device,
                            .threads = thread_count(options.spec.threads),
                            .precision = precision(options.spec.precision),
-                           .max_batch = options.spec.max_batch});
+                           .max_batch = options.spec.max_batch,
+                           .reserved = device_memory_for_shards(job, options.shards)});
 }
 
 int run_worker(const WorkerOptions& options) {

@@ -126,7 +126,7 @@ class Network::Impl {
     use_device(index_);  // in every call: another thread may have made the network
     synchronize();       // of a call that was aborted
     begun_ = first_ = true;
-    last_ = stepping_ = there_ = false;
+    trained_ = last_ = stepping_ = there_ = false;
     exchange_.bring(parameters, gradient);
   }
 
@@ -141,7 +141,7 @@ class Network::Impl {
     use_device(index_);
     synchronize();
     begun_ = first_ = there_ = true;
-    last_ = stepping_ = false;
+    trained_ = last_ = stepping_ = false;
     for (const auto& [begin, values] : parameters) exchange_.bring_part(begin, values, index_);
     exchange_.all_brought();
   }
@@ -161,6 +161,7 @@ class Network::Impl {
     recordings_.run(variant, [&] { issue(variant); });
     if (last && !stepping_ && !there_) exchange_.take_back();
     first_ = false;
+    trained_ = trained_ || training;
     last_ = last_ || last;
   }
 
@@ -168,7 +169,8 @@ class Network::Impl {
     if (first_) abandon();  // no micro-batch
     if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
-    if (last_) exchange_.collect(gradient, on_final);
+    if (trained_ && !last_) exchange_.take_back(exchange_.gradient());  // cut behind its last micro-batch
+    if (trained_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
     begun_ = false;
     return sums();
@@ -199,12 +201,14 @@ class Network::Impl {
     if (first_) abandon();
     if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
-    if (last_) {
+    std::vector<std::shared_ptr<const DeviceValues>> values;
+    if (trained_) {
       if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
-      gradient.on_final(kept_->keep(exchange_.gradient(), gradient.slices, gradient.host));
+      values = kept_->keep(exchange_.gradient(), gradient.slices, gradient.host);
     }
     synchronize();
     begun_ = false;
+    if (trained_) gradient.on_final(std::move(values));
     return sums();
   }
 
@@ -310,6 +314,7 @@ class Network::Impl {
   bool begun_ = false;                // and not finished
   bool stepping_ = false;             // since begin_steps()
   bool first_ = true, last_ = false;  // of the micro-batches since begin()
+  bool trained_ = false;              // one of them left a gradient
   bool there_ = false;                // since begin_there()
   StepCalls calls_;
 };
@@ -329,7 +334,8 @@ std::unique_ptr<Network::Impl> Network::tried_out(std::unique_ptr<Impl> made) {
   return made;
 }
 
-Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, bool try_out) {
+Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, bool try_out,
+                 std::uint64_t reserved) {
   use_device(index);
   const bool shares = model.normalizes_shares();
   const std::uint32_t min_samples = shares ? std::bit_ceil(model.micro_batch()) : model.grain();
@@ -340,13 +346,17 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
       auto made = std::make_unique<Impl>(model, index, size, refused);
       if (try_out) {
         made = tried_out(std::move(made));
-        if (free_bytes() < spare_bytes && size / 2 >= min_samples)
-          throw OutOfMemory(spare_bytes, free_bytes());
+        if (free_bytes() < spare_bytes + reserved && size / 2 >= min_samples)
+          throw OutOfMemory(spare_bytes + reserved, free_bytes());
       }
       impl_ = std::move(made);
     } catch (const NoAlgorithm& trouble) {  // offered, but then refused
       if (!refused.empty()) throw;
-      refused = trouble.what();
+      if (size / 2 >= std::max(min_samples, usual_samples)) {
+        size /= 2;  // perhaps only because there are so many samples
+      } else {
+        refused = trouble.what();
+      }
     } catch (const OutOfMemory& trouble) {
       if (size / 2 < min_samples) {
         throw Failure(ExitCode::configuration, "the model does not fit on the device, even at " +

@@ -35,6 +35,8 @@
 
 namespace steelyard::nn::cuda {
 
+inline constexpr std::uint32_t usual_samples = 256;  // in a micro-batch
+
 struct MicroBatchTime {
   std::uint32_t size = 0;
   double seconds = 0;
@@ -48,10 +50,10 @@ class Network {
   //
   // `try_out`: first trains zeros in each size, once without a graph and once as a graph. Libraries allocate
   // memory and load kernels at their first use, and most errors of a device occur then, that is here. If less
-  // than 512 MB are free afterwards, the size is halved too, unless it is the smallest.
+  // than 512 MB and `reserved` bytes are free afterwards, the size is halved too, unless it is the smallest.
   // (The host executor has none of this and is slow.)
-  Network(const Model& model, unsigned index, std::uint32_t max_samples = 256,
-          bool try_out = built_with_cuda());
+  Network(const Model& model, unsigned index, std::uint32_t max_samples = usual_samples,
+          bool try_out = built_with_cuda(), std::uint64_t reserved = 0);
   ~Network();
 
   // Powers of two, largest first, down to 1.
@@ -68,9 +70,9 @@ class Network {
   // The batch is copied before the call returns.
   void train(const MicroBatch& batch, bool last);
   void evaluate(const MicroBatch& batch);
-  // Waits for all work since begin(). If a micro-batch was the last one, writes the gradient, and calls
-  // `on_final` for ranges of it as they arrive. Throws Failure (configuration) for a label outside the
-  // classes.
+  // Waits for all work since begin(). After train() writes the gradient, and calls `on_final` for ranges of
+  // it as they arrive: while the backward runs, if the last micro-batch was announced as such. Throws Failure
+  // (configuration) for a label outside the classes.
   Sums finish(std::span<float> gradient, const FinalRange& on_final);
 
   // ---- local steps: in place of begin() and finish()
@@ -115,8 +117,7 @@ class Network {
     std::shared_ptr<FlatPool> host;
     std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;  // by slice
   };
-  // As finish(). `on_final` is called before the work is done: readers of the values wait for it. Empty
-  // after evaluate().
+  // As finish(). `on_final` gets the whole gradient, once the work is done. Empty after evaluate().
   Sums finish_there(const GradientThere& gradient);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory

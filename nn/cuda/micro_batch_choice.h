@@ -19,9 +19,10 @@ struct ChosenNetwork {
   std::vector<MicroBatchTime> times;
 };
 
-// A network whose micro-batches are as large as pays: doubling the size from 256 on must raise the rate by
-// 3 % each time. Less than that if the device lacks memory. Throws as Network() does.
-ChosenNetwork choose_network(const Model& model, unsigned index);
+// A network whose micro-batches are as large as pays: doubling the size from 256 on must raise the rate by 3
+// % each time. Less than that if the device lacks memory, of which `reserved` bytes are left to others.
+// Throws as Network() does.
+ChosenNetwork choose_network(const Model& model, unsigned index, std::uint64_t reserved = 0);
 
 // The most samples that are tried: a micro-batch of them stays below 128 MB, since several wait in the host's
 // memory, but 256 are always tried.

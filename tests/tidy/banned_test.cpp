@@ -40,7 +40,7 @@ const std::vector<Ban> bans{
       "transport/security/curve.cpp", "tests", "bench"}},
     {R"(\bsleep_for\b|\bsleep_until\b|\bu?sleep\()",
      "do not wait by sleeping",
-     {"app", "worker/compute/throttle.cpp", "worker/compute/polite.cpp", "tests", "bench"}},
+     {"app", "nn/cuda/device", "worker/compute/throttle.cpp", "worker/compute/polite.cpp", "tests", "bench"}},
     {R"(\bunordered_(multi)?(map|set)\b)", "their order would affect results", {}, true},
     {R"((^|[^\w_])assert\()", "use CHECK, which is active in every build", {}, true},
     {R"(\bprintf\(|\bfprintf\(|\bputs\(|\bstd::c(out|err|log)\b)",

@@ -326,8 +326,7 @@ class ComputeNode::PieceSamples final : public Samples {
 };
 
 bool ComputeNode::is_there(const Task& task) const {
-  return device_trainer_ != nullptr && clip_norm_ == 0 && !task.compute.trial &&
-         device_trainer_->has_here(task.compute.parameters);
+  return device_trainer_ != nullptr && clip_norm_ == 0 && device_trainer_->has_here(task.compute.parameters);
 }
 
 void ComputeNode::compute_there(const Task& task) {
@@ -339,7 +338,7 @@ void ComputeNode::compute_there(const Task& task) {
     sums = device_trainer_->evaluate_there(task.compute.parameters, samples);
   } else {
     const auto on_final = [&](std::vector<std::shared_ptr<const DeviceValues>> values) {
-      if (samples.abandoned()) return;
+      if (task.compute.trial || samples.abandoned()) return;
       std::vector<ToWorker> messages;
       const double weight = engine_->weight().value_or(0);
       for (std::uint32_t i = 0; i < values.size(); ++i)

@@ -75,8 +75,8 @@ std::vector<nn::cuda::Network::Placed> placed(const Blob& parameters) {
 
 class CudaEngine final : public Engine, public DeviceTrainer {
  public:
-  CudaEngine(const nn::Model& model, unsigned index)
-      : chosen_(nn::cuda::choose_network(model, index)), monitor_(nn::monitor_of(index)) {}
+  CudaEngine(const nn::Model& model, unsigned index, std::uint64_t reserved)
+      : chosen_(nn::cuda::choose_network(model, index, reserved)), monitor_(nn::monitor_of(index)) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
@@ -182,12 +182,19 @@ class CudaEngine final : public Engine, public DeviceTrainer {
 
 }  // namespace
 
+std::uint64_t device_memory_for_shards(const Job& job, unsigned shards) {
+  if (shards == 0) return 0;
+  const std::uint64_t model = job.layout.size() * sizeof(float);
+  return 2 * model + model * shards / job.shards * (3 + nn::state_slots(job.optimizer));
+}
+
 // The host executor has one device, number 0.
-std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision) {
+std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision,
+                                         std::uint64_t reserved) {
   nn::Model own = model;
   own.multiply_in(precision);
-  return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number), model, precision,
-                                         name(device));
+  return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number, reserved), model,
+                                         precision, name(device));
 }
 
 DeviceArithmetic make_device_arithmetic(const Device& device, std::shared_ptr<FlatPool> host) {

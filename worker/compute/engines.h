@@ -11,6 +11,7 @@
 #include "core/device_name.h"
 #include "nn/network.h"
 #include "nn/optimizer/slice_arithmetic.h"
+#include "protocol/job.h"
 
 namespace steelyard {
 
@@ -33,10 +34,15 @@ class CpuEngine final : public Engine {
   std::optional<nn::Network> network_;  // made by the thread that runs it
 };
 
+// Bytes of a device's memory that a worker on it needs to host so many of the job's shards: two gradients of
+// the whole model; of the shards' part two versions, a sum and the optimizer's state.
+std::uint64_t device_memory_for_shards(const Job& job, unsigned shards);
+
 // The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels. `device`
-// must exist on this machine (worker/compute/device_choice.h) and must not be the CPU. Throws Failure
-// (configuration) for models that the device cannot compute.
-std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision);
+// must exist on this machine (worker/compute/device_choice.h) and must not be the CPU. Leaves `reserved`
+// bytes of its memory to others. Throws Failure (configuration) for models that the device cannot compute.
+std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision,
+                                         std::uint64_t reserved = 0);
 
 // The arithmetic of a shard on such a device (nn/cuda/device_arithmetic.h): makes that of each slice of a
 // model of `floats` values, on the shard's thread. `host`: for copies of versions that other processes read;

@@ -28,7 +28,7 @@ std::unique_ptr<Engine> cpu_engine(const nn::Model& model, unsigned threads) {
 
 std::unique_ptr<Engine> engine_of(const nn::Model& model, const Computing& computing) {
   if (computing.device.type == Device::Type::cpu) return cpu_engine(model, computing.threads);
-  return make_cuda_engine(model, computing.device, computing.precision);
+  return make_cuda_engine(model, computing.device, computing.precision, computing.reserved);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct Computing {
   unsigned threads = 1;  // if the device is the CPU
   Precision precision = Precision::float32;
   std::uint64_t max_batch = 0;  // most samples of a share; 0: no limit
+  std::uint64_t reserved = 0;   // bytes of the device's memory that stay free for shards
 };
 
 // Throws Failure (configuration) if the model does not fit the data.

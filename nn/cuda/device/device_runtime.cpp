@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/time.h"
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/device/native.h"
 #include "nn/cuda_devices.h"
@@ -190,10 +191,10 @@ void Event::record(Stream& stream) {
 void Event::synchronize() const {
   using namespace std::chrono_literals;
   ++calls_of_this_thread().event_waits;
-  const auto begin = std::chrono::steady_clock::now();
+  const Time begin = steady_now();
   cudaError_t state = cudaSuccess;
   while ((state = cudaEventQuery(impl_->event)) == cudaErrorNotReady) {
-    if (std::chrono::steady_clock::now() - begin > 1ms) std::this_thread::sleep_for(30us);
+    if (steady_now() - begin > 1ms) std::this_thread::sleep_for(30us);
   }
   check(state, "complete its work");
 }

@@ -28,7 +28,7 @@ namespace {
 
 class Network::Impl {};
 
-Network::Network(const Model&, unsigned, std::uint32_t, bool) { refuse(); }
+Network::Network(const Model&, unsigned, std::uint32_t, bool, std::uint64_t) { refuse(); }
 Network::~Network() = default;
 
 std::vector<std::uint32_t> Network::micro_batch_sizes() const { refuse(); }
@@ -50,7 +50,7 @@ std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }
 std::string Network::description() const { refuse(); }
 
-ChosenNetwork choose_network(const Model&, unsigned) { refuse(); }
+ChosenNetwork choose_network(const Model&, unsigned, std::uint64_t) { refuse(); }
 
 std::function<std::shared_ptr<SliceArithmetic>(const Slice&, std::uint64_t)> arithmetic_on(
     unsigned, std::shared_ptr<FlatPool>) {

@@ -238,7 +238,9 @@ TEST_F(CWorker, ALeavingWorkerGetsEndAndTheOtherContinues) {
 }
 
 TEST_F(CWorker, AStopEndsTheJobForAllAfterTheRound) {
-  Held ada = join(description("ada")), bob = join(description("bob"));
+  nlohmann::json first = description("ada");  // in each round
+  first["job"] = first["job"].get<std::string>() + "[cluster]\npolicy = \"equal\"\n";
+  Held ada = join(first), bob = join(description("bob"));
   Seen of_bob;
   std::thread other([&] { of_bob = work(bob.get()); });
   Seen of_ada;

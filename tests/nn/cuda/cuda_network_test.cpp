@@ -96,6 +96,31 @@ void expect_same(const Result& actual, const Result& expected) {
   EXPECT_LE(distance(actual.gradient, expected.gradient), 1e-4);
 }
 
+// A piece may be cut behind a micro-batch that was not announced as the last.
+TEST(CudaNetwork, APieceThatEndsEarlyHasItsGradient) {
+  for (const auto& [name, model] : models()) {
+    SCOPED_TRACE(name);
+    Network network(model, 0, 8);
+    const std::vector<float> parameters = initial(model);
+    const Data data(model, 12, 6);
+    const auto train = [&](bool announced) {
+      Result result{std::vector<float>(model.parameters(), NAN), {}};
+      IntervalSet reported;
+      network.begin(parameters);
+      network.train(data.batch(0, 8, 8), false);
+      network.train(data.batch(8, 4, 4), announced);
+      result.sums = network.finish(result.gradient, [&](std::uint64_t begin, std::uint64_t end) {
+        reported.add({begin, end});
+      });
+      EXPECT_TRUE(reported.gaps({0, model.parameters()}).empty());
+      return result;
+    };
+    const Result whole = train(true), cut = train(false);
+    EXPECT_EQ(cut.gradient, whole.gradient);
+    EXPECT_EQ(cut.sums, whole.sums);
+  }
+}
+
 TEST(CudaNetwork, MatchesTheGradientsOfTheCpu) {
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);

@@ -1,5 +1,6 @@
 #include "app/processes/seats.h"
 
+#include <exception>
 #include <new>
 
 #include "app/processes/endpoint.h"
@@ -55,6 +56,12 @@ Seats::Seats(ZmqContext& context, const ServerOptions& options, std::shared_ptr<
   }
 }
 
+Seats::~Seats() {
+  if (threads_.empty()) return;
+  interrupt();
+  for (std::thread& thread : threads_) thread.join();
+}
+
 void Seats::pass_within(const std::shared_ptr<SameProcess>& links) {
   for (const auto& seat : seats_) seat->link.join(links);
 }
@@ -79,8 +86,14 @@ void Seats::host_one(Seat& seat) {
         ExitCode::failed,
         "not enough memory for this server's part of the model and the gradients of a round: divide it among "
         "more machines (cluster.servers), or start fewer workers here");
+  } catch (const std::exception& other) {
+    seat.failure = Failure(ExitCode::failed, other.what());
   }
-  if (seat.failure && on_failure) on_failure(*seat.failure);
+  if (seat.failure) {
+    if (on_failure) on_failure(*seat.failure);
+  } else if (on_unjoined && !seat.shard->shard().joined()) {
+    on_unjoined();
+  }
 }
 
 void Seats::interrupt() {

@@ -28,12 +28,17 @@ class Seats {
         const MakeArithmetic& arithmetic = {});
   Seats(const Seats&) = delete;
   Seats& operator=(const Seats&) = delete;
+  ~Seats();  // interrupts, and waits for the threads
 
   // Before start().
   void pass_within(const std::shared_ptr<SameProcess>& links);
-  std::function<void(const Failure&)> on_failure{};  // called by a thread that ends with it
+  // Called by a thread that ends with it.
+  std::function<void(const Failure&)> on_failure{};
+  // Called by a thread that ends without a Failure, although its shard has not joined the job.
+  std::function<void()> on_unjoined{};
 
-  // Starts the threads. join() must follow.
+  // Starts the threads, which call the above. Throws std::system_error if the system makes no thread; those
+  // made before run until join() or the destructor.
   void start();
   // Asks the scheduler to save and to end the job. Any thread.
   void interrupt();

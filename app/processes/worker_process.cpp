@@ -1,3 +1,4 @@
+#include <atomic>
 #include <utility>
 
 #include "app/config/prepare_job.h"
@@ -50,32 +51,45 @@ ServerOptions hosted(const WorkerOptions& options, const std::string& name, cons
   return server;
 }
 
+// The worker's failure is reported, not one of the shards that follows from it.
+void end_after_failure(Seats& seats) {
+  seats.interrupt();
+  try {
+    (void)seats.join();
+  } catch (const Failure&) {  // see above
+  }
+}
+
 // The worker and the shards end together: without either, the job cannot continue.
 int run_with_shards(const WorkerOptions& options, const Device& device, WorkerSession::Setup setup) {
   const ServerOptions server = hosted(options, setup.hello.name, device);
   const Memory memory = memory_for(options.exchange);
   setup.links = std::make_shared<SameProcess>();
   ZmqContext context;
-  const auto versions = memory == Memory::shared ? std::make_shared<FlatPool>(memory) : nullptr;
-  Seats seats(context, server, versions, [&] { return make_device_arithmetic(device, versions); });
+  Seats seats(context, server, nullptr, [&] { return make_device_arithmetic(device, memory); });
   seats.pass_within(setup.links);
   WorkerSession session(std::move(setup));
   seats.on_failure = [&](const Failure& failure) { session.leave(failure.what()); };
+  std::atomic<bool> without_shards = false;
+  seats.on_unjoined = [&] {
+    without_shards = true;
+    session.leave();
+  };
   const SignalWatch signals(
       [&](int) { seats.interrupt(); },
       {"asking the scheduler to save and to end the job; Ctrl-C again exits immediately",
        [] { return "the job cannot continue without this part of the model"; }});
-  seats.start();
   int code = 0;
   try {
+    seats.start();
     code = verdict("worker", session.run(), options.scheduler);
   } catch (...) {
-    seats.interrupt();
-    (void)seats.join();
+    end_after_failure(seats);
     throw;
   }
   seats.interrupt();
-  return std::max(code, seats.join());
+  const int its = seats.join();
+  return without_shards ? its : std::max(code, its);  // then why the shards ended is the reason
 }
 
 }  // namespace

@@ -75,8 +75,9 @@ SliceArithmetic::Room DeviceArithmetic::zeros(std::uint64_t floats) {
 std::shared_ptr<const DeviceValues> DeviceArithmetic::frozen(const Room& room) {
   const auto buffer = std::static_pointer_cast<const DeviceBuffer>(room.owner);
   const_cast<DeviceBuffer&>(*buffer).written(shard_->stream());
-  return std::make_shared<CudaValues>(shard_->device(), buffer, room.values,
-                                      HostPlace{shard_->host(), floats_, place_.begin, steps_});
+  return std::make_shared<CudaValues>(
+      shard_->device(), buffer, room.values,
+      HostPlace{shard_->host(), own_.size(), place_.begin - own_.begin, steps_});
 }
 
 SliceArithmetic::Readable DeviceArithmetic::read(const SliceValues& values) {
@@ -135,12 +136,14 @@ bool DeviceArithmetic::all_finite(const SliceValues& values) {
   return shard_->all_finite(read(values).values);
 }
 
-std::function<std::shared_ptr<SliceArithmetic>(const Slice&, std::uint64_t)> arithmetic_on(
-    unsigned index, std::shared_ptr<FlatPool> host) {
-  return [index, host = std::move(host), shard = std::shared_ptr<DeviceShard>()](
-             const Slice& place, std::uint64_t floats) mutable -> std::shared_ptr<SliceArithmetic> {
-    if (!shard) shard = std::make_shared<DeviceShard>(index, host);
-    return std::make_shared<DeviceArithmetic>(shard, place, floats);
+std::function<std::shared_ptr<SliceArithmetic>(const Slice&, Interval)> arithmetic_on(unsigned index,
+                                                                                      Memory host) {
+  return [index, host, shard = std::shared_ptr<DeviceShard>()](
+             const Slice& place, Interval own) mutable -> std::shared_ptr<SliceArithmetic> {
+    if (!shard)
+      shard = std::make_shared<DeviceShard>(
+          index, host == Memory::shared ? std::make_shared<FlatPool>(host) : nullptr);
+    return std::make_shared<DeviceArithmetic>(shard, place, own);
   };
 }
 

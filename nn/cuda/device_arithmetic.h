@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/interval.h"
 #include "nn/cuda/device_values.h"
 #include "nn/optimizer/slice_arithmetic.h"
 
@@ -20,7 +21,7 @@ namespace steelyard::nn::cuda {
 // What the slices of a shard share. Made and used by the shard's thread.
 class DeviceShard {
  public:
-  // On device `index`. `host`: for copies of versions that processes of this host read; null: private memory.
+  // On device `index`. `host`: for copies of this shard's part of a version; null: private memory.
   // Throws Failure (configuration) if the device does not exist.
   DeviceShard(unsigned index, std::shared_ptr<FlatPool> host);
   ~DeviceShard();
@@ -64,9 +65,9 @@ class DeviceShard {
 
 class DeviceArithmetic final : public SliceArithmetic {
  public:
-  // For the slice at this place in a model of `floats` values.
-  DeviceArithmetic(std::shared_ptr<DeviceShard> shard, const Slice& place, std::uint64_t floats)
-      : shard_(std::move(shard)), place_(place), floats_(floats) {}
+  // For the slice at this place in the model, of a shard with floats `own`.
+  DeviceArithmetic(std::shared_ptr<DeviceShard> shard, const Slice& place, Interval own)
+      : shard_(std::move(shard)), place_(place), own_(own) {}
 
   [[nodiscard]] Room version_room(std::uint64_t steps) override;
   [[nodiscard]] Room sum_room() override { return room(place_.size()); }
@@ -89,13 +90,15 @@ class DeviceArithmetic final : public SliceArithmetic {
 
   const std::shared_ptr<DeviceShard> shard_;
   const Slice place_;
-  const std::uint64_t floats_;
+  const Interval own_;
   std::uint64_t steps_ = 0;  // of the last room for a version
 };
 
 // Makes the arithmetic of slices of one shard on device `index`, with a DeviceShard that the first call makes
-// on the shard's thread. `host`: as DeviceShard's.
-[[nodiscard]] std::function<std::shared_ptr<SliceArithmetic>(const Slice& place, std::uint64_t floats)>
-arithmetic_on(unsigned index, std::shared_ptr<FlatPool> host);
+// on the shard's thread. `host`: where copies of versions lie. Each shard has a pool of its own, of only its
+// floats: a device that copies to or from a buffer, here or in a process that reads it, makes the system
+// allocate the whole buffer (nn/cuda/reachable.h).
+[[nodiscard]] std::function<std::shared_ptr<SliceArithmetic>(const Slice& place, Interval own)> arithmetic_on(
+    unsigned index, Memory host);
 
 }  // namespace steelyard::nn::cuda

@@ -65,8 +65,8 @@ class DevicePool {
   const std::shared_ptr<Store> store_;  // outlives the pool while any buffer is in use
 };
 
-// Where a copy on the host is made: at the values' place in a model of `floats` values. Without a pool: in
-// private memory.
+// Where a copy on the host is made: from `begin` in a buffer of `floats` values. Without a pool: in private
+// memory.
 struct HostPlace {
   std::shared_ptr<FlatPool> pool{};
   std::uint64_t floats = 0, begin = 0, version = 0;

@@ -102,9 +102,11 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   const auto borders = shard_borders(job_.layout, job_.shards);
   CHECK(welcome.slot < job_.shards, "the scheduler gives out no more slots than the job has shards");
   first_ = borders[welcome.slot];
-  for (std::uint32_t slice = first_; slice < borders[welcome.slot + 1]; ++slice) {
-    slices_.emplace_back(all[slice], job_.layout.ranges[all[slice].range], state_slots(job_),
-                         job_.sum_order == SumOrder::positions, arithmetic_of(all[slice]));
+  const std::span own = std::span(all).subspan(first_, borders[welcome.slot + 1] - first_);
+  for (const Slice& slice : own) {
+    slices_.emplace_back(slice, job_.layout.ranges[slice.range], state_slots(job_),
+                         job_.sum_order == SumOrder::positions,
+                         arithmetic_of(slice, {own.front().begin, own.back().end}));
   }
   norms_ = NormLimit(job_.gradient_limit, slices_.size());
   std::uint64_t bytes = 0;
@@ -117,8 +119,8 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
   beat(out);
 }
 
-std::shared_ptr<nn::SliceArithmetic> Shard::arithmetic_of(const Slice& place) const {
-  if (options_.arithmetic) return options_.arithmetic(place, job_.layout.size());
+std::shared_ptr<nn::SliceArithmetic> Shard::arithmetic_of(const Slice& place, Interval own) const {
+  if (options_.arithmetic) return options_.arithmetic(place, own);
   return std::make_shared<nn::HostArithmetic>(place, options_.versions, job_.layout.size());
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "core/interval.h"
 #include "protocol/machine.h"
 #include "protocol/session.h"
 #include "protocol/terms.h"
@@ -38,10 +39,10 @@ class Shard {
     // Memory for versions, which other processes can read; shared by the shards of a process. Null: private
     // memory.
     std::shared_ptr<FlatPool> versions{};
-    // Makes the arithmetic of a slice of a model of `floats` values, on the shard's thread. Empty: the
-    // processor computes, with `versions`.
+    // Makes the arithmetic of a slice of a shard with floats `own` of the model, on the shard's thread. Empty:
+    // the processor computes, with `versions`.
     using MakeArithmetic =
-        std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, std::uint64_t floats)>;
+        std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, Interval own)>;
     MakeArithmetic arithmetic{};
     WorkerStates::MakeFile state_file{};  // for the state of workers; empty: it is kept in memory
   };
@@ -63,6 +64,7 @@ class Shard {
   void wake(Time now, Outbox& out);
   [[nodiscard]] Time deadline() const { return finished() ? Time::max() : session_.deadline(); }
   [[nodiscard]] bool finished() const { return exit_reason_.reached(); }
+  [[nodiscard]] bool joined() const { return session_.joined(); }
 
   [[nodiscard]] const ExitReason& exit_reason() const { return exit_reason_; }
   [[nodiscard]] const Counts& counts() const { return counts_; }
@@ -135,7 +137,7 @@ class Shard {
   void answer(NodeId worker, WaitingPull& waiting, Outbox& out);
   bool answer(NodeId worker, WaitingPull& waiting, const SliceMemory& slice, Outbox& out) const;
   [[nodiscard]] bool sound(const Push& push);
-  [[nodiscard]] std::shared_ptr<nn::SliceArithmetic> arithmetic_of(const Slice& place) const;
+  [[nodiscard]] std::shared_ptr<nn::SliceArithmetic> arithmetic_of(const Slice& place, Interval own) const;
   [[nodiscard]] std::uint32_t number(const SliceMemory& slice) const;
 
   bool send_part(StatePart part, Outbox& out);

@@ -197,8 +197,8 @@ std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& d
                                          precision, name(device));
 }
 
-DeviceArithmetic make_device_arithmetic(const Device& device, std::shared_ptr<FlatPool> host) {
-  return nn::cuda::arithmetic_on(device.number, std::move(host));
+DeviceArithmetic make_device_arithmetic(const Device& device, Memory host) {
+  return nn::cuda::arithmetic_on(device.number, host);
 }
 
 }  // namespace steelyard

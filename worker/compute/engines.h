@@ -8,7 +8,9 @@
 #include <memory>
 #include <optional>
 
+#include "core/buffer.h"
 #include "core/device_name.h"
+#include "core/interval.h"
 #include "nn/network.h"
 #include "nn/optimizer/slice_arithmetic.h"
 #include "protocol/job.h"
@@ -45,10 +47,9 @@ std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& d
                                          std::uint64_t reserved = 0);
 
 // The arithmetic of a shard on such a device (nn/cuda/device_arithmetic.h): makes that of each slice of a
-// model of `floats` values, on the shard's thread. `host`: for copies of versions that other processes read;
-// null: private memory.
+// shard with floats `own` of the model, on the shard's thread. `host`: of copies of versions.
 using DeviceArithmetic =
-    std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, std::uint64_t floats)>;
-DeviceArithmetic make_device_arithmetic(const Device& device, std::shared_ptr<FlatPool> host);
+    std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, Interval own)>;
+DeviceArithmetic make_device_arithmetic(const Device& device, Memory host);
 
 }  // namespace steelyard

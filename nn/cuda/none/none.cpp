@@ -52,8 +52,7 @@ std::string Network::description() const { refuse(); }
 
 ChosenNetwork choose_network(const Model&, unsigned, std::uint64_t) { refuse(); }
 
-std::function<std::shared_ptr<SliceArithmetic>(const Slice&, std::uint64_t)> arithmetic_on(
-    unsigned, std::shared_ptr<FlatPool>) {
+std::function<std::shared_ptr<SliceArithmetic>(const Slice&, Interval)> arithmetic_on(unsigned, Memory) {
   refuse();
 }
 

@@ -87,6 +87,16 @@ TEST_F(HostedShard, AWorkerThatIsAskedToExitSavesTheModel) {
   EXPECT_FALSE(list_checkpoints(path("run/checkpoints")).empty());
 }
 
+// The shards end, and the worker does not continue to look for the job without them.
+TEST_F(HostedShard, AWorkerThatIsAskedToExitBeforeItsShardsHaveJoinedExits) {
+  Process lonely(path("lonely.log"), {"worker", "--scheduler", "127.0.0.1:" + free_port(), "--name", "ada",
+                                      "--device", "host-cuda", "--shards", "1", "--wait", "30"});
+  ASSERT_TRUE(eventually([&] { return lonely.says("worker 'ada': looking for"); })) << lonely.output();
+  lonely.signal(SIGTERM);
+  ends_clean(lonely, 75);
+  EXPECT_FALSE(lonely.says("no answer from the scheduler")) << lonely.output();
+}
+
 TEST_F(HostedShard, WhatCannotHoldIsRefused) {
   EXPECT_EQ(run(train("a", {"cluster.servers=workers", "cluster.replicas=1"})), 78);
   EXPECT_THAT(said_, HasSubstr("shards on GPUs have no mirrors"));

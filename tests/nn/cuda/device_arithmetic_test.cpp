@@ -16,7 +16,8 @@ namespace {
 
 using Floats = std::vector<float>;
 constexpr Slice place{10, 133, 0};
-constexpr std::uint64_t size = 123, model = 200;
+constexpr std::uint64_t size = 123;
+constexpr Interval own{5, 140};
 
 Floats random_floats(std::uint64_t seed) {
   Random random(seed);
@@ -28,7 +29,7 @@ Floats random_floats(std::uint64_t seed) {
 struct Place {
   std::shared_ptr<FlatPool> host = std::make_shared<FlatPool>(Memory::own);
   std::shared_ptr<DeviceShard> shard = std::make_shared<DeviceShard>(0, host);
-  DeviceArithmetic device{shard, place, model};
+  DeviceArithmetic device{shard, place, own};
   HostArithmetic processor{size};
 
   Floats out(SliceArithmetic& of, std::span<const float> there) {

@@ -65,7 +65,7 @@ class DeviceWorker {
 class BothShards {
  public:
   explicit BothShards(const Job& job)
-      : host(job), device(job, 0, nn::cuda::arithmetic_on(0, std::make_shared<FlatPool>(Memory::own))) {}
+      : host(job), device(job, 0, nn::cuda::arithmetic_on(0, Memory::shared)) {}
 
   void load() {
     for (ShardCase* it : {&host, &device}) {
@@ -293,6 +293,31 @@ TEST_F(DeviceShard, AnswersPullsWithVersionsOnTheDevice) {
     EXPECT_EQ(answers[0][i].values.device(), nullptr);
     EXPECT_NE(answers[1][i].values.device(), nullptr) << "a worker on this device needs no copy";
     EXPECT_EQ(floats(answers[1][i].values), floats(answers[0][i].values));
+  }
+}
+
+// A device that copies to the memory of a version makes the system allocate all of it.
+TEST_F(DeviceShard, CopiesOnTheHostLieInMemoryOfItsPartOfTheModel) {
+  Job job = job_of(Kind::sgd);
+  job.shards = 3;
+  ShardCase middle(job, 1, nn::cuda::arithmetic_on(0, Memory::shared));
+  std::uint64_t own = 0;
+  for (const SliceMemory& slice : middle.shard.slices()) own += slice.place().size();
+  ASSERT_GT(middle.shard.slices().size(), 1U);
+  ASSERT_LT(own, job.layout.size());
+  for (std::uint32_t number = 0; number < middle.slices.size(); ++number) {
+    const Blob values = ShardCase::constant(middle.slices[number].size(), static_cast<float>(number));
+    middle.deliver(checkpointer_node, StateChunk{ShardCase::term, 0, number, 0, 0, values});
+  }
+  middle.deliver(worker_node(5), Pull{ShardCase::term, 0});
+  const auto answers = middle.sent<Parameters>();
+  ASSERT_EQ(answers.size(), middle.shard.slices().size());
+  const Segment* const memory = answers[0].values.segment();
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(memory->size(), own * sizeof(float));
+  for (const Parameters& answer : answers) {
+    EXPECT_EQ(answer.values.segment(), memory);
+    EXPECT_THAT(floats(answer.values), testing::Each(static_cast<float>(answer.slice)));
   }
 }
 

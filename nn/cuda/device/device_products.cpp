@@ -24,9 +24,9 @@ void check(cublasStatus_t status, const char* what) {
 constexpr std::uint64_t workspace_bytes = 32 << 20;
 
 template <class T>
-constexpr cudaDataType_t type_of = CUDA_R_32F;
+constexpr cudaDataType_t cuda_type = CUDA_R_32F;
 template <>
-constexpr cudaDataType_t type_of<Bf16> = CUDA_R_16BF;
+constexpr cudaDataType_t cuda_type<Bf16> = CUDA_R_16BF;
 
 // For factors in float32: the library rounds them. Factors in bfloat16 need no rounding.
 cublasComputeType_t compute_type(Precision precision) {
@@ -63,7 +63,7 @@ struct ProductWay {
 template <class T>
 cublasLtMatrixLayout_t layout(std::uint32_t rows, std::uint32_t columns, std::uint32_t row) {
   cublasLtMatrixLayout_t made = nullptr;
-  check(cublasLtMatrixLayoutCreate(&made, type_of<T>, columns, rows, row), "describe a matrix");
+  check(cublasLtMatrixLayoutCreate(&made, cuda_type<T>, columns, rows, row), "describe a matrix");
   return made;
 }
 
@@ -118,7 +118,7 @@ struct Products::Impl {
     if (way.bias) {
       set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
-      set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type_of<Result>);
+      set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type<Result>);
     }
     way.first = p.b_transposed ? layout<Factor>(p.columns, p.inner, p.b_row)
                                : layout<Factor>(p.inner, p.columns, p.b_row);

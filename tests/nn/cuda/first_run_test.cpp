@@ -77,9 +77,9 @@ TEST_F(FirstRun, LeavesMemoryFree) {
   const Model large = Model({1, 1, 20}, 5).linear("a", 4000).relu().linear("b", 5);
   const std::uint64_t spare = 512 << 20, two = Network(large, 0, 2, false).bytes();
   const std::uint64_t four = Network(large, 0, 4, false).bytes();
-  const auto size_with = [&](std::uint64_t bytes) {
+  const auto size_with = [&](std::uint64_t bytes, std::uint64_t reserved = 0) {
     host::limit_memory(host::used_memory() + bytes);
-    const std::uint32_t size = Network(large, 0, 4, true).micro_batch_sizes().front();
+    const std::uint32_t size = Network(large, 0, 4, true, reserved).micro_batch_sizes().front();
     host::limit_memory(0);
     return size;
   };
@@ -87,6 +87,9 @@ TEST_F(FirstRun, LeavesMemoryFree) {
   EXPECT_EQ(size_with(spare + four + others), 4U);
   EXPECT_EQ(size_with(spare + (two + four) / 2), 2U);
   EXPECT_EQ(size_with(four + others), 1U) << "better than none";
+  const std::uint64_t of_shards = 64 << 20;
+  EXPECT_EQ(size_with(spare + of_shards + four + others, of_shards), 4U);
+  EXPECT_EQ(size_with(spare + of_shards + (two + four) / 2, of_shards), 2U);
 }
 
 // Without memory for local steps on the device, they can be made on the host.

@@ -39,8 +39,8 @@ class Shard {
     // Memory for versions, which other processes can read; shared by the shards of a process. Null: private
     // memory.
     std::shared_ptr<FlatPool> versions{};
-    // Makes the arithmetic of a slice of a shard with floats `own` of the model, on the shard's thread. Empty:
-    // the processor computes, with `versions`.
+    // Makes the arithmetic of a slice of a shard with floats `own` of the model, on the shard's thread.
+    // Empty: the processor computes, with `versions`.
     using MakeArithmetic =
         std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, Interval own)>;
     MakeArithmetic arithmetic{};

@@ -353,7 +353,7 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
     } catch (const NoAlgorithm& trouble) {  // offered, but then refused
       if (!refused.empty()) throw;
       if (size / 2 >= std::max(min_samples, usual_samples)) {
-        size /= 2;  // perhaps only because there are so many samples
+        size /= 2;  // fewer samples may be computed
       } else {
         refused = trouble.what();
       }

@@ -36,8 +36,8 @@ class CpuEngine final : public Engine {
   std::optional<nn::Network> network_;  // made by the thread that runs it
 };
 
-// Bytes of a device's memory that a worker on it needs to host so many of the job's shards: two gradients of
-// the whole model; of the shards' part two versions, a sum and the optimizer's state.
+// The memory of a device, in bytes, for the shards of a worker on it: two gradients of the whole model, and
+// for the shards' part two versions, a sum and the optimizer's state.
 std::uint64_t device_memory_for_shards(const Job& job, unsigned shards);
 
 // The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels. `device`

@@ -37,14 +37,14 @@ std::optional<BatchAdvice> batch_advice(const Job& job, const std::vector<Measur
 }
 
 std::string advice_text(const BatchAdvice& advice, std::uint64_t batch) {
-  const std::string who = joined(advice.slow) + " beside " + joined(advice.fast) + ": under bsp ";
+  const std::string workers = joined(advice.slow) + " beside " + joined(advice.fast) + ": under bsp ";
   const std::string none = "worth less than " + number_text(100 * BatchAdvice::least_gain) + " %";
   if (!advice.batch)
-    return who + none + " at batches of " + std::to_string(batch) + " to " + std::to_string(advice.largest) +
-           "; without them these processors are free for the others\n";
+    return workers + none + " at batches of " + std::to_string(batch) + " to " +
+           std::to_string(advice.largest) + "; without them these processors are free for the others\n";
   const std::string gain = "+" + fixed(100 * advice.gain, 1) + " % samples/s at a batch of ";
-  if (*advice.batch == batch) return who + gain + std::to_string(batch) + "\n";
-  return who + none + " at the batch of " + std::to_string(batch) + ", " + gain +
+  if (*advice.batch == batch) return workers + gain + std::to_string(batch) + "\n";
+  return workers + none + " at the batch of " + std::to_string(batch) + ", " + gain +
          std::to_string(*advice.batch) + ", which trains differently\n";
 }
 

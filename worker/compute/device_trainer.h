@@ -22,8 +22,8 @@ class DeviceTrainer {
   struct Gradient {
     std::span<const Slice> slices;   // that divide it
     std::shared_ptr<FlatPool> host;  // for copies on the host, if one is requested
-    // Receives the values of every slice, before the device has computed them: readers of the values wait.
-    // Called at most once, after the last sample was read.
+    // Receives the values of every slice, once the device has computed them. Called at most once, after the
+    // last sample was read.
     std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;
   };
 

@@ -55,8 +55,9 @@ bool take(const std::vector<std::string_view>& words, KeyLines& lines) {
   const auto entry = entry_of(words, secret ? 1 : 0);
   if (!entry) return false;
   if (!secret) return lines.allowed.emplace(entry->key, Allowed{entry->role, entry->name}).second;
-  if (lines.own || !is_key(words[4])) return false;
-  lines.own.emplace(KeyPair{entry->role, entry->name, entry->key, Secret(words[4])});
+  const bool second = std::ranges::find(lines.own, entry->role, &KeyPair::role) != lines.own.end();
+  if (second || !is_key(words[4])) return false;
+  lines.own.push_back({entry->role, entry->name, entry->key, Secret(words[4])});
   return true;
 }
 
@@ -132,7 +133,8 @@ KeyLines parse_keys(std::string_view text, const std::string& place) {
     if (words.empty() || words[0].starts_with('#') || take(words, lines)) return;
     refuse_setup(place + ", line " + std::to_string(number) +
                  ": expected `ROLE NAME PUBLIC`, with a role of scheduler, server or worker, a name, and "
-                 "a unique key of 40 letters: correct it, or create it with `steelyard keys`");
+                 "a unique key of 40 letters, and at most one secret key of each role: correct it, or create "
+                 "it with `steelyard keys`");
   });
   return lines;
 }

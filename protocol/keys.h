@@ -3,8 +3,8 @@
 // the public keys that may join, and their roles. The key determines the role of its process, whatever the
 // process claims. The name in the list is for display; the process may use another one.
 //
-// Key pairs and lists are lines of text. A file may have either or both; lines that begin with # are
-// comments:
+// Key pairs and lists are lines of text. A file may have either or both, and a key pair for each role; lines
+// that begin with # are comments:
 //
 //   secret worker ada PUBLIC SECRET
 //   scheduler scheduler PUBLIC
@@ -75,7 +75,7 @@ struct Allowed {
 using AllowList = std::map<std::string, Allowed, std::less<>>;  // by public key
 
 struct KeyLines {
-  std::optional<KeyPair> own;
+  std::vector<KeyPair> own;  // at most one for each role
   AllowList allowed;
 };
 

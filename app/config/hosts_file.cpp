@@ -6,6 +6,7 @@
 
 #include "app/config/choices.h"
 #include "app/config/job_source.h"
+#include "app/config/prepare_job.h"
 #include "app/config/reach.h"
 #include "app/config/rendered_hosts.h"
 #include "app/config/toml_section.h"
@@ -118,10 +119,13 @@ class HostsReader {
     };
     demand(!file_.hosts.empty(), "no host: write [[host]] once for each machine");
     demand(schedulers_ == 1, "no host has the scheduler: add scheduler = true to one of them");
-    demand(file_.shards() > 0, "no host has a server: add servers = 1 to one of them");
+    const bool placed = file_.shards() > 0;
+    demand(placed || std::ranges::any_of(file_.hosts, &HostSpec::can_host),
+           "no host has a server: add servers = 1 to one of them; or, for a job with servers = \"workers\", "
+           "give a worker a GPU, as in device = \"cuda:0\"");
     demand(!workers_.empty(), "no host has a worker: write [[host.worker]] below one of them");
     for (const HostSpec& host : file_.hosts) {
-      const bool spoken_to = host.scheduler || host.servers > 0;
+      const bool spoken_to = host.scheduler || host.servers > 0 || (!placed && host.can_host());
       const bool alone = std::ranges::all_of(file_.hosts, &HostSpec::is_here);
       demand(
           use_ != HostsUse::launch || !host.is_here() || !spoken_to || alone || host.address != "127.0.0.1",
@@ -200,7 +204,9 @@ std::vector<Key> keys_of_a_host(HostSpec& host) {
            {"scheduler", &host.scheduler, Limits::any(),
             "true for exactly one host, which gets the scheduler, the job and the results"},
            {"port", &host.port, Limits::at_least(1, 65535), "port of the scheduler"},
-           {"servers", &host.servers, Limits::at_least(0, 1024), "server processes"},
+           {"servers", &host.servers, Limits::at_least(0, 1024),
+            "server processes; if no host has any, GPU workers keep the model (servers = \"workers\" in the "
+            "job)"},
            {"shards", &host.shards, Limits::at_least(1, 64), "shards of the model in each server process"},
        },
        machine_keys(host.machines)});
@@ -242,6 +248,11 @@ bool natural_less(std::string_view a, std::string_view b) {
   }
   if (a.empty() != b.empty()) return a.empty();
   return whole_a < whole_b;  // they differ in leading zeros at most
+}
+
+bool HostSpec::can_host() const {
+  return std::ranges::any_of(workers,
+                             [](const HostWorker& worker) { return can_host_shards(worker.spec.device); });
 }
 
 const HostSpec& HostsFile::scheduler() const {
@@ -302,6 +313,7 @@ std::string hosts_text(const HostsFile& hosts) {
 }
 
 HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names) {
+  const bool hosted = hosts.shards() == 0;
   for (HostSpec& host : hosts.hosts)
     std::erase_if(host.workers, [&](const HostWorker& worker) {
       return std::ranges::find(names, worker.spec.name) == names.end();
@@ -309,6 +321,8 @@ HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names) {
   std::erase_if(hosts.hosts, [](const HostSpec& host) {
     return !host.scheduler && host.servers == 0 && host.workers.empty();
   });
+  if (hosted && std::ranges::none_of(hosts.hosts, &HostSpec::can_host))
+    std::ranges::find_if(hosts.hosts, &HostSpec::scheduler)->servers = 1;
   return hosts;
 }
 

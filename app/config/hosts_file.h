@@ -23,7 +23,6 @@ bool natural_less(std::string_view a, std::string_view b);
 struct HostWorker {
   WorkerSpec spec;
   std::vector<std::string> data_options;  // key=value, as `worker --data` takes them
-  unsigned shards = 0;                    // that it hosts (servers = "workers" in [cluster])
 };
 
 struct HostSpec {
@@ -50,6 +49,8 @@ struct HostSpec {
   [[nodiscard]] bool is_here() const { return ssh.empty() && netns.empty() && through.empty(); }
   // Whether it has the files of this machine, so that results and logs have one directory.
   [[nodiscard]] bool has_our_files() const { return shared_files || (ssh.empty() && through.empty()); }
+  // Whether one of its workers can host shards (can_host_shards in app/config/prepare_job.h).
+  [[nodiscard]] bool can_host() const;
 };
 
 // What a hosts file is read for: for `launch` and `plan`, which reach each host at its address, or for
@@ -58,10 +59,12 @@ enum class HostsUse : std::uint8_t { launch, slurm, kubernetes };
 
 struct HostsFile {
   std::vector<std::string> notices{};  // warnings for the user about former names of keys
-  std::vector<HostSpec> hosts;  // exactly one has the scheduler; at least one server and one worker in all
+  // Exactly one has the scheduler. At least one worker in all; without a server, one of them can be a server,
+  // too (servers = "workers" in the job).
+  std::vector<HostSpec> hosts;
 
   [[nodiscard]] const HostSpec& scheduler() const;
-  [[nodiscard]] std::uint32_t shards() const;  // of all hosts
+  [[nodiscard]] std::uint32_t shards() const;  // of the servers of all hosts
 };
 
 // Throws Failure (configuration) with file, line and column, the value found and the values accepted.
@@ -70,7 +73,8 @@ HostsFile parse_hosts(std::string_view text, const std::string& name, HostsUse u
 
 // As TOML, without defaults. parse_hosts() reads the same hosts from it.
 std::string hosts_text(const HostsFile& hosts);
-// Keeps only these workers, in the file's order, and drops hosts that are left without any process.
+// Keeps only these workers, in the file's order, and drops hosts that are left without any process. If none
+// that is left could host the shards, the scheduler's host gets a server.
 HostsFile with_workers(HostsFile hosts, const std::vector<std::string>& names);
 
 // ---- the keys of a hosts file

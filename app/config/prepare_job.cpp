@@ -25,12 +25,11 @@ bool can_host_shards(const std::string& device) {
 
 std::string hosting_trouble(const JobFile& file, bool of_hosts) {
   const std::string place = "servers = \"workers\" in [cluster]: ";
-  if (of_hosts) return place + "it works with `steelyard train`, on one machine: give a number of servers";
   if (std::ranges::none_of(file.worker_specs, can_host_shards, &WorkerSpec::device)) {
-    return place +
-           "GPU workers keep the model, and this job has no GPU worker: give a [[worker]] device = "
-           "\"cuda:0\", or "
-           "give a number of servers";
+    return place + "GPU workers keep the model, and this job has no GPU worker: give a " +
+           (of_hosts ? "worker of the hosts device = \"cuda:0\" (an allocation of Slurm: --gpus-per-node)"
+                     : "[[worker]] device = \"cuda:0\"") +
+           ", or give a number of servers";
   }
   if (file.job.replicas == 0) return {};
   return place +

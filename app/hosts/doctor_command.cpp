@@ -284,7 +284,8 @@ class Doctor {
         });
       };
       if (spec.scheduler) listen(std::to_string(spec.port), [](const HostSpec&) { return true; });
-      if (spec.servers == 0) continue;
+      const bool hosts_shards = job_ && job_->shards_per_worker > 0 && spec.can_host();
+      if (spec.servers == 0 && !hosts_shards) continue;
       listen("0", [=](const HostSpec& it) { return !it.workers.empty() || (mirrors && it.servers > 0); });
     }
     return targets;

@@ -133,7 +133,8 @@ Setup set_up(const LaunchOptions& options) {
   if (!options.is_here()) {
     HostsFile hosts = options.slurm ? slurm_hosts(this_allocation()) : read_hosts_file(*options.hosts_file);
     JobFile job = job_for_hosts(options, hosts);
-    if (options.slurm) place_servers(hosts, job.servers, job.job.shards / job.servers);
+    if (options.slurm && job.shards_per_worker == 0)
+      place_servers(hosts, job.servers, job.job.shards / job.servers);
     return {std::move(job), std::move(hosts), {}};
   }
   if (options.script) {

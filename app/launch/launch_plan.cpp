@@ -79,8 +79,8 @@ class RolesOfCluster {
     it.insecure = options_.insecure;
     return {name, host.name, Role::shard, words({"server"}, it), ""};
   }
-  // `server`: its number among the servers, if it hosts shards.
-  [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker,
+  // `shards`: how many it hosts; `server`: its number among the servers, if any.
+  [[nodiscard]] LaunchProcess worker(const HostSpec& host, const HostWorker& worker, std::uint32_t shards,
                                      std::uint32_t server) const {
     if (options_.script) return script(host, worker);
     WorkerOptions it;
@@ -91,9 +91,15 @@ class RolesOfCluster {
     it.exchange = options_.exchange;
     it.trace = trace_;
     it.quiet = !here();
-    it.shards = worker.shards;
-    if (it.shards > 0) it.listen = endpoint("server-" + std::to_string(server), host.listen, "*");
-    return {it.spec.name, host.name, Role::worker, words({"worker"}, it), ""};
+    if (shards > 0) {
+      it.shards = shards;
+      it.listen = endpoint("server-" + std::to_string(server), host.listen, "*");
+      if (!here()) it.advertise = host.address;
+      it.insecure = options_.insecure;
+    }
+    LaunchProcess process{it.spec.name, host.name, Role::worker, words({"worker"}, it), ""};
+    process.hosts_shards = shards > 0;
+    return process;
   }
 
  private:
@@ -124,9 +130,35 @@ class RolesOfCluster {
   std::string trace_;  // directory; empty: none
 };
 
-KeyRole key_role_of(const LaunchProcess& process) {
-  if (process.role == Role::scheduler) return KeyRole::scheduler;
-  return process.role == Role::shard ? KeyRole::server : KeyRole::worker;
+// A process has a key pair for each of its roles.
+std::vector<KeyRole> key_roles_of(const LaunchProcess& process) {
+  if (process.role == Role::scheduler) return {KeyRole::scheduler};
+  if (process.role == Role::shard) return {KeyRole::server};
+  if (process.hosts_shards) return {KeyRole::worker, KeyRole::server};
+  return {KeyRole::worker};
+}
+
+// A worker needs only the scheduler's key in advance: the scheduler sends it the keys of the servers.
+bool admits_others(const LaunchProcess& process) {
+  return process.role != Role::worker || process.hosts_shards;
+}
+
+// Which settings of --set the hosts give in place of the job.
+void check_overrides(const LaunchOptions& options, const HostsFile& hosts) {
+  for (const std::string& argument : options.overrides) {
+    const bool workers = argument.starts_with("worker.");
+    const bool servers = hosts.shards() > 0 && (argument.starts_with("cluster.servers=") ||
+                                                argument.starts_with("cluster.shards_per_server="));
+    if (options.slurm && workers)
+      refuse_usage(
+          "--set " + argument +
+          ": with --hosts slurm, names and settings of the workers follow from the allocation: leave it out, "
+          "or give a hosts file (steelyard help hosts)");
+    if (!options.slurm && (workers || servers)) {
+      refuse_usage("--set " + argument + ": the " + (workers ? "workers" : "servers") + " are those of " +
+                   options.hosts_file.value_or("the hosts") + ": change them there");
+    }
+  }
 }
 
 }  // namespace
@@ -148,26 +180,21 @@ std::string LaunchPlan::roles_on(const std::string& host) const {
 }
 
 JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts) {
-  for (const std::string& argument : options.overrides) {
-    const bool workers = argument.starts_with("worker.");
-    const bool servers =
-        argument.starts_with("cluster.servers=") || argument.starts_with("cluster.shards_per_server=");
-    if (options.slurm && workers)
-      refuse_usage(
-          "--set " + argument +
-          ": with --hosts slurm, names and settings of the workers follow from the allocation: leave it out, "
-          "or give a hosts file (steelyard help hosts)");
-    if (!options.slurm && (workers || servers)) {
-      refuse_usage("--set " + argument + ": the " + (workers ? "workers" : "servers") + " are those of " +
-                   options.hosts_file.value_or("the hosts") + ": change them there");
-    }
-  }
+  check_overrides(options, hosts);
   ClusterSpec cluster{hosts.shards(), {}};
   for (const HostSpec& host : hosts.hosts) {
     for (const HostWorker& worker : host.workers) cluster.workers.push_back(worker.spec);
   }
-  if (options.script) return job_for_script(options, &cluster);
-  return read_job_file(options.job_file, options.overrides, &cluster);
+  JobFile job = options.script ? job_for_script(options, &cluster)
+                               : read_job_file(options.job_file, options.overrides, &cluster);
+  if (!options.slurm && cluster.servers == 0 && job.shards_per_worker == 0) {
+    refuse_setup(options.hosts_file.value_or("the hosts") +
+                 ": no host has a server: add servers = 1 to one of them" +
+                 (options.script ? ""
+                                 : ", or let GPU workers keep the model: servers = \"workers\" in "
+                                   "[cluster] of the job"));
+  }
+  return job;
 }
 
 HostsFile this_machine(const JobFile& job, bool with_workers) {
@@ -178,8 +205,7 @@ HostsFile this_machine(const JobFile& job, bool with_workers) {
   host.servers = job.shards_per_worker > 0 ? 0 : job.servers;
   host.shards = job.job.shards / job.servers;
   if (with_workers) {
-    for (const WorkerSpec& worker : job.worker_specs)
-      host.workers.push_back({worker, {}, can_host_shards(worker.device) ? job.shards_per_worker : 0});
+    for (const WorkerSpec& worker : job.worker_specs) host.workers.push_back({worker, {}});
   }
   return {.hosts = {host}};
 }
@@ -196,8 +222,10 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
       plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
-    for (const HostWorker& worker : host.workers)
-      plan.processes.push_back(roles.worker(host, worker, worker.shards > 0 ? servers++ : 0));
+    for (const HostWorker& worker : host.workers) {
+      const std::uint32_t shards = can_host_shards(worker.spec.device) ? job.shards_per_worker : 0;
+      plan.processes.push_back(roles.worker(host, worker, shards, shards > 0 ? servers++ : 0));
+    }
   }
   if (job.job.replicas > 0 && servers < 2) {
     throw Failure(
@@ -243,18 +271,20 @@ std::string describe_plan(const LaunchPlan& plan) {
   return text;
 }
 
-// A worker needs only the scheduler's key in advance: the scheduler sends it the keys of the servers.
 void give_keys(LaunchPlan& plan) {
   keep_memory_closed(false);
   AllowList all, schedulers;
   for (LaunchProcess& process : plan.processes) {
-    const KeyPair pair = make_key(key_role_of(process), process.name);
-    all.emplace(pair.public_key, Allowed{pair.role, pair.name});
-    if (pair.role == KeyRole::scheduler) schedulers.emplace(pair.public_key, Allowed{pair.role, pair.name});
-    process.keys = secret_line(pair);
+    process.keys.clear();
+    for (const KeyRole role : key_roles_of(process)) {
+      const KeyPair pair = make_key(role, process.name);
+      all.emplace(pair.public_key, Allowed{role, pair.name});
+      if (role == KeyRole::scheduler) schedulers.emplace(pair.public_key, Allowed{role, pair.name});
+      process.keys += secret_line(pair);
+    }
   }
   for (LaunchProcess& process : plan.processes)
-    process.keys += allow_lines(process.role == Role::worker ? schedulers : all);
+    process.keys += allow_lines(admits_others(process) ? all : schedulers);
 }
 
 void give_keys(LaunchPlan& plan, const std::string& directory) {
@@ -273,8 +303,9 @@ void give_keys(LaunchPlan& plan, const std::string& directory) {
     if (role == KeyRole::scheduler) schedulers.emplace(pair.public_key, Allowed{role, pair.name});
   }
   for (LaunchProcess& process : plan.processes) {
-    const KeyRole role = key_role_of(process);
-    process.keys = secret_line(pairs.at(role)) + allow_lines(role == KeyRole::worker ? schedulers : all);
+    process.keys.clear();
+    for (const KeyRole role : key_roles_of(process)) process.keys += secret_line(pairs.at(role));
+    process.keys += allow_lines(admits_others(process) ? all : schedulers);
   }
 }
 

@@ -62,7 +62,8 @@ struct LaunchProcess {
   std::string program{};  // empty: this program
   std::vector<std::string> environment{};
   unsigned sharing = 0;
-  std::string keys{};  // see StartProcess
+  std::string keys{};         // see StartProcess
+  bool hosts_shards = false;  // a worker that is a server, too
 
   [[nodiscard]] bool is_script() const { return !program.empty(); }
 };
@@ -92,8 +93,9 @@ struct LaunchPlan {
   [[nodiscard]] bool leads() const;  // whether the scheduler is one of the processes
 };
 
-// The job with the servers and workers of the hosts; hosts without servers keep those of the job. Throws
-// Failure (usage) for a --set of servers or workers, (configuration) as read_job_file() does.
+// The job with the servers and workers of the hosts; in an allocation the servers are those of the job. If no
+// host has a server, its GPU workers must be the servers (servers = "workers" in the job). Throws Failure
+// (usage) for a --set of what the hosts file gives, (configuration) as read_job_file() does.
 JobFile job_for_hosts(const LaunchOptions& options, const HostsFile& hosts);
 
 // This machine as the only host of a job, with the servers of the job, and with its workers unless they are

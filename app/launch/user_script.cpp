@@ -65,6 +65,10 @@ JobFile job_for_script(const LaunchOptions& options, const ClusterSpec* cluster)
     refuse_usage("--set model.name=" + file.job.model +
                  ": a script brings its own model: leave it out, or train a job file with `steelyard train`");
   }
+  if (file.shards_per_worker > 0)
+    refuse_setup(
+        "servers = \"workers\" in [cluster]: workers that are scripts host no shards: give a number of "
+        "servers");
   std::ranges::copy(notices_of(*options.script), std::back_inserter(file.notices));
   return file;
 }

@@ -111,7 +111,7 @@ std::unique_ptr<RunLock> Member::locked() const {
 int Member::lead() {
   const std::unique_ptr<RunLock> lock = locked();
   // A server of this task was lost with the scheduler.
-  const bool with_servers = roles_.servers == 0 || job_.job.job.replicas > 0;
+  const bool with_servers = !has_shards(options_, task_, job_) || job_.job.job.replicas > 0;
   // The keys are those of the last start.
   const auto met = meeting_.find();
   const LeftRun left = left_in(run_, met ? met->keys : options_.keys, with_servers);

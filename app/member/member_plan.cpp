@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/config/prepare_job.h"
 #include "app/launch/user_script.h"
 #include "core/device_name.h"
 #include "core/error.h"
@@ -40,10 +41,11 @@ JobFile job_with_workers(const MemberOptions& options, std::uint32_t workers) {
   if (job.worker_specs.size() == workers) return job;
   std::vector<std::string> others = launch.overrides;  // --set of workers is in their descriptions
   std::erase_if(others, [](const std::string& it) { return it.starts_with("worker."); });
-  const ClusterSpec cluster{job.job.shards, specs_for(job.worker_specs, workers)};
+  const bool hosted = job.shards_per_worker > 0;
+  const ClusterSpec cluster{hosted ? 0 : job.job.shards, specs_for(job.worker_specs, workers)};
   const std::uint32_t servers = job.servers;
   job = read_job_file(launch.job_file, others, &cluster);
-  job.servers = servers;
+  if (!hosted) job.servers = servers;
   return job;
 }
 
@@ -54,7 +56,12 @@ WorkerSpec worker_of(const MemberOptions& options, const Task& task, const JobFi
   usual.name = "worker-" + std::to_string(task.rank);
   if (options.launch.script) usual.device = automatic_device;
   const auto described = std::ranges::find(job.worker_specs, usual.name, &WorkerSpec::name);
-  return described == job.worker_specs.end() ? usual : *described;
+  if (described != job.worker_specs.end()) return *described;
+  if (job.shards_per_worker > 0)
+    refuse_setup("servers = \"workers\" in [cluster]: the job has no worker \"" + usual.name +
+                 "\", which is that of this task: give each task with --role worker a [[worker]] named after "
+                 "its number, or give a number of servers");
+  return usual;
 }
 
 // All tasks, since servers are numbered through. Of other tasks only the place of the scheduler is known.
@@ -104,10 +111,15 @@ TaskRoles roles_of(const Task& task, std::uint32_t servers, const std::vector<st
 
 JobOfTasks job_of_tasks(const MemberOptions& options, const Task& task) {
   JobOfTasks all{job_with_workers(options, workers_of(options, task))};
-  if (all.job.shards_per_worker > 0)
-    refuse_setup(
-        "servers = \"workers\" in [cluster]: tasks that an engine starts have servers of their own: "
-        "give a number of servers");
+  if (all.job.shards_per_worker > 0) {
+    if (std::ranges::find(options.roles, "server") != options.roles.end())
+      refuse_usage(
+          "--role server: the job has servers = \"workers\" in [cluster], so its GPU workers are the "
+          "servers: "
+          "leave it out, or give a number of servers");
+    all.servers = 0;
+    return all;
+  }
   all.servers = all.job.servers;
   all.shards = all.job.job.shards / all.servers;
   if (all.job.job.replicas > 0 && options.roles.empty() && task.size < all.servers)
@@ -116,6 +128,12 @@ JobOfTasks job_of_tasks(const MemberOptions& options, const Task& task) {
                  " tasks: a mirror must be in another task than its shard: start at least as many tasks as "
                  "servers");
   return all;
+}
+
+bool has_shards(const MemberOptions& options, const Task& task, const JobOfTasks& job) {
+  const TaskRoles roles = roles_of(task, job.servers, options.roles);
+  const bool may_host = roles.worker && job.job.shards_per_worker > 0;
+  return roles.servers > 0 || (may_host && can_host_shards(worker_of(options, task, job.job).device));
 }
 
 LaunchPlan plan_of_task(const MemberOptions& options, const Task& task, const JobOfTasks& job,

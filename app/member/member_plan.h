@@ -35,13 +35,16 @@ struct TaskRoles {
 TaskRoles roles_of(const Task& task, std::uint32_t servers, const std::vector<std::string>& given);
 
 // The job with a worker for each task; those that the job does not describe are usual ones. `shards` is the
-// number of each server.
+// number of each server. Without servers, GPU workers host the shards.
 struct JobOfTasks {
   JobFile job;
   std::uint32_t servers = 1, shards = 1;
 };
 // Throws Failure (configuration) as read_job_file(), and if mirrors would be in the task of their primary.
 JobOfTasks job_of_tasks(const MemberOptions& options, const Task& task);
+
+// Whether a part of the model is in processes of this task.
+bool has_shards(const MemberOptions& options, const Task& task, const JobOfTasks& job);
 
 // The processes of this task; `listen` is the host to which their ports are bound. Throws Failure (usage) if
 // it has no process.

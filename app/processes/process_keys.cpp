@@ -168,6 +168,9 @@ std::vector<Key> process_keys(WorkerOptions& it) {
                    "parts of the model that it keeps on its GPU; 0: servers keep the model; 1 in jobs with "
                    "servers = \"workers\""},
                   {"listen", &it.listen, Limits::any(), "with --shards: the endpoint for other workers"},
+                  {"advertise", &it.advertise, Limits::any(),
+                   "with --shards: the host name or address at which other workers reach this one"},
+                  insecure_key(it.insecure),
                   {"data", &it.data_options, Limits::any(),
                    "replace a data option of the job, as in dir=/data/fashion; repeatable"}}});
 }

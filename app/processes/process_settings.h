@@ -67,6 +67,7 @@ struct WorkerOptions {
   WorkerSpec spec;
   unsigned shards = 0;                    // of the model, hosted on its GPU
   std::string listen = "127.0.0.1:*";     // for them
+  std::string advertise;                  // likewise; empty: determined automatically
   std::vector<std::string> data_options;  // key=value, replacing the job's
   std::string keys;
   std::string exchange = exchanges.front();
@@ -74,6 +75,7 @@ struct WorkerOptions {
   std::string trace;
   std::uint64_t fingerprint = 0;
   bool quiet = false;
+  bool insecure = false;  // the shards listen without keys, beyond this machine
 };
 
 }  // namespace steelyard

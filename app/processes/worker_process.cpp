@@ -32,16 +32,12 @@ ServerOptions hosted(const WorkerOptions& options, const std::string& name, cons
     throw Failure(ExitCode::usage,
                   "--shards: worker '" + name + "' computes on " + steelyard::name(device) +
                       ", and only a GPU hosts shards: give --device cuda:0, or leave it out");
-  if (!options.keys.empty())
-    throw Failure(
-        ExitCode::usage,
-        "--shards: a process with the keys of a worker cannot be a server: leave out --keys, or give "
-        "the job a number of servers");
-  require_loopback(listening_endpoint(options.listen), false);
+  require_loopback(listening_endpoint(options.listen), options.insecure || !options.keys.empty());
   ServerOptions server;
   server.scheduler = options.scheduler;
   server.name = name;
   server.listen = options.listen;
+  server.advertise = options.advertise;
   server.shards = options.shards;
   server.exchange = options.exchange;
   server.wait = options.wait;
@@ -49,6 +45,16 @@ ServerOptions hosted(const WorkerOptions& options, const std::string& name, cons
   server.fingerprint = options.fingerprint;
   server.quiet = options.quiet;
   return server;
+}
+
+// The shards act as a server, with a key of this role: their process has a key pair for each of its roles. The
+// worker's own is read after it, and then closes the memory of the process if it lends none.
+std::unique_ptr<Trust> trust_of_shards(const std::string& keys, const std::string& worker) try {
+  return trust_for(keys, KeyRole::server, worker + "-server", true);
+} catch (const Failure& failure) {
+  throw Failure(failure.code(),
+                "--shards: the shards of worker '" + worker +
+                    "' need the key of a server beside that of the worker: " + failure.what());
 }
 
 // The worker's failure is reported, not one of the shards that follows from it.
@@ -65,7 +71,7 @@ int run_with_shards(const WorkerOptions& options, const Device& device, WorkerSe
   const ServerOptions server = hosted(options, setup.hello.name, device);
   const Memory memory = memory_for(options.exchange);
   setup.links = std::make_shared<SameProcess>();
-  ZmqContext context;
+  ZmqContext context(1, trust_of_shards(options.keys, setup.hello.name));
   Seats seats(context, server, nullptr, [&] { return make_device_arithmetic(device, memory); });
   seats.pass_within(setup.links);
   WorkerSession session(std::move(setup));

@@ -82,6 +82,7 @@ std::string rendered(const RenderCommand& command) {
   job.origin = origin_of(command);
   job.file = command.job_file;
   if (!is_script(command.job_file)) job.text = file.resolved;
+  job.hosted = file.shards_per_worker > 0;
   job.settings = command.overrides;
   job.arguments = command.script.arguments;
   job.grace_s = command.grace_s;

@@ -16,6 +16,7 @@ struct RenderedJob {
   std::string text;                    // the whole job, with the workers of all pods; empty: a script
   std::vector<std::string> settings;   // of --set
   std::vector<std::string> arguments;  // of the script
+  bool hosted = false;                 // GPU workers are the servers (servers = "workers")
   HostsFile hosts;                     // those with workers first, so that these have the first numbers
   std::uint32_t grace_s = 60;          // between SIGTERM and SIGKILL
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/config/job_keys.h"
 #include "app/config/reach.h"  // shell_line
 
 namespace steelyard {
@@ -38,7 +39,8 @@ std::string launch_line(const RenderedJob& job) {
   std::vector<std::string> words{job.hosts.scheduler().steelyard, "launch", "--hosts", "slurm"};
   if (words[0].empty()) words[0] = "steelyard";
   for (const std::string& setting : job.settings) words.insert(words.end(), {"--set", setting});
-  words.insert(words.end(), {"--set", "cluster.servers=" + std::to_string(servers_in(job.hosts))});
+  const std::string servers = job.hosted ? on_workers : std::to_string(servers_in(job.hosts));
+  words.insert(words.end(), {"--set", "cluster.servers=" + servers});
   std::string text = shell_line(words) + " --run-dir \"$run\" \"${again[@]}\" ";
   words = {job.file};
   words.insert(words.end(), job.arguments.begin(), job.arguments.end());

@@ -18,18 +18,29 @@ TEST(Keys, LinesAreReadAndWritten) {
   const KeyLines lines = parse_keys("# for people\n\nsecret worker ada " + one + " " + two +
                                         "\r\n  scheduler hub " + three + "\nserver s0 " + two,
                                     "here");
-  ASSERT_TRUE(lines.own);
-  EXPECT_EQ(lines.own->role, KeyRole::worker);
-  EXPECT_EQ(lines.own->name, "ada");
-  EXPECT_EQ(lines.own->public_key, one);
-  EXPECT_EQ(lines.own->secret.letters(), two);
+  ASSERT_EQ(lines.own.size(), 1U);
+  EXPECT_EQ(lines.own[0].role, KeyRole::worker);
+  EXPECT_EQ(lines.own[0].name, "ada");
+  EXPECT_EQ(lines.own[0].public_key, one);
+  EXPECT_EQ(lines.own[0].secret.letters(), two);
   ASSERT_EQ(lines.allowed.size(), 2U);
   EXPECT_EQ(lines.allowed.at(three).role, KeyRole::scheduler);
   EXPECT_EQ(lines.allowed.at(two).name, "s0");
 
-  const KeyLines again = parse_keys(secret_line(*lines.own) + allow_lines(lines.allowed), "there");
-  EXPECT_EQ(again.own->secret.letters(), two);
+  const KeyLines again = parse_keys(secret_line(lines.own[0]) + allow_lines(lines.allowed), "there");
+  ASSERT_EQ(again.own.size(), 1U);
+  EXPECT_EQ(again.own[0].secret.letters(), two);
   EXPECT_EQ(allow_lines(again.allowed), allow_lines(lines.allowed));
+}
+
+// A GPU worker that hosts shards is a server, too.
+TEST(Keys, AFileMayHaveAKeyPairForEachRole) {
+  const KeyLines lines = parse_keys(
+      "secret worker ada " + one + " " + two + "\nsecret server ada " + three + " " + one + "\n", "here");
+  ASSERT_EQ(lines.own.size(), 2U);
+  EXPECT_EQ(lines.own[1].role, KeyRole::server);
+  EXPECT_EQ(lines.own[1].public_key, three);
+  EXPECT_EQ(lines.own[1].secret.letters(), one);
 }
 
 // Errors name the line's number and never its contents, which may be a secret.

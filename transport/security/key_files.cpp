@@ -99,13 +99,14 @@ KeyLines parsed(std::string text, const std::string& path) {
   }
 }
 
-KeyPair checked(std::optional<KeyPair> own, KeyRole role, const std::string& path) {
-  if (!own) refuse_setup(path + " contains no secret key: create one with `steelyard keys new`");
-  if (own->role != role)
-    refuse_setup(path + " is the key of a " + name(own->role) + ", but this process is a " + name(role) +
-                 ": each role needs its own key");
-  if (!belongs_to(*own)) refuse_setup(path + ": public and secret key do not match: create a new key");
-  return *own;
+const KeyPair& checked(const std::vector<KeyPair>& own, KeyRole role, const std::string& path) {
+  if (own.empty()) refuse_setup(path + " contains no secret key: create one with `steelyard keys new`");
+  const auto found = std::ranges::find(own, role, &KeyPair::role);
+  if (found == own.end())
+    refuse_setup(path + " is the key of a " + name(own.front().role) + ", but this process is a " +
+                 name(role) + ": each role needs its own key");
+  if (!belongs_to(*found)) refuse_setup(path + ": public and secret key do not match: create a new key");
+  return *found;
 }
 
 // A draft file with new text, next to the file it will replace or create. It is removed unless renamed.
@@ -186,7 +187,7 @@ Keys load_keys(const std::string& path, KeyRole role, const std::string& name) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!file.there()) refuse_setup("cannot read the keys in " + path + " (" + strerror(errno) + ")");
     KeyLines lines = parsed(text_in(file, path, 077), path);
-    return {checked(std::move(lines.own), role, path), std::move(lines.allowed), {}};
+    return {checked(lines.own, role, path), std::move(lines.allowed), {}};
   }
   const Descriptor directory = open_directory(path);
   for (const std::string& candidate : {name, std::string(steelyard::name(role))}) {
@@ -217,7 +218,7 @@ AllowList read_allowed(const std::string& path) {
   const Descriptor file = open_in(directory, list_file, where);
   if (!file.there()) return {};
   KeyLines lines = parsed(text_in(file, where, 022), where);
-  if (lines.own)
+  if (!lines.own.empty())
     refuse_setup(where + " contains a secret key: only public keys belong there; create a new key");
   return std::move(lines.allowed);
 }

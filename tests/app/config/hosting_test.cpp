@@ -9,6 +9,7 @@
 namespace steelyard::hosting_test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 std::string job_with(const std::string& cluster, const std::string& workers) {
@@ -55,9 +56,23 @@ TEST(HostedShards, AreRefusedWithARemedy) {
               HasSubstr("shards on GPUs have no mirrors"));
   EXPECT_THAT(refusal(job_with("servers = \"all\"\n", on_gpus)),
               HasSubstr("a number from 1 to 1024, or \"workers\""));
-  const ClusterSpec allocation{0, {on_first_gpu()}};
+  WorkerSpec processor;
+  processor.name = "bob";
+  const ClusterSpec allocation{0, {processor}};
   EXPECT_THAT(refusal(job_with("servers = \"workers\"\n", on_gpus), &allocation),
-              HasSubstr("on one machine: give a number of servers"));
+              AllOf(HasSubstr("this job has no GPU worker"), HasSubstr("--gpus-per-node")));
+}
+
+// Of hosts without servers, as in an allocation.
+TEST(HostedShards, WorkersOfHostsAreServersIfNoHostHasOne) {
+  const ClusterSpec hosts{0, {on_first_gpu()}};
+  const JobFile file =
+      parse_job(job_with("servers = \"workers\"\nshards_per_server = 2\n", on_gpus), "j.toml", {}, &hosts);
+  EXPECT_EQ(file.servers, 1U);
+  EXPECT_EQ(file.shards_per_worker, 2U);
+  EXPECT_EQ(file.job.shards, 2U);
+  EXPECT_THAT(file.resolved, HasSubstr("servers = \"workers\""));
+  EXPECT_EQ(parse_job(file.resolved, "again").resolved, file.resolved) << "the scheduler reads it";
 }
 
 // The servers of a hosts file replace those of the job.

@@ -157,6 +157,11 @@ TEST(HostsFile, TheClusterMustBeComplete) {
   EXPECT_THAT(refusal("[[host]]\nservers = 1\n[[host.worker]]\n"), HasSubstr("no host has the scheduler"));
   EXPECT_THAT(refusal("[[host]]\nscheduler = true\n[[host.worker]]\n"), HasSubstr("no host has a server"));
   EXPECT_THAT(refusal("[[host]]\nscheduler = true\nservers = 1\n"), HasSubstr("no host has a worker"));
+  EXPECT_THAT(refusal("[[host]]\nscheduler = true\n[[host.worker]]\ndevice = \"auto\"\n"),
+              AllOf(HasSubstr("no host has a server"), HasSubstr("device = \"cuda:0\"")));
+  EXPECT_NO_THROW(
+      (void)parse_hosts("[[host]]\nscheduler = true\n[[host.worker]]\ndevice = \"cuda:0\"\n", "h"))
+      << "it can be the server of a job with servers = \"workers\"";
   EXPECT_THAT(refusal(std::string(smallest) + "[[host]]\nscheduler = true\n"),
               AllOf(HasSubstr("hosts.toml:7"), HasSubstr("a second scheduler")));
   EXPECT_THAT(refusal(std::string(smallest) + "[[host]]\nport = 8080\n"),

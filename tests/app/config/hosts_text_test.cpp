@@ -68,5 +68,14 @@ TEST(HostsText, HostsWithoutRolesAreLeftOut) {
   EXPECT_EQ(with_workers(hosts, {"lion-a"}).hosts.size(), 1U);
 }
 
+TEST(HostsText, WithoutTheGpusThatKeepTheModelThereIsAServer) {
+  const HostsFile hosts = parse_hosts(
+      "[[host]]\nscheduler = true\n[[host.worker]]\nname = \"ada\"\n[[host.worker]]\nname = "
+      "\"eve\"\ndevice = \"cuda:0\"\n",
+      "hosts");
+  EXPECT_EQ(with_workers(hosts, {"eve"}).shards(), 0U);
+  EXPECT_EQ(with_workers(hosts, {"ada"}).shards(), 1U);
+}
+
 }  // namespace
 }  // namespace steelyard::hosts_text_test

@@ -247,6 +247,45 @@ TEST_F(LaunchPlanTest, AJobOnThisMachineIsAPlanWithOneHost) {
     EXPECT_THAT(process.arguments, Not(Contains("--advertise"))) << "no other host connects";
 }
 
+// servers = "workers": GPU workers listen for the others, at the address of their host.
+TEST_F(LaunchPlanTest, WorkersThatHostShardsListenOnTheirHost) {
+  hosts_ = parse_hosts(R"([[host]]
+name = "lion"
+address = "10.0.0.1"
+scheduler = true
+[[host.worker]]
+name = "ada"
+device = "cuda:0-1"
+[[host]]
+name = "mouse"
+ssh = "mouse"
+address = "mouse.lab"
+[[host.worker]]
+name = "bob"
+[[host.worker]]
+name = "eve"
+device = "cuda:0"
+)",
+                       "hosts.toml");
+  EXPECT_THAT(complaint_of([&] { (void)job(); }),
+              AllOf(HasSubstr("hosts.toml: no host has a server"), HasSubstr("servers = \"workers\"")));
+  options_.overrides = {"cluster.servers=workers", "cluster.shards_per_server=2"};
+  EXPECT_EQ(job().job.shards, 6U);
+  const LaunchPlan it = plan();
+  EXPECT_EQ(it.roles_on("lion"), "scheduler, ada-0, ada-1");
+  EXPECT_EQ(it.roles_on("mouse"), "bob, eve");
+  const auto named = [&](const std::string& name) {
+    return *std::ranges::find(it.processes, name, &LaunchProcess::name);
+  };
+  EXPECT_EQ(joined(named("ada-1")),
+            "worker --scheduler 10.0.0.1:7070 --name ada-1 --device cuda:1 --quiet --shards 2 --listen "
+            "'10.0.0.1:*' --advertise 10.0.0.1 --insecure");
+  EXPECT_THAT(joined(named("eve")), HasSubstr("--listen '0.0.0.0:*' --advertise mouse.lab"));
+  EXPECT_THAT(joined(named("bob")), Not(HasSubstr("--listen")));
+  EXPECT_TRUE(named("eve").hosts_shards);
+  EXPECT_FALSE(named("bob").hosts_shards);
+}
+
 TEST_F(LaunchPlanTest, ServersHaveAMirrorForEachOfTheirShards) {
   const JobFile file = parse_job("[cluster]\nshards_per_server = 3\nreplicas = 1\n[[worker]]\n", "job.toml");
   const LaunchPlan it = make_launch_plan(options_, this_machine(file), file, "/bin/steelyard", "/tmp/s");

@@ -35,6 +35,10 @@ TEST(ProcessOptions, WorkerOptionsReadBackTheSame) {
   given.spec = {"ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", true,
                 "bf16"};
   given.data_options = {"dir=/a b", "-x=$HOME", "name="};
+  given.shards = 2;
+  given.listen = "0.0.0.0:*";
+  given.advertise = "box";
+  given.insecure = true;
   given.exchange = "sockets";
   given.wait = 0.1;
   given.quiet = true;
@@ -49,6 +53,10 @@ TEST(ProcessOptions, WorkerOptionsReadBackTheSame) {
   EXPECT_EQ(got.spec.threads, "auto-2");
   EXPECT_EQ(got.spec.precision, "bf16");
   EXPECT_EQ(got.data_options, given.data_options);
+  EXPECT_EQ(got.shards, 2U);
+  EXPECT_EQ(got.listen, "0.0.0.0:*");
+  EXPECT_EQ(got.advertise, "box");
+  EXPECT_TRUE(got.insecure);
   EXPECT_EQ(got.exchange, "sockets");
   EXPECT_EQ(got.wait, 0.1);
   EXPECT_TRUE(got.quiet);

@@ -186,7 +186,7 @@ TEST_F(LaunchThrough, NoCommandLineOrEnvironmentHasASecretKey) {
     for (std::string line; std::getline(copy, line);) {
       const ToHost message = to_host(line).value();
       const auto* const start = std::get_if<StartProcess>(&message);
-      if (start != nullptr) secrets.emplace_back(parse_keys(start->keys, line).own->secret.letters());
+      if (start != nullptr) secrets.emplace_back(parse_keys(start->keys, line).own.at(0).secret.letters());
     }
   }
   ASSERT_EQ(secrets.size(), 5U) << "of the scheduler, two servers and two workers";

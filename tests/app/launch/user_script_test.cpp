@@ -72,6 +72,11 @@ TEST_F(ScriptTest, TheCommandLineDefinesTheJob) {
   EXPECT_EQ(job_for_script(options_).servers, 1U);
 }
 
+TEST_F(ScriptTest, ScriptsHostNoShards) {
+  options_.overrides = {"cluster.servers=workers", "worker.worker-0.device=cuda:0"};
+  EXPECT_THAT(refusal([&] { (void)job_for_script(options_); }), HasSubstr("host no shards"));
+}
+
 TEST_F(ScriptTest, TheJobIsNamedAfterTheScript) {
   const std::vector<std::pair<std::string, std::string>> names{{"", "job"},
                                                                {"a/b c.py", "b_c"},

@@ -102,6 +102,42 @@ TEST_F(MemberPlanTest, AMirrorIsInAnotherTaskThanItsShard) {
   EXPECT_THAT(complaint_of([&] { (void)plan({0, 1}); }), AllOf(HasSubstr("mirror"), HasSubstr("tasks")));
 }
 
+class HostingMember : public MemberPlanTest {
+ protected:
+  HostingMember() {
+    options_.launch.job_file = folder_.write("job.toml",
+                                             "[model]\nname = \"softmax\"\n[data]\nname = \"synthetic\"\n"
+                                             "[cluster]\nservers = \"workers\"\n[[worker]]\nname = \"ada\"\n"
+                                             "[[worker]]\ndevice = \"cuda:0\"\n[[worker]]\n");
+  }
+  [[nodiscard]] bool keeps_shards(const Task& task) const {
+    return has_shards(options_, task, job_of_tasks(options_, task));
+  }
+};
+
+TEST_F(HostingMember, TasksWithAGpuAreTheServers) {
+  for (const std::uint32_t size : {2U, 3U, 5U}) {
+    EXPECT_THAT(names({0, size}), ElementsAre("scheduler", "ada"));
+    EXPECT_FALSE(keeps_shards({0, size}));
+    const LaunchPlan it = plan({1, size});
+    ASSERT_THAT(names({1, size}), ElementsAre("worker-1"));
+    EXPECT_THAT(it.processes[0].arguments, AllOf(Contains("--shards"), Contains("--listen")));
+    EXPECT_TRUE(it.processes[0].hosts_shards);
+    EXPECT_TRUE(keeps_shards({1, size}));
+    EXPECT_EQ(job_of_tasks(options_, {1, size}).job.job.shards, 1U);
+  }
+  EXPECT_THAT(complaint_of([&] { (void)plan({0, 1}); }), HasSubstr("no GPU worker"));
+}
+
+TEST_F(HostingMember, UnequalGroupsNeedDescribedWorkers) {
+  options_.workers = 3;
+  options_.roles = {"worker"};
+  EXPECT_TRUE(plan({1, 4}).processes[0].hosts_shards);
+  EXPECT_THAT(complaint_of([&] { (void)plan({3, 4}); }), HasSubstr("\"worker-3\""));
+  options_.roles = {"scheduler", "server"};
+  EXPECT_THAT(complaint_of([&] { (void)plan({3, 4}); }), HasSubstr("--role server"));
+}
+
 TEST_F(MemberPlanTest, AScriptHasOneServerByDefault) {
   options_.launch.script = ScriptOptions{"train.py", {}, 1, ""};
   EXPECT_THAT(names({0, 2}), ElementsAre("scheduler", "server-0", "worker-0"));

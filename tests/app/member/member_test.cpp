@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "core/json.h"
+#include "nn/cuda_devices.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::member_test {
@@ -83,6 +84,18 @@ TEST_F(MemberTest, EqualTasksMeetInADirectoryAndTrain) {
                            "server 'server-0' joined", "server 'server-1' joined"})
     EXPECT_THAT(events, HasSubstr(name));
   EXPECT_FALSE(fs::exists(path("meet/scheduler"))) << "the job has ended";
+}
+
+// servers = "workers": the task with a device, here the host executor, keeps the model. With keys.
+TEST_F(MemberTest, TasksOnDevicesMayBeTheServers) {
+  if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+  std::vector<std::string> words = in_directory("4");
+  words.insert(words.end(), {"--set", "cluster.servers=workers", "--set", "worker.bob.device=host-cuda"});
+  all_end(tasks(2, words), 0);
+  EXPECT_GT(accuracy("run"), 0.9);
+  const std::string events = text_of(path("run/events.jsonl"));
+  EXPECT_THAT(events, HasSubstr("server 'bob' joined"));
+  EXPECT_THAT(events, Not(HasSubstr("server 'server-0'")));
 }
 
 TEST_F(MemberTest, NoSecretIsInArgumentsOrEnvironment) {

@@ -117,6 +117,25 @@ TEST_F(RenderCommandTest, ErrorsOfTheJobAreFoundHere) {
   EXPECT_THAT(complaint_of([&] { (void)rendered(command_); }), HasSubstr("none.toml"));
 }
 
+// servers = "workers": no group has servers.
+TEST_F(RenderCommandTest, GpuWorkersMayBeTheServers) {
+  command_.hosts_file = folder_
+                            .write("hosts.toml", std::string_view(R"([[host]]
+name = "lead"
+scheduler = true
+gpus = 1
+[[host.worker]]
+device = "cuda:0"
+)"))
+                            .string();
+  EXPECT_THAT(complaint_of([&] { (void)rendered(command_); }), HasSubstr("no host has a server"));
+  command_.overrides = {"cluster.servers=workers"};
+  EXPECT_THAT(rendered(command_), AllOf(HasSubstr("servers = \"workers\""), HasSubstr("device = \"cuda:0\""),
+                                        Not(HasSubstr("--role=server"))));
+  command_.form = "slurm";
+  EXPECT_THAT(rendered(command_), HasSubstr("--set cluster.servers=workers"));
+}
+
 TEST_F(RenderCommandTest, StorageHasAUnit) {
   command_.storage = "10";
   EXPECT_THAT(complaint_of([&] { (void)rendered(command_); }),

@@ -60,6 +60,9 @@ TEST(Sbatch, EachHostWithAWorkerIsAGroupOfNodes) {
 
 TEST(Sbatch, ServersAreCountedOverAllHosts) {
   EXPECT_THAT(sbatch_text(made_job(), {}), HasSubstr("--set cluster.servers=2"));
+  RenderedJob hosted = made_job();
+  hosted.hosted = true;
+  EXPECT_THAT(sbatch_text(hosted, {}), HasSubstr("--set cluster.servers=workers"));
 }
 
 // Runs the script. The launcher writes its words to `words`, this code to result.json, and exits with 137, as

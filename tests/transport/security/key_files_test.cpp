@@ -71,6 +71,16 @@ TEST_F(KeyFiles, AKeyNamedAfterTheProcessIsPreferred) {
   expect_refused("is the key of a worker", "ada", KeyRole::server);
 }
 
+TEST_F(KeyFiles, AFileMayHaveAKeyForEachRole) {
+  const KeyPair shards = make_key(KeyRole::server, "ada");
+  const std::string both =
+      folder_.write("both", std::string_view(secret_line(ada_) + secret_line(shards))).string();
+  chmod(both.c_str(), 0600);
+  EXPECT_EQ(load_keys(both, KeyRole::worker, "ada").own.public_key, ada_.public_key);
+  EXPECT_EQ(load_keys(both, KeyRole::server, "ada").own.public_key, shards.public_key);
+  EXPECT_THROW((void)load_keys(both, KeyRole::scheduler, "ada"), Failure);
+}
+
 TEST_F(KeyFiles, FilesAccessibleToOthersAreRefused) {
   for (const mode_t mode : {0640, 0604, 0620, 0602}) {
     chmod(file("ada.key").c_str(), mode);

@@ -53,10 +53,8 @@ class HostedWithKeys : public ProcessTest {
     more.insert(more.begin(), {"worker", "--scheduler", endpoint_, "--name", name, "--keys", keys});
     return start(name + "-" + std::to_string(++started_), more);
   }
-  std::unique_ptr<Process> hosting(const std::string& keys, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words{"--device", "host-cuda", "--shards", "1", "--wait", "3"};
-    words.insert(words.end(), more.begin(), more.end());
-    return worker("ada", keys, words);
+  std::unique_ptr<Process> hosting(const std::string& keys, const std::string& wait = "3") {
+    return worker("ada", keys, {"--device", "host-cuda", "--shards", "1", "--wait", wait});
   }
   // A directory with the worker's key and the scheduler in its list.
   std::string keys_of_a_worker(const std::string& name) {
@@ -67,8 +65,8 @@ class HostedWithKeys : public ProcessTest {
   }
   // The job still trains with processes that have the right keys.
   void trains() {
-    const auto ada = hosting(keys_, {"--wait", "60"}), bob = worker("bob", keys_);
-    for (const auto* it : {&leader_, &ada, &bob}) ends_clean(**it, 0);
+    const auto ada = hosting(keys_, "60"), bob = worker("bob", keys_);
+    for (Process* it : {leader_.get(), ada.get(), bob.get()}) ends_clean(*it, 0);
     EXPECT_THAT(leader_->output(), HasSubstr("server 'ada' joined at tcp://127.0.0.1:"));
     EXPECT_GT(accuracy("run"), 0.9);
   }

@@ -47,8 +47,8 @@ ServerOptions hosted(const WorkerOptions& options, const std::string& name, cons
   return server;
 }
 
-// The shards act as a server, with a key of this role: their process has a key pair for each of its roles. The
-// worker's own is read after it, and then closes the memory of the process if it lends none.
+// The shards act as a server, with a key of this role: their process has a key pair for each of its roles.
+// That of the worker is read after it, and then the memory of the process is closed if it lends none.
 std::unique_ptr<Trust> trust_of_shards(const std::string& keys, const std::string& worker) try {
   return trust_for(keys, KeyRole::server, worker + "-server", true);
 } catch (const Failure& failure) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 
+#include "core/json.h"
 #include "core/processor.h"
 #include "nn/cuda_devices.h"
 #include "protocol/keys.h"
@@ -204,8 +205,10 @@ TEST_F(HostedOnHosts, DoctorTriesTheLinesToTheShards) {
       start("doctor", two_hosts(""), {"--set", "cluster.servers=workers", "--json", "doctor.json"});
   ends_clean(*seen, 0);
   EXPECT_TRUE(seen->says("all that `steelyard launch` needs is there"));
-  const std::string json = text_of(path("doctor.json"));
-  EXPECT_THAT(json, HasSubstr("\"from\": \"mouse\""));
+  const Json lines = parse_json(text_of(path("doctor.json")))["lines"];
+  ASSERT_EQ(lines.size(), 2U) << "to the scheduler and to the shard";
+  EXPECT_EQ(lines[1]["from"], "mouse");
+  EXPECT_EQ(lines[1]["to"], "lion");
 }
 
 TEST_F(HostedOnHosts, WhatCannotHoldIsRefused) {

@@ -19,7 +19,7 @@ from typing import Any, Callable, Optional
 
 from steelyard import _cluster
 
-_held: list[Any] = []  # what Keras' default device depends on
+_held: list[Any] = []  # scopes of Keras that stay open
 
 
 def number_of(cards: int) -> Optional[int]:
@@ -39,6 +39,8 @@ def on_processor(cards: int) -> bool:
 
 def with_jax(jax: Any) -> Optional[int]:
     """Lets JAX see one card, or none. Returns the card's number among those of the machine, for jax_device()."""
+    if not _is_asked():
+        return None
     platforms = jax.config.jax_platforms or 'cuda'
     cards = nvidia_cards() if 'cuda' in platforms and _jax_has_cuda() else 0
     if on_processor(cards):
@@ -100,6 +102,8 @@ def with_keras(keras: Any) -> Callable[[], Optional[str]]:
         number = with_jax(jax)
         return lambda: None if number is None else f'gpu:{jax_device(jax, number).id}'
     name: Optional[str] = None
+    if not _is_asked():
+        return lambda: None
     if backend == 'tensorflow':
         name = with_tensorflow(importlib.import_module('tensorflow'))
     elif backend == 'torch':
@@ -117,6 +121,10 @@ def nvidia_cards() -> int:
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
         return 0
     return count.value
+
+
+def _is_asked() -> bool:
+    return bool(_cluster.workers_here()) or _cluster.device_name() is not None
 
 
 def _jax_has_cuda() -> bool:

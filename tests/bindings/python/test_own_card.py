@@ -182,6 +182,13 @@ class KerasCards(CardCase):
         self.found('torch', Torch(0), given='cpu')
         self.assertEqual(self.keras.entered, [])
 
+    def test_the_driver_is_not_asked_without_need(self):
+        with mock.patch('ctypes.CDLL', side_effect=AssertionError), \
+                mock.patch.object(_own_card, '_jax_has_cuda', lambda: True), \
+                mock.patch.dict(os.environ, {'STEELYARD_LOCAL_WORKER': '', 'STEELYARD_DEVICE': ''}):
+            self.assertIsNone(_own_card.with_jax(Jax(4)))
+            self.assertIsNone(_own_card.with_keras(Keras('tensorflow'))())
+
     def test_on_tensorflow(self):
         self.assertEqual(self.found('tensorflow', TensorFlow(4), '2/3'), 'gpu:0')
 

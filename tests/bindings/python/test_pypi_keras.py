@@ -161,7 +161,8 @@ class Training(JobCase):
                  'tensorflow': "import tensorflow as tf; _own_card.with_tensorflow = lambda it: print('for', it is tf)",
                  'torch': "import torch; _own_card.with_torch = lambda it, keras: print('for', it is torch)"}
         script = f'from steelyard import _own_card; {fakes[BACKEND]}; import steelyard.keras'
-        done = subprocess.run([sys.executable, '-c', script], stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run([sys.executable, '-c', script], env={**os.environ, 'STEELYARD_LOCAL_WORKER': '1/2'},
+                              stdout=subprocess.PIPE, text=True, check=True)
         self.assertEqual(done.stdout, 'for True\n')
         with mock.patch.object(steelyard.keras, '_own_card_name', lambda: 'gpu:2'):
             self.assertEqual(steelyard.keras.device(), 'gpu:2')

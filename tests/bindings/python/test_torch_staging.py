@@ -1,5 +1,6 @@
 """Gradients of a device reach the task's buffer, on a device whose work is done only when it is waited for."""
 import itertools
+from unittest import mock
 
 import test_torch_models
 import test_torch_parallel
@@ -8,6 +9,7 @@ import test_torch_trouble
 from fake_device import NAN, FakeDevice, Stream
 from torch_case import TorchCase, mean_loss, mlp, samples, torch
 from steelyard._torch_copy import OwnLayout
+from steelyard._torch_incoming import Incoming
 from steelyard._torch_optimizer import Factors
 from steelyard._torch_parameters import Layout
 from steelyard._torch_staging import DeviceStager
@@ -208,6 +210,21 @@ class LoopsInLockedMemory(OnADevice, test_torch_parallel.Loops):
 
 class LoopsThroughPinnedMemory(OnADevice, test_torch_parallel.Loops):
     locks = False
+
+
+class NextBatch(OnADevice, test_torch_parallel.StepCase):
+    locks = True
+
+    def test_it_is_brought_while_the_servers_average(self):
+        ready, get = [], Incoming.get
+
+        def noted(incoming, samples):
+            ready.append(samples in incoming._ready)
+            return get(incoming, samples)
+        with mock.patch.object(Incoming, 'get', noted):
+            self.loaders(test_torch_parallel.StepCluster(), [mlp()], test_torch_parallel.momentum,
+                         test_torch_parallel.usual, num_workers=1, options={'multiprocessing_context': 'fork'})
+        self.assertEqual(ready, [False] + [True] * 7)
 
 
 class TwoOptimizersOnADevice(OnADevice, test_torch_parallel.TwoOptimizers):

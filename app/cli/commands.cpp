@@ -19,7 +19,8 @@ namespace {
 constexpr const char* job_help = "the job file (TOML); `steelyard help job` describes it";
 constexpr const char* hosts_help = "the machines (TOML); `steelyard help hosts` describes the file";
 constexpr const char* script_help =
-    "your program; its processes are the workers; run by Python if its name ends in .py";
+    "your program; its processes are the workers; run by $STEELYARD_PYTHON, or python3, "
+    "if its name ends in .py";
 
 // ---- the functions that the commands run
 

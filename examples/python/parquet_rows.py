@@ -42,9 +42,9 @@ def rows(columns, label):
 
 if __name__ == '__main__':
     options = argparse.ArgumentParser()
-    options.add_argument('file')
+    options.add_argument('file', help='a path, or a URI as in s3://bucket/file.parquet')
     options.add_argument('--label', required=True, help='name of the column with the class')
-    options.add_argument('--epochs', type=int, default=5)
+    options.add_argument('--epochs', type=int, default=5, help='default: 5')
     given = options.parse_args()
     samples, names = rows(read_columns(given.file), given.label)
     torch.manual_seed(1)

@@ -31,8 +31,11 @@ std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Plac
           "`steelyard keys add`");
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
       if (event.descriptor != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return std::nullopt;
-      return refusal(place, place.keyed ? "uses no keys, but this process does: start it with --keys"
-                                        : "accepts only processes with keys: give --keys DIR");
+      return refusal(
+          place, place.keyed
+                     ? "uses no keys, but this process does: start it with --keys"
+                     : "accepts only processes with keys: give --keys DIR, or set STEELYARD_KEYS; a job of "
+                       "`steelyard launch` admits further workers only with --insecure");
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
       if (!place.keyed || ++failed_ < most_failed) return std::nullopt;
       return refusal(

@@ -224,6 +224,13 @@ def device_name() -> Optional[str]:
     return name
 
 
+def workers_here() -> int:
+    """How many workers of this machine choose their device; 0 if no launcher has started this one, or if its
+    device is given."""
+    workers = os.environ.get('STEELYARD_LOCAL_WORKER', '').partition('/')[2]
+    return int(workers) if workers.isdigit() else 0
+
+
 def own_device(devices: int) -> int:
     """The number of the GPU for this worker among those of this machine that its process may use, if the device
     is not given: one for each worker, in their order. Further workers share them."""

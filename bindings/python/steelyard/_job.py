@@ -138,7 +138,12 @@ class BaseJob:
     def bar(self, **options: Any) -> Iterator[Any]:
         """The loop over this job with a bar of tqdm, which counts rounds of all workers. Only the worker
         with `logs` shows it: `for x, y in job.bar(): ...`. `options`: of tqdm."""
-        from tqdm.auto import tqdm
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as why:
+            raise refuse(
+                'job.bar() needs tqdm: install it (pip install tqdm), or iterate over the job itself'
+            ) from why
 
         with tqdm(total=self.total_rounds, disable=not self.logs, **{'unit': 'round', **options}) as bar:
             for batch in self:  # type: ignore[attr-defined]

@@ -15,13 +15,16 @@ for bit. Unlike processors round differently, so copies drift apart slowly.
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import torch
 
 from steelyard._errors import refuse
 from steelyard._torch_optimizer import Factors
 from steelyard._torch_parameters import Entry, Layout, view_of
+
+if TYPE_CHECKING:
+    from steelyard._torch_staging import DeviceStager
 
 COLUMNS = 256  # of a sketch; the estimate of a distance has a relative error of sqrt(2 / COLUMNS)
 _ROWS_AT_ONCE = 4096
@@ -57,10 +60,12 @@ class OwnLayout(Layout):
                 entry.tensor.copy_(kept)
         self.used.zero_()
 
-    def write_buffers(self, into: torch.Tensor, pulled: torch.Tensor, weight: float) -> None:
+    def write_buffers(
+        self, into: torch.Tensor, pulled: torch.Tensor, weight: float, stager: Optional[DeviceStager] = None
+    ) -> None:
         with torch.no_grad():
-            for entry in self.buffers:
-                torch.mul(entry.tensor.detach().to(into.device), weight, out=view_of(into, entry))
+            self._copy_buffers(into, stager)
+            into[self.buffers[0].begin : self.size].mul_(weight)
 
     def note_gradients(self) -> None:
         """Notes which parameters have a gradient."""

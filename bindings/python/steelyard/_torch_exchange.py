@@ -5,6 +5,9 @@ Hooks of the parameters collect what one backward computes, apart from what earl
 
 The engine of autograd calls functions at the end of a backward, too, but also at the end of one that runs
 within another, as reentrant checkpointing does. Therefore torch.autograd.backward is wrapped.
+
+On CUDA, gradients are copied to the task's buffer while backward() is running, in buckets (_torch_staging.py).
+A gradient that is computed in several parts, as by reentrant checkpointing, is copied again at the end.
 """
 
 from __future__ import annotations
@@ -17,18 +20,32 @@ import torch
 
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_parameters import view_of
+from steelyard._torch_staging import dense, stager_of
+
+Target = tuple[torch.Tensor, float]  # what write() will get: a task's buffer, and the factor on gradients
 
 
 class Exchange:
     """`ended` is called at the end of each backward that reaches a parameter of the layout, in the thread
-    that has called watch().
+    that has called watch(). `target`, called at its begin: where write() will write this gradient, or None if
+    that is not known yet or another backward adds to it.
 
     exchange.loss         the number that the last backward was called on
     exchange.accumulates  whether gradients matter between batches: a backward has found those of earlier
                           ones, or the script has announced it. Then they belong to the state of the job"""
 
-    def __init__(self, layout: OwnLayout, ended: Callable[[], None]) -> None:
-        self._layout, self._ended = layout, ended
+    def __init__(
+        self,
+        layout: OwnLayout,
+        ended: Callable[[], None],
+        target: Callable[[], Optional[Target]] = lambda: None,
+    ) -> None:
+        self._layout, self._ended, self._target_of = layout, ended, target
+        self._stager = stager_of(layout, lambda index: None)
+        self._target: Optional[Target] = None  # of this backward
+        self._overlap = True  # until a gradient is computed in several parts
+        self._seen: set[int] = set()  # gradients of this backward
+        self._sent: set[int] = set()  # those that are whole, and copied to the target or on their way
         self.loss: Any = 0.0
         self.accumulates = False
         self.factor = 1.0  # on what the next backward computes; 0: it computes nothing that counts
@@ -53,16 +70,24 @@ class Exchange:
     def forget(self) -> None:
         count = len(self._layout.parameters)
         self._local, self._before, self._open = [None] * count, [None] * count, False
+        self._sent.clear()
 
     def begin(self) -> None:
         """A backward begins. It adds to what earlier ones have computed since forget()."""
         self._inside = self._open = True
         self._reached = False
+        self._seen.clear()
+        self._sent.clear()
+        self._target = self._target_of() if self._stager is not None and self._overlap else None
+        if self._stager is not None and self._target is not None:
+            self._stager.begin_task(self._target[0])
 
     def end(self, loss: Any, complete: bool) -> None:
         """The backward has ended. `complete`: without an exception."""
         self._inside = False
         if not complete:
+            if self._stager is not None:
+                self._stager.settle()
             return self.forget()
         if not self._reached:  # of another model
             self._open = any(it is not None for it in self._local)
@@ -79,18 +104,27 @@ class Exchange:
             self._before[index], parameter.grad = parameter.grad, None
             self.accumulates = True
 
-    def write(self, into: torch.Tensor, weight: float) -> None:
-        """Writes what backward has computed since forget(), times `weight`, to the flat buffer, and notes
-        which parameters it has reached."""
+    def write(self, into: torch.Tensor, factor: float, weight: float) -> None:
+        """Writes what backward has computed since forget(), times `factor`, and the model's buffers, times
+        `weight`, to the flat buffer, and notes which parameters backward has reached. `into` and `factor` must
+        be the target of the last backward if it had one."""
+        if self._stager is not None and not self._sent:
+            self._stager.begin_task(into)
         with torch.no_grad():
             for index, entry in enumerate(self._layout.parameters):
-                place, local = view_of(into, entry), self._local[index]
-                if local is None or weight == 0:
-                    place.zero_()
-                else:
-                    place.copy_(local).mul_(weight)
+                local = self._local[index]
                 if local is not None:
                     self._layout.used[index] = 1.0
+                if local is None or factor == 0:
+                    view_of(into, entry).zero_()
+                elif index not in self._sent:
+                    self._copy(index, dense(local), into, factor)
+        self._layout.write_buffers(into, into, weight, self._stager)  # waits for all copies
+
+    def _copy(self, index: int, gradient: torch.Tensor, into: torch.Tensor, factor: float) -> None:
+        if self._stager is not None:
+            return self._stager.send(index, gradient, tell=False, factor=factor)
+        view_of(into, self._layout.parameters[index]).copy_(gradient).mul_(factor)
 
     def put_back(self) -> None:
         """Adds the gradients from before this backward to .grad."""
@@ -120,9 +154,14 @@ class Exchange:
                 entry.tensor.grad = gradient
 
     def close(self) -> None:
+        """Call it before the memory of tasks is freed; backward is the plain one afterwards. At least once."""
         _exchanges.discard(self)
         for hook in self._hooks.values():
             hook.remove()
+        stager, self._stager = self._stager, None
+        if stager is not None:
+            stager.release()
+            stager.close()
 
     def _hook(self, index: int) -> Callable[[torch.Tensor], None]:
         def hook(gradient: torch.Tensor) -> None:
@@ -138,8 +177,22 @@ class Exchange:
                 self._local[index] = its
             else:  # a further part of a share, or reentrant checkpointing
                 self._local[index] = local + its
+            self._send(index)
 
         return hook
+
+    def _send(self, index: int) -> None:
+        """Starts to copy a gradient that this backward has computed, if it is whole as far as is known."""
+        stager, target, local = self._stager, self._target, self._local[index]
+        if index in self._seen:
+            self._target, self._overlap = None, False
+            if stager is not None and index in self._sent:
+                stager.settle()
+                self._sent.discard(index)
+        elif stager is not None and target is not None and local is not None:
+            self._copy(index, dense(local), *target)
+            self._sent.add(index)
+        self._seen.add(index)
 
 
 _exchanges: weakref.WeakSet[Exchange] = weakref.WeakSet()

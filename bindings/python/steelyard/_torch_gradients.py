@@ -25,10 +25,9 @@ from typing import Any, Callable, Optional
 
 import torch
 
-from steelyard import _torch_device
 from steelyard._errors import refuse
 from steelyard._torch_parameters import Entry, Layout, view_of
-from steelyard._torch_staging import DeviceStager, dense
+from steelyard._torch_staging import dense, stager_of
 from steelyard._torch_sum import GradientSum
 from steelyard._worker import Task, WorkerLike
 
@@ -97,10 +96,8 @@ class Gradients:
         self._again = False  # whether the piece must be computed again
         self._on_top: set[int] = set()  # entries that this backward added to an earlier part of the sum
         self._fired = [0] * len(layout.parameters)
-        devices = {it.tensor.device for it in layout.parameters}
-        on_device = any(_torch_device.cuda.has(it) for it in devices)
-        self._stager = DeviceStager(layout, self._ranges.add) if on_device else None
-        self._sum = GradientSum(layout, on_device)
+        self._stager = stager_of(layout, self._ranges.add)
+        self._sum = GradientSum(layout, self._stager is not None)
         self._hooks: dict[int, Any] = {}  # by the number of the parameter
         self._hook_all()
 
@@ -174,7 +171,7 @@ class Gradients:
             numbers.mul_(unscale)
             if not bool(torch.isfinite(numbers).all()):
                 return False
-        self._layout.write_buffers(self._into, self._pulled, weight)
+        self._layout.write_buffers(self._into, self._pulled, weight, self._stager)
         return True
 
     def clear(self) -> None:

@@ -21,6 +21,7 @@ from steelyard._pieces import piece_seed, weight_of
 from steelyard._reading import Ahead
 from steelyard._rounds import RoundCalls
 from steelyard._torch_data import Reader, arguments_of
+from steelyard._torch_evaluation import Score, evaluated
 from steelyard._torch_gradients import Gradients
 from steelyard._torch_incoming import Incoming
 from steelyard._torch_micro_batch import LONE, MicroBatch, is_lone_sample, out_of_memory
@@ -29,8 +30,6 @@ from steelyard._torch_parameters import Layout, has_batch_norm
 from steelyard._torch_scale import LossScale
 from steelyard._torch_watch import Watch
 from steelyard._worker import Task
-
-Score = Callable[..., Any]
 
 
 class OutOfMemory(Failure):
@@ -350,29 +349,13 @@ class TorchJob(BaseJob):
         numbers = [parts.first_test + it for it in task.samples]
         lists = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)]
         self._incoming.expect(lists, self._guesses)
-        loss, weight = 0.0, 0.0
-        right: Optional[int] = None
-        training = [it for it in parts.model.modules() if it.training]
-        parts.model.eval()
-        try:
-            with torch.no_grad():
-                for samples in lists:
-                    batch = self._incoming.get(samples)
-                    result = parts.score(parts.model, *arguments_of(batch))
-                    mean, hits, its = _scored(result)
-                    its_weight = weight_of(its, len(samples))
-                    loss += float(mean) * its_weight
-                    weight += its_weight
-                    if hits is not None:
-                        right = (right or 0) + int(hits)
-                    if not self._worker.wanted():
-                        return
-        finally:
-            for module in training:
-                module.training = True
-        if weight != len(numbers):
-            self._worker.weigh(weight)
-        self._worker.done(loss, right)
+        batches = ((len(it), self._incoming.get(it)) for it in lists)
+        total = evaluated(parts.model, parts.score, batches, self._worker.wanted)
+        if total is None:
+            return
+        if total.weight != len(numbers):
+            self._worker.weigh(total.weight)
+        self._worker.done(total.loss, total.right)
 
     def _take_final(self, task: Task) -> None:
         if task.parameters is not None:
@@ -397,14 +380,6 @@ class TorchJob(BaseJob):
         return (
             isinstance(error, OutOfMemory) or out_of_memory(error) or super()._is_own_trouble(error)
         )
-
-
-def _scored(result: Any) -> tuple[Any, Any, Any]:
-    """Mean loss, number of correct answers and weight, as `score` returns them: the last one or two may
-    be missing, and are None then."""
-    given = result if isinstance(result, tuple) else (result,)
-    loss, right, weight = (*given, None, None)[:3]
-    return loss, right, weight
 
 
 def _seed(number: int) -> None:

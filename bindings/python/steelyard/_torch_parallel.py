@@ -22,8 +22,9 @@ from steelyard._job import BaseJob
 from steelyard._reading import Ahead
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader
-from steelyard._torch_exchange import Exchange
+from steelyard._torch_exchange import Exchange, Target
 from steelyard._torch_incoming import Incoming
+from steelyard._torch_micro_batch import out_of_memory
 from steelyard._torch_steps import OwnSteps
 from steelyard._worker import Task
 
@@ -47,7 +48,7 @@ class ParallelJob(BaseJob):
         self._layout, self._reader = layout, reader
         self._batch, self._backwards, self._parts = batch, backwards, parts
         self.steps = OwnSteps(model, layout, lambda: self.worker)
-        self._exchange = Exchange(layout, self._backward_ended)
+        self._exchange = Exchange(layout, self._backward_ended, self._target)
         self.steps.keep({'gradients': self._exchange})
         self._incoming = Incoming(reader, layout.parameters[0].tensor.device)
         self._peeked: Optional[Task] = None
@@ -183,6 +184,18 @@ class ParallelJob(BaseJob):
         self._exchange.watch()
         self.steps.begin_round(int(self.about.get('slot', 0)))
 
+    def _target(self) -> Optional[Target]:
+        """Where _push() will write the gradient of the backward that begins; None if it does not push, or if
+        that is not known yet."""
+        last = len(self._losses) + 1 == len(self._factors)
+        if self._task is None or self._missed > 0 or not last or self._scale == 0:
+            return None
+        return self._buffer(self._task), self._scale
+
+    @staticmethod
+    def _buffer(task: Task) -> torch.Tensor:
+        return torch.frombuffer(task.gradient, dtype=torch.float32)
+
     def _backward_ended(self) -> None:
         """Pushes this worker's gradient and waits for the mean."""
         self._check_process()
@@ -230,12 +243,13 @@ class ParallelJob(BaseJob):
             entry.tensor.grad = None
 
     def _push(self, task: Task) -> None:
-        into = torch.frombuffer(task.gradient, dtype=torch.float32)
-        self._exchange.write(into, self._scale)
-        self._layout.write_buffers(into, into, self._weight)
+        into = self._buffer(task)
+        self._exchange.write(into, self._scale, self._weight)
         self._worker.weigh(self._weight)
         loss = sum(float(it) * factor for it, factor in zip(self._losses, self._factors) if factor)
         self._worker.done(loss * self._scale, None)
+        self._task = None
+        self._incoming.bring_next(out_of_memory)
 
     def _wait_for_step(self) -> Optional[Task]:
         """Closes shares of lost workers with weight 0: their samples come with later batches. None if the
@@ -259,5 +273,7 @@ class ParallelJob(BaseJob):
                 return task
 
     def _take_final(self, task: Task) -> None:
-        self._exchange.close()
         self._reader.close()
+
+    def _release(self) -> None:
+        self._exchange.close()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import hashlib
-from typing import Any, Iterable, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Optional, Sequence
 
 import torch
 
@@ -23,6 +23,9 @@ from steelyard import _torch_device
 from steelyard._errors import refuse
 from steelyard._torch_device import Upload
 from steelyard._torch_optimizer import Factors
+
+if TYPE_CHECKING:
+    from steelyard._torch_staging import DeviceStager
 
 
 @dataclasses.dataclass
@@ -154,12 +157,24 @@ class Layout:
             cuda.current(device), lambda: copy_all(places, [view_of(there, it, begin) for it in entries])
         )
 
-    def write_buffers(self, into: torch.Tensor, pulled: torch.Tensor, weight: float) -> None:
-        """Writes the changes of all buffers since load(pulled), times `weight`."""
+    def write_buffers(
+        self, into: torch.Tensor, pulled: torch.Tensor, weight: float, stager: Optional[DeviceStager] = None
+    ) -> None:
+        """Writes the changes of all buffers since load(pulled), times `weight`. `stager`: whose task has the
+        buffer `into`, if tensors are on a device; waits for all of its copies."""
         with torch.no_grad():
+            self._copy_buffers(into, stager)
             for entry in self.buffers:
-                change = view_of(into, entry).copy_(entry.tensor.detach())
-                change.sub_(view_of(pulled, entry)).mul_(weight)
+                view_of(into, entry).sub_(view_of(pulled, entry)).mul_(weight)
+
+    def _copy_buffers(self, into: torch.Tensor, stager: Optional[DeviceStager]) -> None:
+        for index, entry in enumerate(self.buffers, len(self.parameters)):
+            if stager is None:
+                view_of(into, entry).copy_(entry.tensor.detach())
+            else:
+                stager.send(index, entry.tensor.detach(), tell=False)
+        if stager is not None:
+            stager.settle()
 
 
 def view_of(flat: torch.Tensor, entry: Entry, first: int = 0) -> torch.Tensor:

@@ -29,7 +29,7 @@ class _Bucket:
 
     def __init__(self, stream: Any, tell: bool) -> None:
         self.stream, self.tell = stream, tell
-        self.gradients: list[tuple[int, torch.Tensor]] = []
+        self.gradients: list[tuple[int, torch.Tensor, float]] = []  # entry, gradient, factor
         self.floats = 0
 
 
@@ -42,7 +42,8 @@ class _Copies:
 
 class DeviceStager:
     """Calls `arrived(index)` when a gradient is in the task's buffer: on a background thread, or within send() for
-    a gradient in memory of the host. `bucket`: floats that are copied together."""
+    a gradient in memory of the host. Numbers are those of the layout's entries: buffers of the model follow its
+    parameters. `bucket`: floats that are copied together."""
 
     def __init__(self, layout: Layout, arrived: Arrived, bucket: int = BUCKET) -> None:
         self._layout, self._arrived, self._size = layout, arrived, bucket
@@ -57,26 +58,28 @@ class DeviceStager:
         self._lock = threading.Lock()  # of the two dictionaries: autograd has a thread for each device
         self._under_way: 'queue.Queue[Optional[_Copies]]' = queue.Queue()
         self._trouble: Optional[BaseException] = None
-        self._thread = threading.Thread(target=self._post, name='steelyard-post', daemon=True)
-        self._thread.start()
+        self._thread: Optional[threading.Thread] = None  # from the first task on
 
     def begin_task(self, into: torch.Tensor) -> None:
         """`into`: the task's buffer. No copy may be under way."""
         self._into = into
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._post, name='steelyard-post', daemon=True)
+            self._thread.start()
         address = into.data_ptr()
         if address not in self._registered:
             self._registered[address] = self._cuda.register(into, self._device)
         if self._registered[address]:
             self._staging = None
         elif self._staging is None:
-            self._staging = self._cuda.pinned(self._layout.parameters[-1].end)
+            self._staging = self._cuda.pinned(self._layout.size)
 
-    def send(self, index: int, gradient: torch.Tensor, tell: bool = True) -> None:
-        """Copies a gradient to the task's buffer, soon. All work on the gradient must already be enqueued on the
-        current stream, and it must not change before settle(). `tell`: calls arrived()."""
+    def send(self, index: int, gradient: torch.Tensor, tell: bool = True, factor: float = 1.0) -> None:
+        """Copies a gradient, times `factor`, to the task's buffer, soon. All work on the gradient must already be
+        enqueued on the current stream, and it must not change before settle(). `tell`: calls arrived()."""
         device = gradient.device
         if not self._cuda.has(device):
-            view_of(self._into, self._entry(index)).copy_(gradient)
+            view_of(self._into, self._entry(index)).copy_(_scaled(gradient, factor))
             if tell:
                 self._arrived(index)
             return
@@ -88,7 +91,7 @@ class DeviceStager:
                 bucket = None
             if bucket is None:
                 bucket = self._buckets[device] = _Bucket(stream, tell)
-            bucket.gradients.append((index, gradient))
+            bucket.gradients.append((index, gradient, factor))
             bucket.floats += gradient.numel()
             if bucket.floats >= self._size:
                 self._start(device)
@@ -115,11 +118,12 @@ class DeviceStager:
         self._registered.clear()
 
     def close(self) -> None:
-        self._under_way.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._under_way.put(None)
+            self._thread.join()
 
     def _entry(self, index: int) -> Entry:
-        return self._layout.parameters[index]
+        return self._layout.entries[index]
 
     def _start(self, device: torch.device) -> None:
         """Starts the copies of a bucket. Under the lock."""
@@ -132,8 +136,8 @@ class DeviceStager:
         cuda.wait(stream, cuda.record(bucket.stream))
 
         def copy() -> None:
-            for index, gradient in bucket.gradients:
-                view_of(target, self._entry(index)).copy_(gradient, non_blocking=True)
+            for index, gradient, factor in bucket.gradients:
+                view_of(target, self._entry(index)).copy_(_scaled(gradient, factor), non_blocking=True)
 
         cuda.run(stream, copy)
         self._under_way.put(_Copies(bucket, cuda.record(stream)))
@@ -156,6 +160,17 @@ class DeviceStager:
             finally:
                 copies = None  # frees the gradients
                 self._under_way.task_done()
+
+
+def stager_of(layout: Layout, arrived: Arrived) -> Optional[DeviceStager]:
+    """None if all parameters are in memory of the host."""
+    on_device = any(_torch_device.cuda.has(it.tensor.device) for it in layout.parameters)
+    return DeviceStager(layout, arrived) if on_device else None
+
+
+def _scaled(gradient: torch.Tensor, factor: float) -> torch.Tensor:
+    """On a device the product is memory of the copying stream, which uses it again for the next one."""
+    return gradient if factor == 1.0 else gradient.float() * factor
 
 
 def dense(gradient: Optional[torch.Tensor]) -> torch.Tensor:

@@ -26,7 +26,7 @@ import jax as _jax
 import jax.numpy as _jnp
 import numpy as np
 
-from steelyard import _cluster
+from steelyard import _cluster, _own_card
 from steelyard._errors import refuse
 from steelyard._flat import require_float
 from steelyard._job_keys import JobKeys
@@ -38,10 +38,14 @@ if TYPE_CHECKING:
 
 __all__ = ['JaxJob', 'device', 'join', 'placed']
 
+_card = _own_card.with_jax(_jax)
+
 
 def device() -> Any:
-    """The device of this process: $STEELYARD_DEVICE ("cpu", "cuda:0"), otherwise JAX's first
-    device."""
+    """The device of this process: $STEELYARD_DEVICE ("cpu", "cuda:0"), otherwise JAX's first device. Of
+    several workers that a launcher starts on a machine, each gets its own GPU, as far as there are enough."""
+    if _card is not None:
+        return _own_card.jax_device(_jax, _card)
     name = _cluster.device_name()
     if name is None:
         return _jax.local_devices()[0]

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional
 import keras as _keras
 import numpy as np
 
-from steelyard import _cluster
+from steelyard import _cluster, _own_card
 from steelyard._errors import refuse
 from steelyard._flat import Entry, Flat, require_float
 from steelyard._job_keys import JobKeys
@@ -55,11 +55,16 @@ __all__ = ['KerasJob', 'device', 'join']
 
 # PyTorch, if it is the backend of Keras.
 _torch: Any = importlib.import_module('torch') if _keras.backend.backend() == 'torch' else None
+_own_card_name = _own_card.with_keras(_keras)
 
 
 def device() -> str:
     """The device of this process, for keras.device(): $STEELYARD_DEVICE, otherwise a GPU if
-    available, otherwise "cpu:0"."""
+    available, otherwise "cpu:0". Of several workers that a launcher starts on a machine, each gets its own
+    GPU, as far as there are enough; Keras uses it also without keras.device()."""
+    card = _own_card_name()
+    if card is not None:
+        return card
     name = _cluster.device_name()
     if name is None:
         return 'gpu:0' if _has_gpu() else 'cpu:0'

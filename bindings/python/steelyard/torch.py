@@ -28,7 +28,8 @@ from steelyard._schedule import Length
 from steelyard._torch_batches import Loader, loader, parallel
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_data import Reader, Source, refuse_in_reader
-from steelyard._torch_job import Parts, Score, TorchJob as Job
+from steelyard._torch_evaluation import Score
+from steelyard._torch_job import Parts, TorchJob as Job
 from steelyard._torch_loader import Collate, Given, data_of, either, options_of
 from steelyard._torch_micro_batch import FIRST, MicroBatch, refuse_lone_sample
 from steelyard._torch_module import Parallel

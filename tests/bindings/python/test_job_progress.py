@@ -9,7 +9,7 @@ import unittest
 from unittest import mock
 
 import standin  # noqa: F401
-from steelyard import _history, _worker
+from steelyard import Failure, _history, _worker
 from steelyard._job import BaseJob
 from test_job import Scripted, Watched
 
@@ -85,6 +85,11 @@ class Progress(unittest.TestCase):
                 self.assertEqual(Bar.made[-1].n, 6)
                 self.assertEqual(Bar.made[-1].options,
                                  {'total': 6, 'disable': slot == 1, 'unit': 'round', 'desc': 'fit'})
+
+    def test_without_tqdm_the_remedy_is_named(self):
+        with mock.patch.dict(sys.modules, {'tqdm': None, 'tqdm.auto': None}):
+            with self.assertRaisesRegex(Failure, 'pip install tqdm'):
+                next(job_of(train(0, 0), END).bar())
 
     def test_only_names_for_users_are_public(self):
         public = {it for it in dir(Listed) if not it.startswith('_')}

@@ -1,5 +1,7 @@
 """steelyard.jax: pytrees compared with a plain JAX loop, and invalid arguments."""
 import os
+import subprocess
+import sys
 import typing
 import unittest
 from unittest import mock
@@ -161,6 +163,27 @@ class Refused(JobCase):
                 steelyard.jax.device()
         with mock.patch.dict(os.environ, {'STEELYARD_DEVICE': 'cpu'}):
             self.assertEqual(steelyard.jax.device().platform, 'cpu')
+
+
+class Cards(unittest.TestCase):
+    def test_importing_the_package_chooses_a_card(self):
+        script = '''
+import jax
+from steelyard import _own_card
+_own_card.nvidia_cards, _own_card._jax_has_cuda = lambda: 4, lambda: True
+import steelyard.jax
+print(jax.config.read('jax_cuda_visible_devices'), steelyard.jax._card)
+'''
+        done = subprocess.run([sys.executable, '-c', script], env={**os.environ, 'STEELYARD_LOCAL_WORKER': '2/3'},
+                              stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(done.stdout.split(), ['2', '2'])
+
+    def test_it_is_the_device(self):
+        there = ['card 0', 'card 1', 'card 2']
+        with mock.patch.object(steelyard.jax, '_card', 2), mock.patch('jax.local_devices', lambda backend: there):
+            self.assertEqual(steelyard.jax.device(), 'card 2')
+            del there[1:]
+            self.assertEqual(steelyard.jax.device(), 'card 0')
 
 
 if __name__ == '__main__':

@@ -1,5 +1,7 @@
 """steelyard.keras: models compared with a plain Keras loop, translated options, and invalid arguments."""
 import os
+import subprocess
+import sys
 import unittest
 from unittest import mock
 
@@ -152,6 +154,18 @@ class Training(JobCase):
             self.assertEqual(steelyard.keras.device(), 'gpu:1')
         with mock.patch.dict(os.environ, {'STEELYARD_DEVICE': 'auto'}), keras.device(steelyard.keras.device()):
             self.assertEqual(float(keras.ops.sum(keras.ops.ones(3))), 3)  # Keras has this device
+
+
+    def test_importing_the_package_chooses_a_card(self):
+        fakes = {'jax': "import jax; _own_card.with_jax = lambda framework: print('for', framework is jax)",
+                 'tensorflow': "import tensorflow as tf; _own_card.with_tensorflow = lambda it: print('for', it is tf)",
+                 'torch': "import torch; _own_card.with_torch = lambda it, keras: print('for', it is torch)"}
+        script = f'from steelyard import _own_card; {fakes[BACKEND]}; import steelyard.keras'
+        done = subprocess.run([sys.executable, '-c', script], env={**os.environ, 'STEELYARD_LOCAL_WORKER': '1/2'},
+                              stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(done.stdout, 'for True\n')
+        with mock.patch.object(steelyard.keras, '_own_card_name', lambda: 'gpu:2'):
+            self.assertEqual(steelyard.keras.device(), 'gpu:2')
 
 
 if BACKEND == 'torch':

@@ -4,6 +4,7 @@ import warnings
 
 import standin  # noqa: F401  finds the package
 import torch
+from fake_device import NAN, FakeDevice
 from steelyard._torch_copy import OwnLayout
 from steelyard._torch_exchange import Exchange
 from torch.utils.checkpoint import checkpoint
@@ -39,21 +40,26 @@ class Checkpointed(torch.nn.Module):
 
 
 class Exchanges(TorchCase):
+    knows_target = True
+
+    def before_write(self):
+        pass
+
     def exchanged(self, model, factor=3.0):
         """An exchange whose mean gradient is that of this process, times `factor`."""
         layout = OwnLayout(model)
-        flat = torch.empty(layout.size)
+        flat = torch.full((layout.size,), NAN)
         self.ends = 0
 
         def ended():
             self.ends += 1
             layout.used.zero_()
-            flat.fill_(float('nan'))
-            exchange.write(flat, factor)
-            layout.write_buffers(flat, flat, 1.0)
+            self.before_write()
+            exchange.write(flat, factor, 1.0)
             layout.take_gradients(flat)
             exchange.put_back()
-        exchange = Exchange(layout, ended)
+            flat.fill_(NAN)
+        exchange = Exchange(layout, ended, lambda: (flat, factor) if self.knows_target else None)
         exchange.watch()
         self.addCleanup(exchange.close)
         return exchange
@@ -101,6 +107,16 @@ class Exchanges(TorchCase):
 
     def test_a_layer_that_the_loss_does_not_use(self):
         self.check(mlp(), lambda m, x: torch.relu(m[0](x)).sum().backward(), 1)
+
+    def test_sparse_gradients(self):
+        model = torch.nn.Sequential(torch.nn.Embedding(50, 10, sparse=True), mlp())
+        inner = model[0].weight
+        dense = copy.deepcopy(model)
+        dense[0].sparse = False
+        self.exchanged(model)
+        for its in (model, dense):
+            its(torch.tensor([1, 7, 7, 49])).square().sum().backward()
+        torch.testing.assert_close(inner.grad, 3 * dense[0].weight.grad)
 
     def test_a_frozen_layer(self):
         model = mlp()
@@ -151,6 +167,54 @@ class Exchanges(TorchCase):
         exchange = self.exchanged(model)
         (model(torch.ones(10)).sum() * 0 + 7).backward()
         self.assertEqual(float(exchange.loss), 7)
+
+
+class OnADevice(Exchanges):
+    """Copies are done only when they are waited for."""
+    locks = True
+
+    def setUp(self):
+        self.device = FakeDevice(eager=True, locks=self.locks)
+        patch = self.device.installed()
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_copies_begin_before_the_end_of_backward(self):
+        for large, begun in ((False, False), (True, True)):
+            events = []
+            self.before_write = lambda: events.append(self.device.events)
+            self.device.events = 0
+            self.check(mlp(wide=30000 if large else 20), lambda m, x: m(x).square().mean().backward(), 1)
+            self.assertEqual(events[0] > 0, begun)
+
+    def test_a_missing_wait_is_found(self):
+        self.device.without = 'synchronize'
+        with self.assertRaises(AssertionError):
+            self.check(mlp(), lambda m, x: m(x).square().mean().backward(), 1)
+
+    def test_after_close_nothing_is_locked(self):
+        model = mlp()
+        exchange = self.exchanged(model)
+        model(torch.ones(10)).sum().backward()
+        self.assertEqual(len(self.device.locked), 1)
+        exchange.close()
+        exchange.close()
+        self.assertEqual(self.device.unlocked, self.device.locked if self.locks else [])
+
+
+class OnADeviceWithoutLocks(OnADevice):
+    locks = False
+
+
+class OnADeviceAtTheEnd(OnADevice):
+    """Gradients are copied at the end of backward only."""
+    knows_target = False
+
+    def test_copies_begin_before_the_end_of_backward(self):
+        events = []
+        self.before_write = lambda: events.append(self.device.events)
+        self.check(mlp(wide=30000), lambda m, x: m(x).square().mean().backward(), 1)
+        self.assertEqual(events, [0])
 
 
 if __name__ == '__main__':

@@ -46,6 +46,18 @@ class Loops(StepCase):
         cluster.check_epochs()
         self.assertEqual((loader.job.outcome, len(loader), loader.batch_size), ('finished', 4, 32))
 
+    def test_sparse_gradients(self):
+        drawn = torch.Generator().manual_seed(3)
+        data = torch.utils.data.TensorDataset(torch.randint(0, 50, (100, 4), generator=drawn), samples().tensors[1])
+        model = torch.nn.Sequential(torch.nn.Embedding(50, 3, sparse=True), torch.nn.Flatten(), torch.nn.Linear(12, 3))
+        models, one = self.copies(model, 2), copy.deepcopy(model)
+        one[0].sparse = False
+        cluster = StepCluster(shares=lambda number: [1, 3], workers=2)
+        self.loaders(cluster, models, momentum, usual, data)
+        self.plain(cluster, one, momentum(one), data)
+        for found in models:
+            self.assert_same(found, one)
+
     def test_three_workers_whose_shares_change(self):
         turns = [[1, 1, 1], [7, 0, 1], [0, 1, 0], [3, 2, 2]]
         cluster = StepCluster(shares=lambda number: turns[number % 4], workers=3)

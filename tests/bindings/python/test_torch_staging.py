@@ -1,11 +1,15 @@
 """Gradients of a device reach the task's buffer, on a device whose work is done only when it is waited for."""
 import itertools
+from unittest import mock
 
 import test_torch_models
+import test_torch_parallel
 import test_torch_sum
 import test_torch_trouble
 from fake_device import NAN, FakeDevice, Stream
 from torch_case import TorchCase, mean_loss, mlp, samples, torch
+from steelyard._torch_copy import OwnLayout
+from steelyard._torch_incoming import Incoming
 from steelyard._torch_optimizer import Factors
 from steelyard._torch_parameters import Layout
 from steelyard._torch_staging import DeviceStager
@@ -126,6 +130,33 @@ class Staging(TorchCase):
         self.assertEqual(self.device.unlocked, [])
 
 
+    def test_a_factor(self):
+        for locks in (False, True):
+            stager = self.stager(FakeDevice(locks=locks))
+            for index in range(4):
+                stager.send(index, self.computed(index), factor=3.0)
+            stager.settle()
+            self.assertTrue(torch.equal(self.into, 3 * self.expected()))
+
+    def test_buffers_of_the_model_arrive(self):
+        for locks in (False, True):
+            self.stager(FakeDevice(locks=locks))
+            model = torch.nn.Sequential(torch.nn.Linear(10, 6), torch.nn.BatchNorm1d(6))
+            mean, own = model[1].running_mean, OwnLayout(model)
+            for layout in (Layout(model, {id(it): Factors() for it in model.parameters()}), own):
+                stager = DeviceStager(layout, self.told.append)
+                self.addCleanup(stager.close)
+                self.device.run(self.device.main, lambda: mean.fill_(3))  # as the forward pass does
+                into = torch.full((layout.size,), NAN)
+                stager.begin_task(into)
+                layout.write_buffers(into, torch.ones(layout.size), 5.0, stager)
+                begin = layout.parameters[-1].end
+                self.assertEqual(into[begin:begin + 6].tolist(), [15.0 if layout is own else 10.0] * 6)
+                self.assertFalse(into[begin:].isnan().any())
+                mean.fill_(NAN)
+        self.assertEqual(self.told, [])
+
+
 class Jobs(TorchCase):
     """Whole jobs have the parameters of plain PyTorch."""
 
@@ -169,6 +200,34 @@ class SumsOnADevice(OnADevice, test_torch_sum.Sums):
 
 
 class ZeroedOnADevice(OnADevice, test_torch_sum.Zeroed):
+    locks = True
+
+
+class LoopsInLockedMemory(OnADevice, test_torch_parallel.Loops):
+    """Scripts that keep their loop."""
+    locks = True
+
+
+class LoopsThroughPinnedMemory(OnADevice, test_torch_parallel.Loops):
+    locks = False
+
+
+class NextBatch(OnADevice, test_torch_parallel.StepCase):
+    locks = True
+
+    def test_it_is_brought_while_the_servers_average(self):
+        ready, get = [], Incoming.get
+
+        def noted(incoming, samples):
+            ready.append(samples in incoming._ready)
+            return get(incoming, samples)
+        with mock.patch.object(Incoming, 'get', noted):
+            self.loaders(test_torch_parallel.StepCluster(), [mlp()], test_torch_parallel.momentum,
+                         test_torch_parallel.usual, num_workers=1, options={'multiprocessing_context': 'fork'})
+        self.assertEqual(ready, [False] + [True] * 7)
+
+
+class TwoOptimizersOnADevice(OnADevice, test_torch_parallel.TwoOptimizers):
     locks = True
 
 

@@ -13,8 +13,8 @@ After some rounds a checkpoint is requested (SIGUSR1), then a third worker joins
   the worker joined, in sizes of the model: private, and shared. Versions lie in shared memory of the server, pushes in
   that of a worker; they count in each process that has them mapped.
 
-The line is the time to write and sync as many bytes as the checkpoint has to the same disk, measured before. With --mbit
-(as root) each worker has a network namespace, and a connection of this rate in each direction.
+The line is the time to write and sync as many bytes as the checkpoint has to the same disk, measured before. With
+--mbit (as root) each worker has a network namespace, and a connection of this rate in each direction.
 """
 import argparse
 import json
@@ -81,25 +81,28 @@ def line(size, folder):
 
 class Run:
     def __init__(self, it, folder):
-        self.it, self.folder, self.run_dir = it, folder, folder / 'run'
+        self.it, self.folder, self.run_dir, self.processes = it, folder, folder / 'run', {}
+        self.memory = None
         self.lines = Lines(dict.fromkeys(('ada', 'bob', 'late'), it.mbit)) if it.mbit else None
-        self.port, at = f'ipc://{folder}/scheduler', self.port_of('scheduler')
-        if self.lines:
-            self.port = f'{MIDDLE}:7070'
-        job = folder / 'job.toml'
-        job.write_text(JOB.format(width=width_of(it.mb), batch=BATCH, servers=it.servers))
+        self.port = f'{MIDDLE}:7070' if it.mbit else f'ipc://{folder}/scheduler'
+
+    def start_all(self):
+        job = self.folder / 'job.toml'
+        job.write_text(JOB.format(width=width_of(self.it.mb), batch=BATCH, servers=self.it.servers))
         self.begin = time.monotonic()
-        self.processes = {'scheduler': self.start('', 'scheduler', job, *at, '--run-dir', self.run_dir)}
-        for i in range(it.servers):
-            self.member(f'server-{i}', 'server', *self.port_of(f'server-{i}'), *(['--advertise', MIDDLE] * bool(it.mbit)))
+        self.start('scheduler', 'scheduler', job, *self.listen('scheduler'), '--run-dir', self.run_dir)
+        for i in range(self.it.servers):
+            self.member(f'server-{i}', 'server', *self.listen(f'server-{i}'))
         for name in ('ada', 'bob'):
             self.member(name, 'worker')
         self.memory = Memory({name: process.pid for name, process in self.processes.items()})
 
-    def port_of(self, name):
-        if self.lines:
-            return '--listen', '0.0.0.0:7070' if name == 'scheduler' else '0.0.0.0:*', '--insecure'
-        return '--listen', f'ipc://{self.folder}/{name}'
+    def listen(self, name):
+        if not self.lines:
+            return '--listen', f'ipc://{self.folder}/{name}'
+        if name == 'scheduler':
+            return '--listen', '0.0.0.0:7070', '--insecure'
+        return '--listen', '0.0.0.0:*', '--insecure', '--advertise', MIDDLE
 
     def start(self, name, *command):
         """Starts a process; that of a worker is in the worker's namespace."""
@@ -107,13 +110,13 @@ class Run:
         inside = []
         if self.lines:
             inside = ['ip', 'netns', 'exec', self.lines.spaces.get(name, self.lines.middle)]
-        return subprocess.Popen([str(it) for it in (*inside, self.it.build / 'bin/steelyard', *command)], stdout=log,
-                                stderr=log, stdin=subprocess.DEVNULL)
+        self.processes[name] = subprocess.Popen(
+            [str(it) for it in (*inside, self.it.build / 'bin/steelyard', *command)], stdout=log, stderr=log,
+            stdin=subprocess.DEVNULL)
 
     def member(self, name, role, *options):
         exchange = 'sockets' if self.it.mbit else self.it.exchange
-        self.processes[name] = self.start(name, role, '--scheduler', self.port, '--name', name, '--exchange', exchange,
-                                          *options)
+        self.start(name, role, '--scheduler', self.port, '--name', name, '--exchange', exchange, *options)
 
     def rounds(self):
         path = self.run_dir / 'rounds.jsonl'
@@ -164,19 +167,23 @@ class Run:
         memory = {}
         for name, samples in self.memory.samples.items():
             for phase, (begin, end) in phases.items():
-                its = [(size - shared, shared) for (moment, size), (_, shared) in zip(samples, self.memory.shared[name])
+                its = [(size - shared, shared)
+                       for (moment, size), (_, shared) in zip(samples, self.memory.shared[name])
                        if at[begin] <= moment <= at[end]]
                 most = [max(sizes) / (self.it.mb * 1e6) for sizes in zip(*its)]
                 memory.setdefault(name, {})[phase] = most or [0, 0]
         return {'mb': self.it.mb, 'servers': self.it.servers, 'exchange': self.it.exchange,
-                'mbit': self.it.mbit, 'first': at['first'] - at['start'], 'round': statistics.median(between('first', 'asked')),
+                'mbit': self.it.mbit, 'first': at['first'] - at['start'],
+                'round': statistics.median(between('first', 'asked')),
                 'checkpoint': at['written'] - at['asked'], 'line': line,
                 'rounds_meanwhile': self.counts['written'] - self.counts['asked'],
                 'longest_meanwhile': max(between('asked', 'written') or [0]),
-                'join': at['joined'] - at['joins'], 'longest_joining': max(between('joins', 'joined')), 'memory': memory}
+                'join': at['joined'] - at['joins'], 'longest_joining': max(between('joins', 'joined')),
+                'memory': memory}
 
     def end(self):
-        self.memory.end()
+        if self.memory:
+            self.memory.end()
         for process in self.processes.values():
             process.kill()
             process.wait()
@@ -194,8 +201,8 @@ def show(it):
     print(f"  third worker takes part after {it['join']:.1f} s; the longest round {it['longest_joining']:.2f} s")
     print('  peak memory, private + shared, in sizes of the model:')
     for name, phases in it['memory'].items():
-        print(f'    {name:10}', ', '.join(f'{phase} {own:.2f} + {shared:.2f}' for phase, (own, shared) in phases.items()
-                                          if own > 0))
+        print(f'    {name:10}', ', '.join(f'{phase} {own:.2f} + {shared:.2f}'
+                                          for phase, (own, shared) in phases.items() if own > 0))
 
 
 def main():
@@ -212,6 +219,7 @@ def main():
         seconds = line(2 * it.mb * 10**6, folder)  # the model and its momentum
         run = Run(it, folder)
         try:
+            run.start_all()
             run.life()
         finally:
             run.end()

@@ -1,8 +1,8 @@
 """GPT-2 (Radford et al. 2019): learned positions, layer norm before each branch. Names as in Karpathy's nanoGPT; biases
 everywhere except in the head, no dropout.
 
-gpt is a small one over bytes, with a head of its own and exact GELU. gpt2 is the smallest published size: its head has the
-weights of the embedding, and GELU is approximated by tanh.
+gpt is a small one over bytes, with a head of its own and exact GELU. gpt2 is the smallest published size: its head has
+the weights of the embedding, and GELU is approximated by tanh.
 
 Takes [batch][position] tokens and returns scores [batch][position][token] of the next one.
 """

@@ -13,10 +13,12 @@ PROCESSES = multiprocessing.get_context('spawn')
 
 
 class Memory:
-    """Samples the resident memory of processes every 10 ms. `processes`: pids by name."""
+    """Samples the resident memory of processes every 10 ms. `processes`: pids by name. `shared` is the part of it that
+    other processes may have, too: mapped files and shared memory."""
 
     def __init__(self, processes):
         self.samples = {name: [] for name in processes}
+        self.shared = {name: [] for name in processes}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(processes,))
         self._thread.start()
@@ -25,10 +27,11 @@ class Memory:
         while not self._over.wait(0.01):
             for name, process in processes.items():
                 try:
-                    pages = int(pathlib.Path(f'/proc/{process}/statm').read_text().split()[1])
+                    pages = [int(it) for it in pathlib.Path(f'/proc/{process}/statm').read_text().split()]
                 except OSError:
                     continue  # it has exited
-                self.samples[name].append((time.monotonic(), pages * 4096))
+                self.samples[name].append((time.monotonic(), pages[1] * 4096))
+                self.shared[name].append((time.monotonic(), pages[2] * 4096))
 
     def end(self):
         self._over.set()

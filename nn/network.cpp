@@ -67,15 +67,13 @@ void Network::backward(std::span<const float> parameters, const MicroBatch& batc
                        bool add, const FinalRange* on_final) {
   const Pass pass{batch, true};
   const PlanBuffers at = buffers(parameters, gradient);
-  for (std::size_t i = plan_.steps.size(); i-- > 0;) {
-    const Step& step = plan_.steps[i];
-    if (!step.learns) continue;
-    calls_.backward(at, pass, step, add, [](std::uint64_t size, Storage, const float* from, float* to) {
-      for (std::uint64_t f = 0; f < size; ++f) to[f] += from[f];
-    });
-    if (on_final == nullptr || !*on_final) continue;
-    for (const auto& [begin, end] : step.final) (*on_final)(begin, end);
-  }
+  const auto add_up = [](std::uint64_t size, Storage, const float* from, float* to) {
+    for (std::uint64_t f = 0; f < size; ++f) to[f] += from[f];
+  };
+  calls_.backward(at, pass, add, add_up, [&](std::uint32_t i) {
+    if (on_final == nullptr || !*on_final) return;
+    for (const auto& [begin, end] : plan_.steps[i].final) (*on_final)(begin, end);
+  });
 }
 
 Sums Network::loss(const Pass& pass, float* gradient) const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nn/op_table.h"
+#include "nn/recomputation.h"
 
 namespace steelyard::nn {
 namespace {
@@ -62,7 +63,9 @@ class Planner {
       }
     }
     find_final();
+    plan_backward(plan_);
     plan_memory(plan_);
+    if (model_.recomputes_activations()) plan_recomputation(plan_);
     return std::move(plan_);
   }
 

@@ -48,7 +48,8 @@ enum class Giving : std::uint8_t {
   write_aside  // the network adds it for the op
 };
 
-// One op with its place. The network calls steps in order for forward, in reverse for backward.
+// One op with its place. The network calls steps in order for forward, and for backward as Plan::backward
+// lists them.
 struct Step {
   std::string name;  // of the node, or of an inserted step
   std::unique_ptr<Op> op;
@@ -77,9 +78,16 @@ struct PlannedValue {
   }
 };
 
+// One call of the backward pass.
+struct BackwardCall {
+  std::uint32_t step = 0;
+  bool again = false;  // computes the output again (nn/recomputation.h), not the gradients
+};
+
 struct Plan {
   std::vector<Step> steps;
   std::vector<PlannedValue> values;
+  std::vector<BackwardCall> backward;  // in order
   // One block for values, gradients, workspace and the memory for write_aside.
   std::uint64_t arena = 0, workspace = 0, aside = 0;  // floats in all; begins of the two
 
@@ -88,7 +96,8 @@ struct Plan {
   [[nodiscard]] std::vector<std::string> implementations() const;
 };
 
-// Completes a plan with steps and values: sets gives, places and sizes of the arena (nn/plan_memory.cpp).
+// Completes a plan with steps, values and backward: sets gives, places and sizes of the arena
+// (nn/plan_memory.cpp).
 void plan_memory(Plan& plan);
 
 // Both throw Failure (configuration) if the model is incomplete.

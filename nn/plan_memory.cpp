@@ -1,8 +1,9 @@
 // Assigns places in a plan's arena to values and gradients.
 //
 // A value lives from the step that produces it to the last that reads it, forward or backward; a gradient
-// from the first step that contributes to it to the step that produces the value. Values with disjoint
-// lifetimes may share memory: the largest are placed first, each as low as it fits.
+// from the first step that contributes to it to the step that produces the value. A value that backward
+// computes again (nn/recomputation.h) lives twice. Values with disjoint lifetimes may share memory: the
+// largest are placed first, each as low as it fits.
 #include "nn/network_plan.h"
 
 #include <algorithm>
@@ -15,20 +16,32 @@ constexpr std::uint32_t none = UINT32_MAX;
 
 std::uint64_t aligned(std::uint64_t floats) { return (floats + 15) / 16 * 16; }
 
-// A buffer with a lifetime. Times: forward step i is at i, the loss at n, backward at 2n - i.
-struct Tenant {
-  std::uint64_t size = 0, begin = UINT64_MAX, end = 0, place = 0;
+// Both included. Times: forward step i is at i, the loss at n, call k of backward at n + 1 + k.
+struct Life {
+  std::uint64_t begin = UINT64_MAX, end = 0;
 
-  void live(std::uint64_t time) {
+  void include(std::uint64_t time) {
     begin = std::min(begin, time);
     end = std::max(end, time);
   }
+  [[nodiscard]] bool meets(const Life& other) const { return begin <= other.end && other.begin <= end; }
+};
+
+// A buffer with its lifetimes.
+struct Tenant {
+  std::uint64_t size = 0, place = 0;
+  std::vector<Life> lives{};
+
   void live(const Tenant& other) {
     size = std::max(size, other.size);
-    begin = std::min(begin, other.begin);
-    end = std::max(end, other.end);
+    lives.insert(lives.end(), other.lives.begin(), other.lives.end());
   }
-  [[nodiscard]] bool meets(const Tenant& other) const { return begin <= other.end && other.begin <= end; }
+  [[nodiscard]] bool meets(const Tenant& other) const {
+    return std::any_of(lives.begin(), lives.end(), [&](const Life& mine) {
+      return std::any_of(other.lives.begin(), other.lives.end(),
+                         [&](const Life& its) { return mine.meets(its); });
+    });
+  }
 };
 
 // Returns the total number of floats.
@@ -64,35 +77,35 @@ class MemoryPlanner {
   }
 
   void run() {
-    find_learning();
     find_readers();
+    find_times();
     live();
+    share_scores();
     for (std::uint32_t i = 0; i < steps_; ++i) share_values(i);
     for (std::uint32_t i = static_cast<std::uint32_t>(steps_); i-- > 0;) give(i);
     settle();
   }
 
  private:
-  [[nodiscard]] std::uint64_t forward(std::uint32_t step) const { return step; }
-  [[nodiscard]] std::uint64_t backward(std::uint32_t step) const { return 2 * steps_ - step; }
   [[nodiscard]] bool needs_gradient(std::uint32_t value) const {
     return producer_[value] != none && plan_.steps[producer_[value]].learns;
   }
 
-  void find_learning() {
+  void find_readers() {
     producer_.assign(plan_.values.size(), none);
+    readers_.resize(plan_.values.size());
     for (std::uint32_t i = 0; i < steps_; ++i) {
-      Step& step = plan_.steps[i];
-      producer_[step.output] = i;
-      step.learns = !step.tensors.empty() || std::any_of(step.inputs.begin(), step.inputs.end(),
-                                                         [&](std::uint32_t v) { return needs_gradient(v); });
+      producer_[plan_.steps[i].output] = i;
+      for (const std::uint32_t value : plan_.steps[i].inputs) readers_[value].push_back(i);
     }
   }
 
-  void find_readers() {
-    readers_.resize(plan_.values.size());
-    for (std::uint32_t i = 0; i < steps_; ++i) {
-      for (const std::uint32_t value : plan_.steps[i].inputs) readers_[value].push_back(i);
+  void find_times() {
+    backward_.assign(steps_, 0);
+    again_.assign(steps_, 0);
+    for (std::size_t k = 0; k < plan_.backward.size(); ++k) {
+      const BackwardCall& call = plan_.backward[k];
+      (call.again ? again_ : backward_)[call.step] = steps_ + 1 + k;
     }
   }
 
@@ -100,27 +113,50 @@ class MemoryPlanner {
     const auto reads = [&](std::uint32_t reader) {
       return plan_.steps[reader].learns && plan_.steps[reader].traits.reads_inputs;
     };
-    return plan_.steps[producer_[value]].traits.reads_output ||
+    const Step& producer = plan_.steps[producer_[value]];
+    return (producer.learns && producer.traits.reads_output) ||
            std::any_of(readers_[value].begin(), readers_[value].end(), reads);
+  }
+  [[nodiscard]] bool read_again(std::uint32_t value) const {
+    return std::any_of(readers_[value].begin(), readers_[value].end(),
+                       [&](std::uint32_t reader) { return again_[reader] > 0; });
   }
 
   void live() {
     for (std::uint32_t v = 1; v < plan_.values.size(); ++v) {
       Tenant &value = tenants_[2 * v], &gradient = tenants_[2 * v + 1];
       value.size = aligned(plan_.values[v].floats());
-      value.live(forward(producer_[v]));
-      if (plan_.steps[producer_[v]].traits.reads_output) value.live(backward(producer_[v]));
-      for (const std::uint32_t reader : readers_[v]) {
-        value.live(forward(reader));
-        if (plan_.steps[reader].learns && plan_.steps[reader].traits.reads_inputs)
-          value.live(backward(reader));
-      }
-      if (readers_[v].empty()) value.live(steps_);  // the loss
+      value.lives = lives_of(v);
       if (!needs_gradient(v)) continue;
       gradient.size = value.size;
-      gradient.live(backward(producer_[v]));
-      gradient.live(readers_[v].empty() ? steps_ : backward(readers_[v].back()));
+      Life& life = gradient.lives.emplace_back();
+      life.include(backward_[producer_[v]]);
+      life.include(readers_[v].empty() ? steps_ : backward_[readers_[v].back()]);
     }
+  }
+
+  [[nodiscard]] std::vector<Life> lives_of(std::uint32_t value) const {
+    const std::uint32_t producer = producer_[value];
+    std::vector<Life> lives(1);
+    lives[0].include(producer);
+    for (const std::uint32_t reader : readers_[value]) lives[0].include(reader);
+    if (readers_[value].empty()) lives[0].include(steps_);  // the loss
+    if (again_[producer] > 0) lives.emplace_back().include(again_[producer]);
+    Life& last = lives.back();
+    if (plan_.steps[producer].learns && plan_.steps[producer].traits.reads_output)
+      last.include(backward_[producer]);
+    for (const std::uint32_t reader : readers_[value]) {
+      if (again_[reader] > 0) last.include(again_[reader]);
+      const Step& step = plan_.steps[reader];
+      if (step.learns && step.traits.reads_inputs) last.include(backward_[reader]);
+    }
+    return lives;
+  }
+
+  // The loss computes a gradient in place: scores have no other reader.
+  void share_scores() {
+    const std::uint32_t scores = plan_.steps.back().output;
+    if (needs_gradient(scores) && !read_backward(scores)) join(2 * scores, 2 * scores + 1);
   }
 
   // Forward in place: the input is not needed any more.
@@ -130,12 +166,16 @@ class MemoryPlanner {
     const std::uint32_t input = step.inputs[0];
     if (input == 0 || readers_[input].back() != i || read_backward(input)) return;
     if (!same_size(input, step.output)) return;
+    // If only one of them is computed again, it would overwrite the other.
+    const bool again = again_[producer_[input]] > 0;
+    if (again != (again_[i] > 0) || (!again && read_again(input))) return;
     join(2 * input, 2 * step.output);
   }
 
   // Backward in place: the input has no gradient yet, and no other input has taken the buffer.
   void give(std::uint32_t i) {
     Step& step = plan_.steps[i];
+    step.gives.clear();
     bool taken = false;
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       const std::uint32_t input = step.inputs[k];
@@ -197,6 +237,7 @@ class MemoryPlanner {
   std::size_t steps_;
   std::vector<std::uint32_t> producer_;              // step, by value
   std::vector<std::vector<std::uint32_t>> readers_;  // steps in order, by value
+  std::vector<std::uint64_t> backward_, again_;      // times by step; 0: none
   std::vector<Tenant> tenants_;
   std::vector<std::size_t> host_;
   std::uint64_t aside_ = 0;

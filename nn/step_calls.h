@@ -30,8 +30,21 @@ class StepCalls {
  public:
   void forward(const PlanBuffers& at, const Pass& pass, const Step& step);
 
-  // `add`: to the gradient of parameters. add_up(size, storage, from, to) adds numbers for ops that cannot
-  // add.
+  // The calls of Plan::backward. `add`: to the gradient of parameters. add_up(size, storage, from, to) adds
+  // numbers for ops that cannot add. done(i): the gradients of step i are computed.
+  template <class AddUp, class Done>
+  void backward(const PlanBuffers& at, const Pass& pass, bool add, AddUp add_up, Done done) {
+    for (const auto& [i, again] : at.plan.backward) {
+      if (again) {
+        forward(at, pass, at.plan.steps[i]);
+      } else {
+        backward(at, pass, at.plan.steps[i], add, add_up);
+        done(i);
+      }
+    }
+  }
+
+ private:
   template <class AddUp>
   void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add, AddUp add_up) {
     backward(at, pass, step, add);
@@ -42,8 +55,6 @@ class StepCalls {
              at.d_value(step.inputs[k]));
     }
   }
-
- private:
   void backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add);
   void point(const PlanBuffers& at, const Step& step);
 

@@ -32,6 +32,8 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
       {"precision", &worker.precision, Limits::one_of(precision_names()),
        "precision of the factors in matrix products; bf16 is also that of activations on GPUs, and falls "
        "back to float32 on processors without it; tf32 on GPUs only"},
+      {"recompute", &worker.recompute, Limits::any(),
+       "compute activations again in the backward pass, instead of keeping all: less memory, the same bits"},
   };
 }
 

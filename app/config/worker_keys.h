@@ -19,6 +19,7 @@ struct WorkerSpec {
   std::string threads = "1";             // computing threads (worker/compute/thread_count.h)
   bool background = false;               // uses only idle cores (worker/compute/polite.h)
   std::string precision = "float32";     // of the factors of products (core/device_name.h)
+  bool recompute = false;                // activations, in backward (nn/recomputation.h)
 };
 
 // `worker` must outlive the keys, and must not move.

@@ -99,9 +99,16 @@ struct PythonNode {
                   (op.bias ? ")" : ", bias=False)"));
   }
   std::string operator()(const nn::Linear& op) const { return linear(op, shape.size()); }
+  // Whether an embedding has this tensor, and another layer shares it.
+  [[nodiscard]] bool belongs_to_embedding(std::uint32_t its) const {
+    return std::ranges::any_of(model.nodes(), [&](const nn::Node& it) {
+      return std::holds_alternative<nn::Embedding>(it.kind) && it.tensors[0] == its;
+    });
+  }
   std::string operator()(const nn::TokenLinear& op) const {
-    if (!op.joined_names) return linear(op, shape.channels);
-    const std::string weight = parameter(0);
+    const bool tied = belongs_to_embedding(node.tensors[0]);
+    if (!op.joined_names && !tied) return linear(op, shape.channels);
+    const std::string weight = tied ? "self._at(" + python_text(tensor(0).spec.name) + ")" : parameter(0);
     return function("F.linear", ", " + weight + (op.bias ? ", " + parameter(1) : ""));
   }
   std::string operator()(const nn::BatchNorm& op) const {

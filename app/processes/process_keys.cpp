@@ -91,7 +91,8 @@ Key exchange_key(std::string& exchange) {
 
 std::vector<Key> computing_keys(WorkerSpec& spec) {
   std::vector<Key> all = one_worker(spec), some;
-  for (const char* name : {"device", "threads", "precision"}) some.push_back(std::move(find(all, name)));
+  for (const char* name : {"device", "threads", "precision", "recompute"})
+    some.push_back(std::move(find(all, name)));
   return some;
 }
 

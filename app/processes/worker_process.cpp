@@ -113,7 +113,8 @@ Workload workload_of(const WorkerOptions& options, const Job& job, const Device&
                            .threads = thread_count(options.spec.threads),
                            .precision = precision(options.spec.precision),
                            .max_batch = options.spec.max_batch,
-                           .reserved = device_memory_for_shards(job, options.shards)});
+                           .reserved = device_memory_for_shards(job, options.shards),
+                           .recompute = options.spec.recompute});
 }
 
 int run_worker(const WorkerOptions& options) {

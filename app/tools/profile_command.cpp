@@ -154,7 +154,10 @@ void run_profile(const ProfileCommand& command) {
   WorkerSpec spec = command.computing;
   spec.name = command.name.empty() ? host_name() : command.name;
   const Device device = device_of(spec);
-  const Computing computing{device, thread_count(spec.threads), precision(spec.precision)};
+  const Computing computing{.device = device,
+                            .threads = thread_count(spec.threads),
+                            .precision = precision(spec.precision),
+                            .recompute = spec.recompute};
   check_output("--output", command.output);
   Job job = job_of(command);
   job.global_batch = std::clamp<std::uint64_t>(command.max_batch, 1, nn::largest_share);  // its largest share

@@ -1,6 +1,7 @@
 """Steelyard and PyTorch with the same models, batches, threads and float32, alternating in one run.
 
-    script/bench peers [--models mlp,lenet5] [--threads 1,2] [--pairs 9] [--seconds 1] [--no-compile] [--json FILE]
+    script/bench peers [--models mlp,lenet5] [--threads 1,2] [--pairs 9] [--seconds 1] [--no-compile] [--recompute]
+                       [--json FILE]
     script/bench peers --together mlp,resnet20
 
 For each model, three SGD steps from the same weights on the same samples must have the same losses on both sides: the
@@ -8,7 +9,8 @@ first to 1e-5, the others to 1e-3, because rounding can decide the sides of ReLU
 tried (NCHW and NHWC, eager and torch.compile), and the fastest alternates with Steelyard, every second time in reverse
 order. Figures are medians, and the ratio is that of medians. `of peak` is the rate of the model's operations divided by
 the FMA peak of all threads, measured in the same turns. `MB` and `MB, PT` are the peak resident memory of Steelyard
-and PyTorch. One thread is measured by its processor time, several by wall-clock time, which needs an idle machine.
+and PyTorch in another step. One thread is measured by its processor time, several by wall-clock time, which needs an
+idle machine.
 
 With --together two single-threaded processes train with a global batch of 256: DistributedDataParallel over gloo, and
 two workers with one server. The efficiency is the rate divided by that of two processes without exchange, also measured
@@ -50,7 +52,7 @@ def spread(readings):
 
 
 def shown(it):
-    digits = 0 if it['median'] >= 1000 else 1
+    digits = 0 if it['median'] >= 1000 else 1 if it['median'] >= 10 else 3
     return f"{it['median']:.{digits}f} [{it['least']:.{digits}f}..{it['most']:.{digits}f}]"
 
 
@@ -65,7 +67,8 @@ class Comparison:
         threads, batch = threads or self.threads, batch or self.peer.batch
         files = write(self.name, make(self.name), *draw(self.peer, batch, 1), self.directory)
         return Side(self.it.build / 'bin/steelyard_step', '--model', self.name, '--batch', batch, '--threads', threads,
-                    '--classes', self.peer.classes, '--weights', files[0], '--samples', files[1])
+                    '--classes', self.peer.classes, '--weights', files[0], '--samples', files[1],
+                    '--recompute', 'yes' if self.it.recompute else 'no')
 
     def theirs(self, *options):
         environment = {**os.environ, 'OMP_NUM_THREADS': str(self.threads)}
@@ -202,6 +205,7 @@ def main():
     options.add_argument('--pairs', type=int, default=9)
     options.add_argument('--seconds', type=float, default=1, help='duration of one reading')
     options.add_argument('--no-compile', action='store_true')
+    options.add_argument('--recompute', action='store_true', help='Steelyard computes activations again in backward')
     options.add_argument('--json', type=pathlib.Path, help='write all results as JSON')
     options.add_argument('--build', type=pathlib.Path, default=ROOT / 'build/release')
     it = options.parse_args()

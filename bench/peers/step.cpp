@@ -2,6 +2,7 @@
 //
 //   steelyard_step --model M --weights FILE --samples FILE
 //                  [--batch 128] [--threads 1] [--classes 10] [--rate 0.01] [--precision float32|bf16]
+//                  [--recompute no|yes]
 //
 // Both files are safetensors. Weights: the tensors of the model's layout, by name and shape; others are
 // ignored. Samples: "inputs", [sample][row][column][channel] or [sample][feature], and "labels", as floats.
@@ -15,7 +16,7 @@
 //   measure S   measure RATE             samples per second, over about S seconds: processor time with one
 //                                        thread, wall-clock time with several
 //   peak S      peak GFLOPS              FMA peak of one thread, over about S seconds of its processor time
-//   memory 0    memory MB                peak resident memory of the process
+//   memory 0    memory MB                peak resident memory of the process in another step
 //   save FILE   save FILE                with the weights of the file: "scores" [sample][class] in eval mode,
 //                                        and "gradient.NAME" of the mean loss
 #include <algorithm>
@@ -49,6 +50,7 @@ struct Settings {
   std::uint32_t batch = 128, threads = 1, classes = 10;
   double rate = 0.01;
   Precision precision = Precision::float32;
+  bool recompute = false;
 };
 
 Settings read_settings(int argc, char** argv) {
@@ -66,6 +68,11 @@ Settings read_settings(int argc, char** argv) {
        [&](const std::string& text) {
          if (text != "float32" && text != "bf16") refuse("--precision is float32 or bf16");
          it.precision = precision(text);
+       }},
+      {"--recompute",
+       [&](const std::string& text) {
+         if (text != "no" && text != "yes") refuse("--recompute is no or yes");
+         it.recompute = text == "yes";
        }},
       {"--rate", [&](const std::string& text) { it.rate = std::stod(text); }}};
   for (int i = 1; i < argc; i += 2) {
@@ -181,10 +188,10 @@ class Trainer {
         batch_(Tensors(settings.samples)),
         model_(nn::make_model(settings.model,
                               {batch_.sample(), settings.classes, without_dropout(settings.model)})
-                   .multiply_in(settings.precision)),
+                   .multiply_in(settings.precision)
+                   .recompute_activations(settings.recompute)),
         layout_(model_.layout()),
-        first_(in_layout(layout_, Tensors(settings.weights))),
-        next_(first_.size()) {
+        next_(layout_.size()) {
     if (batch_.shape[0] != settings.batch)
       refuse(settings.samples + ": the number of samples differs from --batch");
     const std::uint64_t each = settings.batch / settings.threads;
@@ -196,7 +203,7 @@ class Trainer {
 
   [[nodiscard]] std::string about() const {
     std::ostringstream line;
-    line << first_.size() << ' ' << model_.flops_per_sample() << ' ' << parts_[0].batches()[0].size;
+    line << next_.size() << ' ' << model_.flops_per_sample() << ' ' << parts_[0].batches()[0].size;
     return line.str();
   }
 
@@ -219,6 +226,17 @@ class Trainer {
     return static_cast<double>(samples) / taken;
   }
 
+  // Reading the weights, which takes twice their memory, does not count.
+  std::string peak_memory() {
+    std::ofstream("/proc/self/clear_refs") << 5;
+    step();
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("VmHWM:")) return std::to_string(std::stoul(line.substr(6)) / 1024);
+    }
+    refuse("/proc/self/status has no VmHWM line");
+  }
+
   void save(const std::string& path) {
     reset();
     sum_gradients();
@@ -235,7 +253,7 @@ class Trainer {
     std::vector<TensorName> names{
         {"scores", {std::uint64_t{settings_.batch} * model_.labels(), model_.classes()}}};
     for (const TensorPlace& place : layout_.tensors) names.push_back({"gradient." + place.name, place.shape});
-    std::vector<float> gradient(first_.size());
+    std::vector<float> gradient(next_.size());
     const float scale = 1.0F / static_cast<float>(settings_.batch);
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = parts_[0].gradient()[i] * scale;
 
@@ -251,8 +269,8 @@ class Trainer {
 
  private:
   void reset() {
-    parameters_ = first_;
-    state_.assign(first_.size(), 0);
+    parameters_ = in_layout(layout_, Tensors(settings_.weights));
+    state_.assign(next_.size(), 0);
   }
 
   // Calls `work` with each thread's number, on that thread.
@@ -302,32 +320,23 @@ class Trainer {
   }
 
   [[nodiscard]] Interval share(std::uint32_t thread) const {
-    return {first_.size() * thread / settings_.threads, first_.size() * (thread + 1) / settings_.threads};
+    return {next_.size() * thread / settings_.threads, next_.size() * (thread + 1) / settings_.threads};
   }
 
   const Settings settings_;
   const Batch batch_;
   const nn::Model model_;
   const Layout layout_;
-  const std::vector<float> first_;
   std::vector<float> parameters_, next_, state_;
   std::vector<Part> parts_;
 };
-
-std::string peak_memory() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::to_string(std::stoul(line.substr(6)) / 1024);
-  }
-  refuse("/proc/self/status has no VmHWM line");
-}
 
 std::string answer(Trainer& trainer, const std::string& command, const std::string& argument) {
   if (command == "about") return trainer.about();
   if (command == "losses") return trainer.losses(std::stoi(argument));
   if (command == "measure") return std::to_string(trainer.rate(std::stod(argument)));
   if (command == "peak") return std::to_string(bench::fma_gigaflops(std::stod(argument)));
-  if (command == "memory") return peak_memory();
+  if (command == "memory") return trainer.peak_memory();
   if (command != "save") refuse("unknown command \"" + command + "\"");
   trainer.save(argument);
   return argument;

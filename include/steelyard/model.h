@@ -140,6 +140,9 @@ class Model : public Builder<Model, Model&> {
   Model& normalize_shares(std::uint32_t most);
   // Sets the precision of matrix products (device_kind.h).
   Model& multiply_in(Precision precision) { return precision_ = precision, *this; }
+  // Networks keep only some activations from forward to backward, and compute the others again: less memory,
+  // more time, the same bits.
+  Model& recompute_activations(bool on = true) { return recomputes_ = on, *this; }
 
   // Adds an op that reads these nodes, for programs that choose ops at run time; returns its node.
   std::uint32_t add(std::string name, OpKind kind, std::vector<std::uint32_t> inputs);
@@ -167,6 +170,7 @@ class Model : public Builder<Model, Model&> {
   [[nodiscard]] std::uint32_t micro_batch() const { return micro_batch_; }
   [[nodiscard]] bool normalizes_shares() const { return normalizes_shares_; }
   [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] bool recomputes_activations() const { return recomputes_; }
   // In topological order: node 0 is the input, the last one the output.
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -190,7 +194,7 @@ class Model : public Builder<Model, Model&> {
   double smoothing_ = 0;
   std::uint32_t micro_batch_;
   Precision precision_ = Precision::float32;
-  bool sharing_ = false, normalizes_shares_ = false;
+  bool sharing_ = false, normalizes_shares_ = false, recomputes_ = false;
   std::vector<Node> nodes_;
   std::vector<Tensor> tensors_;  // in the order of the graph
   std::uint64_t parameters_ = 0;

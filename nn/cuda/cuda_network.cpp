@@ -278,17 +278,13 @@ class Network::Impl {
   }
 
   void backward(const Pass& pass, const Variant& variant) {
-    for (std::size_t i = plan_.steps.size(); i-- > 0;) {
-      const Step& step = plan_.steps[i];
-      if (!step.learns) continue;
-      calls_.backward(buffers(), pass, step, !variant.first,
-                      [&](std::uint64_t size, Storage storage, const float* from, float* to) {
-                        if (storage == Storage::float32) return add_up(compute_, size, from, to);
-                        add_up(compute_, size, reinterpret_cast<const Bf16*>(from),
-                               reinterpret_cast<Bf16*>(to));
-                      });
+    const auto add = [&](std::uint64_t size, Storage storage, const float* from, float* to) {
+      if (storage == Storage::float32) return add_up(compute_, size, from, to);
+      add_up(compute_, size, reinterpret_cast<const Bf16*>(from), reinterpret_cast<Bf16*>(to));
+    };
+    calls_.backward(buffers(), pass, !variant.first, add, [&](std::uint32_t i) {
       if (variant.last) exchange_.give(i);
-    }
+    });
   }
 
   [[nodiscard]] PlanBuffers buffers() const {

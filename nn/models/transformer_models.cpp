@@ -113,16 +113,12 @@ Model albert(Shape input, std::uint32_t classes, const Options& options) {
   return model.compute_at_once(4);
 }
 
-// Radford et al., "Language models are unsupervised multitask learners" (2019): a decoder over bytes,
-// pre-norm. Each token's label is the byte after it.
-Model gpt(Shape input, std::uint32_t classes, const Options& options) {
+// Radford et al., "Language models are unsupervised multitask learners" (2019): blocks of a decoder,
+// pre-norm. Each token's label is the token after it.
+Value decoder(Value x, Activation::Kind activation, const Options& options) {
   const auto width = static_cast<std::uint32_t>(options.whole("width"));
   const auto layers = static_cast<std::uint32_t>(options.whole("layers"));
   const TokenLinear into{.outputs = width, .init = Init::small, .scale = 1 / std::sqrt(2.0 * layers)};
-  Model model(input, classes);
-  Value x = model.input_value()
-                .embedding("transformer.wte", {classes, width})
-                .position_embedding("transformer.wpe");
   for (std::uint32_t i = 0; i < layers; ++i) {
     const std::string name = "transformer.h." + std::to_string(i);
     Value y = x.layer_norm(name + ".ln_1")
@@ -132,13 +128,37 @@ Model gpt(Shape input, std::uint32_t classes, const Options& options) {
     x = y.add(x);
     y = x.layer_norm(name + ".ln_2")
             .token_linear(name + ".mlp.c_fc", {.outputs = 4 * width, .init = Init::small})
-            .gelu()
+            .activation(activation)
             .token_linear(name + ".mlp.c_proj", into);
     x = y.add(x);
   }
-  x.layer_norm("transformer.ln_f")
+  return x.layer_norm("transformer.ln_f");
+}
+
+// Over bytes.
+Model gpt(Shape input, std::uint32_t classes, const Options& options) {
+  const auto width = static_cast<std::uint32_t>(options.whole("width"));
+  Model model(input, classes);
+  const Value x = model.input_value()
+                      .embedding("transformer.wte", {classes, width})
+                      .position_embedding("transformer.wpe");
+  decoder(x, Activation::Kind::gelu, options)
       .token_linear("lm_head", {.outputs = classes, .bias = false, .init = Init::small});
   return model.compute_at_once(8);
+}
+
+// In its smallest published size, with its details: the head's weights are the embedding's, and there are
+// 1024 positions, of which a sample may use fewer.
+Model gpt2(Shape input, std::uint32_t classes, const Options& options) {
+  const auto width = static_cast<std::uint32_t>(options.whole("width"));
+  Model model(input, classes);
+  const Value x = model.input_value()
+                      .embedding("transformer.wte", {classes, width})
+                      .position_embedding("transformer.wpe", {.rows = 1024});
+  Value last = decoder(x, Activation::Kind::gelu_tanh, options);
+  model.share_parameters();
+  last.token_linear("transformer.wte", {.outputs = classes, .bias = false, .init = Init::small});
+  return model.compute_at_once(4);
 }
 
 std::vector<Option> sizes(std::uint64_t width, std::uint64_t layers, std::uint64_t heads) {
@@ -168,7 +188,9 @@ ModelTable transformer_models_rows() {
            albert,
            "an encoder for text with twelve layers of shared weights (Lan 2020)",
            {vocabulary(30000)}},
-          {"gpt", gpt, "a decoder that predicts the next byte (Radford 2019)", sizes(384, 6, 6)}};
+          {"gpt", gpt, "a decoder that predicts the next byte (Radford 2019)", sizes(384, 6, 6)},
+          {"gpt2", gpt2, "GPT-2 small: the next of up to 1024 tokens, with tied embeddings (Radford 2019)",
+           sizes(768, 12, 12)}};
 }
 
 }  // namespace steelyard::nn

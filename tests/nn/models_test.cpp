@@ -42,7 +42,8 @@ const bool published = publish({{"softmax", {28, 28, 1}, 10, 7'850},
                                 {"vit_b16", {224, 224, 3}, 1000, 86'567'656},
                                 {"transformer", {1, 64, 1}, 10, 3'433'994},
                                 {"albert", {1, 128, 1}, 2, 11'685'122},
-                                {"gpt", {1, 256, 1}, 256, 10'942'464}});
+                                {"gpt", {1, 256, 1}, 256, 10'942'464},
+                                {"gpt2", {1, 256, 1}, 50257, 124'439'808}});
 
 TEST(Models, HaveThePublishedSizes) {
   for (const Published& row : published_models()) {

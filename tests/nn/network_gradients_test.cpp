@@ -126,7 +126,8 @@ TEST(NetworkGradients, SplitsChangeNothingInBuiltInModels) {
                                                               {"vit", {{8, 8, 3}, 3, {}}},
                                                               {"transformer", {{1, 6, 1}, 3, {}}},
                                                               {"albert", {{1, 3, 1}, 3, {}}},
-                                                              {"gpt", {{1, 8, 1}, 256, {{"width", "24"}}}}};
+                                                              {"gpt", {{1, 8, 1}, 256, {{"width", "24"}}}},
+                                                              {"gpt2", {{1, 8, 1}, 50, {{"width", "24"}}}}};
   for (const auto& [name, options] : all) {
     SCOPED_TRACE(name);
     const Model model = make_model(name, options);

@@ -35,7 +35,7 @@ std::unique_ptr<Engine> engine_of(const nn::Model& model, const Computing& compu
 
 Workload model_workload(nn::Model model, DataSets data, const Computing& computing) {
   model.check();
-  model.multiply_in(computing.precision);
+  model.multiply_in(computing.precision).recompute_activations(computing.recompute);
   const DataSet& train = *data.train;
   if ((train.targets() > 0) != takes_targets(model.loss())) {
     const std::string word = "loss = \"" + nn::word_of(model.loss()) + "\" ";

@@ -14,6 +14,7 @@ struct Computing {
   Precision precision = Precision::float32;
   std::uint64_t max_batch = 0;  // most samples of a share; 0: no limit
   std::uint64_t reserved = 0;   // bytes of the device's memory that stay free for shards
+  bool recompute = false;       // activations, in backward (nn/recomputation.h)
 };
 
 // Throws Failure (configuration) if the model does not fit the data.

@@ -109,6 +109,7 @@ void take_job(ReportedRun& run) try {
                              {"samples that fit", it.max_batch > 0 ? std::to_string(it.max_batch) : ""},
                              {"precision", unless(it.precision, "float32")},
                              {"background", it.background ? "yes" : ""},
+                             {"activations computed again", it.recompute ? "yes" : ""},
                              {"simulated slowdown", unless(it.simulate_slowdown, "1")},
                              {"simulated CPU share", unless(it.simulate_cpu_share, "1")}};
   }

@@ -60,4 +60,5 @@ PEERS = {
     'transformer': Peer(transformer.Transformer, (64,), 10, 3_433_994, 16, tokens=1000),
     'albert': Peer(albert.Albert, (128,), 2, 11_685_122, 4, tokens=30000),
     'gpt': Peer(gpt.Gpt, (256,), 256, 10_942_464, 4, tokens=256),
+    'gpt2': Peer(gpt.gpt2, (256,), 50257, 124_439_808, 4, tokens=50257),
 }

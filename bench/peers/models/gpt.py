@@ -1,7 +1,10 @@
-"""A decoder like GPT-2 (Radford et al. 2019), over bytes: learned positions, layer norm before each branch, an untied
-head. Names as in Karpathy's nanoGPT; biases everywhere except in the head, exact GELU, no dropout.
+"""GPT-2 (Radford et al. 2019): learned positions, layer norm before each branch. Names as in Karpathy's nanoGPT; biases
+everywhere except in the head, no dropout.
 
-Takes [batch][position] bytes and returns scores [batch][position][256] of the next byte.
+gpt is a small one over bytes, with a head of its own and exact GELU. gpt2 is the smallest published size: its head has
+the weights of the embedding, and GELU is approximated by tanh.
+
+Takes [batch][position] tokens and returns scores [batch][position][token] of the next one.
 """
 import math
 
@@ -24,22 +27,23 @@ class Attention(nn.Module):
 
 
 class Mlp(nn.Module):
-    def __init__(self, width):
+    def __init__(self, width, gelu):
         super().__init__()
+        self.gelu = gelu
         self.c_fc = nn.Linear(width, 4 * width)
         self.c_proj = nn.Linear(4 * width, width)
 
     def forward(self, x):
-        return self.c_proj(F.gelu(self.c_fc(x)))
+        return self.c_proj(F.gelu(self.c_fc(x), approximate=self.gelu))
 
 
 class Block(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, gelu):
         super().__init__()
         self.ln_1 = nn.LayerNorm(width)
         self.attn = Attention(width, heads)
         self.ln_2 = nn.LayerNorm(width)
-        self.mlp = Mlp(width)
+        self.mlp = Mlp(width, gelu)
 
     def forward(self, x):
         x = x + self.attn(self.ln_1(x))
@@ -47,12 +51,12 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    def __init__(self, vocabulary=256, length=256, depth=6, width=384, heads=6):
+    def __init__(self, vocabulary=256, length=256, depth=6, width=384, heads=6, tied=False, gelu='none'):
         super().__init__()
         self.transformer = nn.ModuleDict(
             dict(wte=nn.Embedding(vocabulary, width), wpe=nn.Embedding(length, width),
-                 h=nn.ModuleList(Block(width, heads) for _ in range(depth)), ln_f=nn.LayerNorm(width)))
-        self.lm_head = nn.Linear(width, vocabulary, bias=False)
+                 h=nn.ModuleList(Block(width, heads, gelu) for _ in range(depth)), ln_f=nn.LayerNorm(width)))
+        self.lm_head = None if tied else nn.Linear(width, vocabulary, bias=False)
         for name, tensor in self.named_parameters():
             if name.endswith('.bias'):
                 nn.init.zeros_(tensor)
@@ -65,4 +69,9 @@ class Gpt(nn.Module):
         x = its.wte(tokens) + its.wpe(torch.arange(tokens.shape[1], device=tokens.device))
         for block in its.h:
             x = block(x)
-        return self.lm_head(its.ln_f(x))
+        x = its.ln_f(x)
+        return F.linear(x, its.wte.weight) if self.lm_head is None else self.lm_head(x)
+
+
+def gpt2():
+    return Gpt(vocabulary=50257, length=1024, depth=12, width=768, heads=12, tied=True, gelu='tanh')

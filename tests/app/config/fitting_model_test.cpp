@@ -73,7 +73,7 @@ TEST(FittingModel, ALayerOfTheJobFileThatDoesNotFitIsNamed) {
 }
 
 TEST(FittingModel, ModelsForTextsNeedTexts) {
-  for (const char* model : {"gpt", "albert", "transformer"})
+  for (const char* model : {"gpt", "gpt2", "albert", "transformer"})
     EXPECT_THAT(refusal(model, Blank({1, 1, 3})), HasSubstr("needs texts (data set 'bytes')")) << model;
 }
 

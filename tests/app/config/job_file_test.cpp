@@ -319,7 +319,8 @@ TEST(JobFile, GoldenUnknownNames) {
   EXPECT_EQ(refusal("lr = 1\n" + one_worker), "j.toml:1:1: unknown key \"lr\"; put it under [train]");
   EXPECT_EQ(refusal("[[worker]]\nname = \"a\"\ntreads = 2\n"),
             "j.toml:3:1: unknown key \"treads\" in [[worker]]; did you mean \"threads\"? (valid: name, "
-            "simulate_slowdown, simulate_cpu_share, device, max_batch, threads, background, precision)");
+            "simulate_slowdown, simulate_cpu_share, device, max_batch, threads, background, precision, "
+            "recompute)");
 }
 
 TEST(JobFile, FormerNamesAreStillReadWithANotice) {

@@ -53,7 +53,7 @@ TEST(JobPrecision, IsOneOfThree) {
 TEST(JobThrottle, ReadsBackTheSame) {
   for (const char* keys : {"simulate_slowdown = 2", "simulate_slowdown = 1e2", "simulate_slowdown = \" 3 \"",
                            "simulate_cpu_share = \"1, 0.4@10, again@20\"", "simulate_cpu_share = 0.25",
-                           "threads = 4", "threads = \"auto\"", "precision = \"bf16\""}) {
+                           "threads = 4", "threads = \"auto\"", "precision = \"bf16\"", "recompute = true"}) {
     const JobFile file = parse_job("[[worker]]\n" + std::string(keys) + "\n", "j.toml");
     const JobFile again = parse_job(file.resolved, "again");
     EXPECT_EQ(again.resolved, file.resolved) << keys;
@@ -62,6 +62,7 @@ TEST(JobThrottle, ReadsBackTheSame) {
         << keys;
     EXPECT_EQ(again.worker_specs.at(0).threads, file.worker_specs.at(0).threads) << keys;
     EXPECT_EQ(again.worker_specs.at(0).precision, file.worker_specs.at(0).precision) << keys;
+    EXPECT_EQ(again.worker_specs.at(0).recompute, file.worker_specs.at(0).recompute) << keys;
   }
 }
 

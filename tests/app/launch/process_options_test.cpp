@@ -32,8 +32,8 @@ void expect_same_arguments(const Options& options) {
 TEST(ProcessOptions, WorkerOptionsReadBackTheSame) {
   WorkerOptions given;
   given.scheduler = "10.0.0.1:7070";
-  given.spec = {"ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", true,
-                "bf16"};
+  given.spec = {
+      "ada", "2, 6@10, again@20", "0.25", "cuda:3", 9'223'372'036'854'775'807U, "auto-2", true, "bf16", true};
   given.data_options = {"dir=/a b", "-x=$HOME", "name="};
   given.shards = 2;
   given.listen = "0.0.0.0:*";
@@ -52,6 +52,7 @@ TEST(ProcessOptions, WorkerOptionsReadBackTheSame) {
   EXPECT_EQ(got.spec.max_batch, given.spec.max_batch);
   EXPECT_EQ(got.spec.threads, "auto-2");
   EXPECT_EQ(got.spec.precision, "bf16");
+  EXPECT_TRUE(got.spec.recompute);
   EXPECT_EQ(got.data_options, given.data_options);
   EXPECT_EQ(got.shards, 2U);
   EXPECT_EQ(got.listen, "0.0.0.0:*");

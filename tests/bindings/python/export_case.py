@@ -38,8 +38,9 @@ MODELS = {
     'transformer': ((1, 12, 1), 4, 'vocabulary = 50\nwidth = 32\n'),
     'albert': ((1, 12, 1), 4, 'vocabulary = 50\n'),
     'gpt': ((1, 12, 1), 50, 'width = 48\nlayers = 2\n'),
+    'gpt2': ((1, 12, 1), 50, 'width = 48\nlayers = 2\n'),
 }
-TOKENS = {'transformer', 'albert', 'gpt'}
+TOKENS = {'transformer', 'albert', 'gpt', 'gpt2'}
 # Minutes in all: only with STEELYARD_LARGE_MODELS, which the tests with packages from PyPI set.
 LARGE = {'resnet18', 'resnet101', 'densenet121', 'efficientnet_b0', 'efficientnet_b1', 'inception_v3', 'vit_b16', 'albert'}
 # A model of the job file: every op that no built-in model has, and a branch.

@@ -411,7 +411,8 @@ const std::vector<Tried>& small_models() {
                                       {"resnet20", {{8, 8, 3}, 3, {}}, 8, true},
                                       {"vit", {{8, 8, 3}, 3, {}}, 4},
                                       {"transformer", {{1, 6, 1}, 3, {}}, 4},
-                                      {"gpt", {{1, 8, 1}, 256, {{"width", "24"}}}, 2}};
+                                      {"gpt", {{1, 8, 1}, 256, {{"width", "24"}}}, 2},
+                                      {"gpt2", {{1, 8, 1}, 50, {{"width", "24"}, {"layers", "2"}}}, 2}};
   return all;
 }
 const std::vector<Tried>& large_models() {

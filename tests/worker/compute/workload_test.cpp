@@ -77,6 +77,16 @@ TEST(Workload, LossAndDataHaveTheSameKindOfLabels) {
                         "\"cross_entropy\" takes classes"));
 }
 
+TEST(Workload, ActivationsThatAreComputedAgainNeedNoMemory) {
+  nn::Model deep({1, 1, 2}, 3);
+  for (int i = 0; i < 12; ++i) deep.linear("layer" + std::to_string(i), 256).gelu();
+  deep.linear("out", 3);
+  const auto bytes = [&](bool recompute) {
+    return model_workload(deep, numbers(), {.recompute = recompute}).make_engine()->bytes();
+  };
+  EXPECT_LT(bytes(true), bytes(false));
+}
+
 TEST(Workload, MustMatchTheJob) {
   const Workload workload = model_workload(model(), numbers());
   Job job;

@@ -197,7 +197,7 @@ class Network::Impl {
     begun_ = false;
   }
 
-  Sums finish_there(const GradientThere& gradient) {
+  Sums finish_there(const DeviceGradient& gradient) {
     if (first_) abandon();
     if (first_) return {};
     compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
@@ -397,7 +397,7 @@ Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
 
 bool Network::has_here(std::span<const Placed> parameters) const { return impl_->has_here(parameters); }
 void Network::begin_there(std::span<const Placed> parameters) { impl_->begin_there(parameters); }
-Sums Network::finish_there(const GradientThere& gradient) { return impl_->finish_there(gradient); }
+Sums Network::finish_there(const DeviceGradient& gradient) { return impl_->finish_there(gradient); }
 
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "core/layout.h"
+#include "core/device_gradient.h"
 #include "nn/cuda_devices.h"
 #include "nn/loss.h"
 #include "nn/network.h"
@@ -110,15 +110,8 @@ class Network {
   [[nodiscard]] bool has_here(std::span<const Placed> parameters) const;
   // Those on other devices and on the host are copied, for all calls up to finish_there().
   void begin_there(std::span<const Placed> parameters);
-  // A gradient that stays on the device. `slices` divide it; copies on the host, if one is requested,
-  // are made in `host`.
-  struct GradientThere {
-    std::span<const Slice> slices;
-    std::shared_ptr<FlatPool> host;
-    std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;  // by slice
-  };
-  // As finish(). `on_final` gets the whole gradient, once the work is done. Empty after evaluate().
-  Sums finish_there(const GradientThere& gradient);
+  // As finish(). The whole gradient is handed over, once the work is done. Empty after evaluate().
+  Sums finish_there(const DeviceGradient& gradient);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory
   // The implementation of each step, as "conv1: cudnn".

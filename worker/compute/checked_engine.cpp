@@ -148,7 +148,8 @@ nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& sample
                        [&](Samples& all) { return engine_->train(parameters, all, gradient, on_final); });
 }
 
-nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) {
+nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples,
+                                    const DeviceGradient& gradient) {
   return train_checked(
       [&] { return parameters.floats(); }, samples,
       [&](Samples& all) { return engine_->device_trainer()->train_there(parameters, all, gradient); });

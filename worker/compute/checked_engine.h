@@ -71,7 +71,7 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
   [[nodiscard]] bool has_here(const Blob& parameters) const override {
     return engine_->device_trainer()->has_here(parameters);
   }
-  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override;
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const DeviceGradient& gradient) override;
   nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
     return engine_->device_trainer()->evaluate_there(parameters, samples);
   }

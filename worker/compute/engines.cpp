@@ -97,7 +97,7 @@ class CudaEngine final : public Engine, public DeviceTrainer {
   [[nodiscard]] bool has_here(const Blob& parameters) const override {
     return parameters.device() && network_.has_here(placed(parameters));
   }
-  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override {
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const DeviceGradient& gradient) override {
     const AtEnd end(network_);
     network_.begin_there(placed(parameters));
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());

@@ -44,7 +44,7 @@ void Network::evaluate(const MicroBatch&) { refuse(); }
 Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
 bool Network::has_here(std::span<const Placed>) const { refuse(); }
 void Network::begin_there(std::span<const Placed>) { refuse(); }
-Sums Network::finish_there(const GradientThere&) { refuse(); }
+Sums Network::finish_there(const DeviceGradient&) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }

@@ -165,6 +165,11 @@ class Network::Impl {
     last_ = last_ || last;
   }
 
+  double sum_of_squares(std::span<const Interval> ranges) {
+    CHECK(stepping_ && last_, "the norm of a gradient that was not computed");
+    return steps_->sum_of_squares(ranges, exchange_.gradient());
+  }
+
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
     if (first_) abandon();  // no micro-batch
     if (first_) return {};
@@ -366,6 +371,7 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
       }
       size /= 2;
     }
+double Network::sum_of_squares(std::span<const Interval> ranges) { return impl_->sum_of_squares(ranges); }
   }
 }
 Network::~Network() = default;

@@ -80,7 +80,7 @@ class Network {
   //   network.begin_steps(parameters, moved);
   //   for (each step) {
   //     for (...) network.train(batch, is_last);
-  //     sums += network.finish_gradient();  // waits
+  //     sums += network.finish_gradient();  // waits; then sum_of_squares(), if it is needed
   //     network.step(ranges, first);        // returns before the work is done
   //   }
   //   network.finish_steps(moved, on_final);  // waits
@@ -95,6 +95,8 @@ class Network {
   // As finish(), for the distance moved.
   void finish_steps(std::span<float> moved, const FinalRange& on_final);
 
+  // Of the gradient: sum_of_squares_in(), with the same bits (nn/optimizer/clipping.h). Waits.
+  double sum_of_squares(std::span<const Interval> ranges);
   // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
   // caller is in use; no effect after finish().
   void abandon();

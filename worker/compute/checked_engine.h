@@ -105,6 +105,7 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
     void step(std::span<const nn::LocalRange> ranges, bool first) override { its().step(ranges, first); }
     void finish(std::span<float> moved, const FinalRange& on_final) override {
       its().finish(moved, on_final);
+    double sum_of_squares(std::span<const Interval> ranges) override { return its().sum_of_squares(ranges); }
     }
     void end() override { its().end(); }
 

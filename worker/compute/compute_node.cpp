@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/processor.h"
 #include "nn/cuda/runtime.h"
-#include "nn/optimizer/vector.h"
+#include "nn/optimizer/clipping.h"
 #include "protocol/sync_mode.h"
 #include "protocol/uncounted.h"
 #include "worker/compute/device_trainer.h"
@@ -37,11 +37,12 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
 
 // Clips the mean of a gradient of this weight to the length `longest`.
 void shorten(const Layout& layout, std::span<float> gradient, double weight, double longest) {
-  const auto factor = static_cast<float>(nn::clipping(layout, gradient, weight, longest));
+  const std::vector<Interval> ranges = nn::stepped_ranges(layout);
+  const double squares = nn::sum_of_squares_in(ranges, gradient);
+  const auto factor = static_cast<float>(nn::clipping(squares, weight, longest));
   if (factor == 1) return;
-  for (const Range& range : layout.ranges) {
-    if (range.rule != Rule::step) continue;
-    for (float& value : gradient.subspan(range.begin, range.end - range.begin)) value *= factor;
+  for (const Interval& range : ranges) {
+    for (float& value : gradient.subspan(range.begin, range.size())) value *= factor;
   }
 }
 

@@ -170,6 +170,9 @@ class CudaEngine final : public Engine, public DeviceTrainer {
     nn::cuda::Network& network_;
   };
 
+    double sum_of_squares(std::span<const Interval> ranges) override {
+      return network_.sum_of_squares(ranges);
+    }
   static constexpr Duration reading_age = std::chrono::milliseconds(100);
 
   const nn::cuda::ChosenNetwork chosen_;

@@ -45,6 +45,7 @@ Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
 bool Network::has_here(std::span<const Placed>) const { refuse(); }
 void Network::begin_there(std::span<const Placed>) { refuse(); }
 Sums Network::finish_there(const DeviceGradient&) { refuse(); }
+double Network::sum_of_squares(std::span<const Interval>) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }

@@ -22,6 +22,7 @@
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
+#include "nn/cuda/zero_batch.h"
 #include "nn/network_plan.h"
 #include "nn/step_calls.h"
 
@@ -30,28 +31,6 @@ namespace {
 
 // Left free for what libraries allocate later, and for other programs on the device.
 constexpr std::uint64_t spare_bytes = 512 << 20;
-
-// A full micro-batch of zeros.
-struct Zeros {
-  Zeros(const Model& model, std::uint32_t samples)
-      : inputs(model.input().size() * samples),
-        targets(takes_targets(model.loss()) ? std::size_t{model.classes()} * samples : 0),
-        labels(std::size_t{model.labels()} * samples),
-        positions(samples) {
-    batch.inputs = inputs.data();
-    batch.labels = labels.data();
-    batch.targets = targets.empty() ? nullptr : targets.data();
-    batch.positions = positions.data();
-    batch.size = batch.count = samples;
-  }
-  Zeros(const Zeros&) = delete;
-  Zeros& operator=(const Zeros&) = delete;
-
-  std::vector<float> inputs, targets;
-  std::vector<std::uint32_t> labels;
-  std::vector<std::uint64_t> positions;
-  MicroBatch batch;
-};
 
 }  // namespace
 
@@ -92,9 +71,11 @@ class Network::Impl {
   [[nodiscard]] std::vector<std::string>& remarks() { return recordings_.remarks(); }
   [[nodiscard]] std::uint64_t bytes() const { return plan_.bytes() + exchange_.bytes() + staging_.bytes(); }
 
+  void keep(std::shared_ptr<const KeptSamples> samples) { staging_.keep(std::move(samples)); }
+
   // Trains on zeros, in all sizes, without and with a graph, so that libraries allocate, load and refuse now.
   void try_out() {
-    Zeros zeros(model_, micro_batch_);
+    ZeroBatch zeros(model_, micro_batch_);
     exchange_.bring_zeros();
     recordings_.require_memory(true);
     for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
@@ -108,7 +89,7 @@ class Network::Impl {
   }
 
   std::vector<MicroBatchTime> measure() {
-    Zeros zeros(model_, micro_batch_);
+    ZeroBatch zeros(model_, micro_batch_);
     exchange_.bring_zeros();
     exchange_.synchronize();
     std::vector<MicroBatchTime> times;
@@ -165,11 +146,6 @@ class Network::Impl {
     last_ = last_ || last;
   }
 
-  double sum_of_squares(std::span<const Interval> ranges) {
-    CHECK(stepping_ && last_, "the norm of a gradient that was not computed");
-    return steps_->sum_of_squares(ranges, exchange_.gradient());
-  }
-
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
     if (first_) abandon();  // no micro-batch
     if (first_) return {};
@@ -187,6 +163,11 @@ class Network::Impl {
     compute_.synchronize();
     first_ = true;
     return sums();
+  }
+
+  double sum_of_squares(std::span<const Interval> ranges) {
+    CHECK(stepping_ && last_, "the norm of a gradient that was not computed");
+    return steps_->sum_of_squares(ranges, exchange_.gradient());
   }
 
   void step(std::span<const LocalRange> ranges, bool first) {
@@ -371,7 +352,6 @@ Network::Network(const Model& model, unsigned index, std::uint32_t max_samples, 
       }
       size /= 2;
     }
-double Network::sum_of_squares(std::span<const Interval> ranges) { return impl_->sum_of_squares(ranges); }
   }
 }
 Network::~Network() = default;
@@ -382,6 +362,8 @@ std::vector<std::uint32_t> Network::micro_batch_sizes() const {
   return sizes;
 }
 
+void Network::keep(std::shared_ptr<const KeptSamples> samples) { impl_->keep(std::move(samples)); }
+
 void Network::begin(std::span<const float> parameters, std::span<float> gradient) {
   impl_->begin(parameters, gradient);
 }
@@ -389,6 +371,7 @@ void Network::begin_steps(std::span<const float> parameters, std::span<float> mo
   impl_->begin_steps(parameters, moved);
 }
 Sums Network::finish_gradient() { return impl_->finish_gradient(); }
+double Network::sum_of_squares(std::span<const Interval> ranges) { return impl_->sum_of_squares(ranges); }
 void Network::step(std::span<const LocalRange> ranges, bool first) { impl_->step(ranges, first); }
 void Network::finish_steps(std::span<float> moved, const FinalRange& on_final) {
   impl_->finish_steps(moved, on_final);

@@ -35,6 +35,8 @@
 
 namespace steelyard::nn::cuda {
 
+class KeptSamples;
+
 inline constexpr std::uint32_t usual_samples = 256;  // in a micro-batch
 
 struct MicroBatchTime {
@@ -58,6 +60,9 @@ class Network {
 
   // Powers of two, largest first, down to 1.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const;
+
+  // Samples for micro-batches with MicroBatch::kept.
+  void keep(std::shared_ptr<const KeptSamples> samples);
 
   // Trains on zeros, between two pieces, to measure the times of all sizes, largest first.
   std::vector<MicroBatchTime> measure();
@@ -90,13 +95,13 @@ class Network {
   void begin_steps(std::span<const float> parameters, std::span<float> moved);
   // The gradient stays on the device.
   Sums finish_gradient();
+  // Of the gradient: sum_of_squares_in(), with the same bits (nn/optimizer/clipping.h). Waits.
+  double sum_of_squares(std::span<const Interval> ranges);
   // nn/optimizer/local_step.h, with the gradient.
   void step(std::span<const LocalRange> ranges, bool first);
   // As finish(), for the distance moved.
   void finish_steps(std::span<float> moved, const FinalRange& on_final);
 
-  // Of the gradient: sum_of_squares_in(), with the same bits (nn/optimizer/clipping.h). Waits.
-  double sum_of_squares(std::span<const Interval> ranges);
   // In place of finish(): the results of the work since begin() are not needed. Waits until no memory of the
   // caller is in use; no effect after finish().
   void abandon();

@@ -60,6 +60,7 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
   [[nodiscard]] LocalTrainer* local_trainer() override {
     return engine_->local_trainer() != nullptr ? &steps_ : nullptr;
   }
@@ -82,12 +83,14 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
  private:
   // The first samples of a micro-batch, copied.
   struct KeptBatch {
-    KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count);
+    // `data`: what the engine keeps, if `from` consists of that.
+    KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count, const KeptData* data);
     KeptBatch(const KeptBatch&) = delete;
     KeptBatch& operator=(const KeptBatch&) = delete;
     std::vector<float> inputs, targets;
     std::vector<std::uint32_t> labels;
     std::vector<std::uint64_t> positions;
+    std::vector<nn::KeptSample> samples;  // that the engine keeps: the device computes with these
     nn::MicroBatch batch;
   };
   struct Comparison {
@@ -102,10 +105,10 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
     explicit Steps(CheckedEngine& engine) : engine_(engine) {}
     bool begin(std::span<const float> parameters, std::span<float> moved) override;
     nn::Sums train(Samples& samples) override;
+    double sum_of_squares(std::span<const Interval> ranges) override { return its().sum_of_squares(ranges); }
     void step(std::span<const nn::LocalRange> ranges, bool first) override { its().step(ranges, first); }
     void finish(std::span<float> moved, const FinalRange& on_final) override {
       its().finish(moved, on_final);
-    double sum_of_squares(std::span<const Interval> ranges) override { return its().sum_of_squares(ranges); }
     }
     void end() override { its().end(); }
 

@@ -22,6 +22,7 @@
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
+#include "nn/cuda/unless_lost.h"
 #include "nn/cuda/zero_batch.h"
 #include "nn/network_plan.h"
 #include "nn/step_calls.h"
@@ -62,7 +63,7 @@ class Network::Impl {
   }
 
   // No work may be running when memory is freed.
-  ~Impl() { synchronize_if_it_works(); }
+  ~Impl() { synchronize_unless_lost(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -132,7 +133,7 @@ class Network::Impl {
   }
 
   void abandon() {
-    if (std::exchange(begun_, false)) synchronize_if_it_works();
+    if (std::exchange(begun_, false)) synchronize_unless_lost();
   }
 
   void add(const MicroBatch& batch, bool training, bool last) {
@@ -210,12 +211,11 @@ class Network::Impl {
     return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
   }
 
-  void synchronize_if_it_works() {
-    try {
+  void synchronize_unless_lost() {
+    unless_lost([this] {
       staging_.synchronize();
       synchronize();
-    } catch (const std::exception&) {  // the device is lost, and its work with it
-    }
+    });
   }
   void synchronize() {
     compute_.synchronize();

@@ -13,12 +13,12 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/buckets.h"
 #include "nn/cuda/context.h"
-#include "nn/cuda/cuda_loss.h"
 #include "nn/cuda/device_values.h"
 #include "nn/cuda/exchange.h"
 #include "nn/cuda/implementation_list.h"
 #include "nn/cuda/kept_gradient.h"
 #include "nn/cuda/local_step.h"
+#include "nn/cuda/loss_total.h"
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
@@ -52,9 +52,7 @@ class Network::Impl {
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         exchange_(model, plan_, compute_, bucket_floats(model.parameters())),
-        loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
-        sums_(1),
-        pinned_sums_(1),
+        loss_(model, micro_batch),
         recordings_(compute_) {
     if (!refused.empty()) {
       recordings_.remarks().push_back("all convolutions are computed by our own kernels, and slower: " +
@@ -150,20 +148,20 @@ class Network::Impl {
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
     if (first_) abandon();  // no micro-batch
     if (first_) return {};
-    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    loss_.bring_back(compute_);
     if (trained_ && !last_) exchange_.take_back(exchange_.gradient());  // cut behind its last micro-batch
     if (trained_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
     begun_ = false;
-    return sums();
+    return loss_.sums();
   }
 
   Sums finish_gradient() {
     if (first_) return {};
-    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    loss_.bring_back(compute_);
     compute_.synchronize();
     first_ = true;
-    return sums();
+    return loss_.sums();
   }
 
   double sum_of_squares(std::span<const Interval> ranges) {
@@ -187,7 +185,7 @@ class Network::Impl {
   Sums finish_there(const DeviceGradient& gradient) {
     if (first_) abandon();
     if (first_) return {};
-    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    loss_.bring_back(compute_);
     std::vector<std::shared_ptr<const DeviceValues>> values;
     if (trained_) {
       if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
@@ -196,21 +194,10 @@ class Network::Impl {
     synchronize();
     begun_ = false;
     if (trained_) gradient.on_final(std::move(values));
-    return sums();
+    return loss_.sums();
   }
 
  private:
-  // The sums over all micro-batches, whose work is done.
-  [[nodiscard]] Sums sums() const {
-    const LossSums& sums = *pinned_sums_.data();
-    if (sums.no_class > 0) {
-      throw Failure(ExitCode::configuration,
-                    std::to_string(sums.no_class) + " labels are not classes of the model, which has " +
-                        std::to_string(model_.classes()) + ": make the model for this data set");
-    }
-    return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
-  }
-
   void synchronize_unless_lost() {
     unless_lost([this] {
       staging_.synchronize();
@@ -231,10 +218,6 @@ class Network::Impl {
             storage_of(model_.precision()),
             [this](const OpPlace& place) { return make_cast(place, context_); }};
   }
-  [[nodiscard]] LossOptions loss_options() const {
-    return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
-  }
-
   // The samples of the second are copied while the first is computed.
   double seconds_of_two(const MicroBatch& batch) {
     const Time begin = steady_now();
@@ -247,12 +230,11 @@ class Network::Impl {
   void issue(const Variant& variant) {
     const MicroBatch constants{.size = variant.size, .count = UINT32_MAX};
     const Pass pass{constants, variant.training};
-    if (variant.first) compute_.fill_zero(sums_.data(), sizeof(LossSums));
+    if (variant.first) loss_.clear(compute_);
     forward(pass, variant);
     const PlannedValue& scores = plan_.values[plan_.steps.back().output];
-    add_loss(context_, loss_options(), variant.size, arena_.data() + scores.place,
-             variant.training ? arena_.data() + scores.gradient : nullptr, sums_.data(),
-             loss_workspace_.data());
+    loss_.add(context_, variant.size, arena_.data() + scores.place,
+              variant.training ? arena_.data() + scores.gradient : nullptr);
     if (variant.training) backward(pass, variant);
   }
 
@@ -291,9 +273,7 @@ class Network::Impl {
   const Plan plan_;
   DeviceArray<float> arena_;
   Exchange exchange_;
-  DeviceArray<float> loss_workspace_;
-  DeviceArray<LossSums> sums_;
-  PinnedArray<LossSums> pinned_sums_;
+  LossTotal loss_;
   Recordings recordings_;
   std::optional<KeptGradient> kept_;  // since the first gradient that stayed here
   std::optional<LocalSteps> steps_;   // since the first ones

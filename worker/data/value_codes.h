@@ -23,20 +23,15 @@ class ValueCodes {
   [[nodiscard]] std::vector<float> table() const;
 
  private:
-  // Open addressing. Half of it stays empty.
-  static constexpr std::uint32_t places = 2 * most;
-  struct Place {
-    std::uint32_t bits = 0;
-    std::uint16_t code = none;
-  };
+  // A hash table for each channel, of codes, with open addressing. Nearly all of it stays empty, so that most
+  // numbers are found at their first place.
+  static constexpr std::uint32_t places = 8 * most;
   static constexpr std::uint16_t none = most;
 
-  // Its place, or that where it belongs.
-  static Place& find(std::uint32_t bits, Place* channel);
-
   std::uint32_t channels_;
-  std::vector<Place> places_;                      // of each channel
-  std::vector<std::vector<std::uint32_t>> known_;  // bits by code, of each channel
+  std::vector<std::uint16_t> codes_;  // `places` of each channel
+  std::vector<std::uint32_t> bits_;   // `most` of each channel, by code
+  std::vector<std::uint32_t> known_;  // numbers of each channel
 };
 
 }  // namespace steelyard

@@ -107,7 +107,7 @@ TEST_F(KeptFeedTest, CancelledRequestsAndClosedFeedsGiveNothing) {
   EXPECT_EQ(feed.next(request), nullptr);
 }
 
-TEST(KeptFeedDeathTest, PositionsMustLieInTheSet) {
+TEST(KeptFeedRequests, PositionsMustLieInTheSet) {
   const DataSets sets = byte_pictures(200, 50);
   const KeptData kept(sets, std::vector<std::uint32_t>(250), {});
   KeptFeed feed(kept, sets, 7, sizes, 2);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "nn/cuda/array_kernels.h"
 #include "nn/cuda/optimizer_kernels.h"
 #include "nn/cuda/unless_lost.h"
 
@@ -116,7 +117,7 @@ void DeviceArithmetic::add(std::span<float> into, std::span<const float> x) { su
 
 void DeviceArithmetic::sum(std::span<float> into, std::span<const float> x, std::span<const float> y) {
   CHECK(into.size() == x.size() && x.size() == y.size(), "a sum of slices of unequal length");
-  add_slices(shard_->stream(), into.size(), into.data(), x.data(), y.data());
+  add_arrays<float>(shard_->stream(), into.size(), x.data(), y.data(), into.data());
 }
 
 void DeviceArithmetic::add_squares(std::span<const float> x, SquareSum& to) {

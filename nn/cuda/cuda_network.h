@@ -95,7 +95,7 @@ class Network {
   void begin_steps(std::span<const float> parameters, std::span<float> moved);
   // The gradient stays on the device.
   Sums finish_gradient();
-  // Of the gradient: sum_of_squares_in(), with the same bits (nn/optimizer/clipping.h). Waits.
+  // Computes sum_of_squares_in() of the gradient, with the same bits (nn/optimizer/clipping.h). Waits.
   double sum_of_squares(std::span<const Interval> ranges);
   // nn/optimizer/local_step.h, with the gradient.
   void step(std::span<const LocalRange> ranges, bool first);

@@ -1,8 +1,8 @@
 // Clipping of gradients by workers: of the steps that they make themselves, or of pieces.
 //
-// The norm is of the ranges that are stepped; the others hold no gradient. Squares are summed in an order that
-// lets a device sum many parts at once (nn/cuda/local_step.h), with the same bits: each range is divided into
-// parts of norm_part floats, the last of which may be shorter; each part is a SquareSum of its own
+// The norm is of the ranges that are stepped; the others hold no gradient. Squares are summed in an order
+// that lets a device sum many parts at once (nn/cuda/local_step.h), with the same bits: each range is divided
+// into parts of norm_part floats, the last of which may be shorter; each part is a SquareSum of its own
 // (nn/optimizer/vector.h); and their totals are added in order.
 #pragma once
 

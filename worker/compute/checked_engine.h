@@ -16,8 +16,9 @@
 //
 // The CPU computes on a thread of its own while pieces go on, with copies; the engine computes before the
 // first micro-batch of the piece is asked for. So the time of a piece includes no part of a check but the
-// copy of some samples. (With local steps on the host it includes the engine's part.) Samples that the engine
-// keeps on its device are read again for the CPU, so that errors in the memory that keeps them are found, too.
+// copy of some samples. (With local steps on the host it includes the engine's part.) Samples that the
+// engine keeps on its device are read again for the CPU, so that errors in the memory that keeps them are
+// found, too.
 #pragma once
 
 #include <steelyard/engine.h>

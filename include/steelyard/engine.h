@@ -74,6 +74,7 @@ class Stepper {
 };
 
 class DeviceTrainer;
+class KeptData;
 class LocalTrainer;
 
 class Engine {
@@ -126,6 +127,10 @@ class Engine {
   // For Steelyard's own engines of devices that can also host a shard: how they train without copies to the
   // host. Null for all others. Owned by the engine.
   [[nodiscard]] virtual DeviceTrainer* device_trainer() { return nullptr; }
+
+  // For Steelyard's own engines of devices that keep the samples of the job's data sets there: what they
+  // keep. They also take micro-batches with inputs. Null for all others. Owned by the engine.
+  [[nodiscard]] virtual const KeptData* kept_data() const { return nullptr; }
 };
 
 // The training task of a job: parameters, the engine that computes with them, and the data.

@@ -12,6 +12,15 @@ inline constexpr std::uint32_t largest_micro_batch = micro_batch_sizes.front();
 // With batch norm over whole shares, a micro-batch has any size up to this.
 inline constexpr std::uint32_t largest_share = 4096;
 
+// A sample that an engine keeps on its device (Engine::kept_data()), and the window of it that is shown: this
+// many pixels further down and to the right, both of either sign, and mirrored left and right after that.
+struct KeptSample {
+  std::uint32_t index = 0;  // among those kept
+  std::int16_t down = 0, right = 0;
+  bool flipped = false;
+  friend bool operator==(const KeptSample&, const KeptSample&) = default;
+};
+
 struct MicroBatch {
   // Pointers are not owned. `size` samples of the model's input shape, contiguous.
   const float* inputs = nullptr;
@@ -22,6 +31,8 @@ struct MicroBatch {
   std::uint64_t seed = 0;   // of the job
   std::uint64_t epoch = 0;
   const float* targets = nullptr;  // size * targets per sample, contiguous; null with labels alone
+  // `size` samples that the engine keeps, in place of `inputs`; null for all engines that keep none.
+  const KeptSample* kept = nullptr;
 };
 
 // Sums over the real samples of one or more micro-batches.

@@ -9,9 +9,8 @@
 namespace steelyard::nn::cuda {
 
 template <class T>
-void add_up(Stream& stream, std::uint64_t n, const T* from, T* to) {
-  const T* const before = to;
-  elementwise(stream, n, Sum(), to, from, before);
+void add_arrays(Stream& stream, std::uint64_t n, const T* x, const T* y, T* to) {
+  elementwise(stream, n, Sum(), to, x, y);
 }
 
 template <class T>
@@ -211,7 +210,7 @@ void sort_tokens(Stream& stream, const float* numbers, std::uint32_t tokens, std
 }
 
 #define STEELYARD_OF_TYPE(T)                                                                        \
-  template void add_up(Stream&, std::uint64_t, const T*, T*);                                       \
+  template void add_arrays(Stream&, std::uint64_t, const T*, const T*, T*);                         \
   template void give(Stream&, std::uint64_t, const T*, bool, T*);                                   \
   template void column_sums(Stream&, const T*, std::uint64_t, std::uint32_t, bool, float*);         \
   template void column_sums(Stream&, const T*, std::uint64_t, std::uint32_t, bool, float*, float*); \

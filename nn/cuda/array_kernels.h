@@ -9,9 +9,14 @@
 
 namespace steelyard::nn::cuda {
 
-// to[i] += from[i], for n numbers.
+// to[i] = x[i] + y[i], for n numbers. `to` may be one of the others.
 template <class T>
-void add_up(Stream& stream, std::uint64_t n, const T* from, T* to);
+void add_arrays(Stream& stream, std::uint64_t n, const T* x, const T* y, T* to);
+// to[i] += from[i]
+template <class T>
+void add_up(Stream& stream, std::uint64_t n, const T* from, T* to) {
+  add_arrays(stream, n, from, static_cast<const T*>(to), to);
+}
 // to[i] += from[i] with `add`, else to[i] = from[i], which does nothing if both are the same buffer.
 template <class T>
 void give(Stream& stream, std::uint64_t n, const T* from, bool add, T* to);

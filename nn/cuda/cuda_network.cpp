@@ -13,15 +13,17 @@
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/buckets.h"
 #include "nn/cuda/context.h"
-#include "nn/cuda/cuda_loss.h"
 #include "nn/cuda/device_values.h"
 #include "nn/cuda/exchange.h"
 #include "nn/cuda/implementation_list.h"
 #include "nn/cuda/kept_gradient.h"
 #include "nn/cuda/local_step.h"
+#include "nn/cuda/loss_total.h"
 #include "nn/cuda/recordings.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda/staging.h"
+#include "nn/cuda/unless_lost.h"
+#include "nn/cuda/zero_batch.h"
 #include "nn/network_plan.h"
 #include "nn/step_calls.h"
 
@@ -30,28 +32,6 @@ namespace {
 
 // Left free for what libraries allocate later, and for other programs on the device.
 constexpr std::uint64_t spare_bytes = 512 << 20;
-
-// A full micro-batch of zeros.
-struct Zeros {
-  Zeros(const Model& model, std::uint32_t samples)
-      : inputs(model.input().size() * samples),
-        targets(takes_targets(model.loss()) ? std::size_t{model.classes()} * samples : 0),
-        labels(std::size_t{model.labels()} * samples),
-        positions(samples) {
-    batch.inputs = inputs.data();
-    batch.labels = labels.data();
-    batch.targets = targets.empty() ? nullptr : targets.data();
-    batch.positions = positions.data();
-    batch.size = batch.count = samples;
-  }
-  Zeros(const Zeros&) = delete;
-  Zeros& operator=(const Zeros&) = delete;
-
-  std::vector<float> inputs, targets;
-  std::vector<std::uint32_t> labels;
-  std::vector<std::uint64_t> positions;
-  MicroBatch batch;
-};
 
 }  // namespace
 
@@ -72,9 +52,7 @@ class Network::Impl {
         plan_(make_plan(model, column(), micro_batch)),
         arena_(plan_.arena),
         exchange_(model, plan_, compute_, bucket_floats(model.parameters())),
-        loss_workspace_(std::max<std::uint64_t>(loss_workspace(loss_options(), micro_batch), 1)),
-        sums_(1),
-        pinned_sums_(1),
+        loss_(model, micro_batch),
         recordings_(compute_) {
     if (!refused.empty()) {
       recordings_.remarks().push_back("all convolutions are computed by our own kernels, and slower: " +
@@ -83,7 +61,7 @@ class Network::Impl {
   }
 
   // No work may be running when memory is freed.
-  ~Impl() { synchronize_if_it_works(); }
+  ~Impl() { synchronize_unless_lost(); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
@@ -92,9 +70,11 @@ class Network::Impl {
   [[nodiscard]] std::vector<std::string>& remarks() { return recordings_.remarks(); }
   [[nodiscard]] std::uint64_t bytes() const { return plan_.bytes() + exchange_.bytes() + staging_.bytes(); }
 
+  void keep(std::shared_ptr<const KeptSamples> samples) { staging_.keep(std::move(samples)); }
+
   // Trains on zeros, in all sizes, without and with a graph, so that libraries allocate, load and refuse now.
   void try_out() {
-    Zeros zeros(model_, micro_batch_);
+    ZeroBatch zeros(model_, micro_batch_);
     exchange_.bring_zeros();
     recordings_.require_memory(true);
     for (MicroBatch& batch = zeros.batch; batch.size > 0; batch.size = batch.count = batch.size / 2) {
@@ -108,7 +88,7 @@ class Network::Impl {
   }
 
   std::vector<MicroBatchTime> measure() {
-    Zeros zeros(model_, micro_batch_);
+    ZeroBatch zeros(model_, micro_batch_);
     exchange_.bring_zeros();
     exchange_.synchronize();
     std::vector<MicroBatchTime> times;
@@ -151,7 +131,7 @@ class Network::Impl {
   }
 
   void abandon() {
-    if (std::exchange(begun_, false)) synchronize_if_it_works();
+    if (std::exchange(begun_, false)) synchronize_unless_lost();
   }
 
   void add(const MicroBatch& batch, bool training, bool last) {
@@ -168,20 +148,25 @@ class Network::Impl {
   Sums finish(std::span<float> gradient, const FinalRange& on_final) {
     if (first_) abandon();  // no micro-batch
     if (first_) return {};
-    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    loss_.bring_back(compute_);
     if (trained_ && !last_) exchange_.take_back(exchange_.gradient());  // cut behind its last micro-batch
     if (trained_) exchange_.collect(gradient, on_final);
     compute_.synchronize();
     begun_ = false;
-    return sums();
+    return loss_.sums();
   }
 
   Sums finish_gradient() {
     if (first_) return {};
-    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    loss_.bring_back(compute_);
     compute_.synchronize();
     first_ = true;
-    return sums();
+    return loss_.sums();
+  }
+
+  double sum_of_squares(std::span<const Interval> ranges) {
+    CHECK(stepping_ && last_, "the norm of a gradient that was not computed");
+    return steps_->sum_of_squares(ranges, exchange_.gradient());
   }
 
   void step(std::span<const LocalRange> ranges, bool first) {
@@ -197,10 +182,10 @@ class Network::Impl {
     begun_ = false;
   }
 
-  Sums finish_there(const GradientThere& gradient) {
+  Sums finish_there(const DeviceGradient& gradient) {
     if (first_) abandon();
     if (first_) return {};
-    compute_.copy_array(pinned_sums_.data(), sums_.data(), 1);
+    loss_.bring_back(compute_);
     std::vector<std::shared_ptr<const DeviceValues>> values;
     if (trained_) {
       if (!kept_) kept_.emplace(index_, exchange_.size(), compute_);
@@ -209,27 +194,15 @@ class Network::Impl {
     synchronize();
     begun_ = false;
     if (trained_) gradient.on_final(std::move(values));
-    return sums();
+    return loss_.sums();
   }
 
  private:
-  // The sums over all micro-batches, whose work is done.
-  [[nodiscard]] Sums sums() const {
-    const LossSums& sums = *pinned_sums_.data();
-    if (sums.no_class > 0) {
-      throw Failure(ExitCode::configuration,
-                    std::to_string(sums.no_class) + " labels are not classes of the model, which has " +
-                        std::to_string(model_.classes()) + ": make the model for this data set");
-    }
-    return {sums.loss, counts_answers(model_.loss()) ? sums.correct : Sums::uncounted};
-  }
-
-  void synchronize_if_it_works() {
-    try {
+  void synchronize_unless_lost() {
+    unless_lost([this] {
       staging_.synchronize();
       synchronize();
-    } catch (const std::exception&) {  // the device is lost, and its work with it
-    }
+    });
   }
   void synchronize() {
     compute_.synchronize();
@@ -245,10 +218,6 @@ class Network::Impl {
             storage_of(model_.precision()),
             [this](const OpPlace& place) { return make_cast(place, context_); }};
   }
-  [[nodiscard]] LossOptions loss_options() const {
-    return {model_.loss(), model_.classes(), model_.labels(), model_.smoothing()};
-  }
-
   // The samples of the second are copied while the first is computed.
   double seconds_of_two(const MicroBatch& batch) {
     const Time begin = steady_now();
@@ -261,12 +230,11 @@ class Network::Impl {
   void issue(const Variant& variant) {
     const MicroBatch constants{.size = variant.size, .count = UINT32_MAX};
     const Pass pass{constants, variant.training};
-    if (variant.first) compute_.fill_zero(sums_.data(), sizeof(LossSums));
+    if (variant.first) loss_.clear(compute_);
     forward(pass, variant);
     const PlannedValue& scores = plan_.values[plan_.steps.back().output];
-    add_loss(context_, loss_options(), variant.size, arena_.data() + scores.place,
-             variant.training ? arena_.data() + scores.gradient : nullptr, sums_.data(),
-             loss_workspace_.data());
+    loss_.add(context_, variant.size, arena_.data() + scores.place,
+              variant.training ? arena_.data() + scores.gradient : nullptr);
     if (variant.training) backward(pass, variant);
   }
 
@@ -301,9 +269,7 @@ class Network::Impl {
   const Plan plan_;
   DeviceArray<float> arena_;
   Exchange exchange_;
-  DeviceArray<float> loss_workspace_;
-  DeviceArray<LossSums> sums_;
-  PinnedArray<LossSums> pinned_sums_;
+  LossTotal loss_;
   Recordings recordings_;
   std::optional<KeptGradient> kept_;  // since the first gradient that stayed here
   std::optional<LocalSteps> steps_;   // since the first ones
@@ -372,6 +338,8 @@ std::vector<std::uint32_t> Network::micro_batch_sizes() const {
   return sizes;
 }
 
+void Network::keep(std::shared_ptr<const KeptSamples> samples) { impl_->keep(std::move(samples)); }
+
 void Network::begin(std::span<const float> parameters, std::span<float> gradient) {
   impl_->begin(parameters, gradient);
 }
@@ -379,6 +347,7 @@ void Network::begin_steps(std::span<const float> parameters, std::span<float> mo
   impl_->begin_steps(parameters, moved);
 }
 Sums Network::finish_gradient() { return impl_->finish_gradient(); }
+double Network::sum_of_squares(std::span<const Interval> ranges) { return impl_->sum_of_squares(ranges); }
 void Network::step(std::span<const LocalRange> ranges, bool first) { impl_->step(ranges, first); }
 void Network::finish_steps(std::span<float> moved, const FinalRange& on_final) {
   impl_->finish_steps(moved, on_final);
@@ -393,7 +362,7 @@ Sums Network::finish(std::span<float> gradient, const FinalRange& on_final) {
 
 bool Network::has_here(std::span<const Placed> parameters) const { return impl_->has_here(parameters); }
 void Network::begin_there(std::span<const Placed> parameters) { impl_->begin_there(parameters); }
-Sums Network::finish_there(const GradientThere& gradient) { return impl_->finish_there(gradient); }
+Sums Network::finish_there(const DeviceGradient& gradient) { return impl_->finish_there(gradient); }
 
 std::uint64_t Network::bytes() const { return impl_->bytes(); }
 

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "core/layout.h"
+#include "core/device_gradient.h"
 #include "nn/cuda_devices.h"
 #include "nn/loss.h"
 #include "nn/network.h"
@@ -34,6 +34,8 @@
 #include "nn/optimizer/slice_arithmetic.h"
 
 namespace steelyard::nn::cuda {
+
+class KeptSamples;
 
 inline constexpr std::uint32_t usual_samples = 256;  // in a micro-batch
 
@@ -59,6 +61,9 @@ class Network {
   // Powers of two, largest first, down to 1.
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const;
 
+  // Samples for micro-batches with MicroBatch::kept.
+  void keep(std::shared_ptr<const KeptSamples> samples);
+
   // Trains on zeros, between two pieces, to measure the times of all sizes, largest first.
   std::vector<MicroBatchTime> measure();
 
@@ -80,7 +85,7 @@ class Network {
   //   network.begin_steps(parameters, moved);
   //   for (each step) {
   //     for (...) network.train(batch, is_last);
-  //     sums += network.finish_gradient();  // waits
+  //     sums += network.finish_gradient();  // waits; then sum_of_squares(), if it is needed
   //     network.step(ranges, first);        // returns before the work is done
   //   }
   //   network.finish_steps(moved, on_final);  // waits
@@ -90,6 +95,8 @@ class Network {
   void begin_steps(std::span<const float> parameters, std::span<float> moved);
   // The gradient stays on the device.
   Sums finish_gradient();
+  // Computes sum_of_squares_in() of the gradient, with the same bits (nn/optimizer/clipping.h). Waits.
+  double sum_of_squares(std::span<const Interval> ranges);
   // nn/optimizer/local_step.h, with the gradient.
   void step(std::span<const LocalRange> ranges, bool first);
   // As finish(), for the distance moved.
@@ -110,15 +117,8 @@ class Network {
   [[nodiscard]] bool has_here(std::span<const Placed> parameters) const;
   // Those on other devices and on the host are copied, for all calls up to finish_there().
   void begin_there(std::span<const Placed> parameters);
-  // A gradient that stays on the device. `slices` divide it; copies on the host, if one is requested,
-  // are made in `host`.
-  struct GradientThere {
-    std::span<const Slice> slices;
-    std::shared_ptr<FlatPool> host;
-    std::function<void(std::vector<std::shared_ptr<const DeviceValues>>)> on_final;  // by slice
-  };
-  // As finish(). `on_final` gets the whole gradient, once the work is done. Empty after evaluate().
-  Sums finish_there(const GradientThere& gradient);
+  // As finish(). The whole gradient is handed over, once the work is done. Empty after evaluate().
+  Sums finish_there(const DeviceGradient& gradient);
 
   [[nodiscard]] std::uint64_t bytes() const;  // device memory
   // The implementation of each step, as "conv1: cudnn".

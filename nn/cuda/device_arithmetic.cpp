@@ -1,11 +1,12 @@
 #include "nn/cuda/device_arithmetic.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "core/check.h"
+#include "nn/cuda/array_kernels.h"
 #include "nn/cuda/optimizer_kernels.h"
+#include "nn/cuda/unless_lost.h"
 
 namespace steelyard::nn::cuda {
 
@@ -14,11 +15,10 @@ DeviceShard::DeviceShard(unsigned index, std::shared_ptr<FlatPool> host)
 
 // No work may be running when memory is freed.
 DeviceShard::~DeviceShard() {
-  try {
+  unless_lost([this] {
     use_device(index_);
     stream_.synchronize();
-  } catch (const std::exception&) {  // the device is lost, and its work with it
-  }
+  });
 }
 
 std::shared_ptr<DeviceBuffer> DeviceShard::take(std::uint64_t floats) {
@@ -83,10 +83,7 @@ std::shared_ptr<const DeviceValues> DeviceArithmetic::frozen(const Room& room) {
 SliceArithmetic::Readable DeviceArithmetic::read(const SliceValues& values) {
   if (const CudaValues* const here = values_on(shard_->device(), values)) {
     const auto give_back = [here, kept = values.device, shard = shard_](const void*) {
-      try {
-        here->read(shard->stream());
-      } catch (const std::exception&) {  // the device is lost, and nothing writes these values again
-      }
+      unless_lost([&] { here->read(shard->stream()); });
     };
     const std::span<const float> there = here->begin_to_read(shard_->stream());
     return {there, std::shared_ptr<const void>(there.data(), give_back)};
@@ -120,7 +117,7 @@ void DeviceArithmetic::add(std::span<float> into, std::span<const float> x) { su
 
 void DeviceArithmetic::sum(std::span<float> into, std::span<const float> x, std::span<const float> y) {
   CHECK(into.size() == x.size() && x.size() == y.size(), "a sum of slices of unequal length");
-  add_slices(shard_->stream(), into.size(), into.data(), x.data(), y.data());
+  add_arrays<float>(shard_->stream(), into.size(), x.data(), y.data(), into.data());
 }
 
 void DeviceArithmetic::add_squares(std::span<const float> x, SquareSum& to) {

@@ -1,20 +1,18 @@
 #include "nn/cuda/device_values.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "nn/cuda/reachable.h"
+#include "nn/cuda/unless_lost.h"
 
 namespace steelyard::nn::cuda {
 
-// After an error of the device its work is lost, and nothing uses the memory.
 DeviceBuffer::~DeviceBuffer() {
-  try {
+  unless_lost([this] {
     written_.synchronize();
     for (const auto& [stream, event] : read_) event.synchronize();
-  } catch (const std::exception&) {
-  }
+  });
 }
 
 void DeviceBuffer::begin_to_write(Stream& stream) {

@@ -1,10 +1,10 @@
 #include "nn/cuda/kept_gradient.h"
 
 #include <algorithm>
-#include <exception>
 
 #include "core/check.h"
 #include "nn/cuda/optimizer_kernels.h"
+#include "nn/cuda/unless_lost.h"
 
 namespace steelyard::nn::cuda {
 
@@ -13,10 +13,7 @@ KeptGradient::KeptGradient(unsigned index, std::uint64_t floats, Stream& stream)
 
 // No work may be running when memory is freed.
 KeptGradient::~KeptGradient() {
-  try {
-    stream_.synchronize();
-  } catch (const std::exception&) {  // the device is lost, and its work with it
-  }
+  unless_lost([this] { stream_.synchronize(); });
 }
 
 std::shared_ptr<KeptGradient::Flags> KeptGradient::flags(std::size_t slices) {

@@ -167,10 +167,6 @@ void run(Stream& stream, const RuleCall& call) {
   }
 }
 
-void add_slices(Stream& stream, std::uint64_t size, float* into, const float* x, const float* y) {
-  elementwise(stream, size, Sum(), into, x, y);
-}
-
 void find_not_finite(Stream& stream, std::uint64_t size, const float* x, std::uint32_t* bad) {
   constexpr std::uint64_t most_blocks = 1024;
   const std::uint64_t blocks = groups_of(size, std::uint64_t{8} * threads);

@@ -12,9 +12,6 @@ namespace steelyard::nn::cuda {
 
 void run(Stream& stream, const RuleCall& call);
 
-// into[i] = x[i] + y[i], as sum() in nn/optimizer/vector.h. `into` may be one of the others.
-void add_slices(Stream& stream, std::uint64_t size, float* into, const float* x, const float* y);
-
 // Sets *bad to 1 if an element is infinite or NaN, and leaves it as it is otherwise.
 void find_not_finite(Stream& stream, std::uint64_t size, const float* x, std::uint32_t* bad);
 

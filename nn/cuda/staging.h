@@ -1,5 +1,5 @@
 // Staging: copies micro-batches to a device, always to the same place, as captured work requires. While the
-// device computes with one, the next is copied.
+// device computes with one, the next is copied. Samples that the device keeps are named, not copied.
 #pragma once
 
 #include <steelyard/micro_batch.h>
@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "nn/cuda/context.h"
+#include "nn/cuda/kept_samples.h"
 
 namespace steelyard::nn::cuda {
 
@@ -17,6 +19,9 @@ class Staging {
  public:
   // For samples of this many floats, labels and targets, at most `samples` of them.
   Staging(std::uint64_t floats, std::uint32_t labels, std::uint32_t targets, std::uint32_t samples);
+
+  // For micro-batches with MicroBatch::kept.
+  void keep(std::shared_ptr<const KeptSamples> samples) { kept_ = std::move(samples); }
 
   // Copies the batch before it returns, and adds to `compute` the copies to the arrays below. The inputs of
   // padding samples are zeroed: their contents, perhaps NaN, must not affect any sum.
@@ -51,20 +56,26 @@ class Staging {
   // One of two buffers for batches being copied.
   struct Slot {
     Slot(std::uint64_t floats, std::uint64_t labels, std::uint64_t targets, std::uint32_t samples)
-        : pinned(floats, labels, targets, samples), device(floats, labels, targets, samples) {}
+        : pinned(floats, labels, targets, samples),
+          device(floats, labels, targets, samples),
+          pinned_kept(samples),
+          kept(samples) {}
     Arrays<PinnedArray> pinned;
     Arrays<DeviceArray> device;
+    PinnedArray<KeptSample> pinned_kept;  // in place of inputs
+    DeviceArray<KeptSample> kept;
     Event arrived;  // is on the device
     Event taken;    // was copied to place_
   };
 
-  void fill(const MicroBatch& batch, const Arrays<PinnedArray>& to) const;
+  void fill(const MicroBatch& batch, Slot& slot) const;
   template <template <class> class From>
   void copy(Stream& stream, const Arrays<DeviceArray>& to, const Arrays<From>& from,
             const MicroBatch& batch) const;
 
   const std::uint64_t floats_;
   const std::uint32_t labels_, targets_;
+  std::shared_ptr<const KeptSamples> kept_;  // may be null
   Arrays<DeviceArray> place_;
   std::array<std::unique_ptr<Slot>, 2> slots_;
   std::size_t turn_ = 0;

@@ -1,6 +1,5 @@
 #include "nn/optimizer/vector.h"
 
-#include <cmath>
 #include <numeric>
 
 #include "core/check.h"
@@ -41,16 +40,6 @@ double sum_of_squares(std::span<const float> x, Level level) {
   SquareSum sum(level);
   sum.add(x);
   return sum.total();
-}
-
-double clipping(const Layout& layout, std::span<const float> gradient, double weight, double longest) {
-  if (longest <= 0) return 1;
-  SquareSum squares;
-  for (const Range& range : layout.ranges) {
-    if (range.rule == Rule::step) squares.add(gradient.subspan(range.begin, range.end - range.begin));
-  }
-  const double norm = std::sqrt(squares.total()) / weight;
-  return norm > longest ? longest / norm : 1;
 }
 
 }  // namespace steelyard::nn

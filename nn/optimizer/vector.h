@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <span>
 
-#include "core/layout.h"
 #include "core/processor.h"
 
 namespace steelyard::nn {
@@ -47,9 +46,5 @@ class SquareSum {
 // Summed in double in a fixed order, so no float overflows; relative error below 1e-12 for slices of usual
 // sizes.
 double sum_of_squares(std::span<const float> x, Level level = cpu_level());
-
-// The factor, at most 1, that limits the norm of gradient / weight to `longest`. longest = 0: no limit.
-// Ranges that are not stepped hold no gradient and are ignored.
-double clipping(const Layout& layout, std::span<const float> gradient, double weight, double longest);
 
 }  // namespace steelyard::nn

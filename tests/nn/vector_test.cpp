@@ -119,24 +119,5 @@ TEST_P(Vectors, SquareSumDoesNotDependOnSliceBorders) {
   }
 }
 
-TEST(Clipping, ShortensLongGradients) {
-  const std::vector<float> gradient{6, 8};  // of norm 10; 2 as a mean over 5
-  Layout layout;
-  append(layout, "w", {1});
-  append(layout, "b", {1}, Rule::step, 0);
-  EXPECT_DOUBLE_EQ(clipping(layout, gradient, 5, 0.5), 0.25);
-  EXPECT_EQ(clipping(layout, gradient, 5, 2), 1);
-  EXPECT_EQ(clipping(layout, gradient, 5, 0), 1) << "no limit";
-  EXPECT_EQ(clipping(layout, std::vector<float>{0, 0}, 5, 0.5), 1);
-}
-
-TEST(Clipping, StatisticsDoNotCountTowardsTheNorm) {
-  Layout layout;
-  append(layout, "w", {1});
-  append(layout, "statistics", {1}, Rule::ema, 0);
-  append(layout, "b", {1});
-  EXPECT_DOUBLE_EQ(clipping(layout, std::vector<float>{6, 1000, 8}, 5, 0.5), 0.25);
-}
-
 }  // namespace
 }  // namespace steelyard::nn::vector_test

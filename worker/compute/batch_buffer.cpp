@@ -5,7 +5,6 @@
 #include <span>
 
 #include "core/check.h"
-#include "worker/data/augmentation.h"
 #include "worker/data/samples.h"
 
 namespace steelyard {
@@ -19,9 +18,13 @@ SampleOrder::SampleOrder(const DataSets& data, Purpose purpose, std::uint64_t se
       epoch_(epoch),
       permutation_(data_->size(), hash(seed, epoch)) {}
 
+Window SampleOrder::window(Position position) const {
+  return augmentation_.any() ? window_of(augmentation_, seed_, epoch_, position) : Window();
+}
+
 void SampleOrder::read(Position position, std::uint64_t sample, float* into, std::uint32_t* labels,
                        float* targets, float* scratch) const {
-  const Window window = augmentation_.any() ? window_of(augmentation_, seed_, epoch_, position) : Window();
+  const Window window = this->window(position);
   float* const whole = window.moved() ? scratch : into;
   read_sample(*data_, sample, whole, labels, targets, [&] { return place(position); });
   if (window.moved()) take_window(window, data_->shape(), augmentation_.fill, whole, into);

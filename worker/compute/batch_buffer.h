@@ -14,6 +14,7 @@
 #include "core/random.h"
 #include "protocol/messages.h"
 #include "worker/compute/batch_sizes.h"
+#include "worker/data/augmentation.h"
 
 namespace steelyard {
 
@@ -40,6 +41,8 @@ class SampleOrder {
   // The same with a known sample(position).
   void read(Position position, std::uint64_t sample, float* into, std::uint32_t* labels, float* targets,
             float* scratch) const;
+  // The window of the sample at a position.
+  [[nodiscard]] Window window(Position position) const;
   // The samples of the first of these positions, at most `prepared`; gives them to DataSet::prepare().
   static constexpr std::uint64_t prepared = 64;
   std::array<std::uint64_t, prepared> prepare(Interval positions) const;

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "nn/cpu/onednn.h"
 #include "nn/network.h"
+#include "worker/compute/kept_data.h"
 
 namespace steelyard {
 namespace {
@@ -105,7 +106,8 @@ CheckedEngine::~CheckedEngine() {
   if (comparison_.valid()) comparison_.wait();
 }
 
-CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count)
+CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count,
+                                    const KeptData* data)
     : batch(from) {
   batch.count = count;
   batch.size = std::bit_ceil(count);
@@ -114,6 +116,9 @@ CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch
     if (source != nullptr) std::copy_n(source, each * count, to.begin());
   };
   copied(inputs, from.inputs, model.input().size());
+  copied(samples, from.kept, 1);
+  for (std::uint32_t i = 0; from.kept != nullptr && i < count; ++i)
+    data->read(samples[i], inputs.data() + i * model.input().size());
   copied(labels, from.labels, model.labels());
   copied(positions, from.positions, 1);
   if (from.targets != nullptr) copied(targets, from.targets, model.classes());
@@ -121,6 +126,7 @@ CheckedEngine::KeptBatch::KeptBatch(const nn::Model& model, const nn::MicroBatch
   batch.labels = labels.data();
   batch.positions = positions.data();
   batch.targets = from.targets != nullptr ? targets.data() : nullptr;
+  batch.kept = from.kept != nullptr ? samples.data() : nullptr;
 }
 
 void CheckedEngine::before_piece(const std::function<std::span<const float>()>& parameters) {
@@ -134,7 +140,7 @@ const nn::MicroBatch* CheckedEngine::first_of(Samples& samples) {
   if (first == nullptr) return nullptr;
   const bool enough = first->count >= std::min(samples_, least_samples);
   if (!comparison_.valid() && schedule_.due(clock_()) && enough) {
-    kept_ = std::make_unique<KeptBatch>(model_, *first, std::min(samples_, first->count));
+    kept_ = std::make_unique<KeptBatch>(model_, *first, std::min(samples_, first->count), kept_data());
     schedule_.begin();
   } else {
     schedule_.pass();
@@ -148,7 +154,8 @@ nn::Sums CheckedEngine::train(std::span<const float> parameters, Samples& sample
                        [&](Samples& all) { return engine_->train(parameters, all, gradient, on_final); });
 }
 
-nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) {
+nn::Sums CheckedEngine::train_there(const Blob& parameters, Samples& samples,
+                                    const DeviceGradient& gradient) {
   return train_checked(
       [&] { return parameters.floats(); }, samples,
       [&](Samples& all) { return engine_->device_trainer()->train_there(parameters, all, gradient); });

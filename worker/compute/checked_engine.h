@@ -16,7 +16,9 @@
 //
 // The CPU computes on a thread of its own while pieces go on, with copies; the engine computes before the
 // first micro-batch of the piece is asked for. So the time of a piece includes no part of a check but the
-// copy of some samples. (With local steps on the host it includes the engine's part.)
+// copy of some samples. (With local steps on the host it includes the engine's part.) Samples that the
+// engine keeps on its device are read again for the CPU, so that errors in the memory that keeps them are
+// found, too.
 #pragma once
 
 #include <steelyard/engine.h>
@@ -60,6 +62,7 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
   [[nodiscard]] LocalTrainer* local_trainer() override {
     return engine_->local_trainer() != nullptr ? &steps_ : nullptr;
   }
@@ -71,7 +74,7 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
   [[nodiscard]] bool has_here(const Blob& parameters) const override {
     return engine_->device_trainer()->has_here(parameters);
   }
-  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override;
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const DeviceGradient& gradient) override;
   nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
     return engine_->device_trainer()->evaluate_there(parameters, samples);
   }
@@ -82,12 +85,14 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
  private:
   // The first samples of a micro-batch, copied.
   struct KeptBatch {
-    KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count);
+    // `data`: what the engine keeps, if `from` consists of that.
+    KeptBatch(const nn::Model& model, const nn::MicroBatch& from, std::uint32_t count, const KeptData* data);
     KeptBatch(const KeptBatch&) = delete;
     KeptBatch& operator=(const KeptBatch&) = delete;
     std::vector<float> inputs, targets;
     std::vector<std::uint32_t> labels;
     std::vector<std::uint64_t> positions;
+    std::vector<nn::KeptSample> samples;  // that the engine keeps: the device computes with these
     nn::MicroBatch batch;
   };
   struct Comparison {
@@ -102,6 +107,7 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
     explicit Steps(CheckedEngine& engine) : engine_(engine) {}
     bool begin(std::span<const float> parameters, std::span<float> moved) override;
     nn::Sums train(Samples& samples) override;
+    double sum_of_squares(std::span<const Interval> ranges) override { return its().sum_of_squares(ranges); }
     void step(std::span<const nn::LocalRange> ranges, bool first) override { its().step(ranges, first); }
     void finish(std::span<float> moved, const FinalRange& on_final) override {
       its().finish(moved, on_final);

@@ -7,9 +7,8 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "core/processor.h"
 #include "nn/cuda/runtime.h"
-#include "nn/optimizer/vector.h"
+#include "nn/optimizer/clipping.h"
 #include "protocol/sync_mode.h"
 #include "protocol/uncounted.h"
 #include "worker/compute/device_trainer.h"
@@ -37,11 +36,12 @@ const Layout& checked_layout(const Job& job, const Workload& workload) {
 
 // Clips the mean of a gradient of this weight to the length `longest`.
 void shorten(const Layout& layout, std::span<float> gradient, double weight, double longest) {
-  const auto factor = static_cast<float>(nn::clipping(layout, gradient, weight, longest));
+  const std::vector<Interval> ranges = nn::stepped_ranges(layout);
+  const double squares = nn::sum_of_squares_in(ranges, gradient);
+  const auto factor = static_cast<float>(nn::clipping(squares, weight, longest));
   if (factor == 1) return;
-  for (const Range& range : layout.ranges) {
-    if (range.rule != Rule::step) continue;
-    for (float& value : gradient.subspan(range.begin, range.end - range.begin)) value *= factor;
+  for (const Interval& range : ranges) {
+    for (float& value : gradient.subspan(range.begin, range.size())) value *= factor;
   }
 }
 
@@ -68,9 +68,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       gradients_(gradients ? std::move(*gradients) : BufferPool(parameters_)),
       gradients_there_(std::make_shared<FlatPool>(gradients_.memory())),
       stepper_(job),
-      feed_(std::move(workload.data), job.seed,
-            BatchSizes(engine_->micro_batch_sizes(), engine_->micro_batch_seconds(), job.grain), job.grain,
-            Feed::threads_for(engine_->work_place(), allowed_cores())),
+      feed_(make_feed(std::move(workload.data), *engine_, job)),
       inbox_(most_tasks) {
   throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
   if (nn::steps_on_workers(job.optimizer)) {
@@ -87,7 +85,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
 
 // Closing wakes both threads; the computing thread ends once the micro-batches that are ready are used up.
 ComputeNode::~ComputeNode() {
-  feed_.close();
+  feed_->close();
   inbox_.close();
   thread_.join();
 }
@@ -178,7 +176,7 @@ std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
 }
 
 std::shared_ptr<FeedRequest> ComputeNode::request(const Piece& piece) {
-  std::shared_ptr<FeedRequest> request = feed_.request(piece);
+  std::shared_ptr<FeedRequest> request = feed_->request(piece);
   given_.emplace_back(piece.round, request);
   return request;
 }
@@ -273,7 +271,7 @@ class ComputeNode::PieceSamples final : public Samples {
     if (start_) tell();
     node_.load_.look(steady_now());
     if (left_ == 0 || abandoned_) return nullptr;
-    const nn::MicroBatch* batch = node_.feed_.next(task_.request);
+    const nn::MicroBatch* batch = node_.feed_->next(task_.request);
     abandoned_ = batch == nullptr;
     if (abandoned_) return nullptr;
     if (!start_) begin();

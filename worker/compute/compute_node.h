@@ -8,8 +8,8 @@
 //  Compute, to evaluate  Answered by Computed.
 //  Compute, as a trial   Answered by Computed or, if the memory does not hold it, by TrialTooLarge.
 //  Compute without parameters
-//                        An announcement: the feed (worker/compute/feed.h) reads the first micro-batches
-//                        before the parameters arrive.
+//                        An announcement: the feed (worker/compute/sample_feed.h) may read the first
+//                        micro-batches before the parameters arrive.
 //                        The Compute with parameters may or may not follow.
 //  Cut                   With hand-over: the piece ends there, if no later micro-batch has begun; CutTried
 //                        reports the actual end. Not answered once the last micro-batch has begun: Computed
@@ -52,11 +52,12 @@
 #include "core/buffer_pool.h"
 #include "core/error.h"
 #include "core/flat_pool.h"
+#include "core/queue.h"
 #include "protocol/messages.h"
-#include "worker/compute/feed.h"
 #include "worker/compute/load_window.h"
 #include "worker/compute/local_stepper.h"
 #include "worker/compute/own_state.h"
+#include "worker/compute/sample_feed.h"
 #include "worker/compute/throttle.h"
 #include "worker/compute/workload.h"
 
@@ -161,7 +162,7 @@ class ComputeNode {
   std::optional<Failure> failure_;  // written before Interrupt is posted
 
   // Shared by both threads.
-  Feed feed_;
+  const std::unique_ptr<SampleFeed> feed_;
   BoundedQueue<Task> inbox_;
   std::thread thread_;  // last: uses all of the above
 };

@@ -13,6 +13,7 @@
 #include "protocol/sliced_values.h"
 #include "worker/compute/checked_engine.h"
 #include "worker/compute/device_trainer.h"
+#include "worker/compute/kept_on_device.h"
 #include "worker/compute/local_trainer.h"
 
 namespace steelyard {
@@ -75,8 +76,12 @@ std::vector<nn::cuda::Network::Placed> placed(const Blob& parameters) {
 
 class CudaEngine final : public Engine, public DeviceTrainer {
  public:
-  CudaEngine(const nn::Model& model, unsigned index, std::uint64_t reserved)
-      : chosen_(nn::cuda::choose_network(model, index, reserved)), monitor_(nn::monitor_of(index)) {}
+  CudaEngine(const nn::Model& model, unsigned index, std::uint64_t reserved, const DataSets& data)
+      : kept_(data.train ? keep_on_device(data, index, reserved) : KeptOnDevice()),
+        chosen_(nn::cuda::choose_network(model, index, reserved)),
+        monitor_(nn::monitor_of(index)) {
+    network_.keep(kept_.samples);
+  }
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override {
@@ -97,11 +102,11 @@ class CudaEngine final : public Engine, public DeviceTrainer {
   [[nodiscard]] bool has_here(const Blob& parameters) const override {
     return parameters.device() && network_.has_here(placed(parameters));
   }
-  nn::Sums train_there(const Blob& parameters, Samples& samples, const Gradient& gradient) override {
+  nn::Sums train_there(const Blob& parameters, Samples& samples, const DeviceGradient& gradient) override {
     const AtEnd end(network_);
     network_.begin_there(placed(parameters));
     while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
-    return network_.finish_there({gradient.slices, gradient.host, gradient.on_final});
+    return network_.finish_there(gradient);
   }
   nn::Sums evaluate_there(const Blob& parameters, Samples& samples) override {
     const AtEnd end(network_);
@@ -110,6 +115,7 @@ class CudaEngine final : public Engine, public DeviceTrainer {
     return network_.finish_there({});
   }
   [[nodiscard]] LocalTrainer* local_trainer() override { return &steps_; }
+  [[nodiscard]] const KeptData* kept_data() const override { return kept_.data.get(); }
 
   [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
     return network_.micro_batch_sizes();
@@ -119,9 +125,13 @@ class CudaEngine final : public Engine, public DeviceTrainer {
     for (const nn::cuda::MicroBatchTime& it : chosen_.times) seconds.push_back(it.seconds);
     return seconds;
   }
-  [[nodiscard]] std::uint64_t bytes() const override { return network_.bytes(); }
+  [[nodiscard]] std::uint64_t bytes() const override {
+    return network_.bytes() + (kept_.samples ? kept_.samples->bytes() : 0);
+  }
   [[nodiscard]] WorkPlace work_place() const override { return WorkPlace::other_device; }
-  [[nodiscard]] std::string description() const override { return network_.description(); }
+  [[nodiscard]] std::string description() const override {
+    return network_.description() + (kept_.note.empty() ? "" : "; " + kept_.note);
+  }
 
   DeviceReading read_device() override {
     const Time now = steady_now();
@@ -160,6 +170,9 @@ class CudaEngine final : public Engine, public DeviceTrainer {
       while (const nn::MicroBatch* batch = samples.next()) network_.train(*batch, samples.at_end());
       return network_.finish_gradient();
     }
+    double sum_of_squares(std::span<const Interval> ranges) override {
+      return network_.sum_of_squares(ranges);
+    }
     void step(std::span<const nn::LocalRange> ranges, bool first) override { network_.step(ranges, first); }
     void finish(std::span<float> moved, const FinalRange& on_final) override {
       network_.finish_steps(moved, on_final);
@@ -172,6 +185,7 @@ class CudaEngine final : public Engine, public DeviceTrainer {
 
   static constexpr Duration reading_age = std::chrono::milliseconds(100);
 
+  const KeptOnDevice kept_;  // before the network takes the rest of the memory
   const nn::cuda::ChosenNetwork chosen_;
   nn::cuda::Network& network_ = *chosen_.network;
   Steps steps_{network_};
@@ -190,11 +204,11 @@ std::uint64_t device_memory_for_shards(const Job& job, unsigned shards) {
 
 // The host executor has one device, number 0.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision,
-                                         std::uint64_t reserved) {
+                                         std::uint64_t reserved, const DataSets& data) {
   nn::Model own = model;
   own.multiply_in(precision);
-  return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number, reserved), model,
-                                         precision, name(device));
+  return std::make_unique<CheckedEngine>(std::make_unique<CudaEngine>(own, device.number, reserved, data),
+                                         model, precision, name(device));
 }
 
 DeviceArithmetic make_device_arithmetic(const Device& device, Memory host) {

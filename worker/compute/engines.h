@@ -42,9 +42,10 @@ std::uint64_t device_memory_for_shards(const Job& job, unsigned shards);
 
 // The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels. `device`
 // must exist on this machine (worker/compute/device_choice.h) and must not be the CPU. Leaves `reserved`
-// bytes of its memory to others. Throws Failure (configuration) for models that the device cannot compute.
+// bytes of its memory to others. `data`: whose samples it keeps if it can (worker/compute/kept_on_device.h);
+// without sets: none. Throws Failure (configuration) for models that the device cannot compute.
 std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& device, Precision precision,
-                                         std::uint64_t reserved = 0);
+                                         std::uint64_t reserved = 0, const DataSets& data = {});
 
 // The arithmetic of a shard on such a device (nn/cuda/device_arithmetic.h): makes that of each slice of a
 // shard with floats `own` of the model, on the shard's thread. `host`: of copies of versions.

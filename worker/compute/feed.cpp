@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "worker/compute/piece_parts.h"
 
 namespace steelyard {
 
@@ -132,14 +133,14 @@ bool Feed::serve_next() {
 
 bool Feed::serve(const std::shared_ptr<FeedRequest>& request) {
   const Piece& piece = request->piece;
-  // Without local steps the piece is one step.
-  const LocalSteps local{std::max<std::uint64_t>(1, piece.local.steps), 1, piece.local.batch};
-  const std::uint64_t steps = steps_of(local, piece.positions.size());
-  for (std::uint64_t pass = 0; pass < piece.local.passes; ++pass) {
-    const auto order = std::make_shared<const SampleOrder>(data_, piece.purpose, seed_, piece.epoch + pass);
-    for (std::uint64_t step = 0; step < steps && !request->cancelled(); ++step) {
-      if (!serve(request, order, part_of(piece.positions, step, local, grain_))) return false;
-    }
+  PieceParts parts(piece, grain_);
+  std::shared_ptr<const SampleOrder> order;
+  while (!request->cancelled()) {
+    const std::optional<PieceParts::Part> part = parts.next();
+    if (!part) break;
+    if (!order || order->epoch() != part->epoch)
+      order = std::make_shared<const SampleOrder>(data_, piece.purpose, seed_, part->epoch);
+    if (!serve(request, order, part->positions)) return false;
   }
   // Wakes a next() that waits for a micro-batch of the cancelled request.
   return !request->cancelled() || ready_.push({request, nullptr});

@@ -1,5 +1,5 @@
-// Feed: turns a worker's pieces (intervals of positions) into micro-batches, ahead of the thread that
-// computes with them.
+// Feed: reads a worker's samples and makes micro-batches of them, ahead of the thread that computes with
+// them.
 //
 // The feed's thread serves requests in the order of request(), one micro-batch after the other (see
 // BatchBuffer), until `ahead` micro-batches are ready. So the first ones are ready before the parameters of
@@ -9,7 +9,8 @@
 // micro-batch takes its place among those that next() returns before it is read, and next() waits for all of
 // its parts: order and bits do not depend on the number of threads, and neither does the memory.
 //
-// Threads: request() from one thread, next() from one thread, FeedRequest::cancel() from any.
+// next() throws the Failure of the first sample that cannot be read: the feed has then ended. close() stops
+// preparing: next() returns at most what is ready, then null.
 #pragma once
 
 #include <steelyard/data_set.h>
@@ -26,39 +27,11 @@
 #include "core/queue.h"
 #include "protocol/messages.h"
 #include "worker/compute/batch_buffer.h"
+#include "worker/compute/sample_feed.h"
 
 namespace steelyard {
 
-// A request for the micro-batches of a piece. Shared by the caller and the feed.
-struct FeedRequest {
-  explicit FeedRequest(const Piece& wanted) : piece(wanted), end_(wanted.positions.end) {}
-
-  const Piece piece;  // no micro-batch spans two of its local steps
-
-  // Drops the rest: next() returns no more of it, and the feed continues with the next request.
-  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
-
-  // Requests to end the piece at this position, between two micro-batches. The computing thread takes the
-  // request once, and ends there if it is not too late. take_asked_end() returns nobody_asks without a
-  // request.
-  void ask_end(Position end) { asked_.store(end, std::memory_order_relaxed); }
-  [[nodiscard]] Position take_asked_end() {
-    if (asked_.load(std::memory_order_relaxed) == nobody_asks) return nobody_asks;
-    return asked_.exchange(nobody_asks, std::memory_order_relaxed);
-  }
-  static constexpr Position nobody_asks = UINT64_MAX;
-  // The feed prepares nothing beyond this position. The computing thread does not fetch micro-batches beyond
-  // it that are already prepared.
-  void end_at(Position end) { end_.store(end, std::memory_order_relaxed); }
-  [[nodiscard]] Position end() const { return end_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<bool> cancelled_{false};  // only ever set; orders nothing else
-  std::atomic<Position> asked_{nobody_asks}, end_;
-};
-
-class Feed {
+class Feed final : public SampleFeed {
  public:
   static constexpr std::size_t ahead = 4;             // micro-batches, including the one being computed
   static constexpr std::size_t most_requests = 1024;  // waiting; request() then blocks
@@ -69,7 +42,7 @@ class Feed {
   // which read samples.
   Feed(DataSets data, std::uint64_t seed, const BatchSizes& sizes, std::uint64_t grain = 1,
        unsigned threads = 1);
-  ~Feed();
+  ~Feed() override;
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
@@ -77,17 +50,9 @@ class Feed {
   // free then, and a device needs more samples than one thread reads.
   static unsigned threads_for(WorkPlace place, unsigned cores);
 
-  // The positions must not be empty and must lie inside the data set.
-  std::shared_ptr<FeedRequest> request(const Piece& piece);
-
-  // The next micro-batch of this request, valid until the next call; null if the request is cancelled or the
-  // feed closed. Call it in the order of the requests, once for each micro-batch; remaining micro-batches of
-  // earlier requests are dropped. If reading failed, throws the Failure of the first sample concerned: the
-  // feed has then ended.
-  const nn::MicroBatch* next(const std::shared_ptr<FeedRequest>& request);
-
-  // Stops preparing. next() returns at most what is ready, then null.
-  void close();
+  std::shared_ptr<FeedRequest> request(const Piece& piece) override;
+  const nn::MicroBatch* next(const std::shared_ptr<FeedRequest>& request) override;
+  void close() override;
 
  private:
   // A micro-batch and the state of its parts.

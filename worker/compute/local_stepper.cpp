@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 #include "core/text.h"
-#include "nn/optimizer/vector.h"
+#include "nn/optimizer/clipping.h"
 #include "protocol/sync_mode.h"
 
 namespace steelyard {
@@ -89,6 +89,7 @@ bool StepFunction::is_always(double level) const {
 
 LocalStepper::LocalStepper(const Job& job)
     : layout_(job.layout),
+      stepped_(nn::stepped_ranges(layout_)),
       optimizer_(job.optimizer),
       schedule_(job.schedule),
       samples_(job.train_samples),
@@ -116,23 +117,25 @@ void LocalStepper::begin(const Piece& piece, std::span<const float> parameters, 
 
 void LocalStepper::step(std::span<const float> gradient, double weight, std::uint64_t pass,
                         std::uint64_t step) {
-  const Numbers next = numbers(nn::clipping(layout_, gradient, weight, clip_norm_), weight, pass, step);
+  const double squares = clips() ? nn::sum_of_squares_in(stepped_, gradient) : 0;
+  const Numbers next = numbers(squares, weight, pass, step);
   nn::local_step(next.ranges, next.first, gradient, buffers_->local.span(), buffers_->kept.span(), moved_);
 }
 
-LocalStepper::Numbers LocalStepper::numbers(double clipping, double weight, std::uint64_t pass,
+LocalStepper::Numbers LocalStepper::numbers(double squares, double weight, std::uint64_t pass,
                                             std::uint64_t step) {
+  const double clipping = nn::clipping(squares, weight, clip_norm_);
   const double rate = step_rate(schedule_, samples_, piece_.epoch, piece_.whole, steps_, pass, step);
   ranges_.clear();
   for (const Range& range : layout_.ranges) {
-    if (range.rule == Rule::step) ranges_.push_back(stepped(range, weight_ / weight * clipping, rate));
+    if (range.rule == Rule::step) ranges_.push_back(step_of(range, weight_ / weight * clipping, rate));
     if (range.rule == Rule::mean) ranges_.push_back(mean(range, weight));
     if (range.rule == Rule::ema) ranges_.push_back(ema(range, weight));
   }
   return {ranges_, std::exchange(first_, false)};
 }
 
-nn::LocalRange LocalStepper::stepped(const Range& range, double scale, double rate) const {
+nn::LocalRange LocalStepper::step_of(const Range& range, double scale, double rate) const {
   const bool plain = optimizer_.kind == nn::Optimizer::Kind::sgd;
   const bool nesterov = optimizer_.kind == nn::Optimizer::Kind::nesterov;
   const double decay = weight_ * optimizer_.weight_decay * range.decay;

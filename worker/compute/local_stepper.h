@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "core/buffer.h"
+#include "core/interval.h"
 #include "core/lasting_memory.h"
 #include "core/layout.h"
 #include "nn/optimizer/local_step.h"
@@ -93,6 +94,8 @@ class LocalStepper {
   [[nodiscard]] std::span<const float> parameters() const { return buffers_->local.span(); }
 
   [[nodiscard]] bool clips() const { return clip_norm_ > 0; }  // gradients of steps
+  // The ranges whose norm is limited then.
+  [[nodiscard]] std::span<const Interval> stepped() const { return stepped_; }
 
   // For steps that are made elsewhere, on a device: starts a piece, and returns the numbers of its next step.
   void begin(const Piece& piece);
@@ -100,15 +103,16 @@ class LocalStepper {
     std::span<const nn::LocalRange> ranges;  // valid until the next call
     bool first = false;                      // step of the piece
   };
-  // `clipping`: the factor that shortens the gradient, at most 1.
-  Numbers numbers(double clipping, double weight, std::uint64_t pass, std::uint64_t step);
+  // `squares`: sum_of_squares_in() of the gradient and stepped(), which is read if clips().
+  Numbers numbers(double squares, double weight, std::uint64_t pass, std::uint64_t step);
 
  private:
-  [[nodiscard]] nn::LocalRange stepped(const Range& range, double scale, double rate) const;
+  [[nodiscard]] nn::LocalRange step_of(const Range& range, double scale, double rate) const;
   [[nodiscard]] nn::LocalRange mean(const Range& range, double samples) const;
   [[nodiscard]] nn::LocalRange ema(const Range& range, double samples) const;
 
   const Layout layout_;
+  const std::vector<Interval> stepped_;
   const nn::Optimizer optimizer_;
   const nn::Schedule schedule_;
   const std::uint64_t samples_;

@@ -7,6 +7,7 @@
 
 #include <span>
 
+#include "core/interval.h"
 #include "nn/optimizer/local_step.h"
 
 namespace steelyard {
@@ -20,6 +21,8 @@ class LocalTrainer {
   virtual bool begin(std::span<const float> parameters, std::span<float> moved) = 0;
   // Computes the gradient of a step at the parameters after the last one. The gradient stays on the device.
   virtual nn::Sums train(Samples& samples) = 0;
+  // Computes sum_of_squares_in() of this gradient, with the same bits (nn/optimizer/clipping.h).
+  virtual double sum_of_squares(std::span<const Interval> ranges) = 0;
   // Makes the step with this gradient.
   virtual void step(std::span<const nn::LocalRange> ranges, bool first) = 0;
   // After the last step: writes the distance moved in the piece.

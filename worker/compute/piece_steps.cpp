@@ -2,12 +2,10 @@
 
 namespace steelyard {
 
-// The norm of a gradient is computed on the host.
 PieceSteps::PieceSteps(Engine& engine, LocalStepper& stepper, BufferPool& pool, const Piece& piece,
                        std::span<const float> parameters)
     : engine_(engine), stepper_(stepper), moved_(pool.take()), trainer_(engine.local_trainer()) {
-  if (trainer_ != nullptr && (stepper.clips() || !trainer_->begin(parameters, moved_->span())))
-    trainer_ = nullptr;
+  if (trainer_ != nullptr && !trainer_->begin(parameters, moved_->span())) trainer_ = nullptr;
   if (trainer_ != nullptr) {
     stepper.begin(piece);
   } else {
@@ -28,7 +26,8 @@ nn::Sums PieceSteps::train(Samples& samples) {
 
 void PieceSteps::step(double weight, std::uint64_t pass, std::uint64_t step) {
   if (trainer_ == nullptr) return stepper_.step(gradient_->span(), weight, pass, step);
-  const LocalStepper::Numbers next = stepper_.numbers(1, weight, pass, step);
+  const double squares = stepper_.clips() ? trainer_->sum_of_squares(stepper_.stepped()) : 0;
+  const LocalStepper::Numbers next = stepper_.numbers(squares, weight, pass, step);
   trainer_->step(next.ranges, next.first);
 }
 

@@ -111,6 +111,7 @@ class PoliteEngine final : public Engine {
   std::optional<double> take_share() override { return engine_->take_share(); }
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
   [[nodiscard]] std::string description() const override { return engine_->description(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
 

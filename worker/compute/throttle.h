@@ -86,6 +86,7 @@ class ThrottledEngine final : public Engine {
   std::optional<double> take_share() override;
   DeviceReading read_device() override { return engine_->read_device(); }
   [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
+  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
   [[nodiscard]] std::string description() const override { return engine_->description(); }
   [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
   [[nodiscard]] std::optional<double> share_at(Time now) const { return clock_.share_at(now); }

@@ -26,9 +26,9 @@ std::unique_ptr<Engine> cpu_engine(const nn::Model& model, unsigned threads) {
       ParallelEngine::SampleSize{model.input().size(), model.labels(), targets_of(model)});
 }
 
-std::unique_ptr<Engine> engine_of(const nn::Model& model, const Computing& computing) {
+std::unique_ptr<Engine> engine_of(const nn::Model& model, const Computing& computing, const DataSets& data) {
   if (computing.device.type == Device::Type::cpu) return cpu_engine(model, computing.threads);
-  return make_cuda_engine(model, computing.device, computing.precision, computing.reserved);
+  return make_cuda_engine(model, computing.device, computing.precision, computing.reserved, data);
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Workload model_workload(nn::Model model, DataSets data, const Computing& computi
   return {.layout = model.layout(),
           .initialize = [model](std::span<float> parameters,
                                 std::uint64_t seed) { model.initialize(parameters, seed); },
-          .make_engine = [model, computing] { return engine_of(model, computing); },
+          .make_engine = [model, computing, data] { return engine_of(model, computing, data); },
           .data = std::move(data),
           .grain = model.grain(),
           .model = model};

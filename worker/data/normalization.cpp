@@ -111,7 +111,7 @@ std::array<float, 256> floats_of_bytes(const Normalization& by, std::size_t chan
 std::vector<float> zero_inputs(const Normalization& by, std::size_t channels) {
   std::vector<float> zeros;
   for (std::size_t i = 0; i < channels; ++i)
-    zeros.push_back(static_cast<float>(-of_channel(by.mean, i) / of_channel(by.deviation, i)));
+    zeros.push_back(static_cast<float>((0 - of_channel(by.mean, i)) / of_channel(by.deviation, i)));
   return zeros;
 }
 

@@ -46,7 +46,7 @@ Trouble trouble_of(cudnnStatus_t status) {
   return unsupported ? Trouble::unsupported : Trouble::other;
 }
 
-void check(cudnnStatus_t status, const char* what) {
+void check_cudnn(cudnnStatus_t status, const char* what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   raise(trouble_of(status), std::string("cuDNN cannot ") + what + ": " + cudnnGetErrorString(status));
 }
@@ -62,7 +62,7 @@ class Handle {
     if (!handle) kept[device] = handle = std::make_shared<Handle>();
     return handle;
   }
-  Handle() { check(cudnnCreate(&handle_), "start: is the whole of cuDNN 9 installed?"); }
+  Handle() { check_cudnn(cudnnCreate(&handle_), "start: is the whole of cuDNN 9 installed?"); }
   ~Handle() { cudnnDestroy(handle_); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -81,11 +81,11 @@ constexpr cudnnDataType_t type_of<Bf16> = CUDNN_DATA_BFLOAT16;
 class Pictures {
  public:
   Pictures(Shape shape, std::uint32_t samples, cudnnDataType_t type) {
-    check(cudnnCreateTensorDescriptor(&tensor_), "describe pictures");
-    check(cudnnSetTensor4dDescriptor(tensor_, CUDNN_TENSOR_NHWC, type, static_cast<int>(samples),
-                                     static_cast<int>(shape.channels), static_cast<int>(shape.height),
-                                     static_cast<int>(shape.width)),
-          "describe pictures");
+    check_cudnn(cudnnCreateTensorDescriptor(&tensor_), "describe pictures");
+    check_cudnn(cudnnSetTensor4dDescriptor(tensor_, CUDNN_TENSOR_NHWC, type, static_cast<int>(samples),
+                                           static_cast<int>(shape.channels), static_cast<int>(shape.height),
+                                           static_cast<int>(shape.width)),
+                "describe pictures");
   }
   ~Pictures() { cudnnDestroyTensorDescriptor(tensor_); }
   Pictures(const Pictures&) = delete;
@@ -99,11 +99,11 @@ class Pictures {
 class Weights {
  public:
   Weights(const Conv2d& op, std::uint32_t inputs, cudnnDataType_t type) {
-    check(cudnnCreateFilterDescriptor(&filter_), "describe weights");
-    check(cudnnSetFilter4dDescriptor(filter_, type, CUDNN_TENSOR_NHWC, static_cast<int>(op.channels),
-                                     static_cast<int>(inputs), static_cast<int>(op.kernel.rows),
-                                     static_cast<int>(op.kernel.columns)),
-          "describe weights");
+    check_cudnn(cudnnCreateFilterDescriptor(&filter_), "describe weights");
+    check_cudnn(cudnnSetFilter4dDescriptor(filter_, type, CUDNN_TENSOR_NHWC, static_cast<int>(op.channels),
+                                           static_cast<int>(inputs), static_cast<int>(op.kernel.rows),
+                                           static_cast<int>(op.kernel.columns)),
+                "describe weights");
   }
   ~Weights() { cudnnDestroyFilterDescriptor(filter_); }
   Weights(const Weights&) = delete;
@@ -118,19 +118,21 @@ class Convolution {
  public:
   explicit Convolution(const Conv2d& op) {
     const int stride = static_cast<int>(op.stride);
-    check(cudnnCreateConvolutionDescriptor(&convolution_), "describe a convolution");
-    check(cudnnSetConvolution2dDescriptor(convolution_, static_cast<int>(op.padding.rows),
-                                          static_cast<int>(op.padding.columns), stride, stride, 1, 1,
-                                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-          "describe a convolution");
-    check(cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(op.groups)), "describe a convolution");
+    check_cudnn(cudnnCreateConvolutionDescriptor(&convolution_), "describe a convolution");
+    check_cudnn(cudnnSetConvolution2dDescriptor(convolution_, static_cast<int>(op.padding.rows),
+                                                static_cast<int>(op.padding.columns), stride, stride, 1, 1,
+                                                CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+                "describe a convolution");
+    check_cudnn(cudnnSetConvolutionGroupCount(convolution_, static_cast<int>(op.groups)),
+                "describe a convolution");
   }
   ~Convolution() { cudnnDestroyConvolutionDescriptor(convolution_); }
   Convolution(const Convolution&) = delete;
   Convolution& operator=(const Convolution&) = delete;
 
   [[nodiscard]] cudnnConvolutionDescriptor_t with(int math) const {
-    check(cudnnSetConvolutionMathType(convolution_, static_cast<cudnnMathType_t>(math)), "set a math type");
+    check_cudnn(cudnnSetConvolutionMathType(convolution_, static_cast<cudnnMathType_t>(math)),
+                "set a math type");
     return convolution_;
   }
 
@@ -193,7 +195,7 @@ class CudnnConv2d final : public CudaOp {
     const ForwardOf<T> call(untyped);
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
-    check(
+    check_cudnn(
         cudnnConvolutionForward(on_stream(), &one, way.x, call.inputs[0], filter_, turned(call.parameters[0]),
                                 convolution_.with(way.forward.math), algorithm<Ahead>(way.forward),
                                 call.workspace, workspace_, &zero, way.y, call.output),
@@ -207,10 +209,11 @@ class CudnnConv2d final : public CudaOp {
     const BackwardOf<T> call(untyped);
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
-    check(cudnnConvolutionBackwardFilter(on_stream(), &one, way.x, call.inputs[0], way.y, call.d_output,
-                                         convolution_.with(way.filter.math), algorithm<OfWeights>(way.filter),
-                                         call.workspace, workspace_, &zero, filter_, d_weights_.data()),
-          "convolve for the gradient of weights");
+    check_cudnn(
+        cudnnConvolutionBackwardFilter(on_stream(), &one, way.x, call.inputs[0], way.y, call.d_output,
+                                       convolution_.with(way.filter.math), algorithm<OfWeights>(way.filter),
+                                       call.workspace, workspace_, &zero, filter_, d_weights_.data()),
+        "convolve for the gradient of weights");
     turn(context_.stream, out_.channels, pixels_, group_inputs_, d_weights_.data(), call.d_parameters[0],
          call.add);
     if (bias_) {
@@ -219,10 +222,11 @@ class CudnnConv2d final : public CudaOp {
     }
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    check(cudnnConvolutionBackwardData(on_stream(), &one, filter_, weights_.data(), way.y, call.d_output,
-                                       convolution_.with(way.data.math), algorithm<OfPictures>(way.data),
-                                       call.workspace, workspace_, add ? &one : &zero, way.x, to),
-          "convolve for the gradient of pictures");
+    check_cudnn(
+        cudnnConvolutionBackwardData(on_stream(), &one, filter_, weights_.data(), way.y, call.d_output,
+                                     convolution_.with(way.data.math), algorithm<OfPictures>(way.data),
+                                     call.workspace, workspace_, add ? &one : &zero, way.x, to),
+        "convolve for the gradient of pictures");
   }
 
   [[nodiscard]] Traits traits() const override {
@@ -250,7 +254,7 @@ class CudnnConv2d final : public CudaOp {
   }
 
   [[nodiscard]] cudnnHandle_t on_stream() const {
-    check(cudnnSetStream(*handle_, native(context_.stream)), "take a stream");
+    check_cudnn(cudnnSetStream(*handle_, native(context_.stream)), "take a stream");
     return *handle_;
   }
 
@@ -291,7 +295,7 @@ class CudnnConv2d final : public CudaOp {
   void choose_forward(Way& way) {
     int count = 0;
     std::array<cudnnConvolutionFwdAlgoPerf_t, CUDNN_CONVOLUTION_FWD_ALGO_COUNT> found;
-    check(
+    check_cudnn(
         cudnnGetConvolutionForwardAlgorithm_v7(*handle_, way.x, filter_, convolution_.with(math(precision_)),
                                                way.y, static_cast<int>(found.size()), &count, found.data()),
         "choose an algorithm");
@@ -304,10 +308,10 @@ class CudnnConv2d final : public CudaOp {
   void choose_data(Way& way) {
     int count = 0;
     std::array<cudnnConvolutionBwdDataAlgoPerf_t, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT> found;
-    check(cudnnGetConvolutionBackwardDataAlgorithm_v7(*handle_, filter_, way.y,
-                                                      convolution_.with(math(precision_)), way.x,
-                                                      static_cast<int>(found.size()), &count, found.data()),
-          "choose an algorithm");
+    check_cudnn(cudnnGetConvolutionBackwardDataAlgorithm_v7(
+                    *handle_, filter_, way.y, convolution_.with(math(precision_)), way.x,
+                    static_cast<int>(found.size()), &count, found.data()),
+                "choose an algorithm");
     way.data = best(found, count, [&](const Offer& offer, auto convolution, std::size_t* bytes) {
       return cudnnGetConvolutionBackwardDataWorkspaceSize(*handle_, filter_, way.y, convolution, way.x,
                                                           algorithm<OfPictures>(offer), bytes);
@@ -317,10 +321,10 @@ class CudnnConv2d final : public CudaOp {
   void choose_filter(Way& way) {
     int count = 0;
     std::array<cudnnConvolutionBwdFilterAlgoPerf_t, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT> found;
-    check(cudnnGetConvolutionBackwardFilterAlgorithm_v7(*handle_, way.x, way.y,
-                                                        convolution_.with(math(precision_)), filter_,
-                                                        static_cast<int>(found.size()), &count, found.data()),
-          "choose an algorithm");
+    check_cudnn(cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+                    *handle_, way.x, way.y, convolution_.with(math(precision_)), filter_,
+                    static_cast<int>(found.size()), &count, found.data()),
+                "choose an algorithm");
     way.filter = best(found, count, [&](const Offer& offer, auto convolution, std::size_t* bytes) {
       return cudnnGetConvolutionBackwardFilterWorkspaceSize(*handle_, way.x, way.y, convolution, filter_,
                                                             algorithm<OfWeights>(offer), bytes);

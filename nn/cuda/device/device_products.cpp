@@ -14,7 +14,7 @@
 namespace steelyard::nn::cuda {
 namespace {
 
-void check(cublasStatus_t status, const char* what) {
+void check_cublas(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   raise(status == CUBLAS_STATUS_ALLOC_FAILED ? Trouble::memory : Trouble::other,
         std::string("cuBLASLt cannot ") + what + ": " + cublasLtGetStatusString(status));
@@ -63,7 +63,7 @@ struct ProductWay {
 template <class T>
 cublasLtMatrixLayout_t layout(std::uint32_t rows, std::uint32_t columns, std::uint32_t row) {
   cublasLtMatrixLayout_t made = nullptr;
-  check(cublasLtMatrixLayoutCreate(&made, cuda_type<T>, columns, rows, row), "describe a matrix");
+  check_cublas(cublasLtMatrixLayoutCreate(&made, cuda_type<T>, columns, rows, row), "describe a matrix");
   return made;
 }
 
@@ -76,7 +76,9 @@ struct Products::Impl {
   DeviceMemory workspace{workspace_bytes};
   std::map<ProductKey, ProductWay> ways;
 
-  Impl(Stream& on, Precision in) : stream(on), precision(in) { check(cublasLtCreate(&handle), "start"); }
+  Impl(Stream& on, Precision in) : stream(on), precision(in) {
+    check_cublas(cublasLtCreate(&handle), "start");
+  }
   ~Impl() {
     ways.clear();
     cublasLtDestroy(handle);
@@ -105,12 +107,12 @@ struct Products::Impl {
   template <class Factor, class Result>
   void describe(const Product<Factor, Result>& p, const ProductKey& key, ProductWay& way) {
     const bool rounds = std::is_same_v<Factor, float>;
-    check(cublasLtMatmulDescCreate(&way.operation, rounds ? compute_type(precision) : CUBLAS_COMPUTE_32F,
-                                   CUDA_R_32F),
-          "describe a product");
+    check_cublas(cublasLtMatmulDescCreate(&way.operation,
+                                          rounds ? compute_type(precision) : CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                 "describe a product");
     const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
-      check(cublasLtMatmulDescSetAttribute(way.operation, attribute, &value, sizeof(value)),
-            "describe a product");
+      check_cublas(cublasLtMatmulDescSetAttribute(way.operation, attribute, &value, sizeof(value)),
+                   "describe a product");
     };
     set(CUBLASLT_MATMUL_DESC_TRANSA, p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -126,10 +128,10 @@ struct Products::Impl {
         p.a_transposed ? layout<Factor>(p.inner, p.rows, p.a_row) : layout<Factor>(p.rows, p.inner, p.a_row);
     way.result = layout<Result>(p.rows, p.columns, p.c_row);
     cublasLtMatmulPreference_t wishes = nullptr;
-    check(cublasLtMatmulPreferenceCreate(&wishes), "set preferences");
+    check_cublas(cublasLtMatmulPreferenceCreate(&wishes), "set preferences");
     const auto wish = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-      check(cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)),
-            "set preferences");
+      check_cublas(cublasLtMatmulPreferenceSetAttribute(wishes, attribute, &value, sizeof(value)),
+                   "set preferences");
     };
     wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
     wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.b_at);
@@ -141,7 +143,7 @@ struct Products::Impl {
     const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
         handle, way.operation, way.first, way.second, way.result, way.result, wishes, 1, &result, &found);
     cublasLtMatmulPreferenceDestroy(wishes);
-    check(found > 0 ? status : CUBLAS_STATUS_NOT_SUPPORTED, "find an algorithm for a product");
+    check_cublas(found > 0 ? status : CUBLAS_STATUS_NOT_SUPPORTED, "find an algorithm for a product");
     way.algorithm = result.algo;
   }
 };
@@ -154,15 +156,15 @@ void Products::Impl::multiply(const Product<Factor, Result>& product) {
   const Product<Factor, Result> p = product.with_rows();
   ProductWay& way = this->way(p);
   if (way.bias) {
-    check(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias,
-                                         sizeof(p.bias)),
-          "take a bias");
+    check_cublas(cublasLtMatmulDescSetAttribute(way.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p.bias,
+                                                sizeof(p.bias)),
+                 "take a bias");
   }
   const float beta = p.add ? 1 : 0;
-  check(cublasLtMatmul(handle, way.operation, &p.factor, p.b, way.first, p.a, way.second, &beta, p.c,
-                       way.result, p.c, way.result, &way.algorithm, workspace.data(), workspace_bytes,
-                       native(stream)),
-        "multiply");
+  check_cublas(cublasLtMatmul(handle, way.operation, &p.factor, p.b, way.first, p.a, way.second, &beta, p.c,
+                              way.result, p.c, way.result, &way.algorithm, workspace.data(), workspace_bytes,
+                              native(stream)),
+               "multiply");
   if (p.bias != nullptr && !way.bias) add_bias(stream, p.bias, p.rows, p.columns, p.c_row, p.c);
 }
 

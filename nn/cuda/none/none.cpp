@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "nn/cuda/cuda_network.h"
 #include "nn/cuda/device_arithmetic.h"
+#include "nn/cuda/kept_samples.h"
 #include "nn/cuda/micro_batch_choice.h"
 #include "nn/cuda_devices.h"
 
@@ -26,15 +27,25 @@ namespace {
 
 }  // namespace
 
+DeviceMemory::DeviceMemory(std::uint64_t) { refuse(); }
+DeviceMemory::~DeviceMemory() = default;
+
+KeptSamples::KeptSamples(unsigned, Shape, std::uint64_t) : samples_(0), codes_(0), table_(0), fill_(0) {}
+void KeptSamples::bring(std::uint64_t, std::span<const std::uint8_t>) { refuse(); }
+void KeptSamples::set_numbers(std::span<const float>, std::span<const float>) { refuse(); }
+std::uint64_t KeptSamples::room_on(unsigned, std::uint64_t) { refuse(); }
+
 class Network::Impl {};
 
 Network::Network(const Model&, unsigned, std::uint32_t, bool, std::uint64_t) { refuse(); }
 Network::~Network() = default;
 
 std::vector<std::uint32_t> Network::micro_batch_sizes() const { refuse(); }
+void Network::keep(std::shared_ptr<const KeptSamples>) { refuse(); }
 void Network::begin(std::span<const float>, std::span<float>) { refuse(); }
 void Network::begin_steps(std::span<const float>, std::span<float>) { refuse(); }
 Sums Network::finish_gradient() { refuse(); }
+double Network::sum_of_squares(std::span<const Interval>) { refuse(); }
 void Network::step(std::span<const LocalRange>, bool) { refuse(); }
 void Network::finish_steps(std::span<float>, const FinalRange&) { refuse(); }
 void Network::abandon() {}
@@ -44,7 +55,7 @@ void Network::evaluate(const MicroBatch&) { refuse(); }
 Sums Network::finish(std::span<float>, const FinalRange&) { refuse(); }
 bool Network::has_here(std::span<const Placed>) const { refuse(); }
 void Network::begin_there(std::span<const Placed>) { refuse(); }
-Sums Network::finish_there(const GradientThere&) { refuse(); }
+Sums Network::finish_there(const DeviceGradient&) { refuse(); }
 std::uint64_t Network::bytes() const { refuse(); }
 std::vector<std::string> Network::implementations() const { refuse(); }
 std::vector<std::string> Network::take_remarks() { refuse(); }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "nn/optimizer/vector.h"
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
 
@@ -25,6 +26,26 @@ TEST(AddUp, AddsEachNumberOnce) {
       const DeviceArray<float> added = to_device(stream, from), sums = to_device(stream, to);
       add_up(stream, size, added.data(), sums.data());
       EXPECT_EQ(to_host(stream, sums), expected);
+    });
+  }
+}
+
+// With the bits of a processor: servers add slices with it.
+TEST(AddArrays, AddsEachElementOfTwo) {
+  for (const std::size_t size : {1, 4, 1031}) {
+    in_each_schedule([&] {
+      Stream stream;
+      Random random(size);
+      std::vector<float> x(size), y(size), expected(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        x[i] = static_cast<float>(random.normal()), y[i] = static_cast<float>(random.normal());
+      }
+      nn::sum(expected, x, y);
+      const DeviceArray<float> a = to_device(stream, x), b = to_device(stream, y), into(size);
+      add_arrays<float>(stream, size, a.data(), b.data(), into.data());
+      EXPECT_EQ(to_host(stream, into), expected);
+      add_arrays<float>(stream, size, a.data(), b.data(), a.data());
+      EXPECT_EQ(to_host(stream, a), expected);
     });
   }
 }

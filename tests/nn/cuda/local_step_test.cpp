@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "nn/optimizer/clipping.h"
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
 
@@ -60,6 +61,23 @@ TEST(CudaLocalSteps, HaveTheBitsOfTheProcessor) {
       stream.synchronize();
       EXPECT_EQ(bits({result.data(), result.data() + floats}), bits(moved));
     }
+  });
+}
+
+// Of ranges whose ends are inside of parts, and of empty ones.
+TEST(CudaLocalSteps, NormsHaveTheBitsOfTheProcessor) {
+  const std::vector<Interval> ranges{{0, 3}, {7, 7}, {8, 9001}, {9002, 9003}, {9500, floats}};
+  in_each_schedule([&] {
+    Random random(6);
+    Stream stream;
+    LocalSteps steps(stream, floats);
+    for (int step = 0; step < 2; ++step) {
+      const std::vector<float> gradient = random_numbers(random);
+      const DeviceArray<float> there = to_device(stream, gradient);
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(steps.sum_of_squares(ranges, there.data())),
+                std::bit_cast<std::uint64_t>(sum_of_squares_in(ranges, gradient)));
+    }
+    EXPECT_EQ(LocalSteps(stream, floats).sum_of_squares({}, nullptr), 0);
   });
 }
 

@@ -114,22 +114,6 @@ TEST_F(OptimizerKernels, MeansAndAveragesHaveTheBitsOfAProcessor) {
   }
 }
 
-TEST(SliceKernels, AddEveryElementOfTwo) {
-  for (const std::size_t size : {1, 4, 1031}) {
-    in_each_schedule([&] {
-      Stream stream;
-      const Floats x = random_floats(size, 1), y = random_floats(size, 2);
-      Floats expected(size);
-      nn::sum(expected, x, y);
-      const DeviceArray<float> a = to_device(stream, x), b = to_device(stream, y), into(size);
-      add_slices(stream, size, into.data(), a.data(), b.data());
-      EXPECT_EQ(to_host(stream, into), expected);
-      add_slices(stream, size, a.data(), a.data(), b.data());
-      EXPECT_EQ(to_host(stream, a), expected);
-    });
-  }
-}
-
 TEST(SliceKernels, FindAnElementThatIsNotFinite) {
   const auto found = [](const Floats& values) {
     Stream stream;

@@ -6,8 +6,10 @@
 #include "core/processor.h"
 #include "nn/cuda_devices.h"
 #include "nn/models.h"
+#include "tests/worker/kept_pictures.h"
 #include "tests/worker/made_samples.h"
 #include "worker/compute/engines.h"
+#include "worker/compute/kept_feed.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard::checked_engine_test {
@@ -41,6 +43,24 @@ class LyingEngine final : public Engine {
  public:
   float factor;
   int calls = 0;
+};
+
+// One piece of a feed.
+class FromFeed final : public Samples {
+ public:
+  FromFeed(SampleFeed& feed, Interval positions)
+      : feed_(feed), request_(feed.request({.positions = positions})), left_(positions.size()) {}
+  const nn::MicroBatch* next() override {
+    const nn::MicroBatch* const batch = left_ > 0 ? feed_.next(request_) : nullptr;
+    if (batch != nullptr) left_ -= batch->count;
+    return batch;
+  }
+  [[nodiscard]] bool at_end() const override { return left_ == 0; }
+
+ private:
+  SampleFeed& feed_;
+  const std::shared_ptr<FeedRequest> request_;
+  std::uint64_t left_;
 };
 
 nn::Model perceptron() { return nn::Model({1, 1, 20}, 5).linear("a", 30).relu().linear("b", 5); }
@@ -191,6 +211,46 @@ TEST(CheckedEngine, DescribesWhatComputes) {
   ThrottledEngine engine(make_cuda_engine(perceptron(), {Device::Type::host_cuda}, Precision::float32), {});
   EXPECT_THAT(engine.description(),
               HasSubstr("micro-batches of up to 256 samples; cuda: relu2; tiled: a, b"));
+}
+
+// A data set whose numbers can change afterwards, as those that a device keeps do if its memory is broken.
+class ChangingData final : public BytePictures {
+ public:
+  using BytePictures::BytePictures;
+  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
+    BytePictures::read(index, into, labels);
+    if (changed) into[7] += 1;
+  }
+  bool changed = false;
+};
+
+// Samples that the device keeps are compared with what the processor reads.
+TEST(CheckedEngine, ChecksTheSamplesThatADeviceKeeps) {
+  if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
+  const nn::Model model = nn::Model({6, 6, 3}, 4).linear("out", 4);
+  std::vector<float> parameters(model.parameters()), gradient(parameters.size());
+  model.initialize(parameters, 1);
+  for (const bool changes : {false, true}) {
+    const auto data = std::make_shared<ChangingData>(40);
+    const DataSets sets{data, data, "pictures"};
+    CheckedEngine engine(make_cuda_engine(model, {Device::Type::host_cuda}, Precision::float32, 0, sets),
+                         model, Precision::float32, "a device", [] { return Time{}; });
+    ASSERT_NE(engine.kept_data(), nullptr);
+    data->changed = changes;
+    KeptFeed feed(*engine.kept_data(), sets, 1, engine.micro_batch_sizes());
+    const auto check_twice = [&] {
+      for (int piece = 0; piece < 4; ++piece) {
+        FromFeed samples(feed, {0, 40});
+        engine.train(parameters, samples, gradient, {});
+        if (piece > 0) engine.settle();
+      }
+    };
+    if (changes) {
+      EXPECT_THROW(check_twice(), Failure);
+    } else {
+      check_twice();
+    }
+  }
 }
 
 // Correct devices stay within the bounds: float32 by other kernels, and products in bf16.

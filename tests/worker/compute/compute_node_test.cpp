@@ -10,6 +10,7 @@
 #include "nn/network.h"
 #include "tests/worker/made_data.h"
 #include "tests/worker/mail.h"
+#include "worker/compute/feed.h"
 #include "worker/data/sets/synthetic.h"
 
 namespace steelyard::node_test {

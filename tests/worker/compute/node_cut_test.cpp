@@ -7,6 +7,7 @@
 
 #include "tests/worker/made_data.h"
 #include "tests/worker/mail.h"
+#include "worker/compute/batch_buffer.h"
 #include "worker/compute/compute_node.h"
 
 namespace steelyard::node_cut_test {

@@ -127,10 +127,16 @@ TEST_F(PieceStepsTest, WithNesterovAndEqualWeights) {
   expect_same();
 }
 
-// The norm of a gradient is computed on the host.
+// The norm of a gradient is computed where the step is made. Some steps are clipped, others are not.
 TEST_F(PieceStepsTest, WithClippedSteps) {
+  for (const double norm : {0.01, 1.0, 2.0}) {
+    job.clip_norm = norm;
+    expect_same();
+  }
+  job.clip_norm = 0;
+  const std::vector<Answer> free = answers(true);
   job.clip_norm = 0.01;
-  expect_same();
+  EXPECT_NE(answers(true)[0].moved, free[0].moved);
 }
 
 // A device may lack memory for the steps.
@@ -138,6 +144,7 @@ TEST_F(PieceStepsTest, WhatTheDeviceCannotDoTheHostDoes) {
   struct Unable final : LocalTrainer {
     bool begin(std::span<const float>, std::span<float>) override { return false; }
     nn::Sums train(Samples&) override { return {}; }
+    double sum_of_squares(std::span<const Interval>) override { return 0; }
     void step(std::span<const nn::LocalRange>, bool) override {}
     void finish(std::span<float>, const FinalRange&) override {}
     void end() override { ADD_FAILURE() << "it was not begun"; }

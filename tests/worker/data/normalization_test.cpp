@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "tests/worker/made_data.h"
 
 namespace steelyard::normalization_test {
@@ -23,6 +25,7 @@ TEST(Normalization, IsExactAndByChannelForBytes) {
   EXPECT_THAT(zero_inputs(it, 2), ElementsAre(-1.0F, -0.2F));
   EXPECT_THAT(zero_inputs({{0.5}, {0.25}}, 3), ElementsAre(-2, -2, -2))
       << "one number applies to all channels";
+  EXPECT_FALSE(std::signbit(zero_inputs({{0}, {1}}, 1)[0])) << "the bits of a black pixel";
 }
 
 TEST(Normalization, IsByChannelForSamples) {

@@ -85,7 +85,8 @@ float kept(const NextMoments& next, float* m, float* v, std::size_t i) {
   return next.out;
 }
 
-void run(const RuleCall& c) {
+// Flattened: the compiler vectorises only loops whose bodies it has inlined.
+[[gnu::flatten]] void run(const RuleCall& c) {
   using Rule = RuleCall::Rule;
   const float* const w = c.w;
   float *const out = c.out, *const m = c.m, *const v = c.v;

@@ -139,11 +139,13 @@ class SeparateSweeps {
   void single_sweep() {
     const float *const x = one_.data(), *const y = other_.data();
     float *const w = now_.data(), *const m = state_.data(), *const out = next_.data();
+    const float moment = 0.5F * m[0] + (x[0] + y[0]);
 #pragma GCC ivdep
     for (std::size_t i = 0; i < one_.size(); ++i) {
       m[i] = 0.5F * m[i] + (x[i] + y[i]);
       out[i] = w[i] - m[i];
     }
+    expect(m[0] == moment && out[0] == w[0] - moment, "server: the single sweep is wrong");
   }
   [[nodiscard]] std::span<const float> parameters() const { return now_; }
 

@@ -57,9 +57,10 @@ class SliceMemory {
   bool add(Interval positions, double weight, const Blob& values, bool closes = false);
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
   // Where pushes are applied on arrival, several rounds are open, each with its ledger. cover() only adds a
-  // push to the ledger, and returns false as add() does; gather() adds it to the sum; step() takes a step
-  // with the gathered sum without changing the version number. `whole` is the weight of a whole update;
-  // default: the weight of the gathered pushes. next_version() completes the oldest open round.
+  // push to the ledger, and returns false as add() does; gather() adds it to the sum (`closes` as in add());
+  // step() takes a step with the gathered sum without changing the version number. `whole` is the weight of
+  // a whole update; default: the weight of the gathered pushes. next_version() completes the oldest open
+  // round.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
   void gather(Interval positions, double weight, const Blob& values, bool closes = false);

@@ -87,7 +87,7 @@ class LoneServer {
   }
 
  private:
-  // `values(worker, part of its gradient, this)`: the blob of a push. Returns the processor time of the shard.
+  // `values(worker, part of its gradient, this)`: the blob of a push. Returns the shard's processor time.
   template <class Values>
   double round_of(Values values) {
     const Interval all{0, positions * gradients_.size()};

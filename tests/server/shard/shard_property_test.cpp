@@ -1,6 +1,6 @@
-// A seeded generator sends duplicate, reordered, overlapping, stale, early, cut and malformed pushes, and such
-// that are not finite. No position is counted twice or lost, every round closes, and the parameters equal
-// PlainLoop's bit for bit.
+// A seeded generator sends duplicate, reordered, overlapping, stale, early, cut and malformed pushes, and
+// pushes that are not finite. No position is counted twice or lost, every round closes, and the parameters
+// equal PlainLoop's bit for bit.
 #include <bitset>
 #include <cmath>
 #include <limits>

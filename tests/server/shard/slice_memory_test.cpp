@@ -140,8 +140,8 @@ TEST(SliceMemory, ThePreviousVersionStaysUntilReleased) {
   EXPECT_FALSE(slice.previous());
 }
 
-// What a slice adds and steps in shared sweeps, against plain sweeps one after the other: every rule, any number
-// of pushes in any memory, whichever of them is announced as the last.
+// What a slice adds and steps in shared sweeps, against plain sweeps one after the other: every rule, any
+// number of pushes in any memory, whichever of them is announced as the last.
 class PlainSweeps {
  public:
   PlainSweeps(const nn::Optimizer& optimizer, std::vector<float> values)

@@ -79,7 +79,7 @@ class HostArithmetic final : public SliceArithmetic {
         versions_(std::move(versions)),
         floats_(floats),
         streams_(of_shard >= streamed_from) {}
-  static constexpr std::uint64_t streamed_from = 4 << 20;  // 16 MB
+  static constexpr std::uint64_t streamed_from = 8 << 20;  // 32 MB
 
   [[nodiscard]] Room version_room(std::uint64_t steps) override;
   [[nodiscard]] Room sum_room() override;

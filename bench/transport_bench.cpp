@@ -72,11 +72,14 @@ void server_alone(const Effort& effort, Table& table) {
   const auto milliseconds_of = [&](double (*measured)(std::uint64_t, Duration)) {
     return [&effort, measured] { return 1000 * measured(model, 10 * effort.reading); };
   };
-  const auto spreads = alternate(
-      effort.pairs,
-      {milliseconds_of(push_seconds), milliseconds_of(update_seconds), milliseconds_of(copy_seconds)});
+  const auto spreads =
+      alternate(effort.pairs, {milliseconds_of(push_seconds), milliseconds_of(update_seconds),
+                               milliseconds_of(copy_seconds), milliseconds_of(pair_seconds),
+                               milliseconds_of(separate_seconds), milliseconds_of(single_sweep_seconds)});
   table.add({"a push of 44.7 MB added", "ms", spreads[0], "a copy of it", spreads[2], true, {}});
   table.add({"a step with momentum", "ms", spreads[1], "a copy of it", spreads[2], true, {}});
+  table.add({"44.7 MB from two workers, a step", "ms", spreads[3], "separate sweeps", spreads[4], true, {}});
+  table.add({"", "ms", spreads[3], "one sweep over the same arrays", spreads[5], true, {}});
 }
 
 void coalescing(const Effort& effort, Table& table) {
@@ -103,12 +106,14 @@ void transport_section(const Effort& effort, Table& table) {
   as_model(effort, table, "1 MB values, two workers summed", {mb, 16, 2}, {});
   as_model(effort, table, "1 MB value, one in flight", {mb, 1}, 0.85);
   as_model(effort, table, "16 MB value, one in flight", {16 * mb, 1}, {});
+  as_slices(effort, table, "43 MB in 1 MB values, two workers summed", {mb, 43, 2});
 
   table.section("push + pull with summation on one host: values in shared memory, GB/s each way");
   in_one_host(effort, table, "4 KB values, 64 in flight", {4 * kb, 64}, {});
   in_one_host(effort, table, "1 MB values, 16 in flight", {mb, 16}, 3.0);
   in_one_host(effort, table, "1 MB values, two workers summed", {mb, 16, 2}, 3.0);
   in_one_host(effort, table, "1 MB value, one in flight", {mb, 1}, {});
+  in_one_host(effort, table, "43 MB in 1 MB values, two workers summed", {mb, 43, 2}, {});
 
   table.section("push + pull without summation (repeated pushes, an existing version)");
   as_slices(effort, table, "4 KB values, 64 in flight", {4 * kb, 64, 1, false});

@@ -14,4 +14,12 @@ double update_seconds(std::uint64_t floats, Duration duration);
 // For comparison: seconds to copy the same values.
 double copy_seconds(std::uint64_t floats, Duration duration);
 
+// Seconds of a round with momentum that sums pushes of the whole model from two workers. A push is written to
+// memory before it is handled, slice by slice, as a transport does; that time does not count.
+double pair_seconds(std::uint64_t floats, Duration duration);
+// The same round as a sweep over memory for each of its parts: checks of both pushes, sum, step and version.
+double separate_seconds(std::uint64_t floats, Duration duration);
+// The same arrays, each read or written once, without checks: the limit of the memory.
+double single_sweep_seconds(std::uint64_t floats, Duration duration);
+
 }  // namespace steelyard::bench

@@ -79,6 +79,7 @@ class DeviceArithmetic final : public SliceArithmetic {
   void copy(std::span<float> into, std::span<const float> from) override;
   void copy_out(std::span<float> into, std::span<const float> from) override;
   void change(std::span<float> there, bool from_old, const Change& change) override;
+  [[nodiscard]] std::size_t part_size() const override { return place_.size(); }
   void run(const RuleCall& call) override;
   void add(std::span<float> into, std::span<const float> x) override;
   void sum(std::span<float> into, std::span<const float> x, std::span<const float> y) override;

@@ -1,6 +1,5 @@
 #include "nn/optimizer/rule.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -31,31 +30,6 @@ RuleCall call_of(RuleCall::Rule rule, const Update& u) {
   call.last = u.last.empty() ? nullptr : u.last.data();
   call.scale = static_cast<float>(u.scale);
   return call;
-}
-
-// A part of the slice, whose sum is complete.
-void run_part(const RuleTable& rules, const RuleCall& c, std::size_t at, std::size_t size, const float* sum) {
-  const auto from = [&](float* slot) { return slot == nullptr ? nullptr : slot + at; };
-  float *const out = c.out + at, *const m = from(c.m), *const v = from(c.v);
-  const float* const w = c.w + at;
-  switch (c.rule) {
-    case RuleCall::Rule::sgd:
-      return rules.sgd(size, out, w, sum, c.scale, c.decay, c.rate);
-    case RuleCall::Rule::momentum:
-      return rules.momentum(size, out, w, sum, m, c.scale, c.decay, c.rate, c.momentum);
-    case RuleCall::Rule::nesterov:
-      return rules.nesterov(size, out, w, sum, m, c.scale, c.decay, c.rate, c.momentum);
-    case RuleCall::Rule::lars:
-      return rules.lars(size, out, w, sum, m, c.scale, c.decay, c.rate, c.momentum);
-    case RuleCall::Rule::adam:
-      return rules.adam(size, out, w, sum, m, v, c.factors);
-    case RuleCall::Rule::lamb:
-      return rules.lamb(size, out, w, sum, m, v, c.factors);
-    case RuleCall::Rule::walk:
-      return rules.walk(size, out, w, c.rate);
-    case RuleCall::Rule::blend:
-      return rules.blend(size, out, w, sum, c.momentum, c.scale);
-  }
 }
 
 void check(const Optimizer& optimizer, const Update& u, std::span<float> state) {
@@ -172,18 +146,21 @@ RuleCall ema_call(const Update& u, double keep) {
   return call;
 }
 
-// A push that is not in the sum yet is added in blocks that stay in the first-level cache until the step.
-void run(const RuleCall& call, Level level) {
-  constexpr std::size_t block = 2048;
-  const RuleTable& rules = rule_table(level);
-  if (call.last == nullptr) return run_part(rules, call, 0, call.size, call.sum);
-  alignas(64) float both[block];
-  for (std::size_t at = 0; at < call.size; at += block) {
-    const std::size_t size = std::min(block, call.size - at);
-    sum({both, size}, {call.sum + at, size}, {call.last + at, size}, level);
-    run_part(rules, call, at, size, both);
-  }
+RuleCall part_of(const RuleCall& call, std::size_t at, std::size_t size) {
+  CHECK(at <= call.size && size <= call.size - at, "a part of a call lies inside of it");
+  const auto from = [at](auto* array) { return array == nullptr ? nullptr : array + at; };
+  RuleCall part = call;
+  part.size = size;
+  part.out = from(call.out);
+  part.w = from(call.w);
+  part.sum = from(call.sum);
+  part.last = from(call.last);
+  part.m = from(call.m);
+  part.v = from(call.v);
+  return part;
 }
+
+void run(const RuleCall& call, Level level) { rule_table(level).run(call); }
 
 void step_by(const std::function<void(const RuleCall&)>& run, const Optimizer& optimizer, const Update& u,
              std::span<float> state, double rate, double decay) {

@@ -36,6 +36,7 @@
 // one level.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -103,6 +104,8 @@ void ema_step(const Update& update, double keep, Level level = cpu_level());
                                  double rate, double decay);
 [[nodiscard]] RuleCall mean_call(const Update& update);
 [[nodiscard]] RuleCall ema_call(const Update& update, double keep);
+// The part of it for elements [at, at + size) of the slice. The order of such parts does not matter.
+[[nodiscard]] RuleCall part_of(const RuleCall& call, std::size_t at, std::size_t size);
 // Runs it on the processor.
 void run(const RuleCall& call, Level level = cpu_level());
 // As step(): gives its calls, one or two, to `run`.

@@ -35,27 +35,13 @@ struct RuleCall {
   float scale = 0, decay = 0, rate = 0;
   float momentum = 0;       // blend: the share of w that is kept
   MomentFactors factors{};  // of adam and lamb
+  // For a processor: writes `out` to memory past the caches, which saves reading its lines first. The same
+  // bits. Ignored by lamb and walk, whose `out` is read again.
+  bool streams = false;
 };
 
 struct RuleTable {
-  // Per element; see rule.h. All pointers of one call must be to different buffers.
-  void (*sgd)(std::size_t size, float* out, const float* w, const float* sum, float scale, float decay,
-              float rate);
-  void (*momentum)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
-                   float decay, float rate, float momentum);
-  void (*nesterov)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
-                   float decay, float rate, float momentum);
-  void (*lars)(std::size_t size, float* out, const float* w, const float* sum, float* m, float scale,
-               float decay, float rate, float momentum);
-  // Moments, and with adam the step; lamb writes its direction to `out`.
-  void (*adam)(std::size_t size, float* out, const float* w, const float* sum, float* m, float* v,
-               MomentFactors factors);
-  void (*lamb)(std::size_t size, float* out, const float* w, const float* sum, float* m, float* v,
-               MomentFactors factors);
-  // out = w - rate * out
-  void (*walk)(std::size_t size, float* out, const float* w, float rate);
-  // out = keep * w + scale * sum
-  void (*blend)(std::size_t size, float* out, const float* w, const float* sum, float keep, float scale);
+  void (*run)(const RuleCall& call);  // one sweep; see rule.h for the equations
 };
 
 inline constexpr std::size_t square_chains = 32;  // independent sums: as many as the widest processor needs

@@ -27,4 +27,10 @@ void HostArithmetic::copy(std::span<float> into, std::span<const float> from) {
   std::ranges::copy(from, into.begin());
 }
 
+void HostArithmetic::run(const RuleCall& call) {
+  RuleCall its = call;
+  its.streams = streams_;
+  nn::run(its);
+}
+
 }  // namespace steelyard::nn

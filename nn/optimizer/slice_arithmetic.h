@@ -9,6 +9,7 @@
 // Owned and used by one thread. Errors of a device are thrown as Failure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -55,6 +56,9 @@ class SliceArithmetic {
 
   // ---- arithmetic; spans are there
 
+  // Floats that a caller of several functions should give each at a time: what one leaves in the cache, the
+  // next one finds there. On a device: all.
+  [[nodiscard]] virtual std::size_t part_size() const = 0;
   virtual void run(const RuleCall& call) = 0;
   virtual void add(std::span<float> into, std::span<const float> x) = 0;
   virtual void sum(std::span<float> into, std::span<const float> x, std::span<const float> y) = 0;
@@ -66,9 +70,16 @@ class HostArithmetic final : public SliceArithmetic {
  public:
   // For a slice of this size. Versions are in private memory.
   explicit HostArithmetic(std::uint64_t size) : pool_(size) {}
-  // Versions are in this pool, at the slice's place in a model of `floats` values. Null: private memory.
-  HostArithmetic(const Slice& place, std::shared_ptr<FlatPool> versions, std::uint64_t floats)
-      : pool_(place.size()), place_(place), versions_(std::move(versions)), floats_(floats) {}
+  // Versions are in this pool, at the slice's place in a model of `floats` values. Null: private memory. A
+  // shard of at least `streamed_from` floats writes versions past the caches, which could not hold them.
+  HostArithmetic(const Slice& place, std::shared_ptr<FlatPool> versions, std::uint64_t floats,
+                 std::uint64_t of_shard = 0)
+      : pool_(place.size()),
+        place_(place),
+        versions_(std::move(versions)),
+        floats_(floats),
+        streams_(of_shard >= streamed_from) {}
+  static constexpr std::uint64_t streamed_from = 8 << 20;  // 32 MB
 
   [[nodiscard]] Room version_room(std::uint64_t steps) override;
   [[nodiscard]] Room sum_room() override;
@@ -82,7 +93,8 @@ class HostArithmetic final : public SliceArithmetic {
   void copy(std::span<float> into, std::span<const float> from) override;
   void copy_out(std::span<float> into, std::span<const float> from) override { copy(into, from); }
   void change(std::span<float> there, bool, const Change& change) override { change(there); }
-  void run(const RuleCall& call) override { nn::run(call); }
+  [[nodiscard]] std::size_t part_size() const override { return 4096; }
+  void run(const RuleCall& call) override;
   void add(std::span<float> into, std::span<const float> x) override { nn::add(into, x); }
   void sum(std::span<float> into, std::span<const float> x, std::span<const float> y) override {
     nn::sum(into, x, y);
@@ -97,6 +109,7 @@ class HostArithmetic final : public SliceArithmetic {
   Slice place_{};
   std::shared_ptr<FlatPool> versions_;
   std::uint64_t floats_ = 0;
+  bool streams_ = false;
 };
 
 }  // namespace steelyard::nn

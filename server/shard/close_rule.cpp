@@ -24,8 +24,9 @@ class ExactVersions final : public CloseRule {
   [[nodiscard]] bool takes(const Push& push, const SliceMemory& slice) const override {
     return push.piece.round == slice.version() && push.piece.hub == whole_model;
   }
-  bool add(NodeId, const Push& push, const BeginRound&, SliceMemory& slice) override {
-    if (!slice.add(push.piece.positions, push.weight, push.values)) return false;
+  bool add(NodeId, const Push& push, const BeginRound& open, SliceMemory& slice) override {
+    const bool closes = slice.coverage().count() + push.piece.positions.size() >= open.quorum;
+    if (!slice.add(push.piece.positions, push.weight, push.values, closes)) return false;
     slice.release_previous();  // the push was computed after every slice had closed
     return true;
   }
@@ -64,13 +65,12 @@ class OnArrival final : public CloseRule {
       return true;
     }
     const std::uint64_t late = count_late(push.steps, slice);
-    slice.gather(push.piece.positions, push.weight, adjusted(worker, push, slice, late));
     const bool barrier = push.piece.round < barriers_;
-    if (barrier && slice.gathered() == open.positions.size()) {
-      slice.step(optimizer_, rate(open));
-    } else if (!barrier && slice.gathered() >= need_) {
-      step(push, open, slice, late);
-    }
+    const std::uint64_t gathered = slice.gathered() + push.piece.positions.size();
+    const bool closes = barrier ? gathered == open.positions.size() : gathered >= need_;
+    slice.gather(push.piece.positions, push.weight, adjusted(worker, push, slice, late), closes);
+    if (!closes) return true;
+    barrier ? slice.step(optimizer_, rate(open)) : step(push, open, slice, late);
     return true;
   }
   void settle(const BeginRound& newest, SliceMemory& slice) override {
@@ -212,11 +212,12 @@ class HubRule final : public CloseRule {
     const HubNumber hub = push.piece.hub;
     return push.piece.round == slice.version() && hub != whole_model && hub <= hubs_.count;
   }
-  bool add(NodeId, const Push& push, const BeginRound&, SliceMemory& slice) override {
+  bool add(NodeId, const Push& push, const BeginRound& open, SliceMemory& slice) override {
     if (!slice.cover(push.piece.round, push.piece.positions)) return false;
     Copies& copies = of(slice);
     HubCopy& its = copies[push.piece.hub - 1];
-    const bool is_new = its.slice.add(push.piece.positions, push.weight, push.values);
+    const bool closes = slice.coverage().count() >= open.quorum;
+    const bool is_new = its.slice.add(push.piece.positions, push.weight, push.values, closes);
     CHECK(is_new, "a hub has no position that its slice has not");
     its.weight += push.weight;
     slice.release_previous();  // the push was computed after every slice of every hub had closed

@@ -121,7 +121,7 @@ void Shard::handle(Time now, NodeId, const Welcome& welcome, Outbox& out) {
 
 std::shared_ptr<nn::SliceArithmetic> Shard::arithmetic_of(const Slice& place, Interval own) const {
   if (options_.arithmetic) return options_.arithmetic(place, own);
-  return std::make_shared<nn::HostArithmetic>(place, options_.versions, job_.layout.size());
+  return std::make_shared<nn::HostArithmetic>(place, options_.versions, job_.layout.size(), own.size());
 }
 
 void Shard::handle(Time, NodeId, const Refuse& refuse, Outbox&) {

@@ -55,40 +55,62 @@ bool SliceMemory::load_previous(const Blob& values) {
   return true;
 }
 
-bool SliceMemory::add(Interval positions, double weight, const Blob& values) {
+bool SliceMemory::add(Interval positions, double weight, const Blob& values, bool closes) {
   CHECK(values.holds_floats(place_.size()), "the shard checks a push before it adds it");
   if (!coverage_.add_if_absent(positions)) return false;
   weight_ += weight;
   if (ordered_) {
     waiting_.emplace(positions.begin, values);
   } else {
-    accumulate(values);
+    accumulate(values, closes);
   }
   return true;
 }
 
 void SliceMemory::add_what_waits() {
-  for (const auto& [begin, values] : std::exchange(waiting_, {})) accumulate(values);
+  for (const auto& [begin, values] : std::exchange(waiting_, {})) accumulate(values, true);
 }
 
-void SliceMemory::accumulate(const Blob& values) {
+void SliceMemory::accumulate(const Blob& values, bool closes) {
   if (first_.empty()) {
     first_ = values;
+    return;
+  }
+  add_last();
+  last_ = values;
+  if (!closes) add_last();
+}
+
+template <class Body>
+void SliceMemory::in_parts(Body body) const {
+  const std::size_t all = place_.size(), part = arithmetic_->part_size();
+  for (std::size_t at = 0; at < all; at += part) body(at, std::min(part, all - at));
+}
+
+SliceMemory::Addition SliceMemory::take_last() {
+  if (last_.empty()) return {};
+  Addition it{std::exchange(last_, {}), {}, {}, {}};
+  it.last = arithmetic_->read(it.pushed.values());
+  it.sum = sum_ ? sum_->values : arithmetic_->in_place(first_.floats_to_write_over());
+  if (!it.sum.empty()) return it;
+  sum_ = arithmetic_->sum_room();
+  it.sum = sum_->values;
+  it.first = arithmetic_->read(first_.values());
+  return it;
+}
+
+void SliceMemory::add_part(const Addition& it, std::size_t at, std::size_t size) {
+  if (it.last.values.empty()) return;
+  const std::span<float> sum = it.sum.subspan(at, size);
+  const std::span<const float> last = it.last.values.subspan(at, size);
+  if (it.first.values.empty()) {
+    arithmetic_->add(sum, last);
   } else {
-    add_last();
-    last_ = values;
+    arithmetic_->sum(sum, it.first.values.subspan(at, size), last);
   }
 }
 
-void SliceMemory::add_last() {
-  if (last_.empty()) return;
-  const Blob values = std::exchange(last_, {});
-  const Readable last = arithmetic_->read(values.values());
-  const std::span<float> so_far = sum_ ? sum_->values : arithmetic_->in_place(first_.floats_to_write_over());
-  if (!so_far.empty()) return arithmetic_->add(so_far, last.values);
-  sum_ = arithmetic_->sum_room();
-  arithmetic_->sum(sum_->values, arithmetic_->read(first_.values()).values, last.values);
-}
+void SliceMemory::add_last() { add_part(take_last(), 0, place_.size()); }
 
 SliceMemory::Readable SliceMemory::sum() const {
   if (sum_) return {sum_->values, sum_->owner};
@@ -105,16 +127,22 @@ double SliceMemory::squares_of(const Blob& values) const {
 
 double SliceMemory::sum_of_squares() {
   add_what_waits();
-  add_last();
   if (!takes_gradients()) return 0;
   nn::SquareSum squares;
-  arithmetic_->add_squares(sum().values, squares);
+  const Addition last = take_last();
+  const Readable all = sum();
+  in_parts([&](std::size_t at, std::size_t size) {
+    add_part(last, at, size);
+    arithmetic_->add_squares(all.values.subspan(at, size), squares);
+  });
   return squares.total() / (weight_ * weight_);
 }
 
 void SliceMemory::apply(const nn::Optimizer& optimizer, double rate, double scale) {
   CHECK(weight_ > 0, "a covered slice has a weight");
-  add_what_waits();
+  const bool together = waiting_.size() >= 3 && first_.empty() && !nn::needs_norms(optimizer) &&
+                        arithmetic_->part_size() < place_.size();
+  if (!together) add_what_waits();
   if (nn::needs_norms(optimizer)) add_last();
   advance(stepped(optimizer, rate, scale, weight_, weight_));
 }
@@ -134,14 +162,18 @@ void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimi
     CHECK(slice.weight_ == tensor[0].weight_ && slice.steps_ == tensor[0].steps_,
           "the slices of a tensor are covered by the same positions");
     slice.add_what_waits();
-    slice.add_last();
+    const Addition last = slice.take_last();
     Part& part = parts.emplace_back(
         Part{slice.room(slice.steps_ + 1), slice.arithmetic_->read(slice.current_.values()), slice.sum()});
-    part.update = {part.next.values, part.w.values, part.sum.values, scale / slice.weight_, slice.steps_};
-    if (const auto measure = calls.measure(part.update, slice.state_.values))
-      slice.arithmetic_->run(*measure);
-    slice.arithmetic_->add_squares(part.update.parameters, parameters);
-    slice.arithmetic_->add_squares(calls.direction(part.update), directions);
+    const nn::Update& update =
+        part.update = {part.next.values, part.w.values, part.sum.values, scale / slice.weight_, slice.steps_};
+    const std::optional<nn::RuleCall> measure = calls.measure(update, slice.state_.values);
+    slice.in_parts([&](std::size_t at, std::size_t size) {
+      slice.add_part(last, at, size);
+      if (measure) slice.arithmetic_->run(nn::part_of(*measure, at, size));
+      slice.arithmetic_->add_squares(update.parameters.subspan(at, size), parameters);
+      slice.arithmetic_->add_squares(calls.direction(update).subspan(at, size), directions);
+    });
   }
   const double ratio = calls.ratio(parameters.total(), directions.total(), parts[0].update.scale);
   for (std::size_t i = 0; i < tensor.size(); ++i) {
@@ -158,11 +190,16 @@ void SliceMemory::apply_together(std::span<SliceMemory> tensor, const nn::Optimi
 Blob SliceMemory::stepped(const nn::Optimizer& optimizer, double rate, double scale, double weight,
                           double whole) {
   const Room next = room(steps_ + 1);
-  const Readable w = arithmetic_->read(current_.values()), all = sum();
-  const Readable last = last_.empty() ? Readable{} : arithmetic_->read(last_.values());
+  const Blob& first = waiting_.empty() ? first_ : waiting_.begin()->second;
+  const Blob& latest = waiting_.empty() ? last_ : waiting_.rbegin()->second;
+  const Readable w = arithmetic_->read(current_.values());
+  const Readable all = sum_ ? sum() : arithmetic_->read(first.values());
+  const Readable last = latest.empty() ? Readable{} : arithmetic_->read(latest.values());
   nn::Update update{next.values, w.values, all.values, scale / whole, steps_, last.values};
   const std::span<float> its_state = state_.values.first(nn::state_slots(optimizer) * place_.size());
-  const auto run = [&](const nn::RuleCall& call) { arithmetic_->run(call); };
+  const auto run = [&](const nn::RuleCall& call) {
+    waiting_.empty() ? arithmetic_->run(call) : run_over_waiting(call);
+  };
   switch (range_.rule) {
     case Rule::step:
       nn::step_by(run, optimizer, update, its_state, rate * range_.rate, range_.decay);
@@ -179,6 +216,23 @@ Blob SliceMemory::stepped(const nn::Optimizer& optimizer, double rate, double sc
   }
   ++steps_;
   return frozen(next);
+}
+
+void SliceMemory::run_over_waiting(const nn::RuleCall& call) {
+  std::vector<Readable> pushes;
+  for (const auto& [begin, values] : waiting_) pushes.push_back(arithmetic_->read(values.values()));
+  const Room room = arithmetic_->sum_room();
+  in_parts([&](std::size_t at, std::size_t size) {
+    const auto part_of_push = [&](std::size_t i) { return pushes[i].values.subspan(at, size); };
+    const std::span<float> sum = room.values.first(size);
+    arithmetic_->sum(sum, part_of_push(0), part_of_push(1));
+    for (std::size_t i = 2; i + 1 < pushes.size(); ++i) arithmetic_->add(sum, part_of_push(i));
+    nn::RuleCall part = nn::part_of(call, at, size);
+    part.sum = sum.data();
+    if (call.w == call.sum) part.w = part.sum;
+    arithmetic_->run(part);
+  });
+  waiting_.clear();
 }
 
 SliceMemory SliceMemory::copy() const {
@@ -206,10 +260,10 @@ bool SliceMemory::covers(std::uint64_t round, Interval positions) const {
   return ledger != ahead_.end() && ledger->second.contains(positions);
 }
 
-void SliceMemory::gather(Interval positions, double weight, const Blob& values) {
+void SliceMemory::gather(Interval positions, double weight, const Blob& values, bool closes) {
   gathered_ += positions.size();
   weight_ += weight;
-  accumulate(values);
+  accumulate(values, closes);
 }
 
 void SliceMemory::wait(WaitingPush push) {
@@ -222,7 +276,7 @@ void SliceMemory::gather_oldest(std::size_t count) {
       waiting_pushes_.begin() + static_cast<std::ptrdiff_t>(std::min(count, waiting_pushes_.size()));
   for (auto push = waiting_pushes_.begin(); push != end; ++push) {
     waiting_positions_ -= push->piece.positions.size();
-    gather(push->piece.positions, push->weight, push->values);
+    gather(push->piece.positions, push->weight, push->values, push + 1 == end);
   }
   waiting_pushes_.erase(waiting_pushes_.begin(), end);
 }

@@ -52,16 +52,18 @@ class SliceMemory {
   [[nodiscard]] unsigned loaded_slots() const { return static_cast<unsigned>(std::popcount(slots_loaded_)); }
 
   // Adds a push of the open round. Returns false, without a change, if any of its positions is covered
-  // already.
-  bool add(Interval positions, double weight, const Blob& values);
+  // already. `closes`: a step follows at once, and adds the push in its own sweep over memory; otherwise it
+  // is added now, while it is still in the cache.
+  bool add(Interval positions, double weight, const Blob& values, bool closes = false);
   [[nodiscard]] const IntervalSet& coverage() const { return coverage_; }
   // Where pushes are applied on arrival, several rounds are open, each with its ledger. cover() only adds a
-  // push to the ledger, and returns false as add() does; gather() adds it to the sum; step() takes a step
-  // with the gathered sum without changing the version number. `whole` is the weight of a whole update;
-  // default: the weight of the gathered pushes. next_version() completes the oldest open round.
+  // push to the ledger, and returns false as add() does; gather() adds it to the sum (`closes` as in add());
+  // step() takes a step with the gathered sum without changing the version number. `whole` is the weight of
+  // a whole update; default: the weight of the gathered pushes. next_version() completes the oldest open
+  // round.
   bool cover(std::uint64_t round, Interval positions);
   [[nodiscard]] bool covers(std::uint64_t round, Interval positions) const;
-  void gather(Interval positions, double weight, const Blob& values);
+  void gather(Interval positions, double weight, const Blob& values, bool closes = false);
   // Positions that have arrived and that no step has applied.
   [[nodiscard]] std::uint64_t gathered() const { return gathered_ + waiting_positions_; }
   // Where pushes wait (SyncMode::wait), wait() keeps a push, and gather_oldest() moves the `count` oldest
@@ -122,12 +124,26 @@ class SliceMemory {
   [[nodiscard]] Blob frozen(const Room& room);
   [[nodiscard]] Blob stepped(const nn::Optimizer& optimizer, double rate, double scale, double weight,
                              double whole);
-  void accumulate(const Blob& values);
+  void accumulate(const Blob& values, bool closes);
   void add_what_waits();
+  // The addition of the last push to the sum, if there is one, to be done part by part.
+  struct Addition {
+    Blob pushed;           // the last push
+    Readable last, first;  // without `first`, the sum already has it
+    std::span<float> sum;
+  };
+  [[nodiscard]] Addition take_last();
+  void add_part(const Addition& addition, std::size_t at, std::size_t size);
   void add_last();
+  // Calls body(at, size) for the parts of the slice (SliceArithmetic::part_size()), in order.
+  template <class Body>
+  void in_parts(Body body) const;
   void advance(Blob next);
   void forget_sum();
   [[nodiscard]] Readable sum() const;
+  // Runs a step whose call has the first and the last of at least three pushes that wait: part by part, so
+  // that their sum stays in the cache.
+  void run_over_waiting(const nn::RuleCall& call);
   [[nodiscard]] std::span<float> slot(std::uint32_t number) const;  // of state, from 1 on
 
   const Slice place_;
@@ -144,9 +160,9 @@ class SliceMemory {
   const std::uint32_t slots_;
   Room state_;  // slot after slot
 
-  // The open round. The first and the last push are kept as received: the last is added during the step, in
-  // the same sweep over memory. Those between are added to the first in place, if it was received into memory
-  // of this process; otherwise into a sum.
+  // The open round. The first push is kept as received, and so is the last, which is added during the step,
+  // in the same sweep over memory. Those between are added on arrival: to the first in place, if it was
+  // received into memory of this process; otherwise into a sum.
   IntervalSet coverage_;
   std::map<Position, Blob> waiting_;            // if ordered: pushes by their first position
   std::map<std::uint64_t, IntervalSet> ahead_;  // of later open rounds

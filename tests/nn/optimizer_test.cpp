@@ -136,7 +136,7 @@ TEST_P(Rules, ElementsDoNotDependOnSliceBorders) {
   }
 }
 
-// The last push can be added during the step, in blocks, without changing a bit.
+// The last push can be added during the step without changing a bit.
 TEST_P(Rules, TheLastPushMayBeAddedDuringTheStep) {
   for (const std::size_t size : {1UL, 2047UL, 2048UL, 5001UL}) {
     const Floats w = random_floats(size, 4), first = random_floats(size, 5), last = random_floats(size, 6);
@@ -158,6 +158,60 @@ TEST_P(Rules, TheLastPushMayBeAddedDuringTheStep) {
     expect_same("mean", 0, [&](const Update& u, Floats&) { mean_step(u, level); });
     expect_same("ema", 0, [&](const Update& u, Floats&) { ema_step(u, 0.9, level); });
   }
+}
+
+// A call writes the same bits past the caches, and only inside of `out`, wherever `out` begins.
+TEST_P(Rules, WritingPastTheCachesChangesNoBit) {
+  constexpr std::size_t most = 400, room = 32;
+  const Floats w = random_floats(most, 4), sum = random_floats(most, 5), last = random_floats(most, 6);
+  for (int rule = 0; rule <= static_cast<int>(RuleCall::Rule::blend); ++rule) {
+    for (const std::size_t size : {1UL, 15UL, 63UL, 64UL, 65UL, 399UL}) {
+      for (std::size_t at = 0; at < 17; ++at) {
+        const auto ran = [&](bool streams) {
+          Floats out(size + room, 0.5F), m(size, 0.25F), v(size, 0.125F);
+          RuleCall call{.rule = static_cast<RuleCall::Rule>(rule),
+                        .size = size,
+                        .out = out.data() + at,
+                        .w = w.data(),
+                        .sum = sum.data(),
+                        .last = at % 2 == 0 ? last.data() : nullptr,
+                        .m = m.data(),
+                        .v = v.data(),
+                        .scale = 0.3F,
+                        .decay = 0.01F,
+                        .rate = 0.1F,
+                        .momentum = 0.9F};
+          call.factors = {0.3F, 0.01F, 1, 0.9F, 0.99F, 0.1F, 0.01F, 2, 3, 1e-8F, 0.1F};
+          call.streams = streams;
+          nn::run(call, level);
+          out.insert(out.end(), m.begin(), m.end());
+          out.insert(out.end(), v.begin(), v.end());
+          return out;
+        };
+        const Floats cached = ran(false);
+        ASSERT_EQ(ran(true), cached) << "rule " << rule << ", " << size << " from " << at;
+        EXPECT_EQ(std::count(cached.begin(), cached.begin() + static_cast<std::ptrdiff_t>(at), 0.5F),
+                  static_cast<std::ptrdiff_t>(at));
+        EXPECT_NE(cached[at], 0.5F);
+        EXPECT_EQ(cached[at + size], 0.5F);
+      }
+    }
+  }
+}
+
+TEST_P(Rules, PartsOfACallMakeTheWhole) {
+  constexpr std::size_t size = 100;
+  const Floats w = random_floats(size, 4), sum = random_floats(size, 5), last = random_floats(size, 6);
+  const Optimizer optimizer{.kind = Kind::adam};
+  const auto ran = [&](std::size_t part) {
+    Floats out(size), state(2 * size, 0.25F);
+    const RuleCall call = step_call(optimizer, {out, w, sum, 0.1, 4, last}, state, 0.1, 1);
+    for (std::size_t at = 0; at < size; at += part)
+      nn::run(part_of(call, at, std::min(part, size - at)), level);
+    out.insert(out.end(), state.begin(), state.end());
+    return out;
+  };
+  for (const std::size_t part : {1UL, 7UL, 64UL}) EXPECT_EQ(ran(part), ran(size)) << part;
 }
 
 // A tensor split into slices gets the same bits as an unsplit one.

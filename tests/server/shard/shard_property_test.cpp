@@ -1,5 +1,6 @@
-// A seeded generator sends duplicate, reordered, overlapping, stale, early, cut and malformed pushes. No
-// position is counted twice or lost, every round closes, and the parameters equal PlainLoop's bit for bit.
+// A seeded generator sends duplicate, reordered, overlapping, stale, early, cut and malformed pushes, and
+// pushes that are not finite. No position is counted twice or lost, every round closes, and the parameters
+// equal PlainLoop's bit for bit.
 #include <bitset>
 #include <cmath>
 #include <limits>
@@ -42,6 +43,7 @@ class Storm {
     ASSERT_GT(it_.shard.counts().repeated, 0U);
     ASSERT_GT(it_.shard.counts().malformed, 0U);
   }
+  [[nodiscard]] std::uint64_t refused() const { return it_.shard.counts().refused; }
 
  private:
   static Job job(std::uint64_t seed) {
@@ -112,7 +114,7 @@ class Storm {
   }
   Push spoiled(Push push) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
-    switch (random_.below(10)) {
+    switch (random_.below(11)) {
       case 0:
         push.term += 1;
         break;
@@ -140,11 +142,20 @@ class Storm {
       case 8:
         push.values = ShardCase::constant(it_.slices[push.slice].size() + 1, 1);
         break;
+      case 9:
+        push.values = opened_ > round_ ? not_finite(push.values) : Blob();  // earlier, it would be held
+        break;
       default:
         push.values = odd_address(push.values);
         break;
     }
     return push;
+  }
+  Blob not_finite(const Blob& values) {
+    std::vector<float> spoiled(values.floats().begin(), values.floats().end());
+    constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
+    spoiled[random_.below(spoiled.size())] = random_.below(2) == 0 ? nan : -INFINITY;
+    return Blob::copy_of(spoiled);
   }
   static Blob odd_address(const Blob& values) {
     auto bytes = std::make_shared<std::vector<std::byte>>(values.size() + 1);
@@ -198,11 +209,15 @@ class Storm {
 };
 
 TEST(ShardStorm, EveryPositionCountsOnceForAnyPushes) {
+  std::uint64_t refused = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Storm(seed).run();
+    Storm storm(seed);
+    storm.run();
     if (HasFatalFailure()) return;
+    refused += storm.refused();
   }
+  EXPECT_GT(refused, 0U);
 }
 
 }  // namespace

@@ -140,6 +140,93 @@ TEST(SliceMemory, ThePreviousVersionStaysUntilReleased) {
   EXPECT_FALSE(slice.previous());
 }
 
+// What a slice adds and steps in shared sweeps, against plain sweeps one after the other: every rule, any
+// number of pushes in any memory, whichever of them is announced as the last.
+class PlainSweeps {
+ public:
+  PlainSweeps(const nn::Optimizer& optimizer, std::vector<float> values)
+      : optimizer_(optimizer),
+        values_(std::move(values)),
+        state_(values_.size() * nn::state_slots(optimizer)) {}
+
+  void add(const std::vector<float>& push, double weight) {
+    if (weight_ == 0) sum_.assign(push.size(), 0);
+    for (std::size_t i = 0; i < push.size(); ++i) sum_[i] = weight_ == 0 ? push[i] : sum_[i] + push[i];
+    weight_ += weight;
+  }
+  [[nodiscard]] double squares() const { return nn::sum_of_squares(sum_) / (weight_ * weight_); }
+  void step(double rate, double scale, bool together) {
+    std::vector<float> next(values_.size());
+    const nn::Update update{next, values_, sum_, scale / std::exchange(weight_, 0), steps_++, {}};
+    if (together) {
+      nn::TensorStep tensor(optimizer_, 1);
+      tensor.measure(update, state_);
+      tensor.finish(update, state_, rate, tensor.ratio());
+    } else {
+      nn::step(optimizer_, update, state_, rate, 1);
+    }
+    values_ = std::move(next);
+  }
+  [[nodiscard]] const std::vector<float>& values() const { return values_; }
+
+ private:
+  const nn::Optimizer optimizer_;
+  std::vector<float> values_, state_, sum_;
+  double weight_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+std::vector<float> random_floats(Random& random, std::size_t size) {
+  std::vector<float> values(size);
+  for (float& value : values) value = static_cast<float>(random.uniform() * 2 - 1);
+  return values;
+}
+
+void compare_with_plain_sweeps(std::uint64_t seed) {
+  Random random(seed);
+  constexpr auto last = static_cast<std::uint64_t>(nn::Optimizer::Kind::lamb);
+  const nn::Optimizer optimizer{static_cast<nn::Optimizer::Kind>(random.below(last + 1)), 0.9, 1e-2};
+  const bool together = nn::needs_norms(optimizer), ordered = random.below(2) == 0;
+  const std::size_t size = std::vector{1, 4095, 4096, 9001}[random.below(4)];
+  const std::uint64_t of_shard = random.below(2) * nn::HostArithmetic::streamed_from;
+  const std::uint32_t slots = nn::state_slots(optimizer);
+  const Slice place{0, size, 0};
+  SliceMemory slice(place, {0, size, Rule::step, 1, together ? 1U : 0U}, slots, ordered,
+                    std::make_shared<nn::HostArithmetic>(place, nullptr, size, of_shard));
+  PlainSweeps plain(optimizer, random_floats(random, size));
+  ASSERT_TRUE(slice.load(0, 0, 0, blob(plain.values())));
+  for (std::uint32_t slot = 1; slot <= slots; ++slot)
+    ASSERT_TRUE(slice.load(slot, 0, 0, blob(std::vector<float>(size))));
+  for (int round = 0; round < 3; ++round) {
+    const std::uint64_t pushes = 1 + random.below(6);
+    std::vector<std::pair<std::uint64_t, std::vector<float>>> all;
+    for (std::uint64_t i = 0; i < pushes; ++i) all.emplace_back(i, random_floats(random, size));
+    for (const auto& [i, values] : all) plain.add(values, 2);
+    for (std::uint64_t i = 0; i < pushes; ++i) {
+      const auto& [position, values] = all[ordered ? pushes - 1 - i : i];
+      const Interval at{2 * position, 2 * position + 2};
+      Blob push = random.below(2) == 0 ? received(values) : blob(values);
+      ASSERT_TRUE(slice.add(at, 2, push, random.below(2) == 0));
+    }
+    if (random.below(3) == 0) {
+      ASSERT_EQ(slice.sum_of_squares(), plain.squares());
+    }
+    together ? SliceMemory::apply_together({&slice, 1}, optimizer, 0.1, 0.5)
+             : slice.apply(optimizer, 0.1, 0.5);
+    plain.step(0.1, 0.5, together);
+    ASSERT_EQ(floats(slice.current()), plain.values()) << "round " << round;
+    slice.release_previous();
+  }
+}
+
+TEST(SliceMemory, SharedSweepsChangeNoBit) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    compare_with_plain_sweeps(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Versions are immutable; blobs handed out keep their values in later rounds.
 TEST(SliceMemory, PublishedVersionsNeverChange) {
   SliceMemory slice = loaded({0, 0, 0});

@@ -3,7 +3,7 @@
 // Without AVX-512, oneDNN's sgemm packs a matrix whose rows are 1, 2 or 4 KiB apart at a half of its speed or
 // less: all the rows of one column are then in a few sets of the first-level cache. Such matrices are copied
 // before, some rows at a time, to rows that are one cache line further apart
-// (docs/decisions/71-fewer-sweeps.md has figures).
+// (docs/decisions/71-rows-of-a-power-of-two.md has figures).
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class TurnedProduct {
   // Floats of scratch that multiply() needs.
   [[nodiscard]] std::uint64_t scratch() const;
 
-  // c = a^T b, or c += a^T b, left x right, over `rows` rows. `a` and `b` are not in the scratch.
+  // c = a^T b, or c += a^T b with `add`, left x right, over `rows` rows. `copies` has scratch() floats.
   void multiply(onednn::Products& products, std::uint64_t rows, const float* a, const float* b, bool add,
-                float* c, float* scratch) const;
+                float* c, float* copies) const;
 
  private:
   std::uint64_t left_, right_;

@@ -26,7 +26,8 @@ void expect_product(const Matrices& m, bool add, const Floats& got) {
   for (std::uint64_t i = 0; i < m.left; i += m.left / 5 + 1) {
     for (std::uint64_t j = 0; j < m.right; ++j) {
       double expected = add ? m.c[i * m.right + j] : 0;
-      for (std::uint64_t r = 0; r < m.rows; ++r) expected += double{m.a[r * m.left + i]} * m.b[r * m.right + j];
+      for (std::uint64_t r = 0; r < m.rows; ++r)
+        expected += double{m.a[r * m.left + i]} * m.b[r * m.right + j];
       ASSERT_NEAR(got[i * m.right + j], expected, 1e-3) << i << ", " << j;
     }
   }

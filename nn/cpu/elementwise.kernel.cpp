@@ -139,7 +139,8 @@ class FeatureRows {
   std::uint64_t pixels_, channels_, pixel_ = 0, channel_ = 0;
 };
 
-// The loops over lanes have a variable length: gcc unrolls short loops of a known one, and leaves them scalar.
+// The loops over lanes have a variable length: gcc unrolls short loops of a known length, and leaves them
+// scalar.
 template <bool add>
 void lanes_of(const DropoutSweep& sweep, const float* from, float* to) {
   constexpr std::uint32_t many = 64;

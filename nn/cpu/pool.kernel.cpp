@@ -82,8 +82,8 @@ struct Known {
   constexpr operator Index() const { return number; }  // NOLINT: used as a number
 };
 
-// Calls body(rows, columns) with the lengths of two ranges: as known numbers if windows of 2 x 2 or 3 x 3 have
-// them, so that the loops over them are unrolled.
+// Calls body(rows, columns) with the lengths of two ranges: as known numbers if windows of 2 x 2 or 3 x 3
+// have them, so that the loops over them are unrolled.
 template <class Body>
 [[gnu::always_inline]] inline void with_lengths(Range rows, Range columns, Body body) {
   const Index down = rows.end - rows.begin, across = columns.end - columns.begin;

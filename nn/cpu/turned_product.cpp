@@ -24,7 +24,7 @@ onednn::Operand operand(const float* from, std::uint64_t columns, std::uint64_t 
 
 TurnedProduct::TurnedProduct(std::uint64_t left, std::uint64_t right, Precision precision, Level level)
     : left_(left), right_(right), left_row_(0), right_row_(0) {
-  if (level == Level::v4 || precision != Precision::float32) return;
+  if (level != Level::v3 || precision != Precision::float32) return;
   if (packs_slowly(left)) left_row_ = left + line;
   if (packs_slowly(right)) right_row_ = right + line;
 }

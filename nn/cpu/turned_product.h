@@ -1,6 +1,6 @@
 // The gradient of weights: the product of a turned matrix with another, summed over the rows of both.
 //
-// Without AVX-512, oneDNN's sgemm packs a matrix whose rows are 1, 2 or 4 KiB apart at a half of its speed or
+// With AVX2, without AVX-512, oneDNN's sgemm packs a matrix whose rows are 1, 2 or 4 KiB apart at a half of its speed or
 // less: all the rows of one column are then in a few sets of the first-level cache. Such matrices are copied
 // before, some rows at a time, to rows that are one cache line further apart
 // (docs/decisions/71-rows-of-a-power-of-two.md has figures).

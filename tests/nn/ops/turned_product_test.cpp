@@ -70,6 +70,7 @@ TEST(TurnedProduct, CopiesOnlyWherePackingIsSlow) {
     return TurnedProduct(left, right, precision, level).scratch();
   };
   EXPECT_EQ(scratch(256, 768, Precision::float32, Level::v4), 0U);
+  EXPECT_EQ(scratch(256, 768, Precision::float32, Level::baseline), 0U);
   EXPECT_EQ(scratch(384, 768, Precision::float32, Level::v3), 0U);
   EXPECT_EQ(scratch(256, 768, Precision::bf16, Level::v3), 0U);
   EXPECT_EQ(scratch(256, 768, Precision::float32, Level::v3), 256U * 272);

@@ -21,7 +21,7 @@ class TokenLinearOp final : public Op {
         outputs_(op.outputs),
         bias_(op.bias),
         products_(place.precision),
-        d_weights_(outputs_, inputs_, place.precision) {}
+        d_weights_(outputs_, inputs_) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t rows = pass.batch.count * tokens_, all = pass.size() * tokens_;

@@ -22,9 +22,9 @@ onednn::Operand operand(const float* from, std::uint64_t columns, std::uint64_t 
 
 }  // namespace
 
-TurnedProduct::TurnedProduct(std::uint64_t left, std::uint64_t right, Precision precision, Level level)
+TurnedProduct::TurnedProduct(std::uint64_t left, std::uint64_t right, Level level)
     : left_(left), right_(right), left_row_(0), right_row_(0) {
-  if (level != Level::v3 || precision != Precision::float32) return;
+  if (level != Level::v3) return;
   if (packs_slowly(left)) left_row_ = left + line;
   if (packs_slowly(right)) right_row_ = right + line;
 }

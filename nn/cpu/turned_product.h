@@ -1,9 +1,9 @@
 // The gradient of weights: the product of a turned matrix with another, summed over the rows of both.
 //
-// With AVX2, without AVX-512, oneDNN's sgemm packs a matrix whose rows are 1, 2 or 4 KiB apart at a half of its speed or
-// less: all the rows of one column are then in a few sets of the first-level cache. Such matrices are copied
-// before, some rows at a time, to rows that are one cache line further apart
-// (docs/decisions/71-rows-of-a-power-of-two.md has figures).
+// With AVX2 oneDNN's sgemm packs a matrix slowly if its rows are 1, 2 or 4 KiB apart: all the rows of one
+// column are then in a few sets of the first-level cache. Such matrices are copied before, some rows at a
+// time, to rows that are one cache line further apart. docs/decisions/71-rows-of-a-power-of-two.md has
+// figures.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace steelyard::nn::cpu {
 
 class TurnedProduct {
  public:
-  // Of matrices with this many columns, without gaps. With bf16 nothing is copied: onednn::Products does.
-  TurnedProduct(std::uint64_t left, std::uint64_t right, Precision precision, Level level = cpu_level());
+  // Of matrices with this many columns, without gaps.
+  TurnedProduct(std::uint64_t left, std::uint64_t right, Level level = cpu_level());
 
   // Floats of scratch that multiply() needs.
   [[nodiscard]] std::uint64_t scratch() const;

@@ -43,7 +43,7 @@ TEST(TurnedProduct, IsCorrectWithAndWithoutCopies) {
       for (const bool add : {false, true}) {
         SCOPED_TRACE(testing::Message() << rows << " rows, " << left << " x " << right << ", " << name(level)
                                         << (add ? ", added" : ""));
-        const TurnedProduct product(left, right, Precision::float32, level);
+        const TurnedProduct product(left, right, level);
         Floats c = add ? m.c : Floats(m.c.size(), NAN), scratch(product.scratch(), NAN);
         product.multiply(products, rows, m.a.data(), m.b.data(), add, c.data(), scratch.data());
         expect_product(m, add, c);
@@ -58,7 +58,7 @@ TEST(TurnedProduct, IsCorrectWithAndWithoutCopies) {
 
 TEST(TurnedProduct, WritesZerosWithoutRows) {
   onednn::Products products;
-  const TurnedProduct product(256, 3, Precision::float32, Level::v3);
+  const TurnedProduct product(256, 3, Level::v3);
   Floats c(256 * 3, NAN), scratch(product.scratch());
   const float nothing = 0;
   product.multiply(products, 0, &nothing, &nothing, false, c.data(), scratch.data());
@@ -66,15 +66,14 @@ TEST(TurnedProduct, WritesZerosWithoutRows) {
 }
 
 TEST(TurnedProduct, CopiesOnlyWherePackingIsSlow) {
-  const auto scratch = [](std::uint64_t left, std::uint64_t right, Precision precision, Level level) {
-    return TurnedProduct(left, right, precision, level).scratch();
+  const auto scratch = [](std::uint64_t left, std::uint64_t right, Level level) {
+    return TurnedProduct(left, right, level).scratch();
   };
-  EXPECT_EQ(scratch(256, 768, Precision::float32, Level::v4), 0U);
-  EXPECT_EQ(scratch(256, 768, Precision::float32, Level::baseline), 0U);
-  EXPECT_EQ(scratch(384, 768, Precision::float32, Level::v3), 0U);
-  EXPECT_EQ(scratch(256, 768, Precision::bf16, Level::v3), 0U);
-  EXPECT_EQ(scratch(256, 768, Precision::float32, Level::v3), 256U * 272);
-  EXPECT_EQ(scratch(256, 1024, Precision::float32, Level::v3), 256U * (272 + 1040));
+  EXPECT_EQ(scratch(256, 768, Level::v4), 0U);
+  EXPECT_EQ(scratch(256, 768, Level::baseline), 0U);
+  EXPECT_EQ(scratch(384, 768, Level::v3), 0U);
+  EXPECT_EQ(scratch(256, 768, Level::v3), 256U * 272);
+  EXPECT_EQ(scratch(256, 1024, Level::v3), 256U * (272 + 1040));
 }
 
 }  // namespace

@@ -94,11 +94,11 @@ constexpr ActivationTable table_of() {
   return {{forward<Kinds>...}, {backward<Kinds>...}, {add_backward<Kinds>...}};
 }
 
-// ---- dropout: loops of constant length
+// ---- dropout
 
 using Bits = std::uint16_t;
 
-constexpr int together = 16;  // lanes, or groups of four features
+constexpr int together = 16;  // groups of four features
 
 // mix() of include/steelyard/hash.h, repeated: kernels must not include inline functions of other headers.
 [[gnu::always_inline]] inline std::uint64_t mixed(std::uint64_t x) {
@@ -121,23 +121,44 @@ template <bool add>
   }
 }
 
+// The rows of a buffer in lanes, [channel][pixel], for features in the order of samples, [pixel][channel].
+class FeatureRows {
+ public:
+  explicit FeatureRows(const DropoutSweep& sweep) : pixels_(sweep.pixels), channels_(sweep.channels) {}
+
+  std::uint64_t next() {
+    const std::uint64_t row = channel_ * pixels_ + pixel_;
+    if (++channel_ == channels_) {
+      channel_ = 0;
+      ++pixel_;
+    }
+    return row;
+  }
+
+ private:
+  std::uint64_t pixels_, channels_, pixel_ = 0, channel_ = 0;
+};
+
+// The loops over lanes have a variable length: gcc unrolls short loops of a known length, and leaves them
+// scalar.
 template <bool add>
 void lanes_of(const DropoutSweep& sweep, const float* from, float* to) {
+  constexpr std::uint32_t many = 64;
   const std::uint64_t features = sweep.pixels * sweep.channels;
+  FeatureRows rows(sweep);
   for (std::uint64_t first = 0; first < features; first += 4) {
     const std::uint64_t group = mixed(first);
-    for (std::uint32_t lane = 0; lane < sweep.places; lane += together) {
-      std::uint64_t bits[together];
-      for (int s = 0; s < together; ++s) bits[s] = mixed(sweep.keys[lane + s] ^ group);
-      for (std::uint64_t feature = first; feature < first + 4 && feature < features; ++feature) {
-        const std::uint64_t row = feature % sweep.channels * sweep.pixels + feature / sweep.channels;
-        const std::uint64_t at = row * sweep.places + lane;
-        Bits low[together];
-        for (int s = 0; s < together; ++s) {
-          low[s] = static_cast<Bits>(bits[s]);
-          bits[s] >>= 16;
-        }
-        masked<add>(sweep, low, together, from + at, to + at);
+    const int count = features - first < 4 ? static_cast<int>(features - first) : 4;
+    std::uint64_t begins[4];
+    for (int f = 0; f < count; ++f) begins[f] = rows.next() * sweep.places;
+    for (std::uint32_t lane = 0; lane < sweep.places; lane += many) {
+      const auto lanes = static_cast<int>(sweep.places - lane < many ? sweep.places - lane : many);
+      std::uint64_t bits[many];
+      for (int s = 0; s < lanes; ++s) bits[s] = mixed(sweep.keys[lane + s] ^ group);
+      for (int f = 0; f < count; ++f) {
+        Bits low[many];
+        for (int s = 0; s < lanes; ++s) low[s] = static_cast<Bits>(bits[s] >> (16 * f));
+        masked<add>(sweep, low, lanes, from + begins[f] + lane, to + begins[f] + lane);
       }
     }
   }

@@ -6,6 +6,7 @@
 #include "nn/cpu/direct.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/onednn.h"
+#include "nn/cpu/turned_product.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
@@ -19,7 +20,8 @@ class TokenLinearOp final : public Op {
         inputs_(place.inputs[0].channels),
         outputs_(op.outputs),
         bias_(op.bias),
-        products_(place.precision) {}
+        products_(place.precision),
+        d_weights_(outputs_, inputs_) {}
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t rows = pass.batch.count * tokens_, all = pass.size() * tokens_;
@@ -31,8 +33,8 @@ class TokenLinearOp final : public Op {
 
   void backward(const Pass& pass, const Backward& call) override {
     const std::uint64_t rows = pass.batch.count * tokens_, all = pass.size() * tokens_;
-    products_.multiply({outputs_, inputs_, rows}, {call.d_output, outputs_, onednn::Turn::yes},
-                       {call.inputs[0], inputs_}, call.add, call.d_parameters[0], inputs_);
+    d_weights_.multiply(products_, rows, call.d_output, call.inputs[0], call.add, call.d_parameters[0],
+                        call.workspace);
     if (bias_) sum_rows({rows, outputs_, outputs_}, call.d_output, call.add, call.d_parameters[1]);
     const InputGradient d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
@@ -41,7 +43,7 @@ class TokenLinearOp final : public Op {
     if (!d_input.add) std::fill_n(d_input.to + rows * inputs_, (all - rows) * inputs_, 0.0F);
   }
 
-  [[nodiscard]] Traits traits() const override { return {.adds = true}; }
+  [[nodiscard]] Traits traits() const override { return {.adds = true, .workspace = d_weights_.scratch()}; }
   [[nodiscard]] std::uint64_t bytes() const override { return products_.bytes(); }
   [[nodiscard]] std::string implementation() const override { return products_.implementation(); }
 
@@ -49,6 +51,7 @@ class TokenLinearOp final : public Op {
   std::uint64_t tokens_, inputs_, outputs_;
   bool bias_;
   onednn::Products products_;
+  TurnedProduct d_weights_;
 };
 
 // Lanes behind the samples are zero in gradients. Sixteen parallel sums, so that the compiler uses vectors.

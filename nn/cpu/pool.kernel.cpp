@@ -76,32 +76,63 @@ template <class Body>
   if (c < channels) body(c, channels - c);
 }
 
+// A number that the compiler knows.
+template <int number>
+struct Known {
+  constexpr operator Index() const { return number; }  // NOLINT: used as a number
+};
+
+// Calls body(rows, columns) with the lengths of two ranges: as known numbers if windows of 2 x 2 or 3 x 3
+// have them, so that the loops over them are unrolled.
+template <class Body>
+[[gnu::always_inline]] inline void with_lengths(Range rows, Range columns, Body body) {
+  const Index down = rows.end - rows.begin, across = columns.end - columns.begin;
+  if (down == 1 && across == 1) return body(Known<1>{}, Known<1>{});
+  if (down == 1 && across == 2) return body(Known<1>{}, Known<2>{});
+  if (down == 2 && across == 1) return body(Known<2>{}, Known<1>{});
+  if (down == 2 && across == 2) return body(Known<2>{}, Known<2>{});
+  if (down == 3 && across == 3) return body(Known<3>{}, Known<3>{});
+  body(down, across);
+}
+
+// A whole vector of a pixel never reaches behind the buffer.
+[[gnu::always_inline]] inline Vector part(const float* from, Index count, const float* end) {
+  return count == width ? load(from) : load_some(from, count, end);
+}
+[[gnu::always_inline]] inline void put(float* to, Index count, Vector value, bool keep, const float* end) {
+  if (count == width) return store(to, value);
+  keep ? store_some(to, count, value, end) : store_ahead(to, count, value, end);
+}
+
 template <bool remember>
 void max_forward_of(const PoolWindows& p, const float* input, float* output, PlaceInWindow* places) {
   const Index size = p.size, channels = p.channels, row = p.width * channels;
   const float* end = input + static_cast<Index>(p.samples) * p.height * row;
   const float* out_end = output + static_cast<Index>(p.samples) * p.out_height * p.out_width * channels;
   each_output(p, [=](Index out, Range rows, Range columns, Index first) {
-    each_vector(channels, [=](Index c, Index count) {
-      const float* window = input + first + c;
-      Index at = rows.begin * row + columns.begin * channels;
-      Vector best = load_some(window + at, count, end);
-      Mask where = Mask{} + static_cast<int>(rows.begin * size + columns.begin);
-      for (Index r = rows.begin; r < rows.end; ++r) {
-        for (Index q = columns.begin; q < columns.end; ++q) {
-          at = r * row + q * channels;
-          const Vector value = load_some(window + at, count, end);
-          // The first of equal values, or the first NaN.
-          const Mask better = (value > best) | ((value != value) & (best == best));
-          best = better ? value : best;
-          if constexpr (remember) where = better ? Mask{} + static_cast<int>(r * size + q) : where;
+    const Index corner = rows.begin * row + columns.begin * channels;
+    const auto place = static_cast<int>(rows.begin * size + columns.begin);
+    with_lengths(rows, columns, [=](auto down, auto across) {
+      each_vector(channels, [=](Index c, Index count) {
+        const float* window = input + first + corner + c;
+        Vector best = part(window, count, end);
+        Mask where = Mask{} + place;
+        for (Index r = 0; r < down; ++r) {
+          for (Index q = 0; q < across; ++q) {
+            const Vector value = part(window + r * row + q * channels, count, end);
+            // The first of equal values, or the first NaN.
+            const Mask better = ~(value <= best) & (best == best);
+            best = better ? value : best;
+            if constexpr (remember)
+              where = better ? Mask{} + (place + static_cast<int>(r * size + q)) : where;
+          }
         }
-      }
-      store_ahead(output + out + c, count, best, out_end);
-      // Lanes that reach into the next pixel are overwritten there.
-      if constexpr (remember) {
-        *reinterpret_cast<PlacesInMemory*>(places + out + c) = __builtin_convertvector(where, Places);
-      }
+        put(output + out + c, count, best, false, out_end);
+        // Lanes that reach into the next pixel are overwritten there.
+        if constexpr (remember) {
+          *reinterpret_cast<PlacesInMemory*>(places + out + c) = __builtin_convertvector(where, Places);
+        }
+      });
     });
   });
 }
@@ -117,19 +148,22 @@ void max_backward(const PoolWindows& p, const PlaceInWindow* places, const float
   const float* end = d_output + static_cast<Index>(p.samples) * p.out_height * row;
   const float* d_end = d_input + static_cast<Index>(p.samples) * p.height * p.width * channels;
   each_input(p, [=](Index in, Index y, Index x, Range rows, Range columns, Index sample) {
-    each_vector(channels, [=](Index c, Index count) {
-      Vector sum = add ? load_some(d_input + in + c, count, d_end) : Vector{};
-      for (Index r = rows.begin; r < rows.end; ++r) {
-        for (Index q = columns.begin; q < columns.end; ++q) {
-          const Index at = sample + r * row + q * channels + c;
-          const Mask where =
-              __builtin_convertvector(*reinterpret_cast<const PlacesInMemory*>(places + at), Mask);
-          const int here = static_cast<int>((y - r * stride) * size + x - q * stride);
-          sum += where == here ? load_some(d_output + at, count, end) : Vector{};
+    const Index first = sample + rows.begin * row + columns.begin * channels;
+    const Index place = (y - rows.begin * stride) * size + x - columns.begin * stride;  // in the first window
+    with_lengths(rows, columns, [=](auto down, auto across) {
+      each_vector(channels, [=](Index c, Index count) {
+        Vector sum = add ? part(d_input + in + c, count, d_end) : Vector{};
+        for (Index r = 0; r < down; ++r) {
+          for (Index q = 0; q < across; ++q) {
+            const Index at = first + r * row + q * channels + c;
+            const Mask where =
+                __builtin_convertvector(*reinterpret_cast<const PlacesInMemory*>(places + at), Mask);
+            const int here = static_cast<int>(place - (r * size + q) * stride);
+            sum += where == here ? part(d_output + at, count, end) : Vector{};
+          }
         }
-      }
-      if (add) return store_some(d_input + in + c, count, sum, d_end);
-      store_ahead(d_input + in + c, count, sum, d_end);
+        put(d_input + in + c, count, sum, add, d_end);
+      });
     });
   });
 }
@@ -140,14 +174,17 @@ void average_forward(const PoolWindows& p, const float* input, float* output) {
   const float* end = input + static_cast<Index>(p.samples) * p.height * row;
   const float* out_end = output + static_cast<Index>(p.samples) * p.out_height * p.out_width * channels;
   each_output(p, [=](Index out, Range rows, Range columns, Index first) {
-    each_vector(channels, [=](Index c, Index count) {
-      Vector sum = {};
-      for (Index r = rows.begin; r < rows.end; ++r) {
-        for (Index q = columns.begin; q < columns.end; ++q) {
-          sum += load_some(input + first + r * row + q * channels + c, count, end);
+    const Index corner = first + rows.begin * row + columns.begin * channels;
+    with_lengths(rows, columns, [=](auto down, auto across) {
+      each_vector(channels, [=](Index c, Index count) {
+        Vector sum = {};
+        for (Index r = 0; r < down; ++r) {
+          for (Index q = 0; q < across; ++q) {
+            sum += part(input + corner + r * row + q * channels + c, count, end);
+          }
         }
-      }
-      store_ahead(output + out + c, count, sum * share, out_end);
+        put(output + out + c, count, sum * share, false, out_end);
+      });
     });
   });
 }
@@ -158,17 +195,19 @@ void average_backward(const PoolWindows& p, const float* d_output, bool add, flo
   const float* end = d_output + static_cast<Index>(p.samples) * p.out_height * row;
   const float* d_end = d_input + static_cast<Index>(p.samples) * p.height * p.width * channels;
   each_input(p, [=](Index in, Index, Index, Range rows, Range columns, Index sample) {
-    each_vector(channels, [=](Index c, Index count) {
-      Vector sum = {};
-      for (Index r = rows.begin; r < rows.end; ++r) {
-        for (Index q = columns.begin; q < columns.end; ++q) {
-          sum += load_some(d_output + sample + r * row + q * channels + c, count, end);
+    const Index first = sample + rows.begin * row + columns.begin * channels;
+    with_lengths(rows, columns, [=](auto down, auto across) {
+      each_vector(channels, [=](Index c, Index count) {
+        Vector sum = {};
+        for (Index r = 0; r < down; ++r) {
+          for (Index q = 0; q < across; ++q) {
+            sum += part(d_output + first + r * row + q * channels + c, count, end);
+          }
         }
-      }
-      sum *= share;
-      if (add) sum += load_some(d_input + in + c, count, d_end);
-      if (add) return store_some(d_input + in + c, count, sum, d_end);
-      store_ahead(d_input + in + c, count, sum, d_end);
+        sum *= share;
+        if (add) sum += part(d_input + in + c, count, d_end);
+        put(d_input + in + c, count, sum, add, d_end);
+      });
     });
   });
 }

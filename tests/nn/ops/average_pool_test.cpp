@@ -39,8 +39,8 @@ TEST(AveragePool, ReferenceGradientsMatchFiniteDifferences) {
 
 TEST(AveragePool, TheCpuMatchesTheReference) {
   Random random(4);
-  for (const AveragePool& pool :
-       {AveragePool(2), AveragePool(3, 2, 1), AveragePool(2, 3), AveragePool(5, 2, 2)}) {
+  for (const AveragePool& pool : {AveragePool(2), AveragePool(3, 2, 1), AveragePool(3, 1, 1),
+                                  AveragePool(2, 3), AveragePool(5, 2, 2)}) {
     for (const Shape input : {Shape{5, 7, 1}, Shape{6, 5, 3}, Shape{9, 8, 16}, Shape{5, 6, 33}}) {
       SCOPED_TRACE(testing::Message() << pool.size << '/' << pool.stride << '/' << pool.padding << " of "
                                       << input.height << 'x' << input.width << 'x' << input.channels);

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "nn/cpu/onednn.h"
+#include "nn/cpu/storage.h"
 
 namespace steelyard::nn {
 namespace {
@@ -58,7 +59,7 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
   check_batch(model_, parameters, batch);
   onednn::use_this_thread_only();  // in every call: a network may move between threads
   input_ = staged(batch);
-  const Pass pass{batch, training};
+  const Pass pass{batch, training, !same_parameters_};
   const PlanBuffers at = buffers(parameters, {});
   for (const Step& step : plan_.steps) calls_.forward(at, pass, step);
 }
@@ -70,9 +71,7 @@ void Network::backward(std::span<const float> parameters, const MicroBatch& batc
   for (std::size_t i = plan_.steps.size(); i-- > 0;) {
     const Step& step = plan_.steps[i];
     if (!step.learns) continue;
-    calls_.backward(at, pass, step, add, [](std::uint64_t size, Storage, const float* from, float* to) {
-      for (std::uint64_t f = 0; f < size; ++f) to[f] += from[f];
-    });
+    calls_.backward(at, pass, step, add, cpu::add_up);
     if (on_final == nullptr || !*on_final) continue;
     for (const auto& [begin, end] : step.final) (*on_final)(begin, end);
   }

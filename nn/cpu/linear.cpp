@@ -23,8 +23,9 @@ class TokenLinearOp final : public Op {
 
   void forward(const Pass& pass, const Forward& call) override {
     const std::uint64_t rows = pass.batch.count * tokens_, all = pass.size() * tokens_;
+    if (pass.renewed) products_.renew();
     products_.multiply({rows, outputs_, inputs_}, {call.inputs[0], inputs_},
-                       {call.parameters[0], inputs_, onednn::Turn::yes}, false, call.output, outputs_);
+                       {call.parameters[0], inputs_, onednn::Turn::yes, true}, false, call.output, outputs_);
     if (bias_) add_row({rows, outputs_, outputs_}, call.output, call.parameters[1], call.output);
     std::fill_n(call.output + rows * outputs_, (all - rows) * outputs_, 0.0F);
   }
@@ -36,8 +37,9 @@ class TokenLinearOp final : public Op {
     if (bias_) sum_rows({rows, outputs_, outputs_}, call.d_output, call.add, call.d_parameters[1]);
     const InputGradient d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
-    products_.multiply({rows, inputs_, outputs_}, {call.d_output, outputs_}, {call.parameters[0], inputs_},
-                       d_input.add, d_input.to, inputs_);
+    products_.multiply({rows, inputs_, outputs_}, {call.d_output, outputs_},
+                       {call.parameters[0], inputs_, onednn::Turn::no, true}, d_input.add, d_input.to,
+                       inputs_);
     if (!d_input.add) std::fill_n(d_input.to + rows * inputs_, (all - rows) * inputs_, 0.0F);
   }
 
@@ -89,7 +91,8 @@ class LinearOp final : public Op {
     }
     const onednn::Operand x = lanes_ ? onednn::Operand{call.inputs[0], lanes}
                                      : onednn::Operand{call.inputs[0], inputs_, onednn::Turn::yes};
-    products_.multiply({outputs_, pass.size(), inputs_}, {call.parameters[0], inputs_}, x, true, call.output,
+    if (pass.renewed) products_.renew();
+    products_.multiply({outputs_, pass.size(), inputs_}, weights(call.parameters), x, true, call.output,
                        lanes);
   }
 
@@ -102,7 +105,7 @@ class LinearOp final : public Op {
       float& d_bias = call.d_parameters[1][o];
       d_bias = sum_of_lanes(call.d_output + o * lanes, lanes) + (call.add ? d_bias : 0);
     }
-    if (call.d_inputs[0].to != nullptr) backward_data(pass, {call.parameters[0], inputs_}, call);
+    if (call.d_inputs[0].to != nullptr) backward_data(pass, weights(call.parameters), call);
   }
 
   [[nodiscard]] Traits traits() const override { return {.reads_inputs = !lanes_}; }
@@ -113,6 +116,9 @@ class LinearOp final : public Op {
 
  private:
   [[nodiscard]] Shape flat() const { return {1, 1, static_cast<std::uint32_t>(inputs_)}; }
+  [[nodiscard]] onednn::Operand weights(std::span<const float* const> parameters) const {
+    return {parameters[0], inputs_, onednn::Turn::no, true};
+  }
 
   void backward_data(const Pass& pass, onednn::Operand weights, const Backward& call) {
     const std::uint64_t lanes = pass.lanes();
@@ -140,7 +146,11 @@ class LinearOp final : public Op {
 
 }  // namespace
 
-STEELYARD_OP(TokenLinear, TokenLinearOp)
+std::unique_ptr<Op> make(const TokenLinear& op, const OpPlace& place) {
+  if (place.storage == Storage::bf16) return make_stored_token_linear(op, place);
+  return std::make_unique<TokenLinearOp>(op, place);
+}
+
 STEELYARD_OP(Linear, LinearOp)
 
 }  // namespace steelyard::nn::cpu

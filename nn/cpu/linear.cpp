@@ -74,7 +74,7 @@ class LinearOp final : public Op {
         lanes_(place.order == Order::lanes),
         bias_(options.bias),
         turned_(lanes_ ? inputs_ * place.micro_batch : 0),
-        products_(place.precision) {
+        products_(precision_for(inputs_ * outputs_, place.precision)) {
     const Shape in = place.inputs[0];
     CHECK(lanes_ || in.channels == 1 || in.height * in.width == 1,
           "a picture as samples is turned to lanes before");
@@ -115,6 +115,13 @@ class LinearOp final : public Op {
   [[nodiscard]] std::string implementation() const override { return products_.implementation(); }
 
  private:
+  // Converting the factors of few weights costs more than bf16 saves: measured on a Zen 5, 10 thousand weights
+  // are equally fast, 33 thousand need 0.74 of the time.
+  static Precision precision_for(std::uint64_t weights, Precision wanted) {
+    constexpr std::uint64_t enough = 1U << 14;
+    return wanted == Precision::bf16 && weights < enough ? Precision::float32 : wanted;
+  }
+
   [[nodiscard]] Shape flat() const { return {1, 1, static_cast<std::uint32_t>(inputs_)}; }
   [[nodiscard]] onednn::Operand weights(std::span<const float* const> parameters) const {
     return {parameters[0], inputs_, onednn::Turn::no, true};

@@ -30,7 +30,7 @@ void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c,
   }
 }
 
-bool has_tiles() { return false; }
+bool has_amx() { return false; }
 
 void Products::renew() {}
 

@@ -36,7 +36,7 @@ void multiply_floats(Extent extent, Operand a, Operand b, bool add, float* c, st
 
 void use_this_thread_only() { omp_set_num_threads(1); }
 
-bool has_tiles() {
+bool has_amx() {
   constexpr auto tiles = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
   return cpu_has_bf16() && (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & tiles) == tiles;
 }

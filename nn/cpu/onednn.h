@@ -27,7 +27,7 @@ struct Extent {
 };
 
 // Whether the processor multiplies tiles of bfloat16 (AMX), several times as fast as vectors of it.
-bool has_tiles();
+bool has_amx();
 
 // The matrix products of one op. With bf16 the factors are converted in every call, which costs a sweep over
 // them, weights only once until renew(); the product then takes half the time. For one thread.

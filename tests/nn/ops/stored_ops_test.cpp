@@ -1,4 +1,6 @@
 // Ops on activations in bfloat16, against the reference on the same numbers.
+#include <steelyard/model.h>
+
 #include <cmath>
 #include <map>
 

@@ -26,6 +26,12 @@ memory::desc describe(const memory::dims& dims, Tag tag, Type type = Type::f32) 
 
 std::uint64_t floats(const memory::desc& desc) { return (desc.get_size() + 63) / 64 * 16; }
 
+// The begin of `size` floats in `room` at a multiple of 64 bytes; the same for the same size.
+float* aligned(std::vector<float>& room, std::uint64_t size) {
+  room.resize(size + 16);
+  return room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64) % 64 / sizeof(float);
+}
+
 // A primitive of oneDNN and the order that it chose for the weights: an operand, or the result.
 template <class Kind>
 struct Primitive {
@@ -184,8 +190,7 @@ class OnednnConv2d final : public Op {
   // The caller's memory is for the largest micro-batch; if oneDNN needs more for a smaller one, uses our own.
   float* workspace(const Primitives& all, float* callers) {
     if (all.workspace() <= workspace_) return callers;
-    own_.resize(all.workspace() + 16);
-    return own_.data() + (64 - reinterpret_cast<std::uintptr_t>(own_.data()) % 64) % 64 / sizeof(float);
+    return aligned(own_, all.workspace());
   }
 
   // A oneDNN view of our memory. oneDNN takes no pointers to const, but never writes to inputs.
@@ -225,8 +230,7 @@ class OnednnConv2d final : public Op {
   template <class P>
   [[nodiscard]] memory arranged(const float* parameters, P& p, std::uint32_t size, float* room) {
     const bool keep = factors_ == Type::bf16 && size == largest_;
-    if (keep) p.kept.resize(floats(p.weights));
-    memory theirs = view(p.weights, keep ? p.kept.data() : room);
+    memory theirs = view(p.weights, keep ? aligned(p.kept, floats(p.weights)) : room);
     if (keep && std::exchange(p.version, version_) == version_) return theirs;
     memory ours = view(our_weights(Tag::oihw, Tag::goihw), parameters);
     dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
@@ -266,7 +270,7 @@ class OnednnConv2d final : public Op {
   dnnl::stream stream_;
   std::map<std::uint32_t, Primitives> primitives_;  // by micro-batch size
   std::uint64_t workspace_ = 0;                     // floats, for the largest micro-batch
-  std::uint64_t version_ = 0;                       // of the parameters
+  std::uint64_t version_ = 1;                       // of the parameters
   std::vector<float> own_, d_bias_;
 };
 

@@ -30,7 +30,7 @@ namespace steelyard::nn {
 enum class Order : std::uint8_t { samples, lanes };
 
 // How numbers of activations and of their gradients are stored. Parameters, their gradients, statistics and
-// sums are float32 in either. On a CPU what is in lanes is float32.
+// sums are float32 in either. On a CPU values in lanes are float32.
 enum class Storage : std::uint8_t { float32, bf16 };
 
 constexpr std::uint64_t bytes_of(Storage storage) { return storage == Storage::bf16 ? 2 : 4; }

@@ -115,8 +115,8 @@ class LinearOp final : public Op {
   [[nodiscard]] std::string implementation() const override { return products_.implementation(); }
 
  private:
-  // Converting the factors of few weights costs more than bf16 saves: measured on a Zen 5, 10 thousand weights
-  // are equally fast, 33 thousand need 0.74 of the time.
+  // Converting the factors of few weights costs more than bf16 saves: measured on a Zen 5, 10 thousand
+  // weights are equally fast, 33 thousand need 0.74 of the time.
   static Precision precision_for(std::uint64_t weights, Precision wanted) {
     constexpr std::uint64_t enough = 1U << 14;
     return wanted == Precision::bf16 && weights < enough ? Precision::float32 : wanted;

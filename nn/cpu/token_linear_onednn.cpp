@@ -4,7 +4,6 @@
 #include <list>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,9 +53,9 @@ class StoredTokenLinear final : public Op {
     }
     Product& product = made(Use::forward, rows, false);
     Arguments arguments = arguments_of(product, call.inputs[0], call.output);
-    arguments.emplace(DNNL_ARG_WEIGHTS, arranged(Use::forward, product, call.parameters[0]));
-    if (bias_) arguments.emplace(DNNL_ARG_BIAS, view(bias_desc(), call.parameters[1]));
-    product.run.execute(stream_, arguments);
+    arguments.emplace_back(DNNL_ARG_WEIGHTS, arranged(Use::forward, product, call.parameters[0]));
+    if (bias_) arguments.emplace_back(DNNL_ARG_BIAS, view(bias_desc(), call.parameters[1]));
+    product.run.execute(stream_, {arguments.begin(), arguments.end()});
     stream_.wait();
     std::fill_n(stored<Bf16Bits>(call.output) + rows * outputs_, (all - rows) * outputs_, Bf16Bits{});
   }
@@ -65,8 +64,8 @@ class StoredTokenLinear final : public Op {
     const std::uint64_t rows = pass.batch.count * tokens_, all = pass.size() * tokens_;
     Product& weights = made(Use::weights, rows, call.add);
     Arguments arguments = arguments_of(weights, call.d_output, call.d_parameters[0]);
-    arguments.emplace(DNNL_ARG_WEIGHTS, view(weights.desc.weights_desc(), call.inputs[0]));
-    weights.run.execute(stream_, arguments);
+    arguments.emplace_back(DNNL_ARG_WEIGHTS, view(weights.desc.weights_desc(), call.inputs[0]));
+    weights.run.execute(stream_, {arguments.begin(), arguments.end()});
     if (bias_) {
       storage_kernels().sum_rows(rows, outputs_, stored<Bf16Bits>(call.d_output), call.add,
                                  call.d_parameters[1]);
@@ -75,8 +74,8 @@ class StoredTokenLinear final : public Op {
     if (d_input.to != nullptr) {
       Product& data = made(Use::data, rows, d_input.add);
       arguments = arguments_of(data, call.d_output, d_input.to);
-      arguments.emplace(DNNL_ARG_WEIGHTS, arranged(Use::data, data, call.parameters[0]));
-      data.run.execute(stream_, arguments);
+      arguments.emplace_back(DNNL_ARG_WEIGHTS, arranged(Use::data, data, call.parameters[0]));
+      data.run.execute(stream_, {arguments.begin(), arguments.end()});
       if (!d_input.add)
         std::fill_n(stored<Bf16Bits>(d_input.to) + rows * inputs_, (all - rows) * inputs_, Bf16Bits{});
     }
@@ -92,7 +91,7 @@ class StoredTokenLinear final : public Op {
   [[nodiscard]] std::string implementation() const override { return "onednn matmul bf16"; }
 
  private:
-  using Arguments = std::unordered_map<int, Memory>;
+  using Arguments = std::vector<std::pair<int, Memory>>;
 
   // y = x w^T, dw = dy^T x, and dx = dy w.
   enum class Use : std::uint8_t { forward, weights, data };

@@ -192,9 +192,9 @@ std::unique_ptr<Op> make_winograd_conv2d(const Conv2d& op, const OpPlace& place,
   });
 }
 
-// Vectors are full of channels. Tiles that reach far beyond the picture cost more than is saved: more than 2/3
-// of the products of a direct sum, or, where those would be in bf16 at twice the speed, 2/5 (measured on a
-// Zen 5: at 1/3 Winograd's method takes 0.7 to 0.95 of the time, at 4/9 1.14).
+// Vectors are full of channels. Tiles that reach far beyond the picture cost more than is saved: more than
+// 2/3 of the products of a direct sum, or, where those would be in bf16 at twice the speed, 2/5 (measured on
+// a Zen 5: at 1/3 Winograd's method takes 0.7 to 0.95 of the time, at 4/9 1.14).
 bool suits_winograd(const Conv2d& op, const OpPlace& place) {
   const Shape &in = place.inputs[0], &out = place.output;
   const auto fits = [](std::uint32_t channels) { return channels % 16 == 0; };

@@ -107,7 +107,7 @@ TEST(WorkerDevice, TheDeviceThatAutoChoseIsChecked) {
   EXPECT_EQ(device_trouble(spec, Device{Device::Type::host_cuda}), "") << "for tests of the same kernels";
 }
 
-// A silent fall-back to float32 would make a slow worker of one that was to be fast.
+// A silent fall-back to float32 would slow the job down.
 TEST(WorkerDevice, Bf16NeedsAProcessorThatMultipliesIt) {
   WorkerSpec spec;
   spec.precision = "bf16";

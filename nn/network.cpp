@@ -66,7 +66,7 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
 
 void Network::backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                        bool add, const FinalRange* on_final) {
-  const Pass pass{batch, true};
+  const Pass pass{batch, true, false};  // the parameters are those of forward
   const PlanBuffers at = buffers(parameters, gradient);
   for (std::size_t i = plan_.steps.size(); i-- > 0;) {
     const Step& step = plan_.steps[i];

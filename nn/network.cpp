@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "nn/cpu/onednn.h"
+#include "nn/cpu/storage.h"
 
 namespace steelyard::nn {
 namespace {
@@ -58,19 +59,16 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
   check_batch(model_, parameters, batch);
   onednn::use_this_thread_only();  // in every call: a network may move between threads
   input_ = staged(batch);
-  const Pass pass{batch, training};
+  const Pass pass{batch, training, !same_parameters_};
   const PlanBuffers at = buffers(parameters, {});
   for (const Step& step : plan_.steps) calls_.forward(at, pass, step);
 }
 
 void Network::backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,
                        bool add, const FinalRange* on_final) {
-  const Pass pass{batch, true};
+  const Pass pass{batch, true, false};  // the parameters are those of forward
   const PlanBuffers at = buffers(parameters, gradient);
-  const auto add_up = [](std::uint64_t size, Storage, const float* from, float* to) {
-    for (std::uint64_t f = 0; f < size; ++f) to[f] += from[f];
-  };
-  calls_.backward(at, pass, add, add_up, [&](std::uint32_t i) {
+  calls_.backward(at, pass, add, cpu::add_up, [&](std::uint32_t i) {
     if (on_final == nullptr || !*on_final) return;
     for (const auto& [begin, end] : plan_.steps[i].final) (*on_final)(begin, end);
   });

@@ -36,6 +36,10 @@ class Network {
   // Throws Failure (configuration) if the model is incomplete.
   explicit Network(const Model& model, Backend backend = Backend::cpu);
 
+  // Ops may keep copies of parameters in another form, which each call renews: unless its parameters are
+  // those of the call before, as in the micro-batches of a piece. Holds from the next call on.
+  void expect_same_parameters(bool same) { same_parameters_ = same; }
+
   // Forward and backward. The gradient is written, or added to with `add`. `on_final` may be null.
   Sums train(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient, bool add,
              const FinalRange* on_final);
@@ -68,6 +72,7 @@ class Network {
   std::unique_ptr<FloatBuffer> arena_;
   std::unique_ptr<FloatBuffer> padded_;  // inputs of a micro-batch that is not full
   const float* input_ = nullptr;         // of the running call
+  bool same_parameters_ = false;
   StepCalls calls_;
 };
 

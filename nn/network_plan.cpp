@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "nn/cpu/storage.h"
 #include "nn/op_table.h"
 #include "nn/recomputation.h"
 
@@ -17,11 +18,9 @@ Column reference_column() {
     return std::visit([&](const auto& op) { return reference::make(op, place); }, kind);
   }};
 }
-Column cpu_column() {
-  return {[](const OpKind& kind, const OpPlace& place) {
-            return std::visit([&](const auto& op) { return cpu::make(op, place); }, kind);
-          },
-          cpu::make_batch_norm};
+Column cpu_column(Precision precision) {
+  const bool halves = precision == Precision::bf16 && cpu::stores_bf16();
+  return {cpu::make_stored, cpu::make_batch_norm, halves ? Storage::bf16 : Storage::float32, cpu::make_cast};
 }
 
 // The form in which a value is available.
@@ -92,9 +91,11 @@ class Planner {
       for (const std::uint32_t input : node(i).inputs) exact_[input] = true;
     }
     exact_.back() = true;
+    // Their outputs are in lanes.
+    for (std::uint32_t i = 1; lanes_ && i < exact_.size(); ++i) exact_[i] = exact_[i] || is<Linear>(i);
   }
-  [[nodiscard]] Storage storage(std::uint32_t i) const {
-    return exact_[i] ? Storage::float32 : column_.storage;
+  [[nodiscard]] Storage storage(std::uint32_t i, Order order = Order::samples) const {
+    return exact_[i] || order == Order::lanes ? Storage::float32 : column_.storage;
   }
 
   // `shown`: the node whose value the op computes, if others are merged into its step.
@@ -102,8 +103,8 @@ class Planner {
     return place(i, order, i);
   }
   [[nodiscard]] OpPlace place(std::uint32_t i, Order order, std::uint32_t shown) const {
-    return {model_.input_shapes(node(i)), node(i).shape, micro_batch_, i, order,
-            model_.precision(),           storage(shown)};
+    return {model_.input_shapes(node(i)), node(i).shape,        micro_batch_, i, order,
+            model_.precision(),           storage(shown, order)};
   }
 
   // Ops without an overload below work on samples.
@@ -208,7 +209,9 @@ class Planner {
   std::uint32_t value(std::uint32_t i, Form form) {
     const auto found = values_[i].find(form);
     if (found != values_[i].end()) return found->second;
-    const auto& [other, value] = *values_[i].begin();
+    const Form plain{};  // both a cast and a transpose convert from it or to it
+    if (lanes_ && form != plain && !values_[i].contains(plain)) value(i, plain);
+    const auto& [other, value] = lanes_ && form != plain ? *values_[i].find(plain) : *values_[i].begin();
     OpPlace place{{node(i).shape}, node(i).shape, micro_batch_, i, form.order};
     place.storage = form.storage;
     const bool cast = other.storage != form.storage;
@@ -222,7 +225,7 @@ class Planner {
     append(i, order, order, column_.make(node(i).kind, place(i, order)));
   }
   void append(std::uint32_t i, Order in, Order out, std::unique_ptr<Op> op) {
-    append(i, Form{in, is<Embedding>(i) ? Storage::float32 : storage(i)}, Form{out, storage(i)},
+    append(i, Form{in, is<Embedding>(i) ? Storage::float32 : storage(i, in)}, Form{out, storage(i, out)},
            std::move(op));
   }
   void append(std::uint32_t i, Form in, Form out, std::unique_ptr<Op> op) {
@@ -297,7 +300,7 @@ std::vector<std::string> Plan::implementations() const {
 Plan make_plan(const Model& model, Backend backend) {
   model.check();
   const bool cpu = backend == Backend::cpu;
-  const Column column = cpu ? cpu_column() : reference_column();
+  const Column column = cpu ? cpu_column(model.precision()) : reference_column();
   return Planner(model, column, model.micro_batch(), cpu).make();
 }
 

@@ -5,8 +5,9 @@
 // before an op that needs the other order. Some nodes are merged into one step: a ReLU behind a direct
 // convolution or a batch norm, and an addition between the two.
 //
-// On a CUDA device activations may be stored in bfloat16. The input, the scores and what leads to the row
-// numbers of an embedding are float32 nevertheless; between the two storages the planner inserts casts.
+// In bf16 activations may be stored in bfloat16. The input, the scores and what leads to the row numbers of
+// an embedding are float32 nevertheless, on the CPU also all values in lanes; between the two storages the
+// planner inserts casts.
 #pragma once
 
 #include <steelyard/model.h>

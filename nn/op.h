@@ -29,8 +29,8 @@ namespace steelyard::nn {
 
 enum class Order : std::uint8_t { samples, lanes };
 
-// How numbers of activations and of their gradients are stored; bf16 on CUDA devices only. Parameters, their
-// gradients, statistics and sums are float32 in either.
+// How numbers of activations and of their gradients are stored. Parameters, their gradients, statistics and
+// sums are float32 in either. On a CPU values in lanes are float32.
 enum class Storage : std::uint8_t { float32, bf16 };
 
 constexpr std::uint64_t bytes_of(Storage storage) { return storage == Storage::bf16 ? 2 : 4; }
@@ -46,6 +46,8 @@ constexpr std::uint64_t pixels_of(Shape shape) { return std::uint64_t{shape.heig
 struct Pass {
   const MicroBatch& batch;
   bool training;  // enables dropout and statistics of the batch; backward() follows
+  // The parameters may differ from those of the last forward(): copies in another form are out of date.
+  bool renewed = true;
 
   [[nodiscard]] std::uint32_t size() const { return batch.size; }
   [[nodiscard]] std::uint32_t lanes() const { return lanes_of(batch.size); }
@@ -71,7 +73,7 @@ struct FusedTail {
 };
 
 // Activations and their gradients are addressed as floats in either storage; ops of bf16 cast the addresses
-// (nn/cuda/typed_calls.h).
+// (nn/cuda/typed_calls.h, nn/cpu/storage.h).
 struct Forward {
   std::span<const float* const> inputs;
   std::span<const float* const> parameters;  // in the order of their specs

@@ -64,6 +64,9 @@ enum class FusedRelu : std::uint8_t { no, yes, forward_only };
 // Lanes in, lanes out.
 std::unique_ptr<Op> make_direct_conv2d(const Conv2d& op, const OpPlace& place, FusedRelu relu);
 
+// In place.storage bf16: products of numbers as they are stored.
+std::unique_ptr<Op> make_stored_token_linear(const TokenLinear& op, const OpPlace& place);
+
 // Samples in, samples out.
 std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place);
 
@@ -78,6 +81,12 @@ std::unique_ptr<Op> make_max_pool(const MaxPool& op, const OpPlace& place, bool 
 // Converts an activation from one order to the other; backward converts the gradient back. place.order is the
 // output's.
 std::unique_ptr<Op> make_transpose(const OpPlace& place);
+
+// Casts an activation from the other storage to place.storage; backward casts the gradient back.
+std::unique_ptr<Op> make_cast(const OpPlace& place);
+
+// The op of a kind for activations in place.storage. bfloat16 needs stores_bf16() (nn/cpu/storage.h).
+std::unique_ptr<Op> make_stored(const OpKind& kind, const OpPlace& place);
 }  // namespace cpu
 
 // Each op on a CUDA device, in the order of samples. Every call adds work to the context's stream and

@@ -4,6 +4,7 @@
 
 #include "app/config/prepare_job.h"
 #include "app/config/registry.h"
+#include "core/processor.h"
 #include "worker/compute/throttle.h"
 
 namespace steelyard {
@@ -36,6 +37,12 @@ std::string device_trouble(const WorkerSpec& spec, const Device& device) {
            "\"bf16\", or give it a GPU, as in device = \"cuda:0\"";
   }
   return {};
+}
+
+std::string processor_trouble(const WorkerSpec& spec, const Device& device, bool has_bf16) {
+  if (has_bf16 || device.type != Device::Type::cpu || spec.precision != name(Precision::bf16)) return {};
+  return "precision = \"bf16\" needs a processor that multiplies bfloat16 (AVX-512 BF16 or AMX), and " +
+         processor_name() + " does not: give this worker precision = \"float32\"";
 }
 
 std::string device_trouble(const WorkerSpec& spec) {

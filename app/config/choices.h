@@ -24,7 +24,9 @@ std::vector<WorkerSpec> each_worker(const WorkerSpec& spec);
 
 // Why a worker with these settings cannot compute on this device, and the remedy. Empty: it can.
 std::string device_trouble(const WorkerSpec& spec, const Device& device);
-// The same for the device in `spec`. Empty for "auto": its device is known only once it is looked up.
+// The same for the processor of this machine, if `device` is that: whether it multiplies bfloat16.
+std::string processor_trouble(const WorkerSpec& spec, const Device& device, bool has_bf16);
+// device_trouble() for the device in `spec`. Empty for "auto": its device is known only once it is looked up.
 std::string device_trouble(const WorkerSpec& spec);
 
 // The error in a section, with the option that causes it; no option if the name is wrong. std::nullopt: none.

@@ -30,8 +30,8 @@ std::vector<Key> worker_keys(WorkerSpec& worker) {
           "use only cores that other programs leave idle, and pause while they need them"}
           .formerly("polite"),
       {"precision", &worker.precision, Limits::one_of(precision_names()),
-       "precision of the factors in matrix products; bf16 is also that of activations on GPUs, and falls "
-       "back to float32 on processors without it; tf32 on GPUs only"},
+       "precision of the factors in matrix products; bf16 is also that of activations, and needs a processor "
+       "with AVX-512 BF16 or AMX, or a GPU; tf32 on GPUs only"},
       {"recompute", &worker.recompute, Limits::any(),
        "compute activations again in the backward pass, instead of keeping all: less memory, the same bits"},
   };

@@ -1,10 +1,12 @@
 """The PyTorch counterpart of steelyard_step: the same steps of the same model, with the same commands.
 
     torch_step.py --model M [--batch 128] [--threads 1] [--layout nchw|nhwc] [--compile] [--grain 0] [--rate 0.01]
+                  [--precision float32|bf16]
 
 Forward, loss, backward, and PyTorch's fused SGD with momentum 0.9 and weight decay 1e-4, on one batch that stays in
 memory. Rates use processor time with one thread, wall-clock time with several. With --grain the batch is computed in
-parts of that many samples with summed gradients, so that batch statistics cover the same samples on both sides.
+parts of that many samples with summed gradients, so that batch statistics cover the same samples on both sides. bf16 is
+torch.autocast of the CPU.
 """
 import argparse
 import pathlib
@@ -37,7 +39,8 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         total, grain = 0, self.it.grain or self.it.batch
         for inputs, labels in zip(self.inputs.split(grain), self.labels.split(grain)):
-            loss = self.peer.mean_loss(self.forward(inputs), labels) * (len(inputs) / self.it.batch)
+            with torch.autocast('cpu', torch.bfloat16, enabled=self.it.precision == 'bf16'):
+                loss = self.peer.mean_loss(self.forward(inputs), labels) * (len(inputs) / self.it.batch)
             loss.backward()
             total += loss.item()
         self.optimizer.step()
@@ -73,6 +76,7 @@ def main():
     options.add_argument('--compile', action='store_true')
     options.add_argument('--grain', type=int, default=0)
     options.add_argument('--rate', type=float, default=0.01)
+    options.add_argument('--precision', choices=['float32', 'bf16'], default='float32')
     options.add_argument('--seed', type=int, default=1)
     it = options.parse_args()
     torch.set_num_threads(it.threads)

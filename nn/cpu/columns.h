@@ -5,6 +5,8 @@
 // multiple of 16. Arrays with a value per channel therefore have that length and repeat the channels:
 // repeat() fills one from its first channels. Sums are in float for some hundred rows and in double above.
 //
+// T, the type of the matrices' numbers, is float or Bf16Bits; computed with floats in either.
+//
 // Buffers may have any alignment. An object owns the memory of its sums, so it belongs to one thread.
 #pragma once
 
@@ -15,9 +17,10 @@
 
 namespace steelyard::nn {
 
-class Columns {
+template <class T>
+class ColumnsOf {
  public:
-  explicit Columns(std::size_t channels);
+  explicit ColumnsOf(std::size_t channels);
 
   [[nodiscard]] std::size_t width() const { return width_; }
   void repeat(std::vector<float>& per_channel) const;
@@ -27,23 +30,22 @@ class Columns {
   };
 
   // Sums of x - shift and of its square.
-  Sums sums(std::size_t rows, const float* x, const float* shift);
+  Sums sums(std::size_t rows, const T* x, const float* shift);
 
   // to = (x - mean) * scale + bias + residual; with `relu`, negative numbers become zero. `residual` may be
   // null; `to` may be any of the buffers.
-  void normalize(std::size_t rows, const float* x, const float* mean, const float* scale, const float* bias,
-                 const float* residual, bool relu, float* to) const;
+  void normalize(std::size_t rows, const T* x, const float* mean, const float* scale, const float* bias,
+                 const T* residual, bool relu, T* to) const;
 
   // The gradient behind the tail is d_output, or zero where `output` (if not null) is not positive. It is
   // written to `masked` and added to `added`, if not null; `masked` may be d_output. Returns the sums of it
   // and of its products with x - mean.
-  Sums gradient_sums(std::size_t rows, const float* x, const float* mean, const float* d_output,
-                     const float* output, float* masked, float* added);
+  Sums gradient_sums(std::size_t rows, const T* x, const float* mean, const T* d_output, const T* output,
+                     T* masked, T* added);
 
   // to = by_gradient * gradient - by_x * (x - mean) - constant, or += with `add`; `to` may be `gradient`.
-  void gradient(std::size_t rows, const float* x, const float* mean, const float* gradient,
-                const float* by_gradient, const float* by_x, const float* constant, bool add,
-                float* to) const;
+  void gradient(std::size_t rows, const T* x, const float* mean, const T* gradient, const float* by_gradient,
+                const float* by_x, const float* constant, bool add, T* to) const;
 
  private:
   // Calls `part(first row, rows, columns)` for whole rows of width() and for the rest.
@@ -51,9 +53,11 @@ class Columns {
   void each_part(std::size_t rows, Part part) const;
   Sums folded();
 
-  const ColumnsTable& kernels_;
+  const ColumnsTable<T>& kernels_;
   std::size_t channels_, together_, width_;  // rows processed as one
   std::vector<double> first_, second_;
 };
+
+using Columns = ColumnsOf<float>;
 
 }  // namespace steelyard::nn

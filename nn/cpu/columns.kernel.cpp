@@ -2,10 +2,12 @@
 // float for at most `rows_in_float` rows, in arrays that fit the first-level cache; several rows are summed
 // at once, so that these arrays are loaded and stored less often.
 //
-// Pointers may be equal: each element is then read before it is written, so ivdep is safe.
+// Pointers may be equal: each element is then read before it is written, so ivdep is safe. T is float, or
+// Stored: two bytes in memory.
 #include <cstddef>
 
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/stored.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
 namespace {
@@ -34,11 +36,14 @@ template <class Rows>
   }
 }
 
-void sums(size_t rows, size_t channels, const float* x, const float* shift, double* sums_, double* squares) {
+template <class T>
+void sums(size_t rows, size_t channels, const BitsOf<T>* bits, const float* shift, double* sums_,
+          double* squares) {
+  const T* const x = numbers<T>(bits);
   summed(rows, channels, sums_, squares,
          [=](size_t row, size_t count, size_t column, size_t columns, float* __restrict sum,
              float* __restrict square) {
-           const float* __restrict at = x + row * channels + column;
+           const T* __restrict at = x + row * channels + column;
            const float* __restrict from = shift + column;
            size_t r = 0;
            for (; r + 4 <= count; r += 4, at += 4 * channels) {
@@ -59,9 +64,9 @@ void sums(size_t rows, size_t channels, const float* x, const float* shift, doub
          });
 }
 
-template <bool Residual, bool Relu>
-void normalize_of(size_t rows, size_t channels, const float* x, const float* mean, const float* scale,
-                  const float* bias, const float* residual, float* to) {
+template <class T, bool Residual, bool Relu>
+void normalize_of(size_t rows, size_t channels, const T* x, const float* mean, const float* scale,
+                  const float* bias, const T* residual, T* to) {
   for (size_t row = 0; row < rows; ++row, x += channels, to += channels) {
 #pragma GCC ivdep
     for (size_t c = 0; c < channels; ++c) {
@@ -74,30 +79,33 @@ void normalize_of(size_t rows, size_t channels, const float* x, const float* mea
   }
 }
 
-void normalize(size_t rows, size_t channels, const float* x, const float* mean, const float* scale,
-               const float* bias, const float* residual, bool relu, float* to) {
-  const auto kernel = residual != nullptr ? (relu ? normalize_of<true, true> : normalize_of<true, false>)
-                                          : (relu ? normalize_of<false, true> : normalize_of<false, false>);
-  kernel(rows, channels, x, mean, scale, bias, residual, to);
+template <class T>
+void normalize(size_t rows, size_t channels, const BitsOf<T>* x, const float* mean, const float* scale,
+               const float* bias, const BitsOf<T>* residual, bool relu, BitsOf<T>* to) {
+  const auto kernel = residual != nullptr
+                          ? (relu ? normalize_of<T, true, true> : normalize_of<T, true, false>)
+                          : (relu ? normalize_of<T, false, true> : normalize_of<T, false, false>);
+  kernel(rows, channels, numbers<T>(x), mean, scale, bias, numbers<T>(residual), numbers<T>(to));
 }
 
-template <bool Relu, bool Write, bool Add>
-void gradient_sums_of(const GradientSweep& w, double* sums_, double* dots) {
+template <class T, bool Relu, bool Write, bool Add>
+void gradient_sums_of(const GradientSweep<BitsOf<T>>& w, double* sums_, double* dots) {
   summed(w.rows, w.channels, sums_, dots,
          [&w](size_t row, size_t count, size_t column, size_t columns, float* __restrict sum,
               float* __restrict dot) {
            for (size_t r = row; r < row + count; ++r) {
              const size_t at = r * w.channels + column;
-             const float *x = w.x + at, *mean = w.mean + column, *d_output = w.d_output + at;
-             const float* output = Relu ? w.output + at : nullptr;
-             float* masked = Write ? w.masked + at : nullptr;
-             float* added = Add ? w.added + at : nullptr;
+             const float* mean = w.mean + column;
+             const T *x = numbers<T>(w.x) + at, *d_output = numbers<T>(w.d_output) + at;
+             const T* output = Relu ? numbers<T>(w.output) + at : nullptr;
+             T* masked = Write ? numbers<T>(w.masked) + at : nullptr;
+             T* added = Add ? numbers<T>(w.added) + at : nullptr;
 #pragma GCC ivdep
              for (size_t c = 0; c < columns; ++c) {
                float gradient = d_output[c];
                if constexpr (Relu) gradient = output[c] <= 0.0F ? 0.0F : gradient;
                if constexpr (Write) masked[c] = gradient;
-               if constexpr (Add) added[c] += gradient;
+               if constexpr (Add) added[c] = added[c] + gradient;
                sum[c] += gradient;
                dot[c] += gradient * (x[c] - mean[c]);
              }
@@ -105,22 +113,24 @@ void gradient_sums_of(const GradientSweep& w, double* sums_, double* dots) {
          });
 }
 
-template <bool Relu>
-void gradient_sums_from(const GradientSweep& w, double* sums_, double* dots) {
+template <class T, bool Relu>
+void gradient_sums_from(const GradientSweep<BitsOf<T>>& w, double* sums_, double* dots) {
+  const bool adds = w.added != nullptr;
   const auto kernel =
       w.masked != nullptr
-          ? (w.added != nullptr ? gradient_sums_of<Relu, true, true> : gradient_sums_of<Relu, true, false>)
-          : (w.added != nullptr ? gradient_sums_of<Relu, false, true> : gradient_sums_of<Relu, false, false>);
+          ? (adds ? gradient_sums_of<T, Relu, true, true> : gradient_sums_of<T, Relu, true, false>)
+          : (adds ? gradient_sums_of<T, Relu, false, true> : gradient_sums_of<T, Relu, false, false>);
   kernel(w, sums_, dots);
 }
 
-void gradient_sums(const GradientSweep& w, double* sums_, double* dots) {
-  (w.output != nullptr ? gradient_sums_from<true> : gradient_sums_from<false>)(w, sums_, dots);
+template <class T>
+void gradient_sums(const GradientSweep<BitsOf<T>>& w, double* sums_, double* dots) {
+  (w.output != nullptr ? gradient_sums_from<T, true> : gradient_sums_from<T, false>)(w, sums_, dots);
 }
 
-template <bool Add>
-void gradient_of(size_t rows, size_t channels, const float* x, const float* mean, const float* gradient,
-                 const float* by_gradient, const float* by_x, const float* constant, float* to) {
+template <class T, bool Add>
+void gradient_of(size_t rows, size_t channels, const T* x, const float* mean, const T* gradient,
+                 const float* by_gradient, const float* by_x, const float* constant, T* to) {
   for (size_t row = 0; row < rows; ++row, x += channels, gradient += channels, to += channels) {
 #pragma GCC ivdep
     for (size_t c = 0; c < channels; ++c) {
@@ -130,14 +140,18 @@ void gradient_of(size_t rows, size_t channels, const float* x, const float* mean
   }
 }
 
-void gradient(size_t rows, size_t channels, const float* x, const float* mean, const float* gradient_,
-              const float* by_gradient, const float* by_x, const float* constant, bool add, float* to) {
-  (add ? gradient_of<true> : gradient_of<false>)(rows, channels, x, mean, gradient_, by_gradient, by_x,
-                                                 constant, to);
+template <class T>
+void gradient(size_t rows, size_t channels, const BitsOf<T>* x, const float* mean, const BitsOf<T>* gradient_,
+              const float* by_gradient, const float* by_x, const float* constant, bool add, BitsOf<T>* to) {
+  (add ? gradient_of<T, true> : gradient_of<T, false>)(rows, channels, numbers<T>(x), mean,
+                                                       numbers<T>(gradient_), by_gradient, by_x, constant,
+                                                       numbers<T>(to));
 }
 
 }  // namespace
 
-const ColumnsTable columns = {sums, normalize, gradient_sums, gradient};
+const ColumnsTable<float> columns = {sums<float>, normalize<float>, gradient_sums<float>, gradient<float>};
+const ColumnsTable<Bf16Bits> columns_bf16 = {sums<Stored>, normalize<Stored>, gradient_sums<Stored>,
+                                             gradient<Stored>};
 
 }  // namespace steelyard::nn::STEELYARD_LEVEL

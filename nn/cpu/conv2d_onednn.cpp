@@ -26,21 +26,30 @@ memory::desc describe(const memory::dims& dims, Tag tag, Type type = Type::f32) 
 
 std::uint64_t floats(const memory::desc& desc) { return (desc.get_size() + 63) / 64 * 16; }
 
+// The begin of `size` floats in `room` at a multiple of 64 bytes; the same for the same size.
+float* aligned(std::vector<float>& room, std::uint64_t size) {
+  room.resize(size + 16);
+  return room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64) % 64 / sizeof(float);
+}
+
 // A primitive of oneDNN and the order that it chose for the weights: an operand, or the result.
 template <class Kind>
 struct Primitive {
   typename Kind::primitive_desc desc;
   Kind run;
   memory::desc weights;
-  std::uint64_t converted;  // floats for pictures in bf16; 0 in float32
+  std::uint64_t converted = 0;  // floats for pictures that it takes in another type than they are stored in
+  // The weights as an operand in bf16, in this order, of some version; empty unless they are kept.
+  std::vector<float> kept{};
+  std::uint64_t version = 0;
 
-  Primitive(const typename Kind::primitive_desc& d, const memory::desc& w,
+  Primitive(const typename Kind::primitive_desc& d, const memory::desc& w, Type storage,
             std::initializer_list<memory::desc> pictures)
-      : desc(d), run(d), weights(w), converted(0) {
-    for (const memory::desc& it : pictures) converted += onednn::type_of(it) == Type::bf16 ? floats(it) : 0;
+      : desc(d), run(d), weights(w) {
+    for (const memory::desc& it : pictures) converted += onednn::type_of(it) != storage ? floats(it) : 0;
   }
   // In the caller's memory: the weights, then scratch memory (the library's own is shared by threads, which
-  // silently gives wrong results), then the pictures in bf16.
+  // silently gives wrong results), then the converted pictures.
   [[nodiscard]] std::uint64_t workspace() const {
     return floats(weights) + floats(desc.scratchpad_desc()) + converted;
   }
@@ -48,7 +57,7 @@ struct Primitive {
 
 // The primitives for one size of micro-batch. Pictures are channels last (prescribed, since with few channels
 // oneDNN would choose its slow reference); oneDNN chooses the order of the weights, so they are reordered in
-// every call.
+// every call; in bf16, where they need less memory, once for each version of the parameters.
 struct Primitives {
   Primitive<Forwards> forward;
   Primitive<BackwardWeights> weights;
@@ -69,25 +78,30 @@ class OnednnConv2d final : public Op {
         out_(place.output),
         options_(options),
         largest_(place.micro_batch),
+        storage_(place.storage == Storage::bf16 ? Type::bf16 : Type::f32),
         factors_(in_bf16(options, place) ? Type::bf16 : Type::f32),
+        results_(factors_ == storage_ ? storage_ : Type::f32),
         engine_(dnnl::engine::kind::cpu, 0),
         stream_(engine_) {
     workspace_ = primitives(largest_).workspace();
   }
 
   void forward(const Pass& pass, const Forward& call) override {
+    if (pass.renewed) ++version_;
     Primitives& all = primitives(pass.size());
     auto& p = all.forward;
     float* room = workspace(all, call.workspace);
-    arrange(call.parameters[0], p, room);
+    const memory weights = arranged(call.parameters[0], p, pass.size(), room);
     float* pictures = room_for_pictures(p, room);
-    std::vector<std::pair<int, memory>> arguments{
-        {DNNL_ARG_SRC, factor(p.desc.src_desc(), call.inputs[0], pictures)},
-        {DNNL_ARG_WEIGHTS, view(p.weights, room)},
-        {DNNL_ARG_DST, view(p.desc.dst_desc(), call.output)},
-        {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
+    const memory source = factor(p.desc.src_desc(), call.inputs[0], pictures);
+    const memory result = view(p.desc.dst_desc(), in_storage(p.desc.dst_desc()) ? call.output : pictures);
+    std::vector<std::pair<int, memory>> arguments{{DNNL_ARG_SRC, source},
+                                                  {DNNL_ARG_WEIGHTS, weights},
+                                                  {DNNL_ARG_DST, result},
+                                                  {DNNL_ARG_SCRATCHPAD, scratch(p, room)}};
     if (options_.bias) arguments.emplace_back(DNNL_ARG_BIAS, view(p.desc.bias_desc(), call.parameters[1]));
     p.run.execute(stream_, {arguments.begin(), arguments.end()});
+    store(result, call.output);
     stream_.wait();
   }
 
@@ -97,16 +111,23 @@ class OnednnConv2d final : public Op {
     backward_weights(all.weights, call, room);
     if (call.d_inputs[0].to == nullptr) return;
     auto& p = all.data;
-    arrange(call.parameters[0], p, room);
+    const memory weights = arranged(call.parameters[0], p, pass.size(), room);
     float* pictures = room_for_pictures(p, room);
-    p.run.execute(stream_, {{DNNL_ARG_DIFF_DST, factor(p.desc.diff_dst_desc(), call.d_output, pictures)},
-                            {DNNL_ARG_WEIGHTS, view(p.weights, room)},
-                            {DNNL_ARG_DIFF_SRC, view(p.desc.diff_src_desc(), call.d_inputs[0].to)},
+    const memory d_result = factor(p.desc.diff_dst_desc(), call.d_output, pictures);
+    const memory::desc source = p.desc.diff_src_desc();
+    const memory d_source = view(source, in_storage(source) ? call.d_inputs[0].to : pictures);
+    p.run.execute(stream_, {{DNNL_ARG_DIFF_DST, d_result},
+                            {DNNL_ARG_WEIGHTS, weights},
+                            {DNNL_ARG_DIFF_SRC, d_source},
                             {DNNL_ARG_SCRATCHPAD, scratch(p, room)}});
+    store(d_source, call.d_inputs[0].to);
     stream_.wait();
   }
 
   [[nodiscard]] Traits traits() const override { return {.workspace = workspace_}; }
+  [[nodiscard]] std::uint64_t bytes() const override {
+    return factors_ == Type::bf16 ? 2 * weights_bytes() : 0;
+  }
   [[nodiscard]] std::string implementation() const override {
     const Primitives& p = primitives_.at(largest_);
     return "onednn " + std::string(p.forward.desc.impl_info_str()) + ", " + p.weights.desc.impl_info_str() +
@@ -143,8 +164,8 @@ class OnednnConv2d final : public Op {
     const auto pictures = [&](Shape s, Type type) {
       return describe({size, s.channels, s.height, s.width}, Tag::nhwc, type);
     };
-    const memory::desc source = pictures(in_, factors_), d_source = pictures(in_, Type::f32);
-    const memory::desc result = pictures(out_, Type::f32), d_result = pictures(out_, factors_);
+    const memory::desc source = pictures(in_, factors_), d_source = pictures(in_, results_);
+    const memory::desc result = pictures(out_, results_), d_result = pictures(out_, factors_);
     const memory::desc weights = our_weights(Tag::any, Tag::any, factors_);
     const memory::desc d_weights = our_weights(Tag::any, Tag::any);
     const memory::desc biases = options_.bias ? describe({out_.channels}, Tag::x) : memory::desc();
@@ -161,16 +182,15 @@ class OnednnConv2d final : public Op {
                                                  biases, d_result, strides, padding, padding);
     const auto backward_data = onednn::described_after<BackwardData>(
         forward, engine_, attributes, algorithm, d_source, weights, d_result, strides, padding, padding);
-    return {{forward, forward.weights_desc(), {source}},
-            {backward_weights, backward_weights.diff_weights_desc(), {source, d_result}},
-            {backward_data, backward_data.weights_desc(), {d_result}}};
+    return {{forward, forward.weights_desc(), storage_, {source, result}},
+            {backward_weights, backward_weights.diff_weights_desc(), storage_, {source, d_result}},
+            {backward_data, backward_data.weights_desc(), storage_, {d_result, d_source}}};
   }
 
   // The caller's memory is for the largest micro-batch; if oneDNN needs more for a smaller one, uses our own.
   float* workspace(const Primitives& all, float* callers) {
     if (all.workspace() <= workspace_) return callers;
-    own_.resize(all.workspace() + 16);
-    return own_.data() + (64 - reinterpret_cast<std::uintptr_t>(own_.data()) % 64) % 64 / sizeof(float);
+    return aligned(own_, all.workspace());
   }
 
   // A oneDNN view of our memory. oneDNN takes no pointers to const, but never writes to inputs.
@@ -186,19 +206,35 @@ class OnednnConv2d final : public Op {
   [[nodiscard]] static float* room_for_pictures(const P& p, float* room) {
     return room + floats(p.weights) + floats(p.desc.scratchpad_desc());
   }
+  [[nodiscard]] bool in_storage(const memory::desc& desc) const { return onednn::type_of(desc) == storage_; }
   // Pictures as the primitive takes them: in place, or converted into `room`, which is advanced.
   [[nodiscard]] memory factor(const memory::desc& desc, const float* data, float*& room) {
-    if (onednn::type_of(desc) == Type::f32) return view(desc, data);
-    memory from = view({onednn::dims_of(desc), Type::f32, Tag::nhwc}, data), to = view(desc, room);
+    if (in_storage(desc)) return view(desc, data);
+    memory from = view({onednn::dims_of(desc), storage_, Tag::nhwc}, data), to = view(desc, room);
     dnnl::reorder(from, to).execute(stream_, from, to);
     room += floats(desc);
     return to;
   }
+  // Pictures as they are stored.
+  void store(memory result, float* to) {
+    if (in_storage(result.get_desc())) return;
+    memory ours = view({onednn::dims_of(result.get_desc()), storage_, Tag::nhwc}, to);
+    dnnl::reorder(result, ours).execute(stream_, result, ours);
+  }
 
+  [[nodiscard]] std::uint64_t weights_bytes() const {
+    return our_weights(Tag::oihw, Tag::goihw, factors_).get_size();
+  }
+
+  // The weights in the primitive's order: kept for the largest micro-batch, else in `room`.
   template <class P>
-  void arrange(const float* parameters, const P& p, float* room) {
-    memory ours = view(our_weights(Tag::oihw, Tag::goihw), parameters), theirs = view(p.weights, room);
+  [[nodiscard]] memory arranged(const float* parameters, P& p, std::uint32_t size, float* room) {
+    const bool keep = factors_ == Type::bf16 && size == largest_;
+    memory theirs = view(p.weights, keep ? aligned(p.kept, floats(p.weights)) : room);
+    if (keep && std::exchange(p.version, version_) == version_) return theirs;
+    memory ours = view(our_weights(Tag::oihw, Tag::goihw), parameters);
     dnnl::reorder(ours, theirs).execute(stream_, ours, theirs);
+    return theirs;
   }
 
   void backward_weights(Primitive<BackwardWeights>& p, const Backward& call, float* room) {
@@ -229,11 +265,12 @@ class OnednnConv2d final : public Op {
   Shape in_, out_;
   Conv2d options_;
   std::uint32_t largest_;
-  Type factors_;
+  Type storage_, factors_, results_;  // of activations, as operands, and as results of primitives
   dnnl::engine engine_;
   dnnl::stream stream_;
   std::map<std::uint32_t, Primitives> primitives_;  // by micro-batch size
   std::uint64_t workspace_ = 0;                     // floats, for the largest micro-batch
+  std::uint64_t version_ = 1;                       // of the parameters
   std::vector<float> own_, d_bias_;
 };
 

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "core/check.h"
 #include "core/random.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/storage.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
@@ -17,25 +19,37 @@ bool reads_input(Activation::Kind kind) {
          kind == Activation::Kind::silu || kind == Activation::Kind::hard_swish;
 }
 
+template <class T>
+const ActivationTableOf<T>& activation_kernels() {
+  if constexpr (std::is_same_v<T, float>) {
+    return at_level(cpu_level(), baseline::activation, v3::activation, v4::activation);
+  } else {
+    return at_level(cpu_level(), baseline::activation_bf16, v3::activation_bf16, v4::activation_bf16);
+  }
+}
+
+// T: the type of stored activations, here and below.
+template <class T>
 class ActivationOp final : public DirectOp {
  public:
   ActivationOp(const Activation& op, const OpPlace& place)
-      : kernels_(at_level(cpu_level(), baseline::activation, v3::activation, v4::activation)),
+      : kernels_(activation_kernels<T>()),
         kind_(static_cast<std::size_t>(op.kind)),
         reads_input_(reads_input(op.kind)),
         features_(place.output.size()),
         order_(place.order) {}
 
   void forward(const Pass& pass, const Forward& call) override {
-    kernels_.forward[kind_](features_ * pass.places(order_), call.inputs[0], call.output);
+    kernels_.forward[kind_](features_ * pass.places(order_), stored<T>(call.inputs[0]),
+                            stored<T>(call.output));
   }
 
   void backward(const Pass& pass, const Backward& call) override {
     const InputGradient d_input = call.d_inputs[0];
     if (d_input.to == nullptr) return;
     const auto& functions = d_input.add ? kernels_.add_backward : kernels_.backward;
-    functions[kind_](features_ * pass.places(order_), reads_input_ ? call.inputs[0] : call.output,
-                     call.d_output, d_input.to);
+    functions[kind_](features_ * pass.places(order_), stored<T>(reads_input_ ? call.inputs[0] : call.output),
+                     stored<T>(call.d_output), stored<T>(d_input.to));
   }
 
   [[nodiscard]] Traits traits() const override {
@@ -47,38 +61,50 @@ class ActivationOp final : public DirectOp {
   }
 
  private:
-  const ActivationTable& kernels_;
+  const ActivationTableOf<T>& kernels_;
   std::size_t kind_;
   bool reads_input_;
   std::uint64_t features_;
   Order order_;
 };
 
+template <class T>
 class AddOp final : public DirectOp {
  public:
   AddOp(const Add& /*op*/, const OpPlace& place) : features_(place.output.size()), order_(place.order) {}
 
   void forward(const Pass& pass, const Forward& call) override {
-    rows_kernels().sum(features_ * pass.places(order_), call.inputs[0], call.inputs[1], call.output);
+    sum(features_ * pass.places(order_), stored<T>(call.inputs[0]), stored<T>(call.inputs[1]),
+        stored<T>(call.output));
   }
 
   // Both gradients are d_output. A gradient in d_output's buffer is already complete; it is doubled if a
   // value is added to itself.
   void backward(const Pass& pass, const Backward& call) override {
     const std::size_t size = features_ * pass.places(order_);
+    const T* const d_output = stored<T>(call.d_output);
     for (const InputGradient& d_input : call.d_inputs) {
-      if (d_input.to == call.d_output) {
-        if (d_input.add) rows_kernels().sum(size, call.d_output, call.d_output, d_input.to);
-        continue;
+      T* const to = stored<T>(d_input.to);
+      if (to == nullptr || (to == d_output && !d_input.add)) continue;
+      if (d_input.add) {
+        sum(size, to, d_output, to);
+      } else {
+        std::copy_n(d_output, size, to);
       }
-      if (d_input.to == nullptr) continue;
-      (d_input.add ? rows_kernels().add : rows_kernels().copy)(1, size, call.d_output, 0, d_input.to, 0);
     }
   }
 
   [[nodiscard]] Traits traits() const override { return in_place_traits; }
 
  private:
+  static void sum(std::size_t size, const T* a, const T* b, T* to) {
+    if constexpr (std::is_same_v<T, float>) {
+      rows_kernels().sum(size, a, b, to);
+    } else {
+      storage_kernels().sum(size, a, b, to);
+    }
+  }
+
   std::uint64_t features_;
   Order order_;
 };
@@ -168,8 +194,18 @@ class DropoutOp final : public DirectOp {
 
 }  // namespace
 
-STEELYARD_OP(Activation, ActivationOp)
-STEELYARD_OP(Add, AddOp)
+std::unique_ptr<Op> make(const Activation& op, const OpPlace& place) {
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<ActivationOp<decltype(number)>>(op, place);
+  });
+}
+
+std::unique_ptr<Op> make(const Add& op, const OpPlace& place) {
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<AddOp<decltype(number)>>(op, place);
+  });
+}
+
 STEELYARD_OP(Scale, ScaleOp)
 STEELYARD_OP(Dropout, DropoutOp)
 

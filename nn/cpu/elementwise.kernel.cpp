@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/stored.h"
 #include "nn/cpu/vector_math.h"
 
 namespace steelyard::nn::STEELYARD_LEVEL {
@@ -72,26 +73,33 @@ struct Tanh {
   static float gradient(float y, float slope) { return slope * ((1.0F - y) * (1.0F + y)); }
 };
 
-template <class Kind>
-void forward(std::size_t size, const float* input, float* output) {
+template <class Kind, class T>
+void forward(std::size_t size, const BitsOf<T>* input_bits, BitsOf<T>* output_bits) {
+  const T* const input = numbers<T>(input_bits);
+  T* const output = numbers<T>(output_bits);
 #pragma GCC ivdep  // equal pointers are safe
   for (std::size_t i = 0; i < size; ++i) output[i] = Kind::value(input[i]);
 }
-template <class Kind>
-void backward(std::size_t size, const float* kept, const float* d_output, float* d_input) {
+template <class Kind, class T, bool add>
+void backward(std::size_t size, const BitsOf<T>* kept_bits, const BitsOf<T>* d_output_bits,
+              BitsOf<T>* d_input_bits) {
+  const T *const kept = numbers<T>(kept_bits), *const d_output = numbers<T>(d_output_bits);
+  T* const d_input = numbers<T>(d_input_bits);
 #pragma GCC ivdep
-  for (std::size_t i = 0; i < size; ++i) d_input[i] = Kind::gradient(kept[i], d_output[i]);
-}
-template <class Kind>
-void add_backward(std::size_t size, const float* kept, const float* d_output, float* d_input) {
-#pragma GCC ivdep
-  for (std::size_t i = 0; i < size; ++i) d_input[i] += Kind::gradient(kept[i], d_output[i]);
+  for (std::size_t i = 0; i < size; ++i) {
+    const float gradient = Kind::gradient(kept[i], d_output[i]);
+    d_input[i] = add ? d_input[i] + gradient : gradient;
+  }
 }
 
-template <class... Kinds>
-constexpr ActivationTable table_of() {
+template <class T, class... Kinds>
+constexpr ActivationTableOf<BitsOf<T>> table_with() {
   static_assert(sizeof...(Kinds) == ActivationTable::kinds);
-  return {{forward<Kinds>...}, {backward<Kinds>...}, {add_backward<Kinds>...}};
+  return {{forward<Kinds, T>...}, {backward<Kinds, T, false>...}, {backward<Kinds, T, true>...}};
+}
+template <class T>
+constexpr ActivationTableOf<BitsOf<T>> table_of() {
+  return table_with<T, Relu, Relu6, Gelu, GeluTanh, Silu, HardSwish, HardSigmoid, Sigmoid, Tanh>();
 }
 
 // ---- dropout
@@ -238,8 +246,8 @@ void scale_backward(size_t rows, size_t channels, const float* a, const float* f
 
 }  // namespace
 
-const ActivationTable activation =
-    table_of<Relu, Relu6, Gelu, GeluTanh, Silu, HardSwish, HardSigmoid, Sigmoid, Tanh>();
+const ActivationTable activation = table_of<float>();
+const ActivationTableOf<Bf16Bits> activation_bf16 = table_of<Stored>();
 const DropoutTable dropout = {lanes, samples};
 const ScaleTable scale = {scale_forward, scale_backward};
 

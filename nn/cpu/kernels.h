@@ -70,19 +70,43 @@ namespace steelyard::nn {
 
 // Shared by activations and their kernels.
 
-// One function for each Activation::Kind, in order. Any two pointers of a call may be equal.
-struct ActivationTable {
+// Numbers of activations in bfloat16, as kernels take them; the others are floats. nn/cpu/stored.h has their
+// arithmetic.
+using Bf16Bits = std::uint16_t;
+
+// One function for each Activation::Kind, in order. Any two pointers of a call may be equal. T: float or
+// Bf16Bits.
+template <class T>
+struct ActivationTableOf {
   static constexpr int kinds = 9;
-  using Forward = void (*)(std::size_t size, const float* input, float* output);
+  using Forward = void (*)(std::size_t size, const T* input, T* output);
   // d_input = derivative * d_output, or += in add_backward. `kept` is the output of forward(), except for
   // both kinds of gelu, silu and hard_swish: there it is the input.
-  using Backward = void (*)(std::size_t size, const float* kept, const float* d_output, float* d_input);
+  using Backward = void (*)(std::size_t size, const T* kept, const T* d_output, T* d_input);
   Forward forward[kinds];
   Backward backward[kinds];
   Backward add_backward[kinds];
 };
 
+using ActivationTable = ActivationTableOf<float>;
+
 STEELYARD_LEVELED(ActivationTable, activation)
+STEELYARD_LEVELED(ActivationTableOf<Bf16Bits>, activation_bf16)
+
+// Moves of numbers between the storages, rounded to the nearest. Different buffers, unless both are in bf16.
+struct StorageTable {
+  void (*widen)(std::size_t size, const Bf16Bits* from, float* to);
+  void (*narrow)(std::size_t size, const float* from, Bf16Bits* to);
+  // to += from
+  void (*add_wide)(std::size_t size, const Bf16Bits* from, float* to);
+  void (*add_narrow)(std::size_t size, const float* from, Bf16Bits* to);
+  // to = a + b
+  void (*sum)(std::size_t size, const Bf16Bits* a, const Bf16Bits* b, Bf16Bits* to);
+  // to[c] = sum_r from[r][c], or += with `add`, in float32; without gaps between rows.
+  void (*sum_rows)(std::size_t rows, std::size_t columns, const Bf16Bits* from, bool add, float* to);
+};
+
+STEELYARD_LEVELED(StorageTable, storage)
 
 // Shared by attention and its kernels.
 //
@@ -104,26 +128,30 @@ struct AttentionTable {
 STEELYARD_LEVELED(AttentionTable, attention)
 
 // Shared by the norms and their kernels; nn/cpu/columns.h describes each function. Matrices of `rows` x
-// `channels` floats without gaps.
+// `channels` numbers without gaps. T: float or Bf16Bits.
+template <class T>
 struct GradientSweep {
   std::size_t rows, channels;
-  const float *x, *mean, *d_output;
-  const float* output;  // null: no ReLU
-  float *masked, *added;
+  const T* x;
+  const float* mean;
+  const T* d_output;
+  const T* output;  // null: no ReLU
+  T *masked, *added;
 };
 
+template <class T>
 struct ColumnsTable {
-  void (*sums)(std::size_t rows, std::size_t channels, const float* x, const float* shift, double* sums,
+  void (*sums)(std::size_t rows, std::size_t channels, const T* x, const float* shift, double* sums,
                double* squares);
-  void (*normalize)(std::size_t rows, std::size_t channels, const float* x, const float* mean,
-                    const float* scale, const float* bias, const float* residual, bool relu, float* to);
-  void (*gradient_sums)(const GradientSweep& sweep, double* sums, double* dots);
-  void (*gradient)(std::size_t rows, std::size_t channels, const float* x, const float* mean,
-                   const float* gradient, const float* by_gradient, const float* by_x, const float* constant,
-                   bool add, float* to);
+  void (*normalize)(std::size_t rows, std::size_t channels, const T* x, const float* mean, const float* scale,
+                    const float* bias, const T* residual, bool relu, T* to);
+  void (*gradient_sums)(const GradientSweep<T>& sweep, double* sums, double* dots);
+  void (*gradient)(std::size_t rows, std::size_t channels, const T* x, const float* mean, const T* gradient,
+                   const float* by_gradient, const float* by_x, const float* constant, bool add, T* to);
 };
 
-STEELYARD_LEVELED(ColumnsTable, columns)
+STEELYARD_LEVELED(ColumnsTable<float>, columns)
+STEELYARD_LEVELED(ColumnsTable<Bf16Bits>, columns_bf16)
 
 // Shared by the sweeps of dropout and their kernels.
 struct DropoutSweep {

@@ -2,7 +2,9 @@
 // slow; builds for script/gpu-check alone do without oneDNN.
 #include <algorithm>
 
+#include "core/check.h"
 #include "nn/cpu/onednn.h"
+#include "nn/cpu/storage.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::onednn {
@@ -29,6 +31,10 @@ void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c,
   }
 }
 
+bool has_amx() { return false; }
+
+void Products::renew() {}
+
 std::uint64_t Products::bytes() const { return 0; }
 
 std::string Products::implementation() const { return "plain loops"; }
@@ -36,6 +42,14 @@ std::string Products::implementation() const { return "plain loops"; }
 }  // namespace steelyard::nn::onednn
 
 namespace steelyard::nn::cpu {
+
+// No activations are stored in bfloat16 without its products.
+bool stores_bf16() { return false; }
+
+std::unique_ptr<Op> make_stored_token_linear(const TokenLinear&, const OpPlace&) {
+  CHECK(stores_bf16(), "activations are stored in bfloat16 without products of it");
+  return nullptr;
+}
 
 std::unique_ptr<Op> make_onednn_conv2d(const Conv2d& op, const OpPlace& place) {
   return reference::make(op, place);

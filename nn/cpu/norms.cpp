@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "core/check.h"
 #include "nn/cpu/columns.h"
 #include "nn/cpu/kernel_calls.h"
 #include "nn/cpu/kernels.h"
+#include "nn/cpu/storage.h"
 #include "nn/op_table.h"
 
 namespace steelyard::nn::cpu {
@@ -20,6 +22,7 @@ namespace {
 
 enum : std::size_t { weight, bias, running_mean, running_var };  // the parameters
 
+template <class T>
 class BatchNormOp final : public DirectOp {
  public:
   BatchNormOp(const BatchNorm& op, Shape shape, FusedTail tail)
@@ -36,7 +39,7 @@ class BatchNormOp final : public DirectOp {
 
   void forward(const Pass& pass, const Forward& call) override {
     if (pass.training) {
-      measure(pass, call.inputs[0]);
+      measure(pass, stored<T>(call.inputs[0]));
     } else {
       std::copy_n(call.parameters[running_mean], channels_, mean_.begin());
       std::copy_n(call.parameters[running_var], channels_, variance_.begin());
@@ -47,20 +50,22 @@ class BatchNormOp final : public DirectOp {
       bias_[c] = call.parameters[bias][c];
     }
     for (auto* const each : {&mean_, &scale_, &bias_}) columns_.repeat(*each);
-    columns_.normalize(pass.size() * pixels_, call.inputs[0], mean_.data(), scale_.data(), bias_.data(),
-                       tail_.add ? call.inputs[1] : nullptr, tail_.relu, call.output);
+    columns_.normalize(pass.size() * pixels_, stored<T>(call.inputs[0]), mean_.data(), scale_.data(),
+                       bias_.data(), tail_.add ? stored<T>(call.inputs[1]) : nullptr, tail_.relu,
+                       stored<T>(call.output));
   }
 
   void backward(const Pass& pass, const Backward& call) override {
     const std::size_t rows = pass.batch.count * pixels_;
+    const T* const x = stored<T>(call.inputs[0]);
     const InputGradient d_x = call.d_inputs[0];
     const InputGradient d_residual = tail_.add ? call.d_inputs[1] : InputGradient{};
     // The buffer for the gradient behind the tail: the residual's, if needed, else d_output.
     float* const gradient = d_residual.to != nullptr && !d_residual.add ? d_residual.to : call.d_output;
     const bool writes = tail_.relu || gradient != call.d_output;
-    const Columns::Sums sums = columns_.gradient_sums(
-        rows, call.inputs[0], mean_.data(), call.d_output, tail_.relu ? call.output : nullptr,
-        writes ? gradient : nullptr, d_residual.add ? d_residual.to : nullptr);
+    const typename ColumnsOf<T>::Sums sums = columns_.gradient_sums(
+        rows, x, mean_.data(), stored<T>(call.d_output), tail_.relu ? stored<T>(call.output) : nullptr,
+        writes ? stored<T>(gradient) : nullptr, d_residual.add ? stored<T>(d_residual.to) : nullptr);
     const double places = std::max(1.0, static_cast<double>(rows));
     for (std::size_t c = 0; c < channels_; ++c) {
       const double r = reciprocal_[c], d_weight = r * sums.second[c];
@@ -71,12 +76,12 @@ class BatchNormOp final : public DirectOp {
       put(call, running_mean, c, double{mean_[c]} * pass.batch.count);
       put(call, running_var, c, variance_[c] * (places / std::max(1.0, places - 1)) * pass.batch.count);
     }
-    if (gradient != call.d_output) clear_padding(pass, gradient);
+    if (gradient != call.d_output) clear_padding(pass, stored<T>(gradient));
     if (d_x.to == nullptr) return;
     for (auto* const each : {&by_x_, &constant_}) columns_.repeat(*each);
-    columns_.gradient(rows, call.inputs[0], mean_.data(), gradient, scale_.data(), by_x_.data(),
-                      constant_.data(), d_x.add, d_x.to);
-    if (!d_x.add) clear_padding(pass, d_x.to);
+    columns_.gradient(rows, x, mean_.data(), stored<T>(gradient), scale_.data(), by_x_.data(),
+                      constant_.data(), d_x.add, stored<T>(d_x.to));
+    if (!d_x.add) clear_padding(pass, stored<T>(d_x.to));
   }
 
   [[nodiscard]] Traits traits() const override {
@@ -89,16 +94,24 @@ class BatchNormOp final : public DirectOp {
  private:
   // Variances are computed from the squares after subtracting the first value of each channel, so that a mean
   // far from zero costs no precision.
-  void measure(const Pass& pass, const float* x) {
+  void measure(const Pass& pass, const T* x) {
     const std::size_t rows = pass.batch.count * pixels_;
     const double places = std::max(1.0, static_cast<double>(rows));
-    std::copy_n(x, channels_, mean_.begin());
+    first_pixel(x);
     columns_.repeat(mean_);
-    const Columns::Sums sums = columns_.sums(rows, x, mean_.data());
+    const typename ColumnsOf<T>::Sums sums = columns_.sums(rows, x, mean_.data());
     for (std::size_t c = 0; c < channels_; ++c) {
       const double moved = sums.first[c] / places;
       variance_[c] = std::max(0.0, sums.second[c] / places - moved * moved);
       mean_[c] = static_cast<float>(mean_[c] + moved);
+    }
+  }
+
+  void first_pixel(const T* x) {
+    if constexpr (std::is_same_v<T, float>) {
+      std::copy_n(x, channels_, mean_.begin());
+    } else {
+      storage_kernels().widen(channels_, x, mean_.data());
     }
   }
 
@@ -107,15 +120,15 @@ class BatchNormOp final : public DirectOp {
     to = static_cast<float>(call.add ? to + value : value);
   }
 
-  void clear_padding(const Pass& pass, float* gradient) const {
+  void clear_padding(const Pass& pass, T* gradient) const {
     const std::size_t sample = pixels_ * channels_;
-    std::fill(gradient + pass.batch.count * sample, gradient + pass.size() * sample, 0.0F);
+    std::fill(gradient + pass.batch.count * sample, gradient + pass.size() * sample, T{});
   }
 
   double epsilon_;
   FusedTail tail_;
   std::size_t pixels_, channels_;
-  Columns columns_;
+  ColumnsOf<T> columns_;
   std::vector<double> variance_;
   std::vector<float> mean_, reciprocal_, scale_, bias_;  // from forward to backward
   std::vector<float> by_x_, constant_;
@@ -299,7 +312,9 @@ class LayerNormOp final : public DirectOp {
 
 std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail) {
   CHECK(place.order == Order::samples, "batch norm works in the order of samples");
-  return std::make_unique<BatchNormOp>(op, place.output, tail);
+  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<BatchNormOp<decltype(number)>>(op, place.output, tail);
+  });
 }
 
 std::unique_ptr<Op> make(const BatchNorm& op, const OpPlace& place) { return make_batch_norm(op, place, {}); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <dnnl.hpp>
@@ -35,6 +36,11 @@ void multiply_floats(Extent extent, Operand a, Operand b, bool add, float* c, st
 
 void use_this_thread_only() { omp_set_num_threads(1); }
 
+bool has_amx() {
+  constexpr auto tiles = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
+  return cpu_has_bf16() && (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & tiles) == tiles;
+}
+
 // Keeps a primitive for each form of product used so far.
 class Products::Bf16 {
  public:
@@ -44,7 +50,7 @@ class Products::Bf16 {
     auto found = made_.find(form);
     if (found == made_.end()) found = made_.emplace(form, make(extent, a, b, add, stride)).first;
     Made& it = found->second;
-    const memory first = converted(it.a, a, a_), second = converted(it.b, b, b_);
+    const memory first = factor_of(it.a, a, a_), second = factor_of(it.b, b, b_);
     it.run.execute(stream_, {{DNNL_ARG_SRC, first},
                              {DNNL_ARG_WEIGHTS, second},
                              {DNNL_ARG_DST, {it.desc.dst_desc(), engine_, c}},
@@ -53,8 +59,10 @@ class Products::Bf16 {
   }
 
   [[nodiscard]] std::uint64_t bytes() const {
-    return (a_.size() + b_.size()) * sizeof(std::uint16_t) + scratch_.size() * sizeof(Line);
+    return (a_.size() + b_.size() + weights_.size()) * sizeof(std::uint16_t) + scratch_.size() * sizeof(Line);
   }
+
+  void renew() { current_ = false; }
 
  private:
   using Form = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, Turn, std::uint64_t, Turn,
@@ -99,10 +107,19 @@ class Products::Bf16 {
     }
     const auto desc = described<dnnl::matmul>(engine_, attributes, first.halves, second.halves, product);
     const auto grow = [](auto& room, std::uint64_t wanted) { room.resize(std::max(room.size(), wanted)); };
-    grow(a_, extent.rows * extent.depth);
-    grow(b_, extent.depth * extent.columns);
+    if (!a.weights) grow(a_, extent.rows * extent.depth);
+    if (!b.weights) grow(b_, extent.depth * extent.columns);
+    if (a.weights) grow(weights_, extent.rows * extent.depth);
+    if (b.weights) grow(weights_, extent.depth * extent.columns);
     grow(scratch_, (desc.scratchpad_desc().get_size() + sizeof(Line) - 1) / sizeof(Line));
     return {first, second, desc, dnnl::matmul(desc)};
+  }
+
+  // A turned factor keeps its order in memory, so one copy of the weights serves all products.
+  memory factor_of(const Factor& factor, const Operand& operand, Halves& into) {
+    if (!operand.weights) return converted(factor, operand, into);
+    if (std::exchange(current_, true)) return {factor.halves, engine_, weights_.data()};
+    return converted(factor, operand, weights_);
   }
 
   memory converted(const Factor& factor, const Operand& operand, Halves& into) {
@@ -115,7 +132,8 @@ class Products::Bf16 {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   std::map<Form, Made> made_;
-  Halves a_, b_;
+  Halves a_, b_, weights_;
+  bool current_ = false;       // the weights are converted
   std::vector<Line> scratch_;  // oneDNN aligns its parts relative to an aligned begin
 };
 
@@ -127,6 +145,10 @@ Products::~Products() = default;
 void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
   if (bf16_) return bf16_->multiply(extent, a, b, add, c, stride);
   multiply_floats(extent, a, b, add, c, stride);
+}
+
+void Products::renew() {
+  if (bf16_) bf16_->renew();
 }
 
 std::uint64_t Products::bytes() const { return bf16_ ? bf16_->bytes() : 0; }

@@ -19,14 +19,18 @@ struct Operand {
   const float* data;
   std::uint64_t stride;
   Turn turn = Turn::no;
+  bool weights = false;  // the parameters of the op, without gaps: one matrix for each Products
 };
 
 struct Extent {
   std::uint64_t rows, columns, depth;
 };
 
+// Whether the processor multiplies tiles of bfloat16 (AMX), several times as fast as vectors of it.
+bool has_amx();
+
 // The matrix products of one op. With bf16 the factors are converted in every call, which costs a sweep over
-// them; the product then takes half the time. For one thread.
+// them, weights only once until renew(); the product then takes half the time. For one thread.
 class Products {
  public:
   explicit Products(Precision precision = Precision::float32);
@@ -35,6 +39,9 @@ class Products {
   // C = A B, or C = C + A B with `add`. A is rows x depth and B is depth x columns, both after turning; rows
   // of C are `stride` floats apart.
   void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride);
+
+  // The weights may have changed.
+  void renew();
 
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] std::string implementation() const;

@@ -52,14 +52,19 @@ struct Extent {
   std::size_t rows, columns, depth;
 };
 
+// Transforms of pictures of T, float or Bf16Bits.
+template <class T>
+struct PictureTable {
+  // B^T x B of windows that begin `padding` pixels left of and above their tiles; zero outside the picture.
+  void (*windows)(const Tiles&, std::size_t padding, const T* pictures, Planes<float> to);
+  // A^T m A, plus the bias unless null, into the pixels of the tiles that are in the picture.
+  void (*tiles)(const Tiles&, Channels, Planes<const float> from, const float* bias, T* pictures);
+  // A dy A^T; zero outside the picture.
+  void (*tile_gradients)(const Tiles&, Channels, const T* pictures, Planes<float> to);
+};
+
 // Weights are [output][input][row][column], and `inputs` and `outputs` multiples of 16.
 struct Table {
-  // B^T x B of windows that begin `padding` pixels left of and above their tiles; zero outside the picture.
-  void (*windows)(const Tiles&, std::size_t padding, const float* pictures, Planes<float> to);
-  // A^T m A, plus the bias unless null, into the pixels of the tiles that are in the picture.
-  void (*tiles)(const Tiles&, Channels, Planes<const float> from, const float* bias, float* pictures);
-  // A dy A^T; zero outside the picture.
-  void (*tile_gradients)(const Tiles&, Channels, const float* pictures, Planes<float> to);
   // G w G^T, [input][output]; `turned`: of kernels turned by 180 degrees, [output][input].
   void (*kernels)(const Pairs&, bool turned, const float* weights, Planes<float> to);
   // G^T u G, written or added to the gradient of these weights.
@@ -70,6 +75,8 @@ struct Table {
                    Planes<float> c);
 };
 
+STEELYARD_LEVELED(PictureTable<float>, pictures)
+STEELYARD_LEVELED(PictureTable<Bf16Bits>, pictures_bf16)
 STEELYARD_LEVELED(Table, table)
 
 }  // namespace steelyard::nn::winograd

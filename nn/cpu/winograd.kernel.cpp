@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "nn/cpu/bf16_vector.h"
 #include "nn/cpu/direct_vector.h"
 #include "nn/cpu/small_product.h"
 
@@ -98,19 +99,19 @@ Place place_of(const Tiles& all, size_t number) {
 
 // Some channels of a square of pixels from row y and column x on; zero outside the picture. Rows and columns
 // before the first have huge numbers.
-template <size_t size>
-[[gnu::always_inline]] inline void fetch(const Tiles& all, const float* sample, size_t y, size_t x,
+template <class T, size_t size>
+[[gnu::always_inline]] inline void fetch(const Tiles& all, const T* sample, size_t y, size_t x,
                                          Vector (&to)[size][size]) {
   const size_t row = all.width * all.channels;
   if (y < all.height && y + size <= all.height && x < all.width && x + size <= all.width) {
-    const float* from = sample + y * row + x * all.channels;
+    const T* from = sample + y * row + x * all.channels;
     for (size_t i = 0; i < size; ++i, from += row) {
       for (size_t j = 0; j < size; ++j) to[i][j] = load(from + j * all.channels);
     }
     return;
   }
   for (size_t i = 0; i < size; ++i) {
-    const float* const from = sample + (y + i) * row;
+    const T* const from = sample + (y + i) * row;
     for (size_t j = 0; j < size; ++j) {
       const bool inside = y + i < all.height && x + j < all.width;
       to[i][j] = inside ? load(from + (x + j) * all.channels) : Vector{};
@@ -139,7 +140,8 @@ template <size_t size>
   }
 }
 
-void windows(const Tiles& all, size_t padding, const float* pictures, Planes<float> to) {
+template <class T>
+void windows(const Tiles& all, size_t padding, const T* pictures, Planes<float> to) {
   for (size_t t = 0; t < all.count; ++t) {
     const auto [sample, y, x] = place_of(all, all.begin + t);
     for (size_t c = 0; c < all.channels; c += width) {
@@ -151,8 +153,8 @@ void windows(const Tiles& all, size_t padding, const float* pictures, Planes<flo
   }
 }
 
-void tiles(const Tiles& all, Channels channels, Planes<const float> from, const float* bias,
-           float* pictures) {
+template <class T>
+void tiles(const Tiles& all, Channels channels, Planes<const float> from, const float* bias, T* pictures) {
   const size_t row = channels.end - channels.begin;
   for (size_t t = 0; t < all.count; ++t) {
     const auto [sample, y, x] = place_of(all, all.begin + t);
@@ -170,7 +172,8 @@ void tiles(const Tiles& all, Channels channels, Planes<const float> from, const 
   }
 }
 
-void tile_gradients(const Tiles& all, Channels channels, const float* pictures, Planes<float> to) {
+template <class T>
+void tile_gradients(const Tiles& all, Channels channels, const T* pictures, Planes<float> to) {
   const size_t row = channels.end - channels.begin;
   for (size_t t = 0; t < all.count; ++t) {
     const auto [sample, y, x] = place_of(all, all.begin + t);
@@ -280,6 +283,8 @@ void products(const Extent& size, bool turned, bool add, Planes<const float> a, 
 
 }  // namespace
 
-const Table table = {windows, tiles, tile_gradients, kernels, kernel_gradients, products};
+const PictureTable<float> pictures = {windows<float>, tiles<float>, tile_gradients<float>};
+const PictureTable<Bf16Bits> pictures_bf16 = {windows<Bf16Bits>, tiles<Bf16Bits>, tile_gradients<Bf16Bits>};
+const Table table = {kernels, kernel_gradients, products};
 
 }  // namespace steelyard::nn::winograd::STEELYARD_LEVEL

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/time.h"
 #include "nn/cpu/onednn.h"
@@ -33,6 +34,7 @@ nn::Sums CpuEngine::train(std::span<const float> parameters, Samples& samples, s
   nn::Sums sums;
   bool add = false;
   while (const nn::MicroBatch* batch = samples.next()) {
+    network().expect_same_parameters(add);
     sums += network().train(parameters, *batch, gradient, add, samples.at_end() ? &on_final : nullptr);
     add = true;
   }
@@ -41,7 +43,11 @@ nn::Sums CpuEngine::train(std::span<const float> parameters, Samples& samples, s
 
 nn::Sums CpuEngine::evaluate(std::span<const float> parameters, Samples& samples) {
   nn::Sums sums;
-  while (const nn::MicroBatch* batch = samples.next()) sums += network().evaluate(parameters, *batch);
+  bool same = false;
+  while (const nn::MicroBatch* batch = samples.next()) {
+    network().expect_same_parameters(std::exchange(same, true));
+    sums += network().evaluate(parameters, *batch);
+  }
   return sums;
 }
 

@@ -107,6 +107,19 @@ TEST(WorkerDevice, TheDeviceThatAutoChoseIsChecked) {
   EXPECT_EQ(device_trouble(spec, Device{Device::Type::host_cuda}), "") << "for tests of the same kernels";
 }
 
+// A silent fall-back to float32 would slow the job down.
+TEST(WorkerDevice, Bf16NeedsAProcessorThatMultipliesIt) {
+  WorkerSpec spec;
+  spec.precision = "bf16";
+  EXPECT_EQ(processor_trouble(spec, Device{}, true), "");
+  EXPECT_THAT(processor_trouble(spec, Device{}, false),
+              AllOf(HasSubstr("AVX-512 BF16 or AMX"), HasSubstr("precision = \"float32\"")));
+  EXPECT_EQ(processor_trouble(spec, Device{Device::Type::cuda, 1}, false), "");
+  EXPECT_EQ(processor_trouble(spec, Device{Device::Type::host_cuda}, false), "");
+  spec.precision = "float32";
+  EXPECT_EQ(processor_trouble(spec, Device{}, false), "");
+}
+
 TEST(WorkerDevice, GpuIsNotADeviceName) {
   EXPECT_EQ(job_refusal("device = \"gpu\""),
             "j.toml:2:10: device = \"gpu\" in [[worker]]: give " + device_list_expected());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/config/device_files.h"
+#include "core/processor.h"
 #include "tests/support/process_run.h"
 
 namespace steelyard::profile_test {
@@ -54,19 +55,24 @@ profile = "box.json"
 
 // A profile accepts and refuses the same options as a worker.
 TEST_F(ProfileTest, TakesThreadsAndPrecisionLikeAWorker) {
-  ASSERT_EQ(run(profile({"--workers", "1", "--threads", "2", "--precision", "bf16", "--name", "box",
+  const std::string precision = cpu_has_bf16() ? "bf16" : "float32";
+  ASSERT_EQ(run(profile({"--workers", "1", "--threads", "2", "--precision", precision, "--name", "box",
                          "--output", path("box.json")})),
             0)
       << said_;
-  EXPECT_THAT(said_, HasSubstr("softmax on synthetic, cpu, 2 threads, bf16, box"));
+  EXPECT_THAT(said_, HasSubstr(cpu_has_bf16() ? "softmax on synthetic, cpu, 2 threads, bf16, box"
+                                              : "2 threads, box"));
   const auto json = nlohmann::json::parse(text_of(path("box.json")));
   EXPECT_EQ(json["threads"], 2);
-  EXPECT_EQ(json["precision"], "bf16");
+  EXPECT_EQ(json["precision"], precision);
   EXPECT_EQ(read_profile(path("box.json")).size(), 9U);
   EXPECT_EQ(run(profile({"--threads", "none"})), 2);
   EXPECT_EQ(run(profile({"--precision", "float16"})), 2);
   EXPECT_EQ(run(profile({"--precision", "tf32"})), 78);
   EXPECT_THAT(said_, HasSubstr("tf32"));
+  if (cpu_has_bf16()) return;
+  EXPECT_EQ(run(profile({"--precision", "bf16", "--name", "box"})), 78);
+  EXPECT_THAT(said_, HasSubstr("worker 'box': precision = \"bf16\" needs a processor"));
 }
 
 TEST_F(ProfileTest, SmallDataSetsAreEnough) {

@@ -91,7 +91,7 @@ TEST(Conv2d, SupportsBf16) {
   for (const bool add : {false, true}) {
     for (const std::uint32_t stride : {1U, 2U}) {
       const Conv2d options{.channels = 48, .kernel = 3, .stride = stride, .padding = 1};
-      expect_same_in_bf16(options, {{9, 8, 16}}, 8, 5, add, random);
+      expect_same_in_bf16(options, {{5, 5, 16}}, 8, 5, add, random);  // too small for Winograd's method
       expect_same_in_bf16(Conv2d{.channels = 33, .kernel = 1, .stride = stride, .bias = false}, {{6, 7, 40}},
                           32, 32, add, random);
     }

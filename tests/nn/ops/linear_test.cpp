@@ -48,8 +48,8 @@ TEST(Linear, TheCpuMatchesTheReference) {
 TEST(Linear, SupportsBf16) {
   Random random(6);
   for (const bool add : {false, true}) {
-    expect_same_in_bf16(Linear{.outputs = 33}, {{1, 1, 70}}, 8, 5, add, random, Order::lanes);
-    expect_same_in_bf16(Linear{.outputs = 10, .bias = false}, {{1, 1, 300}}, 32, 32, add, random,
+    expect_same_in_bf16(Linear{.outputs = 333}, {{1, 1, 70}}, 8, 5, add, random, Order::lanes);
+    expect_same_in_bf16(Linear{.outputs = 60, .bias = false}, {{1, 1, 300}}, 32, 32, add, random,
                         Order::lanes);
   }
 }

@@ -1,5 +1,5 @@
-// Dealer: this node's connections to one peer: several if the scheduler has several places, else one. Used by
-// zmq.cpp only.
+// Dealer: this node's connections to one peer: several if the scheduler has several places, else one. Part
+// of ZmqLink (transport/zmq_state.h).
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ struct Dealer {
   }
 };
 
-// Who connects, and where to.
+// The two ends of a connection.
 struct Call {
   RoutingId self;
   Traffic traffic;      // of the listener

@@ -80,6 +80,8 @@ bool ZmqLink::State::send(NodeId to, Frames frames, bool everywhere) {
   if (dealer != dealers_.end()) nudges_.through(to, dealer->second.line().descriptor);
   nudges_.sent(to, steady_now());
   const bool taken = lane->lending && lane->lending->take(frames);
+  batches_wait_ |= taken;
+  if (!lane->lending && batches_wait_) send_batches();  // a woken scheduler may delay this thread
   if (lane->lending && (!taken || lane->lending->full())) send_batch(*lane);
   return taken || send_now(*lane, std::move(frames));
 }
@@ -99,6 +101,7 @@ void ZmqLink::State::send_batch(const Lane& lane) {
 
 // Called before sleeping. Also returns leases, at the latest with the next heartbeat.
 void ZmqLink::State::send_batches() {
+  batches_wait_ = false;
   for (auto& [node, it] : dealers_)
     if (it.lending) send_batch({node, *it.lines[0].socket, nullptr, it.lending});
   for (auto& [node, it] : peers_.all())
@@ -230,6 +233,7 @@ void ZmqLink::send(Envelope envelope) {
 }
 std::optional<Envelope> ZmqLink::receive(Time deadline) { return state_->receive(deadline); }
 void ZmqLink::post(std::vector<Envelope> envelopes) { state_->post(std::move(envelopes)); }
+bool ZmqLink::is_direct(NodeId peer) const { return state_->is_direct(peer); }
 std::uint64_t ZmqLink::dropped() const { return state_->dropped; }
 std::uint64_t ZmqLink::denied() const { return state_->denied(); }
 

@@ -100,11 +100,8 @@ void ZmqLink::State::drain_line(NodeId peer, std::size_t line) {
     socket.quiet = !received;
     if (!received) return;
     come_through_socket(peer);
-    if (!received->well_formed) {
-      ++dropped;
-      continue;
-    }
-    accept(peer, std::move(*received), line);
+    received->well_formed ? accept(peer, std::move(*received), line) : void(++dropped);
+    (void)drain_direct(peer, drained_at_once);  // those that waited for it
   }
 }
 
@@ -130,12 +127,12 @@ void ZmqLink::State::drain_router() {
     if (const Guest* guest = peers_.find(from); guest != nullptr && guest->id == received->identity)
       come_through_socket(from);
     accept(from, std::move(*received));
+    (void)drain_direct(from, drained_at_once);  // those that waited for it
   }
 }
 
-// Packets that were sent before this frame come before it, and those after it no longer wait.
+// Packets that were sent before this frame come before it.
 void ZmqLink::State::come_through_socket(NodeId peer) {
-  if (!direct_.connected(peer)) return direct_.received(peer);
   (void)drain_direct(peer, drained_before_news * drained_at_once);
   direct_.received(peer);
 }
@@ -164,7 +161,7 @@ void ZmqLink::State::look_at_connections() {
 void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
   const std::span header(received.header.data<std::byte>(), received.header.size());
   if (is_nudge(header)) return;
-  if (!is_lending(header) && !is_direct(header))
+  if (!is_lending(header) && !is_direct_frame(header))
     return accept(from, received.key, header, std::move(received.payload), line);
   const std::optional<Lane> lane = lane_to(from);
   const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);
@@ -178,10 +175,10 @@ bool ZmqLink::State::is_believed(const Envelope& in, std::size_t line) {
          dealer->second.leader.believes(steady_now(), line, in.message);
 }
 
-// A frame without a payload. Returns false if it is to be dropped.
+// A frame without a payload. Returns false if it must be dropped.
 bool ZmqLink::State::hear(NodeId from, const std::string& key, std::span<const std::byte> frame) {
   if (is_lending(frame)) return hear_lending(from, key, frame);
-  if (is_direct(frame)) return hear_direct(from, frame);
+  if (is_direct_frame(frame)) return hear_direct(from, frame);
   accept(from, key, frame, Blob());
   return true;
 }

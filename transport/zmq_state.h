@@ -43,6 +43,7 @@ class ZmqLink::State {
   std::optional<Envelope> receive(Time deadline);
   void post(std::vector<Envelope> envelopes) { inbox_.post(std::move(envelopes)); }
 
+  [[nodiscard]] bool is_direct(NodeId peer) const { return direct_.connected(peer); }
   [[nodiscard]] std::uint64_t denied() const { return denied_.times(); }
   void refused(NodeId node);
 
@@ -105,6 +106,7 @@ class ZmqLink::State {
                            traffic_of(self_) == Traffic::bulk};
   Nudges nudges_;
   DirectLines direct_;
+  bool batches_wait_ = false;  // messages were taken since send_batches()
 };
 
 }  // namespace steelyard

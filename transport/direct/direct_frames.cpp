@@ -23,7 +23,7 @@ DirectFrame get_direct(std::uint8_t kind, Reader& reader) {
 
 }  // namespace
 
-bool is_direct(std::span<const std::byte> frame) {
+bool is_direct_frame(std::span<const std::byte> frame) {
   return frame.size() >= 2 && frame[0] == std::byte{'S'} && frame[1] == std::byte{'D'};
 }
 
@@ -35,7 +35,7 @@ std::vector<std::byte> encode_direct(const DirectFrame& said) {
 }
 
 std::variant<DirectFrame, Damage> decode_direct(std::span<const std::byte> frame) {
-  if (!is_direct(frame)) return Damage{"is not a link frame"};
+  if (!is_direct_frame(frame)) return Damage{"is not a link frame"};
   try {
     Reader reader(frame.subspan(2), {});
     std::uint16_t protocol = 0;

@@ -28,7 +28,7 @@ struct DirectAnswer {
 using DirectFrame = std::variant<DirectRequest, DirectAnswer>;
 
 // Whether a header frame is one of these. Headers of messages never are.
-bool is_direct(std::span<const std::byte> frame);
+bool is_direct_frame(std::span<const std::byte> frame);
 std::vector<std::byte> encode_direct(const DirectFrame& said);
 std::variant<DirectFrame, Damage> decode_direct(std::span<const std::byte> frame);
 

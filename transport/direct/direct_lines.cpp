@@ -31,7 +31,8 @@ bool DirectLines::hear(NodeId peer, std::span<const std::byte> frame, Bytes& to_
   const auto line = lines_.find(peer);
   if (line == lines_.end() || !line->second.calls || line->second.socket) return false;
   line->second.received = 1;  // the answer
-  return connect(line->second, std::get<DirectAnswer>(*said)), true;
+  connect(line->second, std::get<DirectAnswer>(*said));
+  return true;
 }
 
 // Both sides count from here: the frames after the request, and the answer and those after it.
@@ -45,11 +46,11 @@ std::optional<DirectLines::Bytes> DirectLines::answer(NodeId peer) {
   return encode_direct(DirectAnswer{listener_->name(), line.ticket});
 }
 
-bool DirectLines::connect(Line& line, const DirectAnswer& answer) {
+void DirectLines::connect(Line& line, const DirectAnswer& answer) {
   auto socket = DirectSocket::to(answer.place);
-  if (!socket || !socket->send(raw_bytes(answer.ticket))) return false;
+  if (!socket || !socket->send(raw_bytes(answer.ticket))) return;
+  line.ticket = answer.ticket;
   line.socket = std::move(socket);
-  return true;
 }
 
 void DirectLines::sent(NodeId peer) {
@@ -62,7 +63,7 @@ void DirectLines::received(NodeId peer) {
 
 bool DirectLines::send(NodeId peer, const Frames& frames) {
   const auto line = lines_.find(peer);
-  if (line == lines_.end() || !line->second.socket || frames.payload || frames.header.size() > longest)
+  if (line == lines_.end() || !line->second.agreed || frames.payload || frames.header.size() > longest)
     return false;
   return line->second.socket->send(raw_bytes(line->second.sent), frames.header);
 }
@@ -71,16 +72,23 @@ std::optional<std::span<const std::byte>> DirectLines::next(NodeId peer) {
   const auto found = lines_.find(peer);
   if (found == lines_.end() || !found->second.socket) return std::nullopt;
   Line& line = found->second;
+  if (!line.held && !read(line)) return std::nullopt;
   std::uint64_t before = 0;
-  if (!line.held) {
-    line.packet.resize(sizeof before + longest);
-    line.size = line.socket->receive(line.packet).value_or(0);
-    if (line.size < sizeof before) return std::nullopt;
-  }
   std::memcpy(&before, line.packet.data(), sizeof before);
   line.held = before > line.received;
   if (line.held) return std::nullopt;
   return std::span<const std::byte>(line.packet).subspan(sizeof before, line.size - sizeof before);
+}
+
+// The next packet; before it, the ticket if it has not come yet.
+bool DirectLines::read(Line& line) {
+  constexpr std::size_t number = sizeof line.sent;
+  line.packet.resize(number + longest);
+  line.size = line.socket->receive(line.packet).value_or(0);
+  if (line.agreed || line.size == 0) return line.size >= number;
+  const std::span first(line.packet.data(), line.size);
+  line.agreed = std::ranges::equal(first, raw_bytes(line.ticket));
+  return line.agreed && read(line);
 }
 
 // A packet that is held will be read again when a frame arrives through ZeroMQ.
@@ -111,6 +119,7 @@ std::vector<NodeId> DirectLines::readable(std::span<const pollfd> watched) {
 void DirectLines::accept_all() {
   while (auto socket = listener_->accept())
     if (unnamed_.size() < most_unnamed) unnamed_.push_back(std::move(*socket));
+  if (listener_->failed()) listener_.reset();  // those that wait use ZeroMQ
 }
 
 // The first packet is the ticket. Without a line of this ticket, the connection is closed.
@@ -122,8 +131,9 @@ void DirectLines::name_one(std::size_t index) {
   unnamed_.erase(unnamed_.begin() + static_cast<std::ptrdiff_t>(index));
   if (size != sizeof ticket) return;
   for (auto& [peer, line] : lines_) {
-    if (line.calls || line.socket || line.ticket != ticket) continue;
+    if (line.calls || line.socket || line.ticket != ticket || !socket.send(raw_bytes(ticket))) continue;
     line.socket = std::move(socket);
+    line.agreed = true;
     return;
   }
 }
@@ -135,7 +145,7 @@ void DirectLines::drop_ended() {
 
 bool DirectLines::connected(NodeId peer) const {
   const auto line = lines_.find(peer);
-  return line != lines_.end() && line->second.socket.has_value();
+  return line != lines_.end() && line->second.agreed;
 }
 
 std::vector<NodeId> DirectLines::peers() const {

@@ -2,7 +2,8 @@
 // (transport/direct/direct_socket.h).
 //
 // The connecting side asks for one through each new ZeroMQ connection, and the listening side answers with a
-// place and a ticket. From then on both send short frames without a payload directly; all others continue to
+// place and a ticket. The connecting side sends the ticket as its first packet, and the listening side sends
+// it back. From then on both send short frames without a payload directly; all others continue to
 // go through ZeroMQ, and so does a short frame if the other side does not read. If the processes are on
 // different hosts, in different network namespaces or of different users, nothing changes.
 //
@@ -43,8 +44,8 @@ class DirectLines {
   // A new ZeroMQ connection to this peer: its request, to be sent as the first frame. Returns std::nullopt if
   // there are too many.
   std::optional<Bytes> ask(NodeId peer);
-  // Handles a frame of the peer for which is_direct() is true. Returns false if it is malformed or was not
-  // expected. `answer` is to be sent back if it is not empty.
+  // Handles a frame of the peer for which is_direct_frame() is true. Returns false if it is malformed or was
+  // not expected. The caller sends `answer` back if it is not empty.
   bool hear(NodeId peer, std::span<const std::byte> frame, Bytes& answer);
   void forget(NodeId peer) { lines_.erase(peer); }  // the ZeroMQ connection has ended
 
@@ -52,10 +53,10 @@ class DirectLines {
   void sent(NodeId peer);
   void received(NodeId peer);
 
-  // Returns false if the frame must go through ZeroMQ.
+  // Returns false if the frame must go through ZeroMQ, as all do before the ticket has come back.
   bool send(NodeId peer, const Frames& frames);
   // The next frame from this peer; a view that is valid until the next call for this peer. Returns
-  // std::nullopt if there is none, or if frames that were sent before it are still on their way.
+  // std::nullopt if no packet has arrived, or if frames that were sent before it are still on their way.
   std::optional<std::span<const std::byte>> next(NodeId peer);
 
   // Adds the descriptors to wait for.
@@ -66,12 +67,13 @@ class DirectLines {
   void drop_ended();
 
   [[nodiscard]] bool connected(NodeId peer) const;
-  [[nodiscard]] std::vector<NodeId> peers() const;  // connected ones
+  [[nodiscard]] std::vector<NodeId> peers() const;  // that may have sent packets
 
  private:
   struct Line {
     bool calls = false;   // this side asks
     DirectName ticket{};  // of the listening side's answer
+    bool agreed = false;  // the ticket has arrived here
     std::uint64_t sent = 0, received = 0;
     std::optional<DirectSocket> socket{};
     Bytes packet{};        // memory for the last packet
@@ -79,7 +81,8 @@ class DirectLines {
     bool held = false;     // it must wait
   };
 
-  bool connect(Line& line, const DirectAnswer& answer);
+  static void connect(Line& line, const DirectAnswer& answer);
+  static bool read(Line& line);
   std::optional<Bytes> answer(NodeId peer);
   void accept_all();
   void name_one(std::size_t index);

@@ -90,7 +90,10 @@ std::optional<DirectListener> DirectListener::make() {
 std::optional<DirectSocket> DirectListener::accept() {
   for (;;) {
     Descriptor descriptor(accept4(descriptor_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (!descriptor.there()) return std::nullopt;
+    if (!descriptor.there()) {
+      failed_ = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+      return std::nullopt;
+    }
     if (auto socket = DirectSocket::accepted(std::move(descriptor))) return socket;
   }
 }

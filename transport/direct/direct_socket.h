@@ -34,8 +34,8 @@ class DirectSocket {
   // Sends one packet with these bytes in this order. Never blocks: false if the other side has not read
   // enough, or has closed the socket. It is then unchanged.
   bool send(std::span<const std::byte> first, std::span<const std::byte> second = {});
-  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if there is none. The rest
-  // of a longer packet is lost.
+  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. The
+  // rest of a longer packet is lost.
   std::optional<std::size_t> receive(std::span<std::byte> buffer);
 
   // The other side has closed it, and all of its packets have been read.
@@ -58,6 +58,8 @@ class DirectListener {
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   // The next connection. Does not block; other users' are closed.
   std::optional<DirectSocket> accept();
+  // The system has no descriptor left for a connection that waits.
+  [[nodiscard]] bool failed() const { return failed_; }
 
  private:
   DirectListener(Descriptor descriptor, const DirectName& name)
@@ -65,6 +67,7 @@ class DirectListener {
 
   Descriptor descriptor_;
   DirectName name_;
+  bool failed_ = false;
 };
 
 }  // namespace steelyard

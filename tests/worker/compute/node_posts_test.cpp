@@ -24,6 +24,7 @@ std::vector<std::size_t> posts_of_one_piece(const nn::Model& model, const Job& j
   model.initialize(parameters->span(), 3);
   ComputeNode node(
       [&](const std::vector<ToWorker>& messages) {
+        if (std::holds_alternative<ComputeProgress>(messages.front())) return;  // of longer computations
         posts.push({messages.size(), std::holds_alternative<Computed>(messages.back())});
       },
       model_workload(model, made_data()), job);

@@ -23,7 +23,6 @@ namespace {
 constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then blocks
 // Further announcements have no effect: limits of announced pieces, and of unfinished pieces.
 constexpr std::size_t most_announced = 4, most_given = 64;
-constexpr std::uint64_t most_posted_last = 64 << 10;  // floats
 const Duration progress_every = milliseconds(200);
 
 std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
@@ -368,12 +367,11 @@ void ComputeNode::compute(const Task& task) {
   finals_.begin();
   const FinalRange on_final = [&](std::uint64_t begin, std::uint64_t end) {
     if (clip_norm_ > 0 || task.compute.trial || samples.abandoned()) return;
-    auto messages = messages_of(piece, gradient, finals_.take(begin, end));
-    if (messages.empty()) return;
-    waits_for_answer(messages) ? last_.swap(messages) : post_(std::move(messages));
+    if (auto messages = messages_of(piece, gradient, finals_.take(begin, end)); !messages.empty())
+      post_(std::move(messages));
   };
   const nn::Sums sums = engine_->train(parameters, samples, gradient->span(), on_final);
-  if (samples.abandoned()) return last_.clear();
+  if (samples.abandoned()) return;
   piece.positions.end = samples.end();
   if (clip_norm_ > 0) shorten(layout_, gradient->span(), weight_of(piece.positions.size()), clip_norm_);
   post_rest(task, piece, gradient, answer(piece, samples.seconds_worked(), sums));
@@ -432,17 +430,10 @@ std::vector<ToWorker> ComputeNode::messages_of(const Piece& piece, const Gradien
 }
 
 void ComputeNode::post_rest(const Task& task, const Piece& piece, const Gradient& values, Computed computed) {
-  std::vector<ToWorker> messages = std::exchange(last_, {});
-  if (!task.compute.trial)
-    std::ranges::move(messages_of(piece, values, finals_.take_rest()), std::back_inserter(messages));
+  std::vector<ToWorker> messages;
+  if (!task.compute.trial) messages = messages_of(piece, values, finals_.take_rest());
   messages.emplace_back(std::move(computed));
   post_(std::move(messages));
-}
-
-// The worker's thread then wakes once. A large gradient is posted at once, since the shards can add it
-// meanwhile.
-bool ComputeNode::waits_for_answer(const std::vector<ToWorker>& gradient) const {
-  return finals_.all() && gradient.size() * layout_.slice_size <= most_posted_last;
 }
 
 void ComputeNode::tell_progress(PieceId piece, std::uint64_t done) {

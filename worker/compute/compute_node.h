@@ -3,9 +3,8 @@
 // meanwhile.
 //
 //  Compute, to train     Answered by one GradientReady per slice as soon as its gradient is final, the last
-//                        slices first; then by Computed. The last ones come with it if they are small. With
-//                        local steps, all GradientReady come at the end and hold the distance moved
-//                        (worker/compute/local_stepper.h).
+//                        slices first; then by Computed. With local steps, all GradientReady come at the end
+//                        and hold the distance moved (worker/compute/local_stepper.h).
 //  Compute, to evaluate  Answered by Computed.
 //  Compute, as a trial   Answered by Computed or, if the memory does not hold it, by TrialTooLarge.
 //  Compute without parameters
@@ -120,7 +119,6 @@ class ComputeNode {
                                                   const std::vector<std::uint32_t>& slices) const;
   [[nodiscard]] double weight_of(std::uint64_t positions) const;  // of the engine's last result
   void post_rest(const Task& task, const Piece& piece, const Gradient& values, Computed computed);
-  [[nodiscard]] bool waits_for_answer(const std::vector<ToWorker>& gradient) const;
   class PieceSamples;
   void begin_to_measure();
   void tell_progress(PieceId piece, std::uint64_t done);
@@ -146,7 +144,6 @@ class ComputeNode {
   std::uint64_t ignored_ = 0;
 
   // The computing thread.
-  std::vector<ToWorker> last_;                  // small slices, posted with the answer
   std::unique_ptr<Engine> engine_;              // made on the worker's thread
   const ThrottledEngine* throttled_ = nullptr;  // engine_, if it is throttled
   DeviceTrainer* const device_trainer_;         // engine_, or null

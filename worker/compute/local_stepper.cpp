@@ -14,7 +14,6 @@ namespace steelyard {
 void FinalSlices::begin() {
   open_.clear();
   for (const Slice& slice : slices_) open_.push_back(slice.size());
-  left_ = slices_.size();
 }
 
 std::vector<std::uint32_t> FinalSlices::take(std::uint64_t begin, std::uint64_t end) {
@@ -29,7 +28,6 @@ std::vector<std::uint32_t> FinalSlices::take(std::uint64_t begin, std::uint64_t 
     open_[index] -= covered;
     if (open_[index] == 0) whole.push_back(static_cast<std::uint32_t>(index));
   }
-  left_ -= whole.size();
   return whole;
 }
 
@@ -40,7 +38,6 @@ std::vector<std::uint32_t> FinalSlices::take_rest() {
     open_[index] = 0;
     rest.push_back(static_cast<std::uint32_t>(index));
   }
-  left_ = 0;
   return rest;
 }
 

@@ -54,12 +54,10 @@ class FinalSlices {
   std::vector<std::uint32_t> take(std::uint64_t begin, std::uint64_t end);
   // All remaining floats are final.
   std::vector<std::uint32_t> take_rest();
-  [[nodiscard]] bool all() const { return left_ == 0; }
 
  private:
   const std::vector<Slice>& slices_;  // in order, without gaps
   std::vector<std::uint64_t> open_;   // floats that may still change, by slice
-  std::size_t left_ = 0;              // slices that are not final
 };
 
 // StepFunction: a level that changes over time, written as

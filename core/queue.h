@@ -2,7 +2,8 @@
 // mutex. (BufferPool, LocalNetwork and ParallelEngine have a mutex each for their internal state.)
 //
 // push() blocks while the queue is full and returns false once it is closed. pop() returns nothing at the
-// deadline, or if the queue is closed and empty. Items queued before close() can still be popped.
+// deadline, or if the queue is closed and empty. Items queued before close() can still be popped. The queue
+// outlives all calls: the thread that pushed an item may still use it when the item is popped.
 #pragma once
 
 #include <condition_variable>
@@ -22,19 +23,13 @@ class BoundedQueue {
   bool push(T value) {
     std::unique_lock lock(mutex_);
     not_full_.wait(lock, [&] { return items_.size() < capacity_ || closed_; });
-    if (closed_) return false;
-    items_.push_back(std::move(value));
-    not_empty_.notify_one();
-    return true;
+    return add(std::move(value), lock);
   }
 
   // Never blocks: false if the queue is full or closed.
   bool try_push(T value) {
-    const std::lock_guard lock(mutex_);
-    if (closed_ || items_.size() >= capacity_) return false;
-    items_.push_back(std::move(value));
-    not_empty_.notify_one();
-    return true;
+    std::unique_lock lock(mutex_);
+    return items_.size() < capacity_ && add(std::move(value), lock);
   }
 
   std::optional<T> pop(Time deadline = Time::max()) {
@@ -65,6 +60,15 @@ class BoundedQueue {
   }
 
  private:
+  // Unlocks first, so that the woken thread does not wait for the lock at once.
+  bool add(T value, std::unique_lock<std::mutex>& lock) {
+    if (closed_) return false;
+    items_.push_back(std::move(value));
+    lock.unlock();
+    not_empty_.notify_one();
+    return true;
+  }
+
   const std::size_t capacity_;  // constant after construction
   mutable std::mutex mutex_;    // protects everything below
   std::condition_variable not_full_, not_empty_;

@@ -1,5 +1,6 @@
 #include "transport/host.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -46,6 +47,7 @@ std::optional<Envelope> let_in(NodeId self, NodeId from, const std::string& key,
 }
 
 void deliver(Link& link, const LocalDelivery& local, std::vector<Envelope> said) {
+  std::ranges::stable_partition(said, [](const Envelope& it) { return it.to != scheduler_node; });
   for (Envelope& envelope : said) {
     if (const auto* order = std::get_if<ToLink>(&envelope.message)) {
       std::visit(Overloaded{

@@ -28,6 +28,8 @@ std::optional<Envelope> let_in(NodeId self, NodeId from, const std::string& key,
 // Receives the machine's messages to pseudo-nodes of its own process (compute, recorder).
 using LocalDelivery = std::function<void(Envelope)>;
 
+// Messages to the scheduler are sent last: the scheduler may be woken on this processor and delay the rest,
+// for which shards and other nodes wait.
 void deliver(Link& link, const LocalDelivery& local, std::vector<Envelope> said);
 
 // If a host wakes later than this after its deadline, the process or its computer was stopped. Messages from

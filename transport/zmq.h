@@ -23,7 +23,8 @@
 //
 // Payloads in shared memory are lent to processes of the same host and user instead of being sent, if both
 // ends agree (transport/shared_memory/shared_memory_transfer.h). Only connections to a shard carry such
-// payloads.
+// payloads. The links of such processes also exchange short messages directly: a worker's with those of the
+// scheduler and the shards, and a shard's with the scheduler's (transport/direct/direct_lines.h).
 #pragma once
 
 #include <functional>
@@ -63,6 +64,8 @@ class ZmqLink : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(std::vector<Envelope> envelopes) override;
 
+  // Whether short messages to this node go directly, without libzmq's threads.
+  [[nodiscard]] bool is_direct(NodeId peer) const;
   // Number of messages dropped: without a receiver, or malformed.
   [[nodiscard]] std::uint64_t dropped() const;
   // Number of denied attempts to connect to nodes other than the scheduler.

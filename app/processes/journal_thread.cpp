@@ -10,8 +10,9 @@
 namespace steelyard {
 namespace {
 
-constexpr std::size_t at_once = 1 << 20;      // bytes of records written together
-constexpr std::size_t most_since = 16 << 20;  // bytes kept for a reading that is not collected
+constexpr std::size_t at_once = 1 << 20;          // bytes of records written together
+constexpr std::size_t most_collected = 64 << 10;  // bytes of records not queued yet
+constexpr std::size_t most_since = 16 << 20;      // bytes kept for a reading that is not collected
 constexpr std::size_t no_limit =
     std::numeric_limits<std::size_t>::max();  // the queues are limited in bytes instead
 
@@ -26,6 +27,7 @@ struct JournalThread::Order {
   What what = What::write;
   std::vector<std::byte> bytes{};
   std::uint64_t number = 0;  // of a reading
+  std::size_t calls = 1;     // of write(), or one of begin_anew()
 };
 
 struct JournalThread::Answer {
@@ -43,7 +45,7 @@ struct JournalThread::Shared {
   void run() {
     std::optional<Order> order = orders.pop();
     while (order && !given_up) {
-      std::size_t written = order->what == Order::What::read ? 0 : 1;
+      std::size_t written = order->what == Order::What::read ? 0 : order->calls;
       std::optional<Order> next = join_following(*order, written);
       carry_out(*order, written);
       order = next ? std::move(next) : orders.pop();
@@ -79,7 +81,7 @@ struct JournalThread::Shared {
       std::optional<Order> next = orders.pop();
       if (!next || next->what != Order::What::write) return next;
       append_bytes(order.bytes, next->bytes);
-      ++written;
+      written += next->calls;
     }
     return std::nullopt;
   }
@@ -116,8 +118,20 @@ bool JournalThread::write(const std::vector<std::byte>& record) {
   const bool too_much = waiting_bytes_ > 0 && waiting_bytes_ + record.size() > options_.most_waiting;
   if (too_much) return give_up(), false;
   add_to_reading(record);
-  hand_over({Order::What::write, record});
+  const Time now = steady_now();
+  if (collected_calls_++ == 0) collected_since_ = now;
+  append_bytes(collected_, record);
+  waiting_.push_back(record.size());
+  waiting_bytes_ += record.size();
+  if (collected_.size() >= most_collected || now - collected_since_ >= options_.collected)
+    hand_over_collected();
   return true;
+}
+
+void JournalThread::hand_over_collected() {
+  if (collected_calls_ == 0) return;
+  shared_->orders.try_push(
+      {Order::What::write, std::exchange(collected_, {}), 0, std::exchange(collected_calls_, 0)});
 }
 
 bool JournalThread::begin_anew(std::vector<std::byte> head, const std::vector<std::byte>& records) {
@@ -130,12 +144,14 @@ bool JournalThread::begin_anew(std::vector<std::byte> head, const std::vector<st
 }
 
 void JournalThread::hand_over(Order order) {
+  hand_over_collected();
   waiting_.push_back(order.bytes.size());
   waiting_bytes_ += order.bytes.size();
   shared_->orders.try_push(std::move(order));
 }
 
 std::size_t JournalThread::pending() {
+  hand_over_collected();
   take_answers(late_ ? Time{} : steady_now() + options_.wait);
   late_ = !waiting_.empty();
   if (late_) tell_of_silence();
@@ -182,6 +198,8 @@ void JournalThread::take(Answer answer) {
 void JournalThread::give_up() {
   ended_ = true;
   reading_.reset();
+  collected_.clear();
+  collected_calls_ = 0;
   shared_->given_up = true;
   shared_->orders.close();
 }
@@ -190,6 +208,7 @@ void JournalThread::give_up() {
 
 std::optional<std::vector<std::byte>> JournalThread::whole() {
   if (!is_sound()) return std::vector<std::byte>();
+  hand_over_collected();
   if (!reading_) {
     reading_ = Reading{++readings_, {}, {}};
     shared_->orders.try_push({Order::What::read, {}, reading_->number});
@@ -216,6 +235,7 @@ void JournalThread::add_to_reading(const std::vector<std::byte>& records) {
 
 void JournalThread::finish() {
   if (!thread_.joinable()) return;
+  hand_over_collected();
   shared_->orders.close();
   const Time until = steady_now() + options_.at_end;
   while (std::optional<Answer> answer = shared_->answers.pop(until)) take(std::move(*answer));

@@ -1,10 +1,12 @@
 // JournalThread: writes the journal of a run (app/processes/journal_file.h) on its own thread, so that a run
 // directory that hangs does not block the scheduler's thread.
 //
-// The scheduler's thread queues records, and this thread writes them in order, all waiting records at once.
-// pending() waits for some milliseconds. So if the disk responds, a record is in the journal before its
-// answers leave. If it does not, the scheduler's thread continues, holds its answers
-// (scheduler/recovery/journaled.h) and calls pending() again, which does not wait while the disk is late.
+// The scheduler's thread collects records, because waking a thread costs more than a record. It queues them
+// when answers wait for them, or at the next record after some milliseconds. This thread writes them in
+// order, all waiting records at once. pending() waits for some milliseconds. So if the disk responds, a
+// record is in the journal before its answers leave. If it does not, the scheduler's thread continues, holds
+// its answers (scheduler/recovery/journaled.h) and calls pending() again, which does not wait while the disk
+// is late.
 //
 // The queue is limited in bytes. Beyond that limit the journal is given up: the thread empties the file as
 // soon as the disk responds. Until then it counts as pending, because the journal on disk is older than the
@@ -33,6 +35,7 @@ class JournalThread {
  public:
   struct Options {
     Duration wait = milliseconds(5);                        // in pending(), unless the disk is late already
+    Duration collected = milliseconds(20);                  // longest, if another record follows
     std::size_t most_waiting = JournalFile::waiting_limit;  // bytes
     Duration at_end = std::chrono::seconds(5);              // in finish(), for the remaining records
     Duration silence = std::chrono::seconds(2);             // of the disk, before it is reported
@@ -49,7 +52,7 @@ class JournalThread {
   JournalThread(const JournalThread&) = delete;
   JournalThread& operator=(const JournalThread&) = delete;
 
-  // Queues one record. Returns false if the journal has ended, or ends now.
+  // Takes one record. Returns false if the journal has ended, or ends now.
   bool write(const std::vector<std::byte>& record);
   // Whether it can be replaced: it has not ended, and does not wait for room on the disk.
   [[nodiscard]] bool is_sound() const { return !ended_ && !waits_for_room_; }
@@ -75,6 +78,7 @@ class JournalThread {
   };
 
   void hand_over(Order order);
+  void hand_over_collected();
   void take_answers(Time until);
   void take(Answer answer);
   void tell_of_silence();
@@ -85,6 +89,9 @@ class JournalThread {
   const People people_;
   const Options options_;
   const std::shared_ptr<Shared> shared_;
+  std::vector<std::byte> collected_;  // records not queued yet
+  std::size_t collected_calls_ = 0;
+  Time collected_since_{};
   std::deque<std::size_t> waiting_;  // bytes of each unwritten call
   std::size_t waiting_bytes_ = 0;
   std::optional<Reading> reading_;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "app/report/message_times.h"
 #include "app/report/terminal_text.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -195,12 +196,16 @@ Timeline timeline_of(const std::vector<std::string>& paths) {
   const auto said = flows(nodes, &Node::said, true), heard = flows(nodes, &Node::heard, false);
   const Clocks clocks(nodes, said, heard, timeline.notes);
   Events events;
+  MessageTimes times;
   std::map<std::string, std::size_t> process_of;
   for (const Node& node : nodes) {
     const std::size_t process = process_of[node.id] = process_of.size() + 1;
     events.name("process_name", process, 0, node.name + " (" + node.id.substr(0, node.id.find('-')) + ")");
     events.name("thread_name", process, messages_lane, "messages");
-    for (const Span& it : node.busy) events.span(process, messages_lane, it, clocks.ahead(node.id));
+    for (const Span& it : node.busy) {
+      events.span(process, messages_lane, it, clocks.ahead(node.id));
+      times.handled(it.what, node.id, it.to - it.from);
+    }
     if (!node.computed.empty()) add_computing(process, node, clocks.ahead(node.id), events);
   }
   std::size_t id = 0;
@@ -210,13 +215,15 @@ Timeline timeline_of(const std::vector<std::string>& paths) {
     if (end == heard.end() || !process_of.contains(from) || !process_of.contains(to)) continue;
     const Json arrow{{"name", what}, {"cat", "message"}, {"id", ++id}, {"tid", messages_lane}};
     Json begin = arrow, arrival = arrow;
-    begin.update({{"ph", "s"}, {"pid", process_of[from]}, {"ts", at - clocks.ahead(from)}});
-    arrival.update(
-        {{"ph", "f"}, {"bp", "e"}, {"pid", process_of[to]}, {"ts", end->second - clocks.ahead(to)}});
+    const double left_at = at - clocks.ahead(from), came_at = end->second - clocks.ahead(to);
+    begin.update({{"ph", "s"}, {"pid", process_of[from]}, {"ts", left_at}});
+    arrival.update({{"ph", "f"}, {"bp", "e"}, {"pid", process_of[to]}, {"ts", came_at}});
+    times.travelled(what, from, to, came_at - left_at);
     events.add(begin);
     events.add(arrival);
   }
   timeline.json = events.json();
+  timeline.times = times.table();
   return timeline;
 }
 

@@ -16,6 +16,7 @@ namespace steelyard {
 
 struct Timeline {
   std::string json;
+  std::string times;               // a table of how long messages take (app/report/message_times.h)
   std::vector<std::string> notes;  // files that could not be read or aligned, and the error of the others
 };
 

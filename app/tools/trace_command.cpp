@@ -14,7 +14,8 @@ void run_trace(const TraceCommand& command) {
   for (const std::string& note : timeline.notes)
     std::fprintf(stderr, "steelyard: %s\n", shown_line(note).c_str());
   write_output("--output", command.output, timeline.json);
-  if (command.output != "-") std::printf("%s: open it in ui.perfetto.dev\n", command.output.c_str());
+  if (command.output != "-")
+    std::printf("%s%s: open it in ui.perfetto.dev\n", timeline.times.c_str(), command.output.c_str());
 }
 
 }  // namespace steelyard

@@ -62,6 +62,8 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/tools/trace_command.cpp", "tests/app/report/timeline_test.cpp: the timeline that it writes"},
     {"app/tools/saved_model.cpp", "tests/app/cli/process_checkpoint_test.cpp: through the binary"},
     {"app/tools/status_command.cpp", "tests/app/cli/process_report_test.cpp: through the binary"},
+    {"transport/zmq_receive.cpp",
+     "tests/transport/link_test.cpp: what links receive; zmq_test.cpp beside it"},
     {"balancing/cost/curves.cpp", "tests/balancing/cost/affine_test.cpp: and its neighbours, a curve each"},
     {"balancing/predict/averages.cpp", "tests/balancing/predict/ema_test.cpp: and last_test.cpp beside it"},
     {"app/tools/target_eval.cpp", "tests/app/tools/process_targets_test.cpp: the metrics of trained models"},

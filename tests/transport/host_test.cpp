@@ -112,6 +112,22 @@ TEST(Host, AFloodDoesNotPreventWakes) {
   EXPECT_EQ(judge.received_when_woken.size(), 2U);
 }
 
+// A woken scheduler may run in place of this thread, while shards wait for the rest.
+TEST(Host, MessagesToTheSchedulerAreSentLast) {
+  struct Listed : Mail {
+    void send(Envelope envelope) override { to.push_back(envelope.to); }
+    std::vector<NodeId> to;
+  } link;
+  constexpr NodeId first{Role::shard, 1}, second{Role::shard, 2};
+  Outbox out(self);
+  out.send<ToScheduler>(scheduler_node, Ready{});
+  out.send<ToShard>(second, Ping{});
+  out.send<ToScheduler>(scheduler_node, Goodbye{});
+  out.send<ToShard>(first, Ping{});
+  deliver(link, {}, out.take());
+  EXPECT_EQ(link.to, (std::vector{second, first, scheduler_node, scheduler_node}));
+}
+
 // Endpoints come from messages: an invalid one makes its peer unreachable, but must not end the process.
 TEST(Host, AnInvalidEndpointIsReportedAsUnreachable) {
   struct Picky : Link {

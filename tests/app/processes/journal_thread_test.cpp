@@ -74,6 +74,23 @@ TEST_F(JournalThreadTest, RecordsNoLongerPendingAreInTheFile) {
   EXPECT_THAT(news_, IsEmpty());
 }
 
+TEST_F(JournalThreadTest, RecordsAreCollectedUntilAnswersWaitForThem) {
+  JournalThread journal = start({}, {.collected = std::chrono::hours(1)});
+  EXPECT_TRUE(journal.write(bytes(5, 2)));
+  EXPECT_TRUE(journal.write(bytes(5, 3)));
+  EXPECT_EQ(read_journal(path_), Bytes());
+  wait_until_written(journal);
+  EXPECT_EQ(read_journal(path_), joined({bytes(5, 2), bytes(5, 3)}));
+}
+
+TEST_F(JournalThreadTest, OldRecordsAreQueuedByTheNextOne) {
+  JournalThread journal = start({}, {.collected = Duration{}});
+  EXPECT_TRUE(journal.write(bytes(5, 2)));
+  EXPECT_TRUE(journal.write(bytes(5, 3)));
+  while (read_journal(path_).size() < 10) std::this_thread::yield();
+  EXPECT_EQ(read_journal(path_), joined({bytes(5, 2), bytes(5, 3)}));
+}
+
 TEST_F(JournalThreadTest, IsReplacedAfterEarlierRecords) {
   JournalThread journal = start(bytes(10, 1));
   EXPECT_TRUE(journal.write(bytes(5, 2)));
@@ -207,7 +224,8 @@ TEST_F(HangingJournal, NeitherBlocksNorLosesRecords) {
 }
 
 TEST_F(HangingJournal, IsEmptiedAtItsLimitBeforePendingIsZero) {
-  JournalThread journal = start(bytes(1, 1), {.wait = Duration{}, .most_waiting = 20'000});
+  JournalThread journal =
+      start(bytes(1, 1), {.wait = Duration{}, .collected = Duration{}, .most_waiting = 20'000});
   EXPECT_TRUE(journal.write(bytes(10'000, 1)));
   while (unread() < 2) std::this_thread::yield();  // the thread writes this record, and blocks within it
   std::size_t taken = 0;

@@ -73,6 +73,8 @@ TEST_F(TimelineTest, ShowsBusyAndWaitingTimesAndMessages) {
   EXPECT_EQ(sent[0]["ts"], 31'000);
   EXPECT_EQ(received[0]["ts"], 32'000);
   EXPECT_EQ(received[0]["pid"], names[0]["pid"]);
+  EXPECT_THAT(timeline.times, testing::ContainsRegex("push, worker to shard +1 +1000.0 +1000.0\n"));
+  EXPECT_THAT(timeline.times, testing::ContainsRegex("shard handles Push +1 +3000.0 +3000.0\n"));
 }
 
 TEST_F(TimelineTest, MessagesOfOneNameArePairedInOrder) {

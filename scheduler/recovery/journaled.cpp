@@ -127,6 +127,9 @@ void Journaled::look_at_standby(Time now, Outbox& out) {
   standby_.wake(now, scheduler_.members(), out);
   if (const auto change = standby_.take_change()) {
     write(now, *change, out);
+    // The standby has the record at once, and the journal must have it soon: a scheduler restarted from a
+    // journal without it would lead beside the standby.
+    (void)journal_has();
     if (std::exchange(followed_, *change).attempt != change->attempt) {
       Dispatch::note(change->attempt != 0 ? "a standby follows the scheduler and can take its place" : alone,
                      out);

@@ -30,8 +30,10 @@ bool read_sync(std::span<const std::byte> text) {
 bool read_keys(std::span<const std::byte> text) {
   return accepts(text, [](std::string_view it) {
     const KeyLines lines = parse_keys(it, "fuzz");
-    const std::string written = allow_lines(lines.allowed) + (lines.own ? secret_line(*lines.own) : "");
-    CHECK(allow_lines(parse_keys(written, "again").allowed) == allow_lines(lines.allowed),
+    std::string written = allow_lines(lines.allowed);
+    for (const KeyPair& own : lines.own) written += secret_line(own);
+    const KeyLines again = parse_keys(written, "again");
+    CHECK(allow_lines(again.allowed) == allow_lines(lines.allowed) && again.own.size() == lines.own.size(),
           "keys change when they are written and read");
   });
 }

@@ -156,6 +156,7 @@ class SlowJournal : public testing::Test {
   std::vector<std::vector<std::byte>> journal;  // one element for each record
   std::size_t written = 0;                      // number of records
   bool sound = true;
+  std::size_t asked = 0;  // how often the journal was asked what it has
   Journaled::Options options() {
     Journaled::Options options;
     options.standby.build = "build";
@@ -164,7 +165,10 @@ class SlowJournal : public testing::Test {
       for (const auto& record : journal) all.insert(all.end(), record.begin(), record.end());
       return all;
     };
-    options.pending = [this] { return journal.size() - written; };
+    options.pending = [this] {
+      ++asked;
+      return journal.size() - written;
+    };
     return options;
   }
   Journaled journaled{scheduler,
@@ -239,6 +243,20 @@ TEST_F(SlowJournal, AnAnswerWaitsForTheStandbyAndForTheJournal) {
       << "members must have one scheduler";
   write_all();
   EXPECT_THAT(confirm(2), ElementsAre(NodeId{Role::worker, 2}));
+}
+
+// A journal collects records that it is not asked for.
+TEST_F(SlowJournal, IsAskedForTheRecordOfANewStandby) {
+  const NodeId standby{Role::standby, 9};
+  step(1, {Role::worker, 5}, Ready{});
+  write_all();
+  step(1, standby, Follow{"build", 7});
+  std::size_t all = 0;
+  for (const auto& record : journal) all += record.size();
+  const std::size_t records = journal.size(), before = asked;
+  step(1, standby, JournalAck{7, all});
+  ASSERT_EQ(journal.size(), records + 1) << "it counts";
+  EXPECT_GT(asked, before);
 }
 
 // The journal on disk is then older than what members have received, so it must be emptied first.

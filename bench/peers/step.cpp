@@ -31,6 +31,7 @@
 #include "bench/nn/fma_peak.h"
 #include "core/error.h"
 #include "core/interval.h"
+#include "core/processor.h"
 #include "core/time.h"
 #include "nn/models.h"
 #include "nn/network.h"
@@ -67,6 +68,7 @@ Settings read_settings(int argc, char** argv) {
       {"--precision",
        [&](const std::string& text) {
          if (text != "float32" && text != "bf16") refuse("--precision is float32 or bf16");
+         if (text == "bf16" && !cpu_has_bf16()) refuse("this processor does not multiply bf16");
          it.precision = precision(text);
        }},
       {"--recompute",

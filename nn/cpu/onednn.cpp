@@ -45,8 +45,8 @@ bool has_amx() {
 class Products::Bf16 {
  public:
   void multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
-    const Form form{extent.rows, extent.columns, extent.depth, a.turn, a.stride,
-                    b.turn,      b.stride,       add,          stride};
+    const Form form{extent.rows, extent.columns, extent.depth, a.turn, a.stride, a.weights,
+                    b.turn,      b.stride,       b.weights,    add,    stride};
     auto found = made_.find(form);
     if (found == made_.end()) found = made_.emplace(form, make(extent, a, b, add, stride)).first;
     Made& it = found->second;
@@ -65,8 +65,8 @@ class Products::Bf16 {
   void renew() { current_ = false; }
 
  private:
-  using Form = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, Turn, std::uint64_t, Turn,
-                          std::uint64_t, bool, std::uint64_t>;
+  using Form = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, Turn, std::uint64_t, bool, Turn,
+                          std::uint64_t, bool, bool, std::uint64_t>;
   using Halves = std::vector<std::uint16_t>;
   struct alignas(64) Line {
     std::byte bytes[64];

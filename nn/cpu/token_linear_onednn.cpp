@@ -66,6 +66,8 @@ class StoredTokenLinear final : public Op {
     Arguments arguments = arguments_of(weights, call.d_output, call.d_parameters[0]);
     arguments.emplace_back(DNNL_ARG_WEIGHTS, view(weights.desc.weights_desc(), call.inputs[0]));
     weights.run.execute(stream_, {arguments.begin(), arguments.end()});
+    if (rows == 0 && !call.add)  // oneDNN leaves the result as it was if there is nothing to sum
+      std::fill_n(call.d_parameters[0], std::uint64_t{outputs_} * inputs_, 0.0F);
     if (bias_) {
       storage_kernels().sum_rows(rows, outputs_, stored<Bf16Bits>(call.d_output), call.add,
                                  call.d_parameters[1]);

@@ -62,6 +62,26 @@ TEST_F(NetworkInBf16, LossesOfBuiltInModelsAreNearThoseOfFloat32) {
   }
 }
 
+// With 32 inputs and 32 samples, the products of the second layer's output and of its gradient have the same
+// extents, and only one of them has weights as a factor.
+TEST_F(NetworkInBf16, ASharedLinearLayerHasTheGradientOfFloat32) {
+  Model model({1, 1, 8}, 512);
+  Value x = model.input_value().linear("in", 32).linear("a", 512).linear("b", 32);
+  model.share_parameters();
+  x.linear("a", 512);
+  model.compute_at_once(32);
+  const Data data(model, 32, 5);
+  EXPECT_LT(distance(gradient_of(halved(model), data, 32), gradient_of(model, data, 32)), 0.05);
+}
+
+TEST_F(NetworkInBf16, AMicroBatchOfPaddingHasNoGradient) {
+  const Model model = halved(make_model("gpt", {{1, 8, 1}, 256, {{"width", "24"}}}));
+  const Data data(model, 4, 5);
+  std::vector<float> gradient(model.parameters(), 7);
+  Network(model).train(initial(model), data.batch(0, 4, 0), gradient, false, nullptr);
+  EXPECT_EQ(gradient, std::vector<float>(model.parameters(), 0));
+}
+
 TEST_F(NetworkInBf16, ValuesInLanesAreFloat32) {
   const Model model = make_model("resnet20", {{32, 32, 3}, 10, {}});
   const Plan plan = make_plan(halved(model), Backend::cpu);

@@ -1,7 +1,10 @@
 #include "worker/compute/kept_data.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+
+#include "worker/data/samples.h"
 
 namespace steelyard {
 
@@ -32,7 +35,10 @@ void KeptData::read(const nn::KeptSample& sample, float* into) const {
   const Window window{sample.down, sample.right, sample.flipped};
   std::vector<float> whole(data.shape().size());
   std::vector<std::uint32_t> labels(labels_each_);
-  data.read(sample.index - (training ? 0 : train_samples_), whole.data(), labels.data());
+  std::vector<float> targets(targets_each_);
+  const std::uint64_t index = sample.index - (training ? 0 : train_samples_);
+  read_sample(data, index, whole.data(), labels.data(), targets.data(),
+              [&] { return (training ? "training sample " : "test sample ") + std::to_string(index); });
   take_window(window, data.shape(), data_.augmentation.fill, whole.data(), into);
 }
 

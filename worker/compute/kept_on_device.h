@@ -21,10 +21,11 @@ struct KeptOnDevice {
   std::string note;                                      // what was done or why not, for people
 };
 
-// Samples with their labels and targets take at most `bytes`, and reading them all may take this time.
+// Samples with their labels and targets take at most `bytes`, and reading them all may take this time, in which
+// the worker sends no heartbeat.
 struct KeepLimits {
   std::uint64_t bytes = 256 << 20;
-  Duration time = std::chrono::seconds(10);
+  Duration time = std::chrono::seconds(3);
   std::function<Time()> clock = steady_now;
 };
 

@@ -45,9 +45,12 @@ def with_jax(jax: Any) -> Optional[int]:
     cards = nvidia_cards() if 'cuda' in platforms and _jax_has_cuda() else 0
     if on_processor(cards):
         jax.config.update('jax_platforms', 'cpu')
-    if not cards or jax.config.read('jax_cuda_visible_devices') != 'all':
+    seen = jax.config.read('jax_cuda_visible_devices')
+    if not cards or (seen != 'all' and not seen.isdigit()):
         return None  # the script has chosen
     number = number_of(cards)
+    if seen not in ('all', str(number)):
+        return None
     if number is not None:
         jax.config.update('jax_cuda_visible_devices', str(number))
         if _cluster.workers_here() > cards:  # the first of those that share a card would reserve most of it

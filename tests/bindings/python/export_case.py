@@ -175,4 +175,4 @@ class ExportCase(unittest.TestCase):
         shutil.rmtree(self.folder / 'run', ignore_errors=True)
         if name == 'layers':
             return self.train(name, (9, 8, 3), 5, '', LAYERS)
-        return self.train(name, *MODELS[name], tokens=name in TOKENS, labels=name == 'gpt')
+        return self.train(name, *MODELS[name], tokens=name in TOKENS, labels=name in ('gpt', 'gpt2'))

@@ -103,6 +103,8 @@ class JaxCards(CardCase):
     def test_it_had_started_before(self):
         jax, card = self.found('2/3', started=True)
         self.assertEqual((card, jax.there), (2, [0, 1, 2, 3]))
+        with self.worker('2/3'):  # steelyard.keras after steelyard.jax
+            self.assertEqual(_own_card.with_jax(jax), 2)
 
     def test_workers_that_share_a_card_are_told_and_reserve_no_memory(self):
         _, card = self.found('2/3', cards=2)

@@ -53,8 +53,8 @@ struct Strides {
 
 // The labels of sample `s` begin at batch.labels[s * options.labels], its targets at
 // batch.targets[s * options.classes]. `gradient` may be null, or the scores themselves; it has the strides of
-// the scores and room for `places` samples. Padding samples (index >= batch.count) get a gradient of zero, and
-// their scores, labels and targets are not read.
+// the scores and room for `places` samples. Padding samples (index >= batch.count) get a gradient of zero,
+// and their scores, labels and targets are not read.
 Sums evaluate_loss(const LossOptions& options, const MicroBatch& batch, const float* scores, Strides strides,
                    float* gradient, std::uint32_t places);
 

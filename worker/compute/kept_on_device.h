@@ -21,8 +21,8 @@ struct KeptOnDevice {
   std::string note;                                      // what was done or why not, for people
 };
 
-// Samples with their labels and targets take at most `bytes`, and reading them all may take this time, in which
-// the worker sends no heartbeat.
+// Samples with their labels and targets take at most `bytes`, and reading them all may take this time, in
+// which the worker sends no heartbeat.
 struct KeepLimits {
   std::uint64_t bytes = 256 << 20;
   Duration time = std::chrono::seconds(3);

@@ -73,7 +73,7 @@ bool ZmqLink::State::send(NodeId to, Frames frames, bool everywhere) {
       line.socket->quiet = false;
       taken |= send_frames(line.socket->socket(), nullptr, frames);
     }
-    if (taken) direct_.sent(to);  // its only connection, if there is a direct one beside it
+    if (taken) direct_.sent(to);  // peers with several places have no direct connection
     return taken;
   }
   const std::optional<Lane> lane = lane_to(to);

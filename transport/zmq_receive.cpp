@@ -139,7 +139,7 @@ void ZmqLink::State::drain_router() {
   }
 }
 
-// The sender and its connection. Packets of the peer's former connection come before frames of a new one.
+// Assigns the message to its sender and connection. Packets of the peer's former connection come before frames of a new one.
 void ZmqLink::State::identify(const Received& received) {
   const NodeId from = *received.from;
   const Guest* guest = dealers_.contains(from) ? nullptr : peers_.find(from);
@@ -206,7 +206,7 @@ bool ZmqLink::State::hear(NodeId from, const std::string& key, std::span<const s
 }
 
 bool ZmqLink::State::hear_direct(NodeId from, std::span<const std::byte> frame) {
-  // The scheduler lends nothing, so members decide; the others have --exchange sockets.
+  // With --exchange sockets a server does not answer. The scheduler lends nothing, so its members decide.
   if (!trial_ && self_ != scheduler_node) return true;
   DirectLines::Bytes answer;
   if (!direct_.hear(from, frame, answer)) return false;

@@ -51,7 +51,7 @@ class DirectSocket {
 
 class DirectListener {
  public:
-  // Foreign users can find its name and connect without an end. After so many it must be closed.
+  // Other users can find its name and connect without an end. After so many connections it must be closed.
   static constexpr int most_foreign = 64;
   // Returns std::nullopt if the system has no descriptor or no random numbers left.
   static std::optional<DirectListener> make();
@@ -61,7 +61,7 @@ class DirectListener {
   // The next connection of this user. Does not block. Closes those of other users before it. Takes at most
   // `most` connections of any user, and subtracts them.
   std::optional<DirectSocket> accept(int& most);
-  // The system has no descriptor left for a connection that waits, or too many users were foreign.
+  // The system has no descriptor left for a connection that waits, or other users connected too often.
   [[nodiscard]] bool failed() const { return failed_ || foreign_ >= most_foreign; }
 
  private:

@@ -139,7 +139,8 @@ void ZmqLink::State::drain_router() {
   }
 }
 
-// Assigns the message to its sender and connection. Packets of the peer's former connection come before frames of a new one.
+// Assigns the message to its sender and connection. Packets of the peer's former connection come before the
+// frames of a new one.
 void ZmqLink::State::identify(const Received& received) {
   const NodeId from = *received.from;
   const Guest* guest = dealers_.contains(from) ? nullptr : peers_.find(from);

@@ -34,8 +34,8 @@ class DirectSocket {
   // Sends one packet with these bytes in this order. Never blocks: false if the other side has not read
   // enough, or has closed the socket. It is then unchanged.
   bool send(std::span<const std::byte> first, std::span<const std::byte> second = {});
-  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. A packet
-  // longer than `buffer` ends the connection.
+  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. A longer
+  // packet ends the connection.
   std::optional<std::size_t> receive(std::span<std::byte> buffer);
 
   // The other side has closed it, and all of its packets have been read; or a packet was too long.
@@ -51,7 +51,7 @@ class DirectSocket {
 
 class DirectListener {
  public:
-  // Other users can find its name and connect without an end. After so many connections it must be closed.
+  // Other users can find its name and connect repeatedly. After this number of connections failed() is true.
   static constexpr int most_foreign = 64;
   // Returns std::nullopt if the system has no descriptor or no random numbers left.
   static std::optional<DirectListener> make();

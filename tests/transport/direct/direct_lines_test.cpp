@@ -238,7 +238,7 @@ std::size_t number_watched(DirectLines& lines) {
   return watched.size();
 }
 
-// Whoever connects in a loop must not hold the link's thread.
+// A process that connects in a loop must not block the link's thread.
 TEST(DirectLines, ATurnAcceptsFewConnections) {
   Side listener{worker};
   const DirectAnswer its = answer_to(listener.lines, worker);

@@ -34,8 +34,8 @@ class DirectSocket {
   // Sends one packet with these bytes in this order. Never blocks: false if the other side has not read
   // enough, or has closed the socket. It is then unchanged.
   bool send(std::span<const std::byte> first, std::span<const std::byte> second = {});
-  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. A longer
-  // packet ends the connection.
+  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. A
+  // packet that is longer than `buffer` ends the connection.
   std::optional<std::size_t> receive(std::span<std::byte> buffer);
 
   // The other side has closed it, and all of its packets have been read; or a packet was too long.

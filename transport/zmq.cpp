@@ -73,6 +73,7 @@ bool ZmqLink::State::send(NodeId to, Frames frames, bool everywhere) {
       line.socket->quiet = false;
       taken |= send_frames(line.socket->socket(), nullptr, frames);
     }
+    if (taken) direct_.sent(to);  // peers with several places have no direct connection
     return taken;
   }
   const std::optional<Lane> lane = lane_to(to);
@@ -87,7 +88,10 @@ bool ZmqLink::State::send(NodeId to, Frames frames, bool everywhere) {
 }
 
 bool ZmqLink::State::send_now(const Lane& lane, Frames frames) {
-  if (direct_.send(lane.peer, frames)) return true;
+  return direct_.send(lane.peer, frames) || send_through_socket(lane, std::move(frames));
+}
+
+bool ZmqLink::State::send_through_socket(const Lane& lane, Frames frames) {
   lane.socket.quiet = false;
   const bool taken = send_frames(lane.socket.socket(), lane.id, std::move(frames));
   if (taken) direct_.sent(lane.peer);
@@ -108,9 +112,10 @@ void ZmqLink::State::send_batches() {
     if (it.lending) send_batch({node, *router_, &it.id, it.lending});
 }
 
+// A nudge follows the bytes that TCP has lost, so it must not go directly.
 void ZmqLink::State::nudge() {
   for (const NodeId peer : nudges_.due(steady_now()))
-    if (const std::optional<Lane> lane = lane_to(peer)) (void)send_now(*lane, nudge_frame());
+    if (const std::optional<Lane> lane = lane_to(peer)) (void)send_through_socket(*lane, nudge_frame());
 }
 
 void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
@@ -206,6 +211,7 @@ void ZmqLink::State::look_at_list() {
     trust_->say(to_string(node) + " is no longer in the allow-list: its messages are dropped");
     lose(node);
   }
+  drop_direct_leftovers();
 }
 
 ZmqLink::ZmqLink(ZmqContext& context, NodeId self, Memory payloads)

@@ -80,6 +80,7 @@ void ZmqLink::State::wait(Time deadline) {
 // Returns whether all packets that may be handled now were.
 bool ZmqLink::State::drain_direct(NodeId peer, int most) {
   for (int i = 0; i < most; ++i) {
+    if (!has_connection(peer)) direct_.forget(peer);
     const auto frame = direct_.next(peer);
     if (!frame) return true;
     const Guest* guest = dealers_.contains(peer) ? nullptr : peers_.find(peer);
@@ -90,6 +91,12 @@ bool ZmqLink::State::drain_direct(NodeId peer, int most) {
 
 void ZmqLink::State::drain_all_direct() {
   for (const NodeId peer : direct_.peers()) (void)drain_direct(peer, drained_before_news * drained_at_once);
+}
+
+// A connection can end without a reported loss, e.g. that of a server without heartbeats.
+void ZmqLink::State::drop_direct_leftovers() {
+  for (const NodeId peer : direct_.peers())
+    if (!has_connection(peer)) direct_.forget(peer);
 }
 
 void ZmqLink::State::drain_line(NodeId peer, std::size_t line) {
@@ -121,14 +128,28 @@ void ZmqLink::State::drain_router() {
       ++dropped;
       continue;
     }
+    identify(*received);
     const NodeId from = *received->from;
-    lose(peers_.remember(*received));
-    nudges_.through(from, received->descriptor);
-    if (const Guest* guest = peers_.find(from); guest != nullptr && guest->id == received->identity)
+    const bool by_dealer = dealers_.contains(from);  // the direct connection belongs to the dealer
+    if (const Guest* guest = peers_.find(from);
+        !by_dealer && guest != nullptr && guest->id == received->identity)
       come_through_socket(from);
     accept(from, std::move(*received));
-    (void)drain_direct(from, drained_at_once);  // those that waited for it
+    if (!by_dealer) (void)drain_direct(from, drained_at_once);  // those that waited for it
   }
+}
+
+// Assigns the message to its sender and connection. Packets of the peer's former connection come before the
+// frames of a new one.
+void ZmqLink::State::identify(const Received& received) {
+  const NodeId from = *received.from;
+  const Guest* guest = dealers_.contains(from) ? nullptr : peers_.find(from);
+  if (guest != nullptr && socket_number(received.identity) > socket_number(guest->id)) {
+    (void)drain_direct(from, drained_before_news * drained_at_once);
+    direct_.forget(from);
+  }
+  lose(peers_.remember(received));
+  nudges_.through(from, received.descriptor);
 }
 
 // Packets that were sent before this frame come before it.
@@ -142,10 +163,11 @@ void ZmqLink::State::come_through_socket(NodeId peer) {
 void ZmqLink::State::watch_router() {
   drain_router();
   for (int turns = 1; turns < drained_before_news && !router_->quiet; ++turns) drain_router();
-  drain_all_direct();
   const std::vector<SocketEvent> events = router_->events();
+  drain_all_direct();  // a peer may have sent packets until its connection ended
   connections_.take(events, steady_now());
   for (const NodeId node : peers_.take(events)) lose(node);
+  drop_direct_leftovers();
 }
 
 void ZmqLink::State::look_at_connections() {
@@ -165,7 +187,8 @@ void ZmqLink::State::accept(NodeId from, Received received, std::size_t line) {
     return accept(from, received.key, header, std::move(received.payload), line);
   const std::optional<Lane> lane = lane_to(from);
   const bool former = !lane || (lane->id != nullptr && *lane->id != received.identity);
-  if (former || !received.payload.empty() || !hear(from, received.key, header)) ++dropped;
+  const bool of_dealer = received.from && dealers_.contains(from) && is_direct_frame(header);
+  if (former || of_dealer || !received.payload.empty() || !hear(from, received.key, header)) ++dropped;
 }
 
 // If the scheduler has several places, messages of one of them are accepted.
@@ -184,6 +207,8 @@ bool ZmqLink::State::hear(NodeId from, const std::string& key, std::span<const s
 }
 
 bool ZmqLink::State::hear_direct(NodeId from, std::span<const std::byte> frame) {
+  // With --exchange sockets a server does not answer. The scheduler lends nothing, so its members decide.
+  if (!trial_ && self_ != scheduler_node) return true;
   DirectLines::Bytes answer;
   if (!direct_.hear(from, frame, answer)) return false;
   const std::optional<Lane> lane = lane_to(from);

@@ -63,8 +63,11 @@ class ZmqLink::State {
   void wait(Time deadline);
   void drain_line(NodeId peer, std::size_t line);
   void drain_router();
+  void identify(const Received& received);
   bool drain_direct(NodeId peer, int most);
   void drain_all_direct();
+  [[nodiscard]] bool has_connection(NodeId peer) { return dealers_.contains(peer) || peers_.find(peer); }
+  void drop_direct_leftovers();
   void come_through_socket(NodeId peer);
   void watch_line(NodeId peer, std::size_t line);
   void watch_router();
@@ -84,6 +87,7 @@ class ZmqLink::State {
   bool hear_direct(NodeId from, std::span<const std::byte> frame);
   std::optional<Lane> lane_to(NodeId node);
   bool send_now(const Lane& lane, Frames frames);
+  bool send_through_socket(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);
   void send_batches();
   void nudge();

@@ -12,10 +12,28 @@ std::span<const std::byte> raw_bytes(const auto& value) { return std::as_bytes(s
 }  // namespace
 
 std::optional<DirectLines::Bytes> DirectLines::ask(NodeId peer) {
-  lines_.erase(peer);
-  if (lines_.size() >= most_lines) return std::nullopt;
-  lines_[peer].calls = true;
+  Line* line = make_line(peer);
+  if (line == nullptr) return std::nullopt;
+  line->calls = true;
   return encode_direct(DirectRequest{});
+}
+
+// Peers on other hosts ask and never connect: if there are too many lines, the oldest of these is replaced.
+// Returns null if all are connected.
+DirectLines::Line* DirectLines::make_line(NodeId peer) {
+  lines_.erase(peer);
+  if (lines_.size() >= most_lines) {
+    auto oldest = lines_.end();
+    for (auto line = lines_.begin(); line != lines_.end(); ++line) {
+      if (line->second.socket) continue;
+      if (oldest == lines_.end() || line->second.number < oldest->second.number) oldest = line;
+    }
+    if (oldest == lines_.end()) return nullptr;
+    lines_.erase(oldest);
+  }
+  Line& made = lines_[peer];
+  made.number = lines_made_++;
+  return &made;
 }
 
 bool DirectLines::hear(NodeId peer, std::span<const std::byte> frame, Bytes& to_send) {
@@ -31,26 +49,28 @@ bool DirectLines::hear(NodeId peer, std::span<const std::byte> frame, Bytes& to_
   const auto line = lines_.find(peer);
   if (line == lines_.end() || !line->second.calls || line->second.socket) return false;
   line->second.received = 1;  // the answer
-  connect(line->second, std::get<DirectAnswer>(*said));
+  if (!connect(line->second, std::get<DirectAnswer>(*said))) lines_.erase(line);
   return true;
 }
 
 // Both sides count from here: the frames after the request, and the answer and those after it.
 std::optional<DirectLines::Bytes> DirectLines::answer(NodeId peer) {
   lines_.erase(peer);
-  if (lines_.size() >= most_lines) return std::nullopt;
   if (!listener_) listener_ = DirectListener::make();
-  if (!listener_) return std::nullopt;
-  Line& line = lines_[peer];
-  line.ticket = draw_direct_name();
-  return encode_direct(DirectAnswer{listener_->name(), line.ticket});
+  const std::optional<DirectName> ticket = draw_direct_name();
+  if (!listener_ || !ticket) return std::nullopt;
+  Line* line = make_line(peer);
+  if (line == nullptr) return std::nullopt;
+  line->ticket = *ticket;
+  return encode_direct(DirectAnswer{listener_->name(), line->ticket});
 }
 
-void DirectLines::connect(Line& line, const DirectAnswer& answer) {
+bool DirectLines::connect(Line& line, const DirectAnswer& answer) {
   auto socket = DirectSocket::to(answer.place);
-  if (!socket || !socket->send(raw_bytes(answer.ticket))) return;
+  if (!socket || !socket->send(raw_bytes(answer.ticket))) return false;
   line.ticket = answer.ticket;
   line.socket = std::move(socket);
+  return true;
 }
 
 void DirectLines::sent(NodeId peer) {
@@ -112,13 +132,17 @@ std::vector<NodeId> DirectLines::readable(std::span<const pollfd> watched) {
   const auto unnamed = watched.subspan(watched_.size());
   for (std::size_t i = watched_unnamed_; i-- > 0;)
     if (unnamed[i].revents != 0) name_one(i);
-  if (unnamed.size() > watched_unnamed_ && unnamed.back().revents != 0) accept_all();
+  if (unnamed.size() > watched_unnamed_ && unnamed.back().revents != 0) accept_some();
   return peers;
 }
 
-void DirectLines::accept_all() {
-  while (auto socket = listener_->accept())
-    if (unnamed_.size() < most_unnamed) unnamed_.push_back(std::move(*socket));
+// Further connections are accepted in the next turn. One that sends no ticket keeps no other from its place.
+void DirectLines::accept_some() {
+  int most = most_accepted;
+  while (auto socket = listener_->accept(most)) {
+    if (unnamed_.size() >= most_unnamed) unnamed_.erase(unnamed_.begin());
+    unnamed_.push_back(std::move(*socket));
+  }
   if (listener_->failed()) listener_.reset();  // those that wait use ZeroMQ
 }
 

@@ -40,9 +40,10 @@ class DirectLines {
   static constexpr std::size_t longest = 32 << 10;
   static constexpr std::size_t most_lines = 256;   // peers; others are not asked, and get no answer
   static constexpr std::size_t most_unnamed = 64;  // accepted connections without a ticket yet
+  static constexpr int most_accepted = 16;         // connections in a turn
 
   // A new ZeroMQ connection to this peer: its request, to be sent as the first frame. Returns std::nullopt if
-  // there are too many.
+  // too many are connected. One that is not yet connected, or cannot be, gives its place to a new one.
   std::optional<Bytes> ask(NodeId peer);
   // Handles a frame of the peer for which is_direct_frame() is true. Returns false if it is malformed or was
   // not expected. The caller sends `answer` back if it is not empty.
@@ -71,9 +72,10 @@ class DirectLines {
 
  private:
   struct Line {
-    bool calls = false;   // this side asks
-    DirectName ticket{};  // of the listening side's answer
-    bool agreed = false;  // the ticket has arrived here
+    std::uint64_t number = 0;  // increases with each line
+    bool calls = false;        // this side asks
+    DirectName ticket{};       // of the listening side's answer
+    bool agreed = false;       // the ticket has arrived here
     std::uint64_t sent = 0, received = 0;
     std::optional<DirectSocket> socket{};
     Bytes packet{};        // memory for the last packet
@@ -81,13 +83,15 @@ class DirectLines {
     bool held = false;     // it must wait
   };
 
-  static void connect(Line& line, const DirectAnswer& answer);
+  static bool connect(Line& line, const DirectAnswer& answer);
   static bool read(Line& line);
+  Line* make_line(NodeId peer);
   std::optional<Bytes> answer(NodeId peer);
-  void accept_all();
+  void accept_some();
   void name_one(std::size_t index);
 
   std::map<NodeId, Line> lines_;
+  std::uint64_t lines_made_ = 0;
   std::optional<DirectListener> listener_;  // made for the first request
   std::vector<DirectSocket> unnamed_;       // accepted, before their first packet
   std::vector<NodeId> watched_;             // the lines that watch() added, in order

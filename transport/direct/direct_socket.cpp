@@ -38,9 +38,9 @@ bool is_own_user(int descriptor) {
 
 }  // namespace
 
-DirectName draw_direct_name() {
+std::optional<DirectName> draw_direct_name() {
   DirectName name{};
-  if (getrandom(name.data(), sizeof name, 0) != sizeof name) name = {};
+  if (getrandom(name.data(), sizeof name, 0) != sizeof name) return std::nullopt;
   return name;
 }
 
@@ -69,33 +69,42 @@ bool DirectSocket::send(std::span<const std::byte> first, std::span<const std::b
   return sendmsg(descriptor_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
+// If the other side closes the socket before it has read all packets, the kernel reports that once, ahead of
+// the packets that the other side had sent.
 std::optional<std::size_t> DirectSocket::receive(std::span<std::byte> buffer) {
-  const ssize_t size = recv(descriptor_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-  if (size > 0) return static_cast<std::size_t>(size);
-  ended_ = size == 0 || (errno != EAGAIN && errno != EINTR);
+  const auto read = [&] {
+    return recv(descriptor_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT | MSG_TRUNC);
+  };
+  ssize_t size = read();
+  if (size < 0 && errno == ECONNRESET) size = read();
+  if (size > 0 && static_cast<std::size_t>(size) <= buffer.size()) return static_cast<std::size_t>(size);
+  ended_ = size >= 0 || (errno != EAGAIN && errno != EINTR);
   return std::nullopt;
 }
 
 std::optional<DirectListener> DirectListener::make() {
   Descriptor descriptor(socket(AF_UNIX, direct_kind, 0));
-  const DirectName name = draw_direct_name();
-  const Address address = address_of(name);
-  if (!descriptor.there() ||
-      bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address.at), address.size) != 0 ||
+  const std::optional<DirectName> name = draw_direct_name();
+  if (!descriptor.there() || !name) return std::nullopt;
+  const Address address = address_of(*name);
+  if (bind(descriptor.get(), reinterpret_cast<const sockaddr*>(&address.at), address.size) != 0 ||
       listen(descriptor.get(), most_not_accepted) != 0)
     return std::nullopt;
-  return DirectListener(std::move(descriptor), name);
+  return DirectListener(std::move(descriptor), *name);
 }
 
-std::optional<DirectSocket> DirectListener::accept() {
-  for (;;) {
+std::optional<DirectSocket> DirectListener::accept(int& most) {
+  while (most > 0 && !failed()) {
     Descriptor descriptor(accept4(descriptor_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!descriptor.there()) {
       failed_ = errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
       return std::nullopt;
     }
+    --most;
     if (auto socket = DirectSocket::accepted(std::move(descriptor))) return socket;
+    ++foreign_;
   }
+  return std::nullopt;
 }
 
 }  // namespace steelyard

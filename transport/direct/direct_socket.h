@@ -20,9 +20,9 @@
 
 namespace steelyard {
 
-// Drawn at random.
 using DirectName = std::array<std::uint64_t, 2>;
-DirectName draw_direct_name();
+// Drawn at random. Returns std::nullopt if the system has no random numbers.
+std::optional<DirectName> draw_direct_name();
 
 class DirectSocket {
  public:
@@ -34,11 +34,11 @@ class DirectSocket {
   // Sends one packet with these bytes in this order. Never blocks: false if the other side has not read
   // enough, or has closed the socket. It is then unchanged.
   bool send(std::span<const std::byte> first, std::span<const std::byte> second = {});
-  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. The
-  // rest of a longer packet is lost.
+  // Reads the next packet into `buffer` and returns its size. Returns std::nullopt if no packet waits. A
+  // packet that is longer than `buffer` ends the connection.
   std::optional<std::size_t> receive(std::span<std::byte> buffer);
 
-  // The other side has closed it, and all of its packets have been read.
+  // The other side has closed it, and all of its packets have been read; or a packet was too long.
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
@@ -51,15 +51,18 @@ class DirectSocket {
 
 class DirectListener {
  public:
-  // Returns std::nullopt if the system has no descriptor left.
+  // Other users can find its name and connect repeatedly. After this number of connections failed() is true.
+  static constexpr int most_foreign = 64;
+  // Returns std::nullopt if the system has no descriptor or no random numbers left.
   static std::optional<DirectListener> make();
 
   [[nodiscard]] const DirectName& name() const { return name_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-  // The next connection. Does not block; other users' are closed.
-  std::optional<DirectSocket> accept();
-  // The system has no descriptor left for a connection that waits.
-  [[nodiscard]] bool failed() const { return failed_; }
+  // The next connection of this user. Does not block. Closes those of other users before it. Takes at most
+  // `most` connections of any user, and subtracts them.
+  std::optional<DirectSocket> accept(int& most);
+  // The system has no descriptor left for a connection that waits, or other users connected too often.
+  [[nodiscard]] bool failed() const { return failed_ || foreign_ >= most_foreign; }
 
  private:
   DirectListener(Descriptor descriptor, const DirectName& name)
@@ -68,6 +71,7 @@ class DirectListener {
   Descriptor descriptor_;
   DirectName name_;
   bool failed_ = false;
+  int foreign_ = 0;
 };
 
 }  // namespace steelyard

@@ -183,7 +183,7 @@ TEST(DirectLines, WithoutADirectWayNothingChanges) {
   EXPECT_EQ(listener.queue.size(), 1U);
   (void)caller.lines.ask(shard);
   Bytes none;
-  const Bytes elsewhere = encode_direct(DirectAnswer{draw_direct_name(), draw_direct_name()});
+  const Bytes elsewhere = encode_direct(DirectAnswer{*draw_direct_name(), *draw_direct_name()});
   EXPECT_TRUE(caller.lines.hear(shard, elsewhere, none)) << "valid, but no process listens there";
   EXPECT_FALSE(caller.lines.connected(shard));
   caller.send(listener, "still through ZeroMQ");
@@ -211,12 +211,57 @@ TEST(DirectLines, ATicketIsNeededAndFitsOnce) {
   ASSERT_TRUE(stranger);
   const DirectName wrong{its.ticket[0] + 1, its.ticket[1]};
   EXPECT_TRUE(stranger->send(std::as_bytes(std::span(wrong))));
+  auto longer = DirectSocket::to(its.place);
+  ASSERT_TRUE(longer);
+  EXPECT_TRUE(longer->send(std::as_bytes(std::span(its.ticket)), bytes("more")));
   two.listener.wait();
   two.listener.wait();
   EXPECT_FALSE(two.listener.lines.connected({Role::worker, 8}));
   std::array<std::byte, 8> buffer{};
-  EXPECT_FALSE(stranger->receive(buffer));
-  EXPECT_TRUE(stranger->ended());
+  for (auto* socket : {&stranger, &longer}) {
+    EXPECT_FALSE((*socket)->receive(buffer));
+    EXPECT_TRUE((*socket)->ended());
+  }
+}
+
+DirectAnswer answer_to(DirectLines& lines, NodeId peer) {
+  Bytes answer;
+  EXPECT_TRUE(lines.hear(peer, encode_direct(DirectRequest{}), answer));
+  lines.sent(peer);
+  const auto decoded = decode_direct(answer);
+  return std::get<DirectAnswer>(std::get<DirectFrame>(decoded));
+}
+
+std::size_t number_watched(DirectLines& lines) {
+  std::vector<pollfd> watched;
+  lines.watch(watched);
+  return watched.size();
+}
+
+// A process that connects in a loop must not block the link's thread.
+TEST(DirectLines, ATurnAcceptsFewConnections) {
+  Side listener{worker};
+  const DirectAnswer its = answer_to(listener.lines, worker);
+  std::vector<std::optional<DirectSocket>> strangers;
+  for (int i = 0; i < DirectLines::most_accepted + 1; ++i) strangers.push_back(DirectSocket::to(its.place));
+  const std::size_t before = number_watched(listener.lines);
+  listener.wait();
+  EXPECT_EQ(number_watched(listener.lines), before + DirectLines::most_accepted);
+  listener.wait();
+  EXPECT_EQ(number_watched(listener.lines), before + DirectLines::most_accepted + 1);
+}
+
+TEST(DirectLines, ConnectionsWithoutATicketKeepNoPlace) {
+  Side listener{worker}, caller{shard};
+  const DirectAnswer its = answer_to(listener.lines, worker);
+  std::vector<std::optional<DirectSocket>> strangers;
+  for (std::size_t i = 0; i < DirectLines::most_unnamed; ++i)
+    strangers.push_back(DirectSocket::to(its.place));
+  (void)caller.lines.ask(shard);
+  Bytes none;
+  EXPECT_TRUE(caller.lines.hear(shard, encode_direct(its), none));
+  for (std::size_t i = 0; i < DirectLines::most_unnamed; ++i) listener.wait();
+  EXPECT_TRUE(listener.lines.connected(worker));
 }
 
 TEST(DirectLines, AnEndIsNoticedAndFramesGoThroughZeroMqAgain) {
@@ -248,14 +293,60 @@ TEST(DirectLines, ANewConnectionReplacesTheFormerOne) {
   EXPECT_EQ(two.listener.got, std::vector<std::string>{"of the new one"});
 }
 
+// The last word of a process that ends before it has read all packets.
+TEST(DirectLines, AnEndWithUnreadPacketsLosesNothing) {
+  Two two;
+  two.name();
+  two.listener.send(two.caller, "never read");
+  two.caller.send(two.listener, "last");
+  two.caller.lines.forget(shard);
+  two.listener.read_direct();
+  two.listener.lines.drop_ended();
+  EXPECT_EQ(two.listener.got, std::vector<std::string>{"last"});
+}
+
 TEST(DirectLines, TheNumberOfLinesIsLimited) {
   DirectLines lines;
-  for (std::uint64_t i = 0; i < DirectLines::most_lines; ++i) EXPECT_TRUE(lines.ask({Role::shard, i}));
+  std::vector<DirectSocket> peers;
+  const auto number_connected = [&] {
+    std::size_t number = 0;
+    for (std::uint64_t i = 0; i < DirectLines::most_lines; ++i) number += lines.connected({Role::worker, i});
+    return number;
+  };
+  for (std::uint64_t i = 0; i < DirectLines::most_lines; ++i) {
+    const DirectAnswer its = answer_to(lines, {Role::worker, i});
+    auto socket = DirectSocket::to(its.place);
+    ASSERT_TRUE(socket && socket->send(std::as_bytes(std::span(its.ticket))));
+    peers.push_back(std::move(*socket));
+    for (int turn = 0; turn < 2; ++turn) {
+      std::vector<pollfd> watched;
+      lines.watch(watched);
+      poll(watched.data(), watched.size(), 0);
+      (void)lines.readable(watched);
+    }
+  }
+  EXPECT_EQ(number_connected(), DirectLines::most_lines);
   EXPECT_FALSE(lines.ask({Role::shard, 1'000'000}));
-  EXPECT_TRUE(lines.ask({Role::shard, 3})) << "a new connection to a known peer";
   Bytes answer;
-  EXPECT_TRUE(lines.hear({Role::worker, 1}, encode_direct(DirectRequest{}), answer));
+  EXPECT_TRUE(lines.hear({Role::worker, 1'000'000}, encode_direct(DirectRequest{}), answer));
   EXPECT_TRUE(answer.empty());
+  EXPECT_EQ(number_connected(), DirectLines::most_lines);
+  EXPECT_TRUE(lines.ask({Role::worker, 3})) << "a new connection to a known peer";
+}
+
+// Peers on other hosts ask, and never connect.
+TEST(DirectLines, PeersThatNeverConnectKeepNoPlace) {
+  Two two;
+  two.name();
+  for (std::uint64_t i = 0; i < 2 * DirectLines::most_lines; ++i)
+    (void)answer_to(two.listener.lines, {Role::worker, 1000 + i});
+  EXPECT_TRUE(two.listener.lines.connected(worker));
+  const DirectAnswer its = answer_to(two.listener.lines, {Role::worker, 8});
+  auto socket = DirectSocket::to(its.place);
+  ASSERT_TRUE(socket && socket->send(std::as_bytes(std::span(its.ticket))));
+  two.listener.wait();
+  two.listener.wait();
+  EXPECT_TRUE(two.listener.lines.connected({Role::worker, 8}));
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <functional>
 #include <set>
+#include <vector>
 
 #include "core/buffer.h"
 #include "core/random.h"
@@ -132,6 +134,119 @@ TEST_F(DirectLink, WithoutSharedMemoryMessagesGoThroughZeroMq) {
   ASSERT_TRUE(caller.receive(soon()));
   EXPECT_FALSE(caller.is_direct(shard));
   EXPECT_FALSE(listener.is_direct(worker));
+}
+
+TEST_F(DirectLink, AServerWithoutSharedMemoryAnswersNoRequest) {
+  ZmqContext context;
+  ZmqLink listener(context, shard), caller(context, worker, Memory::shared);
+  caller.connect(shard, listener.listen(endpoint_));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    caller.send(numbered_pull(i));
+    ASSERT_EQ(number_of(*listener.receive(soon())), i);
+    listener.send(numbered_answer(i));
+    ASSERT_EQ(number_of(*caller.receive(soon())), i);
+  }
+  EXPECT_FALSE(caller.is_direct(shard));
+  EXPECT_FALSE(listener.is_direct(worker));
+}
+
+// A grant goes to all places of the scheduler, so through ZeroMQ.
+TEST_F(DirectLink, AGrantKeepsItsPlaceInTheOrder) {
+  ZmqContext context;
+  ZmqLink listener(context, scheduler_node), caller(context, shard, Memory::shared);
+  caller.connect(scheduler_node, listener.listen(endpoint_));
+  ASSERT_TRUE(become_direct(caller, shard, listener, scheduler_node));
+  caller.send({shard, scheduler_node, Message(std::in_place_type<ToScheduler>, LeaderGrant{1, true})});
+  caller.send({shard, scheduler_node, Message(std::in_place_type<ToScheduler>, ShardBeat{})});
+  const auto first = listener.receive(soon()), second = listener.receive(soon());
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(std::holds_alternative<LeaderGrant>(std::get<ToScheduler>(first->message)));
+  EXPECT_TRUE(std::holds_alternative<ShardBeat>(std::get<ToScheduler>(second->message)));
+}
+
+// It ends before it has read what it was sent.
+TEST_F(DirectLink, AKilledProcessWithUnreadMessagesIsLostAfterItsLastMessage) {
+  const pid_t child = start([](ZmqLink& link) {
+    link.send(numbered_pull(0));
+    (void)link.receive(Time{});  // sends it
+    raise(SIGSTOP);
+    for (std::uint64_t i = 1; i < 100; ++i) link.send(numbered_pull(i));
+    link.send(push(100, Memory::own));  // sends the batch before it
+    kill(getpid(), SIGKILL);
+  });
+  ZmqContext context;
+  ZmqLink listener(context, shard, Memory::shared);
+  listener.listen(endpoint_);
+  ASSERT_TRUE(next(listener));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  (void)listener.receive(Time{});
+  ASSERT_TRUE(listener.is_direct(worker));
+  for (std::uint64_t i = 0; i < 10; ++i) listener.send(numbered_answer(i));
+  (void)listener.receive(Time{});  // sends them
+  kill(child, SIGCONT);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  children_.erase(child);
+  for (std::uint64_t i = 1; i < 100; ++i) {
+    const auto in = next(listener);
+    ASSERT_TRUE(in) << i;
+    EXPECT_EQ(number_of(*in), i);
+  }
+}
+
+TEST_F(DirectLink, ACallerThatConnectsAgainKeepsOrderAndIsDirectAgain) {
+  ZmqContext context;
+  ZmqLink listener(context, shard, Memory::shared), caller(context, worker, Memory::shared);
+  const std::string place = listener.listen(endpoint_);
+  std::vector<std::uint64_t> got;
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    caller.connect(shard, place);
+    const Time deadline = soon();
+    while ((!caller.is_direct(shard) || !listener.is_direct(worker)) && steady_now() < deadline) {
+      (void)caller.receive(steady_now() + milliseconds(2));
+      while (const auto in = listener.receive(steady_now() + milliseconds(2)))
+        if (const auto number = number_of(*in)) got.push_back(*number);
+    }
+    ASSERT_TRUE(caller.is_direct(shard) && listener.is_direct(worker));
+    caller.send(numbered_pull(10 * round));
+    (void)caller.receive(Time{});              // sends it
+    const auto in = listener.receive(soon());  // and all that was sent through ZeroMQ before
+    ASSERT_TRUE(in && number_of(*in) == 10 * round);
+    got.push_back(10 * round);
+    for (std::uint64_t i = 1; i < 10; ++i) caller.send(numbered_pull(10 * round + i));
+    (void)caller.receive(Time{});  // sends them
+    caller.disconnect(shard);
+  }
+  for (const Time deadline = soon(); got.size() < 50 && steady_now() < deadline;)
+    if (const auto in = listener.receive(steady_now() + milliseconds(2)))
+      if (const auto number = number_of(*in)) got.push_back(*number);
+  ASSERT_EQ(got.size(), 50U);
+  EXPECT_TRUE(std::ranges::is_sorted(got));
+}
+
+// The loss of a server that is stopped is not reported, but its connections have ended.
+TEST_F(DirectLink, AStoppedServerKeepsNoDirectConnection) {
+  const pid_t child = fork();
+  if (child == 0) {
+    ZmqContext context;
+    ZmqLink link(context, shard, Memory::shared);
+    link.connect(scheduler_node, endpoint_);
+    while (!link.is_direct(scheduler_node)) (void)link.receive(steady_now() + milliseconds(2));
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  children_.insert(child);
+  ZmqContext context;
+  ZmqLink listener(context, scheduler_node);
+  listener.listen(endpoint_);
+  const auto receive_until_direct_is = [&](bool direct) {
+    for (const Time deadline = soon(); listener.is_direct(shard) != direct && steady_now() < deadline;)
+      if (const auto in = listener.receive(steady_now() + milliseconds(20))) return false;
+    return listener.is_direct(shard) == direct;
+  };
+  ASSERT_TRUE(receive_until_direct_is(true));
+  EXPECT_TRUE(receive_until_direct_is(false)) << "and no Disconnected";
 }
 
 TEST_F(DirectLink, AKilledProcessIsLostAfterItsLastMessage) {

@@ -28,11 +28,16 @@ std::string next(DirectSocket& socket, std::size_t most = 100) {
   }
 }
 
+std::optional<DirectSocket> accept_next(DirectListener& listener) {
+  int one = 1;
+  return listener.accept(one);
+}
+
 struct Pair {
   Pair() {
     auto listener = DirectListener::make();
     auto its = DirectSocket::to(listener->name());
-    auto own = listener->accept();
+    auto own = accept_next(*listener);
     if (!its || !own) throw std::runtime_error("no direct connection");
     caller.emplace(std::move(*its));
     listening.emplace(std::move(*own));
@@ -76,7 +81,7 @@ TEST(DirectSocket, PacketsOfAProcessThatWasKilledCanStillBeRead) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
-  auto socket = listener->accept();
+  auto socket = accept_next(*listener);
   ASSERT_TRUE(socket);
   EXPECT_EQ(next(*socket), "last words");
   EXPECT_FALSE(socket->ended());
@@ -85,8 +90,33 @@ TEST(DirectSocket, PacketsOfAProcessThatWasKilledCanStillBeRead) {
   EXPECT_FALSE(socket->send(bytes("late"))) << "and no signal";
 }
 
+// The kernel reports packets that the other side has not read before those that it has sent.
+TEST(DirectSocket, AnEndWithUnreadPacketsLosesNothing) {
+  Pair pair;
+  EXPECT_TRUE(pair.listening->send(bytes("never read")));
+  EXPECT_TRUE(pair.caller->send(bytes("last words")));
+  EXPECT_TRUE(pair.caller->send(bytes("and more")));
+  pair.caller.reset();
+  EXPECT_EQ(next(*pair.listening), "last words");
+  EXPECT_FALSE(pair.listening->ended());
+  EXPECT_EQ(next(*pair.listening), "and more");
+  EXPECT_FALSE(pair.listening->ended());
+  EXPECT_EQ(next(*pair.listening), "");
+  EXPECT_TRUE(pair.listening->ended());
+}
+
+TEST(DirectSocket, APacketThatIsTooLongEndsTheConnection) {
+  Pair pair;
+  EXPECT_TRUE(pair.caller->send(bytes("12345")));
+  EXPECT_TRUE(pair.caller->send(bytes("123456")));
+  EXPECT_EQ(next(*pair.listening, 5), "12345");
+  EXPECT_FALSE(pair.listening->ended());
+  EXPECT_EQ(next(*pair.listening, 5), "");
+  EXPECT_TRUE(pair.listening->ended());
+}
+
 TEST(DirectSocket, ConnectingFailsWithoutAListener) {
-  EXPECT_FALSE(DirectSocket::to(draw_direct_name()));
+  EXPECT_FALSE(DirectSocket::to(*draw_direct_name()));
   DirectName former{};
   {
     const auto listener = DirectListener::make();
@@ -108,7 +138,32 @@ TEST(DirectSocket, OtherUsersAreRefused) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_FALSE(listener->accept());
+  EXPECT_FALSE(accept_next(*listener));
+}
+
+// They can read its name in /proc/net/unix.
+TEST(DirectSocket, AListenerFailsAfterManyOfOtherUsers) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root to become another user";
+  auto listener = DirectListener::make();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (setresuid(65534, 65534, 65534) != 0) _exit(2);
+    for (int i = 0; i < DirectListener::most_foreign; ++i) (void)DirectSocket::to(listener->name());
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  auto own = DirectSocket::to(listener->name());
+  ASSERT_TRUE(own);
+  int most = DirectListener::most_foreign - 1;
+  EXPECT_FALSE(listener->accept(most));
+  EXPECT_EQ(most, 0) << "closed connections count, too";
+  EXPECT_FALSE(listener->failed());
+  most = 10;
+  EXPECT_FALSE(listener->accept(most)) << "it fails before it accepts its own user's";
+  EXPECT_TRUE(listener->failed());
 }
 
 }  // namespace

@@ -318,6 +318,22 @@ TEST_F(KeyedLink, ABlockedRefusalDoesNotDelayTheList) {
   release.set_value();
 }
 
+TEST_F(KeyedLink, ARevokedWorkersDirectConnectionEnds) {
+  const auto context = keys_.context(KeyRole::worker);
+  ZmqLink link(*context, ada, Memory::shared);
+  link.connect(scheduler_node, endpoint_);
+  for (const Time end = soon(); !(link.is_direct(scheduler_node) && listener_->is_direct(ada));) {
+    ASSERT_LT(steady_now(), end);
+    (void)link.receive(steady_now() + milliseconds(2));
+    (void)listener_->receive(steady_now() + milliseconds(2));
+  }
+  write_allowed(directory_, without(KeyRole::worker));
+  EXPECT_EQ(next<Disconnected>(), ada);
+  EXPECT_FALSE(listener_->is_direct(ada));
+  link.send({ada, scheduler_node, Message(std::in_place_type<ToScheduler>, Ready{})});
+  EXPECT_FALSE(next<Ready>(steady_now() + milliseconds(300)));
+}
+
 // Silent connections, and connections that send garbage.
 TEST_F(KeyedLink, UselessConnectionsDoNotBlockOthers) {
   std::vector<int> raw;

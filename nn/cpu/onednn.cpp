@@ -143,6 +143,11 @@ Products::Products(Precision precision)
 Products::~Products() = default;
 
 void Products::multiply(Extent extent, Operand a, Operand b, bool add, float* c, std::uint64_t stride) {
+  if (extent.rows == 0 || extent.columns == 0) return;
+  if (extent.depth == 0) {  // oneDNN would leave C as it was, or divide by 0
+    for (std::uint64_t r = 0; r < extent.rows && !add; ++r) std::fill_n(c + r * stride, extent.columns, 0.0F);
+    return;
+  }
   if (bf16_) return bf16_->multiply(extent, a, b, add, c, stride);
   multiply_floats(extent, a, b, add, c, stride);
 }

@@ -51,37 +51,24 @@ class StoredTokenLinear final : public Op {
     if (pass.renewed) {
       for (Form& form : forms_) form.current = false;
     }
-    Product& product = made(Use::forward, rows, false);
-    Arguments arguments = arguments_of(product, call.inputs[0], call.output);
-    arguments.emplace_back(DNNL_ARG_WEIGHTS, arranged(Use::forward, product, call.parameters[0]));
-    if (bias_) arguments.emplace_back(DNNL_ARG_BIAS, view(bias_desc(), call.parameters[1]));
-    product.run.execute(stream_, {arguments.begin(), arguments.end()});
-    stream_.wait();
+    if (rows > 0) multiply(rows, call);
     std::fill_n(stored<Bf16Bits>(call.output) + rows * outputs_, (all - rows) * outputs_, Bf16Bits{});
   }
 
   void backward(const Pass& pass, const Backward& call) override {
     const std::uint64_t rows = pass.batch.count * tokens_, all = pass.size() * tokens_;
-    Product& weights = made(Use::weights, rows, call.add);
-    Arguments arguments = arguments_of(weights, call.d_output, call.d_parameters[0]);
-    arguments.emplace_back(DNNL_ARG_WEIGHTS, view(weights.desc.weights_desc(), call.inputs[0]));
-    weights.run.execute(stream_, {arguments.begin(), arguments.end()});
-    if (rows == 0 && !call.add)  // oneDNN leaves the result as it was if there is nothing to sum
+    const InputGradient d_input = call.d_inputs[0];
+    if (rows > 0) {
+      multiply(rows, call);
+    } else if (!call.add) {
       std::fill_n(call.d_parameters[0], std::uint64_t{outputs_} * inputs_, 0.0F);
+    }
     if (bias_) {
       storage_kernels().sum_rows(rows, outputs_, stored<Bf16Bits>(call.d_output), call.add,
                                  call.d_parameters[1]);
     }
-    const InputGradient d_input = call.d_inputs[0];
-    if (d_input.to != nullptr) {
-      Product& data = made(Use::data, rows, d_input.add);
-      arguments = arguments_of(data, call.d_output, d_input.to);
-      arguments.emplace_back(DNNL_ARG_WEIGHTS, arranged(Use::data, data, call.parameters[0]));
-      data.run.execute(stream_, {arguments.begin(), arguments.end()});
-      if (!d_input.add)
-        std::fill_n(stored<Bf16Bits>(d_input.to) + rows * inputs_, (all - rows) * inputs_, Bf16Bits{});
-    }
-    stream_.wait();
+    if (d_input.to != nullptr && !d_input.add)
+      std::fill_n(stored<Bf16Bits>(d_input.to) + rows * inputs_, (all - rows) * inputs_, Bf16Bits{});
   }
 
   [[nodiscard]] Traits traits() const override { return {.adds = true}; }
@@ -93,6 +80,30 @@ class StoredTokenLinear final : public Op {
   [[nodiscard]] std::string implementation() const override { return "onednn matmul bf16"; }
 
  private:
+  // oneDNN makes no product without rows.
+  void multiply(std::uint64_t rows, const Forward& call) {
+    Product& product = made(Use::forward, rows, false);
+    Arguments arguments = arguments_of(product, call.inputs[0], call.output);
+    arguments.emplace_back(DNNL_ARG_WEIGHTS, arranged(Use::forward, product, call.parameters[0]));
+    if (bias_) arguments.emplace_back(DNNL_ARG_BIAS, view(bias_desc(), call.parameters[1]));
+    product.run.execute(stream_, {arguments.begin(), arguments.end()});
+    stream_.wait();
+  }
+  void multiply(std::uint64_t rows, const Backward& call) {
+    Product& weights = made(Use::weights, rows, call.add);
+    Arguments arguments = arguments_of(weights, call.d_output, call.d_parameters[0]);
+    arguments.emplace_back(DNNL_ARG_WEIGHTS, view(weights.desc.weights_desc(), call.inputs[0]));
+    weights.run.execute(stream_, {arguments.begin(), arguments.end()});
+    const InputGradient d_input = call.d_inputs[0];
+    if (d_input.to != nullptr) {
+      Product& data = made(Use::data, rows, d_input.add);
+      arguments = arguments_of(data, call.d_output, d_input.to);
+      arguments.emplace_back(DNNL_ARG_WEIGHTS, arranged(Use::data, data, call.parameters[0]));
+      data.run.execute(stream_, {arguments.begin(), arguments.end()});
+    }
+    stream_.wait();
+  }
+
   using Arguments = std::vector<std::pair<int, Memory>>;
 
   // y = x w^T, dw = dy^T x, and dx = dy w.

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "nn/cuda_devices.h"
 #include "nn/models.h"
+#include "tests/support/distance.h"
 #include "tests/support/test_cluster.h"
 #include "worker/data/data_sets.h"
 
@@ -49,16 +49,6 @@ Job job_for(const Case& c) {
   job.heartbeat = 0.1;
   job.heartbeat_timeout = 60;
   return job;
-}
-
-// The distance relative to the norm of all tensors together.
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double{a[i]} - double{b[i]}, 2);
-    length += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(difference / length);
 }
 
 TEST_P(DeviceCluster, EqualsACpuCluster) {

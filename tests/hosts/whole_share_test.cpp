@@ -2,8 +2,7 @@
 // of these shares as one micro-batch.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
+#include "tests/support/distance.h"
 #include "tests/support/test_cluster.h"
 #include "worker/data/data_sets.h"
 
@@ -30,15 +29,6 @@ Job job_of(const std::string& speeds) {
   job.policy = "static";
   job.policy_options = {{"speeds", speeds}};
   return job;
-}
-
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double{a[i]} - double{b[i]}, 2);
-    length += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(difference / length);
 }
 
 TEST(WholeShare, TrainsAsOneLoopOverTheShares) {

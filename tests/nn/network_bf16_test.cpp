@@ -6,6 +6,7 @@
 #include "nn/models.h"
 #include "nn/network.h"
 #include "tests/nn/network_models.h"
+#include "tests/support/distance.h"
 
 namespace steelyard::nn::network_bf16_test {
 namespace {
@@ -16,16 +17,6 @@ std::vector<float> gradient_of(const Model& model, const Data& data, std::uint32
   std::vector<float> gradient(model.parameters());
   Network(model).train(initial(model), data.batch(0, size, size - size / 4), gradient, false, nullptr);
   return gradient;
-}
-
-// |a - b| as a share of |b|
-double distance(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(double{a[i]} - double{b[i]}, 2);
-    length += std::pow(double{b[i]}, 2);
-  }
-  return std::sqrt(difference / length);
 }
 
 class NetworkInBf16 : public testing::Test {
@@ -41,7 +32,7 @@ TEST_F(NetworkInBf16, GradientsAreNearThoseOfFloat32) {
   for (const auto& [name, model] : models()) {
     SCOPED_TRACE(name);
     const Data data(model, 8, 5);
-    EXPECT_LT(distance(gradient_of(halved(model), data, 8), gradient_of(model, data, 8)), 0.12);
+    EXPECT_LT(test::distance(gradient_of(halved(model), data, 8), gradient_of(model, data, 8)), 0.12);
   }
 }
 
@@ -71,7 +62,7 @@ TEST_F(NetworkInBf16, ASharedLinearLayerHasTheGradientOfFloat32) {
   x.linear("a", 512);
   model.compute_at_once(32);
   const Data data(model, 32, 5);
-  EXPECT_LT(distance(gradient_of(halved(model), data, 32), gradient_of(model, data, 32)), 0.05);
+  EXPECT_LT(test::distance(gradient_of(halved(model), data, 32), gradient_of(model, data, 32)), 0.05);
 }
 
 TEST_F(NetworkInBf16, AMicroBatchOfPaddingHasNoGradient) {

@@ -33,17 +33,17 @@ std::uint64_t TurnedProduct::scratch() const { return rows_at_once * (left_row_ 
 
 void TurnedProduct::multiply(onednn::Products& products, std::uint64_t rows, const float* a, const float* b,
                              bool add, float* c, float* copies) const {
-  // oneDNN leaves the result as it was if there is nothing to sum.
-  if (rows == 0 && !add) std::fill_n(c, left_ * right_, 0.0F);
   const std::uint64_t step = scratch() == 0 ? rows : rows_at_once;
-  for (std::uint64_t first = 0; first < rows; first += step) {
+  std::uint64_t first = 0;
+  do {  // once without rows, too: c is zero then
     const std::uint64_t count = std::min(step, rows - first);
     onednn::Operand left = operand(a + first * left_, left_, count, left_row_, copies);
     left.turn = onednn::Turn::yes;
     const onednn::Operand right =
         operand(b + first * right_, right_, count, right_row_, copies + rows_at_once * left_row_);
     products.multiply({left_, right_, count}, left, right, add || first > 0, c, right_);
-  }
+    first += count;
+  } while (first < rows);
 }
 
 }  // namespace steelyard::nn::cpu

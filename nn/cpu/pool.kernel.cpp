@@ -104,6 +104,17 @@ template <class Body>
   keep ? store_some(to, count, value, end) : store_ahead(to, count, value, end);
 }
 
+// The sum of a range of pixels, whose rows are `row` floats apart.
+template <class Down, class Across>
+[[gnu::always_inline]] inline Vector sum_of(const float* from, Down down, Across across, Index row,
+                                            Index channels, Index count, const float* end) {
+  Vector sum = {};
+  for (Index r = 0; r < down; ++r) {
+    for (Index q = 0; q < across; ++q) sum += part(from + r * row + q * channels, count, end);
+  }
+  return sum;
+}
+
 template <bool remember>
 void max_forward_of(const PoolWindows& p, const float* input, float* output, PlaceInWindow* places) {
   const Index size = p.size, channels = p.channels, row = p.width * channels;
@@ -177,12 +188,7 @@ void average_forward(const PoolWindows& p, const float* input, float* output) {
     const Index corner = first + rows.begin * row + columns.begin * channels;
     with_lengths(rows, columns, [=](auto down, auto across) {
       each_vector(channels, [=](Index c, Index count) {
-        Vector sum = {};
-        for (Index r = 0; r < down; ++r) {
-          for (Index q = 0; q < across; ++q) {
-            sum += part(input + corner + r * row + q * channels + c, count, end);
-          }
-        }
+        const Vector sum = sum_of(input + corner + c, down, across, row, channels, count, end);
         put(output + out + c, count, sum * share, false, out_end);
       });
     });
@@ -198,13 +204,7 @@ void average_backward(const PoolWindows& p, const float* d_output, bool add, flo
     const Index first = sample + rows.begin * row + columns.begin * channels;
     with_lengths(rows, columns, [=](auto down, auto across) {
       each_vector(channels, [=](Index c, Index count) {
-        Vector sum = {};
-        for (Index r = 0; r < down; ++r) {
-          for (Index q = 0; q < across; ++q) {
-            sum += part(d_output + first + r * row + q * channels + c, count, end);
-          }
-        }
-        sum *= share;
+        Vector sum = share * sum_of(d_output + first + c, down, across, row, channels, count, end);
         if (add) sum += part(d_input + in + c, count, d_end);
         put(d_input + in + c, count, sum, add, d_end);
       });

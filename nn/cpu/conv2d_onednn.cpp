@@ -172,8 +172,7 @@ class OnednnConv2d final : public Op {
     const memory::dims strides{options_.stride, options_.stride};
     const memory::dims padding{options_.padding.rows, options_.padding.columns};
     const auto algorithm = dnnl::algorithm::convolution_direct;
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const onednn::Attributes attributes = onednn::attributes_of(false);
     const auto forward =
         onednn::described<Forwards>(engine_, attributes, dnnl::prop_kind::forward_training, algorithm, source,
                                     weights, biases, result, strides, padding, padding);

@@ -59,7 +59,7 @@ class Products::Bf16 {
   }
 
   [[nodiscard]] std::uint64_t bytes() const {
-    return (a_.size() + b_.size() + weights_.size()) * sizeof(std::uint16_t) + scratch_.size() * sizeof(Line);
+    return (a_.size() + b_.size() + weights_.size()) * sizeof(std::uint16_t) + scratch_.bytes();
   }
 
   void renew() { current_ = false; }
@@ -68,9 +68,6 @@ class Products::Bf16 {
   using Form = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, Turn, std::uint64_t, bool, Turn,
                           std::uint64_t, bool, bool, std::uint64_t>;
   using Halves = std::vector<std::uint16_t>;
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
   struct Factor {
     memory::desc floats, halves;  // the same order, without gaps
     dnnl::reorder convert;
@@ -98,20 +95,14 @@ class Products::Bf16 {
                  second = factor(extent.depth, extent.columns, b);
     const memory::desc product({size(extent.rows), size(extent.columns)}, memory::data_type::f32,
                                memory::dims{size(stride), 1});
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (add) {
-      dnnl::post_ops sum;
-      sum.append_sum(1.0F);
-      attributes.set_post_ops(sum);
-    }
-    const auto desc = described<dnnl::matmul>(engine_, attributes, first.halves, second.halves, product);
+    const auto desc =
+        described<dnnl::matmul>(engine_, attributes_of(add), first.halves, second.halves, product);
     const auto grow = [](auto& room, std::uint64_t wanted) { room.resize(std::max(room.size(), wanted)); };
     if (!a.weights) grow(a_, extent.rows * extent.depth);
     if (!b.weights) grow(b_, extent.depth * extent.columns);
     if (a.weights) grow(weights_, extent.rows * extent.depth);
     if (b.weights) grow(weights_, extent.depth * extent.columns);
-    grow(scratch_, (desc.scratchpad_desc().get_size() + sizeof(Line) - 1) / sizeof(Line));
+    scratch_.grow(desc.scratchpad_desc().get_size());
     return {first, second, desc, dnnl::matmul(desc)};
   }
 
@@ -133,8 +124,8 @@ class Products::Bf16 {
   dnnl::stream stream_{engine_};
   std::map<Form, Made> made_;
   Halves a_, b_, weights_;
-  bool current_ = false;       // the weights are converted
-  std::vector<Line> scratch_;  // oneDNN aligns its parts relative to an aligned begin
+  bool current_ = false;  // the weights are converted
+  Lines scratch_;
 };
 
 Products::Products(Precision precision)

@@ -21,23 +21,6 @@ namespace {
 using Memory = dnnl::memory;
 using Type = Memory::data_type;
 
-// Memory that is aligned as oneDNN expects it.
-class Lines {
- public:
-  void* grow(std::uint64_t bytes) {
-    lines_.resize(std::max<std::uint64_t>(lines_.size(), (bytes + sizeof(Line) - 1) / sizeof(Line)));
-    return lines_.data();
-  }
-  [[nodiscard]] void* data() { return lines_.data(); }
-  [[nodiscard]] std::uint64_t bytes() const { return lines_.size() * sizeof(Line); }
-
- private:
-  struct alignas(64) Line {
-    std::byte bytes[64];
-  };
-  std::vector<Line> lines_;
-};
-
 class StoredTokenLinear final : public Op {
  public:
   StoredTokenLinear(const TokenLinear& op, const OpPlace& place)
@@ -116,7 +99,7 @@ class StoredTokenLinear final : public Op {
   struct Form {
     Use use;
     Memory::desc desc;
-    Lines memory{};
+    onednn::Lines memory{};
     bool current = false;
   };
 
@@ -140,13 +123,7 @@ class StoredTokenLinear final : public Op {
   }
 
   [[nodiscard]] dnnl::matmul::primitive_desc described_for(Use use, std::uint64_t rows, bool add) const {
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    if (add) {
-      dnnl::post_ops sum;
-      sum.append_sum(1.0F);
-      attributes.set_post_ops(sum);
-    }
+    const onednn::Attributes attributes = onednn::attributes_of(add);
     const auto any = [](std::uint64_t depth, std::uint64_t columns) {
       return Memory::desc({dim(depth), dim(columns)}, Type::bf16, Memory::format_tag::any);
     };
@@ -199,7 +176,7 @@ class StoredTokenLinear final : public Op {
   dnnl::stream stream_{engine_};
   std::map<Key, Product> products_;
   std::list<Form> forms_;
-  Lines scratch_;
+  onednn::Lines scratch_;
 };
 
 }  // namespace

@@ -19,8 +19,8 @@ struct ChosenNetwork {
   std::vector<MicroBatchTime> times;
 };
 
-// A network whose micro-batches are as large as pays: doubling the size from 256 on must raise the rate by 3
-// % each time. Less than that if the device lacks memory, of which `reserved` bytes are left to others.
+// A network whose micro-batches are as large as pays: doubling the size from 256 on must raise the rate by
+// 3 % each time. Less than that if the device lacks memory, of which `reserved` bytes are left to others.
 // Throws as Network() does.
 ChosenNetwork choose_network(const Model& model, unsigned index, std::uint64_t reserved = 0);
 

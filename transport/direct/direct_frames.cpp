@@ -1,10 +1,11 @@
 #include "transport/direct/direct_frames.h"
 
-#include "core/check.h"
-#include "protocol/archive.h"
+#include "transport/link_frame.h"
 
 namespace steelyard {
 namespace {
+
+constexpr char direct_letter = 'D';
 
 template <class Archive>
 void serialize(Archive&, DirectRequest&) {}
@@ -23,32 +24,17 @@ DirectFrame get_direct(std::uint8_t kind, Reader& reader) {
 
 }  // namespace
 
-bool is_direct_frame(std::span<const std::byte> frame) {
-  return frame.size() >= 2 && frame[0] == std::byte{'S'} && frame[1] == std::byte{'D'};
-}
+bool is_direct_frame(std::span<const std::byte> frame) { return is_link_frame(direct_letter, frame); }
 
 std::vector<std::byte> encode_direct(const DirectFrame& said) {
   Writer writer;
-  writer(std::uint8_t{'S'}, std::uint8_t{'D'}, protocol_version, static_cast<std::uint8_t>(said.index()));
+  begin_link_frame(writer, direct_letter, said.index());
   std::visit([&](auto it) { serialize(writer, it); }, said);
   return std::move(writer.header);
 }
 
 std::variant<DirectFrame, Damage> decode_direct(std::span<const std::byte> frame) {
-  if (!is_direct_frame(frame)) return Damage{"is not a link frame"};
-  try {
-    Reader reader(frame.subspan(2), {});
-    std::uint16_t protocol = 0;
-    std::uint8_t kind = 0;
-    reader(protocol);
-    if (protocol != protocol_version) return Damage{"is of another protocol"};
-    reader(kind);
-    const DirectFrame said = get_direct(kind, reader);
-    if (reader.remaining() != 0) return Damage{"is longer than its fields"};
-    return said;
-  } catch (const Malformed& damage) {
-    return Damage{damage.what()};
-  }
+  return decode_link_frame<DirectFrame>(direct_letter, frame, get_direct);
 }
 
 }  // namespace steelyard

@@ -1,10 +1,11 @@
 #include "transport/shared_memory/lending_frames.h"
 
-#include "core/check.h"
-#include "protocol/archive.h"
+#include "transport/link_frame.h"
 
 namespace steelyard {
 namespace {
+
+constexpr char lending_letter = 'L';
 
 template <class Archive>
 void serialize(Archive& archive, Introduction& it) {
@@ -48,14 +49,12 @@ LendingFrame get(std::uint8_t kind, Reader& reader) {
 
 }  // namespace
 
-bool is_lending(std::span<const std::byte> frame) {
-  return frame.size() >= 2 && frame[0] == std::byte{'S'} && frame[1] == std::byte{'L'};
-}
+bool is_lending(std::span<const std::byte> frame) { return is_link_frame(lending_letter, frame); }
 
 std::vector<std::byte> encode_lending(const LendingFrame& said) {
   Writer writer;
   writer.header.reserve(256);
-  writer(std::uint8_t{'S'}, std::uint8_t{'L'}, protocol_version, static_cast<std::uint8_t>(said.index()));
+  begin_link_frame(writer, lending_letter, said.index());
   std::visit(Overloaded{
                  [&](Introduction it) { serialize(writer, it); },
                  [&](const Batch& it) { put(writer, it); },
@@ -65,20 +64,7 @@ std::vector<std::byte> encode_lending(const LendingFrame& said) {
 }
 
 std::variant<LendingFrame, Damage> decode_lending(std::span<const std::byte> frame) {
-  if (!is_lending(frame)) return Damage{"is not a link frame"};
-  try {
-    Reader reader(frame.subspan(2), {});
-    std::uint16_t protocol = 0;
-    std::uint8_t kind = 0;
-    reader(protocol);
-    if (protocol != protocol_version) return Damage{"is of another protocol"};
-    reader(kind);
-    LendingFrame said = get(kind, reader);
-    if (reader.remaining() != 0) return Damage{"is longer than its fields"};
-    return said;
-  } catch (const Malformed& damage) {
-    return Damage{damage.what()};
-  }
+  return decode_link_frame<LendingFrame>(lending_letter, frame, get);
 }
 
 }  // namespace steelyard

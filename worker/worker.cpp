@@ -229,12 +229,18 @@ void Worker::forget(Past past) {
   std::erase_if(pieces_, past);
 }
 
+// Its gradient is complete, so Computed follows at once. Without that report, the scheduler would wait for this
+// worker and then count the round without it.
+bool Worker::is_pushed_whole(const HeldPiece& piece) const { return piece.pushes.size() == slices_.size(); }
+
 void Worker::turn_over(Outbox& out) {
   std::swap(current_, next_);
   next_.drop();
   current_.version = current_.lowest;
   if (own_steps_) own_steps_->arrived(current_.version, current_.values(slices_), out);
-  forget([&](const HeldPiece& piece) { return rule_->acknowledges(piece, current_); });
+  forget([&](const HeldPiece& piece) {
+    return rule_->acknowledges(piece, current_) && !(piece.id() == computing_ && is_pushed_whole(piece));
+  });
   if (computing_ && find(*computing_) == nullptr) {
     out.send<ToCompute>(compute_node, Abandon{current_.version});
     computing_.reset();
@@ -348,8 +354,10 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     recent_.add(*piece->report);
     reading_ = piece->report->now;
     reading_due_ = true;
-    // An evaluation pushes nothing: if its report is lost, it can be computed again.
-    if (piece->purpose() == Purpose::evaluate) pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
+    // An evaluation pushes nothing: if its report is lost, it can be computed again. A version that came while
+    // this piece was being computed contains its pushes.
+    if (piece->purpose() == Purpose::evaluate || (current_.begun && piece->round() < current_.version))
+      pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {
     ignore();  // the piece was dropped
   }

@@ -144,6 +144,7 @@ class Worker {
   template <class Past>
   void forget(Past past);  // drops the pieces for which it returns true
   [[nodiscard]] HeldPiece* find(PieceId id);
+  [[nodiscard]] bool is_pushed_whole(const HeldPiece& piece) const;
   void ignore() { ++ignored_; }
 
   const Options options_;

@@ -256,6 +256,25 @@ TEST_F(WorkerTest, ANewVersionAbandonsOldPieces) {
   EXPECT_THAT(sent, IsEmpty()) << "a piece of a round that is over";
 }
 
+// The servers may answer its last push sooner than the compute node reports its loss and time.
+TEST_F(WorkerTest, ANewVersionLeavesAPieceThatIsPushedWhole) {
+  join();
+  deliver(scheduler_node, start(0, 1, {0, 8}));
+  deliver(scheduler_node, start(1, 2, {8, 16}));
+  arrive_all(0);
+  for (std::uint32_t slice = 0; slice < 3; ++slice) final(0, 1, slice);
+  arrive_all(1);
+  EXPECT_THAT(sent_of<Abandon>(), IsEmpty());
+  EXPECT_THAT(sent_of<Compute>(), IsEmpty());
+  computed(0, 1, {0, 8});
+  ASSERT_EQ(sent_of<Report>().size(), 1U);
+  EXPECT_EQ(sent_of<Report>()[0].piece.id, 1U);
+  ASSERT_EQ(sent_of<Compute>().size(), 1U);
+  EXPECT_EQ(sent_of<Compute>()[0].piece.id, 2U);
+  deliver(left, Disconnected{left});
+  EXPECT_THAT(sent_of<Push>(), IsEmpty()) << "the version contains them";
+}
+
 TEST_F(WorkerTest, ResendRepeatsThePushesOfAPiece) {
   join();
   deliver(scheduler_node, start(0, 1, {0, 8}));

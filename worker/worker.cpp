@@ -229,8 +229,8 @@ void Worker::forget(Past past) {
   std::erase_if(pieces_, past);
 }
 
-// Its gradient is complete, so Computed follows at once. Without that report, the scheduler would wait for this
-// worker and then count the round without it.
+// Its gradient is complete, so Computed follows at once. Without that report, the scheduler would wait for
+// this worker and then count the round without it.
 bool Worker::is_pushed_whole(const HeldPiece& piece) const { return piece.pushes.size() == slices_.size(); }
 
 void Worker::turn_over(Outbox& out) {
@@ -354,8 +354,8 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     recent_.add(*piece->report);
     reading_ = piece->report->now;
     reading_due_ = true;
-    // An evaluation pushes nothing: if its report is lost, it can be computed again. A version that came while
-    // this piece was being computed contains its pushes.
+    // An evaluation pushes nothing: if its report is lost, it can be computed again. A version that came
+    // while this piece was being computed contains its pushes.
     if (piece->purpose() == Purpose::evaluate || (current_.begun && piece->round() < current_.version))
       pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {

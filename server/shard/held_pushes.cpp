@@ -14,7 +14,9 @@ double median_length(std::vector<double> of) {
   return *middle;
 }
 
-constexpr std::uint64_t always = 64 << 20;  // bytes that may wait in any case, for small models
+// Bytes that may wait in any case, for small models.
+constexpr std::uint64_t always_of_one = 32 << 20, always = 2 * always_of_one;
+constexpr std::uint64_t least_of_push = 1 << 10;  // bytes; the memory of a push without values
 
 }  // namespace
 
@@ -43,9 +45,10 @@ bool NormLimit::knows_any() const {
 
 bool HeldPushes::add(NodeId from, const Push& push) {
   std::uint64_t& its = bytes_of_[from];
-  const std::uint64_t size = push.values.size();
+  const std::uint64_t size = std::max(push.values.size(), least_of_push);
   const std::uint64_t room = std::min(std::max(models() * bytes_, always), std::max(most_, always));
-  if (its + size > models() / 2 * bytes_ || bytes_in_all_ + size > room) return false;
+  const std::uint64_t room_of_one = std::max(models() / 2 * bytes_, always_of_one);
+  if (its + size > room_of_one || bytes_in_all_ + size > room) return false;
   its += size;
   bytes_in_all_ += size;
   held_.push_back({from, push});

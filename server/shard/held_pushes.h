@@ -2,9 +2,10 @@
 //
 // A worker may get a round's Start before a shard gets its BeginRound. Where versions are exact, a worker is
 // at most one round ahead. So the limit is two pushes of every slice per worker, and four for all workers
-// together; further pushes are dropped and requested again. With backup workers, BeginRound is sent only when
-// enough of the round is reported, and the pushes of all workers wait here until then. The limit is then two
-// pushes of every slice for each worker, up to a number of bytes.
+// together. Small models have fixed limits instead, because their workers push several pieces before a late
+// BeginRound. Further pushes are dropped and requested again, which takes a second. With backup workers,
+// BeginRound is sent only when enough of the round is reported, and the pushes of all workers wait here until
+// then. The limit is then two pushes of every slice for each worker, up to a number of bytes.
 //
 // The contents depend only on the pushes received and their order, not on the memory of this machine, because
 // a mirror must hold the same pushes as its primary.

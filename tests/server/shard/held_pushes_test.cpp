@@ -16,17 +16,28 @@ Push push(Round round) {
 }
 
 TEST(HeldPushes, AWorkerMayHaveTwiceTheSlicesHeld) {
-  HeldPushes held(10 * mb);
-  for (Round round = 0; round < 20; ++round) EXPECT_TRUE(held.add({Role::worker, 1}, push(round)));
-  EXPECT_FALSE(held.add({Role::worker, 1}, push(20)));
+  HeldPushes held(20 * mb);
+  for (Round round = 0; round < 40; ++round) EXPECT_TRUE(held.add({Role::worker, 1}, push(round)));
+  EXPECT_FALSE(held.add({Role::worker, 1}, push(40)));
   EXPECT_TRUE(held.add({Role::worker, 2}, push(0)));
   const auto all = held.take();
-  ASSERT_EQ(all.size(), 21U);
-  for (Round round = 0; round < 20; ++round)
+  ASSERT_EQ(all.size(), 41U);
+  for (Round round = 0; round < 40; ++round)
     EXPECT_EQ(all[round].push.piece.round, round) << "in their order of arrival";
-  EXPECT_EQ(all[20].from, (NodeId{Role::worker, 2}));
+  EXPECT_EQ(all[40].from, (NodeId{Role::worker, 2}));
   EXPECT_TRUE(held.take().empty());
-  EXPECT_TRUE(held.add({Role::worker, 1}, push(20))) << "taken pushes free their room";
+  EXPECT_TRUE(held.add({Role::worker, 1}, push(40))) << "taken pushes free their room";
+}
+
+// With four pieces a round, two lost pushes would cost a second.
+TEST(HeldPushes, AWorkerMayHaveAllPiecesOfARoundHeldIfTheModelIsSmall) {
+  HeldPushes held(40);
+  Push small;
+  small.values = Blob::copy_of(std::vector<float>(10));
+  std::uint64_t accepted = 0;
+  while (held.add({Role::worker, 1}, small)) ++accepted;
+  EXPECT_GT(accepted, 1000U);
+  EXPECT_LT(accepted, 100'000U) << "pushes without values occupy memory, too";
 }
 
 std::uint64_t accepted_of(HeldPushes& held, std::uint64_t pushes, std::uint64_t workers) {

@@ -163,7 +163,7 @@ TEST(Shard, HeldPushesAreLimitedInTotal) {
 }
 
 TEST(Shard, EarlyPushesAreHeldWithinTheSendersCredit) {
-  ShardCase it(shard_job(8, 4));  // two slices of 16 bytes, so the credit is 64 bytes
+  ShardCase it(shard_job(4 << 20, 2 << 20));  // two slices of 8 MB, so the credit is 32 MB
   it.load();
   for (const Position p : {0U, 1U}) {
     for (const std::uint32_t slice : {0U, 1U}) it.deliver(worker_node(1), it.push(0, {p, p + 1}, slice));

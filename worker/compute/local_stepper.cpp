@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/check.h"
@@ -14,9 +15,13 @@ namespace steelyard {
 void FinalSlices::begin() {
   open_.clear();
   for (const Slice& slice : slices_) open_.push_back(slice.size());
+  open_in_all_ = std::accumulate(open_.begin(), open_.end(), std::uint64_t{0});
 }
 
 std::vector<std::uint32_t> FinalSlices::take(std::uint64_t begin, std::uint64_t end) {
+  CHECK(end - begin <= open_in_all_, "an engine reported a range as final twice");
+  open_in_all_ -= end - begin;
+  if (open_in_all_ == 0) return {};
   std::vector<std::uint32_t> whole;
   const auto behind = std::partition_point(slices_.begin(), slices_.end(),
                                            [&](const Slice& slice) { return slice.begin < end; });

@@ -51,14 +51,17 @@ class FinalSlices {
 
   // Starts a piece: nothing is final.
   void begin();
-  // Floats [begin, end) are final. Returns the slices that became final, the last one first.
+  // Floats [begin, end) are final. Returns the slices that became final, the last one first; but those of the
+  // last range belong to the rest. They are posted with the report, which follows at once: the link then
+  // wakes once.
   std::vector<std::uint32_t> take(std::uint64_t begin, std::uint64_t end);
-  // All remaining floats are final.
+  // All floats are final. Returns the slices not returned before, the last one first.
   std::vector<std::uint32_t> take_rest();
 
  private:
   const std::vector<Slice>& slices_;  // in order, without gaps
   std::vector<std::uint64_t> open_;   // floats that may still change, by slice
+  std::uint64_t open_in_all_ = 0;
 };
 
 // StepFunction: a level that changes over time, written as

@@ -20,8 +20,6 @@ namespace steelyard {
 namespace {
 
 constexpr std::size_t most_tasks = 1024;  // given and not begun; give() then blocks
-// Further announcements have no effect: limits of announced pieces, and of unfinished pieces.
-constexpr std::size_t most_announced = 4, most_given = 64;
 const Duration progress_every = milliseconds(200);
 
 std::unique_ptr<Engine> throttled(std::unique_ptr<Engine> engine, Throttle throttle) {
@@ -69,6 +67,7 @@ ComputeNode::ComputeNode(Post post, Workload workload, const Job& job, Throttle 
       gradients_there_(std::make_shared<FlatPool>(gradients_.memory())),
       stepper_(job),
       feed_(make_feed(std::move(workload.data), *engine_, job)),
+      requests_(*feed_, train_samples_),
       inbox_(most_tasks) {
   throttled_ = dynamic_cast<const ThrottledEngine*>(engine_.get());
   if (nn::steps_on_workers(job.optimizer)) {
@@ -101,29 +100,17 @@ void ComputeNode::take(const Compute& compute) {
   if (!possible(compute.piece)) {
     ++ignored_;
   } else if (compute.parameters.empty()) {
-    announce(compute);
+    requests_.announce(compute.piece);
   } else {
     CHECK(compute.parameters.holds_floats(parameters_), "the parameters do not have the size of the model");
-    inbox_.push({compute, request_for(compute)});
+    inbox_.push({compute, requests_.take(compute.piece)});
+    if (!compute.trial) requests_.guess_after(compute.piece);
   }
 }
 
-void ComputeNode::take(const Cut& cut) {
-  for (const auto& [round, weak] : given_) {
-    const std::shared_ptr<FeedRequest> request = weak.lock();
-    if (request && request->piece.id == cut.piece_id) request->ask_end(cut.end);
-  }
-}
+void ComputeNode::take(const Cut& cut) { requests_.cut(cut.piece_id, cut.end); }
 
-// Marks the requests instead of the rounds: when training returns to a checkpoint, rounds restart at a lower
-// number, and requests given then must not count as old.
-void ComputeNode::take(const Abandon& abandon) {
-  for (const auto& [round, weak] : given_) {
-    const std::shared_ptr<FeedRequest> request = weak.lock();
-    if (request && round < abandon.before) request->cancel();
-  }
-  std::erase_if(announced_, [&](const Task& task) { return task.compute.piece.round < abandon.before; });
-}
+void ComputeNode::take(const Abandon& abandon) { requests_.abandon(abandon.before); }
 
 void ComputeNode::take(const TakeStep& step) {
   if (!own_state_) return void(++ignored_);
@@ -151,39 +138,6 @@ bool ComputeNode::possible(const LocalSteps& local, Purpose purpose) const {
   if (local.steps == 0) return !local_ || purpose == Purpose::evaluate;
   return local_ && purpose == Purpose::train && local.passes > 0 &&
          local.steps <= most_steps_in_round / local.passes && local.batch % grain_ == 0;
-}
-
-void ComputeNode::announce(const Compute& compute) {
-  const auto known = [&](const Task& task) { return task.compute.piece == compute.piece; };
-  if (std::any_of(announced_.begin(), announced_.end(), known)) return;
-  forget_expired();
-  if (announced_.size() < most_announced && given_.size() < most_given) {
-    announced_.push_back({compute, request(compute.piece)});
-  }
-}
-
-// The feed keeps the order of its requests, so announcements that other work overtakes are dropped; if their
-// piece is computed later, it is read again.
-std::shared_ptr<FeedRequest> ComputeNode::request_for(const Compute& compute) {
-  while (!announced_.empty()) {
-    const Task first = std::move(announced_.front());
-    announced_.pop_front();
-    if (first.compute.piece == compute.piece) return first.request;
-    first.request->cancel();
-  }
-  forget_expired();
-  return request(compute.piece);
-}
-
-std::shared_ptr<FeedRequest> ComputeNode::request(const Piece& piece) {
-  std::shared_ptr<FeedRequest> request = feed_->request(piece);
-  given_.emplace_back(piece.round, request);
-  return request;
-}
-
-// A request lives until its task and the feed release it.
-void ComputeNode::forget_expired() {
-  std::erase_if(given_, [](const auto& known) { return known.second.expired(); });
 }
 
 // ---- the computing thread

@@ -57,6 +57,7 @@
 #include "worker/compute/load_window.h"
 #include "worker/compute/local_stepper.h"
 #include "worker/compute/own_state.h"
+#include "worker/compute/piece_requests.h"
 #include "worker/compute/sample_feed.h"
 #include "worker/compute/throttle.h"
 #include "worker/compute/workload.h"
@@ -98,12 +99,8 @@ class ComputeNode {
   void take(const TakeStep& step);
   void take(const WriteState& order);
   void take(const ReadState& order);
-  void announce(const Compute& compute);
   [[nodiscard]] bool possible(const Piece& piece) const;
   [[nodiscard]] bool possible(const LocalSteps& local, Purpose purpose) const;
-  [[nodiscard]] std::shared_ptr<FeedRequest> request_for(const Compute& compute);
-  std::shared_ptr<FeedRequest> request(const Piece& piece);
-  void forget_expired();
 
   // On the computing thread.
   void run();
@@ -140,8 +137,6 @@ class ComputeNode {
   const Duration idle_reading_every_;  // as often as heartbeats
 
   // The worker's thread.
-  std::deque<Task> announced_;                                       // in the order of their requests
-  std::vector<std::pair<Round, std::weak_ptr<FeedRequest>>> given_;  // what Abandon and Cut can refer to
   std::uint64_t ignored_ = 0;
 
   // The computing thread.
@@ -163,6 +158,7 @@ class ComputeNode {
 
   // Shared by both threads.
   const std::unique_ptr<SampleFeed> feed_;
+  PieceRequests requests_;  // the worker's thread
   BoundedQueue<Task> inbox_;
   std::thread thread_;  // last: uses all of the above
 };

@@ -45,12 +45,15 @@ class Assignments {
   // Whether some available worker owes no piece. Always false without slack.
   [[nodiscard]] bool anybody_idle();
   // The worker in this slot may have become idle; anybody_idle() and hand_out() check.
-  // Trials (TryOut) that were reported since the last call.
-  [[nodiscard]] std::vector<RoundRecord::Part> take_trials() { return std::exchange(measured_, {}); }
-
   void may_be_idle(std::uint32_t slot) {
     if (mode_.slack > 0) maybe_idle_.insert(slot);
   }
+
+  // Nothing can be assigned until all is reported: requests that workers whose pushes wait for others repeat
+  // them, if the others are idle (scheduler/rounds/last_pushes.cpp).
+  [[nodiscard]] Orders end_waits();
+  // Trials (TryOut) that were reported since the last call.
+  [[nodiscard]] std::vector<RoundRecord::Part> take_trials() { return std::exchange(measured_, {}); }
 
   // A report. Returns std::nullopt if it is late, repeated, or matches no owed piece.
   [[nodiscard]] std::optional<Orders> report(Time now, const WorkerMember& worker, const Report& report);
@@ -92,6 +95,7 @@ class Assignments {
     OwedPiece* piece = nullptr;
   };
   [[nodiscard]] Found find(PieceId id);
+  [[nodiscard]] Found last_pushed(std::uint32_t slot);
   struct ToDo {
     Interval positions;
     unsigned refusals = 0;

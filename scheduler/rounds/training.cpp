@@ -71,7 +71,11 @@ bool Training::run_ahead(Time now, Outbox& out) {
   const Orders taken = assignments_.hand_out(now);
   apply(now, taken, out);
   if (!taken.empty()) return true;
-  if (shutdown_.requested() || !rounds_.may_run_ahead(now) || !assignments_.anybody_idle()) return false;
+  if (shutdown_.requested() || !rounds_.may_run_ahead(now)) {
+    apply(now, assignments_.end_waits(), out);
+    return false;
+  }
+  if (!assignments_.anybody_idle()) return false;
   begin_round(now, out);
   return true;
 }

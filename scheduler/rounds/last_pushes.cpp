@@ -1,8 +1,8 @@
 // The last pushes before a barrier, where pushes wait for each other (ksoft-wait:K).
 //
-// A worker is answered once K pushes wait. Before a barrier there is nothing left to assign, so workers become
-// idle, and then fewer than K may be left to push: each of them would wait for the others, with its last
-// pieces not begun. A push that is repeated ends the wait (server/shard/close_rule.h).
+// A worker is answered once K pushes wait. Before a barrier there is nothing left to assign, so workers
+// become idle, and then fewer than K may be left to push: each of them would wait for the others, with its
+// last pieces not begun. A push that is repeated ends the wait (server/shard/close_rule.h).
 #include <set>
 
 #include "scheduler/rounds/assignments.h"

@@ -32,10 +32,10 @@ Dealer ZmqLink::State::dial(NodeId peer, const std::string& endpoint) {
   const std::vector<std::string> places = split_places(endpoint);
   for (const std::string& place : places) dealer.lines.push_back(dial_place(peer, place, places.size() > 1));
   if (trial_ && peer.role == Role::shard) {
-    dealer.lending = std::make_unique<SharedMemoryTransfer>(trial_.get(), memory_);
+    dealer.lending = transfer();
     send_frames(dealer.lines[0].socket->socket(), nullptr, {dealer.lending->introduction(), std::nullopt});
   } else if (peer.role == Role::shard && on_exchange && !denied_.has(peer, endpoint)) {
-    on_exchange(peer, false);
+    on_exchange(peer, Exchanged::sent);
   }
   direct_.forget(peer);
   if (trial_ && places.size() == 1 && is_on_path_of_round(self_, peer)) {
@@ -224,7 +224,10 @@ void ZmqLink::join(std::shared_ptr<SameProcess> links) { (here_ = std::move(link
 std::string ZmqLink::listen(const std::string& endpoint, ReservedPort* port) {
   return state_->listen(endpoint, port);
 }
-void ZmqLink::on_exchange(std::function<void(NodeId, bool)> tell) { state_->on_exchange = std::move(tell); }
+void ZmqLink::lend_from(std::shared_ptr<DeviceExchange> devices) { state_->devices = std::move(devices); }
+void ZmqLink::on_exchange(std::function<void(NodeId, Exchanged)> tell) {
+  state_->on_exchange = std::move(tell);
+}
 void ZmqLink::connect(NodeId peer, const std::string& endpoint) {
   if (!here_ || !here_->has(peer)) state_->connect(peer, endpoint);
 }

@@ -33,6 +33,8 @@
 #include <string>
 
 #include "core/buffer.h"
+#include "core/device_exchange.h"
+#include "transport/exchanged.h"
 #include "transport/link.h"
 #include "transport/reserved_port.h"
 #include "transport/same_process.h"
@@ -49,8 +51,12 @@ class ZmqLink : public Link {
   // From now on exchanges envelopes with the nodes of `links` by pointer.
   void join(std::shared_ptr<SameProcess> links);
 
-  // Calls `tell` for each shard, once its link has found out whether payloads are lent.
-  void on_exchange(std::function<void(NodeId shard, bool lent)> tell);
+  // Before any connection: also lends and borrows payloads in the memory of these devices, if `payloads` are
+  // shared.
+  void lend_from(std::shared_ptr<DeviceExchange> devices);
+
+  // Calls `tell` for each shard, once its link has found out how payloads are exchanged.
+  void on_exchange(std::function<void(NodeId shard, Exchanged by)> tell);
 
   // The following throw Failure (configuration) if the process has no descriptors left.
 

@@ -220,12 +220,12 @@ bool ZmqLink::State::hear_direct(NodeId from, std::span<const std::byte> frame) 
 bool ZmqLink::State::hear_lending(NodeId from, const std::string& key, std::span<const std::byte> frame) {
   const std::optional<Lane> lane = lane_to(from);
   if (!lane) return false;
-  if (!lane->lending) lane->lending = std::make_unique<SharedMemoryTransfer>(trial_.get(), memory_);
+  if (!lane->lending) lane->lending = transfer();
   auto heard = lane->lending->hear(frame);
   if (!heard) return false;
   if (heard->answer) {
     (void)send_now(*lane, {std::move(*heard->answer), std::nullopt});
-    if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->agreed().value_or(false));
+    if (lane->id == nullptr && on_exchange) on_exchange(from, lane->lending->exchanged());
   }
   for (SharedMemoryTransfer::Arrived& it : heard->messages)
     accept(from, key, it.header, std::move(it.payload));

@@ -48,7 +48,8 @@ class ZmqLink::State {
   void refused(NodeId node);
 
   std::uint64_t dropped = 0;
-  std::function<void(NodeId shard, bool lent)> on_exchange;
+  std::function<void(NodeId shard, Exchanged by)> on_exchange;
+  std::shared_ptr<DeviceExchange> devices;  // may be null; outlives the connections
 
  private:
   struct Lane {  // to one peer
@@ -86,6 +87,9 @@ class ZmqLink::State {
   bool hear_lending(NodeId from, const std::string& key, std::span<const std::byte> frame);
   bool hear_direct(NodeId from, std::span<const std::byte> frame);
   std::optional<Lane> lane_to(NodeId node);
+  std::unique_ptr<SharedMemoryTransfer> transfer() {
+    return std::make_unique<SharedMemoryTransfer>(trial_.get(), memory_, devices.get());
+  }
   bool send_now(const Lane& lane, Frames frames);
   bool send_through_socket(const Lane& lane, Frames frames);
   void send_batch(const Lane& lane);

@@ -66,6 +66,10 @@ void Seats::pass_within(const std::shared_ptr<SameProcess>& links) {
   for (const auto& seat : seats_) seat->link.join(links);
 }
 
+void Seats::lend_from(const std::shared_ptr<DeviceExchange>& devices) {
+  for (const auto& seat : seats_) seat->link.lend_from(devices);
+}
+
 void Seats::start() {
   say_(looking_for(scheduler_places(options_.scheduler), options_.wait));
   for (const auto& seat : seats_) threads_.emplace_back([this, &its = *seat] { host_one(its); });

@@ -30,8 +30,9 @@ class Seats {
   Seats& operator=(const Seats&) = delete;
   ~Seats();  // interrupts, and waits for the threads
 
-  // Before start().
+  // Before start(). For links of the same process, and for values in the memory of a device of the shards.
   void pass_within(const std::shared_ptr<SameProcess>& links);
+  void lend_from(const std::shared_ptr<DeviceExchange>& devices);
   // Called by a thread that ends with it.
   std::function<void(const Failure&)> on_failure{};
   // Called by a thread that ends without a Failure, although its shard has not joined the job.

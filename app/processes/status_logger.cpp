@@ -1,5 +1,6 @@
 #include "app/processes/status_logger.h"
 
+#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -110,10 +111,10 @@ std::string StatusLogger::server(NodeId shard) const {
   return known == shards_.end() ? to_string(shard) : known->second;
 }
 
-void StatusLogger::exchange(NodeId shard, bool lent) {
-  say_("parameters and gradients of server '" + server(shard) +
-       (lent ? "': through shared memory"
-             : "': through sockets (another host or user, or --exchange sockets)"));
+void StatusLogger::exchange(NodeId shard, Exchanged by) {
+  const std::array ways{"': through sockets (another host or user, or --exchange sockets)",
+                        "': through shared memory", "': through the memory of GPUs"};
+  say_("parameters and gradients of server '" + server(shard) + ways.at(static_cast<std::size_t>(by)));
 }
 
 void StatusLogger::over(const ExitReason& ending) {

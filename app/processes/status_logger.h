@@ -9,6 +9,7 @@
 #include <string>
 
 #include "protocol/machine.h"
+#include "transport/exchanged.h"
 #include "transport/link.h"
 
 namespace steelyard {
@@ -33,8 +34,8 @@ class StatusLogger : public Link {
   std::optional<Envelope> receive(Time deadline) override;
   void post(std::vector<Envelope> envelopes) override { link_.post(std::move(envelopes)); }
 
-  void exchange(NodeId shard, bool lent);  // logs how values are exchanged with this shard
-  void over(const ExitReason& ending);     // logs the end
+  void exchange(NodeId shard, Exchanged by);  // logs how values are exchanged with this shard
+  void over(const ExitReason& ending);        // logs the end
 
  private:
   void heard(const Envelope& in, Time now);

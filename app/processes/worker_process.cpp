@@ -71,9 +71,11 @@ int run_with_shards(const WorkerOptions& options, const Device& device, WorkerSe
   const ServerOptions server = hosted(options, setup.hello.name, device);
   const Memory memory = memory_for(options.exchange);
   setup.links = std::make_shared<SameProcess>();
+  if (memory == Memory::shared) setup.devices = make_device_exchange(device);
   ZmqContext context(1, trust_of_shards(options.keys, setup.hello.name));
   Seats seats(context, server, nullptr, [&] { return make_device_arithmetic(device, memory); });
   seats.pass_within(setup.links);
+  seats.lend_from(setup.devices);
   WorkerSession session(std::move(setup));
   seats.on_failure = [&](const Failure& failure) { session.leave(failure.what()); };
   std::atomic<bool> without_shards = false;

@@ -24,6 +24,7 @@ WorkerSession::WorkerSession(Setup setup)
       link_(context_, self_, memory_),
       worker_(worker_options()) {
   if (setup_.links) link_.join(setup_.links);
+  link_.lend_from(setup_.devices);
 }
 
 WorkerSession::~WorkerSession() = default;
@@ -74,7 +75,7 @@ const ExitReason& WorkerSession::run() {
   const std::string scheduler = scheduler_places(setup_.options.scheduler);
   say(looking_for(scheduler, setup_.options.wait));
   StatusLogger status_logger(link_, name, setup_.device, say, {from_seconds(setup_.options.wait)});
-  link_.on_exchange([&](NodeId shard, bool lent) { status_logger.exchange(shard, lent); });
+  link_.on_exchange([&](NodeId shard, Exchanged by) { status_logger.exchange(shard, by); });
   const auto trace = traced(status_logger, setup_.options.trace, self_, name);
   link_.connect(scheduler_node, scheduler);
   std::optional<LeftWatch> watch;

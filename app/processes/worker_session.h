@@ -26,6 +26,7 @@ class WorkerSession {
     std::function<Worker::Options::Model()> model{};   // describes the model, if the job is external
     std::function<void(const Blob&)> last{};           // receives the last parameters
     std::shared_ptr<SameProcess> links{};              // of the shards that its process hosts; null: none
+    std::shared_ptr<DeviceExchange> devices{};         // for values in the memory of its device; null: none
     bool keeps_gradients = false;  // memory of gradients is freed with the session; all have one size
   };
 

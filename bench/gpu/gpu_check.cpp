@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/gpu/gpu_sections.h"
+#include "bench/gpu/lent_memory.h"
 #include "nn/cuda/runtime.h"
 
 namespace {
@@ -59,9 +60,12 @@ Arguments read(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
   Arguments arguments;
   try {
-    arguments = read({argv + 1, argv + argc});
+    if (!words.empty() && words[0] == bench::reader_section)
+      return bench::read_lent({words.begin() + 1, words.end()});
+    arguments = read(words);
   } catch (const std::exception&) {
     std::fprintf(stderr,
                  "usage: steelyard_gpu_check SECTION [--small] [--from N] [--end N] [--list]"

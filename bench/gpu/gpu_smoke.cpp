@@ -7,6 +7,7 @@
 
 #include "bench/gpu/compared.h"
 #include "bench/gpu/gpu_sections.h"
+#include "bench/gpu/lent_memory.h"
 #include "bench/gpu/native_facts.h"
 #include "bench/gpu/rows.h"
 #include "bench/gpu/timing.h"
@@ -215,6 +216,7 @@ std::vector<Case> smoke_cases() {
   add("a capture of two streams", [] { two_streams(true); });
   add("a graph that waits for a stream outside, and that one for it", graph_events);
   add("shared memory registered with the device", shared_memory);
+  cases.push_back({"smoke: memory lent to another process", lend_to_a_process});
   cases.push_back({"smoke: clock and memory by NVML", nvml});
   return cases;
 }

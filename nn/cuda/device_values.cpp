@@ -15,6 +15,13 @@ DeviceBuffer::~DeviceBuffer() {
   });
 }
 
+std::optional<DevicePlace> DeviceBuffer::lend() const {
+  if (!memory_) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  written_.synchronize();
+  return memory_->place();
+}
+
 void DeviceBuffer::begin_to_write(Stream& stream) {
   const std::lock_guard lock(mutex_);
   stream.wait(written_);
@@ -49,6 +56,7 @@ std::shared_ptr<DeviceBuffer> DevicePool::take(Stream& stream) {
   buffer->begin_to_write(stream);
   return {buffer.release(), [store = store_](DeviceBuffer* used) {
             std::unique_ptr<DeviceBuffer> its(used);
+            if (its->retired()) return;
             const std::lock_guard lock(store->mutex);
             store->free.push_back(std::move(its));
           }};

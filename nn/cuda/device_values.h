@@ -17,6 +17,7 @@
 
 #include "core/device_values.h"
 #include "core/flat_pool.h"
+#include "nn/cuda/lendable_memory.h"
 #include "nn/cuda/runtime.h"
 #include "nn/optimizer/slice_arithmetic.h"
 
@@ -25,10 +26,21 @@ namespace steelyard::nn::cuda {
 // Any thread; each stream is used by its own.
 class DeviceBuffer {
  public:
-  explicit DeviceBuffer(std::uint64_t floats) : memory_(floats) {}
+  explicit DeviceBuffer(std::uint64_t floats)
+      : memory_(std::in_place, floats * sizeof(float)),
+        values_(static_cast<float*>(memory_->data()), floats) {}
+  // Borrowed from another process, and complete. Only for reading; `owner` keeps them there.
+  DeviceBuffer(std::span<const float> values, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)), values_(const_cast<float*>(values.data()), values.size()) {}
   ~DeviceBuffer();  // waits for all work that uses it
 
-  [[nodiscard]] std::span<float> values() const { return {memory_.data(), memory_.size()}; }
+  [[nodiscard]] std::span<float> values() const { return values_; }
+  // See LendableMemory. lend() waits until all writes are done; nothing for borrowed values.
+  [[nodiscard]] std::optional<DevicePlace> lend() const;
+  void retire() const {
+    if (memory_) memory_->retire();
+  }
+  [[nodiscard]] bool retired() const { return memory_ && memory_->retired(); }
 
   // Work that `stream` adds from now on may write it.
   void begin_to_write(Stream& stream);
@@ -40,7 +52,9 @@ class DeviceBuffer {
   void read(Stream& stream) const;
 
  private:
-  DeviceArray<float> memory_;
+  std::optional<LendableMemory> memory_;  // or
+  std::shared_ptr<const void> owner_;     // of memory of another process
+  const std::span<float> values_;
   mutable std::mutex mutex_;  // protects the events: records and waits
   Event written_;
   mutable std::map<const Stream*, Event> read_;  // the last read of each stream
@@ -98,6 +112,10 @@ class CudaValues final : public DeviceValues {
   }
   void read(Stream& stream) const { buffer_->read(stream); }
   [[nodiscard]] std::optional<bool> finite() const;
+  [[nodiscard]] const DeviceBuffer& buffer() const { return *buffer_; }
+  [[nodiscard]] std::uint64_t place() const {  // in the buffer
+    return static_cast<std::uint64_t>(values_.data() - buffer_->values().data());
+  }
 
  private:
   const unsigned device_;

@@ -38,8 +38,11 @@ std::vector<Bytes> messages() {
 
 std::vector<Bytes> lending_frames() {
   const Bytes header(40, std::byte{'h'});
+  const DevicePlace place{{1, 2, 3}, 1 << 20, 4096, 64};
   return {encode_lending(Introduction{77, 5, {{1, 2}, 3}, Reading::possible}),
-          encode_lending(Batch{{1, 2, 3}, {{{9, 3, 5, 64, 4096}, header}, {{}, header}}})};
+          encode_lending(Introduction{77, 5, {{1, 2}, 3}, Reading::possible, place, Reading::untried}),
+          encode_lending(Batch{{1, 2, 3}, {{{9, 3, 5, 64, 4096}, header}, {{}, header}}}),
+          encode_lending(Batch{{}, {{{10, 0, 0, 0, 0, place}, header}}})};
 }
 
 std::vector<Bytes> checkpoint_files() {

@@ -8,13 +8,23 @@ namespace {
 constexpr char lending_letter = 'L';
 
 template <class Archive>
+void serialize(Archive& archive, DevicePlace& it) {
+  archive(it.bytes);
+  if (it.bytes == 0) return;
+  for (std::uint64_t& word : it.memory) archive(word);
+  archive(it.offset, it.size);
+}
+template <class Archive>
 void serialize(Archive& archive, Introduction& it) {
   archive(it.process, it.descriptor, it.segment.process[0], it.segment.process[1], it.segment.number,
           upto(it.reading, Reading::impossible));
+  serialize(archive, it.device);
+  archive(upto(it.device_reading, Reading::impossible));
 }
 template <class Archive>
 void serialize(Archive& archive, Loan& it) {
   archive(it.lease, it.segment, it.descriptor, it.offset, it.size);
+  serialize(archive, it.device);
 }
 
 void put(Writer& writer, const Batch& batch) {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/device_exchange.h"
 #include "core/segment.h"
 #include "protocol/codec.h"
 
@@ -18,21 +19,25 @@ namespace steelyard {
 
 enum class Reading : std::uint8_t { untried, possible, impossible };
 
-// The first frame of each side: a segment for the other side to test, and the result of the own test.
+// The first frame of each side: a segment, and memory of a device, for the other side to test, and the
+// results of the own tests.
 struct Introduction {
   std::uint32_t process = 0;  // PID; 0: it neither lends nor borrows
   std::uint32_t descriptor = 0;
   SegmentName segment{};
   Reading reading = Reading::untried;
+  DevicePlace device{};  // without bytes: it neither lends nor borrows there
+  Reading device_reading = Reading::untried;
 };
 
-// Where the payload of a message lies: in this segment of the sender. It is unchanged until the lease is
-// returned or the connection closes.
+// Where the payload of a message lies: in this segment of the sender, or in the memory of its device. It is
+// unchanged until the lease is returned or the connection closes.
 struct Loan {
   std::uint64_t lease = 0;    // the sender's number for it
   std::uint64_t segment = 0;  // SegmentName::number
   std::uint32_t descriptor = 0;
-  std::uint64_t offset = 0, size = 0;  // bytes of the segment's values; size 0: no payload
+  std::uint64_t offset = 0, size = 0;  // bytes of the segment's values; size 0: no payload there
+  DevicePlace device{};                // with bytes: the payload is there, and not in a segment
 };
 struct LentMessage {
   Loan loan{};

@@ -6,13 +6,17 @@
 // whether it could read the other's segment. Between hosts, users or containers it cannot, and payloads are
 // sent.
 //
+// Payloads in the memory of a device are lent in the same way, by their place there (core/device_exchange.h),
+// if both sides have devices and each can read the other's. Otherwise they are copied to the host first.
+//
 // Messages to the other side are batched and sent in one frame before the node sleeps, or when the batch is
 // full: a frame wakes four threads on its way, which costs more than its contents.
 //
 // The lender does not change a payload until
 //  - the borrower returns the lease, after the last copy of the blob is released there; or
 //  - the connection closes, for any cause. Whether the other side still reads is then unknown, so the segment
-//    is retired: it is never written again, and freed when no process has it mapped.
+//    is retired: it is never written again, and freed when no process has it mapped. Memory of a device is
+//    not freed either.
 //
 // One thread, the link's. Borrowed blobs may be released on any thread, also after the connection.
 #pragma once
@@ -26,6 +30,7 @@
 #include <vector>
 
 #include "core/queue.h"
+#include "transport/exchanged.h"
 #include "transport/shared_memory/lending_frames.h"
 #include "transport/shared_memory/peer_memory.h"
 
@@ -38,9 +43,9 @@ class SharedMemoryTransfer {
   // Messages in a batch, and bytes of their headers; longer messages are sent alone.
   static constexpr std::size_t most_pending = 16, most_pending_bytes = 64 << 10;
 
-  // `trial`: a segment of this process for the other side to test; null: lend and borrow nothing. Segment and
-  // memory outlive it.
-  SharedMemoryTransfer(const Segment* trial, PeerMemory& memory);
+  // `trial`: a segment of this process for the other side to test; null: lend and borrow nothing. `devices`:
+  // null: none. All three outlive it.
+  SharedMemoryTransfer(const Segment* trial, PeerMemory& memory, DeviceExchange* devices = nullptr);
   ~SharedMemoryTransfer();  // the connection has closed
   SharedMemoryTransfer(const SharedMemoryTransfer&) = delete;
   SharedMemoryTransfer& operator=(const SharedMemoryTransfer&) = delete;
@@ -49,6 +54,12 @@ class SharedMemoryTransfer {
   [[nodiscard]] Bytes introduction() const;
   // Whether both sides can read each other's memory; std::nullopt until known.
   [[nodiscard]] std::optional<bool> agreed() const;
+  // The same for memory of devices.
+  [[nodiscard]] bool agreed_on_devices() const;
+  [[nodiscard]] Exchanged exchanged() const {
+    if (!agreed().value_or(false)) return Exchanged::sent;
+    return agreed_on_devices() ? Exchanged::lent_on_devices : Exchanged::lent;
+  }
 
   // Adds a message to the next batch. Returns false if it must be sent alone, after that batch.
   bool take(const Frames& frames);
@@ -78,13 +89,22 @@ class SharedMemoryTransfer {
   Heard hear(const Introduction& introduction);
   std::optional<Heard> hear(const Batch& batch);
   std::optional<Blob> borrow(const Loan& loan);
+  [[nodiscard]] bool reads_device(const Introduction& introduction) const;
+  // A loan of this payload, with a new lease. Returns nothing if it can only be sent.
+  std::optional<Loan> lend(const Blob& payload);
+
+  struct Lent {
+    Blob blob;
+    bool on_device;
+  };
 
   const Segment* const trial_;
   PeerMemory& memory_;
+  DeviceExchange* const devices_;
   std::optional<Introduction> peer_;  // its last Introduction
-  Reading reading_ = Reading::untried;
+  Reading reading_ = Reading::untried, device_reading_ = Reading::untried;
   std::uint64_t last_lease_ = 0;
-  std::map<std::uint64_t, Blob> lent_;           // by lease
+  std::map<std::uint64_t, Lent> lent_;           // by lease
   std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header
   std::size_t pending_bytes_ = 0;
   const std::shared_ptr<Ended> ended_;  // leases that are no longer needed here

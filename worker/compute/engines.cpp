@@ -9,6 +9,7 @@
 #include "nn/cuda/cuda_network.h"
 #include "nn/cuda/device_arithmetic.h"
 #include "nn/cuda/micro_batch_choice.h"
+#include "nn/cuda/peer_values.h"
 #include "nn/cuda/runtime.h"
 #include "nn/cuda_devices.h"
 #include "protocol/sliced_values.h"
@@ -205,7 +206,7 @@ class CudaEngine final : public Engine, public DeviceTrainer {
 std::uint64_t device_memory_for_shards(const Job& job, unsigned shards) {
   if (shards == 0) return 0;
   const std::uint64_t model = job.layout.size() * sizeof(float);
-  return 2 * model + model * shards / job.shards * (3 + nn::state_slots(job.optimizer));
+  return 2 * model + model * shards / job.shards * (4 + nn::state_slots(job.optimizer));
 }
 
 // The host executor has one device, number 0.
@@ -219,6 +220,10 @@ std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& d
 
 DeviceArithmetic make_device_arithmetic(const Device& device, Memory host) {
   return nn::cuda::arithmetic_on(device.number, host);
+}
+
+std::shared_ptr<DeviceExchange> make_device_exchange(const Device& device) {
+  return nn::cuda::exchange_on(device.number);
 }
 
 }  // namespace steelyard

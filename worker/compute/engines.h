@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/buffer.h"
+#include "core/device_exchange.h"
 #include "core/device_name.h"
 #include "core/interval.h"
 #include "nn/network.h"
@@ -37,7 +38,7 @@ class CpuEngine final : public Engine {
 };
 
 // The memory of a device, in bytes, for the shards of a worker on it: two gradients of the whole model, and
-// for the shards' part two versions, a sum and the optimizer's state.
+// for the shards' part two versions, one that another process still reads, a sum and the optimizer's state.
 std::uint64_t device_memory_for_shards(const Job& job, unsigned shards);
 
 // The engine of a model of nn on a CUDA device, or on the host executor that runs the same kernels. `device`
@@ -52,5 +53,9 @@ std::unique_ptr<Engine> make_cuda_engine(const nn::Model& model, const Device& d
 using DeviceArithmetic =
     std::function<std::shared_ptr<nn::SliceArithmetic>(const Slice& place, Interval own)>;
 DeviceArithmetic make_device_arithmetic(const Device& device, Memory host);
+
+// For the links of this process: values in the memory of such a device, for other processes of the host. Call
+// it before such values are made.
+std::shared_ptr<DeviceExchange> make_device_exchange(const Device& device);
 
 }  // namespace steelyard

@@ -61,12 +61,6 @@ Reachable& reachable() {
   return it;
 }
 
-void* allocate(std::uint64_t bytes) {
-  void* const memory = ::operator new (bytes, std::align_val_t{256});
-  std::memset(memory, 0xFF, bytes);  // NaN
-  reachable().add(memory, bytes, true);
-  return memory;
-}
 void release(void* memory) {
   if (memory == nullptr) return;
   reachable().remove(memory);
@@ -74,6 +68,18 @@ void release(void* memory) {
 }
 
 }  // namespace
+
+void host::make_reachable(const void* data, std::uint64_t bytes, bool writable) {
+  reachable().add(data, bytes, writable);
+}
+void host::make_unreachable(const void* data) { reachable().remove(data); }
+
+void* host::allocate(std::uint64_t bytes) {
+  void* const memory = ::operator new (bytes, std::align_val_t{256});
+  std::memset(memory, 0xFF, bytes);  // NaN
+  make_reachable(memory, bytes, true);
+  return memory;
+}
 
 host::CheckedCopy::CheckedCopy(const void* to, const void* from, std::uint64_t bytes)
     : to_(to),
@@ -101,18 +107,20 @@ std::uint64_t free_bytes() {
   return all > taken ? all - taken : 0;
 }
 
-DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
+void host::take_memory(std::uint64_t bytes) {
   ++calls_of_this_thread().allocations;
   if (bytes > free_bytes()) throw OutOfMemory(bytes, free_bytes());
-  data_ = allocate(bytes);
   memory_used += bytes;
 }
+
+DeviceMemory::DeviceMemory(std::uint64_t bytes)
+    : data_((host::take_memory(bytes), host::allocate(bytes))), bytes_(bytes) {}
 DeviceMemory::~DeviceMemory() {
   release(data_);
   if (data_ != nullptr) memory_used -= bytes_;
 }
 
-PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(allocate(bytes)), bytes_(bytes) {
+PinnedMemory::PinnedMemory(std::uint64_t bytes) : data_(host::allocate(bytes)), bytes_(bytes) {
   ++calls_of_this_thread().allocations;
 }
 PinnedMemory::~PinnedMemory() { release(data_); }

@@ -6,6 +6,14 @@
 
 namespace steelyard::nn::cuda::host {
 
+// Counts device memory against the limit (limit_memory). Throws OutOfMemory.
+void take_memory(std::uint64_t bytes);
+// Memory that the device can reach, filled with NaN.
+void* allocate(std::uint64_t bytes);
+// The same for memory from elsewhere. Each byte at most once.
+void make_reachable(const void* data, std::uint64_t bytes, bool writable);
+void make_unreachable(const void* data);
+
 // A copy that was added to a stream and will be done later.
 class CheckedCopy {
  public:

@@ -4,6 +4,7 @@
 #include "nn/cuda/device_arithmetic.h"
 #include "nn/cuda/kept_samples.h"
 #include "nn/cuda/micro_batch_choice.h"
+#include "nn/cuda/peer_values.h"
 #include "nn/cuda_devices.h"
 
 namespace steelyard::nn {
@@ -66,5 +67,7 @@ ChosenNetwork choose_network(const Model&, unsigned, std::uint64_t) { refuse(); 
 std::function<std::shared_ptr<SliceArithmetic>(const Slice&, Interval)> arithmetic_on(unsigned, Memory) {
   refuse();
 }
+
+std::shared_ptr<DeviceExchange> exchange_on(unsigned) { refuse(); }
 
 }  // namespace steelyard::nn::cuda

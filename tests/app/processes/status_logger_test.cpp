@@ -78,12 +78,14 @@ TEST_F(StatusLoggerTest, AWorkerLogsHowValuesAreExchanged) {
   roster.shards = {{shard, "ipc:///s", 0, 1, "hub"}};
   deliver<ToWorker>(worker, roster);
   ASSERT_TRUE(status_logger.receive(Time{}));
-  status_logger.exchange(shard, true);
-  status_logger.exchange(shard, false);
-  status_logger.exchange({Role::shard, 9}, false);
-  EXPECT_THAT(lines_,
-              ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("shared memory")),
-                          AllOf(HasSubstr("server 'hub'"), HasSubstr("sockets")), HasSubstr("shard-9")));
+  status_logger.exchange(shard, Exchanged::lent);
+  status_logger.exchange(shard, Exchanged::sent);
+  status_logger.exchange(shard, Exchanged::lent_on_devices);
+  status_logger.exchange({Role::shard, 9}, Exchanged::sent);
+  EXPECT_THAT(lines_, ElementsAre(AllOf(HasSubstr("server 'hub'"), HasSubstr("shared memory")),
+                                  AllOf(HasSubstr("server 'hub'"), HasSubstr("sockets")),
+                                  AllOf(HasSubstr("server 'hub'"), HasSubstr("memory of GPUs")),
+                                  HasSubstr("shard-9")));
 }
 
 TEST_F(StatusLoggerTest, AWorkerLogsUnreachableServersAndTheReason) {

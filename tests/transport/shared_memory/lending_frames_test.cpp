@@ -18,6 +18,9 @@ bool refused(const Bytes& frame) { return std::holds_alternative<Damage>(decode_
 
 const Introduction introduction{77, 5, {{1, 2}, 3}, Reading::possible};
 const Loan loan{9, 3, 5, 64, 4096};
+const DevicePlace place{{1, 2, 3, 4, 5, 6, 7, 8}, 400, 40, 80};
+const Introduction of_device{77, 5, {{1, 2}, 3}, Reading::possible, place, Reading::impossible};
+const Loan loan_there{9, 0, 0, 0, 0, place};
 
 TEST(LendingFrames, EachSurvivesARoundTrip) {
   const auto first = decoded<Introduction>(encode_lending(introduction));
@@ -42,6 +45,25 @@ TEST(LendingFrames, EachSurvivesARoundTrip) {
   EXPECT_TRUE(batch.messages[2].header.empty());
 }
 
+TEST(LendingFrames, PlacesOnDevicesSurviveARoundTrip) {
+  const auto expect_same = [&](const DevicePlace& got) {
+    EXPECT_EQ(got.memory, place.memory);
+    EXPECT_EQ(got.bytes, 400U);
+    EXPECT_EQ(got.offset, 40U);
+    EXPECT_EQ(got.size, 80U);
+  };
+  const auto first = decoded<Introduction>(encode_lending(of_device));
+  expect_same(first.device);
+  EXPECT_EQ(first.device_reading, Reading::impossible);
+  EXPECT_EQ(decoded<Introduction>(encode_lending(introduction)).device.bytes, 0U);
+  const Bytes header(10, std::byte{'h'});
+  const Bytes frame = encode_lending(Batch{{}, {{loan_there, header}, {loan, header}}});
+  const auto batch = decoded<Batch>(frame);
+  ASSERT_EQ(batch.messages.size(), 2U);
+  expect_same(batch.messages[0].loan.device);
+  EXPECT_EQ(batch.messages[1].loan.device.bytes, 0U);
+}
+
 TEST(LendingFrames, AMessageHeaderIsNotALendingFrame) {
   EXPECT_FALSE(is_lending(encode(Message(std::in_place_type<ToShard>, Ping{})).header));
   EXPECT_TRUE(is_lending(encode_lending(introduction)));
@@ -51,7 +73,8 @@ TEST(LendingFrames, AMessageHeaderIsNotALendingFrame) {
 TEST(LendingFrames, TruncatedAndOverlongFramesAreRefused) {
   const Bytes header(10, std::byte{'h'});
   for (const LendingFrame& frame :
-       {LendingFrame(introduction), LendingFrame(Batch{{1, 2}, {{loan, header}}})}) {
+       {LendingFrame(introduction), LendingFrame(of_device), LendingFrame(Batch{{1, 2}, {{loan, header}}}),
+        LendingFrame(Batch{{}, {{loan_there, header}}})}) {
     const Bytes whole = encode_lending(frame);
     for (std::size_t size = 0; size < whole.size(); ++size)
       EXPECT_TRUE(refused({whole.begin(), whole.begin() + static_cast<long>(size)})) << size;
@@ -63,7 +86,7 @@ TEST(LendingFrames, TruncatedAndOverlongFramesAreRefused) {
 
 TEST(LendingFrames, InvalidFieldsAreRefused) {
   const Bytes good = encode_lending(introduction);
-  for (const std::size_t at : {0U, 1U, 2U, 3U, 4U, 37U}) {  // mark, protocol, kind, reading
+  for (const std::size_t at : {0U, 1U, 2U, 3U, 4U, 37U, 46U}) {  // mark, protocol, kind, readings
     Bytes bad = good;
     ASSERT_LT(at, bad.size());
     bad[at] = std::byte{0xff};

@@ -79,6 +79,9 @@ struct Forward {
   std::span<const float* const> parameters;  // in the order of their specs
   float* output;
   float* workspace;  // Traits::workspace floats, not kept between two calls
+  // Of a norm that computes the addition before it (Step::with_next): the inputs are two terms, and this is
+  // the buffer of their sum, perhaps that of the first term.
+  float* sum = nullptr;
 };
 
 // The gradient of one input: null if it is not needed.
@@ -105,6 +108,9 @@ struct Traits {
   bool reads_inputs = true;   // in backward
   bool reads_output = false;  // in backward
   bool adds = false;          // can add to gradients of its inputs
+  // d_output has the same contents after backward(), whatever the buffers are.
+  bool keeps_d_output = false;
+  bool gives_d_output = false;  // d_output is the gradient of each input, which may all be its buffer
   std::uint64_t workspace = 0;
 };
 

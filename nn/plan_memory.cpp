@@ -3,8 +3,8 @@
 // A value lives from the step that produces it to the last that reads it, forward or backward; a gradient
 // from the first step that contributes to it to the step that produces the value. A value that backward
 // computes again (nn/recomputation.h) lives twice. Values with disjoint lifetimes may share memory: the
-// largest are placed first, each as low as it fits. An addition whose output has a gradient in the right
-// place for both of its inputs copies nothing.
+// largest are placed first, each as low as it fits. The gradients of both terms of an addition may have the
+// place of the sum's.
 #include "nn/network_plan.h"
 
 #include <algorithm>
@@ -207,9 +207,8 @@ class MemoryPlanner {
     const std::uint32_t a = step.inputs[0], b = step.inputs[1];
     return is_done_before(i, a, b) || is_done_before(i, b, a);
   }
-  // Whether the gradient that step i gives to `value` is complete, and is read, but never written, before
-  // other steps contribute to the same gradient of `other`, or read it. Backward goes from the last step to
-  // the first.
+  // Whether the gradient of `value`, a term of step i, is only read, and for the last time before that of
+  // `other` changes or is read. Backward goes from the last step to the first.
   [[nodiscard]] bool is_done_before(std::uint32_t i, std::uint32_t value, std::uint32_t other) const {
     const std::uint32_t reads = producer_[value];
     if (reads == none || readers_[value].size() != 1 || !plan_.steps[reads].traits.keeps_d_output)

@@ -76,7 +76,7 @@ TEST(CudaLayerNorm, AddsTermsWithTheBitsOfTheAddition) {
   }
 }
 
-// Behind a tensor of an odd size no parameter is aligned. Packs of one number would add in another order.
+// No parameter is aligned behind a tensor of an odd size. Packs of one number would add in another order.
 TEST(CudaLayerNorm, ParametersMayBeAnywhere) {
   Random random(7);
   constexpr std::uint32_t features = 132, tokens = 20;

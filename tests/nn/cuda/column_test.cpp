@@ -169,6 +169,23 @@ TEST(Column, MergedStepsHaveTheBitsOfSeparateOnes) {
   }
 }
 
+// The second term is not needed behind the addition, and has the size of the norm's output.
+TEST(Column, TermsStayUntilTheNormHasReadThem) {
+  const Planned it(graph({1, 4, 8}, 3, [](Value x) {
+    x = x.token_linear("a", {.outputs = 8});
+    const Value y = x.token_linear("b", {.outputs = 8});
+    Value(x).add(y).layer_norm("n").global_average_pool().linear("c", 3);
+  }));
+  const auto& steps = it.plan.steps;
+  const auto addition = std::ranges::find(steps, true, &Step::with_next);
+  ASSERT_NE(addition, steps.end());
+  const PlannedValue& normed = it.plan.values[std::next(addition)->output];
+  for (const std::uint32_t term : addition->inputs) {
+    const PlannedValue& of = it.plan.values[term];
+    EXPECT_TRUE(of.place + of.floats() <= normed.place || normed.place + normed.floats() <= of.place);
+  }
+}
+
 // Also where a segment begins between an addition and the norm that computes it.
 TEST(Column, MergedStepsMayBeComputedAgain) {
   for (const auto& [name, model] : transformers()) {
@@ -250,7 +267,8 @@ TEST(Column, GradientsOfAdditionsAreSharedOnlyIfNoneIsOverwritten) {
   EXPECT_EQ(shared([&](Value x) { return branch(x).dropout(0.5).add(x); }), 0U) << "dropout is in place";
   EXPECT_EQ(shared([&](Value x) {
               const Value y = branch(x);
-              return Value(y).add(x).add(Value(y).gelu());
+              const Value z = Value(y).gelu();
+              return Value(y).add(x).add(z);
             }),
             0U)
       << "the branch has two readers";
